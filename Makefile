@@ -1,0 +1,53 @@
+# ClevrSkills: set-up, demo and checks. `make` lists the targets.
+#
+# PYTHON=/path/to/python3.12 chooses the Python of .venv (3.11 or 3.12); by default the first found.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+DEMO := demo
+
+.PHONY: help setup vulkan demo test test-slow lint bench clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(INSTALLED) ## virtual environment in .venv with the package, the oracle and the tools
+	@:
+
+$(INSTALLED): pyproject.toml constraints.txt
+	@scripts/setup_venv.sh $(PYTHON)
+	@touch $@
+
+vulkan: ## a software Vulkan driver, where there is no GPU driver and it may be installed
+	@scripts/install_vulkan.sh
+
+demo: setup vulkan ## check the machine, make demonstrations in demo/, write demo/index.html
+	@$(BIN)/clevrskills doctor || echo "clevrskills: going on; what is missing, and its remedy, is above"
+	@cameras=; $(BIN)/python -m clevrskills.doctor --can-render || cameras=--no-cameras; \
+	$(BIN)/clevrskills generate simple_manipulation sort --episodes 3 --seed 0 --split train \
+	    --out $(DEMO) --workers 2 $$cameras
+	@$(BIN)/clevrskills view $(DEMO) --out $(DEMO)/index.html
+	@echo "clevrskills: open $(DEMO)/index.html"
+
+test: setup vulkan ## the fast tests
+	@$(BIN)/python -m pytest
+
+test-slow: setup vulkan ## the slow tests
+	@$(BIN)/python -m pytest -m slow
+
+lint: setup ## ruff and mypy
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+
+bench: setup vulkan ## time per demonstration, with and without pictures
+	@scripts/bench.sh $(BIN)
+
+clean: ## remove .venv, the demo and caches
+	@rm -rf $(VENV) $(DEMO) build dist .mypy_cache .pytest_cache .ruff_cache
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

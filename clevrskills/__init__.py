@@ -1,0 +1,31 @@
+"""ClevrSkills: compositional manipulation skills on ManiSkill 3.
+
+Importing the package registers its tasks with Gymnasium: ``gym.make("ClevrSkills/Sort-v1")``.
+"""
+
+from pathlib import Path
+
+import gymnasium
+
+__version__ = "0.1.0"
+
+
+def task_keys() -> list[str]:
+    """Keys of all tasks, level by level; a task is the file ``tasks/<level>/<key>.py``."""
+    files = sorted((Path(__file__).parent / "tasks").glob("l[0-2]/[a-z]*.py"))
+    return [file.stem for file in files]
+
+
+def env_id(task_key: str) -> str:
+    """Gymnasium id of a task, e.g. ``ClevrSkills/SimpleManipulation-v1``."""
+    return "ClevrSkills/" + "".join(word.capitalize() for word in task_key.split("_")) + "-v1"
+
+
+for _key in task_keys():
+    gymnasium.register(
+        id=env_id(_key),
+        entry_point="clevrskills.env:make",
+        kwargs={"task": _key},
+        disable_env_checker=True,
+        order_enforce=False,
+    )

@@ -1,0 +1,14 @@
+"""The catalogue of objects.
+
+A new object is one row in `flat`, or one short function with `@entry` in a module of this package,
+and its name in the split (`clevrskills.assets.splits`) that is to use it.
+
+Builders draw in millimetres, x to the right and y away from the viewer. An object stands on its flat
+underside and offers, seen from above, a flat place 33 mm wide for a suction cup; its parts touch but
+do not overlap. Where it is drawn does not matter: its origin becomes the centre of its bounding box.
+"""
+
+from clevrskills.assets.objects import containers, flat, food, household, tools
+from clevrskills.assets.objects.registry import CATALOGUE, Item
+
+__all__ = ["CATALOGUE", "Item", "containers", "flat", "food", "household", "tools"]

@@ -1,0 +1,35 @@
+"""Prisms: primitives, letters and flat shapes with thickness."""
+
+from functools import partial
+
+from clevrskills.assets import outlines
+from clevrskills.assets.meshes import prism
+from clevrskills.assets.objects.registry import CATALOGUE, Item
+from clevrskills.assets.outlines import Outline, Points, circle, rectangle
+
+# name -> outline, height, density
+FLAT: dict[str, tuple[Outline | Points, float, float]] = {
+    # Primitives: tasks stretch them to any size.
+    "cube": (rectangle(50, 50), 50, 1000),
+    "cylinder": (circle(28), 50, 1000),
+    "triangle": (circle(40, 3, start_deg=90), 40, 1000),
+    "hexagon": (circle(35, 6), 40, 1000),
+    "star": (outlines.star(60, 0.55), 40, 1000),
+    # Flat shapes.
+    "block": (rectangle(100, 100), 35, 600),
+    "disc": (circle(50), 30, 700),
+    "pentagon": (circle(56, 5, start_deg=90), 30, 700),
+    "octagon": (circle(54, 8, start_deg=22.5), 30, 700),
+    "plus": (outlines.plus(105, 42), 30, 800),
+    "flower": (outlines.flower(54, 6), 30, 700),
+    "heart": (outlines.heart(130), 30, 600),
+    "diamond": ([(65, 0), (0, 65), (-65, 0), (0, -65)], 30, 600),
+    "arrow": ([(-50, -19), (5, -19), (5, -45), (55, 0), (5, 45), (5, 19), (-50, 19)], 30, 700),
+    "moon": (outlines.crescent(50, 42, 34), 30, 800),
+    "ring": (Outline(circle(50), (circle(15, 16),)), 28, 800),
+} | {f"letter {character}": (outlines.letter(character), 28, 800) for character in outlines.LETTERS}
+
+CATALOGUE.update(
+    (name, Item(partial(prism, outline, height), density))
+    for name, (outline, height, density) in FLAT.items()
+)

@@ -1,0 +1,130 @@
+"""Boxes, toys and small things of a household."""
+
+import numpy as np
+
+from clevrskills.assets.meshes import Solid, Station, box, lathe, loft, prism, tube
+from clevrskills.assets.objects.registry import entry
+from clevrskills.assets.outlines import Outline, Points, arc, circle, rounded_rectangle
+
+
+@entry("foam brick", density=300)
+def foam_brick() -> Solid:
+    """Soft-edged brick."""
+    profile = ((0, 0), (5, 2), (5, 43), (0, 45))
+    return loft([(rounded_rectangle(125 + e, 95 + e, 10), z) for e, z in profile])
+
+
+@entry("cutting board", density=600)
+def cutting_board() -> Solid:
+    """Board with a handle that has a hole."""
+    board = rounded_rectangle(130, 110, 12, 3)
+    grip = arc(22, -90, 90, 7, 83)
+    outer: Points = [*board[-3:], (65, -22), *grip[1:-1], (65, 22), *board[:-3]]
+    return prism(Outline(outer, (circle(8, 8, 86),)), 18)
+
+
+@entry("book", density=500)
+def book() -> Solid:
+    """Closed book: covers stand out over the pages, the spine is flush."""
+    pages = box(136, 112, 24, x=-1, bottom=4)
+    return box(146, 120, 4) + pages + box(4, 120, 24, x=-71, bottom=4) + box(146, 120, 4, bottom=28)
+
+
+@entry("cracker box", density=250)
+def cracker_box() -> Solid:
+    """Tall cardboard box."""
+    return box(56, 90, 110)
+
+
+@entry("matchbox", density=400)
+def matchbox() -> Solid:
+    """Sleeve with its drawer pulled out a little."""
+    return box(80, 60, 34) + box(14, 54, 28, x=47, bottom=0)
+
+
+@entry("sponge", density=200)
+def sponge() -> Solid:
+    """Kitchen sponge with a waist to hold it and a scouring layer on top."""
+    right: Points = [(18, -26), (47, -31), (49, -26), (49, 26), (47, 31), (18, 26)]
+    outline = [*right, *((-x, y) for x, y in reversed(right))]
+    return prism(outline, 22) + prism([(1.02 * x, 1.04 * y) for x, y in outline], 9, 22)
+
+
+def _pips(places: Points) -> Solid:
+    """Raised round pips on the plane z = 0."""
+    solids = [prism(circle(4.5, 8, x, y), 1.3) for x, y in places]
+    return sum(solids[1:], solids[0])
+
+
+@entry("dice", density=700)
+def dice() -> Solid:
+    """Die with rounded edges and raised pips."""
+    profile = ((44, 0), (50, 3), (50, 47), (44, 50))
+    body = loft([(rounded_rectangle(width, width, width / 8), z) for width, z in profile])
+    five = [(x, y) for x in (-13.0, 13.0) for y in (-13.0, 13.0)] + [(0.0, 0.0)]
+    two, three, four = [five[0], five[3]], [five[0], five[4], five[3]], five[:4]
+    faces = [_pips(five).moved(z=50)]
+    for k, places in enumerate((two, three, [five[4]], four)):
+        faces.append(_pips(places).turned("y", 90).moved(25, 0, 25).turned("z", 90 * k))
+    return body.decorated(*faces)
+
+
+@entry("puzzle cube", density=500)
+def puzzle_cube() -> Solid:
+    """Cube of three by three by three stickers."""
+    plates = [box(17, 17, 1.2, 19 * i, 19 * j) for i in (-1, 0, 1) for j in (-1, 0, 1)]
+    face = sum(plates[1:], plates[0])
+    top = face.moved(z=56)
+    sides = [face.turned("y", 90).moved(28, 0, 28).turned("z", 90 * k) for k in range(4)]
+    return box(56, 56, 56).decorated(top, *sides)
+
+
+@entry("domino", density=700)
+def domino() -> Solid:
+    """Domino lying face up, with a groove and raised pips."""
+    halves = box(48, 52, 5, x=-26, bottom=20) + box(48, 52, 5, x=26, bottom=20)
+    five = [(x, y) for x in (-13.0, 13.0) for y in (-14.0, 14.0)] + [(0.0, 0.0)]
+    pips = _pips(five).moved(-26, 0, 25), _pips([five[0], five[4], five[3]]).moved(26, 0, 25)
+    return (box(100, 52, 20) + halves).decorated(*pips)
+
+
+@entry("ball", density=300)
+def ball() -> Solid:
+    """Ball with a flat foot; the top is a little flatter than a sphere."""
+    angles = np.radians(np.linspace(-62, 58, 9))
+    profile = [(35 * float(np.cos(a)), 35 * float(np.sin(a))) for a in angles]
+    return lathe([*profile, (10, profile[-1][1] + 1.3)])
+
+
+@entry("padlock", density=900)
+def padlock() -> Solid:
+    """Padlock lying on its back."""
+    outer, inner = arc(24, 0, 180, 9, 0, 34), arc(14, 180, 0, 7, 0, 34)
+    shackle: Points = [(24, 25), *outer, (-24, 25), (-14, 25), *inner, (14, 25)]
+    keyhole = prism(circle(5, 8, 0, -14), 1.2, 26)
+    return (prism(rounded_rectangle(66, 50, 6), 26) + prism(shackle, 16, 4)).decorated(keyhole)
+
+
+@entry("marker", density=700)
+def marker() -> Solid:
+    """Highlighter lying on its flat side, its cap a little wider than its barrel."""
+    barrel = [Station(-60, 0, 32, 26), Station(-57, 0, 37, 29), Station(15, 0, 37, 29)]
+    cap = [Station(15, 0, 41, 32), Station(48, 0, 41, 32), Station(60, 0, 30, 26)]
+    return tube(barrel, bevel=3) + tube(cap, bevel=3)
+
+
+@entry("key", density=900)
+def key() -> Solid:
+    """Big key: round bow with a hole, a blade with teeth."""
+    bow = arc(32, 28, 332, 16, -30)
+    tip = [(70, -15), (75, -10), (75, 6), (70, 15)]
+    tooth, short_tooth = [(14, -15), (14, -26), (26, -26), (26, -15)], [(40, -24), (52, -24)]
+    blade: Points = [(-1.5, -15), *tooth, (40, -15), *short_tooth, (52, -15), *tip, (-1.5, 15)]
+    return prism(Outline([*bow[1:-1], *blade], (circle(9, 8, -47),)), 25)
+
+
+@entry("bell", density=600)
+def bell() -> Solid:
+    """Hand bell standing on its mouth."""
+    mouth = [(42, 0), (42, 5), (33, 20), (29, 38), (20, 50)]
+    return lathe([*mouth, (11, 54), (11, 64), (19, 69), (19, 82), (17.5, 84)])

@@ -1,0 +1,69 @@
+"""Tools with flat backs."""
+
+from clevrskills.assets.meshes import Solid, Station, box, prism, tube
+from clevrskills.assets.objects.registry import entry
+from clevrskills.assets.outlines import Outline, Points, arc, circle, rectangle
+
+
+@entry("wrench", density=900)
+def wrench() -> Solid:
+    """Open jaw at one end, a ring at the other."""
+    right: Points = [
+        (-29, -16.5),
+        (22, -16.5),
+        (42, -29),
+        (62, -30),
+        (74, -14),
+        (54, -14),
+        (48, -8),
+    ]
+    ring = arc(28, 36, 324, 12, -52)
+    outer = [*right, *((x, -y) for x, y in reversed(right)), *ring[1:-1]]
+    return prism(Outline(outer, (circle(12, 6, -54),)), 25)
+
+
+@entry("hammer", density=600)
+def hammer() -> Solid:
+    """Handle and a heavy head lying across it."""
+    handle = [Station(-72, 0, 34, 28), Station(-20, 0, 30, 24), Station(34, 0, 32, 24)]
+    claw = prism([(34, 16), (66, 16), (62, 40), (54, 56), (44, 60), (38, 44)], 28)
+    head = box(32, 32, 36, x=50) + box(40, 34, 36, x=50, y=-33)
+    return tube(handle, bevel=2) + head + claw
+
+
+@entry("screwdriver", density=700)
+def screwdriver() -> Solid:
+    """Thick handle, thin shaft with a flat tip."""
+    grip = [Station(-58, 0, 41, 32), Station(-6, 0, 41, 32)]
+    handle = [Station(-66, 0, 28, 26), *grip, Station(8, 0, 24, 24)]
+    shaft = [Station(8, 0, 12, 12, bottom=8), Station(56, 0, 12, 12, bottom=8)]
+    tip = [Station(60, 0, 18, 8, bottom=10), Station(72, 0, 14, 3, bottom=12)]
+    return tube(handle, bevel=4) + tube([*shaft, *tip], bevel=2)
+
+
+@entry("clamp", density=700)
+def clamp() -> Solid:
+    """C-shaped clamp with its screw."""
+    lower, upper = [(-45, -50), (32, -50), (32, -26), (-12, -26)], [(-12, 30), (32, 30), (32, 54)]
+    screw = box(10, 30, 10, x=20, y=-11, bottom=8) + box(28, 8, 20, x=20, y=8, bottom=4)
+    grip = box(10, 16, 10, x=20, y=-58, bottom=8) + box(44, 12, 22, x=20, y=-72)
+    return prism([*lower, *upper, (-45, 54)], 28) + screw + grip
+
+
+@entry("scissors", density=700)
+def scissors() -> Solid:
+    """Two finger rings, two open blades."""
+    right_ring = arc(25, -155, 105, 9, 29, -52)
+    blade: Points = [(17, 6), (20, 18), (26, 78), (17, 76)]
+    right = [*right_ring, *blade]
+    outer = [(0, -24), *right, (0, 22), *((-x, y) for x, y in reversed(right))]
+    return prism(Outline(outer, (circle(13, 6, 30, -53), circle(13, 6, -30, -53))), 22)
+
+
+@entry("spatula", density=600)
+def spatula() -> Solid:
+    """Broad blade on a narrow handle."""
+    blade: Points = [(10, -22), (24, -36), (80, -38), (80, 38), (24, 36), (10, 22)]
+    slots = (rectangle(26, 7, 57, -24), rectangle(26, 7, 57, 24))
+    handle = [Station(-80, 0, 22, 22), Station(-70, 0, 26, 26), Station(10, 0, 20, 22)]
+    return prism(Outline(blade, slots), 18) + tube(handle, bevel=4)

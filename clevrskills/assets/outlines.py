@@ -1,0 +1,173 @@
+"""Outlines seen from above, in millimetres: what the flat shapes and letters are extruded from."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+Corner = tuple[float, float]
+Points = Sequence[Corner]
+
+
+@dataclass(frozen=True)
+class Outline:
+    """A polygon with holes.
+
+    Attributes:
+        outer: Corners of the boundary, counter-clockwise, millimetres.
+        holes: Corners of each hole, either direction.
+    """
+
+    outer: Points
+    holes: tuple[Points, ...] = ()
+
+
+def arc(
+    radius: float, start_deg: float, end_deg: float, n: int, x: float = 0.0, y: float = 0.0
+) -> list[Corner]:
+    """`n` points on a circle about (x, y), both ends included."""
+    angles = np.radians(np.linspace(start_deg, end_deg, n))
+    return [(x + radius * float(np.cos(a)), y + radius * float(np.sin(a))) for a in angles]
+
+
+def circle(
+    radius: float, n: int = 32, x: float = 0.0, y: float = 0.0, start_deg: float = 0.0
+) -> list[Corner]:
+    """Regular n-gon about (x, y) whose first corner is at `start_deg`."""
+    return arc(radius, start_deg, start_deg + 360.0, n + 1, x, y)[:-1]
+
+
+def ellipse(half_width: float, half_depth: float, n: int = 32) -> list[Corner]:
+    """Ellipse about the origin."""
+    return [(half_width * x, half_depth * y) for x, y in circle(1.0, n)]
+
+
+def rectangle(width: float, depth: float, x: float = 0.0, y: float = 0.0) -> list[Corner]:
+    """Rectangle about (x, y)."""
+    a, b = width / 2, depth / 2
+    return [(x - a, y - b), (x + a, y - b), (x + a, y + b), (x - a, y + b)]
+
+
+def rounded_rectangle(
+    width: float, depth: float, radius: float, n: int = 4, x: float = 0.0, y: float = 0.0
+) -> list[Corner]:
+    """Rectangle about (x, y) with corners rounded by `n` points each."""
+    a, b = width / 2 - radius, depth / 2 - radius
+    corners = ((a, b, 0.0), (-a, b, 90.0), (-a, -b, 180.0), (a, -b, 270.0))
+    return [p for cx, cy, deg in corners for p in arc(radius, deg, deg + 90, n, x + cx, y + cy)]
+
+
+def star(radius: float, inner: float = 0.5, tips: int = 5) -> list[Corner]:
+    """Star with `tips` points, one of them at +y; `inner` is the inner radius over the outer one."""
+    angles = np.radians(90 + np.arange(2 * tips) * 180 / tips)
+    radii = radius * np.where(np.arange(2 * tips) % 2, inner, 1.0)
+    return [
+        (float(r * np.cos(a)), float(r * np.sin(a))) for r, a in zip(radii, angles, strict=True)
+    ]
+
+
+def plus(width: float, arm: float) -> list[Corner]:
+    """Plus sign of the given width and arm width."""
+    w, a = width / 2, arm / 2
+    right, top = [(w, -a), (w, a), (a, a)], [(a, w), (-a, w), (-a, a)]
+    return right + top + [(-x, -y) for x, y in right + top]
+
+
+def heart(width: float) -> list[Corner]:
+    """Heart with its tip at -y."""
+    r = width / 4.0
+    right = arc(r * 1.05, -35, 140, 9, r * 0.95, 0)
+    left = [(-x, y) for x, y in reversed(right)]
+    return [(0.0, -2.25 * r), *right[:-1], (0.0, right[-1][1]), *left[1:]]
+
+
+def flower(radius: float, petals: int) -> list[Corner]:
+    """Petals round a centre; the petal radius makes neighbours meet."""
+    half = 180 / petals
+    ring = radius / (1 + np.sin(np.radians(half)))
+    petal = radius - ring
+    points: list[Corner] = []
+    for k in range(petals):
+        deg = 90 + 2 * half * k
+        x, y = ring * np.cos(np.radians(deg)), ring * np.sin(np.radians(deg))
+        points += arc(petal, deg - 80, deg + 80, 6, float(x), float(y))
+    return points
+
+
+def crescent(radius: float, bite: float, shift: float) -> list[Corner]:
+    """Disc of `radius` with a disc of radius `bite` about (shift, 0) taken away."""
+    x = (radius**2 - bite**2 + shift**2) / (2 * shift)
+    y = float(np.sqrt(radius**2 - x**2))
+    outer_deg = float(np.degrees(np.arctan2(y, x)))
+    inner_deg = float(np.degrees(np.arctan2(y, x - shift)))
+    outer = arc(radius, outer_deg, 360 - outer_deg, 20)
+    inner = arc(bite, 360 - inner_deg, inner_deg, 9, shift)
+    return outer + inner[1:-1]
+
+
+# Block letters on a 10 mm grid, the bottom left corner at (0, 0): the boundary, then the holes.
+# Somewhere near the centre of mass each has a place 33 mm wide, where a suction cup fits.
+# fmt: off
+LETTERS: dict[str, tuple[Points, ...]] = {
+    "A": (
+        [(0, 0), (2.6, 0), (3.1, 1.4), (5.9, 1.4), (6.4, 0), (9, 0), (6.2, 9), (2.8, 9)],
+        [(3.8, 4.9), (5.2, 4.9), (4.5, 7.6)],
+    ),
+    "E": (
+        [(0, 0), (7.8, 0), (7.8, 2), (3.4, 2), (3.4, 3.5), (7.2, 3.5), (7.2, 5.5),
+         (3.4, 5.5), (3.4, 7), (7.8, 7), (7.8, 9), (0, 9)],
+    ),
+    "G": (
+        [(2, 0), (8.8, 0), (8.8, 5), (5.2, 5), (5.2, 3.5), (6.6, 3.5), (6.6, 2.2),
+         (4.1, 2.2), (3.4, 2.9), (3.4, 6.1), (4.1, 6.8), (8.4, 6.8), (8.4, 9), (2, 9),
+         (0, 7), (0, 2)],
+    ),
+    "H": (
+        [(0, 0), (2.6, 0), (2.6, 2.8), (6.2, 2.8), (6.2, 0), (8.8, 0), (8.8, 9), (6.2, 9),
+         (6.2, 6.2), (2.6, 6.2), (2.6, 9), (0, 9)],
+    ),
+    "K": (
+        [(0, 0), (3, 0), (3, 2.6), (5.2, 0), (8.8, 0), (5.2, 4.5), (8.8, 9), (5.2, 9),
+         (3, 6.4), (3, 9), (0, 9)],
+    ),
+    "L": (
+        [(0, 0), (7.6, 0), (7.6, 3.4), (3.4, 3.4), (3.4, 9), (0, 9)],
+    ),
+    "M": (
+        [(0, 0), (2.4, 0), (2.4, 4.6), (4, 1.8), (5.8, 1.8), (7.4, 4.6), (7.4, 0),
+         (9.8, 0), (9.8, 9), (7, 9), (4.9, 5.6), (2.8, 9), (0, 9)],
+    ),
+    "N": (
+        [(0, 0), (2.6, 0), (2.6, 4.1), (5.6, 0), (8.6, 0), (8.6, 9), (6, 9), (6, 4.9),
+         (3, 9), (0, 9)],
+    ),
+    "O": (
+        [(2.8, 0), (6.6, 0), (9.4, 2.8), (9.4, 6.8), (6.6, 9.6), (2.8, 9.6), (0, 6.8),
+         (0, 2.8)],
+        [(4.1, 3.1), (5.3, 3.1), (6, 3.8), (6, 5.8), (5.3, 6.5), (4.1, 6.5), (3.4, 5.8),
+         (3.4, 3.8)],
+    ),
+    "R": (
+        [(0, 0), (3.4, 0), (3.4, 2.9), (3.8, 2.9), (5.5, 0), (8.9, 0), (7, 3.5), (8.5, 5),
+         (8.5, 7.6), (7.1, 9), (0, 9)],
+        [(3.4, 5), (5.6, 5), (6, 5.4), (6, 6.8), (5.6, 7.2), (3.4, 7.2)],
+    ),
+    "S": (
+        [(0, 0), (7.2, 0), (8, 0.8), (8, 5.6), (7.2, 6.4), (2.4, 6.4), (2.4, 7.7),
+         (8, 7.7), (8, 9.4), (0.8, 9.4), (0, 8.6), (0, 3.8), (0.8, 3), (5.6, 3),
+         (5.6, 1.7), (0, 1.7)],
+    ),
+    "T": (
+        [(0, 9), (0, 5.8), (2.8, 5.8), (2.8, 0), (6.2, 0), (6.2, 5.8), (9, 5.8), (9, 9)],
+    ),
+    "V": (
+        [(0, 9), (3, 0), (6, 0), (9, 9), (6.2, 9), (4.5, 4.4), (2.8, 9)],
+    ),
+}
+# fmt: on
+
+
+def letter(character: str) -> Outline:
+    """Block letter, about 90 mm high."""
+    outer, *holes = ([(10.0 * x, 10.0 * y) for x, y in loop] for loop in LETTERS[character])
+    return Outline(outer, tuple(holes))

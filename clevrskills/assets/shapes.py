@@ -1,0 +1,134 @@
+"""Rigid object geometry, ready for rendering and physics."""
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+from scipy.spatial import ConvexHull, cKDTree
+
+from clevrskills.assets import meshes
+from clevrskills.assets.objects import CATALOGUE
+from clevrskills.errors import UnknownNameError
+
+_MILLIMETRE = 0.001
+_SYMMETRY_ORDERS = (16, 15, 8, 6, 5, 4, 3, 2)  # 15 and 16: round, that is continuous
+_SYMMETRY_TOLERANCE_M = 0.0003
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """A rigid object in its own frame, upright, the origin at the centre of its bounding box.
+
+    It rests on the plane z = -half_extents[2]; its front looks along +x, towards the base camera.
+
+    Attributes:
+        name: Noun that can stand in a sentence, e.g. "letter R".
+        vertices: (V, 3) float32 corners of the visible mesh, metres; split at creases and texture seams.
+        normals: (V, 3) float32 unit normals.
+        uvs: (V, 2) float32 texture coordinates; the texture repeats every 0.1 m.
+        faces: (F, 3) uint32 triangles, counter-clockwise seen from outside.
+        parts: Convex collision pieces, each (n, 3) float64 corners; they do not overlap.
+        density: kg/m^3.
+        half_extents: (x, y, z) metres.
+        symmetry: Order of the symmetry under turns about z: 1 none, 4 square, 0 round.
+    """
+
+    name: str
+    vertices: np.ndarray
+    normals: np.ndarray
+    uvs: np.ndarray
+    faces: np.ndarray
+    parts: tuple[np.ndarray, ...]
+    density: float
+    half_extents: tuple[float, float, float]
+    symmetry: int
+
+    @cached_property
+    def planes(self) -> tuple[np.ndarray, ...]:
+        """Per part the half-spaces (m, 4) that bound it: rows nx, ny, nz, d with n . p <= d inside."""
+        return tuple(_planes(part) for part in self.parts)
+
+    @cached_property
+    def mass_kg(self) -> float:
+        """Mass, kg."""
+        return self.density * sum(_volume_and_centre(part)[0] for part in self.parts)
+
+    @cached_property
+    def center_of_mass(self) -> np.ndarray:
+        """(3,) centre of mass in the shape's frame, metres."""
+        volumes, centres = zip(*(_volume_and_centre(part) for part in self.parts), strict=True)
+        return _frozen(np.average(np.stack(centres), axis=0, weights=volumes))
+
+
+def shape_names() -> tuple[str, ...]:
+    """All object shapes, in catalogue order."""
+    return tuple(CATALOGUE)
+
+
+@lru_cache(maxsize=512)
+def shape(name: str, size: tuple[float, float, float] | None = None) -> Shape:
+    """Geometry of an object.
+
+    Args:
+        name: One of `shape_names()`.
+        size: Full bounding box (x, y, z) in metres to stretch to; by default the own size.
+
+    Raises:
+        UnknownNameError: There is no shape of that name.
+        ValueError: `size` is not three positive numbers.
+    """
+    if name not in CATALOGUE:
+        raise UnknownNameError("shape", name, shape_names())
+    if size is not None and (len(size) != 3 or min(size) <= 0):
+        raise ValueError(f"size of {name!r} must be three positive lengths in metres, got {size}")
+    item = CATALOGUE[name]
+    solid = item.build().turned("z", 90)  # builders draw for a viewer at -y; cameras are at +x
+    low, high = solid.bounds()
+    scale = _MILLIMETRE if size is None else np.asarray(size) / (high - low)
+    solid = solid.moved(*-(low + high) / 2).transformed(np.diag(np.broadcast_to(scale, 3)))
+    half_x, half_y, half_z = ((high - low) * scale / 2).tolist()
+    vertices, normals, uvs, faces = map(_frozen, meshes.surface(solid))
+    return Shape(
+        name,
+        vertices,
+        normals,
+        uvs,
+        faces,
+        parts=tuple(_frozen(part) for part in solid.parts),
+        density=item.density,
+        half_extents=(half_x, half_y, half_z),
+        symmetry=_symmetry(np.concatenate([patch.points for patch in solid.patches])),
+    )
+
+
+def _frozen(array: np.ndarray) -> np.ndarray:
+    array.flags.writeable = False
+    return array
+
+
+def _planes(part: np.ndarray) -> np.ndarray:
+    equations = ConvexHull(part).equations
+    rows = np.column_stack([equations[:, :3], -equations[:, 3]])
+    _, first = np.unique(np.round(rows, 5), axis=0, return_index=True)
+    return _frozen(rows[np.sort(first)])
+
+
+def _volume_and_centre(part: np.ndarray) -> tuple[float, np.ndarray]:
+    """Volume and centroid, from tetrahedra between the hull's triangles and a point inside."""
+    hull = ConvexHull(part)
+    apex = part.mean(axis=0)
+    corners = part[hull.simplices]  # (f, 3, 3)
+    volumes = np.abs(np.linalg.det(corners - apex)) / 6
+    centres = (corners.sum(axis=1) + apex) / 4
+    return float(volumes.sum()), np.average(centres, axis=0, weights=volumes)
+
+
+def _symmetry(points: np.ndarray) -> int:
+    """Highest order of turns about z that map the points onto themselves."""
+    tree = cKDTree(points)
+    for order in _SYMMETRY_ORDERS:
+        c, s = np.cos(2 * np.pi / order), np.sin(2 * np.pi / order)
+        turned = points @ np.array([[c, s, 0], [-s, c, 0], [0, 0, 1]])
+        if tree.query(turned)[0].max() < _SYMMETRY_TOLERANCE_M:
+            return 0 if order in (15, 16) else order
+    return 1

@@ -1,0 +1,102 @@
+"""Surface textures by name: what "dark red swirl" looks like."""
+
+from collections.abc import Callable
+from functools import lru_cache
+
+import numpy as np
+
+from clevrskills.assets import patterns
+from clevrskills.assets.splits import pools
+from clevrskills.errors import UnknownNameError
+
+TEXTURE_PX = 256
+SURFACE_PX = 512
+
+_DARKEN = 0.5
+
+COLOURS: dict[str, patterns.Colour] = {
+    "red": (0.86, 0.09, 0.09),
+    "green": (0.10, 0.62, 0.18),
+    "blue": (0.10, 0.25, 0.85),
+    "yellow": (0.98, 0.84, 0.08),
+    "purple": (0.70, 0.15, 0.78),
+    "cyan": (0.08, 0.80, 0.88),
+    "white": (0.95, 0.95, 0.95),
+    "black": (0.10, 0.10, 0.11),
+    "grey": (0.50, 0.50, 0.51),
+}
+_PALE = (0.96, 0.93, 0.86)
+
+# Textures drawn by their own function; the others are a colour or two and a pattern.
+_PICTURES: dict[str, Callable[[int], np.ndarray]] = {
+    "brick": patterns.brick,
+    "granite": patterns.granite,
+    "magma": patterns.magma,
+    "plastic": patterns.plastic,
+    "rainbow": patterns.rainbow,
+    "tiger": patterns.tiger,
+    "tiled": patterns.tiled,
+    "wooden": patterns.wooden,
+}
+_SURFACES: dict[str, Callable[[int], np.ndarray]] = {
+    "table wood": patterns.table_wood,
+    "floor": patterns.floor,
+}
+
+
+def texture_names() -> tuple[str, ...]:
+    """All textures that the splits use, those of training first."""
+    return pools("train").textures + pools("test").textures
+
+
+@lru_cache(maxsize=256)
+def texture(name: str) -> np.ndarray:
+    """(256, 256, 3) uint8 sRGB picture that tiles; one tile covers 0.1 m x 0.1 m. Read-only.
+
+    Raises:
+        UnknownNameError: There is no texture of that name.
+    """
+    if name not in texture_names():
+        raise UnknownNameError("texture", name, texture_names())
+    dark, plain_name = name.startswith("dark "), name.removeprefix("dark ")
+    return _to_bytes(_picture(plain_name, TEXTURE_PX) * (_DARKEN if dark else 1.0))
+
+
+@lru_cache(maxsize=8)
+def surface_texture(name: str) -> np.ndarray:
+    """(512, 512, 3) uint8 sRGB picture for the scene itself: "table wood" or "floor". Read-only.
+
+    Raises:
+        UnknownNameError: There is no surface of that name.
+    """
+    if name not in _SURFACES:
+        raise UnknownNameError("surface texture", name, tuple(_SURFACES))
+    return _to_bytes(_SURFACES[name](SURFACE_PX))
+
+
+def _to_bytes(picture: np.ndarray) -> np.ndarray:
+    pixels = np.round(np.clip(picture, 0.0, 1.0) * 255).astype(np.uint8)
+    pixels.flags.writeable = False
+    return pixels
+
+
+def _picture(name: str, n: int) -> np.ndarray:
+    if name in _PICTURES:
+        return _PICTURES[name](n)
+    words = name.split()
+    colours = [COLOURS[word] for word in words if word in COLOURS]
+    match words[-1]:
+        case "dot":
+            return patterns.mix(colours[0], colours[1], patterns.polka_dots(n))
+        case "stripe":
+            return patterns.mix(colours[0], colours[1], patterns.stripes(n))
+        case "checkerboard":
+            return patterns.mix(COLOURS["white"], COLOURS["black"], patterns.checkerboard(n))
+        case "swirl":
+            paint = np.array(colours[0]) if colours else patterns.rainbow(n)
+            return patterns.mix(_PALE, paint, patterns.swirls(n))
+        case "paisley":
+            drops, rings = patterns.paisley(n)
+            return patterns.mix(patterns.mix(colours[0], _PALE, drops), colours[0], rings)
+        case _:
+            return np.broadcast_to(np.array(colours[0]), (n, n, 3))

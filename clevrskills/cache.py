@@ -1,0 +1,56 @@
+"""Generated files that are kept between runs, safe against several processes writing at once."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from clevrskills.errors import ClevrSkillsError
+
+
+def cache_root() -> Path:
+    """Directory of all generated files: $CLEVRSKILLS_CACHE, else clevrskills in the user's cache."""
+    own = os.environ.get("CLEVRSKILLS_CACHE")
+    if own:
+        return Path(own).expanduser().absolute()
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache").absolute() / "clevrskills"
+
+
+def cached_directory(name: str, write: Callable[[Path], None]) -> Path:
+    """Returns the directory `name` below the cache root, filled by `write` if it does not exist.
+
+    The files are written aside and the directory is renamed into place, so it is complete or absent.
+
+    Args:
+        name: Path below the cache root; it must change whenever what `write` writes changes.
+        write: Fills the empty directory that it is given.
+
+    Raises:
+        ClevrSkillsError: The cache cannot be written.
+    """
+    target = cache_root() / name
+    if target.is_dir():
+        return target
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        aside = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+    except OSError as error:
+        raise ClevrSkillsError(
+            f"cannot write the cache directory {target.parent} ({error.strerror});"
+            " set CLEVRSKILLS_CACHE to a directory that can be written"
+        ) from error
+    try:
+        write(aside)
+        aside.chmod(0o755)
+        try:
+            aside.rename(target)
+        except OSError:
+            if not target.is_dir():  # else another process was first
+                raise
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+    return target

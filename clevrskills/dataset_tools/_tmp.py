@@ -1,0 +1,2 @@
+class SkillFailed(Exception):
+    pass

@@ -1,0 +1,252 @@
+"""Reads datasets.
+
+>>> dataset = Dataset("demos")  # doctest: +SKIP
+>>> for episode in dataset.filter(task="sort", split="train"):  # doctest: +SKIP
+...     print(episode.prompt["plain"], episode.actions.shape, episode.video("base_camera").shape)
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from clevrskills.dataset_tools.layout import (
+    EPISODE_FILE,
+    STATES_FILE,
+    STEPS_FILE,
+    DatasetError,
+    Failure,
+    Header,
+    read_failures,
+)
+from clevrskills.errors import UnknownNameError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Episode:
+    """One episode of N control steps; everything is read when it is first asked for.
+
+    Frame t and state t show the world after t steps; row t of ``steps`` is the action taken there.
+
+    Args:
+        path: Directory of the episode.
+
+    Raises:
+        DatasetError: There is no episode, here; a file is missing or damaged, in any property.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        if not (self.path / EPISODE_FILE).is_file():
+            raise DatasetError(f"{self.path} is not an episode: it has no {EPISODE_FILE}")
+
+    def __repr__(self) -> str:
+        return f"Episode({self.id!r})"
+
+    def __len__(self) -> int:
+        """Number of control steps."""
+        return int(self.info["steps"])
+
+    @property
+    def id(self) -> str:
+        """Its name within the dataset, e.g. ``sort/train_00000007``."""
+        return f"{self.path.parent.name}/{self.path.name}"
+
+    @cached_property
+    def info(self) -> dict[str, Any]:
+        """What is said once: task, seed, prompt, goal, scene, segments, key-steps, versions ..."""
+        path = self.path / EPISODE_FILE
+        try:
+            return dict(json.loads(path.read_text(encoding="utf-8")))
+        except (OSError, ValueError, TypeError) as error:
+            raise DatasetError(f"{path} is damaged: {error}") from error
+
+    @cached_property
+    def steps(self) -> pd.DataFrame:
+        """One row per control step."""
+        import pandas as pd
+
+        path = self.path / STEPS_FILE
+        try:
+            return pd.read_parquet(path)
+        except (OSError, ValueError) as error:
+            raise DatasetError(f"{path} is damaged: {error}") from error
+
+    @property
+    def actions(self) -> np.ndarray:
+        """(N, 7) float32."""
+        return self._column("action")
+
+    @property
+    def rewards(self) -> np.ndarray:
+        """(N,) float32."""
+        return self._column("reward")
+
+    @cached_property
+    def states(self) -> np.ndarray:
+        """(N + 1, S) float32, exactly as they were in the simulator."""
+        path = self.path / STATES_FILE
+        try:
+            with np.load(path, allow_pickle=False) as arrays:
+                return np.asarray(arrays["states"])
+        except Exception as error:  # zipfile, zlib and numpy raise what they like
+            raise DatasetError(f"{path} is damaged: {error}") from error
+
+    @property
+    def state_layout(self) -> list[dict[str, Any]]:
+        """What is where in a state: ``name``, ``start``, ``stop``."""
+        return list(self.info["state_layout"])
+
+    def proprioception(self, name: str) -> np.ndarray:
+        """A measurement of the robot at every state, (N + 1, ...), e.g. ``qpos`` or ``ee_pose``.
+
+        Raises:
+            UnknownNameError: There is no such measurement.
+        """
+        final = self.info["final_proprioception"]
+        if name not in final:
+            raise UnknownNameError("measurement", name, tuple(final))
+        column = self._column(name)
+        return np.concatenate([column, np.asarray([final[name]], dtype=column.dtype)])
+
+    @property
+    def cameras(self) -> tuple[str, ...]:
+        """Names of the cameras that were filmed with."""
+        return tuple(self.info["cameras"])
+
+    def video_path(self, camera: str) -> Path:
+        """The file of a video.
+
+        Raises:
+            UnknownNameError: There is no such camera.
+        """
+        if camera not in self.cameras:
+            raise UnknownNameError("camera", camera, self.cameras)
+        return self.path / str(self.info["cameras"][camera]["video"])
+
+    def video(self, camera: str) -> np.ndarray:
+        """All frames of a camera, (N + 1, H, W, 3) uint8."""
+        from clevrskills.dataset_tools.video import read_video
+
+        return read_video(self.video_path(camera))
+
+    def frame(self, camera: str, step: int) -> np.ndarray:
+        """The frame of a camera after ``step`` steps, (H, W, 3) uint8.
+
+        Raises:
+            IndexError: There is no such step.
+        """
+        from clevrskills.dataset_tools.video import read_frame
+
+        return read_frame(self.video_path(camera), step)
+
+    @property
+    def prompt(self) -> dict[str, Any]:
+        """``text`` with placeholders, ``plain`` words, ``images`` (paths by placeholder), data."""
+        return dict(self.info["prompt"])
+
+    def prompt_images(self) -> dict[str, np.ndarray]:
+        """Pictures of the prompt by placeholder, each (H, W, 3) uint8."""
+        return {key: self._image(name) for key, name in self.prompt["images"].items()}
+
+    @property
+    def keysteps(self) -> list[dict[str, Any]]:
+        """States with a sub-goal newly reached: ``index``, ``step``, ``subgoal``, ``image``."""
+        return list(self.info["keysteps"])
+
+    def keystep_images(self) -> list[np.ndarray]:
+        """Pictures of the key-steps, each (H, W, 3) uint8; empty if cameras were off."""
+        return [self._image(k["image"]) for k in self.keysteps if k["image"]]
+
+    @property
+    def segments(self) -> dict[str, list[dict[str, Any]]]:
+        """Runs of steps with the same ``subtask`` or ``instruction``: start, stop, text, plain."""
+        return dict(self.info["segments"])
+
+    def _column(self, name: str) -> np.ndarray:
+        values = self.steps[name].to_numpy()
+        return np.stack(values) if values.dtype == object else values
+
+    def _image(self, name: str) -> np.ndarray:
+        from PIL import Image
+
+        path = self.path / name
+        try:
+            with Image.open(path) as image:
+                return np.asarray(image.convert("RGB"))
+        except OSError as error:
+            raise DatasetError(f"{path} is damaged: {error}") from error
+
+
+class Dataset(Sequence[Episode]):
+    """The episodes of a dataset, sorted by task, split and seed.
+
+    Args:
+        path: Folder of the dataset.
+
+    Raises:
+        DatasetError: It is not a dataset.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.header = Header.read(self.path)
+        files = self.path.glob(f"[!.]*/[!.]*/{EPISODE_FILE}")
+        self._episodes = [Episode(file.parent) for file in sorted(files)]
+
+    def __repr__(self) -> str:
+        return f"Dataset({str(self.path)!r}, {len(self)} episodes)"
+
+    def __len__(self) -> int:
+        return len(self._episodes)
+
+    def __iter__(self) -> Iterator[Episode]:
+        return iter(self._episodes)
+
+    def __getitem__(self, index: Any) -> Any:
+        """The episode with a number; for a slice, a list of them."""
+        return self._episodes[index]
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Names of the episodes."""
+        return tuple(episode.id for episode in self)
+
+    def episode(self, name: str) -> Episode:
+        """The episode with a name, e.g. ``sort/train_00000007``.
+
+        Raises:
+            UnknownNameError: There is none; a few names that exist are given.
+        """
+        for episode in self:
+            if episode.id == name:
+                return episode
+        some = self.ids if len(self) <= 5 else (*self.ids[:4], "...", self.ids[-1])
+        raise UnknownNameError("episode", name, some)
+
+    def filter(
+        self,
+        *,
+        task: str | None = None,
+        split: str | None = None,
+        level: str | None = None,
+        success: bool | None = None,
+    ) -> Self:
+        """The part of the dataset that fits; ``None`` fits everything."""
+        wanted = {"task": task, "split": split, "level": level, "success": success}
+        wanted = {name: value for name, value in wanted.items() if value is not None}
+        part = type(self).__new__(type(self))
+        part.path, part.header = self.path, self.header
+        part._episodes = [e for e in self if all(e.info[k] == v for k, v in wanted.items())]
+        return part
+
+    def failures(self) -> list[Failure]:
+        """The attempts that failed, which have no episode."""
+        return read_failures(self.path)

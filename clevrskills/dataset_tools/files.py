@@ -1,0 +1,129 @@
+"""Files that appear whole or not at all: written aside, synchronised, moved into place."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import itertools
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from clevrskills.errors import ClevrSkillsError
+
+PARTIAL_PREFIX = ".partial-"
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_counter = itertools.count()
+
+
+class StorageError(ClevrSkillsError):
+    """The disk refused: full, read-only, no permission."""
+
+
+@contextlib.contextmanager
+def storage_errors(path: Path) -> Iterator[None]:
+    """Turn an ``OSError`` into one clear line that names ``path``.
+
+    Raises:
+        StorageError: In place of any ``OSError``.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _FULL:
+            raise StorageError(f"the disk is full: cannot write to {path}") from error
+        reason = os.strerror(error.errno) if error.errno else str(error)
+        raise StorageError(f"cannot write to {path}: {reason}") from error
+
+
+def _jsonable(value: Any) -> Any:
+    """Numpy and torch values as plain JSON data."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if hasattr(value, "detach"):  # a torch tensor, without importing torch
+        return value.detach().cpu().tolist()
+    if isinstance(value, Path):
+        return str(value)
+    raise TypeError(f"{type(value).__name__} cannot be written as JSON")
+
+
+def to_json(data: Any, indent: int | None = None) -> str:
+    """JSON text of plain, numpy and torch values."""
+    return json.dumps(data, indent=indent, default=_jsonable, ensure_ascii=False)
+
+
+def sync(path: Path) -> None:
+    """Wait until a file or a directory is on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Replace a text file in one move.
+
+    Raises:
+        StorageError: It could not be written; the old content is still there.
+    """
+    aside = path.with_name(f"{PARTIAL_PREFIX}{os.getpid()}-{next(_counter)}")
+    with storage_errors(path):
+        try:
+            aside.write_text(text, encoding="utf-8")
+            sync(aside)
+            os.replace(aside, path)
+            sync(path.parent)
+        finally:
+            aside.unlink(missing_ok=True)
+
+
+class PartialDirectory:
+    """A directory being written, to be moved to its final place when it is complete.
+
+    Args:
+        root: Directory in which to write aside, on the same file system as ``final``.
+        final: Where the complete directory goes; must not exist.
+    """
+
+    def __init__(self, root: Path, final: Path) -> None:
+        self.final = final
+        self.path = root / f"{PARTIAL_PREFIX}{os.getpid()}-{next(_counter)}"
+        with storage_errors(root):
+            self.path.mkdir(parents=True)
+
+    def commit(self) -> Path:
+        """Move the directory to its final place.
+
+        Returns:
+            The final path.
+
+        Raises:
+            StorageError: The final place is taken or the disk refused.
+        """
+        with storage_errors(self.final):
+            for path in sorted(self.path.rglob("*")):
+                sync(path)
+            sync(self.path)
+            self.final.parent.mkdir(parents=True, exist_ok=True)
+            os.rename(self.path, self.final)
+            sync(self.final.parent)
+        return self.final
+
+    def discard(self) -> None:
+        """Remove what was written; does nothing after :meth:`commit`."""
+        shutil.rmtree(self.path, ignore_errors=True)
+
+
+def remove_partial(root: Path) -> None:
+    """Remove what interrupted writers left in ``root``; call it only when no writer is alive."""
+    for path in root.glob(f"{PARTIAL_PREFIX}*"):
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)

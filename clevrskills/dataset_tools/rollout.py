@@ -1,0 +1,110 @@
+"""One episode of the oracle in an environment."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from clevrskills.dataset_tools.recorder import Labels, Recorder, Step
+from clevrskills.dataset_tools.sources import Environment, Oracle
+
+try:  # TODO
+    from clevrskills.solvers.oracle import SkillFailed
+except ImportError:
+    from clevrskills.dataset_tools._tmp import SkillFailed
+
+STEP_LIMIT = "step limit"
+
+
+@dataclass(frozen=True)
+class EpisodeResult:
+    """How an episode went.
+
+    Attributes:
+        seed: Seed of the episode.
+        success: Whether the goal held after the last step.
+        steps: Control steps made.
+        total_reward: Sum of the rewards.
+        reason: Why it failed; empty on success.
+        cpu_s: CPU time of this process, all threads.
+        wall_s: Time that passed.
+    """
+
+    seed: int
+    success: bool
+    steps: int
+    total_reward: float
+    reason: str
+    cpu_s: float
+    wall_s: float
+
+
+def rollout(
+    env: Environment,
+    oracle: Oracle,
+    recorder: Recorder | None = None,
+    seed: int = 0,
+    max_steps: int | None = None,
+) -> EpisodeResult:
+    """Run the oracle from a fresh episode until success, failure or the step limit.
+
+    Args:
+        env: The environment, unwrapped (``gym.make(...).unwrapped``).
+        oracle: The oracle that acts in ``env``.
+        recorder: Records the episode; committing it is left to the caller.
+        seed: Seed of the episode.
+        max_steps: Limit of control steps; ``None``: the task's own.
+
+    Returns:
+        How it went. A skill that gave up is a failure with its reason, not an exception.
+    """
+    cpu_s, wall_s = time.process_time(), time.perf_counter()
+    steps, total_reward, success, reason = 0, 0.0, False, STEP_LIMIT
+    env.reset(seed=seed)
+    oracle.reset()
+    if recorder is not None:
+        recorder.start(env)
+    limit = env.task.max_steps if max_steps is None else max_steps
+    while steps < limit:
+        try:
+            action = oracle.act()
+        except SkillFailed as error:
+            reason = str(error) or "skill failed"
+            break
+        labels = Labels(oracle.subtask, oracle.step, int(oracle.subgoal))
+        step = make_step(env, action)
+        steps, total_reward = steps + 1, total_reward + step.reward
+        if recorder is not None:
+            recorder.record(env, action, labels, step)
+        if step.success:
+            success, reason = True, ""
+            break
+    return EpisodeResult(
+        seed=seed,
+        success=success,
+        steps=steps,
+        total_reward=total_reward,
+        reason=reason,
+        cpu_s=time.process_time() - cpu_s,
+        wall_s=time.perf_counter() - wall_s,
+    )
+
+
+def make_step(env: Environment, action: np.ndarray) -> Step:
+    """Step a batch-of-one environment and return plain numbers."""
+    _, reward, terminated, truncated, info = env.step(action)
+    return Step(
+        reward=_scalar(reward, float),
+        success=_scalar(info["success"], bool),
+        progress=_scalar(info["progress"], float),
+        terminated=_scalar(terminated, bool),
+        truncated=_scalar(truncated, bool),
+    )
+
+
+def _scalar(value: Any, kind: type) -> Any:
+    """The one element of a number, array or tensor."""
+    return kind(value.item() if hasattr(value, "item") else value)

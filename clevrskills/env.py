@@ -1,0 +1,491 @@
+"""The ManiSkill environment that runs any task."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import sapien
+import sapien.physx as physx
+import torch
+from mani_skill.envs.sapien_env import BaseEnv
+from mani_skill.sensors.camera import CameraConfig
+from mani_skill.utils import common, sapien_utils
+from mani_skill.utils.building.actor_builder import ActorBuilder
+from mani_skill.utils.structs import Actor
+from mani_skill.utils.structs.types import DefaultMaterialsConfig, SceneConfig, SimConfig
+from torch import Tensor
+
+from clevrskills import rendering
+from clevrskills.body import Body
+from clevrskills.cameras import BASE_CAMERA, CAMERAS, FAR_M, NEAR_M, RENDER_CAMERA, FixedCamera
+from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.predicates import GoalState, Outcome, Predicate, criteria
+from clevrskills.prompt import Prompt
+from clevrskills.robots.agent import VacuumAgent, agent_uid
+from clevrskills.robots.controller import ACTION_SPEC
+from clevrskills.robots.description import robot
+from clevrskills.robots.vacuum import Vacuum
+from clevrskills.scenes import DrawnScene, draw_scene
+from clevrskills.simulation import SimWorld
+from clevrskills.tasks import stack_roles, task
+from clevrskills.world import Solids, TensorWorld
+
+SIM_HZ, CONTROL_HZ = 100, 20
+SETTLE_STEPS = 60
+"""Physics steps after which a scene at rest must be at rest."""
+
+
+class ClevrSkillsEnv(BaseEnv):
+    """Runs a task in simulation; torch tensors, batch first, as all ManiSkill environments.
+
+    Args:
+        task_key: Key of the task, e.g. ``sort``.
+        split: Objects and textures: ``train`` or ``test``.
+        robot_name: ``xarm6`` or ``panda``.
+        criteria_name: Tolerances of success: ``paper`` or ``released``.
+        obs_mode: ``rgb`` (pictures and proprioception), ``state`` (privileged), ``none`` or another mode of ManiSkill.
+        cameras: Cameras of the observation, from :data:`clevrskills.cameras.CAMERAS`.
+        prompt_index: Which of the task's prompt templates to use; ``None``: drawn by the episode's seed.
+        shadows: Whether the main light casts shadows; doubles the time of a picture.
+        render_backend: ``cpu``, ``gpu`` or ``none``; ``None``: what the machine has if the observation needs pictures.
+        kwargs: Passed on to ManiSkill's ``BaseEnv``.
+
+    Raises:
+        ClevrSkillsError: A name is unknown (it tells the allowed ones) or the machine cannot do what is asked for.
+    """
+
+    SUPPORTED_OBS_MODES = ("rgb", "state", "state_dict", "none", "sensor_data", "any_textures")
+    SUPPORTED_REWARD_MODES = ("dense", "normalized_dense", "sparse", "none")
+    agent: VacuumAgent
+
+    def __init__(
+        self,
+        task_key: str,
+        *,
+        split: str = "train",
+        robot_name: str = "xarm6",
+        criteria_name: str = "paper",
+        obs_mode: str | None = "rgb",
+        cameras: Sequence[str] = ("base_camera", "hand_camera"),
+        prompt_index: int | None = None,
+        shadows: bool = False,
+        render_backend: str | None = None,
+        num_envs: int = 1,
+        render_mode: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        self.task = task(task_key)
+        self.split = split
+        self.robot_name = robot_name
+        self.criteria = criteria(criteria_name)
+        self.prompt_index = prompt_index
+        for name in cameras:
+            if name not in CAMERAS:
+                raise UnknownNameError("camera", name, CAMERAS)
+        if num_envs != 1:
+            raise ClevrSkillsError(f"num_envs={num_envs}: only 1 (CPU simulation) is supported so far")
+        self._camera_names = tuple(cameras)
+        pictures = render_mode is not None or obs_mode not in ("state", "state_dict", "none")
+        if render_backend is None:
+            render_backend = _renderer() if pictures else "none"
+        self._shader_pack = "minimal" if render_backend == "none" else rendering.prepare()
+        if pictures and render_backend == "none":
+            raise ClevrSkillsError(f"obs_mode={obs_mode!r} needs pictures, but render_backend is 'none'")
+        _freeze_imports()
+        super().__init__(
+            num_envs=num_envs,
+            obs_mode=obs_mode,
+            robot_uids=agent_uid(robot_name),
+            enable_shadow=shadows,
+            render_backend=render_backend,
+            render_mode=render_mode,
+            reconfiguration_freq=kwargs.pop("reconfiguration_freq", 1),
+            **kwargs,
+        )
+
+    # ---- set-up ----
+
+    @property
+    def _default_sim_config(self) -> SimConfig:
+        return SimConfig(
+            sim_freq=SIM_HZ,
+            control_freq=CONTROL_HZ,
+            scene_config=SceneConfig(contact_offset=0.005),
+            default_materials_config=DefaultMaterialsConfig(1.0, 1.0, 0.0),
+        )
+
+    @property
+    def _default_sensor_configs(self) -> list[CameraConfig]:
+        fixed = {"base_camera": BASE_CAMERA, "render_camera": RENDER_CAMERA}
+        return [
+            self._camera(name, fixed[name]) for name in self._camera_names if name in fixed
+        ]
+
+    @property
+    def _default_human_render_camera_configs(self) -> list[CameraConfig]:
+        return [self._camera("human", RENDER_CAMERA)] if self.render_mode else []
+
+    def _camera(self, name: str, camera: FixedCamera) -> CameraConfig:
+        return CameraConfig(
+            name,
+            pose=sapien_utils.look_at(camera.eye_m, camera.target_m),
+            width=camera.size_px,
+            height=camera.size_px,
+            fov=camera.fov_rad,
+            near=NEAR_M,
+            far=FAR_M,
+            shader_pack=self._shader_pack,
+        )
+
+    def _load_agent(self, options: dict, *args: Any, **kwargs: Any) -> None:
+        super()._load_agent(options, sapien.Pose(robot(self.robot_name).base_position))
+
+    def _load_scene(self, options: dict) -> None:
+        drawn = self.can_draw = self.scene.can_render()
+        self.table = rendering.load_table(self.scene, drawn)
+        self.scenes = [self._draw_scene(int(seed)) for seed in self._episode_seed]
+        self.layouts = [scene.layout for scene in self.scenes]
+        self._actors = [
+            _build_body(self, body, drawn) if body else None for body in self.layouts[0].bodies
+        ]
+        self.goal: Predicate = self.task.goal(stack_roles(self.layouts, self.device)).using(self.criteria)
+        self._make_world()
+
+    def _draw_scene(self, seed: int) -> DrawnScene:
+        return draw_scene(self.task, seed, self.split, self.criteria, self.prompt_index)
+
+    def _make_world(self) -> None:
+        entities = [actor._objs[0] if actor else None for actor in self._actors]
+        description = self.agent.description
+        tcp = self.agent.tcp._objs[0]
+        self.vacuum = Vacuum(description, tcp, entities, self.sim_timestep)
+        self.world = SimWorld(
+            self.task.slots,
+            Solids.stack([scene.solids for scene in self.scenes]),
+            entities,
+            self.table._objs[0],
+            tcp,
+            self.vacuum,
+            self.scene.px,
+        )
+
+    def _load_lighting(self, options: dict) -> None:
+        rendering.load_lighting(self.scene, self.enable_shadow)
+
+    # ---- episodes ----
+
+    def _initialize_episode(self, env_idx: Tensor, options: dict) -> None:
+        description = self.agent.description
+        self.vacuum.release()
+        self.agent.robot.set_qpos(torch.tensor([description.neutral_qpos], dtype=torch.float32))
+        self.agent.robot.set_pose(sapien.Pose(description.base_position))
+        self.agent.controller.reset()
+        for body, actor in zip(self.layouts[0].bodies, self._actors, strict=True):
+            if body and actor and not body.static:
+                actor.set_pose(sapien.Pose(body.pose[:3], body.pose[3:]))
+        self.world.refresh()
+        held = self.layouts[0].in_gripper
+        if held >= 0:
+            index = torch.tensor([held])
+            self.world.hold(index, self.scenes[0].start.pose(index))
+        for _ in range(SETTLE_STEPS):
+            self.scene.step()
+        self.world.refresh()
+        self._clear_sim_state()
+        self.agent.controller.vacuum_on[:] = held >= 0
+        self.start = TensorWorld.snapshot(self.world)
+        self.goal_state: GoalState = self.goal.initial_state(self.world)
+
+    def _after_control_step(self) -> None:
+        self.world.refresh()
+        self.vacuum.update(self.world, bool(self.agent.controller.vacuum_on[0]))
+
+    def _before_control_step(self) -> None:
+        if self.vacuum.held >= 0 and not bool(self.agent.controller.vacuum_on[0]):
+            self.vacuum.release()
+
+    def step(self, action: Any) -> tuple[Any, Tensor, Tensor, Tensor, dict[str, Any]]:
+        """Run one control step; ``truncated`` once the task's step limit is reached."""
+        obs, reward, terminated, _, info = super().step(action)
+        return obs, reward, terminated, self.elapsed_steps >= self.task.max_steps, info
+
+    def evaluate(self) -> dict[str, Any]:
+        """Look at the goal once; success, progress and reward terms are read from this."""
+        self.outcome = self.goal.evaluate(self.world, self.goal_state)
+        self.goal_state = self.outcome.state
+        return {
+            "success": self.outcome.holds,
+            "progress": self.outcome.progress,
+            "reward_terms": dict(_terms(self.goal, self.outcome)),
+        }
+
+    def compute_dense_reward(self, obs: Any, action: Tensor, info: dict) -> Tensor:
+        """Reward on the scale of the published numbers, (B,)."""
+        return self.outcome.reward
+
+    def compute_normalized_dense_reward(self, obs: Any, action: Tensor, info: dict) -> Tensor:
+        """Reward in [0, 1], 1 exactly on success, (B,)."""
+        return self.outcome.progress
+
+    # ---- what can be seen ----
+
+    @property
+    def prompts(self) -> list[Prompt]:
+        """The prompts of all environments."""
+        return [scene.prompt for scene in self.scenes]
+
+    @property
+    def prompt(self) -> Prompt:
+        """The prompt of the first environment."""
+        return self.scenes[0].prompt
+
+    @property
+    def action_spec(self) -> dict[str, Any]:
+        """What an action means, as data."""
+        return ACTION_SPEC
+
+    def _get_obs_agent(self) -> dict[str, Tensor]:
+        return {
+            **self.agent.get_proprioception(),
+            "vacuum_on": self.agent.controller.vacuum_on[:, None].float(),
+            "holding": (self.world.held >= 0)[:, None].float(),
+        }
+
+    def _get_obs_extra(self, info: dict) -> dict[str, Tensor]:
+        if not self.obs_mode_struct.state:
+            return {}
+        world = self.world
+        roles = stack_roles(self.layouts, self.device)
+        return {
+            "body_pose": world.body_pose.flatten(1),
+            "body_velocity": world.body_velocity.flatten(1),
+            "body_present": world.solids.present.float(),
+            "held": torch.nn.functional.one_hot(world.held + 1, len(world.keys) + 1).float(),
+            "roles": torch.cat([v.reshape(len(v), -1).float() for v in roles.values()], dim=-1),
+            "goal_state": torch.cat(
+                [v.reshape(len(v), -1).float() for v in self.goal_state.values()]
+                or [info["progress"][:, None]],
+                dim=-1,
+            ),
+        }
+
+    def _get_obs_with_sensor_data(self, info: dict, apply_texture_transforms: bool = True) -> dict:
+        if self.obs_mode != "rgb":
+            return super()._get_obs_with_sensor_data(info, apply_texture_transforms)
+        pictures = self.capture()
+        return {
+            "agent": self._get_obs_agent(),
+            "sensor_data": {n: {"rgb": torch.as_tensor(p)[None]} for n, p in pictures.items()},
+        }
+
+    def capture(self) -> dict[str, np.ndarray]:
+        """Take a picture with every camera.
+
+        Returns:
+            Camera name -> (H, W, 3) uint8.
+
+        Raises:
+            ClevrSkillsError: Rendering is off.
+        """
+        if not self.can_draw:
+            raise ClevrSkillsError("pictures were asked for, but rendering is off")
+        self.scene.update_render(update_sensors=True, update_human_render_cameras=False)
+        pictures = {}
+        for name in self._camera_names:
+            sensor = self._sensors[name]
+            sensor.capture()
+            color = sensor.camera.get_picture(["Color"])[0]
+            pictures[name] = color[0, ..., :3].numpy()
+        return pictures
+
+    def proprioception(self) -> dict[str, np.ndarray]:
+        """What the robot knows of itself: qpos, qvel, ee_pose (7,), ee_velocity (6,), vacuum_on (1,), holding (1,)."""
+        return {name: value[0].numpy() for name, value in self._get_obs_agent().items()}
+
+    def scene_description(self) -> dict[str, Any]:
+        """The scene as JSON data."""
+        return {
+            "task": self.task.key,
+            "split": self.split,
+            "robot": self.robot_name,
+            "criteria": self.criteria.name,
+            "bodies": [body.to_json() for body in self.layouts[0].bodies if body],
+            "in_gripper": self.layouts[0].in_gripper,
+            "table": {"top_z": 0.0},
+            "sim_hz": SIM_HZ,
+            "control_hz": CONTROL_HZ,
+        }
+
+    # ---- state ----
+
+    def get_state_dict(self) -> dict[str, Any]:
+        """Everything that an episode depends on: bodies, robot, commanded pose, gripper, goal; tensors (B, n)."""
+        state = super().get_state_dict()
+        state["vacuum"] = self.vacuum.state()
+        if self.goal_state:
+            state["goal"] = {k: v.reshape(self.num_envs, -1).double() for k, v in self.goal_state.items()}
+        return state
+
+    def set_state_dict(self, state: dict[str, Any], env_idx: Tensor | None = None) -> None:
+        """Restore what :meth:`get_state_dict` gave, in the same episode."""
+        self.vacuum.release()
+        super().set_state_dict(state, env_idx)
+        self.agent.controller.set_state(state["controller"])
+        self.vacuum.restore(state["vacuum"])
+        for key, value in self.goal_state.items():
+            self.goal_state[key] = state["goal"][key].reshape(value.shape).to(value.dtype)
+        self.world.refresh()
+
+    @property
+    def state_layout(self) -> list[dict[str, Any]]:
+        """Where what stands in :meth:`get_state`: entries of name, start, stop."""
+        layout: list[dict[str, Any]] = []
+
+        def walk(entry: Any, name: str) -> None:
+            if isinstance(entry, dict):
+                for key, value in entry.items():
+                    walk(value, f"{name}/{key}" if name else key)
+            else:
+                start = layout[-1]["stop"] if layout else 0
+                layout.append({"name": name, "start": start, "stop": start + entry.shape[-1]})
+
+        walk(self.get_state_dict(), "")
+        return layout
+
+    def set_state(self, state: Tensor, env_idx: Tensor | None = None) -> None:
+        """Restore a flat state (B, S) that :meth:`get_state` gave, in the same episode."""
+        nested: dict[str, Any] = {}
+        for entry in self.state_layout:
+            # two levels at most; names of goal state hold slashes themselves
+            group, _, key = entry["name"].partition("/")
+            values = state[:, entry["start"] : entry["stop"]]
+            if key:
+                nested.setdefault(group, {})[key] = values
+            else:
+                nested[group] = values
+        self.set_state_dict(nested, env_idx)
+
+
+def _terms(goal: Predicate, outcome: Outcome, path: str = "") -> list[tuple[str, Tensor]]:
+    """The reward of every node of the goal tree by its path, e.g. ``set/1.inside``."""
+    name = f"{path}{goal.name}"
+    terms = [(name, outcome.reward)]
+    parts = getattr(goal, "children", None) or ((goal.child,) if hasattr(goal, "child") else ())
+    for i, (part, result) in enumerate(zip(parts, outcome.children, strict=True)):
+        terms += _terms(part, result, f"{name}/{i}.")
+    return terms
+
+
+class _BodyBuilder(ActorBuilder):
+    """Builds a body from convex pieces in memory."""
+
+    body: Body
+
+    def build_physx_component(self, link_parent: Any = None) -> Any:
+        """A rigid body of the shape's convex parts."""
+        static = self.body.static
+        component = physx.PhysxRigidStaticComponent() if static else physx.PhysxRigidDynamicComponent()
+        shape = self.body.geometry
+        for part in shape.parts:
+            piece = physx.PhysxCollisionShapeConvexMesh(
+                vertices=part, scale=[1.0, 1.0, 1.0], material=physx.get_default_material()
+            )
+            piece.set_collision_groups(self.collision_groups)
+            piece.density = shape.density
+            component.attach(piece)
+        component.name = self.name
+        return component
+
+
+def _build_body(env: BaseEnv, body: Body, drawn: bool) -> Actor:
+    builder = _BodyBuilder()
+    builder.set_scene(env.scene)
+    builder.body = body
+    if drawn:
+        rendering.add_body_visual(builder, body.geometry, body.texture)
+    builder.initial_pose = sapien.Pose(body.pose[:3], body.pose[3:])
+    return builder.build_static(body.key) if body.static else builder.build(body.key)
+
+
+@cache
+def _freeze_imports() -> None:
+    """Take what is imported by now out of the garbage collector's sight, once.
+
+    ManiSkill collects garbage whenever a scene is rebuilt; looking through all imported modules made that four fifths of a
+    reset (145 of 180 CPU-ms).
+    """
+    gc.collect()
+    gc.freeze()
+
+
+@cache
+def _renderer() -> str:
+    """Which renderer this machine has: a CUDA device's, else the CPU's."""
+    return "gpu" if torch.cuda.is_available() else "cpu"
+
+
+class GymnasiumEnv(gym.Wrapper):
+    """The environment as Gymnasium defines one: a single episode, numpy arrays, the prompt among the observations.
+
+    ``reset`` gives the multi-modal :class:`~clevrskills.prompt.Prompt` as ``info["prompt"]``.
+    """
+
+    PROMPT_LENGTH = 1024
+
+    def __init__(self, env: ClevrSkillsEnv) -> None:
+        super().__init__(env)
+        self.action_space = env.single_action_space
+        space = env.single_observation_space
+        if isinstance(space, gym.spaces.Dict):
+            text = gym.spaces.Text(self.PROMPT_LENGTH, charset=_PRINTABLE)
+            space = gym.spaces.Dict({**space.spaces, "prompt": text})
+        self.observation_space = space
+
+    @property
+    def base_env(self) -> ClevrSkillsEnv:
+        """The batched environment."""
+        return self.env  # type: ignore[return-value]
+
+    def _observation(self, obs: Any) -> Any:
+        single = common.unbatch(common.to_numpy(obs))
+        if isinstance(single, dict):
+            single["prompt"] = self.base_env.prompt.text
+        return single
+
+    def reset(self, *, seed: int | None = None, options: dict | None = None) -> tuple[Any, dict]:
+        """Start the episode of a seed."""
+        obs, info = self.env.reset(seed=seed, options=options)
+        info = common.unbatch(common.to_numpy(info))
+        info["prompt"] = self.base_env.prompt
+        return self._observation(obs), info
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict]:
+        """Run one control step with an action (7,)."""
+        obs, reward, terminated, truncated, info = self.env.step(np.asarray(action, np.float32))
+        return (
+            self._observation(obs),
+            float(reward[0]),
+            bool(terminated[0]),
+            bool(truncated[0]),
+            common.unbatch(common.to_numpy(info)),
+        )
+
+    def render(self) -> Any:
+        """The picture of the render camera, (512, 512, 3) uint8."""
+        frame = self.env.render()
+        return None if frame is None else common.unbatch(common.to_numpy(frame))
+
+
+_PRINTABLE = frozenset(chr(c) for c in range(32, 127))
+
+
+def make(
+    task: str, robot: str = "xarm6", criteria: str = "paper", **kwargs: Any
+) -> GymnasiumEnv:
+    """What ``gym.make("ClevrSkills/…-v1", **kwargs)`` calls; see :class:`ClevrSkillsEnv` for the arguments."""
+    return GymnasiumEnv(ClevrSkillsEnv(task, robot_name=robot, criteria_name=criteria, **kwargs))

@@ -1,0 +1,130 @@
+"""Batched rotations and convex geometry on plain tensors; no simulator.
+
+Quaternions are (w, x, y, z) and unit length. A solid is a union of convex parts, each an intersection of half-spaces
+``n . p <= d`` stored as rows ``(nx, ny, nz, d)``; absent parts are padded with ``(0, 0, 0, -PAD)``.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+PAD = 1.0e3
+"""Distance in metres that stands for "nowhere near"."""
+
+
+def quaternion_multiply(a: Tensor, b: Tensor) -> Tensor:
+    """Hamilton product of two quaternions, each (..., 4)."""
+    aw, ax, ay, az = a.unbind(-1)
+    bw, bx, by, bz = b.unbind(-1)
+    return torch.stack(
+        (
+            aw * bw - ax * bx - ay * by - az * bz,
+            aw * bx + ax * bw + ay * bz - az * by,
+            aw * by - ax * bz + ay * bw + az * bx,
+            aw * bz + ax * by - ay * bx + az * bw,
+        ),
+        dim=-1,
+    )
+
+
+def quaternion_conjugate(q: Tensor) -> Tensor:
+    """The inverse rotation of a unit quaternion (..., 4)."""
+    return q * q.new_tensor([1.0, -1.0, -1.0, -1.0])
+
+
+def rotate(q: Tensor, v: Tensor) -> Tensor:
+    """Rotate vectors (..., 3) by unit quaternions (..., 4)."""
+    w, u = q[..., :1], q[..., 1:]
+    t = 2.0 * torch.linalg.cross(u, v)
+    return v + w * t + torch.linalg.cross(u, t)
+
+
+def rotation_matrix(q: Tensor) -> Tensor:
+    """Rotation matrices (..., 3, 3) of unit quaternions (..., 4)."""
+    w, x, y, z = q.unbind(-1)
+    rows = (
+        1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y),
+        2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x),
+        2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y),
+    )  # fmt: skip
+    return torch.stack(rows, dim=-1).unflatten(-1, (3, 3))
+
+
+def yaw_quaternion(yaw_rad: Tensor) -> Tensor:
+    """Rotation about world z, (...) -> (..., 4)."""
+    half, zero = yaw_rad / 2, torch.zeros_like(yaw_rad)
+    return torch.stack((half.cos(), zero, zero, half.sin()), dim=-1)
+
+
+def rotation_angle(a: Tensor, b: Tensor) -> Tensor:
+    """Angle in radians, in [0, pi], of the rotation that takes one orientation (..., 4) to another."""
+    relative = quaternion_multiply(quaternion_conjugate(a), b)
+    # atan2 stays accurate for small angles, where acos of the scalar part does not
+    return 2.0 * torch.atan2(relative[..., 1:].norm(dim=-1), relative[..., 0].abs())
+
+
+def compose(a: Tensor, b: Tensor) -> Tensor:
+    """Pose ``a`` followed, in its frame, by pose ``b``; each (..., 7)."""
+    position = a[..., :3] + rotate(a[..., 3:], b[..., :3])
+    return torch.cat((position, quaternion_multiply(a[..., 3:], b[..., 3:])), dim=-1)
+
+
+def invert(pose: Tensor) -> Tensor:
+    """The inverse of poses (..., 7)."""
+    q = quaternion_conjugate(pose[..., 3:])
+    return torch.cat((-rotate(q, pose[..., :3]), q), dim=-1)
+
+
+def to_world(pose: Tensor, points: Tensor) -> Tensor:
+    """Points (..., N, 3) given in the frame of poses (..., 7), in world coordinates."""
+    matrix = rotation_matrix(pose[..., 3:])  # (..., 3, 3)
+    return points @ matrix.transpose(-1, -2) + pose[..., None, :3]
+
+
+def to_local(pose: Tensor, points: Tensor) -> Tensor:
+    """World points (..., N, 3) in the frame of poses (..., 7)."""
+    return (points - pose[..., None, :3]) @ rotation_matrix(pose[..., 3:])
+
+
+def signed_distance(planes: Tensor, points: Tensor) -> Tensor:
+    """Signed distance from points to solids, both in the solid's frame.
+
+    The greatest plane distance of a convex part never exceeds the true distance and equals it inside the part and in front
+    of a face, so the result is exact or, near edges, errs towards "too close".
+
+    Args:
+        planes: Half-spaces of the parts, (..., C, F, 4).
+        points: Points, (..., N, 3).
+
+    Returns:
+        (..., N) in metres, negative inside, at least ``PAD`` for a solid without parts.
+    """
+    normals, offsets = planes[..., :3], planes[..., 3]
+    distance = torch.einsum("...cfk,...nk->...ncf", normals, points) - offsets[..., None, :, :]
+    return distance.amax(-1).amin(-1)
+
+
+def surface_height(planes: Tensor, pose: Tensor, xy: Tensor) -> Tensor:
+    """Height of the highest surface above given places of the table plane.
+
+    Args:
+        planes: Half-spaces in the body's frame, (..., C, F, 4).
+        pose: World pose of the body, (..., 7).
+        xy: World places, (..., N, 2).
+
+    Returns:
+        (..., N) world z in metres; ``-PAD`` where the body is not above the place.
+    """
+    matrix = rotation_matrix(pose[..., 3:])  # (..., 3, 3)
+    normals = torch.einsum("...ij,...cfj->...cfi", matrix, planes[..., :3])
+    offsets = planes[..., 3] + torch.einsum("...cfi,...i->...cf", normals, pose[..., :3])
+    # along a vertical line each half-space bounds z from above (nz > 0), from below (nz < 0) or not at all
+    rest = offsets[..., None, :, :] - torch.einsum("...cfi,...ni->...ncf", normals[..., :2], xy)
+    nz = normals[..., None, :, :, 2]
+    flat = nz.abs() < 1e-6
+    bound = rest / torch.where(flat, torch.ones_like(nz), nz)
+    upper = torch.where(nz > 1e-6, bound, PAD).amin(-1)  # (..., N, C)
+    lower = torch.where(nz < -1e-6, bound, -PAD).amax(-1)
+    outside = (flat & (rest < 0)).any(-1) | (upper < lower) | (upper >= PAD)
+    return torch.where(outside, -PAD, upper).amax(-1)

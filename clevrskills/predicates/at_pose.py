@@ -1,0 +1,51 @@
+"""An object stands at a place of the table in a given orientation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from clevrskills import geometry
+from clevrskills.predicates.at_position import AtPosition
+from clevrskills.predicates.shaping import NEAR_M, carry
+from clevrskills.world import World
+
+
+@dataclass(frozen=True, eq=False)
+class AtPose(AtPosition):
+    """As :class:`AtPosition`, and turned by at most ``criteria.angle_rad`` away from an orientation.
+
+    Args:
+        orientation: World orientation, (B, 4).
+    """
+
+    name = "at_pose"
+    orientation: Tensor
+
+    def _angle(self, world: World) -> Tensor:
+        return geometry.rotation_angle(world.orientation(self.object), self.orientation)
+
+    def aligned(self, world: World) -> Tensor:  # noqa: D102
+        return self._angle(world) < self.criteria.angle_rad
+
+    def carrying(self, world: World) -> Tensor:  # noqa: D102
+        offset = world.position(self.object) - self.position
+        aside, turned = offset[:, :2].norm(dim=-1), self._angle(world) / torch.pi
+        near = (aside < NEAR_M) & (turned < 0.05)
+        xy = torch.exp(-(aside - NEAR_M).clamp(min=0.0))
+        lifted = torch.exp(-(6.0 * (0.15 - offset[:, 2])).clamp(min=0.0))
+        away = 2.0 + lifted + (xy + 1.0 - turned) / 2
+        return torch.where(near, carry(world, self.object, self.position), away)
+
+    def says(self, world: World, env: int = 0) -> str:  # noqa: D102
+        w, z = float(self.orientation[env, 0]), float(self.orientation[env, 3])
+        yaw_deg = round(float(torch.rad2deg(2 * torch.atan2(torch.tensor(z), torch.tensor(w)))))
+        return f"{super().says(world, env)} turned to {yaw_deg} degrees"
+
+    def realise(self, world: World, where: Tensor | None = None) -> None:  # noqa: D102
+        pose = world.pose(self.object).clone()
+        pose[:, 3:] = self.orientation
+        world.set_body_pose(self.object, pose, where)
+        super().realise(world, where)

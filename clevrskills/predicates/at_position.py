@@ -1,0 +1,56 @@
+"""An object stands at a place of the table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from clevrskills.predicates.base import GoalState, Outcome, PhysicalPredicate
+from clevrskills.predicates.shaping import carry, reach
+from clevrskills.world import World
+
+
+@dataclass(frozen=True, eq=False)
+class AtPosition(PhysicalPredicate):
+    """A body rests on the table within ``criteria.position_m`` of a place, let go; height and orientation are free.
+
+    Args:
+        object: Index of the body, (B,).
+        position: World position of the body's origin, (B, 3).
+    """
+
+    name = "at_position"
+    max_reward = 6.0
+    object: Tensor
+    position: Tensor
+
+    def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
+        held = world.is_held(self.object)
+        offset = world.position(self.object)[:, :2] - self.position[:, :2]
+        there = (offset.norm(dim=-1) < self.criteria.position_m) & world.on_table(self.object)
+        there &= self.aligned(world)
+        approach = torch.where(held, self.carrying(world), reach(world, self.object))
+        shaping = torch.where(there, torch.where(held, 5.0, 6.0), approach)
+        free = ~held & (world.gripper_distance(self.object) > self.criteria.release_distance_m)
+        return self.outcome(there & free & world.is_static(self.object), shaping)
+
+    def aligned(self, world: World) -> Tensor:
+        """Whether the orientation is right, (B,) bool; always so for a position."""
+        return torch.ones(world.num_envs, dtype=torch.bool, device=world.device)
+
+    def carrying(self, world: World) -> Tensor:
+        """Reward while the object is held, (B,)."""
+        return carry(world, self.object, self.position)
+
+    def says(self, world: World, env: int = 0) -> str:  # noqa: D102
+        x, y = (round(float(v), 3) for v in self.position[env, :2])
+        return f"Put {{obj:{world.keys[int(self.object[env])]}}} at ({x}, {y})"
+
+    def realise(self, world: World, where: Tensor | None = None) -> None:  # noqa: D102
+        pose = world.pose(self.object).clone()
+        lift = pose[:, 2] - world.bottom(self.object)
+        pose[:, :2] = self.position[:, :2]
+        pose[:, 2] = lift
+        world.set_body_pose(self.object, pose, where)

@@ -1,0 +1,20 @@
+"""An object rests within the outline of an area."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from clevrskills.predicates.on_top import OnTop
+from clevrskills.world import World
+
+
+@dataclass(frozen=True, eq=False)
+class Inside(OnTop):
+    """A body rests on another and, seen from above, stays within its outline up to ``criteria.inside_overhang_m``."""
+
+    name = "inside"
+    inside = True
+
+    def says(self, world: World, env: int = 0) -> str:  # noqa: D102
+        top, bottom = (world.keys[int(index[env])] for index in (self.top, self.bottom))
+        return f"Put {{obj:{top}}} in {{obj:{bottom}}}"

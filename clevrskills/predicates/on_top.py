@@ -1,0 +1,52 @@
+"""An object rests on another one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from clevrskills.placement import put
+from clevrskills.predicates.base import GoalState, Outcome, PhysicalPredicate
+from clevrskills.predicates.shaping import carry, reach
+from clevrskills.world import World
+
+
+@dataclass(frozen=True, eq=False)
+class OnTop(PhysicalPredicate):
+    """A body rests on another: carried by it, not by the table, both at rest and let go.
+
+    Args:
+        top: Index of the upper body, (B,).
+        bottom: Index of the lower body, (B,).
+    """
+
+    name = "on_top"
+    max_reward = 6.0
+    top: Tensor
+    bottom: Tensor
+
+    inside = False
+
+    def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
+        held = world.is_held(self.top)
+        resting = world.supports(self.bottom, self.top) >= self.criteria.support_share
+        resting &= ~world.on_table(self.top)
+        if self.inside:
+            resting &= world.overhang(self.top, self.bottom) <= self.criteria.inside_overhang_m
+        free = ~held & ~world.is_held(self.bottom)
+        free &= world.gripper_distance(self.top) > self.criteria.release_distance_m
+        still = world.is_static(self.top) & world.is_static(self.bottom)
+        approach = torch.where(
+            held, carry(world, self.top, world.position(self.bottom)), reach(world, self.top)
+        )
+        shaping = torch.where(resting, torch.where(held, 5.0, 6.0), approach)
+        return self.outcome(resting & free & still, shaping)
+
+    def says(self, world: World, env: int = 0) -> str:  # noqa: D102
+        top, bottom = (world.keys[int(index[env])] for index in (self.top, self.bottom))
+        return f"Put {{obj:{top}}} on {{obj:{bottom}}}"
+
+    def realise(self, world: World, where: Tensor | None = None) -> None:  # noqa: D102
+        put(world, self.top, self.bottom, self.inside, where)

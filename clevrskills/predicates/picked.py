@@ -1,0 +1,41 @@
+"""The gripper holds an object, clear of everything else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from clevrskills.predicates.base import GoalState, Outcome, PhysicalPredicate
+from clevrskills.predicates.shaping import reach
+from clevrskills.suction import pose_in_gripper
+from clevrskills.world import World
+
+
+@dataclass(frozen=True, eq=False)
+class Picked(PhysicalPredicate):
+    """An object is held and at least ``criteria.pick_clearance_m`` away from everything else.
+
+    Args:
+        object: Index of the body, (B,).
+    """
+
+    name = "picked"
+    max_reward = 4.0
+    object: Tensor
+
+    def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
+        held = world.is_held(self.object)
+        clearance = world.clearance(self.object)
+        least = self.criteria.pick_clearance_m
+        lifting = 2.0 + (clearance / least).clamp(0.0, 1.0)
+        return self.outcome(
+            held & (clearance >= least), torch.where(held, lifting, reach(world, self.object))
+        )
+
+    def says(self, world: World, env: int = 0) -> str:  # noqa: D102
+        return f"Pick up {{obj:{world.keys[int(self.object[env])]}}}"
+
+    def realise(self, world: World, where: Tensor | None = None) -> None:  # noqa: D102
+        world.hold(self.object, pose_in_gripper(world, self.object), where)

@@ -1,0 +1,32 @@
+"""Reward terms that several predicates share, on the scale of the published numbers.
+
+Source: released code of ClevrSkills 1.0.0 (arXiv 2411.09052), reward functions of the predicates, without their defects.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from clevrskills.world import World
+
+NEAR_M = 0.03
+
+
+def reach(world: World, body: Tensor) -> Tensor:
+    """How near the suction cups are to the top of a body, in [0, 2], (B,)."""
+    tip = world.end_effector_pose[:, :3]
+    aside = (world.position(body)[:, :2] - tip[:, :2]).norm(dim=-1)
+    above = (tip[:, 2] - world.top(body)).clamp(min=0.0)
+    over = torch.where(above < 0.005, 2.0, 1.0 + torch.exp(-above))
+    return torch.where(aside < NEAR_M, over, torch.exp(-(aside - NEAR_M).clamp(min=0.0)))
+
+
+def carry(world: World, body: Tensor, target: Tensor) -> Tensor:
+    """How near a held body is to a target position (B, 3), in [2, 5], (B,): first above it, then down."""
+    offset = world.position(body) - target
+    aside, height = offset[:, :2].norm(dim=-1), offset[:, 2]
+    over = torch.where(height < 0, 4.0, 4.0 + torch.exp(-6.0 * height.clamp(min=0.0)))
+    lifted = torch.exp(-(6.0 * (0.15 - height)).clamp(min=0.0))
+    away = 2.0 + torch.exp(-(aside - NEAR_M).clamp(min=0.0)) + lifted
+    return torch.where(aside < NEAR_M, over, away)

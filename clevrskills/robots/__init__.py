@@ -1,0 +1,1 @@
+"""Robots: descriptions, controllers and the suction model."""

@@ -1,0 +1,127 @@
+"""Drawing the scene of an episode: a layout that fits, whose goal is open and can be reached."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+
+from clevrskills.body import Body
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.predicates import Criteria, Predicate
+from clevrskills.prompt import Prompt
+from clevrskills.suction import pose_in_gripper
+from clevrskills.tasks import Draw, Layout, LayoutError, Task, stack_roles
+from clevrskills.world import Solids, TensorWorld
+
+ATTEMPTS = 200
+EMPTY = (0.0, 0.0, 50.0, 1.0, 0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class DrawnScene:
+    """The scene of one environment.
+
+    Attributes:
+        layout: What is where.
+        solids: Geometry of the bodies, B = 1.
+        start: The world at the start.
+        prompt: What is asked for.
+    """
+
+    layout: Layout
+    solids: Solids
+    start: TensorWorld
+    prompt: Prompt
+
+
+def draw_scene(
+    task: Task, seed: int, split: str, criteria: Criteria, prompt_index: int | None = None
+) -> DrawnScene:
+    """Draw the scene of an episode; the same for the same arguments, whatever was drawn before.
+
+    Args:
+        task: The task.
+        seed: Seed of the episode.
+        split: ``train`` or ``test``.
+        criteria: Tolerances of success.
+        prompt_index: Which prompt template; ``None``: drawn.
+
+    Raises:
+        ClevrSkillsError: No layout fits, or there is no such prompt.
+    """
+    for attempt in range(ATTEMPTS):
+        draw = Draw(seed, task.key, attempt, split)
+        try:
+            layout = task.layout(draw)
+        except LayoutError:
+            continue
+        solids = _solids(layout)
+        goal = task.goal(stack_roles([layout])).using(criteria)
+        start = start_world(task, layout, solids)
+        if start is None or not _fair(goal, start):
+            continue
+        prompts = task.prompts(layout)
+        index = int(draw.roles.integers(len(prompts))) if prompt_index is None else prompt_index
+        if not 0 <= index < len(prompts):
+            raise ClevrSkillsError(f"prompt {index} of {task.key}; allowed: 0 to {len(prompts) - 1}")
+        bodies = tuple(body for body in layout.bodies if body)
+        text = prompts[index]
+        scenes = keystep_scenes(goal, start, layout) if "{ks:" in text else ()
+        return DrawnScene(layout, solids, start, Prompt(text, bodies, scenes))
+    raise ClevrSkillsError(f"{task.key}, seed {seed}, split {split}: no fair scene in {ATTEMPTS} draws")
+
+
+def _solids(layout: Layout) -> Solids:
+    shapes = [body.geometry if body else None for body in layout.bodies]
+    return Solids.from_shapes([shapes], [[bool(body and body.static) for body in layout.bodies]])
+
+
+def start_world(task: Task, layout: Layout, solids: Solids) -> TensorWorld | None:
+    """The world as laid out; ``None`` if the gripper cannot hold what it should hold at the start."""
+    poses = [body.pose if body else EMPTY for body in layout.bodies]
+    world = TensorWorld(task.slots, solids, torch.tensor([poses], dtype=torch.float32))
+    if layout.in_gripper >= 0:
+        body = torch.tensor([layout.in_gripper])
+        try:
+            world.hold(body, pose_in_gripper(world, body))
+        except ValueError:
+            return None
+    return world
+
+
+def _fair(goal: Predicate, start: TensorWorld) -> bool:
+    """Whether the goal does not hold yet, and there is a state in which it does."""
+    state = goal.initial_state(start)
+    if bool(goal.evaluate(start, state).holds.any()):
+        return False
+    world = TensorWorld.snapshot(start)
+    try:
+        for step in goal.steps():
+            step.realise(world)
+            state = goal.evaluate(world, state).state
+    except ValueError:
+        return False
+    return bool(goal.evaluate(world, state).holds.all())
+
+
+def keystep_scenes(
+    goal: Predicate, start: TensorWorld, layout: Layout
+) -> tuple[tuple[Body, ...], ...]:
+    """The scene at the start and after each part of the goal, without an oracle run."""
+    world = TensorWorld.snapshot(start)
+    scenes = [_bodies_at(world, layout)]
+    for step in goal.steps():
+        step.realise(world)
+        scenes.append(_bodies_at(world, layout))
+    return tuple(scenes)
+
+
+def _bodies_at(world: TensorWorld, layout: Layout) -> tuple[Body, ...]:
+    poses = world.body_pose[0].double().numpy()
+    return tuple(
+        replace(body, pose=tuple(np.round(pose, 6).tolist()))
+        for body, pose in zip(layout.bodies, poses, strict=True)
+        if body
+    )

@@ -1,0 +1,1 @@
+"""The scripted oracle, its skills and the motion planner."""

@@ -1,0 +1,127 @@
+"""Where to grasp an object: a patch that the cups can seal on, clear of what is around it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from scipy import ndimage
+
+from clevrskills import geometry
+from clevrskills.world import World
+
+CELL_M = 0.004
+WINDOW_M = 0.10
+"""Half the width of the height map around an object's outline."""
+FLAT_M = 2e-3
+"""Range of height under a cup up to which a patch counts as flat."""
+CUP_CLEARANCE_M = 1.5e-3
+HEAD_CLEARANCE_M = 0.016
+"""Room between the tips of the cups and the underside of the gripper's head, less a margin."""
+HEAD_HALF_SIZE_M = (0.036, 0.046)
+YAWS = 8
+MAX_SPOTS = 60
+
+
+@dataclass(frozen=True)
+class Grasp:
+    """A vertical grasp.
+
+    Attributes:
+        position: World position of the tips of the cups, (3,).
+        yaw_rad: Turn of the gripper about world z.
+        cups: Number of cups that seal.
+    """
+
+    position: np.ndarray
+    yaw_rad: float
+    cups: int
+
+
+def _height_map(world: World, body: int, xs: np.ndarray, ys: np.ndarray) -> np.ndarray:
+    """World height of one body's upper side over a grid, (len(xs), len(ys)); ``-PAD`` beside it."""
+    heights = np.full((len(xs), len(ys)), -geometry.PAD)
+    pose = world.body_pose[0, body]
+    points = geometry.to_world(pose, world.solids.points[0, body])[:, :2].numpy()
+    low, high = points.min(0) - CELL_M, points.max(0) + CELL_M
+    rows = np.flatnonzero((xs >= low[0]) & (xs <= high[0]))
+    columns = np.flatnonzero((ys >= low[1]) & (ys <= high[1]))
+    if not len(rows) or not len(columns):
+        return heights
+    planes = world.solids.planes[0, body]
+    planes = planes[planes[:, 0, 3] > -geometry.PAD / 2]
+    grid = np.stack(np.meshgrid(xs[rows], ys[columns], indexing="ij"), -1).reshape(-1, 2)
+    inside = geometry.surface_height(planes, pose, torch.as_tensor(grid, dtype=torch.float32))
+    heights[np.ix_(rows, columns)] = inside.numpy().reshape(len(rows), len(columns))
+    return heights
+
+
+def grasps(
+    world: World, body: int, cup_centers: np.ndarray, cup_radius_m: float, near_yaw_rad: float = 0.0
+) -> list[Grasp]:
+    """Vertical grasps of an object, the best first.
+
+    Good is: near above the centre of mass, many cups, little turning of the wrist.
+
+    Args:
+        world: Where everything is, B = 1.
+        body: Slot of the object.
+        cup_centers: Centres of the cups in the end-effector frame, (N, 2); one of them is at the origin.
+        cup_radius_m: Radius of a cup.
+        near_yaw_rad: Present turn of the gripper.
+    """
+    points = geometry.to_world(world.body_pose[0, body], world.solids.points[0, body]).numpy()
+    low, high = points[:, :2].min(0) - WINDOW_M, points[:, :2].max(0) + WINDOW_M
+    xs, ys = (np.arange(a, b, CELL_M) for a, b in zip(low, high, strict=True))
+    target = _height_map(world, body, xs, ys)
+    everything = target.copy()
+    for other in range(len(world.keys)):
+        if other != body and bool(world.solids.present[0, other]):
+            everything = np.maximum(everything, _height_map(world, other, xs, ys))
+    cells = int(np.ceil(cup_radius_m / CELL_M))
+    offset = np.arange(-cells, cells + 1) * CELL_M
+    disc = np.hypot(*np.meshgrid(offset, offset)) <= cup_radius_m
+    highest = ndimage.maximum_filter(target, footprint=disc, mode="constant", cval=-geometry.PAD)
+    lowest = ndimage.minimum_filter(target, footprint=disc, mode="constant", cval=-geometry.PAD)
+    around = ndimage.maximum_filter(everything, footprint=disc, mode="constant", cval=-geometry.PAD)
+    flat = (highest - lowest <= FLAT_M) & (around <= highest + CUP_CLEARANCE_M)
+    spots = np.argwhere(flat)
+    if not len(spots):
+        return []
+    center = geometry.to_world(
+        world.body_pose[0, body], world.solids.center[0, body][None]
+    )[0, :2].numpy()
+    aside = np.hypot(xs[spots[:, 0]] - center[0], ys[spots[:, 1]] - center[1])
+    spots = spots[np.argsort(aside, kind="stable")]
+    spots = spots[:: max(1, len(spots) // MAX_SPOTS)]
+    height = highest[spots[:, 0], spots[:, 1]]
+    place = np.column_stack((xs[spots[:, 0]], ys[spots[:, 1]]))
+    aside = np.hypot(*(place - center).T)
+
+    def look(field: np.ndarray, xy: np.ndarray) -> np.ndarray:
+        i = np.clip(np.round((xy[..., 0] - xs[0]) / CELL_M).astype(int), 0, len(xs) - 1)
+        j = np.clip(np.round((xy[..., 1] - ys[0]) / CELL_M).astype(int), 0, len(ys) - 1)
+        return field[i, j]
+
+    side = [np.arange(-h, h + CELL_M, 2 * CELL_M) for h in HEAD_HALF_SIZE_M]
+    head = np.stack(np.meshgrid(*side), -1).reshape(-1, 2)
+    others = cup_centers[np.hypot(*cup_centers.T) > 1e-6]
+    found: list[tuple[float, Grasp]] = []
+    for yaw in near_yaw_rad + (np.arange(YAWS) - YAWS // 2) * (np.pi / YAWS):
+        # the gripper points down: its y axis is the world's -y at yaw 0
+        turn = np.array([[np.cos(yaw), np.sin(yaw)], [-np.sin(yaw), np.cos(yaw)]])
+        down = np.array([1.0, -1.0])
+        head_xy = place[:, None] + (head * down) @ turn
+        cups_xy = place[:, None] + (others * down) @ turn
+        free = (look(everything, head_xy) <= height[:, None] + HEAD_CLEARANCE_M).all(1)
+        free &= (look(around, cups_xy) <= height[:, None] + CUP_CLEARANCE_M).all(1)
+        sealed = look(flat, cups_xy) & (np.abs(look(highest, cups_xy) - height[:, None]) <= FLAT_M / 2)
+        cups = 1 + sealed.sum(1)
+        turning = abs((yaw - near_yaw_rad + np.pi / 2) % np.pi - np.pi / 2)
+        score = -aside / 0.02 + 0.25 * cups - 0.4 * turning
+        for k in np.flatnonzero(free):
+            grasp = Grasp(np.array([*place[k], height[k]]), float(yaw), int(cups[k]))
+            found.append((float(score[k]), grasp))
+    found.sort(key=lambda item: -item[0])
+    return [grasp for _, grasp in found]

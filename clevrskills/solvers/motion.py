@@ -1,0 +1,198 @@
+"""Moving the arm: every motion is a generator that yields actions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from sapien import Pose
+
+from clevrskills import geometry
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.robots.controller import ROTATION_RAD, TRANSLATION_M
+from clevrskills.solvers.planner import MotionPlanner
+
+if TYPE_CHECKING:
+    from clevrskills.env import ClevrSkillsEnv
+
+Actions = Iterator[np.ndarray]
+"""Actions (7,), each yielded before the control step that it is for."""
+
+OBSTACLE_MARGIN_M = 0.006
+HELD_MARGIN_M = 0.004
+SAFE_HEIGHT_M = 0.34
+RISE_PER_STEP_M = 0.03
+
+
+class SkillFailed(ClevrSkillsError):
+    """A skill gave up; the message is the reason."""
+
+
+def down(yaw_rad: float) -> np.ndarray:
+    """Orientation (4,) of a gripper that points straight down, turned about world z."""
+    return np.array([0.0, np.cos(yaw_rad / 2), np.sin(yaw_rad / 2), 0.0])
+
+
+def yaw_of(quaternion: np.ndarray) -> float:
+    """Turn about world z of an orientation (4,): of its x axis, seen from above."""
+    w, x, y, z = quaternion
+    return float(np.arctan2(2 * (x * y + w * z), 1 - 2 * (y * y + z * z)))
+
+
+class Arm:
+    """What skills use to act: motions, the state of the vacuum, the labels of what is being done.
+
+    Args:
+        env: The environment.
+        generator: Source of all random choices.
+    """
+
+    def __init__(self, env: ClevrSkillsEnv, generator: np.random.Generator) -> None:
+        self.env = env
+        self.world = env.world
+        self.generator = generator
+        self.planner = MotionPlanner(env.robot_name)
+        self.controller = env.agent.controller
+        self.base = env.agent.robot._objs[0].pose
+        description = env.agent.description
+        self.cup_centers = np.array(description.cup_centers)
+        self.cup_radius_m = description.cup_radius
+        self.cup_tip_z_m = description.cup_tip_z
+        self.vacuum = bool(self.world.held[0] >= 0)
+        self.step_label = ""
+
+    # ---- the world, for one environment ----
+
+    @property
+    def held(self) -> int:
+        """Slot of the body that the gripper holds, -1 for none."""
+        return int(self.world.held[0])
+
+    @property
+    def pose(self) -> Pose:
+        """The commanded end-effector pose in world coordinates."""
+        return self.controller.target_pose
+
+    @property
+    def yaw_rad(self) -> float:
+        """Turn of the gripper about world z."""
+        return yaw_of(self.pose.q)
+
+    def body_pose(self, body: int) -> Pose:
+        """World pose of a body."""
+        values = self.world.body_pose[0, body].double().numpy()
+        return Pose(values[:3], values[3:])
+
+    def label(self, body: int) -> str:
+        """Placeholder of a body in a label."""
+        return f"{{obj:{self.world.keys[body]}}}"
+
+    # ---- motions ----
+
+    def action(self, target: Pose | None = None) -> np.ndarray:
+        """The action (7,) towards a commanded pose, cut to what one step can do; without a pose: stay."""
+        values = np.zeros(7, dtype=np.float32)
+        if target is not None:
+            change = self.pose.inv() * target
+            values[:3] = change.p / TRANSLATION_M
+            values[3:6] = rotation_vector(change.q) / ROTATION_RAD
+            values[:6] /= max(1.0, np.abs(values[:3]).max(), float(np.linalg.norm(values[3:6])))
+        values[6] = 1.0 if self.vacuum else -1.0
+        return values
+
+    def wait(self, steps: int) -> Actions:
+        """Stay for some control steps."""
+        for _ in range(steps):
+            yield self.action()
+
+    def straight(self, target: Pose, per_step_m: float = 0.03) -> Actions:
+        """Move on a straight line at an even pace."""
+        start = self.pose
+        change = start.inv() * target
+        turn = rotation_vector(change.q)
+        steps = max(
+            1,
+            int(np.ceil(np.linalg.norm(change.p) / per_step_m - 1e-6)),
+            int(np.ceil(np.linalg.norm(turn) / ROTATION_RAD - 1e-6)),
+        )
+        for k in range(1, steps + 1):
+            part = k / steps
+            yield self.action(Pose(start.p + part * (target.p - start.p)) * Pose(q=slerp(start.q, target.q, part)))
+
+    def rise(self, height_m: float, per_step_m: float = RISE_PER_STEP_M) -> Actions:
+        """Move straight up."""
+        yield from self.straight(Pose([0, 0, height_m]) * self.pose, per_step_m)
+
+    def look_around(self, ignore: tuple[int, ...] = ()) -> None:
+        """Tell the planner where everything is now."""
+        world = self.world
+        boxes = {}
+        for body, key in enumerate(world.keys):
+            if bool(world.solids.present[0, body]) and body != self.held and body not in ignore:
+                points = world.solids.points[0, body].double().numpy()
+                low, high = points.min(0), points.max(0)
+                center = Pose((low + high) / 2)
+                pose = self.base.inv() * self.body_pose(body) * center
+                boxes[key] = (high - low + 2 * OBSTACLE_MARGIN_M, np.concatenate((pose.p, pose.q)))
+        self.planner.set_obstacles(boxes)
+        self.planner.set_held(self._held_box())
+
+    def _held_box(self) -> tuple[np.ndarray, np.ndarray] | None:
+        if self.held < 0:
+            return None
+        index = torch.tensor([self.held])
+        points = geometry.to_local(
+            self.world.end_effector_pose, self.world.world_points(index)
+        )[0].double().numpy()
+        low, high = points.min(0) - HELD_MARGIN_M, points.max(0) + HELD_MARGIN_M
+        low[2] = max(low[2], self.cup_tip_z_m + 0.003)  # the cups themselves touch it
+        high[2] = max(high[2], low[2] + 0.005)
+        return high - low, np.concatenate(((low + high) / 2, [1.0, 0.0, 0.0, 0.0]))
+
+    def reachable(self, target: Pose) -> np.ndarray | None:
+        """Collision-free joint angles for an end-effector pose among what the planner knows; ``None`` if there are none."""
+        return self.planner.solve(self.base.inv() * target, self.controller.target_qpos, self.generator)
+
+    def move(self, target: Pose, ignore: tuple[int, ...] = ()) -> Actions:
+        """Move to a pose around obstacles.
+
+        Raises:
+            SkillFailed: The pose can't be reached or no path was found.
+        """
+        self.look_around(ignore)
+        while self.planner.collides(self.controller.target_qpos):
+            if self.pose.p[2] > SAFE_HEIGHT_M:
+                break
+            yield from self.rise(RISE_PER_STEP_M)
+            self.look_around(ignore)
+        goal = self.reachable(target)
+        if goal is None:
+            raise SkillFailed(f"no way to reach {np.round(target.p, 3).tolist()}")
+        path = self.planner.path(self.controller.target_qpos, goal, self.generator)
+        if path is None:
+            raise SkillFailed(f"no path to {np.round(target.p, 3).tolist()}")
+        for qpos in path[1:]:
+            yield from self.straight(self.base * self.planner.kinematics.forward(qpos), TRANSLATION_M)
+
+
+def rotation_vector(quaternion: np.ndarray) -> np.ndarray:
+    """Rotation vector (3,) of a unit quaternion (4,), the shorter way round."""
+    w, xyz = float(quaternion[0]), np.asarray(quaternion[1:], dtype=np.float64)
+    if w < 0:
+        w, xyz = -w, -xyz
+    length = float(np.linalg.norm(xyz))
+    if length < 1e-12:
+        return np.zeros(3)
+    return xyz / length * (2.0 * np.arctan2(length, w))
+
+
+def slerp(a: np.ndarray, b: np.ndarray, part: float) -> np.ndarray:
+    """The orientation a share of the way from one (4,) to another (4,)."""
+    change = (Pose(q=a).inv() * Pose(q=b)).q
+    vector = rotation_vector(change) * part
+    angle = float(np.linalg.norm(vector))
+    axis = vector / angle if angle > 1e-12 else np.zeros(3)
+    turned = Pose(q=a) * Pose(q=np.concatenate(([np.cos(angle / 2)], np.sin(angle / 2) * axis)))
+    return turned.q

@@ -1,0 +1,37 @@
+"""Skills: how each kind of predicate is achieved; one file for each."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable
+
+from clevrskills.predicates import Predicate
+from clevrskills.solvers.motion import Actions, Arm, SkillFailed
+
+Skill = Callable[[Arm, Predicate], Actions]
+_SKILLS: dict[type[Predicate], Skill] = {}
+
+
+def solves(predicate: type[Predicate]) -> Callable[[Skill], Skill]:
+    """Register a skill for a type of predicate and those derived from it."""
+
+    def register(skill: Skill) -> Skill:
+        _SKILLS[predicate] = skill
+        return skill
+
+    return register
+
+
+def skill_for(predicate: Predicate) -> Skill:
+    """The skill for a predicate.
+
+    Raises:
+        SkillFailed: There is none.
+    """
+    for module in pkgutil.iter_modules(__path__):
+        importlib.import_module(f"{__name__}.{module.name}")
+    for kind in type(predicate).__mro__:
+        if kind in _SKILLS:
+            return _SKILLS[kind]
+    raise SkillFailed(f"no skill for {predicate.name}")

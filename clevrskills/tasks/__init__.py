@@ -1,0 +1,19 @@
+"""The tasks; one file each, in a folder for each level."""
+
+from clevrskills.body import Body
+from clevrskills.tasks.base import LEVELS, Task, stack_roles, task, tasks
+from clevrskills.tasks.layout import Draw, Layout, LayoutError, Table, Workspace
+
+__all__ = [
+    "LEVELS",
+    "Body",
+    "Draw",
+    "Layout",
+    "LayoutError",
+    "Table",
+    "Task",
+    "Workspace",
+    "stack_roles",
+    "task",
+    "tasks",
+]

@@ -1,0 +1,60 @@
+"""Place the object in the gripper on another one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from torch import Tensor
+
+from clevrskills.assets import shape
+from clevrskills.body import Body
+from clevrskills.predicates import OnTop, Predicate
+from clevrskills.tasks.base import Task
+from clevrskills.tasks.layout import W1, Draw, Layout, Table
+
+
+class Place(Task):
+    """The object, in the gripper at the start, rests on another one (paper, appendix A.1, task 4)."""
+
+    key = "place"
+    level = "L0"
+    sentence = "Put the object in the gripper on the other object"
+    slots = ("base_0", "base_1", "base_2", "object_0", "object_1", "object_2")
+    max_steps = 150
+    verb = "Put"
+    starts_held = True
+
+    def layout(self, draw: Draw) -> Layout:  # noqa: D102
+        bases, objects = 1 + draw.roles.integers(3, size=2)
+        pools = draw.pools
+        base_shapes = draw.choose(pools.base + pools.primitive, bases)
+        # names must tell the objects apart, so nothing lies there twice
+        tops = [n for n in pools.top + pools.random + pools.primitive if n not in base_shapes]
+        shapes = base_shapes + draw.choose(tops, objects)
+        textures = draw.choose(pools.texture_2 + pools.texture_2_dark, bases, "textures")
+        textures += draw.choose(pools.texture_1 + pools.texture_1_dark, objects, "textures")
+        used = [*range(bases), *range(3, 3 + objects)]
+        table = Table(draw.places, W1)
+        bodies: list[Body | None] = [None] * len(self.slots)
+        for slot, name, texture in zip(used, shapes, textures, strict=True):
+            bodies[slot] = Body(self.slots[slot], name, texture, table.place(shape(name)))
+        return Layout(
+            tuple(bodies),
+            {"top": np.array(3), "bottom": np.array(0)},
+            in_gripper=3 if self.starts_held else -1,
+        )
+
+    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:  # noqa: D102
+        return OnTop(roles["top"], roles["bottom"])
+
+    def prompts(self, layout: Layout) -> Sequence[str]:  # noqa: D102
+        top, bottom = layout.bodies[3], layout.bodies[0]
+        assert top is not None and bottom is not None
+        return [
+            f"{self.verb} {{obj:object_0}} on {{obj:base_0}}",
+            f"{self.verb} the {top.name} on the {bottom.name}",
+            f"{self.verb} object with {{tex:object_0}} texture on object with {{tex:base_0}} texture",
+        ]
+
+

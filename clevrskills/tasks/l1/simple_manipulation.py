@@ -1,0 +1,16 @@
+"""Pick an object and put it on another one."""
+
+from __future__ import annotations
+
+from clevrskills.tasks.l0.place import Place
+
+
+class SimpleManipulation(Place):
+    """As ``place``, but the object must be picked first (paper, appendix A.2, task 1)."""
+
+    key = "simple_manipulation"
+    level = "L1"
+    sentence = "Pick the object and put it on the other object"
+    max_steps = 200
+    verb = "Pick and place"
+    starts_held = False

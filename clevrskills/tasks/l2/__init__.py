@@ -1,0 +1,1 @@
+"""Tasks of level L2."""

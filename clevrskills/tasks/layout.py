@@ -1,0 +1,153 @@
+"""What a task puts on the table, and where: pure data, no simulator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import cos, hypot, pi, sin
+from zlib import crc32
+
+import numpy as np
+from scipy.spatial import ConvexHull
+
+from clevrskills.assets import Pools, Shape, pools
+from clevrskills.body import Body, Pose
+from clevrskills.cameras import BASE_CAMERA
+
+@dataclass(frozen=True)
+class Layout:
+    """One environment's scene.
+
+    Attributes:
+        bodies: One entry for each slot of the task; ``None``: not used this time.
+        roles: What else differs between episodes, as numbers of fixed shape: which slot plays which part, targets, angles.
+        in_gripper: Slot of the body that the gripper holds at the start, -1 for none.
+    """
+
+    bodies: tuple[Body | None, ...]
+    roles: Mapping[str, np.ndarray] = field(default_factory=dict)
+    in_gripper: int = -1
+
+
+class LayoutError(Exception):
+    """This draw does not fit on the table; draw again."""
+
+
+class Draw:
+    """The random choices of one episode: a generator for each purpose, so that they don't disturb each other.
+
+    Args:
+        seed: Seed of the episode.
+        task: Key of the task.
+        index: Which attempt at a layout this is.
+        split: ``train`` or ``test``.
+    """
+
+    def __init__(self, seed: int, task: str, index: int, split: str) -> None:
+        sequence = np.random.SeedSequence((seed, crc32(task.encode()), index))
+        generators = [np.random.default_rng(s) for s in sequence.spawn(4)]
+        self.places, self.shapes, self.textures, self.roles = generators
+        self.pools: Pools = pools(split)
+
+    def choose(self, pool: Sequence[str], count: int, stream: str = "shapes") -> list[str]:
+        """Different names from a pool, or with repeats if it is too small."""
+        generator: np.random.Generator = getattr(self, stream)
+        names = list(dict.fromkeys(pool))
+        picked = generator.permutation(names).tolist()[:count]
+        extra = generator.choice(names, count - len(picked)).tolist() if len(picked) < count else []
+        return picked + extra
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """The part of the table where things are put, in metres.
+
+    Attributes:
+        x_m: Range of x.
+        y_m: Range of y.
+        reach_m: Range of the distance from the robot's base.
+    """
+
+    x_m: tuple[float, float] = (-0.40, 0.05)
+    y_m: tuple[float, float] = (-0.32, 0.32)
+    reach_m: tuple[float, float] = (0.22, 0.64)
+
+    def contains(self, x: float, y: float, base_x: float = -0.562) -> bool:
+        """Whether the gripper reaches the place."""
+        return self.reach_m[0] <= hypot(x - base_x, y) <= self.reach_m[1]
+
+
+W1 = Workspace()
+W2 = Workspace(x_m=(-0.35, 0.08))
+
+
+class Table:
+    """Free places on the table.
+
+    Args:
+        generator: Source of the random places.
+        workspace: Where things may be put.
+        gap_m: Least distance between outlines.
+    """
+
+    TRIES = 200
+
+    def __init__(
+        self, generator: np.random.Generator, workspace: Workspace = W1, gap_m: float = 0.02
+    ) -> None:
+        self._generator = generator
+        self._workspace = workspace
+        self._gap_m = gap_m
+        self._taken: list[np.ndarray] = []
+
+    def place(self, item: Shape, yaw_rad: float | None = None) -> Pose:
+        """A free, visible, reachable place for a shape.
+
+        Raises:
+            LayoutError: None was found.
+        """
+        generator = self._generator
+        for _ in range(self.TRIES):
+            x, y = generator.uniform(*self._workspace.x_m), generator.uniform(*self._workspace.y_m)
+            yaw = generator.uniform(0.0, 2 * pi) if yaw_rad is None else yaw_rad
+            if self._workspace.contains(x, y) and self.take(item, x, y, yaw):
+                return pose_on_table(item, x, y, yaw)
+        raise LayoutError(f"no free place for {item.name}")
+
+    def take(self, item: Shape, x: float, y: float, yaw_rad: float) -> bool:
+        """Occupy a place if it is free and the base camera sees all of it."""
+        outline = _outline(item, x, y, yaw_rad)
+        if any(_separation(outline, other) < self._gap_m for other in self._taken):
+            return False
+        corners = np.concatenate(
+            [np.column_stack((outline, np.full(len(outline), z))) for z in (0, 2 * item.half_extents[2])]
+        )
+        if not BASE_CAMERA.sees(corners):
+            return False
+        self._taken.append(outline)
+        return True
+
+
+def pose_on_table(item: Shape, x: float, y: float, yaw_rad: float) -> Pose:
+    """The pose of a shape standing upright on the table."""
+    return (x, y, float(item.half_extents[2]), cos(yaw_rad / 2), 0.0, 0.0, sin(yaw_rad / 2))
+
+
+def _outline(item: Shape, x: float, y: float, yaw_rad: float) -> np.ndarray:
+    """Convex outline seen from above, counter-clockwise, (n, 2)."""
+    points = np.concatenate(item.parts)[:, :2]
+    corners = points[ConvexHull(points).vertices]
+    c, s = cos(yaw_rad), sin(yaw_rad)
+    return corners @ np.array([[c, s], [-s, c]]) + (x, y)
+
+
+def _separation(a: np.ndarray, b: np.ndarray) -> float:
+    """Greatest gap between two convex outlines along the normals of their edges; never more than their distance."""
+    best = -np.inf
+    for one, other in ((a, b), (b, a)):
+        edge = np.roll(one, -1, axis=0) - one
+        normal = np.column_stack((edge[:, 1], -edge[:, 0]))
+        normal /= np.linalg.norm(normal, axis=1, keepdims=True) + 1e-12
+        gap = (other @ normal.T).min(0) - (one * normal).sum(1)
+        best = max(best, float(gap.max()))
+    return best

@@ -1,0 +1,375 @@
+"""The only door to a simulation for predicates, prompts and solvers.
+
+A :class:`World` answers questions about ``B`` parallel environments at once; every answer is a tensor whose first dimension is
+``B``. Which body a question is about is a tensor too: an index ``(B,)`` into the ``K`` body slots of the scene, so that parallel
+environments may ask about different bodies with the same code.
+
+:class:`World` holds the geometry; where things are comes from a subclass: :class:`~clevrskills.simulation.SimWorld` reads a
+simulation, :class:`TensorWorld` is plain tensors, for tests and for pictures of scenes that no simulation has reached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import torch
+from scipy.spatial import ConvexHull
+from torch import Tensor
+
+from clevrskills import geometry
+from clevrskills.assets import Shape
+from clevrskills.errors import UnknownNameError
+
+GRAVITY = 9.81
+CONTACT_TOLERANCE_M = 2e-3
+STATIC_SPEED_M_PER_S = 1e-3
+STATIC_SPIN_RAD_PER_S = 1e-2
+
+
+POINTS_PER_SIDE = 9
+"""Resolution of the grid of points on the upper and lower side of a body."""
+
+
+@lru_cache(maxsize=1024)
+def _surface_points(shape: Shape) -> np.ndarray:
+    """Points on the surface of a shape: the corners of its parts and a grid on its upper and lower side, (P, 3)."""
+    corners = np.unique(np.concatenate(shape.parts).round(5), axis=0)
+    low, high = corners[:, :2].min(0), corners[:, :2].max(0)
+    ticks = (np.arange(POINTS_PER_SIDE) + 0.5) / POINTS_PER_SIDE
+    grid = np.stack(np.meshgrid(ticks, ticks), -1).reshape(-1, 2)
+    xy = torch.as_tensor(low + grid * (high - low))
+    planes = torch.as_tensor(_stack_planes([shape])[0])
+    upright = planes.new_tensor([0.0, 0, 0, 1, 0, 0, 0])
+    flipped = planes.new_tensor([0.0, 0, 0, 0, 1, 0, 0])
+    top = geometry.surface_height(planes, upright, xy)
+    bottom = -geometry.surface_height(planes, flipped, xy * xy.new_tensor([1.0, -1.0]))
+    sides = [torch.cat((xy, z[:, None]), -1)[top > -geometry.PAD] for z in (top, bottom)]
+    return np.concatenate((corners, torch.cat(sides).numpy()))
+
+
+@lru_cache(maxsize=1024)
+def _footprint(shape: Shape) -> np.ndarray:
+    """Half-planes ``(nx, ny, d)`` of the convex hull of the shape seen from above, (E, 3)."""
+    return ConvexHull(np.concatenate(shape.parts)[:, :2]).equations * np.array([1.0, 1.0, -1.0])
+
+
+def _stack_planes(shapes: Sequence[Shape | None]) -> np.ndarray:
+    """Half-spaces of several shapes, padded to one array, (K, C, F, 4)."""
+    parts = max((len(s.planes) for s in shapes if s), default=1)
+    facets = max((len(p) for s in shapes if s for p in s.planes), default=1)
+    out = np.zeros((len(shapes), parts, facets, 4))
+    out[..., 3] = -geometry.PAD
+    for k, shape in enumerate(shapes):
+        for c, planes in enumerate(shape.planes if shape else ()):
+            out[k, c] = planes[0]
+            out[k, c, : len(planes)] = planes
+    return out
+
+
+def _pad(rows: Sequence[np.ndarray], columns: int) -> np.ndarray:
+    """Arrays of (n_i, columns) stacked to (K, max n, columns), the first row repeated."""
+    out = np.zeros((len(rows), max((len(r) for r in rows), default=1) or 1, columns))
+    for k, r in enumerate(rows):
+        if len(r):
+            out[k] = r[0]
+            out[k, : len(r)] = r
+    return out
+
+
+@dataclass(frozen=True)
+class Solids:
+    """What does not change during an episode: the bodies of ``B`` environments in ``K`` slots.
+
+    Attributes:
+        planes: Half-spaces of the convex parts in the body's frame, (B, K, C, F, 4).
+        points: Points on the surface in the body's frame, (B, K, P, 3).
+        footprint: Half-planes of the outline seen from above, (B, K, E, 3).
+        center: Centre of mass in the body's frame, (B, K, 3).
+        mass: Kilograms, (B, K).
+        movable: False for bodies that are part of the furniture, (B, K).
+        present: False for slots that an environment does not use, (B, K).
+    """
+
+    planes: Tensor
+    points: Tensor
+    footprint: Tensor
+    center: Tensor
+    mass: Tensor
+    movable: Tensor
+    present: Tensor
+
+    @classmethod
+    def from_shapes(
+        cls,
+        shapes: Sequence[Sequence[Shape | None]],
+        static: Sequence[Sequence[bool]],
+        device: torch.device | str = "cpu",
+    ) -> Solids:
+        """Stack the shapes of B environments (outer) in K slots (inner); ``None`` is an empty slot."""
+        batch, slots = len(shapes), len(shapes[0])
+        flat = [s for row in shapes for s in row]
+        none3 = np.zeros((0, 3))
+
+        def stack(array: np.ndarray) -> Tensor:
+            return torch.as_tensor(array, dtype=torch.float32, device=device).unflatten(
+                0, (batch, slots)
+            )
+
+        present = torch.tensor([[s is not None for s in row] for row in shapes], device=device)
+        return cls(
+            planes=stack(_stack_planes(flat)),
+            points=stack(_pad([_surface_points(s) if s else none3 for s in flat], 3)),
+            footprint=stack(_pad([_footprint(s) if s else none3 for s in flat], 3)),
+            center=stack(np.array([s.center_of_mass if s else np.zeros(3) for s in flat])),
+            mass=stack(np.array([s.mass_kg if s else 1.0 for s in flat])),
+            movable=present & ~torch.tensor(static, device=device),
+            present=present,
+        )
+
+
+    @classmethod
+    def stack(cls, solids: Sequence[Solids]) -> Solids:
+        """Join batches of equal shape."""
+        if len(solids) == 1:
+            return solids[0]
+        names = cls.__dataclass_fields__
+        return cls(**{n: torch.cat([getattr(s, n) for s in solids]) for n in names})
+
+
+class World:
+    """Questions about the bodies and the robot of ``B`` environments.
+
+    Args:
+        keys: Names of the ``K`` body slots, the same in all environments.
+        solids: Geometry of the bodies.
+        cup_tips: Centres of the suction cups' rims in the end-effector frame, (N, 3).
+    """
+
+    def __init__(self, keys: Sequence[str], solids: Solids, cup_tips: Tensor | None = None) -> None:
+        self.keys = tuple(keys)
+        self.solids = solids
+        self.cup_tips = solids.mass.new_zeros(1, 3) if cup_tips is None else cup_tips
+        self.num_envs = solids.mass.shape[0]
+        self.device = solids.mass.device
+        self._rows = torch.arange(self.num_envs, device=self.device)
+
+    # ---- what a subclass knows ----
+
+    @property
+    def body_pose(self) -> Tensor:
+        """World poses of all bodies, (B, K, 7)."""
+        raise NotImplementedError
+
+    @property
+    def body_velocity(self) -> Tensor:
+        """Linear (m/s) and angular (rad/s) velocity of all bodies in world axes, (B, K, 6)."""
+        raise NotImplementedError
+
+    @property
+    def end_effector_pose(self) -> Tensor:
+        """World pose of the tool centre point, its z axis out of the suction cups, (B, 7)."""
+        raise NotImplementedError
+
+    @property
+    def held(self) -> Tensor:
+        """Index of the body that the gripper holds, -1 for none, (B,)."""
+        raise NotImplementedError
+
+    def supports(self, lower: Tensor, upper: Tensor) -> Tensor:
+        """Share of the weight of ``upper`` that rests on ``lower``, about 0..1, (B,)."""
+        raise NotImplementedError
+
+    def on_table(self, body: Tensor) -> Tensor:
+        """Whether the body touches the table, (B,) bool."""
+        raise NotImplementedError
+
+    def set_body_pose(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:
+        """Put bodies (B,) at world poses (B, 7), at rest; only in environments ``where`` (B,) is true."""
+        raise NotImplementedError
+
+    def hold(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:
+        """Let the gripper hold bodies (B,), put at world poses (B, 7), in environments ``where`` (B,) is true."""
+        raise NotImplementedError
+
+    # ---- robot ----
+
+    def gripper_distance(self, body: Tensor) -> Tensor:
+        """Distance from the tips of the suction cups to a body, (B,)."""
+        tips = geometry.to_world(self.end_effector_pose, self.cup_tips.expand(self.num_envs, -1, 3))
+        local = geometry.to_local(self.pose(body), tips)
+        return geometry.signed_distance(self.at(self.solids.planes, body), local).amin(-1)
+
+    # ---- bodies ----
+
+    def index(self, key: str) -> Tensor:
+        """The slot index (B,) of a body by its key.
+
+        Raises:
+            UnknownNameError: No slot has this key.
+        """
+        if key not in self.keys:
+            raise UnknownNameError("body", key, self.keys)
+        return torch.full((self.num_envs,), self.keys.index(key), device=self.device)
+
+    def at(self, values: Tensor, body: Tensor) -> Tensor:
+        """Pick one body's entry from values of all bodies, (B, K, ...) -> (B, ...)."""
+        return values[self._rows, body]
+
+    def pose(self, body: Tensor) -> Tensor:
+        """World pose, (B, 7)."""
+        return self.at(self.body_pose, body)
+
+    def position(self, body: Tensor) -> Tensor:
+        """World position of the body's origin, (B, 3)."""
+        return self.pose(body)[:, :3]
+
+    def orientation(self, body: Tensor) -> Tensor:
+        """World orientation, (B, 4)."""
+        return self.pose(body)[:, 3:]
+
+    def is_static(self, body: Tensor) -> Tensor:
+        """Whether the body is at rest: at most 1 mm/s and 0.01 rad/s (original: utils of the released code), (B,) bool."""
+        velocity = self.at(self.body_velocity, body)
+        slow = velocity[:, :3].norm(dim=-1) <= STATIC_SPEED_M_PER_S
+        return slow & (velocity[:, 3:].norm(dim=-1) <= STATIC_SPIN_RAD_PER_S)
+
+    def is_held(self, body: Tensor) -> Tensor:
+        """Whether the gripper holds this body, (B,) bool."""
+        return self.held == body
+
+    def world_points(self, body: Tensor) -> Tensor:
+        """Points on the body's surface in world coordinates, (B, P, 3)."""
+        return geometry.to_world(self.pose(body), self.at(self.solids.points, body))
+
+    def top(self, body: Tensor) -> Tensor:
+        """World z of the body's highest point, (B,)."""
+        return self.world_points(body)[..., 2].amax(-1)
+
+    def bottom(self, body: Tensor) -> Tensor:
+        """World z of the body's lowest point, (B,)."""
+        return self.world_points(body)[..., 2].amin(-1)
+
+    def distance(self, points: Tensor) -> Tensor:
+        """Signed distance from world points (B, N, 3) to every body, (B, K, N); empty slots are far away."""
+        local = geometry.to_local(self.body_pose, points[:, None])  # (B, K, N, 3)
+        return geometry.signed_distance(self.solids.planes, local)
+
+    def clearance(self, body: Tensor) -> Tensor:
+        """Distance from a body to the nearest other body or the table, (B,)."""
+        points = self.world_points(body)
+        distance = self.distance(points).amin(-1)  # (B, K)
+        distance[self._rows, body] = geometry.PAD
+        return torch.minimum(distance.amin(-1), points[..., 2].amin(-1))
+
+    def overhang(self, upper: Tensor, lower: Tensor) -> Tensor:
+        """How far the upper body reaches over the outline of the lower one, seen from above, (B,); negative: inside by that much."""
+        local = geometry.to_local(self.pose(lower), self.world_points(upper))[..., :2]  # (B, P, 2)
+        edges = self.at(self.solids.footprint, lower)  # (B, E, 3)
+        beyond = torch.einsum("bek,bpk->bpe", edges[..., :2], local) - edges[:, None, :, 2]
+        return beyond.amax((-1, -2))
+
+    def rest(self, body: Tensor, pose: Tensor, on: Tensor) -> tuple[Tensor, Tensor]:
+        """Where a body would come to rest if it were lowered straight down onto another one.
+
+        Args:
+            body: The body to lower, (B,).
+            pose: Candidate poses; their height is ignored, (B, M, 7).
+            on: The body below, (B,).
+
+        Returns:
+            World z of the body's origin at first touch, (B, M), and by how many metres the centre of mass lies within the
+            polygon of the touching points, (B, M): negative if the body would tip over.
+        """
+        flat = pose * pose.new_tensor([1.0, 1, 0, 1, 1, 1, 1])
+        points = geometry.to_world(flat, self.at(self.solids.points, body)[:, None])  # (B, M, P, 3)
+        below = geometry.surface_height(
+            self.at(self.solids.planes, on), self.pose(on), points[..., :2].flatten(1, 2)
+        ).unflatten(1, points.shape[1:3])
+        gap = below - points[..., 2]  # (B, M, P)
+        height = gap.amax(-1)
+        touching = gap > height[..., None] - CONTACT_TOLERANCE_M
+        center = geometry.to_world(flat, self.at(self.solids.center, body)[:, None, None])
+        angle = torch.arange(16, device=self.device) * (torch.pi / 8)
+        directions = torch.stack((angle.cos(), angle.sin()))  # (2, 16)
+        reach = (points - center)[..., :2] @ directions  # (B, M, P, 16)
+        reach = torch.where(touching[..., None], reach, -geometry.PAD)
+        return height, reach.amax(-2).amin(-1)
+
+
+class TensorWorld(World):
+    """A world of plain tensors.
+
+    Args:
+        keys: Names of the body slots.
+        solids: Geometry of the bodies.
+        body_pose: World poses, (B, K, 7).
+        end_effector_pose: (B, 7); default 0.4 m above the table, cups down.
+    """
+
+    def __init__(
+        self,
+        keys: Sequence[str],
+        solids: Solids,
+        body_pose: Tensor,
+        end_effector_pose: Tensor | None = None,
+    ) -> None:
+        super().__init__(keys, solids)
+        if end_effector_pose is None:
+            home = torch.tensor([-0.09, 0.0, 0.4, 0.0, 1.0, 0.0, 0.0], device=self.device)
+            end_effector_pose = home.expand(self.num_envs, 7)
+        self._body_pose = body_pose.clone()
+        self._body_velocity = torch.zeros((*body_pose.shape[:2], 6), device=self.device)
+        self._end_effector_pose = end_effector_pose.clone()
+        self._held = torch.full((self.num_envs,), -1, device=self.device)
+
+    @classmethod
+    def snapshot(cls, world: World) -> TensorWorld:
+        """A copy of where everything is in another world."""
+        copy = cls(world.keys, world.solids, world.body_pose, world.end_effector_pose)
+        copy.cup_tips = world.cup_tips
+        copy._held = world.held.clone()
+        return copy
+
+    @property
+    def body_pose(self) -> Tensor:  # noqa: D102
+        return self._body_pose
+
+    @property
+    def body_velocity(self) -> Tensor:  # noqa: D102
+        return self._body_velocity
+
+    @property
+    def end_effector_pose(self) -> Tensor:  # noqa: D102
+        return self._end_effector_pose
+
+    @property
+    def held(self) -> Tensor:  # noqa: D102
+        return self._held
+
+    def supports(self, lower: Tensor, upper: Tensor) -> Tensor:  # noqa: D102
+        points = self.world_points(upper)
+        local = geometry.to_local(self.pose(lower), points)
+        distance = geometry.signed_distance(self.at(self.solids.planes, lower), local)
+        below = points[..., 2] < self.position(upper)[:, None, 2]
+        touch = (distance.abs() <= CONTACT_TOLERANCE_M) & below
+        return touch.any(-1).float()
+
+    def on_table(self, body: Tensor) -> Tensor:  # noqa: D102
+        return self.bottom(body) <= CONTACT_TOLERANCE_M
+
+    def set_body_pose(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:  # noqa: D102
+        rows = self._rows if where is None else self._rows[where]
+        self._body_pose[rows, body[rows]] = pose[rows]
+        self._body_velocity[rows, body[rows]] = 0.0
+        self._held[rows] = torch.where(self._held[rows] == body[rows], -1, self._held[rows])
+
+    def set_body_velocity(self, body: Tensor, velocity: Tensor) -> None:
+        """Set velocities (B, 6) of bodies (B,)."""
+        self._body_velocity[self._rows, body] = velocity
+
+    def hold(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:  # noqa: D102
+        self.set_body_pose(body, pose, where)
+        self._held = body.clone() if where is None else torch.where(where, body, self._held)

@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# Makes the virtual environment .venv and installs the package into it, with the oracle and the
+# development tools. Usage: setup_venv.sh [PYTHON]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. scripts/common.sh
+
+venv=.venv
+python=$(scripts/find_python.sh "$@")
+
+install_venv_module() { # Debian and Ubuntu package it apart from Python
+  local package
+  package="$("$python" -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])')"
+  if command -v apt-get >/dev/null && can_be_root; then
+    say "installing $package"
+    apt_get update || true
+    apt_get install --no-install-recommends "$package" && return
+  fi
+  say "$python can't make virtual environments; run: sudo apt-get install $package" >&2
+  exit 1
+}
+
+# An environment whose Python works is kept, so that a changed pin is a quick update.
+if ! { [ -x $venv/bin/python ] && scripts/find_python.sh $venv/bin/python &&
+  $venv/bin/python -m pip --version; } >/dev/null 2>&1; then
+  "$python" -c 'import ensurepip, venv' 2>/dev/null || install_venv_module
+  "$python" -m venv --clear $venv
+fi
+
+say "installing into $venv with $($venv/bin/python --version); the first time takes minutes"
+$venv/bin/python -m pip install --disable-pip-version-check --progress-bar off \
+  -e '.[oracle,dev]' -c constraints.txt

@@ -1,0 +1,266 @@
+"""The set-up of a fresh clone: pins, declared dependencies, and the scripts that make calls."""
+
+import ast
+import importlib.metadata
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+REQUIREMENTS = [
+    Requirement(text)
+    for group in (PROJECT["dependencies"], *PROJECT["optional-dependencies"].values())
+    for text in group
+]
+BACKPORTS = "Types: deb\nURIs: {uri}\nSuites: bookworm-backports\nComponents: main\n"
+
+
+def pins() -> dict[str, str]:
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    requirements = [Requirement(line) for line in lines if not line.startswith("#")]
+    versions = {}
+    for requirement in requirements:
+        (specifier,) = requirement.specifier
+        assert specifier.operator == "==", requirement
+        assert "+" not in specifier.version, requirement  # a build that only some machines have
+        versions[canonicalize_name(requirement.name)] = specifier.version
+    assert len(versions) == len(requirements), "a package is pinned twice"
+    return versions
+
+
+def test_known_good_versions():
+    assert pins()["torch"] == "2.13.0"
+    assert pins()["numpy"].startswith("1.")
+
+
+@pytest.mark.parametrize("requirement", REQUIREMENTS, ids=str)
+def test_every_dependency_has_a_pin_within_its_bounds(requirement):
+    assert requirement.specifier.contains(pins()[canonicalize_name(requirement.name)])
+
+
+def test_only_the_oracle_asks_for_an_old_numpy():
+    core = {r.name: r for r in map(Requirement, PROJECT["dependencies"])}
+    oracle = {r.name: r for r in map(Requirement, PROJECT["optional-dependencies"]["oracle"])}
+    assert core["numpy"].specifier.contains("2.3.0")
+    assert not oracle["numpy"].specifier.contains("2.0.0")
+    assert "mplib" in oracle
+    assert "mplib" not in core
+
+
+def third_party_imports() -> dict[str, Path]:
+    found = {}
+    for file in (ROOT / "clevrskills").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and node.level == 0:
+                names = [node.module or ""]
+            else:
+                continue
+            found |= {name.split(".")[0]: file for name in names}
+    own = {"clevrskills", *sys.stdlib_module_names}
+    return {name: file for name, file in found.items() if name not in own}
+
+
+def test_every_import_is_declared():
+    declared = {canonicalize_name(requirement.name) for requirement in REQUIREMENTS}
+    distributions = importlib.metadata.packages_distributions()
+    for name, file in third_party_imports().items():
+        providers = {canonicalize_name(provider) for provider in distributions.get(name, [name])}
+        assert providers & declared, f"{file} imports {name}, which pyproject.toml does not declare"
+
+
+def test_no_address_is_written_into_the_set_up():
+    files = [ROOT / "Makefile", ROOT / "constraints.txt", ROOT / "pyproject.toml"]
+    for file in [*files, ROOT / ".ci" / "run", *(ROOT / "scripts").iterdir()]:
+        assert not re.search(r"\w+://[\w.]+\.\w", file.read_text()), file
+
+
+# --- scripts
+
+
+def script(name: str, *arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [ROOT / "scripts" / name, *map(str, arguments)]
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, env={**os.environ, **environment}
+    )
+
+
+SOURCES = {
+    "deb822": (
+        "debian.sources",
+        """\
+# the archive
+Types: deb deb-src
+URIs: http://mirror.example/debian/
+Suites: bookworm bookworm-updates
+Components: main contrib
+Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg
+
+Types: deb
+URIs: http://mirror.example/debian-security
+Suites: bookworm-security
+Components: main
+Signed-By: /usr/share/keyrings/other.gpg
+""",
+        "http://mirror.example/debian",
+        "Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg\n",
+    ),
+    "deb822 with a key in the file and a mirror list": (
+        "debian.sources",
+        """\
+Types: deb
+URIs: mirror+file:///etc/apt/mirrors/debian.list
+Suites: bookworm
+Components: main
+Signed-By:
+ -----BEGIN PGP PUBLIC KEY BLOCK-----
+ .
+ mQINBGPL
+ -----END PGP PUBLIC KEY BLOCK-----
+""",
+        "mirror+file:///etc/apt/mirrors/debian.list",
+        "Signed-By: \n -----BEGIN PGP PUBLIC KEY BLOCK-----\n .\n mQINBGPL\n"
+        " -----END PGP PUBLIC KEY BLOCK-----\n",
+    ),
+    "deb822 with a disabled entry and another archive": (
+        "all.sources",
+        """\
+Types: deb
+Enabled: no
+URIs: http://off.example/debian
+Suites: bookworm
+Components: main
+
+Types: deb
+URIs: https://tool.example/apt
+Suites: bookworm
+Components: main
+Signed-By: /keys/tool.gpg
+
+Types: deb
+URIs: https://mirror.example/debian
+Suites: bookworm
+Components: main
+Trusted: yes
+""",
+        "https://mirror.example/debian",
+        "Trusted: yes\n",
+    ),
+    "one-line": (
+        "sources.list",
+        """\
+deb cdrom:[Debian GNU/Linux 12.0.0 _Bookworm_]/ bookworm main
+#deb http://old.example/debian bookworm main
+deb-src http://source.example/debian bookworm main
+deb http://mirror.example/debian bookworm main non-free-firmware # comment
+deb http://mirror.example/debian-security bookworm-security main
+""",
+        "http://mirror.example/debian",
+        "",
+    ),
+    "one-line with options": (
+        "sources.list",
+        """\
+deb [signed-by=/keys/tool.gpg] https://tool.example/apt bookworm main
+deb [arch=amd64,arm64 signed-by=/keys/debian.gpg] http://mirror.example/remote/ bookworm main
+deb [arch=amd64,arm64 signed-by=/keys/debian.gpg] http://mirror.example/remote bookworm-updates main
+""",
+        "http://mirror.example/remote",
+        "Signed-By: /keys/debian.gpg\nArchitectures: amd64 arm64\n",
+    ),
+    "one-line of a snapshot, by the release's alias": (
+        "sources.list",
+        """\
+deb https://tool.example/apt stable main
+deb [check-valid-until=no] http://snapshot.example/archive/debian/20260101T000000Z stable main
+""",
+        "http://snapshot.example/archive/debian/20260101T000000Z",
+        "Check-Valid-Until: no\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", SOURCES)
+def test_backports_come_from_the_mirror_of_the_machine(case, tmp_path):
+    name, text, uri, options = SOURCES[case]
+    (tmp_path / name).write_text(text)
+    run = script("install_vulkan.sh", "--print-sources", "bookworm", tmp_path / name)
+    assert run.stderr == ""
+    assert run.stdout == BACKPORTS.format(uri=uri) + options
+
+
+def test_sources_in_both_formats_are_read_together(tmp_path):
+    (tmp_path / "sources.list").write_text("# see sources.list.d\n")
+    (tmp_path / "debian.sources").write_text(SOURCES["deb822"][1])
+    run = script(
+        "install_vulkan.sh",
+        "--print-sources",
+        "bookworm",
+        tmp_path / "sources.list",
+        tmp_path / "debian.sources",
+    )
+    assert "URIs: http://mirror.example/debian\n" in run.stdout
+
+
+def test_ubuntu_sources_are_no_debian_mirror(tmp_path):
+    (tmp_path / "ubuntu.sources").write_text(
+        "Types: deb\nURIs: http://mirror.example/ubuntu/\nSuites: noble noble-updates\n"
+        "Components: main universe\nSigned-By: /usr/share/keyrings/ubuntu-archive-keyring.gpg\n"
+    )
+    run = script("install_vulkan.sh", "--print-sources", "bookworm", tmp_path / "ubuntu.sources")
+    assert (run.returncode, run.stdout) == (0, "")
+
+
+def test_unknown_argument_is_refused():
+    run = script("install_vulkan.sh", "--gpu")
+    assert run.returncode == 2
+    assert "--software" in run.stderr
+
+
+def test_python_that_only_pretends_is_passed_over(tmp_path):
+    shim = tmp_path / "python3.12"
+    shim.write_text("#!/bin/sh\necho 'pyenv: python3.12: command not found' >&2\nexit 127\n")
+    shim.chmod(0o755)
+    (tmp_path / "python3.11").symlink_to(sys.executable)
+    run = script("find_python.sh", PATH=f"{tmp_path}:{os.environ['PATH']}")
+    assert run.returncode == 0
+    assert run.stdout.strip() == str(tmp_path / "python3.11")
+
+
+def test_no_suitable_python_is_one_clear_line():
+    run = script("find_python.sh", "/nonexistent/python3.10")
+    assert run.returncode == 1
+    assert run.stdout == ""
+    assert run.stderr.count("\n") == 1
+    assert "3.11 or 3.12" in run.stderr
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+@pytest.mark.parametrize(
+    ("target", "commands"),
+    [
+        ("test", ["scripts/install_vulkan.sh", "-m pytest"]),
+        ("demo", ["doctor", "generate simple_manipulation sort", "view demo"]),
+        ("lint", ["ruff check", "ruff format --check", "mypy"]),
+    ],
+)
+def test_make_targets_run_their_commands(target, commands):
+    run = subprocess.run(
+        ["make", "-n", target], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    for command in commands:
+        assert command in run.stdout
+
+
+def test_continuous_integration_runs_the_tests():
+    assert "make test" in (ROOT / ".ci" / "run").read_text().splitlines()
