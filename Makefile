@@ -8,6 +8,7 @@ MAKEFLAGS += --no-print-directory
 
 VENV := .venv
 BIN := $(VENV)/bin
+CAN_RENDER := $(BIN)/python -c "from clevrskills import doctor; exit(not doctor.check_renderer().ok)"
 INSTALLED := $(VENV)/.installed
 DEMO := demo
 
@@ -28,7 +29,7 @@ vulkan: ## a software Vulkan driver, where there is no GPU driver and it may be 
 
 demo: setup vulkan ## check the machine, make demonstrations in demo/, write demo/index.html
 	@$(BIN)/clevrskills doctor || echo "clevrskills: going on; what is missing, and its remedy, is above"
-	@cameras=; $(BIN)/python -m clevrskills.doctor --can-render || cameras=--no-cameras; \
+	@cameras=; $(CAN_RENDER) || cameras=--no-cameras; \
 	$(BIN)/clevrskills generate simple_manipulation sort --episodes 3 --seed 0 --split train \
 	    --out $(DEMO) --workers 2 $$cameras
 	@$(BIN)/clevrskills view $(DEMO) --out $(DEMO)/index.html

@@ -114,7 +114,8 @@ def check_simulator() -> Check:
     if result["height_error_m"] > 0.002:
         detail = f"{versions}: a falling box ends {result['height_error_m']:.3f} m off the ground"
         return Check(name, False, detail, REINSTALL)
-    return Check(name, True, f"{versions}; a box falls and rests")
+    device = result["cuda_device"] or "the CPU"
+    return Check(name, True, f"{versions}, PyTorch on {device}; a box falls and rests")
 
 
 def check_planner() -> Check:

@@ -84,7 +84,9 @@ def _gap_to_neighbours(world: World, upper: Tensor, lower: Tensor, points: Tenso
     gap = torch.full(points.shape[:2], geometry.PAD, device=world.device)
     for k in near.any(0).nonzero()[:, 0].tolist():
         local = geometry.to_local(world.body_pose[:, k], points.flatten(1, 2))
-        distance = geometry.signed_distance(world.solids.planes[:, k], local)
+        distance = geometry.signed_distance(
+            world.planes(torch.full_like(upper, k)), local
+        )
         least = distance.unflatten(1, points.shape[1:3]).amin(-1)
         gap = torch.where(near[:, k, None], torch.minimum(gap, least), gap)
     return gap

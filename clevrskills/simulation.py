@@ -62,6 +62,7 @@ class SimWorld(World):
         self._body_velocity: Tensor | None = None
         self._end_effector_pose: Tensor | None = None
         self._lift: np.ndarray | None = None
+        self.moved()
 
     @property
     def body_pose(self) -> Tensor:  # noqa: D102

@@ -79,7 +79,7 @@ def sealable_spot(
     xy = low[:, None] + grid * (high - low)[:, None]  # (B, G, 2)
     rim = cup_samples(torch.zeros(1, 3, device=world.device), radius_m)[0, :, :2]
     height = geometry.surface_height(
-        world.at(world.solids.planes, body),
+        world.planes(body),
         world.pose(body),
         (xy[:, :, None] + rim).flatten(1, 2),
     ).unflatten(1, (xy.shape[1], len(rim)))

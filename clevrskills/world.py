@@ -10,7 +10,7 @@ simulation, :class:`TensorWorld` is plain tensors, for tests and for pictures of
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -25,11 +25,13 @@ from clevrskills.errors import UnknownNameError
 
 GRAVITY = 9.81
 CONTACT_TOLERANCE_M = 2e-3
-STATIC_SPEED_M_PER_S = 1e-3
-STATIC_SPIN_RAD_PER_S = 1e-2
+STATIC_SPEED_M_PER_S = 3e-3
+STATIC_SPIN_RAD_PER_S = 3e-2
+"""What counts as rest. The released code has a third of it, at five times the physics rate: here bodies at rest tremble by up to
+1 mm/s and 0.017 rad/s until they fall asleep half a second later."""
 
 
-POINTS_PER_SIDE = 9
+POINTS_PER_SIDE = 7
 """Resolution of the grid of points on the upper and lower side of a body."""
 
 
@@ -69,6 +71,10 @@ def _stack_planes(shapes: Sequence[Shape | None]) -> np.ndarray:
     return out
 
 
+def _counts(shape: Shape | None) -> tuple[int, int]:
+    return (len(shape.planes), max(len(p) for p in shape.planes)) if shape else (1, 1)
+
+
 def _pad(rows: Sequence[np.ndarray], columns: int) -> np.ndarray:
     """Arrays of (n_i, columns) stacked to (K, max n, columns), the first row repeated."""
     out = np.zeros((len(rows), max((len(r) for r in rows), default=1) or 1, columns))
@@ -91,6 +97,7 @@ class Solids:
         mass: Kilograms, (B, K).
         movable: False for bodies that are part of the furniture, (B, K).
         present: False for slots that an environment does not use, (B, K).
+        counts: How many parts and how many facets a part the body really has, (B, K, 2).
     """
 
     planes: Tensor
@@ -100,6 +107,7 @@ class Solids:
     mass: Tensor
     movable: Tensor
     present: Tensor
+    counts: Tensor
 
     @classmethod
     def from_shapes(
@@ -127,6 +135,7 @@ class Solids:
             mass=stack(np.array([s.mass_kg if s else 1.0 for s in flat])),
             movable=present & ~torch.tensor(static, device=device),
             present=present,
+            counts=stack(np.array([_counts(s) for s in flat])).long(),
         )
 
 
@@ -155,6 +164,7 @@ class World:
         self.num_envs = solids.mass.shape[0]
         self.device = solids.mass.device
         self._rows = torch.arange(self.num_envs, device=self.device)
+        self._derived: dict[str, Tensor] = {}
 
     # ---- what a subclass knows ----
 
@@ -194,13 +204,35 @@ class World:
         """Let the gripper hold bodies (B,), put at world poses (B, 7), in environments ``where`` (B,) is true."""
         raise NotImplementedError
 
+    # ---- computed for all bodies at once and kept until something moves ----
+
+    def moved(self) -> None:
+        """Forget what was computed from poses; subclasses call it whenever something moved."""
+        self._derived.clear()
+
+    def _once(self, name: str, compute: Callable[[], Tensor]) -> Tensor:
+        if name not in self._derived:
+            self._derived[name] = compute()
+        return self._derived[name]
+
+    @property
+    def _points(self) -> Tensor:
+        """Points on all surfaces in world coordinates, (B, K, P, 3)."""
+        return self._once("points", lambda: geometry.to_world(self.body_pose, self.solids.points))
+
+    def _still(self) -> Tensor:
+        speed = self.body_velocity.unflatten(-1, (2, 3)).norm(dim=-1)  # (B, K, 2)
+        return (speed <= speed.new_tensor([STATIC_SPEED_M_PER_S, STATIC_SPIN_RAD_PER_S])).all(-1)
+
+    def _cup_distance(self) -> Tensor:
+        tips = self.cup_tips.expand(self.num_envs, -1, 3)
+        return self.distance(geometry.to_world(self.end_effector_pose, tips)).amin(-1)
+
     # ---- robot ----
 
     def gripper_distance(self, body: Tensor) -> Tensor:
         """Distance from the tips of the suction cups to a body, (B,)."""
-        tips = geometry.to_world(self.end_effector_pose, self.cup_tips.expand(self.num_envs, -1, 3))
-        local = geometry.to_local(self.pose(body), tips)
-        return geometry.signed_distance(self.at(self.solids.planes, body), local).amin(-1)
+        return self.at(self._once("cup distance", self._cup_distance), body)
 
     # ---- bodies ----
 
@@ -231,10 +263,8 @@ class World:
         return self.pose(body)[:, 3:]
 
     def is_static(self, body: Tensor) -> Tensor:
-        """Whether the body is at rest: at most 1 mm/s and 0.01 rad/s (original: utils of the released code), (B,) bool."""
-        velocity = self.at(self.body_velocity, body)
-        slow = velocity[:, :3].norm(dim=-1) <= STATIC_SPEED_M_PER_S
-        return slow & (velocity[:, 3:].norm(dim=-1) <= STATIC_SPIN_RAD_PER_S)
+        """Whether the body is at rest, (B,) bool."""
+        return self.at(self._once("still", self._still), body)
 
     def is_held(self, body: Tensor) -> Tensor:
         """Whether the gripper holds this body, (B,) bool."""
@@ -242,15 +272,20 @@ class World:
 
     def world_points(self, body: Tensor) -> Tensor:
         """Points on the body's surface in world coordinates, (B, P, 3)."""
-        return geometry.to_world(self.pose(body), self.at(self.solids.points, body))
+        return self.at(self._points, body)
 
     def top(self, body: Tensor) -> Tensor:
         """World z of the body's highest point, (B,)."""
-        return self.world_points(body)[..., 2].amax(-1)
+        return self.at(self._once("top", lambda: self._points[..., 2].amax(-1)), body)
 
     def bottom(self, body: Tensor) -> Tensor:
         """World z of the body's lowest point, (B,)."""
-        return self.world_points(body)[..., 2].amin(-1)
+        return self.at(self._once("bottom", lambda: self._points[..., 2].amin(-1)), body)
+
+    def planes(self, body: Tensor) -> Tensor:
+        """Half-spaces of bodies in their frame, (B, C, F, 4), without the padding that all of them share."""
+        parts, facets = (int(n) for n in self.at(self.solids.counts, body).amax(0))
+        return self.at(self.solids.planes[:, :, :parts, :facets], body)
 
     def distance(self, points: Tensor) -> Tensor:
         """Signed distance from world points (B, N, 3) to every body, (B, K, N); empty slots are far away."""
@@ -286,7 +321,7 @@ class World:
         flat = pose * pose.new_tensor([1.0, 1, 0, 1, 1, 1, 1])
         points = geometry.to_world(flat, self.at(self.solids.points, body)[:, None])  # (B, M, P, 3)
         below = geometry.surface_height(
-            self.at(self.solids.planes, on), self.pose(on), points[..., :2].flatten(1, 2)
+            self.planes(on), self.pose(on), points[..., :2].flatten(1, 2)
         ).unflatten(1, points.shape[1:3])
         gap = below - points[..., 2]  # (B, M, P)
         height = gap.amax(-1)
@@ -352,7 +387,7 @@ class TensorWorld(World):
     def supports(self, lower: Tensor, upper: Tensor) -> Tensor:  # noqa: D102
         points = self.world_points(upper)
         local = geometry.to_local(self.pose(lower), points)
-        distance = geometry.signed_distance(self.at(self.solids.planes, lower), local)
+        distance = geometry.signed_distance(self.planes(lower), local)
         below = points[..., 2] < self.position(upper)[:, None, 2]
         touch = (distance.abs() <= CONTACT_TOLERANCE_M) & below
         return touch.any(-1).float()
@@ -364,11 +399,13 @@ class TensorWorld(World):
         rows = self._rows if where is None else self._rows[where]
         self._body_pose[rows, body[rows]] = pose[rows]
         self._body_velocity[rows, body[rows]] = 0.0
+        self.moved()
         self._held[rows] = torch.where(self._held[rows] == body[rows], -1, self._held[rows])
 
     def set_body_velocity(self, body: Tensor, velocity: Tensor) -> None:
         """Set velocities (B, 6) of bodies (B,)."""
         self._body_velocity[self._rows, body] = velocity
+        self.moved()
 
     def hold(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:  # noqa: D102
         self.set_body_pose(body, pose, where)

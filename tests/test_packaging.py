@@ -262,5 +262,29 @@ def test_make_targets_run_their_commands(target, commands):
         assert command in run.stdout
 
 
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+def test_demo_goes_on_without_pictures_where_nothing_draws(tmp_path):
+    (tmp_path / "bin").mkdir()
+    (tmp_path / ".installed").touch()
+    (tmp_path / "bin" / "python").symlink_to(sys.executable)
+    log = tmp_path / "log"
+    command = tmp_path / "bin" / "clevrskills"
+    command.write_text(f'#!/bin/sh\necho "$@" >> {log}\n[ "$1" != doctor ]\n')
+    command.chmod(0o755)
+    no_driver = {"VK_DRIVER_FILES": "/nonexistent", "VK_ICD_FILENAMES": "/nonexistent"}
+    subprocess.run(
+        # -o: these are taken as made; the environment is only for the doctor's picture
+        ["make", "-o", "vulkan", "-o", tmp_path / ".installed", "demo", f"VENV={tmp_path}"],
+        cwd=ROOT,
+        env={**os.environ, **no_driver, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        capture_output=True,
+        check=True,
+    )
+    doctor, generate, view = log.read_text().splitlines()
+    assert doctor == "doctor"
+    assert generate.endswith("--out demo --workers 2 --no-cameras")
+    assert view == "view demo --out demo/index.html"
+
+
 def test_continuous_integration_runs_the_tests():
     assert "make test" in (ROOT / ".ci" / "run").read_text().splitlines()

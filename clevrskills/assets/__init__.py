@@ -8,8 +8,8 @@ pools("train").top                      names to draw from
 
 from clevrskills.assets.shapes import Shape, shape, shape_names
 from clevrskills.assets.splits import Pools, pools
-from clevrskills.assets.surface import sealable_places
 from clevrskills.assets.textures import surface_texture, texture, texture_names
+from clevrskills.assets.topside import sealable_places
 
 __all__ = [
     "Pools",

@@ -5,7 +5,7 @@ python -m clevrskills.assets.contact_sheet --in-scene --out scene.png
 """
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -77,31 +77,30 @@ def _shoot(scene: object, camera: FixedCamera) -> np.ndarray:
 def catalogue_sheet() -> Image.Image:
     """Every object with some texture, then a swatch of every texture."""
     textures = texture_names()
-    tiles: list[tuple[str, Callable[[], np.ndarray]]] = []
-    for k, name in enumerate(shape_names()):
-        body = (name, textures[k * _TEXTURE_STEP % len(textures)], (0.0, 0.0), 0.0)
-        tiles.append((name, lambda body=body: _close_up(body)))
-    tiles += [(name, lambda name=name: texture(name)) for name in textures]
-    tiles += [(name, lambda name=name: surface_texture(name)) for name in ("table wood", "floor")]
+    tiles = [
+        (name, _close_up(name, textures[k * _TEXTURE_STEP % len(textures)]))
+        for k, name in enumerate(shape_names())
+    ]
+    tiles += [(name, texture(name)) for name in textures]
+    tiles += [(name, surface_texture(name)) for name in ("table wood", "floor")]
     return _mosaic(tiles)
 
 
-def _close_up(body: Placed) -> np.ndarray:
-    half = np.array(shape(body[0]).half_extents)
-    distance_m = 2.2 * float(np.linalg.norm(half))
-    eye = tuple(distance_m * x for x in _CLOSE_UP_FROM)
-    camera = FixedCamera(eye, (0.0, 0.0, float(half[2])), 1.0, 2 * _TILE_PX)
-    return take_picture([body], camera, with_table=False)
+def _close_up(name: str, texture_name: str) -> np.ndarray:
+    half = np.array(shape(name).half_extents)
+    x, y, z = 2.2 * float(np.linalg.norm(half)) * np.array(_CLOSE_UP_FROM)
+    camera = FixedCamera((x, y, z), (0.0, 0.0, float(half[2])), 1.0, 2 * _TILE_PX)
+    return take_picture([(name, texture_name, (0.0, 0.0), 0.0)], camera, with_table=False)
 
 
-def _mosaic(tiles: Sequence[tuple[str, Callable[[], np.ndarray]]]) -> Image.Image:
+def _mosaic(tiles: Sequence[tuple[str, np.ndarray]]) -> Image.Image:
     rows = -(-len(tiles) // _COLUMNS)
     height = _TILE_PX + _LABEL_PX
     sheet = Image.new("RGB", (_COLUMNS * _TILE_PX, rows * height), "white")
     draw = ImageDraw.Draw(sheet)
     for k, (label, picture) in enumerate(tiles):
         x, y = k % _COLUMNS * _TILE_PX, k // _COLUMNS * height
-        image = Image.fromarray(picture()).resize((_TILE_PX - 2, _TILE_PX - 2))
+        image = Image.fromarray(picture).resize((_TILE_PX - 2, _TILE_PX - 2))
         sheet.paste(image, (x, y + _LABEL_PX))
         draw.text((x + 2, y + 1), label, fill="black")
     return sheet

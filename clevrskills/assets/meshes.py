@@ -1,268 +1,49 @@
-"""Solids: a visible surface together with the convex pieces that stand for it in physics.
-
-Every builder returns both from one description, so that what is seen is what collides. Lengths are in whatever unit
-the caller uses (the catalogue uses millimetres).
-"""
-
-from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+"""Renderable meshes of solids: vertex normals and texture coordinates."""
 
 import numpy as np
 
-from clevrskills.assets import polygons
-from clevrskills.assets.outlines import Outline, Points, circle, rectangle
+from clevrskills.assets.solids import Patch, Solid
 
 TEXTURE_PERIOD_M = 0.1  # a texture repeats this often on every surface
-CREASE_DEG = 40.0  # surfaces that meet at less than this angle are shaded as one smooth surface
-_UPRIGHT = 0.75  # |normal z| above which a face takes its texture straight from above
-_PART_RING = 16  # at most this many corners per ring of a convex part
+CREASE_DEG = 35.0  # surfaces that meet at less than this angle are shaded as one smooth surface
+_LEVEL = 0.75  # |normal z| above which a face takes its texture straight from above
+_DEGENERATE_M2 = 1e-10
 
 
-@dataclass(frozen=True, eq=False)
-class Patch:
-    """A piece of surface.
-
-    Attributes:
-        points: (n, 3) corners.
-        faces: (f, 3) triangles, counter-clockwise seen from outside.
-        grid: (rows, columns) when the points are a swept wall, whose first and last columns coincide.
-    """
-
-    points: np.ndarray
-    faces: np.ndarray
-    grid: tuple[int, int] | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Solid:
-    """Surface patches and the convex parts (each (n, 3) corners) whose union they bound."""
-
-    patches: tuple[Patch, ...]
-    parts: tuple[np.ndarray, ...]
-
-    def __add__(self, other: "Solid") -> "Solid":
-        return Solid(self.patches + other.patches, self.parts + other.parts)
-
-    def transformed(self, matrix: np.ndarray, offset: Sequence[float] = (0, 0, 0)) -> "Solid":
-        """Map every point by `matrix` (3, 3) with positive determinant, then shift by `offset`."""
-
-        def apply(points: np.ndarray) -> np.ndarray:
-            return points @ matrix.T + np.asarray(offset, dtype=np.float64)
-
-        patches = tuple(Patch(apply(p.points), p.faces, p.grid) for p in self.patches)
-        return Solid(patches, tuple(apply(part) for part in self.parts))
-
-    def moved(self, x: float = 0.0, y: float = 0.0, z: float = 0.0) -> "Solid":
-        """Shifted copy."""
-        return self.transformed(np.eye(3), (x, y, z))
-
-    def turned(self, axis: str, angle_deg: float) -> "Solid":
-        """Copy turned about the "x", "y" or "z" axis."""
-        return self.transformed(_rotation(axis, angle_deg))
-
-    def decorated(self, *details: "Solid") -> "Solid":
-        """Copy with raised details of a millimetre or so, which physics need not know."""
-        patches = sum((detail.patches for detail in details), self.patches)
-        return Solid(patches, self.parts)
-
-    def bounds(self) -> np.ndarray:
-        """(2, 3) lowest and highest corner of the visible surface."""
-        points = np.concatenate([patch.points for patch in self.patches])
-        return np.stack([points.min(axis=0), points.max(axis=0)])
-
-
-def _rotation(axis: str, angle_deg: float) -> np.ndarray:
-    c, s = np.cos(np.radians(angle_deg)), np.sin(np.radians(angle_deg))
-    i, j = {"x": (1, 2), "y": (2, 0), "z": (0, 1)}[axis]
-    matrix = np.eye(3)
-    matrix[i, i], matrix[i, j], matrix[j, i], matrix[j, j] = c, -s, s, c
-    return matrix
-
-
-def _lift(points: Points | np.ndarray, z: float) -> np.ndarray:
-    flat = np.asarray(points, dtype=np.float64)
-    return np.column_stack([flat, np.full(len(flat), z)])
-
-
-def _wall(rings: Sequence[np.ndarray]) -> Patch:
-    """Wall through closed rings, each (n, 3) counter-clockwise seen from above, the lowest first."""
-    closed = [np.concatenate([ring, ring[:1]]) for ring in rings]
-    rows, columns = len(closed), len(closed[0])
-    index = np.arange(rows * columns).reshape(rows, columns)
-    a, b = index[:-1, :-1].ravel(), index[:-1, 1:].ravel()
-    c, d = index[1:, 1:].ravel(), index[1:, :-1].ravel()
-    faces = np.concatenate([np.column_stack([a, b, c]), np.column_stack([a, c, d])])
-    return Patch(np.concatenate(closed), faces, (rows, columns))
-
-
-def _fan(ring: np.ndarray, facing_up: bool) -> Patch:
-    k = np.arange(1, len(ring) - 1)
-    faces = np.column_stack([np.zeros_like(k), k, k + 1])
-    return Patch(ring, faces if facing_up else faces[:, ::-1])
-
-
-def prism(outline: Outline | Points, height: float, bottom: float = 0.0) -> Solid:
-    """Outline extruded upwards from z = `bottom`; any simple polygon, with or without holes."""
-    outline = outline if isinstance(outline, Outline) else Outline(outline)
-    loops = [_oriented(outline.outer, 1.0), *(_oriented(hole, -1.0) for hole in outline.holes)]
-    points = np.concatenate(loops)
-    starts = np.cumsum([0] + [len(loop) for loop in loops])
-    indices = [list(range(a, b)) for a, b in pairwise(starts)]
-    triangles = polygons.triangulate(points, indices)
-    faces = np.array(triangles)
-    top = bottom + height
-    caps = (Patch(_lift(points, top), faces), Patch(_lift(points, bottom), faces[:, ::-1]))
-    walls = tuple(_wall([_lift(loop, bottom), _lift(loop, top)]) for loop in loops)
-    parts = (
-        np.concatenate([_lift(ring, bottom), _lift(ring, top)])
-        for ring in (_thinned(points[piece]) for piece in polygons.convex_pieces(points, triangles))
-    )
-    return Solid(caps + walls, tuple(parts))
-
-
-def _oriented(loop: Points, sign: float) -> np.ndarray:
-    points = np.asarray(loop, dtype=np.float64)
-    return points if polygons.signed_area(points) * sign > 0 else points[::-1]
-
-
-def box(
-    width: float, depth: float, height: float, x: float = 0, y: float = 0, bottom: float = 0
-) -> Solid:
-    """Cuboid on z = `bottom` about (x, y)."""
-    return prism(rectangle(width, depth, x, y), height, bottom)
-
-
-def loft(rings: Sequence[tuple[Points, float]]) -> Solid:
-    """Convex outlines with equally many corners stacked at rising heights, closed by flat ends.
-
-    Args:
-        rings: (outline, z) from the lowest to the highest; two rings at one height make a step.
-    """
-    return _skin([_lift(outline, z) for outline, z in rings])
-
-
-def _skin(rings: Sequence[np.ndarray]) -> Solid:
-    patches = (_wall(rings), _fan(rings[0], False), _fan(rings[-1], True))
-    return Solid(patches, tuple(_frusta(rings)))
-
-
-def _frusta(rings: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Convex pieces between neighbouring rings; none between two rings in the same plane (a step)."""
-    pieces = (np.concatenate([_thinned(a), _thinned(b)]) for a, b in pairwise(rings))
-    return [piece for piece in pieces if np.ptp(piece @ _ring_normal(rings[0])) > 1e-6]
-
-
-def _ring_normal(ring: np.ndarray) -> np.ndarray:
-    k = len(ring) // 3
-    return np.cross(ring[k] - ring[0], ring[2 * k] - ring[0])
-
-
-def _thinned(ring: np.ndarray) -> np.ndarray:
-    """Every so manieth corner of a convex ring, such that few enough are left for a part."""
-    return ring[:: -(-len(ring) // _PART_RING)]
-
-
-@dataclass(frozen=True)
-class Station:
-    """One cross-section of a `tube`: an upright rectangle with bevelled edges, through which the path passes.
-
-    Attributes:
-        x, y: Where the path passes.
-        width: Full width, across the path.
-        height: Full height.
-        heading_deg: Direction of the path, 0 along +x.
-        bottom: Height of the underside.
-    """
-
-    x: float
-    y: float
-    width: float
-    height: float
-    heading_deg: float = 0.0
-    bottom: float = 0.0
-
-
-def tube(stations: Sequence[Station], bevel: float) -> Solid:
-    """Long body that lies along a path in the plane; `bevel` is the size of its bevelled edges."""
-    return _skin([_section(station, bevel) for station in stations])
-
-
-def _section(station: Station, bevel: float) -> np.ndarray:
-    a, b, h = station.width / 2, min(bevel, station.width / 3, station.height / 3), station.height
-    across = np.array([a - b, a, a, a - b, b - a, -a, -a, b - a])
-    up = np.array([0, b, h - b, h, h, h - b, b, 0])
-    heading = np.radians(station.heading_deg)
-    x, y = station.x - across * np.sin(heading), station.y + across * np.cos(heading)
-    return np.column_stack([x, y, station.bottom + up])
-
-
-def lathe(profile: Sequence[tuple[float, float]], n: int = 32) -> Solid:
-    """Solid of revolution about z; `profile` lists (radius, z) from the lowest to the highest."""
-    return loft([(circle(radius, n), z) for radius, z in profile])
-
-
-def vessel(outer: Sequence[tuple[Points, float]], inner: Sequence[tuple[Points, float]]) -> Solid:
-    """Open container: a floor and a wall.
-
-    Args:
-        outer: (outline, z) of the outside from the bottom up to the rim, passing the height of the inner floor.
-        inner: (outline, z) of the inside from the rim down to the floor. All outlines have equally many corners.
-    """
-    outside = [_lift(outline, z) for outline, z in outer]
-    inside = [_lift(outline, z) for outline, z in inner]
-    patches = (_wall(outside + inside), _fan(outside[0], False), _fan(inside[-1], True))
-    floor_z = inside[-1][0, 2]
-    k = next(k for k, ring in enumerate(outside) if ring[0, 2] > floor_z - 1e-9)
-    low, high = outside[k - 1], outside[k]
-    at_floor = low + (high - low) * (floor_z - low[0, 2]) / (high[0, 2] - low[0, 2])
-    floor = _frusta([*outside[:k], at_floor])
-    columns = len(at_floor)
-    stride = 2 if columns > 15 else 1
-    section = np.stack([at_floor, *outside[k:], *inside])  # (rings, columns, 3)
-    wall = []
-    for start in range(0, columns, stride):
-        middle = section[: len(outside) - k + 1, start : start + stride]
-        ends = section[:, [start, (start + stride) % columns]]
-        wall.append(np.unique(np.concatenate([middle.reshape(-1, 3), ends.reshape(-1, 3)]), axis=0))
-    return Solid(patches, tuple(floor + wall))
-
-
-def surface(solid: Solid) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def render_mesh(solid: Solid) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Renderable mesh of a solid given in metres.
 
     Returns:
-        vertices (V, 3) float32, normals (V, 3) float32, uvs (V, 2) float32 (1 = one texture period), faces (F, 3)
-        uint32. Vertices are split at creases and at texture seams.
+        vertices (V, 3) float32, normals (V, 3) float32, uvs (V, 2) float32 (1 = one texture
+        period), faces (F, 3) uint32. Vertices are split at creases and at texture seams.
     """
     triangles = np.concatenate([patch.points[patch.faces] for patch in solid.patches])  # (F, 3, 3)
     uvs = np.concatenate([_patch_uvs(patch) for patch in solid.patches])  # (F, 3, 2)
-    area = np.linalg.norm(
-        np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0]), axis=1
-    )
-    keep = area > 1e-10
+    keep = np.linalg.norm(_face_crosses(triangles), axis=1) > _DEGENERATE_M2
     triangles, uvs = triangles[keep], uvs[keep]
     normals = _corner_normals(triangles)
     corners = np.concatenate([triangles, normals, uvs], axis=2).reshape(-1, 8)
     _, first, index = np.unique(
         np.round(corners, 6), axis=0, return_index=True, return_inverse=True
     )
-    unique = corners[first].astype(np.float32)
-    return unique[:, :3], unique[:, 3:6], unique[:, 6:], index.reshape(-1, 3).astype(np.uint32)
+    vertices, normals, uvs = np.split(corners[first].astype(np.float32), [3, 6], axis=1)
+    return vertices.copy(), normals.copy(), uvs.copy(), index.reshape(-1, 3).astype(np.uint32)
+
+
+def _face_crosses(triangles: np.ndarray) -> np.ndarray:
+    return np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
 
 
 def _face_normals(triangles: np.ndarray) -> np.ndarray:
-    normals = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
+    normals = _face_crosses(triangles)
     return normals / np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-12)
 
 
 def _corner_normals(triangles: np.ndarray) -> np.ndarray:
     """(F, 3, 3) normal of every corner: mean, by angle, over the neighbours across soft edges."""
     face = _face_normals(triangles)
-    before, after = (
-        np.roll(triangles, 1, axis=1) - triangles,
-        np.roll(triangles, -1, axis=1) - triangles,
-    )
+    before = np.roll(triangles, 1, axis=1) - triangles
+    after = np.roll(triangles, -1, axis=1) - triangles
     lengths = np.linalg.norm(before, axis=2) * np.linalg.norm(after, axis=2)
     angles = np.arccos(np.clip(np.sum(before * after, axis=2) / lengths, -1, 1)).ravel()  # (3F,)
     _, vertex = np.unique(np.round(triangles.reshape(-1, 3), 6), axis=0, return_inverse=True)
@@ -279,28 +60,25 @@ def _corner_normals(triangles: np.ndarray) -> np.ndarray:
 
 
 def _patch_uvs(patch: Patch) -> np.ndarray:
-    """(F, 3, 2) texture coordinates: from above on upright faces, along the wall or along the axes elsewhere."""
+    """(F, 3, 2) texture coordinates: from above on level faces, elsewhere along wall or axes."""
     triangles = patch.points[patch.faces]
     normals = np.abs(_face_normals(triangles))
-    axis = np.where(normals[:, 2] > _UPRIGHT, 2, np.argmax(normals, axis=1))
+    axis = np.where(normals[:, 2] > _LEVEL, 2, np.argmax(normals, axis=1))
     plane = np.array([[1, 2], [0, 2], [0, 1]])[axis]  # (F, 2)
-    flat = (
-        np.take_along_axis(triangles, np.repeat(plane[:, None], 3, axis=1), axis=2)
-        / TEXTURE_PERIOD_M
-    )
+    flat = np.take_along_axis(triangles, np.repeat(plane[:, None], 3, axis=1), axis=2)
+    flat = flat / TEXTURE_PERIOD_M
     if patch.grid is None:
         return flat
     along = _grid_uvs(patch.points.reshape(*patch.grid, 3)).reshape(-1, 2)[patch.faces]
-    return np.where((normals[:, 2] > _UPRIGHT)[:, None, None], flat, along)
+    return np.where((normals[:, 2] > _LEVEL)[:, None, None], flat, along)
 
 
 def _grid_uvs(points: np.ndarray) -> np.ndarray:
-    """(rows, columns, 2) lengths along a closed wall; a whole number of periods round it, so without a seam."""
+    """(rows, columns, 2) lengths along a wall; a whole number of periods round it: no seam."""
     rings = np.linalg.norm(np.diff(points, axis=1), axis=2)  # (rows, columns - 1)
     widest = rings[np.argmax(rings.sum(axis=1))]
     u = np.concatenate([[0.0], np.cumsum(widest)])
     u *= max(1.0, round(u[-1] / TEXTURE_PERIOD_M)) / u[-1]
-    v = np.concatenate(
-        [[0.0], np.cumsum(np.linalg.norm(np.diff(points, axis=0), axis=2).mean(axis=1))]
-    )
+    steps = np.linalg.norm(np.diff(points, axis=0), axis=2).mean(axis=1)  # (rows - 1,)
+    v = np.concatenate([[0.0], np.cumsum(steps)])
     return np.stack(np.broadcast_arrays(u[None, :], v[:, None] / TEXTURE_PERIOD_M), axis=2)

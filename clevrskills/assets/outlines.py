@@ -58,7 +58,7 @@ def rounded_rectangle(
 
 
 def star(radius: float, inner: float = 0.5, tips: int = 5) -> list[Corner]:
-    """Star with `tips` points, one of them at +y; `inner` is the inner radius over the outer one."""
+    """Star with a tip at +y; `inner` is the inner radius over the outer one."""
     angles = np.radians(90 + np.arange(2 * tips) * 180 / tips)
     radii = radius * np.where(np.arange(2 * tips) % 2, inner, 1.0)
     return [

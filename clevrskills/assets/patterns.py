@@ -1,10 +1,8 @@
 """Tileable patterns on the unit square, as numpy pictures.
 
-A *mask* is an (n, n) float array in [0, 1], a *picture* an (n, n, 3) one. Every pattern wraps round at the edges, and
-masks are smoothed over one pixel by `fill`.
+A *mask* is an (n, n) float array in [0, 1], a *picture* an (n, n, 3) one. Every pattern wraps round
+at the edges, and the edges of masks are one pixel soft (`fill`).
 """
-
-from collections.abc import Callable
 
 import numpy as np
 
@@ -15,7 +13,8 @@ Colour = tuple[float, float, float]
 def grid(n: int) -> tuple[Array, Array]:
     """Pixel centres: x to the right, y upwards, both (n, n) in (0, 1)."""
     centres = (np.arange(n) + 0.5) / n
-    return np.meshgrid(centres, centres[::-1])
+    x, y = np.meshgrid(centres, centres[::-1])
+    return x, y
 
 
 def fill(distance: Array) -> Array:
@@ -53,16 +52,15 @@ def noise(n: int, seed: int, coarse: float, fine: float, stretch: float = 1.0) -
     return np.clip((field - low) / (high - low), 0.0, 1.0)
 
 
-def cells(n: int, seed: int, count: int) -> tuple[Array, Array]:
-    """Periodic Voronoi cells: index of the cell and distance to the nearest border (tile units), both (n, n)."""
+def cell_borders(n: int, seed: int, per_side: int) -> Array:
+    """Distance (n, n) to the nearest border between periodic Voronoi cells, in tile units."""
     x, y = grid(n)
-    per_side = round(count**0.5)
     jitter = np.random.Generator(np.random.PCG64(seed)).random((per_side**2, 2)) * 0.8 + 0.1
     corner = np.stack(np.divmod(np.arange(per_side**2), per_side), axis=1)
     seeds = (corner + jitter) / per_side
     distance = np.hypot(wrap(x[..., None] - seeds[:, 0]), wrap(y[..., None] - seeds[:, 1]))
     nearest = np.partition(distance, 1, axis=2)[..., :2]
-    return np.argmin(distance, axis=2), (nearest[..., 1] - nearest[..., 0]) / 2
+    return (nearest[..., 1] - nearest[..., 0]) / 2
 
 
 def stripes(n: int, bands: int = 4) -> Array:
@@ -105,13 +103,12 @@ def swirls(n: int, per_side: int = 2, arms: int = 3) -> Array:
 
 
 def paisley(n: int, per_side: int = 2) -> tuple[Array, Array]:
-    """Masks of curled drops, heads up and heads down in turn: the drop, and the rings drawn into it."""
+    """Masks of curled drops, heads up and down in turn, and of the rings drawn into them."""
     x, y = grid(n)
     column = np.floor(x * per_side)
     turn = np.where(column % 2, -1.0, 1.0)
-    dx = turn * wrap(x * per_side - 0.5)
-    dy = turn * wrap(y * per_side - 0.5 + column / 2)
-    dx, dy = 0.9 * dx, 0.9 * dy
+    dx = 0.9 * turn * wrap(x * per_side - 0.5)
+    dy = 0.9 * turn * wrap(y * per_side - 0.5 + column / 2)
     eye = np.hypot(dx + 0.02, dy + 0.16)
     tail = np.clip((dy + 0.16) / 0.58, 0.0, 1.0)
     bent = dx + 0.02 - 0.3 * tail**2.2
@@ -133,9 +130,6 @@ def rainbow(n: int) -> Array:
     hue = (x + y) % 1.0
     channels = [np.clip(np.abs((hue * 6 + shift) % 6 - 3) - 1, 0, 1) for shift in (0, 4, 2)]
     return 0.1 + 0.85 * np.stack(channels, axis=2)
-
-
-Pattern = Callable[[int], Array]
 
 
 def brick(n: int) -> Array:
@@ -197,7 +191,7 @@ def tiger(n: int) -> Array:
 
 def magma(n: int) -> Array:
     """Picture of glowing cracks in black rock."""
-    _, border = cells(n, 11, 25)
+    border = cell_borders(n, 11, 5)
     glow = np.exp(-np.maximum(border - 0.004, 0) / 0.016)
     rock = mix((0.09, 0.05, 0.05), (0.25, 0.13, 0.1), noise(n, 12, 4, 50))
     lava = mix((0.8, 0.12, 0.02), (1.0, 0.85, 0.25), np.clip(glow * 1.6 - 0.6, 0, 1))

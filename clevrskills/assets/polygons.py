@@ -40,7 +40,7 @@ def triangulate(points: np.ndarray, loops: Sequence[Loop]) -> list[Loop]:
 def convex_pieces(points: np.ndarray, triangles: Sequence[Loop]) -> list[Loop]:
     """Few convex loops that cover the same area as `triangles` (Hertel and Mehlhorn 1983).
 
-    Diagonals are removed, longest first, where the two pieces they separate merge into a convex one.
+    Diagonals are removed, longest first, where the two pieces beside them make one convex piece.
     """
     pieces = [list(triangle) for triangle in triangles]
     for a, b in sorted(_diagonals(pieces), key=lambda edge: -_length(points, *edge)):

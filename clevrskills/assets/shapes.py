@@ -23,7 +23,7 @@ class Shape:
 
     Attributes:
         name: Noun that can stand in a sentence, e.g. "letter R".
-        vertices: (V, 3) float32 corners of the visible mesh, metres; split at creases and texture seams.
+        vertices: (V, 3) float32 corners of the visible mesh, metres; split at creases.
         normals: (V, 3) float32 unit normals.
         uvs: (V, 2) float32 texture coordinates; the texture repeats every 0.1 m.
         faces: (F, 3) uint32 triangles, counter-clockwise seen from outside.
@@ -45,7 +45,7 @@ class Shape:
 
     @cached_property
     def planes(self) -> tuple[np.ndarray, ...]:
-        """Per part the half-spaces (m, 4) that bound it: rows nx, ny, nz, d with n . p <= d inside."""
+        """Per part its half-spaces (m, 4): rows nx, ny, nz, d with n . p <= d inside."""
         return tuple(_planes(part) for part in self.parts)
 
     @cached_property
@@ -65,9 +65,8 @@ def shape_names() -> tuple[str, ...]:
     return tuple(CATALOGUE)
 
 
-@lru_cache(maxsize=512)
 def shape(name: str, size: tuple[float, float, float] | None = None) -> Shape:
-    """Geometry of an object.
+    """Geometry of an object; the same name and size give the same instance.
 
     Args:
         name: One of `shape_names()`.
@@ -81,13 +80,18 @@ def shape(name: str, size: tuple[float, float, float] | None = None) -> Shape:
         raise UnknownNameError("shape", name, shape_names())
     if size is not None and (len(size) != 3 or min(size) <= 0):
         raise ValueError(f"size of {name!r} must be three positive lengths in metres, got {size}")
+    return _build(name, size)
+
+
+@lru_cache(maxsize=512)
+def _build(name: str, size: tuple[float, float, float] | None) -> Shape:
     item = CATALOGUE[name]
     solid = item.build().turned("z", 90)  # builders draw for a viewer at -y; cameras are at +x
     low, high = solid.bounds()
     scale = _MILLIMETRE if size is None else np.asarray(size) / (high - low)
     solid = solid.moved(*-(low + high) / 2).transformed(np.diag(np.broadcast_to(scale, 3)))
     half_x, half_y, half_z = ((high - low) * scale / 2).tolist()
-    vertices, normals, uvs, faces = map(_frozen, meshes.surface(solid))
+    vertices, normals, uvs, faces = map(_frozen, meshes.render_mesh(solid))
     return Shape(
         name,
         vertices,

@@ -1,4 +1,4 @@
-"""Which objects and textures training episodes use, and which are kept for testing generalisation."""
+"""Which objects and textures training episodes use, and which are kept for testing."""
 
 from dataclasses import dataclass
 
@@ -51,36 +51,40 @@ def _dark(text: str) -> tuple[str, ...]:
 
 _TRAIN = Pools(
     base=_list(
-        "bowl, plate, tray, casserole, cutting board, book, cake stand, block, disc, pentagon, octagon, plus, flower"
+        "bowl, plate, tray, casserole, cutting board, book, cake stand, block, disc, pentagon, "
+        "octagon, plus, flower"
     ),
     top=_list(
-        "block, disc, pentagon, octagon, plus, flower, letter A, letter E, letter H, letter K, letter L, letter M,"
-        "letter N, letter O, letter R, letter T, soup can, mustard bottle, gift box, cracker box, matchbox, sponge, dice,"
-        "puzzle cube, domino, arrow, moon, ring, mug"
+        "block, disc, pentagon, octagon, plus, flower, letter A, letter E, letter H, letter K, "
+        "letter L, letter M, letter N, letter O, letter R, letter T, soup can, mustard bottle, "
+        "gift box, cracker box, matchbox, sponge, dice, puzzle cube, domino, arrow, moon, ring, "
+        "mug"
     ),
     random=_list(
         "apple, banana, pear, ball, padlock, marker, wrench, hammer, screwdriver, clamp, key"
     ),
     primitive=_list("cube, cylinder, triangle, hexagon"),
     texture_1=_list(
-        "black paisley, black white polka dot, checkerboard, cyan, green blue polka dot, green blue stripe,"
-        "green paisley, green swirl, purple paisley, red, red purple stripe, red swirl, red yellow stripe, tiled,"
-        "white, wooden, yellow, yellow green stripe, yellow paisley, yellow swirl"
+        "black paisley, black white polka dot, checkerboard, cyan, green blue polka dot, "
+        "green blue stripe, green paisley, green swirl, purple paisley, red, red purple stripe, "
+        "red swirl, red yellow stripe, tiled, white, wooden, yellow, yellow green stripe, "
+        "yellow paisley, yellow swirl"
     ),
     texture_1_dark=_dark(
-        "green blue polka dot, green swirl, red purple stripe, red swirl, red yellow stripe, yellow swirl,"
-        "green purple stripe, green blue stripe"
+        "green blue polka dot, green swirl, red purple stripe, red swirl, red yellow stripe, "
+        "yellow swirl, green purple stripe, green blue stripe"
     ),
     texture_2=_list(
-        "black, blue, blue purple polka dot, blue purple stripe, blue swirl, brick, granite, green,"
-        "green purple stripe, grey, plastic, purple, red blue stripe, red green polka dot, red green stripe,"
-        "red purple polka dot, red yellow polka dot, tiger, yellow blue polka dot, yellow green polka dot,"
-        "yellow purple polka dot"
+        "black, blue, blue purple polka dot, blue purple stripe, blue swirl, brick, granite, "
+        "green, green purple stripe, grey, plastic, purple, red blue stripe, "
+        "red green polka dot, red green stripe, red purple polka dot, red yellow polka dot, "
+        "tiger, yellow blue polka dot, yellow green polka dot, yellow purple polka dot"
     ),
     texture_2_dark=_dark(
-        "blue purple polka dot, blue purple stripe, blue swirl, red blue stripe, red green polka dot,"
-        "red green stripe, red purple polka dot, red yellow polka dot, yellow green stripe, yellow blue polka dot,"
-        "yellow green polka dot, yellow purple polka dot"
+        "blue purple polka dot, blue purple stripe, blue swirl, red blue stripe, "
+        "red green polka dot, red green stripe, red purple polka dot, red yellow polka dot, "
+        "yellow green stripe, yellow blue polka dot, yellow green polka dot, "
+        "yellow purple polka dot"
     ),
 )
 

@@ -6,6 +6,7 @@ import dataclasses
 import time
 from pathlib import Path
 
+from clevrskills.dataset_tools.files import StorageError
 from clevrskills.dataset_tools.recorder import Recorder
 from clevrskills.dataset_tools.rollout import EpisodeResult, rollout
 from clevrskills.dataset_tools.schedule import Attempt
@@ -39,12 +40,13 @@ class Attempter:
         with Recorder(self._root, attempt.setup, attempt.seed) as recorder:
             try:
                 result = rollout(env, oracle, recorder, attempt.seed)
-            except ClevrSkillsError:
+            except StorageError:
                 raise
+            except ClevrSkillsError as error:
+                result = _failed(attempt.seed, recorder.steps, str(error))
             except Exception as error:
                 self._setup = None  # what it left behind is not to be trusted
-                reason = f"crash: {_where(error)}"
-                result = EpisodeResult(attempt.seed, False, recorder.steps, 0.0, reason, 0.0, 0.0)
+                result = _failed(attempt.seed, recorder.steps, f"crash: {_where(error)}")
             if result.success:
                 recorder.commit(success=True)
         return dataclasses.replace(
@@ -66,6 +68,10 @@ class Attempter:
                 ) from error
             self._setup = setup
         return self._env, self._oracle
+
+
+def _failed(seed: int, steps: int, reason: str) -> EpisodeResult:
+    return EpisodeResult(seed, False, steps, 0.0, reason, 0.0, 0.0)
 
 
 def _where(error: Exception) -> str:

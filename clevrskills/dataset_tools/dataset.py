@@ -91,7 +91,7 @@ class Episode:
 
     @cached_property
     def states(self) -> np.ndarray:
-        """(N + 1, S) float32, exactly as they were in the simulator."""
+        """(N + 1, S), exactly as they were in the simulator."""
         path = self.path / STATES_FILE
         try:
             with np.load(path, allow_pickle=False) as arrays:

@@ -7,7 +7,7 @@
     DIR/<task>/<split>_<seed>/        one episode of N control steps
         episode.json                  what is said once: prompt, goal, scene, segments, ...
         steps.parquet                 N rows, one per control step
-        states.npz                    ``states`` (N + 1, S) float32, bit for bit
+        states.npz                    ``states`` (N + 1, S), bit for bit
         <camera>.mp4                  N + 1 frames; frame t shows the state after t steps
         prompt/*.png, keysteps/*.png  pictures of the prompt and of the key-steps
 """

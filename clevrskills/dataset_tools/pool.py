@@ -153,7 +153,7 @@ class ProcessPool(Generic[Job, Result]):
         self._workers = []
 
     def _start(self) -> _Worker[Job]:
-        self._workers = [w for w in self._workers if w.process.is_alive()]
+        self._workers = [w for w in self._workers if w.job is not None or w.process.is_alive()]
         context = multiprocessing.get_context("spawn")
         mine, theirs = context.Pipe()
         process = context.Process(target=_serve, args=(theirs, self._make), daemon=True)

@@ -28,10 +28,12 @@ from clevrskills.dataset_tools.layout import (
     episode_id,
     versions,
 )
-from clevrskills.dataset_tools.sources import Environment, Setup
+from clevrskills.dataset_tools.sources import Environment, Setup, camera_mounting
 from clevrskills.dataset_tools.video import VideoWriter
 
 KEYSTEP_CAMERA = "base_camera"
+_FLAGS = ("vacuum_on", "holding")
+_FLOAT32_COLUMNS = ("timestamp", "reward", "progress")
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class Labels:
     Attributes:
         subtask: Sentence of the sub-goal it serves.
         instruction: Sentence of the step it is part of.
-        subgoal: Index of the leaf of the goal tree that is being solved.
+        subgoal: Index of the leaf of the goal tree that is being solved, -1 for none.
     """
 
     subtask: str
@@ -102,7 +104,7 @@ class Recorder:
         self._texts: dict[str, list[str]] = {"subtask": [], "instruction": []}
         self._words: Callable[[str], str] = str
         self._keysteps: list[Keystep] = []
-        self._subgoal: int | None = None
+        self._subgoal = -1
         self._info: dict[str, Any] = {}
         self._proprioception: Mapping[str, np.ndarray] = {}
 
@@ -145,9 +147,10 @@ class Recorder:
             labels: What the oracle said of the action.
             step: What came of it.
         """
-        if self._subgoal is not None and labels.subgoal > self._subgoal:
-            self._add_keystep(self._subgoal)
-        self._subgoal = labels.subgoal
+        before, now = self._subgoal, labels.subgoal
+        if before >= 0 and (now > before or now < 0):
+            self._add_keystep(before)
+        self._subgoal = now
         index = len(self._rows)
         row = {
             "step": index,
@@ -173,7 +176,7 @@ class Recorder:
         Returns:
             Directory of the episode.
         """
-        if success and self._subgoal is not None:
+        if success and self._subgoal >= 0:
             self._add_keystep(self._subgoal)
         path = self._directory.path
         for video in self._videos.values():
@@ -195,9 +198,8 @@ class Recorder:
 
     def _observe(self, env: Environment) -> None:
         """Take in the current state: simulator state, proprioception, one frame per camera."""
-        state = np.asarray(env.get_state(), dtype=np.float32).reshape(-1)
-        self._states.append(state.copy())
-        self._proprioception = {name: _plain(value) for name, value in env.proprioception().items()}
+        self._states.append(np.array(env.get_state()).reshape(-1))
+        self._proprioception = {k: _measured(k, v) for k, v in env.proprioception().items()}
         if not self.setup.cameras:
             return
         self._frames = env.capture()
@@ -252,11 +254,19 @@ class Recorder:
             },
             "keysteps": [asdict(keystep) for keystep in self._keysteps],
             "final_proprioception": self._proprioception,
-            "cameras": {
-                name: {"video": f"{name}.mp4", "fps": self.fps, "frames": len(self._states)}
-                for name in self.setup.cameras
-            },
+            "cameras": {name: self._camera(name) for name in self.setup.cameras},
             "versions": versions(),
+        }
+
+    def _camera(self, name: str) -> dict[str, Any]:
+        height, width = self._frames[name].shape[:2]
+        return {
+            "video": f"{name}.mp4",
+            "fps": self.fps,
+            "frames": len(self._states),
+            "width": width,
+            "height": height,
+            **camera_mounting(name, self.setup.robot),
         }
 
     def _table(self) -> pa.Table:
@@ -277,13 +287,12 @@ def segments(texts: list[str]) -> list[dict[str, Any]]:
     return runs
 
 
-def _plain(value: Any) -> Any:
-    """A measurement as an array (k,) or, if it is one number, as a Python scalar."""
-    array = np.asarray(value)
-    return array.reshape(-1).copy() if array.size > 1 else array.reshape(-1)[0].item()
-
-
-_FLOAT32_COLUMNS = ("timestamp", "reward", "progress")
+def _measured(name: str, value: np.ndarray) -> Any:
+    """A measurement as an array (k,); as a Python scalar if it is one number, a bool for flags."""
+    array = np.array(value).reshape(-1)
+    if array.size > 1:
+        return array
+    return bool(array[0]) if name in _FLAGS else array[0].item()
 
 
 def _column(name: str, values: list[Any]) -> pa.Array:

@@ -53,17 +53,18 @@ def replay(episode: Episode, env: Environment) -> Replay:
     for index, recorded in enumerate(episode.states):
         if index:
             success = make_step(env, episode.actions[index - 1]).success
-        state = np.asarray(env.get_state(), dtype=np.float32).reshape(-1)
-        if state.tobytes() != recorded.tobytes():
+        state = np.array(env.get_state()).reshape(-1)
+        if state.dtype != recorded.dtype or state.tobytes() != recorded.tobytes():
             where, difference = _difference(episode, recorded, state)
             return Replay(index + 1, success, index, where, difference)
     return Replay(len(episode.states), success)
 
 
 def _difference(episode: Episode, recorded: np.ndarray, state: np.ndarray) -> tuple[str, float]:
-    if recorded.shape != state.shape:
-        return f"its size ({len(recorded)} and {len(state)} numbers)", float("nan")
-    parts = episode.state_layout or [{"name": "state", "start": 0, "stop": len(state)}]
-    differs = recorded.view(np.uint32) != state.view(np.uint32)
-    named = [p["name"] for p in parts if differs[p["start"] : p["stop"]].any()]
-    return (named or ["state"])[0], float(np.max(np.abs(recorded - state)))
+    """The first part that differs, and the largest difference."""
+    if recorded.shape != state.shape or recorded.dtype != state.dtype:
+        return f"its size ({recorded.size} and {state.size} numbers)", float("nan")
+    bits = f"u{state.itemsize}"
+    differs = recorded.view(bits) != state.view(bits)
+    named = [p["name"] for p in episode.state_layout if differs[p["start"] : p["stop"]].any()]
+    return named[0], float(np.max(np.abs(recorded - state)))

@@ -10,11 +10,7 @@ import numpy as np
 
 from clevrskills.dataset_tools.recorder import Labels, Recorder, Step
 from clevrskills.dataset_tools.sources import Environment, Oracle
-
-try:  # TODO
-    from clevrskills.solvers.oracle import SkillFailed
-except ImportError:
-    from clevrskills.dataset_tools._tmp import SkillFailed
+from clevrskills.errors import ClevrSkillsError
 
 STEP_LIMIT = "step limit"
 
@@ -59,7 +55,7 @@ def rollout(
         max_steps: Limit of control steps; ``None``: the task's own.
 
     Returns:
-        How it went. A skill that gave up is a failure with its reason, not an exception.
+        How it went. An oracle that gives up is a failure with its reason, not an exception.
     """
     cpu_s, wall_s = time.process_time(), time.perf_counter()
     steps, total_reward, success, reason = 0, 0.0, False, STEP_LIMIT
@@ -71,8 +67,8 @@ def rollout(
     while steps < limit:
         try:
             action = oracle.act()
-        except SkillFailed as error:
-            reason = str(error) or "skill failed"
+        except ClevrSkillsError as error:  # a skill gave up
+            reason = str(error)
             break
         labels = Labels(oracle.subtask, oracle.step, int(oracle.subgoal))
         step = make_step(env, action)

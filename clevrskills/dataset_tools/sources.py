@@ -8,7 +8,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from clevrskills.cameras import BASE_CAMERA, RENDER_CAMERA
+from clevrskills.robots.description import robot
+
 SPLITS = ("train", "test")
+FIXED_CAMERAS = {"base_camera": BASE_CAMERA, "render_camera": RENDER_CAMERA}
 
 
 @dataclass(frozen=True)
@@ -67,6 +71,25 @@ class Source(Protocol):
         """Build an environment and the oracle that acts in it."""
 
 
+def camera_mounting(camera: str, robot_name: str) -> dict[str, Any]:
+    """Where a camera is, in the world or on a link of the robot, and how wide it sees."""
+    if camera in FIXED_CAMERAS:
+        fixed = FIXED_CAMERAS[camera]
+        return {
+            "eye_m": list(fixed.eye_m),
+            "target_m": list(fixed.target_m),
+            "fov_rad": fixed.fov_rad,
+        }
+    description = robot(robot_name)
+    hand = description.hand_camera
+    return {
+        "link": description.gripper_link,
+        "position_m": list(hand.position_m),
+        "quaternion_wxyz": list(hand.quaternion),
+        "fov_rad": hand.fov_rad,
+    }
+
+
 class ClevrSkillsSource:
     """The tasks of this package and their oracle."""
 
@@ -86,19 +109,20 @@ class ClevrSkillsSource:
         return tuple(CRITERIA)
 
     def make(self, setup: Setup) -> tuple[Environment, Oracle]:  # noqa: D102
-        import gymnasium as gym
         import torch
 
+        from clevrskills.env import ClevrSkillsEnv
         from clevrskills.solvers.oracle import Oracle
-        from clevrskills.tasks import task
 
         torch.set_num_threads(1)
-        env = gym.make(
-            task(setup.task).env_id(),
+        drawn = "gpu" if torch.cuda.is_available() else "cpu"
+        env = ClevrSkillsEnv(
+            setup.task,
             split=setup.split,
-            robot=setup.robot,
-            criteria=setup.criteria,
+            robot_name=setup.robot,
+            criteria_name=setup.criteria,
             obs_mode="none",
-            render_backend=None if setup.cameras else "none",
-        ).unwrapped
+            cameras=setup.cameras,
+            render_backend=drawn if setup.cameras else "none",
+        )
         return env, Oracle(env)

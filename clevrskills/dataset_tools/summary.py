@@ -75,9 +75,9 @@ def summarise(root: Path, queue: TaskQueue, results: Sequence[EpisodeResult]) ->
 
 def table(summaries: Sequence[TaskSummary]) -> Table:
     """The summary for a terminal."""
-    result = Table(box=None, pad_edge=False)
-    result.add_column("task")
-    for name in ("level", "episodes", "failed", "success", "95 %", "steps", "CPU-s/episode"):
+    result = Table(box=None, pad_edge=False, padding=(0, 1))
+    result.add_column("task", no_wrap=True)
+    for name in ("level", "episodes", "failed", "success", "95 %", "steps", "CPU s/ep."):
         result.add_column(name, justify="right", no_wrap=True)
     for s in summaries:
         low_high = f"{s.interval[0]:.0%} - {s.interval[1]:.0%}" if s.interval else "-"

@@ -13,15 +13,21 @@ from clevrskills.robots.geometry import Visual
 
 Color = tuple[float, float, float]
 SEGMENTS = 16
-CREASE_RAD = 0.7
 
 
 @dataclass(frozen=True, eq=False)
 class Mesh:
-    """Triangles: vertices (V, 3) and faces (F, 3), counter-clockwise seen from outside."""
+    """Triangles, counter-clockwise seen from outside.
+
+    Attributes:
+        vertices: (V, 3), in metres.
+        faces: (F, 3), indices.
+        crease_rad: Edges whose faces meet at more than this angle are drawn sharp.
+    """
 
     vertices: np.ndarray
     faces: np.ndarray
+    crease_rad: float = 0.7
 
 
 def loft(rings: Sequence[np.ndarray]) -> Mesh:
@@ -145,7 +151,23 @@ def moved(mesh: Mesh, xyz_m: tuple[float, float, float], turn: str = "") -> Mesh
         "y": (x, z, -y),
         "-y": (x, -z, y),
     }[turn]
-    return Mesh(np.column_stack(turned) + xyz_m, mesh.faces)
+    return Mesh(np.column_stack(turned) + xyz_m, mesh.faces, mesh.crease_rad)
+
+
+def thinned(mesh: Mesh, cell_m: float) -> Mesh:
+    """Merges the vertices in each cube of a grid, leaving out triangles that vanish."""
+    cells = np.round(mesh.vertices / cell_m).astype(np.int64)
+    _, group, count = np.unique(cells, axis=0, return_inverse=True, return_counts=True)
+    vertices = np.zeros((len(count), 3))
+    np.add.at(vertices, group, mesh.vertices)
+    faces = group[mesh.faces]
+    distinct = [faces[:, i] != faces[:, (i + 1) % 3] for i in range(3)]
+    faces = faces[np.logical_and.reduce(distinct)]
+    start = np.argmin(faces, axis=1)[:, None]
+    faces = np.take_along_axis(faces, (start + np.arange(3)) % 3, axis=1)
+    _, first = np.unique(faces, axis=0, return_index=True)
+    # what is left of fine fillets is shaded as one
+    return Mesh(vertices / count[:, None], faces[np.sort(first)], crease_rad=1.2)
 
 
 def write_visuals(
@@ -179,7 +201,7 @@ def _smooth_obj(meshes: Sequence[Mesh]) -> str:
     for mesh in meshes:
         body = trimesh.Trimesh(mesh.vertices, mesh.faces, process=True)
         body.update_faces(body.area_faces > 1e-10)
-        shaded.append(trimesh.graph.smooth_shade(body, angle=CREASE_RAD))
+        shaded.append(trimesh.graph.smooth_shade(body, angle=mesh.crease_rad))
     # joined by hand: it keeps the normals
     lines, offset = [], 1
     for body in shaded:

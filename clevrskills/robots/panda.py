@@ -94,10 +94,12 @@ _COLLISIONS: tuple[tuple[Box | Cylinder, ...], ...] = (
     (
         Cylinder(0.055, 0.192, (0, 0, -0.096)),
         Cylinder(0.055, 0.184, (0, -0.037, 0), _ALONG_Y),
+        Box((0.096, 0.075, 0.075), (0, -0.055, -0.055), (pi / 4, 0, 0)),
     ),
     (
         Cylinder(0.055, 0.184, (0, 0, 0.037)),
         Cylinder(0.055, 0.194, (0, -0.097, 0), _ALONG_Y),
+        Box((0.096, 0.075, 0.075), (0, -0.055, 0.055), (pi / 4, 0, 0)),
     ),
     (
         Cylinder(0.055, 0.121, (0, 0, -0.0605)),
@@ -109,7 +111,7 @@ _COLLISIONS: tuple[tuple[Box | Cylinder, ...], ...] = (
     ),
     (
         Cylinder(0.055, 0.125, (0, 0, -0.2025)),
-        Cylinder(0.048, 0.200, (0, 0.048, -0.100), (-0.35, 0, 0)),
+        Cylinder(0.050, 0.230, (0, 0.050, -0.115), (-0.12, 0, 0)),
         Cylinder(0.050, 0.180, (0, 0.040, 0), _ALONG_Y),
     ),
     (
@@ -118,7 +120,7 @@ _COLLISIONS: tuple[tuple[Box | Cylinder, ...], ...] = (
     ),
     (
         Cylinder(0.044, 0.055, (0, 0, 0.0795)),
-        Box((0.060, 0.060, 0.030), (0.030, 0.030, 0.080), (0, 0, pi / 4)),
+        Box((0.095, 0.075, 0.050), (0.030, 0.030, 0.080), (0, 0, pi / 4)),
     ),
 )
 _NAMES = tuple(f"panda_link{i}" for i in range(9))
@@ -160,7 +162,7 @@ DISABLED_PAIRS = (
     (_NAMES[4], _NAMES[6]),
 )
 
-_WHITE = (0.80, 0.81, 0.82)
+CELL_M = 0.014  # detail that is kept
 
 
 def asset_directory() -> Path:
@@ -178,13 +180,18 @@ def asset_directory() -> Path:
 def write_visuals(directory: Path) -> dict[str, list[Visual]]:
     """Writes the meshes of the robot's looks into `directory`; returns them by link name.
 
-    The arm is drawn with ManiSkill's low-poly meshes: its fine ones, with 126,000 triangles, cost
-    several times the rest of a picture.
+    ManiSkill's meshes have 126,000 triangles, which cost several times the rest of a picture: they
+    are thinned out.
     """
     import trimesh
 
     looks: dict[str, list[tuple[meshes.Mesh, meshes.Color]]] = {"gripper": gripper_looks(GRIPPER)}
     for index, name in enumerate(_NAMES[:8]):
-        body = trimesh.load_mesh(asset_directory() / "meshes" / "collision" / f"link{index}.stl")
-        looks[name] = [(meshes.Mesh(body.vertices, body.faces), _WHITE)]
+        scene = trimesh.load_scene(asset_directory() / "meshes" / "visual" / f"link{index}.glb")
+        looks[name] = []
+        for body in scene.dump():
+            red, green, blue = (float(c) / 255 for c in body.visual.material.main_color[:3])
+            thin = meshes.thinned(meshes.Mesh(body.vertices, body.faces), CELL_M)
+            if len(thin.faces) > 0:
+                looks[name].append((thin, (red, green, blue)))
     return meshes.write_visuals(directory, looks)

@@ -14,8 +14,10 @@ from clevrskills.world import World
 CELL_M = 0.004
 WINDOW_M = 0.10
 """Half the width of the height map around an object's outline."""
-FLAT_M = 2e-3
+FLAT_M = 2.5e-3
 """Range of height under a cup up to which a patch counts as flat."""
+CENTER_DIP_M = 1e-3
+"""How much lower than its surroundings the middle of a patch may be."""
 CUP_CLEARANCE_M = 1.5e-3
 HEAD_CLEARANCE_M = 0.016
 """Room between the tips of the cups and the underside of the gripper's head, less a margin."""
@@ -49,8 +51,7 @@ def _height_map(world: World, body: int, xs: np.ndarray, ys: np.ndarray) -> np.n
     columns = np.flatnonzero((ys >= low[1]) & (ys <= high[1]))
     if not len(rows) or not len(columns):
         return heights
-    planes = world.solids.planes[0, body]
-    planes = planes[planes[:, 0, 3] > -geometry.PAD / 2]
+    planes = world.planes(torch.tensor([body]))[0]
     grid = np.stack(np.meshgrid(xs[rows], ys[columns], indexing="ij"), -1).reshape(-1, 2)
     inside = geometry.surface_height(planes, pose, torch.as_tensor(grid, dtype=torch.float32))
     heights[np.ix_(rows, columns)] = inside.numpy().reshape(len(rows), len(columns))
@@ -85,7 +86,8 @@ def grasps(
     highest = ndimage.maximum_filter(target, footprint=disc, mode="constant", cval=-geometry.PAD)
     lowest = ndimage.minimum_filter(target, footprint=disc, mode="constant", cval=-geometry.PAD)
     around = ndimage.maximum_filter(everything, footprint=disc, mode="constant", cval=-geometry.PAD)
-    flat = (highest - lowest <= FLAT_M) & (around <= highest + CUP_CLEARANCE_M)
+    flat = (lowest > -1.0) & (highest - lowest <= FLAT_M) & (highest - target <= CENTER_DIP_M)
+    flat &= around <= highest + CUP_CLEARANCE_M
     spots = np.argwhere(flat)
     if not len(spots):
         return []

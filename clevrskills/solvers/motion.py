@@ -12,7 +12,7 @@ from sapien import Pose
 from clevrskills import geometry
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.robots.controller import ROTATION_RAD, TRANSLATION_M
-from clevrskills.solvers.planner import MotionPlanner
+from clevrskills.solvers.planner import motion_planner
 
 if TYPE_CHECKING:
     from clevrskills.env import ClevrSkillsEnv
@@ -53,7 +53,7 @@ class Arm:
         self.env = env
         self.world = env.world
         self.generator = generator
-        self.planner = MotionPlanner(env.robot_name)
+        self.planner = motion_planner(env.robot_name)
         self.controller = env.agent.controller
         self.base = env.agent.robot._objs[0].pose
         description = env.agent.description

@@ -40,6 +40,12 @@ def _seed_function() -> Any:
     return function
 
 
+@cache
+def motion_planner(robot_name: str) -> MotionPlanner:
+    """The planner for a robot, made once in a process."""
+    return MotionPlanner(robot_name)
+
+
 class MotionPlanner:
     """Plans joint paths for one arm among boxes; all poses are in the frame of the robot's base.
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from clevrskills.assets import pools, shape, shape_names, texture_names
-from clevrskills.assets.surface import heights
+from clevrskills.assets.topside import heights
 from clevrskills.errors import ClevrSkillsError
 
 TRAIN, TEST = pools("train"), pools("test")

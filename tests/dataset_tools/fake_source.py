@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from clevrskills.dataset_tools._tmp import SkillFailed
 from clevrskills.dataset_tools.sources import Setup
+from clevrskills.errors import ClevrSkillsError
 
 LEVELS = {"reach": "L0", "visit": "L1", "tour": "L2"}
 NAMES = ("red dot", "blue dot")
@@ -142,7 +142,7 @@ class FakeOracle:
     def _trouble(self) -> None:
         kind = self.trouble.get(self.env.seed, "")
         if kind == "fail":
-            raise SkillFailed("cannot reach it")
+            raise ClevrSkillsError("cannot reach it")
         if kind == "crash":
             raise ValueError("a bug\nin the oracle")
         if kind == "kill":

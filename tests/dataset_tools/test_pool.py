@@ -1,3 +1,4 @@
+import multiprocessing
 import os
 from collections.abc import Callable
 
@@ -38,6 +39,18 @@ def test_processes_answer_and_may_die() -> None:
         "kill": WorkerDied("worker died (killed by SIGKILL)"),
         "exit": WorkerDied("worker died (exit code 3)"),
     }
+
+
+def test_a_job_is_not_lost_when_its_worker_dies_before_the_next_one_starts() -> None:
+    pool = ProcessPool(make_work, workers=2)
+    try:
+        pool.submit("exit")
+        (process,) = multiprocessing.active_children()
+        process.join()
+        pool.submit("a")
+        assert {pool.next().job, pool.next().job} == {"exit", "a"}
+    finally:
+        pool.close()
 
 
 def test_workers_have_one_thread_and_are_ended() -> None:

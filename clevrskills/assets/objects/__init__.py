@@ -3,9 +3,10 @@
 A new object is one row in `flat`, or one short function with `@entry` in a module of this package,
 and its name in the split (`clevrskills.assets.splits`) that is to use it.
 
-Builders draw in millimetres, x to the right and y away from the viewer. An object stands on its flat
-underside and offers, seen from above, a flat place 33 mm wide for a suction cup; its parts touch but
-do not overlap. Where it is drawn does not matter: its origin becomes the centre of its bounding box.
+Builders draw in millimetres, x to the right and y away from the viewer. An object stands on its
+flat underside and offers, seen from above, a flat place 33 mm wide for a suction cup; its parts
+touch but do not overlap. Where it is drawn does not matter: the origin becomes the centre of the
+bounding box.
 """
 
 from clevrskills.assets.objects import containers, flat, food, household, tools

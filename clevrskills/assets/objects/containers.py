@@ -1,6 +1,5 @@
 """Things to put other things on or into, cans and bottles."""
 
-from clevrskills.assets.meshes import Solid, box, lathe, loft, prism, vessel
 from clevrskills.assets.objects.registry import entry
 from clevrskills.assets.outlines import (
     Points,
@@ -8,6 +7,7 @@ from clevrskills.assets.outlines import (
     ellipse,
     rectangle,
 )
+from clevrskills.assets.solids import Solid, box, lathe, loft, prism, vessel
 
 _AROUND = 30  # corners of a round rim
 
@@ -25,7 +25,7 @@ def bowl() -> Solid:
 @entry("plate", density=800)
 def plate() -> Solid:
     """Dinner plate with a broad sloping rim."""
-    return vessel(_round((60, 0), (66, 8), (84, 17)), _round((81, 17), (64, 8)))
+    return vessel(_round((62, 0), (68, 7), (84, 19)), _round((80, 19), (66, 7)))
 
 
 @entry("tray", density=800)

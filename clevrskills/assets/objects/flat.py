@@ -3,9 +3,9 @@
 from functools import partial
 
 from clevrskills.assets import outlines
-from clevrskills.assets.meshes import prism
 from clevrskills.assets.objects.registry import CATALOGUE, Item
 from clevrskills.assets.outlines import Outline, Points, circle, rectangle
+from clevrskills.assets.solids import prism
 
 # name -> outline, height, density
 FLAT: dict[str, tuple[Outline | Points, float, float]] = {
@@ -27,7 +27,8 @@ FLAT: dict[str, tuple[Outline | Points, float, float]] = {
     "arrow": ([(-50, -19), (5, -19), (5, -45), (55, 0), (5, 45), (5, 19), (-50, 19)], 30, 700),
     "moon": (outlines.crescent(50, 42, 34), 30, 800),
     "ring": (Outline(circle(50), (circle(15, 16),)), 28, 800),
-} | {f"letter {character}": (outlines.letter(character), 28, 800) for character in outlines.LETTERS}
+}
+FLAT.update((f"letter {c}", (outlines.letter(c), 28, 800)) for c in outlines.LETTERS)
 
 CATALOGUE.update(
     (name, Item(partial(prism, outline, height), density))

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from clevrskills.assets.meshes import Solid, Station, lathe, loft, prism, tube
 from clevrskills.assets.objects.registry import entry
 from clevrskills.assets.outlines import Points, ellipse
+from clevrskills.assets.solids import Solid, Station, lathe, loft, prism, tube
 
 
 @entry("apple", density=700)

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from clevrskills.assets.meshes import Solid, Station, box, lathe, loft, prism, tube
 from clevrskills.assets.objects.registry import entry
 from clevrskills.assets.outlines import Outline, Points, arc, circle, rounded_rectangle
+from clevrskills.assets.solids import Solid, Station, box, lathe, loft, prism, tube
 
 
 @entry("foam brick", density=300)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from clevrskills.assets.meshes import Solid
+from clevrskills.assets.solids import Solid
 
 Builder = Callable[[], Solid]
 

@@ -1,22 +1,15 @@
 """Tools with flat backs."""
 
-from clevrskills.assets.meshes import Solid, Station, box, prism, tube
 from clevrskills.assets.objects.registry import entry
 from clevrskills.assets.outlines import Outline, Points, arc, circle, rectangle
+from clevrskills.assets.solids import Solid, Station, box, prism, tube
 
 
 @entry("wrench", density=900)
 def wrench() -> Solid:
     """Open jaw at one end, a ring at the other."""
-    right: Points = [
-        (-29, -16.5),
-        (22, -16.5),
-        (42, -29),
-        (62, -30),
-        (74, -14),
-        (54, -14),
-        (48, -8),
-    ]
+    jaw = [(42, -29), (62, -30), (74, -14), (54, -14), (48, -8)]
+    right: Points = [(-29, -16.5), (22, -16.5), *jaw]
     ring = arc(28, 36, 324, 12, -52)
     outer = [*right, *((x, -y) for x, y in reversed(right)), *ring[1:-1]]
     return prism(Outline(outer, (circle(12, 6, -54),)), 25)
@@ -44,10 +37,10 @@ def screwdriver() -> Solid:
 @entry("clamp", density=700)
 def clamp() -> Solid:
     """C-shaped clamp with its screw."""
-    lower, upper = [(-45, -50), (32, -50), (32, -26), (-12, -26)], [(-12, 30), (32, 30), (32, 54)]
-    screw = box(10, 30, 10, x=20, y=-11, bottom=8) + box(28, 8, 20, x=20, y=8, bottom=4)
-    grip = box(10, 16, 10, x=20, y=-58, bottom=8) + box(44, 12, 22, x=20, y=-72)
-    return prism([*lower, *upper, (-45, 54)], 28) + screw + grip
+    lower, upper = [(-45, -48), (45, -48), (45, -26), (-11, -26)], [(-11, 34), (45, 34), (45, 56)]
+    screw = box(12, 28, 12, x=30, y=-12, bottom=8) + box(28, 8, 20, x=30, y=6, bottom=4)
+    grip = box(12, 12, 12, x=30, y=-54, bottom=8) + box(50, 12, 20, x=30, y=-66)
+    return prism([*lower, *upper, (-45, 56)], 28) + screw + grip
 
 
 @entry("scissors", density=700)

@@ -22,7 +22,7 @@ RELEASE_GAP_M = 0.0015
 CANDIDATES = 16
 REST_STEPS = 24
 """Control steps in which an object must come to rest."""
-TURNS_RAD = tuple(np.deg2rad([0.0, 45.0, -45.0, 90.0, -90.0]))
+TURNS_RAD = tuple(np.deg2rad([0.0, 45.0, -45.0, 90.0, -90.0]).astype(np.float32).tolist())
 
 
 def place(arm: Arm, poses: Iterator[Pose]) -> Actions:
@@ -120,17 +120,14 @@ def solve_on_top(arm: Arm, goal: Predicate) -> Actions:
 
 def _places_on(arm: Arm, goal: OnTop, upper: int, lower: int) -> Iterator[Pose]:
     """Stable places on the lower body, the best first."""
-    turns = torch.tensor(TURNS_RAD, dtype=torch.float32)
-    pose, score = placements(
-        arm.world, torch.tensor([upper]), torch.tensor([lower]), turns, goal.inside
-    )
-    # turning the wrist takes time: it must be worth it
-    cost = 0.004 * turns.abs().repeat(score.shape[1] // len(turns))
-    order = (score[0] - cost).argsort(descending=True, stable=True)[:CANDIDATES].tolist()
-    for k in order:
-        if float(score[0, k]) > -1.0:
-            values = pose[0, k].double().numpy()
-            yield Pose(values[:3], values[3:])
+    for turn in TURNS_RAD:  # turning the wrist takes time, so first without
+        pose, score = placements(
+            arm.world, torch.tensor([upper]), torch.tensor([lower]), torch.tensor([turn]), goal.inside
+        )
+        for k in score[0].argsort(descending=True, stable=True)[:CANDIDATES].tolist():
+            if float(score[0, k]) > -1.0:
+                values = pose[0, k].double().numpy()
+                yield Pose(values[:3], values[3:])
 
 
 @solves(AtPosition)

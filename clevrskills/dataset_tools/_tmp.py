@@ -1,2 +1,0 @@
-class SkillFailed(Exception):
-    pass
