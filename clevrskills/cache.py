@@ -12,7 +12,7 @@ from clevrskills.errors import ClevrSkillsError
 
 
 def cache_root() -> Path:
-    """Directory of all generated files: $CLEVRSKILLS_CACHE, else clevrskills in the user's cache."""
+    """Where generated files go: $CLEVRSKILLS_CACHE, else clevrskills in the user's cache."""
     own = os.environ.get("CLEVRSKILLS_CACHE")
     if own:
         return Path(own).expanduser().absolute()
@@ -23,7 +23,7 @@ def cache_root() -> Path:
 def cached_directory(name: str, write: Callable[[Path], None]) -> Path:
     """Returns the directory `name` below the cache root, filled by `write` if it does not exist.
 
-    The files are written aside and the directory is renamed into place, so it is complete or absent.
+    The files are written aside and the directory is renamed into place: it is complete or absent.
 
     Args:
         name: Path below the cache root; it must change whenever what `write` writes changes.

@@ -9,8 +9,11 @@ from clevrskills import geometry
 from clevrskills.world import World
 
 STABLE_MARGIN_M = 0.006
-NEIGHBOUR_GAP_M = 0.008
+NEIGHBOUR_GAP_M = 0.006
 EDGE_GAP_M = 0.004
+"""Distance to keep from the edge of an area, where there is room."""
+OVERHANG_M = 0.004
+"""How far to reach over the edge where there is none: less than the criteria tolerate."""
 
 
 def placements(
@@ -19,7 +22,7 @@ def placements(
     lower: Tensor,
     yaws_rad: Tensor,
     inside: bool,
-    per_side: int = 7,
+    per_side: int = 8,
 ) -> tuple[Tensor, Tensor]:
     """Candidate poses of one body on another, with a score for each.
 
@@ -60,15 +63,17 @@ def placements(
     height, margin = world.rest(upper, pose, lower)
     pose[..., 2] = height
     valid = (margin >= STABLE_MARGIN_M) & (height > -1.0)
+    offset = (pose[..., :2] - base[:, None, :2]).norm(dim=-1)
+    score = margin.clamp(max=0.03) + (0.2 if inside else -0.2) * offset
     points = geometry.to_world(pose, world.at(world.solids.points, upper)[:, None])  # (B, M, P, 3)
     if inside:
         footprint = world.at(world.solids.footprint, lower)
         flat = geometry.to_local(base, points.flatten(1, 2))[..., :2]
         beyond = torch.einsum("bek,bpk->bpe", footprint[..., :2], flat) - footprint[:, None, :, 2]
-        valid &= beyond.amax(-1).unflatten(1, points.shape[1:3]).amax(-1) <= -EDGE_GAP_M
+        over = beyond.amax(-1).unflatten(1, points.shape[1:3]).amax(-1)  # (B, M)
+        valid &= over <= OVERHANG_M
+        score = score - 4.0 * (over + EDGE_GAP_M).clamp(min=0.0)
     valid &= _gap_to_neighbours(world, upper, lower, points) >= NEIGHBOUR_GAP_M
-    offset = (pose[..., :2] - base[:, None, :2]).norm(dim=-1)
-    score = margin.clamp(max=0.03) + (0.2 if inside else -0.2) * offset
     return pose, torch.where(valid, score, -geometry.PAD)
 
 

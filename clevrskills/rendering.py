@@ -75,14 +75,16 @@ ZENITH_COLOR = (0.90, 0.92, 0.93)
 # the solid ground is wider than the table: what leaves the table comes to rest at its height
 GROUND_HALF_SIZE_M = (2.0, 2.0, 0.25)
 AMBIENT_LIGHT = (0.3, 0.3, 0.3)
+SHADOW_CENTER_M = (-0.3, 0.0, 0.0)
+SHADOW_HALF_SIZE_M = 1.1
 # (direction, colour); the first one casts the shadow
 LIGHTS: tuple[tuple[tuple[float, float, float], tuple[float, float, float]], ...] = (
     ((-0.6, 0.7, -1.2), (1.7, 1.68, 1.62)),
-    ((0.5, -0.3, -1.0), (0.75, 0.77, 0.8)),
+    ((0.35, -0.75, -0.9), (0.85, 0.87, 0.9)),
 )
 
 
-class _UnknownShaders(Exception):
+class _UnknownShadersError(Exception):
     """The installed shaders are not those that the edits were written for."""
 
 
@@ -95,7 +97,7 @@ def _edited(shaders: Mapping[str, str]) -> dict[str, str]:
                 pattern, replacement, edited.get(name, ""), flags=re.DOTALL
             )
             if count != 1:
-                raise _UnknownShaders(f"{name}: {count} matches of {pattern!r}")
+                raise _UnknownShadersError(f"{name}: {count} matches of {pattern!r}")
     return edited
 
 
@@ -121,7 +123,7 @@ def shader_pack() -> str:
     try:
         pack = _edited(_read_shaders(root / STOCK_PACK))
         common = _read_shaders(root / "common")
-    except (_UnknownShaders, OSError) as error:
+    except (_UnknownShadersError, OSError) as error:
         _log.warning("rendering with the slower stock shaders: %s", error)
         return STOCK_PACK
     files = {f"{PACK_NAME}/{name}": text for name, text in pack.items()}
@@ -363,8 +365,9 @@ def load_lighting(scene: ManiSkillScene | sapien.Scene, shadows: bool) -> None:
             direction,
             color,
             shadow=shadows and index == 0,
-            shadow_scale=2.0,
-            shadow_near=-3.0,
-            shadow_far=3.0,
-            shadow_map_size=2048,
+            position=SHADOW_CENTER_M,
+            shadow_scale=SHADOW_HALF_SIZE_M,
+            shadow_near=-2.0,
+            shadow_far=2 * FLOOR_RADIUS_M,  # beyond lies darkness
+            shadow_map_size=1024,
         )

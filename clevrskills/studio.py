@@ -7,38 +7,35 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from clevrskills import assets, rendering
+from clevrskills.cameras import BASE_CAMERA, FAR_M, NEAR_M, OBJECT_CAMERA
 
 if TYPE_CHECKING:
     import sapien
 
-SIZE = 256
-BACKGROUND = (236, 238, 240)  # sRGB
-OBJECT_VIEW = (1.0, 1.0, 1.0)  # direction of the camera, seen from the object
-OBJECT_FOV_RAD = 1.0
-OBJECT_MARGIN = 1.08  # of the bounding sphere
-BASE_CAMERA_EYE_M = (0.3, -0.1, 0.3)
-BASE_CAMERA_TARGET_M = (-0.1, 0.0, 0.1)
-BASE_CAMERA_FOV_RAD = float(np.pi / 2)
-NEAR_M, FAR_M = 0.01, 10.0
+BACKGROUND = (216, 221, 225)  # sRGB
+OBJECT_MARGIN = 1.08  # space around the bounding sphere
 CACHED_IMAGES = 256
+UPRIGHT = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
 
 Placed = tuple[assets.Shape, "str | None", Sequence[float]]
 
 
 class Studio:
-    """Takes pictures; the scenes, and the pictures of objects, are kept for the next call.
-
-    Args:
-        device: SAPIEN's name of the render device, e.g. "cpu" or "cuda:0"; None leaves the choice
-            to SAPIEN.
-    """
+    """Takes pictures; the scenes, and the pictures of objects, are kept for the next call."""
 
     def __init__(self, device: str | None = None) -> None:
+        """Does nothing yet: a scene is made when its first picture is taken.
+
+        Args:
+            device: SAPIEN's name of the render device, e.g. "cpu" or "cuda:0"; None leaves the
+                choice to SAPIEN.
+        """
         self._device = device
         self._object_stage: _Stage | None = None
         self._table_stage: _Stage | None = None
@@ -94,24 +91,31 @@ class Studio:
             UnknownNameError: There is no such texture.
         """
         if self._table_stage is None:
-            self._table_stage = _Stage(SIZE, BASE_CAMERA_FOV_RAD, self._device)
-            self._table_stage.add(rendering.table_visuals(), (0, 0, 0, 1, 0, 0, 0))
-            self._table_stage.aim(BASE_CAMERA_EYE_M, BASE_CAMERA_TARGET_M)
+            size = BASE_CAMERA.size_px
+            self._table_stage = _Stage(size, BASE_CAMERA.fov_rad, self._device)
+            self._table_stage.add(rendering.table_visuals(), UPRIGHT)
+            self._table_stage.aim(BASE_CAMERA.eye_m, BASE_CAMERA.target_m)
         shown = [([rendering.body_visual(shape, name)], pose) for shape, name, pose in bodies]
         return self._table_stage.shoot(shown)[..., :3]
 
     def _take_object(self, shape: assets.Shape, texture: str | None) -> np.ndarray:
+        size = OBJECT_CAMERA.size_px
         if self._object_stage is None:
-            self._object_stage = _Stage(2 * SIZE, OBJECT_FOV_RAD, self._device)
-        view = np.array(OBJECT_VIEW) / np.linalg.norm(OBJECT_VIEW)
+            self._object_stage = _Stage(2 * size, OBJECT_CAMERA.fov_rad, self._device)
+        view = np.array(OBJECT_CAMERA.eye_m) / np.linalg.norm(OBJECT_CAMERA.eye_m)
         radius_m = OBJECT_MARGIN * float(np.linalg.norm(shape.vertices, axis=1).max())
-        self._object_stage.aim(view * radius_m / np.sin(OBJECT_FOV_RAD / 2), (0.0, 0.0, 0.0))
-        upright = (0, 0, 0, 1, 0, 0, 0)
-        picture = self._object_stage.shoot([([rendering.body_visual(shape, texture)], upright)])
+        self._object_stage.aim(view * radius_m / np.sin(OBJECT_CAMERA.fov_rad / 2), (0, 0, 0))
+        picture = self._object_stage.shoot([([rendering.body_visual(shape, texture)], UPRIGHT)])
         # averaging four pixels smooths the edges; nothing was drawn where alpha is 0
-        color = np.where(picture[..., 3:] > 0, picture[..., :3], np.uint8(BACKGROUND))
-        blocks = color.reshape(SIZE, 2, SIZE, 2, 3).astype(np.float32)
+        color = np.where(picture[..., 3:] > 0, picture[..., :3], np.array(BACKGROUND, np.uint8))
+        blocks = color.reshape(size, 2, size, 2, 3).astype(np.float32)
         return blocks.mean(axis=(1, 3)).round().astype(np.uint8)
+
+
+@cache
+def studio() -> Studio:
+    """The process's own studio."""
+    return Studio()
 
 
 class _Stage:
@@ -120,8 +124,8 @@ class _Stage:
     def __init__(self, size: int, fov_rad: float, device: str | None) -> None:
         import sapien
 
-        system = sapien.render.RenderSystem(*([sapien.Device(device)] if device else []))
         rendering.use_shader_pack()
+        system = sapien.render.RenderSystem(*([sapien.Device(device)] if device else []))
         self._scene = _scene_class()([system])
         rendering.load_lighting(self._scene, shadows=False)
         self._camera = self._scene.add_camera("camera", size, size, fov_rad, NEAR_M, FAR_M)
@@ -167,6 +171,7 @@ class _Stage:
         return np.array(picture)
 
 
+@cache
 def _scene_class() -> type[sapien.Scene]:
     """SAPIEN's scene, whose own clean-up fails where there is no physics."""
     import sapien

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import functools
 import importlib.metadata
 import json
 import os
@@ -48,6 +49,7 @@ def episode_id(task: str, split: str, seed: int) -> str:
     return f"{task}/{split}_{seed:08d}"
 
 
+@functools.cache
 def versions() -> dict[str, str | None]:
     """Versions of Python and of the packages that shape an episode; ``None``: absent."""
     found: dict[str, str | None] = {"python": platform.python_version()}

@@ -75,7 +75,7 @@ def summarise(root: Path, queue: TaskQueue, results: Sequence[EpisodeResult]) ->
 
 def table(summaries: Sequence[TaskSummary]) -> Table:
     """The summary for a terminal."""
-    result = Table(box=None, pad_edge=False, padding=(0, 1))
+    result = Table(box=None, pad_edge=False, collapse_padding=True)
     result.add_column("task", no_wrap=True)
     for name in ("level", "episodes", "failed", "success", "95 %", "steps", "CPU s/ep."):
         result.add_column(name, justify="right", no_wrap=True)

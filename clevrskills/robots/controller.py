@@ -79,13 +79,15 @@ class Kinematics:
         return self._model.get_link_pose(self._tcp)
 
     def inverse(self, pose: Pose, near: np.ndarray) -> np.ndarray | None:
-        """Joint angles (n,) within the limits that reach a pose, found from others nearby; ``None`` if none are."""
+        """Joint angles (n,) that reach a pose, found from others nearby, limits not minded; ``None`` if none are found."""
         qpos, reached, _ = self._model.compute_inverse_kinematics(
             self._tcp, pose, initial_qpos=near, max_iterations=IK_ITERATIONS
         )
-        if not reached or (qpos < self.lower).any() or (qpos > self.upper).any():
-            return None
-        return np.asarray(qpos, dtype=np.float64)
+        return np.asarray(qpos, dtype=np.float64) if reached else None
+
+    def within_limits(self, qpos: np.ndarray) -> bool:
+        """Whether all joint angles (n,) are allowed."""
+        return bool((qpos >= self.lower).all() and (qpos <= self.upper).all())
 
 
 def rotation_vector_pose(translation: np.ndarray, rotation: np.ndarray) -> Pose:
@@ -157,7 +159,7 @@ class EndEffectorDeltaController(BaseController):
         target = self._leashed() * step
         target.q = target.q / np.linalg.norm(target.q)
         qpos = self._kinematics.inverse(target, self._target_qpos)
-        if qpos is not None:
+        if qpos is not None and self._kinematics.within_limits(qpos):
             self._target, self._target_qpos = target, qpos
             self._drive()
 

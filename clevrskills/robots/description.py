@@ -10,7 +10,7 @@ from pathlib import Path
 
 from clevrskills.cache import cached_directory
 from clevrskills.errors import UnknownNameError
-from clevrskills.robots import geometry, gripper, meshes, panda, xarm6
+from clevrskills.robots import gripper, panda, xarm6
 from clevrskills.robots.geometry import Joint, Link, Vector, Visual, srdf_text, urdf_text
 
 VisualBuilder = Callable[[Path], Mapping[str, Sequence[Visual]]]
@@ -102,9 +102,8 @@ class RobotDescription:
 def _content_hash() -> str:
     """Hash of the code that writes the files, so that other code writes to another directory."""
     digest = hashlib.sha256()
-    for module in (geometry, gripper, meshes, panda, xarm6):
-        digest.update(Path(module.__file__).read_bytes())
-    digest.update(Path(__file__).read_bytes())
+    for module in ("description", "geometry", "gripper", "meshes", "panda", "xarm6"):
+        digest.update(Path(__file__).with_name(f"{module}.py").read_bytes())
     return digest.hexdigest()[:16]
 
 

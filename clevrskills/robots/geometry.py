@@ -1,4 +1,4 @@
-"""Building blocks of a robot description: primitives, links, joints, and their URDF and SRDF text."""
+"""Building blocks of a robot description: primitives, links, joints, and their URDF and SRDF."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Primitive = Box | Cylinder
 
 @dataclass(frozen=True)
 class Inertia:
-    """Mass, centre of mass and inertia (ixx, ixy, ixz, iyy, iyz, izz) about it, in the link frame."""
+    """Mass, centre of mass and inertia about it (ixx, ixy, ixz, iyy, iyz, izz) of a link."""
 
     mass_kg: float
     center_m: Vector
@@ -54,7 +54,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Joint:
-    """A joint from `parent` to `child`, placed at `xyz_m`, `rpy_rad` in the parent; revolute about z."""
+    """A joint from `parent` to `child`, placed at `xyz_m`, `rpy_rad` in the parent; about z."""
 
     name: str
     parent: str

@@ -142,7 +142,7 @@ def tube(
 
 
 def moved(mesh: Mesh, xyz_m: tuple[float, float, float], turn: str = "") -> Mesh:
-    """Turns a mesh so that its z axis becomes `turn`: "x", "-x", "y", "-y" or unchanged; moves it."""
+    """Turns a mesh so that its z axis becomes `turn` ("x", "-x", "y", "-y" or as is); moves it."""
     x, y, z = mesh.vertices.T
     turned = {
         "": (x, y, z),

@@ -136,13 +136,14 @@ JOINTS = (
             f"panda_joint{i + 1}",
             _NAMES[i],
             _NAMES[i + 1],
-            *_ORIGINS[i],
+            xyz,
+            rpy,
             "revolute",
-            _LIMITS_RAD[i],
+            limits,
             87 if i < 4 else 12,
             2.175 if i < 4 else 2.61,
         )
-        for i in range(7)
+        for i, ((xyz, rpy), limits) in enumerate(zip(_ORIGINS, _LIMITS_RAD, strict=True))
     ),
     Joint("panda_joint8", _NAMES[7], _NAMES[8], (0.0, 0.0, 0.107)),
     *gripper_joints(GRIPPER, _NAMES[8], yaw_rad=-pi / 4),

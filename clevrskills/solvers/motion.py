@@ -136,8 +136,7 @@ class Arm:
                 center = Pose((low + high) / 2)
                 pose = self.base.inv() * self.body_pose(body) * center
                 boxes[key] = (high - low + 2 * OBSTACLE_MARGIN_M, np.concatenate((pose.p, pose.q)))
-        self.planner.set_obstacles(boxes)
-        self.planner.set_held(self._held_box())
+        self.planner.set_scene(boxes, self._held_box())
 
     def _held_box(self) -> tuple[np.ndarray, np.ndarray] | None:
         if self.held < 0:
@@ -149,7 +148,7 @@ class Arm:
         low, high = points.min(0) - HELD_MARGIN_M, points.max(0) + HELD_MARGIN_M
         low[2] = max(low[2], self.cup_tip_z_m + 0.003)  # the cups themselves touch it
         high[2] = max(high[2], low[2] + 0.005)
-        return high - low, np.concatenate(((low + high) / 2, [1.0, 0.0, 0.0, 0.0]))
+        return high - low, (low + high) / 2
 
     def reachable(self, target: Pose) -> np.ndarray | None:
         """Collision-free joint angles for an end-effector pose among what the planner knows; ``None`` if there are none."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import re
+import tempfile
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,10 @@ JOINT_ACCELERATION_RAD_PER_S2 = 8.0
 LINE_STEP_RAD = 0.05
 """Joint distance between collision checks on a straight line."""
 RRT_STEP_RAD = 0.3
+DETOUR_HEIGHTS_M = (0.05, 0.12, 0.2)
+"""How far above both ends of a blocked path to cross."""
+TURN_LIMIT_RAD = 3.5
+"""Limit of the joints that can turn around wholly: paths never go the long way round."""
 PLANNING_TIME_S = 5.0
 """Never the reason to stop in practice: a wall-clock limit would make plans depend on the machine's load."""
 IK_RESTARTS = 8
@@ -26,6 +32,10 @@ NEAR_RAD = 1.5
 """A joint distance that is near enough to stop looking for a nearer solution."""
 TABLE_TOP_M = -0.002
 TABLE_SIZE_M = (2.4, 2.4, 0.04)
+HELD_LINK = """<link name="held"><collision><origin xyz="{xyz}"/>
+<geometry><box size="{size}"/></geometry></collision></link>
+<joint name="held_mount" type="fixed"><parent link="{tcp}"/><child link="held"/></joint>
+"""
 
 
 @cache
@@ -59,93 +69,157 @@ class MotionPlanner:
         from mplib.pymp.collision_detection import fcl
 
         self._fcl = fcl
-        description = robot(robot_name)
+        self._make = mplib.Planner
+        self._description = robot(robot_name)
+        self._files = tempfile.TemporaryDirectory(prefix="clevrskills-planner-")
+        self.kinematics: Kinematics = kinematics(robot_name)
+        self.lower = np.maximum(self.kinematics.lower, -TURN_LIMIT_RAD)
+        self.upper = np.minimum(self.kinematics.upper, TURN_LIMIT_RAD)
+        self._free = self._planner = self._load(None)
+
+    def _load(self, held: tuple[np.ndarray, np.ndarray] | None) -> Any:
+        """An MPlib planner for the arm; what it holds is one more link.
+
+        MPlib 0.1.1 has attached boxes of its own, but tests them against point clouds only.
+        """
+        description = self._description
+        link = pairs = ""
+        if held is not None:
+            size, center = (" ".join(f"{v:.6f}" for v in values) for values in held)
+            link = HELD_LINK.format(tcp=description.tcp_link, size=size, xyz=center)
+            pairs = "".join(
+                f'<disable_collisions link1="held" link2="{name}" reason="Adjacent"/>'
+                for name in (description.tcp_link, description.gripper_link)
+            )
+        urdf = re.sub(
+            r'(lower|upper)="(-?)6\.28\d*"',
+            rf'\1="\g<2>{TURN_LIMIT_RAD}"',
+            description.urdf(visual=False).read_text(),
+        )
+        files = []
+        for name, text, extra in (
+            ("robot.urdf", urdf, link),
+            ("robot.srdf", description.srdf().read_text(), pairs),
+        ):
+            files.append(Path(self._files.name) / name)
+            files[-1].write_text(text.replace("</robot>", extra + "</robot>"))
         joints = len(description.joint_names)
-        self._planner = mplib.Planner(
-            urdf=str(description.urdf(visual=False)),
-            srdf=str(description.srdf()),
+        return self._make(
+            urdf=str(files[0]),
+            srdf=str(files[1]),
             move_group=description.tcp_link,
-            user_link_names=[],
-            user_joint_names=list(description.joint_names),
             joint_vel_limits=np.full(joints, JOINT_SPEED_RAD_PER_S),
             joint_acc_limits=np.full(joints, JOINT_ACCELERATION_RAD_PER_S2),
         )
-        self._world = self._planner.planning_world
-        self.kinematics: Kinematics = kinematics(robot_name)
-        self._boxes: list[str] = []
 
-    def set_obstacles(self, boxes: dict[str, tuple[np.ndarray, np.ndarray]]) -> None:
-        """Say what is in the way, besides the table.
+    def set_scene(
+        self,
+        boxes: dict[str, tuple[np.ndarray, np.ndarray]],
+        held: tuple[np.ndarray, np.ndarray] | None,
+    ) -> None:
+        """Say what is in the way, besides the table, and what the gripper holds.
 
         Args:
-            boxes: Name -> (full size (3,), pose (7,)).
+            boxes: Name -> (full size (3,), pose (7,)) in the frame of the base.
+            held: Full size (3,) and centre (3,) of a box in the end-effector frame; ``None``: nothing.
         """
-        for name in self._boxes:
-            self._world.remove_normal_object(name)
+        if held is not None:
+            self._planner = self._load(held)
+        elif self._planner is not self._free:
+            self._planner = self._free
+        world = self._planner.planning_world
+        for name in world.get_normal_object_names():
+            world.remove_normal_object(name)
         table = np.array([0.5, 0.0, TABLE_TOP_M - TABLE_SIZE_M[2] / 2, 1.0, 0.0, 0.0, 0.0])
-        everything = {"table": (np.array(TABLE_SIZE_M), table), **boxes}
-        for name, (size, pose) in everything.items():
+        for name, (size, pose) in {"table": (np.array(TABLE_SIZE_M), table), **boxes}.items():
             box = self._fcl.Box(np.asarray(size, dtype=np.float64))
             pose = np.asarray(pose, dtype=np.float64)
-            self._world.set_normal_object(name, self._fcl.CollisionObject(box, pose[:3], pose[3:]))
-        self._boxes = list(everything)
-
-    def set_held(self, box: tuple[np.ndarray, np.ndarray] | None) -> None:
-        """Say what the gripper holds: full size (3,) and pose (7,) in the end-effector frame; ``None``: nothing."""
-        if box is not None:
-            self._planner.update_attached_box(*(np.asarray(v, dtype=np.float64) for v in box))
-        self._world.set_use_attach(box is not None)
+            world.set_normal_object(name, self._fcl.CollisionObject(box, pose[:3], pose[3:]))
 
     def collides(self, qpos: np.ndarray) -> bool:
         """Whether the arm, or what it holds, touches itself or an obstacle at joint angles (n,)."""
         self._planner.robot.set_qpos(qpos, True)
-        return len(self._world.collide_full()) > 0
+        return len(self._planner.planning_world.collide_full()) > 0
 
     def solve(self, pose: Pose, near: np.ndarray, generator: np.random.Generator) -> np.ndarray | None:
-        """Collision-free joint angles (n,) that reach a pose, the nearest found; ``None`` if there are none."""
+        """Collision-free joint angles (n,) that reach a pose, the nearest found; ``None`` if there are none.
+
+        The search starts from the present angles, then from the neutral ones turned towards the pose, then around those.
+        """
+        neutral = np.array(self._description.neutral_qpos)
+        neutral[0] = np.arctan2(pose.p[1], pose.p[0])
         best, best_distance = None, np.inf
-        start = near
         for attempt in range(IK_RESTARTS):
+            spread = generator.normal(size=len(near)) * 0.5
+            start = (near, neutral)[attempt] if attempt < 2 else neutral + spread
             qpos = self.kinematics.inverse(pose, start)
-            if qpos is not None:
-                qpos = self._unwound(qpos, near)
-                distance = float(np.abs(qpos - near).max())
-                if distance < best_distance and not self.collides(qpos):
-                    best, best_distance = qpos, distance
-                    if attempt == 0 or distance < NEAR_RAD:
-                        break
-            spread = generator.normal(size=len(near)) * 0.6
-            start = np.clip(near + spread, self.kinematics.lower, self.kinematics.upper)
+            if qpos is None:
+                continue
+            qpos = self._unwound(qpos, near)
+            distance = float(np.abs(qpos - near).max())
+            if distance < best_distance and self._allowed(qpos) and not self.collides(qpos):
+                best, best_distance = qpos, distance
+                if attempt < 2 or distance < NEAR_RAD:
+                    break
         return best
 
     def _unwound(self, qpos: np.ndarray, near: np.ndarray) -> np.ndarray:
-        """The same pose with every joint turned by whole turns to be nearest to another configuration."""
+        """The same pose, every joint turned by whole turns to be within its limits and near to another configuration."""
         turn = 2 * np.pi
         unwound = qpos - turn * np.round((qpos - near) / turn)
-        unwound += turn * (unwound < self.kinematics.lower)
-        return unwound - turn * (unwound > self.kinematics.upper)
+        unwound += turn * (unwound < self.lower)
+        return unwound - turn * (unwound > self.upper)
+
+    def _allowed(self, qpos: np.ndarray) -> bool:
+        return bool((qpos >= self.lower).all() and (qpos <= self.upper).all())
 
     def path(
         self, start: np.ndarray, goal: np.ndarray, generator: np.random.Generator
     ) -> np.ndarray | None:
         """A collision-free joint path from one configuration to another, (N, n), one row per control step.
 
+        Tried in turn: the straight joint line; up, across and down; RRT-Connect, whose paths are longer.
+
         Returns:
             ``None`` if none was found.
         """
-        distance = float(np.abs(goal - start).max())
-        count = int(distance / LINE_STEP_RAD) + 1
-        fractions = np.linspace(0.0, 1.0, count + 1)[1:-1]
-        if any(self.collides(start + (goal - start) * f) for f in fractions):
-            corners = self._rrt(start, goal, generator)
-            if corners is None:
-                return None
-        else:
-            corners = start + (goal - start) * np.linspace(0.0, 1.0, 5)[:, None]
-        if distance < 1e-3:
+        if np.abs(goal - start).max() < 1e-3:
             return np.stack((start, goal))
+        corners = self._line(start, goal)
+        for height_m in DETOUR_HEIGHTS_M:
+            if corners is None:
+                corners = self._detour(start, goal, height_m)
+        if corners is None:
+            corners = self._rrt(start, goal, generator)
+        if corners is None:
+            return None
         timed = self._planner.TOPP(corners, 1.0 / 20.0)[1]
         return np.concatenate((timed, goal[None]))
+
+    def _line(self, start: np.ndarray, goal: np.ndarray) -> np.ndarray | None:
+        """The straight joint line, (N, n), if it is free of collisions."""
+        count = int(np.abs(goal - start).max() / LINE_STEP_RAD) + 1
+        line = start + (goal - start) * np.linspace(0.0, 1.0, count + 1)[:, None]
+        if any(self.collides(qpos) for qpos in line[1:-1]):
+            return None
+        return start + (goal - start) * np.linspace(0.0, 1.0, 6)[:, None]
+
+    def _detour(self, start: np.ndarray, goal: np.ndarray, height_m: float) -> np.ndarray | None:
+        """Up, across at a height above both ends, and down, (N, n), if that is free of collisions."""
+        ends = [self.kinematics.forward(qpos) for qpos in (start, goal)]
+        top = max(float(pose.p[2]) for pose in ends) + height_m
+        corners = [start]
+        for pose in ends:
+            above = Pose([pose.p[0], pose.p[1], top], pose.q)
+            qpos = self.kinematics.inverse(above, corners[-1])
+            if qpos is None or not self._allowed(qpos) or self.collides(qpos):
+                return None
+            corners.append(qpos)
+        corners.append(goal)
+        lines = [self._line(a, b) for a, b in zip(corners, corners[1:], strict=False)]
+        if any(line is None for line in lines):
+            return None
+        return np.concatenate([lines[0][:1], *(line[1:] for line in lines)])  # type: ignore[index]
 
     def _rrt(
         self, start: np.ndarray, goal: np.ndarray, generator: np.random.Generator
@@ -168,3 +242,4 @@ class MotionPlanner:
             verbose=False,
         )
         return np.asarray(path) if status == "Exact solution" else None
+
