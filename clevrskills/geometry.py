@@ -6,6 +6,8 @@ Quaternions are (w, x, y, z) and unit length. A solid is a union of convex parts
 
 from __future__ import annotations
 
+from functools import cache
+
 import torch
 from torch import Tensor
 
@@ -40,15 +42,25 @@ def rotate(q: Tensor, v: Tensor) -> Tensor:
     return v + w * t + torch.linalg.cross(u, t)
 
 
+@cache
+def _matrix_terms(device: torch.device, dtype: torch.dtype) -> Tensor:
+    """Coefficients (16, 9) that turn the products q_i q_j of a quaternion into its rotation matrix."""
+    w, x, y, z = range(4)
+    terms = torch.zeros(4, 4, 3, 3)
+    for axis in (x, y, z):
+        terms[axis, axis] -= torch.eye(3)
+        terms[axis, axis, axis - 1, axis - 1] += 2.0
+    terms[w, w] = torch.eye(3)
+    for i, j, k in ((x, y, z), (y, z, x), (z, x, y)):
+        terms[i, j, i - 1, j - 1] = terms[i, j, j - 1, i - 1] = 2.0
+        terms[w, k, i - 1, j - 1], terms[w, k, j - 1, i - 1] = -2.0, 2.0
+    return terms.reshape(16, 9).to(device=device, dtype=dtype)
+
+
 def rotation_matrix(q: Tensor) -> Tensor:
     """Rotation matrices (..., 3, 3) of unit quaternions (..., 4)."""
-    w, x, y, z = q.unbind(-1)
-    rows = (
-        1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y),
-        2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x),
-        2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y),
-    )  # fmt: skip
-    return torch.stack(rows, dim=-1).unflatten(-1, (3, 3))
+    products = (q[..., :, None] * q[..., None, :]).flatten(-2)
+    return (products @ _matrix_terms(q.device, q.dtype)).unflatten(-1, (3, 3))
 
 
 def yaw_quaternion(yaw_rad: Tensor) -> Tensor:

@@ -218,7 +218,16 @@ class World:
     @property
     def _points(self) -> Tensor:
         """Points on all surfaces in world coordinates, (B, K, P, 3)."""
-        return self._once("points", lambda: geometry.to_world(self.body_pose, self.solids.points))
+        return self._once(
+            "points",
+            lambda: self.solids.points @ self._matrix.transpose(-1, -2)
+            + self.body_pose[:, :, None, :3],
+        )
+
+    @property
+    def _matrix(self) -> Tensor:
+        """Rotation matrices of all bodies, (B, K, 3, 3)."""
+        return self._once("matrix", lambda: geometry.rotation_matrix(self.body_pose[..., 3:]))
 
     def _still(self) -> Tensor:
         speed = self.body_velocity.unflatten(-1, (2, 3)).norm(dim=-1)  # (B, K, 2)
@@ -289,7 +298,7 @@ class World:
 
     def distance(self, points: Tensor) -> Tensor:
         """Signed distance from world points (B, N, 3) to every body, (B, K, N); empty slots are far away."""
-        local = geometry.to_local(self.body_pose, points[:, None])  # (B, K, N, 3)
+        local = (points[:, None] - self.body_pose[:, :, None, :3]) @ self._matrix  # (B, K, N, 3)
         return geometry.signed_distance(self.solids.planes, local)
 
     def clearance(self, body: Tensor) -> Tensor:
@@ -301,7 +310,8 @@ class World:
 
     def overhang(self, upper: Tensor, lower: Tensor) -> Tensor:
         """How far the upper body reaches over the outline of the lower one, seen from above, (B,); negative: inside by that much."""
-        local = geometry.to_local(self.pose(lower), self.world_points(upper))[..., :2]  # (B, P, 2)
+        offset = self.world_points(upper) - self.position(lower)[:, None]
+        local = offset @ self.at(self._matrix, lower)[..., :2]  # (B, P, 2)
         edges = self.at(self.solids.footprint, lower)  # (B, E, 3)
         beyond = torch.einsum("bek,bpk->bpe", edges[..., :2], local) - edges[:, None, :, 2]
         return beyond.amax((-1, -2))

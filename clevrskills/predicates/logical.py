@@ -19,6 +19,12 @@ from clevrskills.predicates.criteria import Criteria
 from clevrskills.world import World
 
 
+def _nothing(world: World, state: GoalState) -> Outcome:
+    """The outcome of a part that no environment uses."""
+    zero = torch.zeros(world.num_envs, device=world.device)
+    return Outcome(zero.bool(), zero, zero, state)
+
+
 def _stack(values: list[Tensor]) -> Tensor:
     return torch.stack(values, dim=-1)  # (B, n)
 
@@ -44,6 +50,7 @@ class Composite(Predicate):
                 raise ValueError(f"active has {self.active.shape[-1]} columns for {len(self.children)} children")
             if not self.active.any(-1).all():
                 raise ValueError("each environment needs at least one active child")
+            object.__setattr__(self, "_used", tuple(self.active.any(0).tolist()))
 
     def _mask(self, like: Tensor) -> Tensor:
         """(B, n) bool."""
@@ -83,7 +90,10 @@ class Composite(Predicate):
         for i, child in enumerate(self.children):
             prefix = f"{i}/"
             own = {k[len(prefix) :]: v for k, v in state.items() if k.startswith(prefix)}
-            outcome = child.evaluate(world, own)
+            if self.active is not None and not self._used[i]:
+                outcome = _nothing(world, own)
+            else:
+                outcome = child.evaluate(world, own)
             outcomes.append(outcome)
             new_state.update({prefix + k: v for k, v in outcome.state.items()})
         return tuple(outcomes), new_state
