@@ -299,8 +299,9 @@ class ClevrSkillsEnv(BaseEnv):
         for name in self._camera_names:
             sensor = self._sensors[name]
             sensor.capture()
-            color = sensor.camera.get_picture(["Color"])[0]
-            pictures[name] = color[0, ..., :3].numpy()
+            # ManiSkill's own read-out copies through torch, at twice the cost of the picture
+            color = sensor.camera._render_cameras[0].get_picture("Color")
+            pictures[name] = np.ascontiguousarray(color[..., :3])
         return pictures
 
     def proprioception(self) -> dict[str, np.ndarray]:

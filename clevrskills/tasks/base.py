@@ -5,16 +5,17 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from clevrskills import env_id
 from clevrskills.errors import UnknownNameError
 from clevrskills.predicates import Predicate
-from clevrskills.tasks.layout import Draw, Layout
+from clevrskills.tasks.layout import Draw, Layout, LayoutError
 
 LEVELS = ("L0", "L1", "L2")
 
@@ -66,10 +67,31 @@ class Task(ABC):
         Key-step ``k`` is the scene after the ``k``-th part of the goal, from 1; 0 is the scene at the start.
         """
 
-    @classmethod
-    def env_id(cls) -> str:
-        """Gymnasium id, e.g. ``ClevrSkills/SimpleManipulation-v1``."""
-        return "ClevrSkills/" + "".join(word.capitalize() for word in cls.key.split("_")) + "-v1"
+    def describe(self) -> dict[str, Any]:
+        """The task as JSON data: key, level, Gymnasium id, sentence, types of its predicates."""
+        layout = next(filter(None, (self._attempt(i) for i in range(100))))
+        goal = self.goal(stack_roles([layout]))
+        return {
+            "key": self.key,
+            "level": self.level,
+            "id": env_id(self.key),
+            "sentence": self.sentence,
+            "predicates": list(dict.fromkeys(_names(goal.to_json()))),
+            "max_steps": self.max_steps,
+        }
+
+    def _attempt(self, index: int) -> Layout | None:
+        try:
+            return self.layout(Draw(0, self.key, index, "train"))
+        except LayoutError:
+            return None
+
+
+def _names(goal: Mapping[str, Any]) -> Iterator[str]:
+    """Types of a goal tree in JSON form."""
+    yield goal["predicate"]
+    for part in [*goal.get("children", []), *([goal["child"]] if "child" in goal else [])]:
+        yield from _names(part)
 
 
 def stack_roles(layouts: Sequence[Layout], device: torch.device | str = "cpu") -> dict[str, Tensor]:

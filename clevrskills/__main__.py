@@ -1,0 +1,7 @@
+"""``python -m clevrskills``."""
+
+import sys
+
+from clevrskills.cli import main
+
+sys.exit(main())

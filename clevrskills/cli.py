@@ -1,0 +1,98 @@
+"""The command line: ``clevrskills …`` or ``python -m clevrskills …``."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+import tyro
+
+from clevrskills.dataset_tools.generate import GenerateArgs, generate
+from clevrskills.dataset_tools.view import ViewArgs, view
+from clevrskills.errors import ClevrSkillsError, UnknownNameError
+
+
+@dataclass
+class DoctorArgs:
+    """Check simulator, planner, renderer and GPU; tell the remedy for what is missing."""
+
+    json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Print the checks as JSON."""
+
+
+@dataclass
+class TasksArgs:
+    """List the tasks."""
+
+    level: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    """Only these levels: L0, L1, L2; may be given several times."""
+    json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Print the tasks as JSON."""
+
+
+def tasks(args: TasksArgs) -> int:
+    """Print a table of tasks: key, level, sentence, predicates."""
+    from clevrskills.tasks import LEVELS
+    from clevrskills.tasks import tasks as all_tasks
+
+    for level in args.level:
+        if level not in LEVELS:
+            raise UnknownNameError("level", level, LEVELS)
+    rows = [task().describe() for task in all_tasks().values() if not args.level or task.level in args.level]
+    if args.json:
+        print(json.dumps(rows, indent=2))
+        return 0
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=f"{len(rows)} tasks")
+    for column in ("key", "level", "sentence", "predicates", "id"):
+        table.add_column(column, overflow="fold", no_wrap=column == "key")
+    for row in rows:
+        table.add_row(row["key"], row["level"], row["sentence"], " ".join(row["predicates"]), row["id"])
+    Console().print(table)
+    return 0
+
+
+def doctor(args: DoctorArgs) -> int:
+    """Run the checks."""
+    from clevrskills import doctor as checks
+
+    return checks.main(json=args.json)
+
+
+Command = (
+    Annotated[DoctorArgs, tyro.conf.subcommand("doctor")]
+    | Annotated[TasksArgs, tyro.conf.subcommand("tasks")]
+    | Annotated[GenerateArgs, tyro.conf.subcommand("generate")]
+    | Annotated[ViewArgs, tyro.conf.subcommand("view")]
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command.
+
+    Returns:
+        The exit code: 0 only on success.
+    """
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s")
+    args = tyro.cli(Command, prog="clevrskills", description=__doc__, args=arguments)  # type: ignore[arg-type]
+    runners = {DoctorArgs: doctor, TasksArgs: tasks, GenerateArgs: generate, ViewArgs: view}
+    try:
+        return runners[type(args)](args)  # type: ignore[operator]
+    except ClevrSkillsError as error:
+        print(f"clevrskills: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        return 1
+    except KeyboardInterrupt:
+        print("clevrskills: stopped; what was finished is kept", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())
