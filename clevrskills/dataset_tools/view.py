@@ -25,7 +25,7 @@ _PICTURE_PX = {"prompt": 128, "keystep": 224, "thumbnail": 96}
 
 @dataclass(kw_only=True)
 class ViewArgs:
-    """Write a page with videos, annotations on a timeline and reward curves; no server is needed."""
+    """Write one page with videos, annotations on a timeline and reward curves."""
 
     dataset: Annotated[Path, tyro.conf.Positional]
     """Folder of the dataset."""
@@ -58,13 +58,14 @@ def view(args: ViewArgs) -> int:
     with storage_errors(args.out):
         args.out.parent.mkdir(parents=True, exist_ok=True)
     write_whole(args.out, page(episodes, title=args.dataset.resolve().name, total=len(dataset)))
+    print(f"{args.out}: {len(episodes)} of {len(dataset)} episodes")
     return 0
 
 
 def choose(dataset: Dataset, limit: int) -> list[Episode]:
-    """At most ``limit`` episodes, from all tasks and splits in turn, in the order of the dataset."""
-    groups = groupby(enumerate(dataset), key=lambda item: item[1].id.rpartition("_")[0])
-    ranked = [(rank, index) for _, group in groups for rank, (index, _) in enumerate(group)]
+    """At most ``limit`` episodes, from all tasks and splits in turn, in the dataset's order."""
+    groups = groupby(range(len(dataset)), key=lambda index: dataset[index].id.rpartition("_")[0])
+    ranked = [pair for _, group in groups for pair in enumerate(group)]
     chosen = sorted(index for _, index in sorted(ranked)[:limit])
     return [dataset[index] for index in chosen]
 

@@ -114,6 +114,11 @@ class Table:
                 return pose_on_table(item, x, y, yaw)
         raise LayoutError(f"no free place for {item.name}")
 
+    def reserve(self, x: float, y: float, radius_m: float) -> None:
+        """Keep a disc free."""
+        angle = np.linspace(0.0, 2 * pi, 16, endpoint=False)
+        self._taken.append(np.array([x, y]) + radius_m * np.column_stack((np.cos(angle), np.sin(angle))))
+
     def take(self, item: Shape, x: float, y: float, yaw_rad: float) -> bool:
         """Occupy a place if it is free and the base camera sees all of it."""
         outline = _outline(item, x, y, yaw_rad)

@@ -14,6 +14,11 @@ from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import W1, Draw, Layout, Table
 
 
+GRIPPER_XY_M = (-0.09, 0.0)
+"""Where the gripper is at the start."""
+LANDING_MARGIN_M = 0.07
+
+
 class Place(Task):
     """The object, in the gripper at the start, rests on another one (paper, appendix A.1, task 4)."""
 
@@ -36,6 +41,11 @@ class Place(Task):
         textures += draw.choose(pools.texture_1 + pools.texture_1_dark, objects, "textures")
         used = [*range(bases), *range(3, 3 + objects)]
         table = Table(draw.places, W1)
+        if self.starts_held:
+            # whatever is below the gripper could be hit without skill: by letting the object drop
+            held = np.concatenate(shape(shapes[bases]).parts)
+            radius = float(np.linalg.norm(held[:, :2], axis=1).max())
+            table.reserve(*GRIPPER_XY_M, radius + LANDING_MARGIN_M)
         bodies: list[Body | None] = [None] * len(self.slots)
         for slot, name, texture in zip(used, shapes, textures, strict=True):
             bodies[slot] = Body(self.slots[slot], name, texture, table.place(shape(name)))

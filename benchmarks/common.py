@@ -1,0 +1,59 @@
+"""What the benchmark scripts share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+import torch
+import tyro
+from rich.console import Console
+from rich.table import Table
+
+from clevrskills import task_keys
+from clevrskills.env import ClevrSkillsEnv
+
+
+@dataclass
+class Args:
+    """Which episodes."""
+
+    tasks: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
+    """Keys of tasks; none: all."""
+    splits: tuple[str, ...] = ("train", "test")
+    robot: str = "xarm6"
+    episodes: int = 100
+    seed: int = 50_000
+    """The first seed; the next ones follow."""
+
+    def runs(self) -> Iterator[tuple[str, str]]:
+        """Every task with every split."""
+        for task in self.tasks or tuple(task_keys()):
+            for split in self.splits:
+                yield task, split
+
+    def seeds(self) -> range:
+        """The seeds of the episodes."""
+        return range(self.seed, self.seed + self.episodes)
+
+    def env(self, task: str, split: str) -> ClevrSkillsEnv:
+        """An environment without pictures."""
+        torch.set_num_threads(1)
+        return ClevrSkillsEnv(task, split=split, robot_name=self.robot, obs_mode="none")
+
+
+def zero_action(env: ClevrSkillsEnv) -> np.ndarray:
+    """Seven zeros."""
+    return np.zeros(env.single_action_space.shape, np.float32)
+
+
+def print_table(title: str, columns: list[str], rows: list[list[object]]) -> None:
+    """Print a table."""
+    table = Table(title=title)
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        table.add_row(*(f"{value:.3f}" if isinstance(value, float) else str(value) for value in row))
+    Console(width=140).print(table)

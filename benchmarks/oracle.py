@@ -1,0 +1,97 @@
+"""Success, length and cost of oracle episodes without pictures.
+
+The yardstick is in the same run: an empty ManiSkill environment step (stock PickCube-v1, joint control) on this machine, so that
+"cost" can be read as a multiple of it.
+
+    python benchmarks/oracle.py --episodes 100 --seed 50000
+    python benchmarks/oracle.py pick place --robot panda
+    python benchmarks/oracle.py --random-steps 20 --episodes 50    # taken over after random actions
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+import tyro
+from common import Args, print_table
+from scipy.stats import binomtest
+
+from clevrskills.dataset_tools.rollout import make_step
+from clevrskills.env import ClevrSkillsEnv
+from clevrskills.solvers.motion import SkillFailed
+from clevrskills.solvers.oracle import Oracle
+from clevrskills.solvers.planner import motion_planner
+
+
+@dataclass
+class OracleArgs(Args):
+    """Oracle episodes."""
+
+    random_steps: int = 0
+    """Uniform random actions before the oracle takes over."""
+
+
+def episode(env: ClevrSkillsEnv, seed: int, random_steps: int) -> tuple[bool, int, str]:
+    """Run one; returns success, steps and the reason of a failure."""
+    env.reset(seed=seed)
+    generator = np.random.default_rng((seed, 1))
+    for _ in range(random_steps):
+        if make_step(env, generator.uniform(-1, 1, 7).astype(np.float32)).success:
+            return True, 0, ""
+    oracle = Oracle(env)
+    try:
+        for steps in range(1, env.task.max_steps + 1 - random_steps):
+            if make_step(env, oracle.act()).success:
+                return True, steps, ""
+    except SkillFailed as failure:
+        return False, steps, str(failure)
+    return False, steps, "step limit"
+
+
+def yardstick_s(steps: int = 300) -> float:
+    """CPU-seconds of one step of ManiSkill's PickCube-v1 without observation and reward."""
+    import gymnasium as gym
+    import mani_skill.envs  # noqa: F401
+
+    env = gym.make(
+        "PickCube-v1", obs_mode="none", reward_mode="none", control_mode="pd_joint_pos", render_backend="none"
+    )
+    env.reset(seed=0)
+    action = env.action_space.sample()
+    begin = time.process_time()
+    for _ in range(steps):
+        env.step(action)
+    spent = time.process_time() - begin
+    env.close()
+    return spent / steps
+
+
+def main(args: OracleArgs) -> None:
+    """Run all and print a table."""
+    motion_planner(args.robot)
+    unit_s = yardstick_s()
+    rows: list[list[object]] = []
+    for task, split in args.runs():
+        env = args.env(task, split)
+        episode(env, 0, 0)  # what is made once
+        begin = time.process_time()
+        results = [episode(env, seed, args.random_steps) for seed in args.seeds()]
+        spent_s = (time.process_time() - begin) / len(results)
+        wins = sum(success for success, _, _ in results)
+        low, high = binomtest(wins, len(results)).proportion_ci(method="wilson")
+        for seed, (success, steps, reason) in zip(args.seeds(), results, strict=True):
+            if not success:
+                print(f"{task} {split} seed {seed}, {steps} steps: {reason}")
+        steps = float(np.mean([s for _, s, _ in results]))
+        interval = f"{100 * low:.0f}-{100 * high:.0f} %"
+        rows.append(
+            [task, split, f"{wins}/{len(results)}", interval, steps, spent_s, spent_s / unit_s]
+        )
+    columns = ["task", "split", "success", "95 %", "steps", "CPU s / episode", "x PickCube steps"]
+    print_table(f"oracle, {args.robot}, one PickCube step = {1e3 * unit_s:.2f} CPU-ms", columns, rows)
+
+
+if __name__ == "__main__":
+    main(tyro.cli(OracleArgs, description=__doc__))
