@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from clevrskills.body import Body
+from clevrskills.cameras import BASE_CAMERA
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.predicates import Criteria, Predicate
 from clevrskills.prompt import Prompt
@@ -79,7 +80,7 @@ def _solids(layout: Layout) -> Solids:
 
 
 def start_world(task: Task, layout: Layout, solids: Solids) -> TensorWorld | None:
-    """The world as laid out; ``None`` if the gripper cannot hold what it should hold at the start."""
+    """The world as laid out; ``None`` if the gripper cannot hold, in view, what it should hold at the start."""
     poses = [body.pose if body else EMPTY for body in layout.bodies]
     world = TensorWorld(task.slots, solids, torch.tensor([poses], dtype=torch.float32))
     if layout.in_gripper >= 0:
@@ -87,6 +88,8 @@ def start_world(task: Task, layout: Layout, solids: Solids) -> TensorWorld | Non
         try:
             world.hold(body, pose_in_gripper(world, body))
         except ValueError:
+            return None
+        if not BASE_CAMERA.sees(world.world_points(body)[0].numpy()):
             return None
     return world
 

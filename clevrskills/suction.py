@@ -10,8 +10,8 @@ from clevrskills.world import World
 
 CENTER_GAP_M = 1.5e-3
 """How far the centre of a cup may be from the surface: the cup must really touch."""
-RIM_GAP_M = 3e-3
-"""How far its rim may be from the surface, before it is pressed on: the compliance of the lip."""
+RIM_GAP_M = 4.5e-3
+"""How far its rim may be from the surface before it is pressed on: the stroke of a bellows cup, so that a lying can holds."""
 DEPTH_M = 4e-3
 """How deep, by inaccuracy, a cup may be in the surface."""
 RIM_POINTS = 8

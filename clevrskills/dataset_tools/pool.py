@@ -6,6 +6,7 @@ import contextlib
 import multiprocessing
 import os
 import signal
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -192,6 +193,7 @@ def _for_children() -> Iterator[None]:
 
 def _serve(connection: Connection, make: Callable[[], Callable[[Any], Any]]) -> None:
     """Do jobs until the other side closes."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         run = make()
         while True:
@@ -200,3 +202,11 @@ def _serve(connection: Connection, make: Callable[[], Callable[[Any], Any]]) -> 
         return
     except ClevrSkillsError as error:
         connection.send(("error", str(error)))
+
+
+def _end_with_parent() -> None:
+    """A worker whose parent was killed must not go on writing."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

@@ -6,15 +6,18 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from sapien import Pose
 from scipy import ndimage
+from torch import Tensor
 
 from clevrskills import geometry
+from clevrskills.suction import cup_samples
 from clevrskills.world import World
 
 CELL_M = 0.004
 WINDOW_M = 0.10
 """Half the width of the height map around an object's outline."""
-FLAT_M = 2.5e-3
+FLAT_M = 3.8e-3
 """Range of height under a cup up to which a patch counts as flat."""
 CENTER_DIP_M = 1e-3
 """How much lower than its surroundings the middle of a patch may be."""
@@ -24,21 +27,28 @@ HEAD_CLEARANCE_M = 0.016
 HEAD_HALF_SIZE_M = (0.036, 0.046)
 YAWS = 8
 MAX_SPOTS = 60
+MIN_NORMAL_Z = 0.35
+"""How level a side must be to be grasped: the gripper tilts by at most 70 degrees."""
 
 
 @dataclass(frozen=True)
 class Grasp:
-    """A vertical grasp.
+    """Where the cups go.
 
     Attributes:
-        position: World position of the tips of the cups, (3,).
-        yaw_rad: Turn of the gripper about world z.
+        position: World position of the tip of the middle cup, (3,).
+        orientation: World orientation of the end effector, its z axis into the surface, (4,).
         cups: Number of cups that seal.
     """
 
     position: np.ndarray
-    yaw_rad: float
+    orientation: np.ndarray
     cups: int
+
+
+def down(yaw_rad: float) -> np.ndarray:
+    """Orientation (4,) of a gripper that points straight down, turned about world z."""
+    return np.array([0.0, np.cos(yaw_rad / 2), np.sin(yaw_rad / 2), 0.0])
 
 
 def _height_map(world: World, body: int, xs: np.ndarray, ys: np.ndarray) -> np.ndarray:
@@ -58,7 +68,7 @@ def _height_map(world: World, body: int, xs: np.ndarray, ys: np.ndarray) -> np.n
     return heights
 
 
-def grasps(
+def vertical_grasps(
     world: World, body: int, cup_centers: np.ndarray, cup_radius_m: float, near_yaw_rad: float = 0.0
 ) -> list[Grasp]:
     """Vertical grasps of an object, the best first.
@@ -98,6 +108,7 @@ def grasps(
     spots = spots[np.argsort(aside, kind="stable")]
     spots = spots[:: max(1, len(spots) // MAX_SPOTS)]
     height = highest[spots[:, 0], spots[:, 1]]
+    uneven = height - lowest[spots[:, 0], spots[:, 1]]
     place = np.column_stack((xs[spots[:, 0]], ys[spots[:, 1]]))
     aside = np.hypot(*(place - center).T)
 
@@ -113,17 +124,84 @@ def grasps(
     for yaw in near_yaw_rad + (np.arange(YAWS) - YAWS // 2) * (np.pi / YAWS):
         # the gripper points down: its y axis is the world's -y at yaw 0
         turn = np.array([[np.cos(yaw), np.sin(yaw)], [-np.sin(yaw), np.cos(yaw)]])
-        down = np.array([1.0, -1.0])
-        head_xy = place[:, None] + (head * down) @ turn
-        cups_xy = place[:, None] + (others * down) @ turn
+        flip = np.array([1.0, -1.0])
+        head_xy = place[:, None] + (head * flip) @ turn
+        cups_xy = place[:, None] + (others * flip) @ turn
         free = (look(everything, head_xy) <= height[:, None] + HEAD_CLEARANCE_M).all(1)
         free &= (look(around, cups_xy) <= height[:, None] + CUP_CLEARANCE_M).all(1)
         sealed = look(flat, cups_xy) & (np.abs(look(highest, cups_xy) - height[:, None]) <= FLAT_M / 2)
         cups = 1 + sealed.sum(1)
         turning = abs((yaw - near_yaw_rad + np.pi / 2) % np.pi - np.pi / 2)
-        score = -aside / 0.02 + 0.25 * cups - 0.4 * turning
+        score = -aside / 0.02 - uneven / 0.002 + 0.25 * cups - 0.4 * turning
         for k in np.flatnonzero(free):
-            grasp = Grasp(np.array([*place[k], height[k]]), float(yaw), int(cups[k]))
+            grasp = Grasp(np.array([*place[k], height[k]]), down(float(yaw)), int(cups[k]))
             found.append((float(score[k]), grasp))
     found.sort(key=lambda item: -item[0])
     return [grasp for _, grasp in found]
+
+
+def tilted_grasps(world: World, body: int, cup_radius_m: float) -> list[Grasp]:
+    """Grasps at right angles to the sides of an object that has no spot to seal on from above, the steepest last.
+
+    Args:
+        world: Where everything is, B = 1.
+        body: Slot of the object.
+        cup_radius_m: Radius of a cup.
+    """
+    index = torch.tensor([body])
+    pose, planes = world.pose(index), world.planes(index)
+    matrix = geometry.rotation_matrix(pose[:, 3:])[0]
+    normals = torch.unique((planes[0, ..., :3].reshape(-1, 3) @ matrix.T).round(decimals=2), dim=0)
+    normals = normals[(normals[:, 2] > MIN_NORMAL_Z) & (normals.norm(dim=-1) > 0.9)]
+    normals = normals / normals.norm(dim=-1, keepdim=True)
+    points = world.world_points(index)[0]
+    middle = points.mean(0)
+    found: list[tuple[float, Grasp]] = []
+    rim = cup_samples(torch.zeros(1, 3), cup_radius_m)[0]  # (S, 3)
+    for normal in normals:
+        for yaw in (0.0, np.pi / 2):
+            orientation = _towards(normal.double().numpy(), yaw)
+            turn = geometry.rotation_matrix(torch.as_tensor(orientation, dtype=torch.float32))
+            # slide a grid in the plane across the object's middle along the normal until it touches
+            ticks = torch.linspace(-0.03, 0.03, 7)
+            grid = torch.cartesian_prod(ticks, ticks) @ turn[:, :2].T + middle
+            depth = _touch(planes, pose, grid, normal)
+            tips = (grid + depth[:, None] * normal)[depth < geometry.PAD / 2]
+            if not len(tips):
+                continue
+            samples = tips[:, None] + rim @ turn.T  # (T, S, 3)
+            distance = geometry.signed_distance(
+                planes, geometry.to_local(pose, samples.reshape(1, -1, 3))
+            ).reshape(len(tips), -1)
+            seals = (distance.amax(-1) <= FLAT_M) & (distance[:, 0].abs() <= CENTER_DIP_M)
+            for tip in tips[seals]:
+                off = float((tip - middle - ((tip - middle) @ normal) * normal).norm())
+                grasp = Grasp(tip.double().numpy(), orientation, 1)
+                found.append((off / 0.02 + 3.0 * float(1.0 - normal[2]), grasp))
+    found.sort(key=lambda item: item[0])
+    return [grasp for _, grasp in found]
+
+
+def _touch(planes: Tensor, pose: Tensor, points: Tensor, direction: Tensor) -> Tensor:
+    """How far along a direction points (N, 3) leave a body, (N,); ``PAD`` for those whose line misses it."""
+    local = geometry.to_local(pose, points[None])[0]
+    along = direction @ geometry.rotation_matrix(pose[0, 3:])
+    slope = planes[0, ..., :3] @ along  # (C, F)
+    rest = planes[0, ..., 3] - torch.einsum("cfk,nk->ncf", planes[0, ..., :3], local)
+    bound = rest / torch.where(slope.abs() < 1e-6, torch.ones_like(slope), slope)
+    leave = torch.where(slope > 1e-6, bound, geometry.PAD).amin(-1)
+    enter = torch.where(slope < -1e-6, bound, -geometry.PAD).amax(-1)
+    misses = ((slope.abs() < 1e-6) & (rest < 0)).any(-1) | (leave < enter)
+    best = torch.where(misses, -geometry.PAD, leave).amax(-1)
+    return torch.where(best < -1.0, geometry.PAD, best)
+
+
+def _towards(normal: np.ndarray, yaw_rad: float) -> np.ndarray:
+    """Orientation (4,) whose z axis points against a normal (3,), turned about it."""
+    z = -normal
+    x = np.array([1.0, 0.0, 0.0]) - z[0] * z
+    x = x / np.linalg.norm(x) if np.linalg.norm(x) > 1e-3 else np.array([0.0, 1.0, 0.0])
+    x = np.cos(yaw_rad) * x + np.sin(yaw_rad) * np.cross(z, x)
+    matrix = np.eye(4)
+    matrix[:3, :3] = np.column_stack((x, np.cross(z, x), z))
+    return np.asarray(Pose(matrix).q, dtype=np.float64)

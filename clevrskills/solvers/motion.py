@@ -30,11 +30,6 @@ class SkillFailed(ClevrSkillsError):
     """A skill gave up; the message is the reason."""
 
 
-def down(yaw_rad: float) -> np.ndarray:
-    """Orientation (4,) of a gripper that points straight down, turned about world z."""
-    return np.array([0.0, np.cos(yaw_rad / 2), np.sin(yaw_rad / 2), 0.0])
-
-
 def yaw_of(quaternion: np.ndarray) -> float:
     """Turn about world z of an orientation (4,): of its x axis, seen from above."""
     w, x, y, z = quaternion

@@ -171,11 +171,10 @@ def members(group: int) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("workers", [1, 2])
-def test_signals(tmp_path: Path, workers: int, number: signal.Signals) -> None:
-    """Ctrl-C goes to the whole group of processes, SIGTERM to the first one only."""
-    code = (
+def start(directory: Path, workers: int) -> tuple[subprocess.Popen, Path]:
+    """A long run in a process group of its own; it has made two episodes when this returns."""
+    script, out, here = directory / "script.py", directory / "out", Path(__file__).parent
+    script.write_text(
         "import sys; sys.path[:0] = sys.argv[1:3]\n"
         "from pathlib import Path\n"
         "from fake_source import FakeSource\n"
@@ -185,16 +184,29 @@ def test_signals(tmp_path: Path, workers: int, number: signal.Signals) -> None:
         "if __name__ == '__main__':\n"
         "    sys.exit(generate(args, FakeSource({}, delay_s=0.02)))\n"
     )
-    script, out = tmp_path / "script.py", tmp_path / "out"
-    script.write_text(code)
-    here = Path(__file__).parent
-    command = [sys.executable, script, here, here.parents[1], out, str(workers)]
+    command = [sys.executable, script, here, here.parents[1], out, workers]
     process = subprocess.Popen(
         [*map(str, command)], stderr=subprocess.PIPE, text=True, start_new_session=True
     )
     while len(list(out.glob("reach/*"))) < 2:
         assert process.poll() is None
         time.sleep(0.02)
+    return process, out
+
+
+def assert_no_process_is_left(group: int) -> None:
+    for _ in range(100):
+        if not members(group):
+            break
+        time.sleep(0.05)
+    assert members(group) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("workers", [1, 2])
+def test_signals(tmp_path: Path, workers: int, number: signal.Signals) -> None:
+    """Ctrl-C goes to the whole group of processes, SIGTERM to the first one only."""
+    process, out = start(tmp_path, workers)
     if number == signal.SIGINT:
         os.killpg(process.pid, number)
     else:
@@ -204,11 +216,19 @@ def test_signals(tmp_path: Path, workers: int, number: signal.Signals) -> None:
     assert "interrupted; what is finished is in" in err and "Traceback" not in err
     assert leftovers(out) == []
     assert 2 <= len(Dataset(out)) < 100
-    for _ in range(100):
-        if not members(process.pid):
-            break
-        time.sleep(0.05)
-    assert members(process.pid) == []
+    assert_no_process_is_left(process.pid)
+
+
+def test_a_killed_run_takes_its_workers_along_and_can_be_continued(tmp_path: Path) -> None:
+    process, out = start(tmp_path, workers=2)
+    process.kill()
+    process.communicate(timeout=60)
+    assert_no_process_is_left(process.pid)
+    made = len(Dataset(out))
+    assert leftovers(out) != []
+    assert generate(GenerateArgs(tasks=("reach",), episodes=made + 1, out=out), FakeSource({})) == 0
+    assert leftovers(out) == []
+    assert len(Dataset(out)) == made + 1
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from sapien import Pose
 
 from clevrskills.predicates import Picked, Predicate
-from clevrskills.solvers.grasps import Grasp, grasps
-from clevrskills.solvers.motion import Actions, Arm, SkillFailed, down
+from clevrskills.solvers.grasps import Grasp, tilted_grasps, vertical_grasps
+from clevrskills.solvers.motion import Actions, Arm, SkillFailed
 from clevrskills.solvers.skills import solves
 
 ATTEMPTS = 4
@@ -32,7 +32,7 @@ def pick(arm: Arm, body: int) -> Actions:
             arm.step_label = f"Move above {arm.label(body)}"
             grasp = _reachable_grasp(arm, body)
             tip = grasp_pose(arm, grasp)
-            yield from arm.move(Pose([0, 0, APPROACH_M]) * tip)
+            yield from arm.move(_backed_off(tip, APPROACH_M))
             arm.step_label = f"Pick {arm.label(body)}"
             yield from _descend(arm, tip, body)
         if arm.held == body:
@@ -46,21 +46,27 @@ def pick(arm: Arm, body: int) -> Actions:
 
 
 def grasp_pose(arm: Arm, grasp: Grasp) -> Pose:
-    """End-effector pose at which the cups' tips are at the grasp."""
-    return Pose(grasp.position + [0, 0, arm.cup_tip_z_m], down(grasp.yaw_rad))
+    """End-effector pose at which the cups are at the grasp."""
+    return Pose(grasp.position, grasp.orientation) * Pose([0, 0, -arm.cup_tip_z_m])
+
+
+def _backed_off(tip: Pose, distance_m: float) -> Pose:
+    """The pose some way out along the axis of the gripper."""
+    return tip * Pose([0, 0, -distance_m])
 
 
 def _reachable_grasp(arm: Arm, body: int) -> Grasp:
     """The best grasp that the arm reaches, from above and at the object, free of collisions."""
-    found = grasps(arm.world, body, arm.cup_centers, arm.cup_radius_m, arm.yaw_rad)
+    found = vertical_grasps(arm.world, body, arm.cup_centers, arm.cup_radius_m, arm.yaw_rad)
+    found = found[:CANDIDATES] or tilted_grasps(arm.world, body, arm.cup_radius_m)
     if not found:
         raise SkillFailed(f"{arm.world.keys[body]} has no free patch to seal on")
     arm.look_around(ignore=(body,))
-    for grasp in found[:CANDIDATES]:
+    for grasp in found:
         tip = grasp_pose(arm, grasp)
         if arm.reachable(tip) is not None:
             arm.look_around()
-            if arm.reachable(Pose([0, 0, APPROACH_M]) * tip) is not None:
+            if arm.reachable(_backed_off(tip, APPROACH_M)) is not None:
                 return grasp
             arm.look_around(ignore=(body,))
     raise SkillFailed(f"no grasp of {arm.world.keys[body]} can be reached")
@@ -69,8 +75,8 @@ def _reachable_grasp(arm: Arm, body: int) -> Grasp:
 def _descend(arm: Arm, tip: Pose, body: int) -> Actions:
     """Go down with the vacuum on until it holds."""
     arm.vacuum = True
-    yield from arm.straight(Pose([0, 0, SLOW_M]) * tip)
-    for action in arm.straight(Pose([0, 0, -OVERTRAVEL_M]) * tip, per_step_m=0.007):
+    yield from arm.straight(_backed_off(tip, SLOW_M))
+    for action in arm.straight(_backed_off(tip, -OVERTRAVEL_M), per_step_m=0.007):
         if arm.held >= 0:
             return
         yield action

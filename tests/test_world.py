@@ -1,0 +1,384 @@
+"""What a world answers, for one and for many environments, on plain tensors."""
+
+from math import pi, sqrt
+
+import pytest
+import torch
+
+from clevrskills import geometry
+from clevrskills.assets import shape
+from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.world import (
+    CONTACT_TOLERANCE_M,
+    STATIC_SPEED_M_PER_S,
+    STATIC_SPIN_RAD_PER_S,
+    Solids,
+    TensorWorld,
+    World,
+)
+from tests.worlds import (
+    AREA,
+    BRICK,
+    CUBE,
+    HEXAGON,
+    KEYS,
+    SLAB,
+    THINGS,
+    Thing,
+    draw_slots,
+    index,
+    make_world,
+    move_gripper,
+    pose,
+    row_of_world,
+    tabletop,
+)
+
+CUBE_SLOT, BRICK_SLOT, HEXAGON_SLOT, SLAB_SLOT, AREA_SLOT = range(5)
+
+
+def single(*things_and_poses):
+    things, poses = zip(*things_and_poses, strict=True)
+    return make_world(things, poses)
+
+
+# ---- solids ----
+
+
+def test_solids_of_shapes():
+    world = tabletop()
+    solids = world.solids
+    assert solids.mass[0].tolist() == pytest.approx([t.geometry.mass_kg for t in THINGS])
+    assert solids.movable[0].tolist() == [True, True, True, True, False]
+    assert solids.present[0].all()
+    for k, thing in enumerate(THINGS):
+        half = torch.tensor(thing.geometry.half_extents)
+        points = solids.points[0, k]
+        assert torch.allclose(points.amax(0), half, atol=1e-5)
+        assert torch.allclose(points.amin(0), -half, atol=1e-5)
+        on = geometry.signed_distance(solids.planes[0, k], points).abs()
+        assert float(on.max()) < 1e-4  # they lie on the surface
+
+
+def test_points_cover_the_upper_and_lower_side():
+    """So that an area's middle, far from its corners, notices what is near."""
+    world = single((AREA, pose(AREA, 0.0, 0.0)))
+    points = world.world_points(index(world, 0))[0]
+    for z in (0.0, 0.01):
+        side = points[(points[:, 2] - z).abs() < 1e-5]
+        assert float(side[:, :2].norm(dim=-1).min()) < 0.02
+        assert len(side) >= 49
+
+
+def test_a_hollow_shape_has_points_at_the_bottom_of_its_hollow():
+    bowl = shape("bowl")
+    world = single((Thing("bowl", "bowl"), pose(bowl, 0.0, 0.0)))
+    points = world.world_points(index(world, 0))[0]
+    middle = points[points[:, :2].norm(dim=-1) < 0.02]
+    assert float(middle[:, 2].max()) < 0.02 < 2 * bowl.half_extents[2]
+
+
+def test_empty_slots_are_nowhere_and_do_not_disturb():
+    full = single((CUBE, pose(CUBE, 0.0, 0.0)), (SLAB, pose(SLAB, 0.2, 0.0)))
+    with_gap = single((CUBE, pose(CUBE, 0.0, 0.0)), (SLAB, pose(SLAB, 0.2, 0.0)), (None, None))
+    assert with_gap.solids.present[0].tolist() == [True, True, False]
+    assert not with_gap.solids.movable[0, 2]
+    points = torch.tensor([[[0.0, 0.0, 0.3], [0.2, 0.0, 0.1]]])
+    assert torch.equal(with_gap.distance(points)[:, :2], full.distance(points))
+    assert (with_gap.distance(points)[:, 2] > 1.0).all()
+    cube = index(full, 0)
+    assert torch.equal(full.clearance(cube), with_gap.clearance(cube))
+
+
+def test_stacking_solids_of_one_environment_each():
+    row = [CUBE, SLAB, None]
+    each = [
+        Solids.from_shapes([[t.geometry if t else None for t in order]], [[False] * 3])
+        for order in (row, [SLAB, CUBE, None])
+    ]
+    both = Solids.stack(each)
+    assert both.mass.shape == (2, 3)
+    assert torch.equal(both.mass[0, :2], both.mass[1, :2].flip(0))
+    assert Solids.stack(each[:1]) is each[0]
+
+
+# ---- bodies ----
+
+
+def test_an_unknown_body_raises_and_names_the_known_ones():
+    with pytest.raises(UnknownNameError, match="unknown body 'sphere'.*cube.*area") as error:
+        tabletop().index("sphere")
+    assert isinstance(error.value, ClevrSkillsError) and isinstance(error.value, KeyError)
+    assert tabletop(3).index("slab").tolist() == [3, 3, 3]
+
+
+def test_pose_top_and_bottom():
+    world = single((BRICK, pose(BRICK, 0.1, -0.2, 0.3, bottom_z=0.05)))
+    body = index(world, 0)
+    assert torch.allclose(world.position(body), torch.tensor([[0.1, -0.2, 0.065]]))
+    assert world.orientation(body).shape == (1, 4)
+    assert float(world.bottom(body)) == pytest.approx(0.05, abs=1e-6)
+    assert float(world.top(body)) == pytest.approx(0.08, abs=1e-6)
+
+
+def test_top_of_a_body_on_its_edge():
+    tilt = torch.tensor([0.0, 0.0, 0.2, 0.9238795, 0.3826834, 0.0, 0.0])  # 45 degrees about x
+    world = single((CUBE, tilt))
+    assert float(world.top(index(world, 0))) == pytest.approx(0.2 + 0.05 / sqrt(2), abs=1e-5)
+
+
+@pytest.mark.parametrize("axis", range(6))
+@pytest.mark.parametrize(("factor", "still"), [(0.99, True), (1.01, False), (-1.01, False)])
+def test_rest_ends_at_the_speed_limit(axis, factor, still):
+    world = tabletop(2)
+    limit = STATIC_SPEED_M_PER_S if axis < 3 else STATIC_SPIN_RAD_PER_S
+    velocity = torch.zeros(2, 6)
+    velocity[1, axis] = factor * limit
+    world.set_body_velocity(index(world, CUBE_SLOT), velocity)
+    assert world.is_static(index(world, CUBE_SLOT)).tolist() == [True, still]
+    assert world.is_static(index(world, SLAB_SLOT)).all()
+
+
+def test_distance_to_every_body():
+    world = single((CUBE, pose(CUBE, 0.0, 0.0)), (SLAB, pose(SLAB, 0.2, 0.0)))
+    points = torch.tensor([[[0.0, 0.0, 0.075], [0.2, 0.0, 0.015]]])  # above the cube; in the slab
+    distance = world.distance(points)
+    assert distance.shape == (1, 2, 2)
+    assert float(distance[0, 0, 0]) == pytest.approx(0.025, abs=1e-5)
+    assert float(distance[0, 1, 1]) == pytest.approx(-0.015, abs=1e-5)
+
+
+@pytest.mark.parametrize("gap", [0.001, 0.02, 0.1])
+def test_clearance_to_the_table(gap):
+    world = single((CUBE, pose(CUBE, 0.0, 0.0, 0.4, bottom_z=gap)))
+    assert float(world.clearance(index(world, 0))) == pytest.approx(gap, abs=1e-5)
+
+
+@pytest.mark.parametrize("gap", [0.005, 0.02, 0.03])
+def test_clearance_to_another_body(gap):
+    over = pose(CUBE, 0.21, 0.01, bottom_z=0.03 + gap)
+    world = single((CUBE, over), (SLAB, pose(SLAB, 0.2, 0.0)))
+    assert float(world.clearance(index(world, 0))) == pytest.approx(gap, abs=1e-5)
+    assert float(world.clearance(index(world, 1))) == pytest.approx(0.0, abs=1e-5)  # the table
+
+
+def test_clearance_to_a_pole_that_stands_under_the_middle():
+    """The pole touches no corner of the tray above it: the points on its underside must notice."""
+    pole = Thing("pole", "cube", (0.012, 0.012, 0.10))
+    tray = Thing("tray", "cube", (0.20, 0.20, 0.01))
+    world = single((tray, pose(tray, 0.013, 0.01, bottom_z=0.105)), (pole, pose(pole, 0.0, 0.0)))
+    assert float(world.clearance(index(world, 0))) <= 0.02
+
+
+@pytest.mark.parametrize("yaw", [0.0, 0.5, pi / 4])
+@pytest.mark.parametrize("direction", [(1.0, 0.0), (0.0, -1.0)])
+def test_overhang_is_measured_in_the_frame_of_the_lower_body(yaw, direction):
+    turn = geometry.rotate(
+        geometry.yaw_quaternion(torch.tensor(yaw)), torch.tensor([*direction, 0.0])
+    )
+    for over in (-0.03, 0.0, 0.01):
+        at = (0.12 - 0.025 + over) * turn
+        small = pose(CUBE, float(at[0]), float(at[1]), yaw, bottom_z=0.01)
+        world = single((CUBE, small), (AREA, pose(AREA, 0.0, 0.0, yaw)))
+        found = world.overhang(index(world, 0), index(world, 1))
+        assert float(found) == pytest.approx(over, abs=1e-5)
+
+
+def test_overhang_ignores_height():
+    low, high = (pose(CUBE, 0.0, 0.0, bottom_z=z) for z in (0.01, 0.3))
+    values = [
+        float(single((CUBE, p), (AREA, pose(AREA, 0.0, 0.0))).overhang(*map(torch.tensor, ([0], [1]))))
+        for p in (low, high)
+    ]
+    assert values[0] == pytest.approx(values[1], abs=1e-6)
+
+
+# ---- coming to rest ----
+
+
+def rest(world, at, upper=0, lower=1):
+    height, margin = world.rest(index(world, upper), at[None, None], index(world, lower))
+    return float(height), float(margin)
+
+
+def test_rest_on_the_middle_of_a_slab():
+    world = single((CUBE, pose(CUBE, 0.3, 0.0)), (SLAB, pose(SLAB, 0.0, 0.0)))
+    height, margin = rest(world, pose(CUBE, 0.0, 0.0, bottom_z=0.5))
+    assert height == pytest.approx(0.03 + 0.025, abs=1e-5)
+    assert margin == pytest.approx(0.025, abs=1e-3)  # half the cube's width
+
+
+@pytest.mark.parametrize(("beyond", "stable"), [(-0.01, True), (0.01, False)])
+def test_rest_tips_once_the_centre_is_over_the_edge(beyond, stable):
+    world = single((CUBE, pose(CUBE, 0.3, 0.0)), (SLAB, pose(SLAB, 0.0, 0.0)))
+    _, margin = rest(world, pose(CUBE, 0.06 + beyond, 0.0))
+    assert (margin > 0) == stable
+
+
+def test_rest_beside_the_lower_body_has_no_height():
+    world = single((CUBE, pose(CUBE, 0.3, 0.0)), (SLAB, pose(SLAB, 0.0, 0.0)))
+    height, margin = rest(world, pose(CUBE, 0.2, 0.2))
+    assert height < -1.0 and margin < 0
+
+
+def test_rest_in_a_bowl_is_below_its_rim():
+    bowl = shape("bowl")
+    small = Thing("dice", "cube", (0.03, 0.03, 0.03))
+    world = single((small, pose(small, 0.3, 0.0)), (Thing("bowl", "bowl"), pose(bowl, 0.0, 0.0)))
+    height, margin = rest(world, pose(small, 0.0, 0.0))
+    assert height - 0.015 < 2 * bowl.half_extents[2] - 0.01
+    assert margin > 0.006
+
+
+# ---- tensor worlds ----
+
+
+def test_support_and_table_contact_up_to_the_tolerance():
+    for gap, touches in (
+        (0.0, True),
+        (CONTACT_TOLERANCE_M - 1e-4, True),
+        (CONTACT_TOLERANCE_M + 1e-4, False),
+    ):
+        on_slab = pose(CUBE, 0.0, 0.0, bottom_z=0.03 + gap)
+        world = single((CUBE, on_slab), (SLAB, pose(SLAB, 0.0, 0.0)))
+        cube, slab = index(world, 0), index(world, 1)
+        assert float(world.supports(slab, cube)) == float(touches)
+        assert not bool(world.on_table(cube))
+        world = single((CUBE, pose(CUBE, 0.0, 0.0, bottom_z=gap)))
+        assert bool(world.on_table(index(world, 0))) == touches
+
+
+def test_support_is_from_below():
+    on_slab = pose(CUBE, 0.0, 0.0, bottom_z=0.03)
+    beside = pose(CUBE, 0.085, 0.0)  # touches the slab's side
+    for at, carried in ((on_slab, 1.0), (beside, 0.0)):
+        world = single((CUBE, at), (SLAB, pose(SLAB, 0.0, 0.0)))
+        cube, slab = index(world, 0), index(world, 1)
+        assert float(world.supports(slab, cube)) == carried
+        assert float(world.supports(cube, slab)) == 0.0
+
+
+def test_setting_poses_only_where_asked():
+    world = tabletop(4)
+    before = world.body_pose.clone()
+    body = torch.tensor([0, 1, 2, 3])
+    target = pose(CUBE, 0.2, 0.3, bottom_z=0.4).expand(4, 7)
+    world.set_body_velocity(body, torch.ones(4, 6))
+    world.set_body_pose(body, target, torch.tensor([True, False, False, True]))
+    for env, slot in enumerate(body.tolist()):
+        for k in range(5):
+            moved = k == slot and env in (0, 3)
+            expected = target[env] if moved else before[env, k]
+            assert torch.equal(world.body_pose[env, k], expected)
+    assert world.is_static(body).tolist() == [True, False, False, True]
+    assert world.position(body)[0].tolist() == pytest.approx([0.2, 0.3, 0.425])
+
+
+def test_what_was_derived_from_poses_is_forgotten_when_they_change():
+    world = tabletop(2)
+    cube = index(world, CUBE_SLOT)
+    first = world.top(cube), world.bottom(cube), world.gripper_distance(cube)
+    at = world.pose(cube).clone()
+    at[:, 2] += 0.1
+    world.set_body_pose(cube, at)
+    assert torch.allclose(world.top(cube), first[0] + 0.1)
+    assert torch.allclose(world.bottom(cube), first[1] + 0.1)
+    assert (world.gripper_distance(cube) < first[2]).all()
+
+
+def test_holding_and_letting_go():
+    world = tabletop(3)
+    cube, slab = index(world, CUBE_SLOT), index(world, SLAB_SLOT)
+    assert world.held.tolist() == [-1, -1, -1]
+    at = pose(CUBE, 0.0, 0.0, bottom_z=0.2).expand(3, 7)
+    world.hold(cube, at, torch.tensor([True, True, False]))
+    assert world.is_held(cube).tolist() == [True, True, False]
+    assert not world.is_held(slab).any()
+    world.hold(slab, at, torch.tensor([True, False, False]))  # one thing at a time
+    assert world.held.tolist() == [SLAB_SLOT, CUBE_SLOT, -1]
+    world.set_body_pose(cube, at)  # what is put somewhere is no longer held
+    assert world.held.tolist() == [SLAB_SLOT, -1, -1]
+
+
+def test_gripper_distance_is_that_of_the_nearest_cup():
+    world = single((CUBE, pose(CUBE, 0.0, 0.0)), (SLAB, pose(SLAB, 0.3, 0.0)))
+    cube = index(world, 0)
+    move_gripper(world, (0.0, 0.0, 0.08))
+    assert float(world.gripper_distance(cube)) == pytest.approx(0.03, abs=1e-5)
+    world.cup_tips = torch.tensor([[0.2, 0.0, 0.0], [0.0, 0.0, 0.01]])  # the second is nearer
+    world.moved()
+    assert float(world.gripper_distance(cube)) == pytest.approx(0.02, abs=1e-5)
+
+
+def test_a_snapshot_is_independent():
+    world = tabletop(2)
+    cube = index(world, CUBE_SLOT)
+    world.cup_tips = torch.tensor([[0.01, 0.0, 0.0]])
+    world.hold(cube, world.pose(cube))
+    copy = TensorWorld.snapshot(world)
+    assert copy.held.tolist() == [0, 0] and torch.equal(copy.cup_tips, world.cup_tips)
+    copy.set_body_pose(cube, pose(CUBE, 0.0, 0.0, bottom_z=0.5).expand(2, 7))
+    assert world.held.tolist() == [0, 0]
+    assert float(world.top(cube).max()) < 0.1
+
+
+def test_the_base_class_knows_nothing():
+    world = World(KEYS, tabletop().solids)
+    cube = index(world, 0)
+    at = pose(CUBE, 0.0, 0.0)[None]
+    for ask in (
+        lambda: world.body_pose,
+        lambda: world.body_velocity,
+        lambda: world.end_effector_pose,
+        lambda: world.held,
+        lambda: world.supports(cube, cube),
+        lambda: world.on_table(cube),
+        lambda: world.set_body_pose(cube, at),
+        lambda: world.hold(cube, at),
+    ):
+        with pytest.raises(NotImplementedError):
+            ask()
+
+
+# ---- many environments ----
+
+
+@pytest.mark.parametrize("batch", [1, 1000])
+def test_every_answer_is_that_of_each_environment_alone(batch):
+    """Different poses and different bodies in each environment."""
+    world = tabletop(batch)
+    body, other = draw_slots(world, (0, 1, 2, 3), 1), draw_slots(world, (4,), 2)
+    velocity = torch.linspace(0.0, 0.01, batch)[:, None].expand(batch, 6)
+    world.set_body_velocity(body, velocity)
+    at = world.pose(other).clone()
+    at[:, 2] += 0.05
+    questions = {
+        "top": lambda w, b, o, p: w.top(b),
+        "bottom": lambda w, b, o, p: w.bottom(b),
+        "clearance": lambda w, b, o, p: w.clearance(b),
+        "overhang": lambda w, b, o, p: w.overhang(b, o),
+        "supports": lambda w, b, o, p: w.supports(o, b),
+        "on_table": lambda w, b, o, p: w.on_table(b),
+        "is_static": lambda w, b, o, p: w.is_static(b),
+        "is_held": lambda w, b, o, p: w.is_held(b),
+        "gripper_distance": lambda w, b, o, p: w.gripper_distance(b),
+        "rest height": lambda w, b, o, p: w.rest(b, p[:, None], o)[0],
+        "rest margin": lambda w, b, o, p: w.rest(b, p[:, None], o)[1],
+    }
+    sample = sorted({0, 7, 333, batch - 1} & set(range(batch)))
+    for name, ask in questions.items():
+        answer = ask(world, body, other, at)
+        assert answer.shape[0] == batch, name
+        for env in sample:
+            row = slice(env, env + 1)
+            alone = ask(row_of_world(world, env), body[row], other[row], at[row])
+            assert torch.allclose(answer[row].float(), alone.float(), atol=1e-5), (name, env)
+
+
+def test_environment_0_does_not_depend_on_the_batch():
+    one, many = tabletop(1), tabletop(1000)
+    for slot in (HEXAGON_SLOT, AREA_SLOT, BRICK_SLOT):
+        assert torch.allclose(
+            one.clearance(index(one, slot)), many.clearance(index(many, slot))[:1], atol=1e-6
+        )
+    assert HEXAGON.geometry is shape("hexagon", HEXAGON.size)
