@@ -21,6 +21,7 @@ from mani_skill.utils.structs.types import DefaultMaterialsConfig, SceneConfig, 
 from torch import Tensor
 
 from clevrskills import rendering
+from clevrskills.assets import pools
 from clevrskills.body import Body
 from clevrskills.cameras import BASE_CAMERA, CAMERAS, FAR_M, NEAR_M, RENDER_CAMERA, FixedCamera
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
@@ -87,6 +88,7 @@ class ClevrSkillsEnv(BaseEnv):
         for name in cameras:
             if name not in CAMERAS:
                 raise UnknownNameError("camera", name, CAMERAS)
+        pools(split)  # raises if there is no such split
         if num_envs != 1:
             raise ClevrSkillsError(f"num_envs={num_envs}: only 1 (CPU simulation) is supported so far")
         self._camera_names = tuple(cameras)
@@ -157,7 +159,9 @@ class ClevrSkillsEnv(BaseEnv):
         self._make_world()
 
     def _draw_scene(self, seed: int) -> DrawnScene:
-        return draw_scene(self.task, seed, self.split, self.criteria, self.prompt_index)
+        return draw_scene(
+            self.task, seed, self.split, self.robot_name, self.criteria, self.prompt_index
+        )
 
     def _make_world(self) -> None:
         entities = [actor._objs[0] if actor else None for actor in self._actors]

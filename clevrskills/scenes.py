@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 import torch
+from sapien import Pose
 
 from clevrskills.body import Body
 from clevrskills.cameras import BASE_CAMERA
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.predicates import Criteria, Predicate
+from clevrskills.predicates.criteria import PAPER
 from clevrskills.prompt import Prompt
+from clevrskills.robots.controller import kinematics
+from clevrskills.robots.description import robot
 from clevrskills.suction import pose_in_gripper
 from clevrskills.tasks import Draw, Layout, LayoutError, Task, stack_roles
 from clevrskills.world import Solids, TensorWorld
@@ -37,8 +42,43 @@ class DrawnScene:
     prompt: Prompt
 
 
+@dataclass(frozen=True)
+class Home:
+    """The gripper at the start of an episode.
+
+    Attributes:
+        pose: World pose of the end effector, (1, 7).
+        cup_tips: Centres of the suction cups' rims in the end-effector frame, (N, 3).
+    """
+
+    pose: torch.Tensor
+    cup_tips: torch.Tensor
+
+    @classmethod
+    @cache
+    def of(cls, robot_name: str) -> Home:
+        """The gripper of a robot in its neutral pose.
+
+        Raises:
+            UnknownNameError: There is no such robot.
+        """
+        description = robot(robot_name)
+        base = Pose(description.base_position)
+        tcp = base * kinematics(robot_name).forward(np.array(description.neutral_qpos))
+        tips = [(x, y, description.cup_tip_z) for x, y in description.cup_centers]
+        return cls(
+            torch.tensor([[*tcp.p, *tcp.q]], dtype=torch.float32),
+            torch.tensor(tips, dtype=torch.float32),
+        )
+
+
 def draw_scene(
-    task: Task, seed: int, split: str, criteria: Criteria, prompt_index: int | None = None
+    task: Task,
+    seed: int,
+    split: str,
+    robot_name: str = "xarm6",
+    criteria: Criteria = PAPER,
+    prompt_index: int | None = None,
 ) -> DrawnScene:
     """Draw the scene of an episode; the same for the same arguments, whatever was drawn before.
 
@@ -46,6 +86,7 @@ def draw_scene(
         task: The task.
         seed: Seed of the episode.
         split: ``train`` or ``test``.
+        robot_name: Key of the robot.
         criteria: Tolerances of success.
         prompt_index: Which prompt template; ``None``: drawn.
 
@@ -60,7 +101,7 @@ def draw_scene(
             continue
         solids = _solids(layout)
         goal = task.goal(stack_roles([layout])).using(criteria)
-        start = start_world(task, layout, solids)
+        start = start_world(task, layout, solids, Home.of(robot_name))
         if start is None or not _fair(goal, start):
             continue
         prompts = task.prompts(layout)
@@ -79,10 +120,11 @@ def _solids(layout: Layout) -> Solids:
     return Solids.from_shapes([shapes], [[bool(body and body.static) for body in layout.bodies]])
 
 
-def start_world(task: Task, layout: Layout, solids: Solids) -> TensorWorld | None:
+def start_world(task: Task, layout: Layout, solids: Solids, home: Home) -> TensorWorld | None:
     """The world as laid out; ``None`` if the gripper cannot hold, in view, what it should hold at the start."""
     poses = [body.pose if body else EMPTY for body in layout.bodies]
-    world = TensorWorld(task.slots, solids, torch.tensor([poses], dtype=torch.float32))
+    start = torch.tensor([poses], dtype=torch.float32)
+    world = TensorWorld(task.slots, solids, start, home.pose, home.cup_tips)
     if layout.in_gripper >= 0:
         body = torch.tensor([layout.in_gripper])
         try:

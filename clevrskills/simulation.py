@@ -147,4 +147,4 @@ class SimWorld(World):
         if where is not None and not bool(where[0]):
             return
         self.set_body_pose(body, pose)
-        self._vacuum.attach(int(body[0]), int(self._vacuum.cups_on(self)[int(body[0])].clamp(min=1)))
+        self._vacuum.take(self, int(body[0]))

@@ -35,15 +35,16 @@ def cup_samples(centers: Tensor, radius_m: float) -> Tensor:
     return centers[:, None] + offsets
 
 
-def sealed_cups(world: World, samples: Tensor) -> Tensor:
-    """Which cups seal on which body.
+def sealed_cups(world: World, samples: Tensor) -> tuple[Tensor, Tensor]:
+    """Which cups seal on which body, and how far the body is from the plane of the cups.
 
     Args:
         world: Where everything is.
         samples: Points under the cups in the end-effector frame, (N, S, 3), see :func:`cup_samples`.
 
     Returns:
-        (B, K, N) bool.
+        Sealed, (B, K, N) bool; least distance in metres of any point under the cups to the body, (B, K), negative if the cups
+        are pressed into it.
     """
     count, per_cup = samples.shape[:2]
     points = geometry.to_world(
@@ -52,7 +53,7 @@ def sealed_cups(world: World, samples: Tensor) -> Tensor:
     distance = world.distance(points).unflatten(-1, (count, per_cup))  # (B, K, N, S)
     center = distance[..., 0]
     flat = distance.amax(-1) <= RIM_GAP_M
-    return flat & (center <= CENTER_GAP_M) & (center >= -DEPTH_M)
+    return flat & (center <= CENTER_GAP_M) & (center >= -DEPTH_M), distance.amin((-1, -2))
 
 
 def sealable_spot(

@@ -352,6 +352,7 @@ class TensorWorld(World):
         solids: Geometry of the bodies.
         body_pose: World poses, (B, K, 7).
         end_effector_pose: (B, 7); default 0.4 m above the table, cups down.
+        cup_tips: See :class:`World`.
     """
 
     def __init__(
@@ -360,8 +361,9 @@ class TensorWorld(World):
         solids: Solids,
         body_pose: Tensor,
         end_effector_pose: Tensor | None = None,
+        cup_tips: Tensor | None = None,
     ) -> None:
-        super().__init__(keys, solids)
+        super().__init__(keys, solids, cup_tips)
         if end_effector_pose is None:
             home = torch.tensor([-0.09, 0.0, 0.4, 0.0, 1.0, 0.0, 0.0], device=self.device)
             end_effector_pose = home.expand(self.num_envs, 7)
@@ -373,8 +375,9 @@ class TensorWorld(World):
     @classmethod
     def snapshot(cls, world: World) -> TensorWorld:
         """A copy of where everything is in another world."""
-        copy = cls(world.keys, world.solids, world.body_pose, world.end_effector_pose)
-        copy.cup_tips = world.cup_tips
+        copy = cls(
+            world.keys, world.solids, world.body_pose, world.end_effector_pose, world.cup_tips
+        )
         copy._held = world.held.clone()
         return copy
 

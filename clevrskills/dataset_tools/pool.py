@@ -10,6 +10,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any, Generic, Protocol, TypeVar
@@ -179,6 +180,7 @@ def _for_children() -> Iterator[None]:
     """Processes started here do not get Ctrl-C (this one ends them) and use one thread each."""
     before = {name: os.environ.get(name) for name in _THREADS}
     os.environ.update(_THREADS)
+    resource_tracker.ensure_running()  # starting it later would unblock the signal
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

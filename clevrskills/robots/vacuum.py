@@ -56,21 +56,30 @@ class Vacuum:
             if self._slipped():
                 self.release()
         elif on:
-            cups = self.cups_on(world)
-            body = int(cups.argmax())
-            if int(cups[body]) > 0:
-                self.attach(body, int(cups[body]))
+            sealed, _ = sealed_cups(world, self.samples)
+            cups = sealed[0].sum(-1) * world.solids.movable[0]  # (K,)
+            if int(cups.max()) > 0:
+                self.take(world, int(cups.argmax()))
 
-    def cups_on(self, world: World) -> Tensor:
-        """How many cups seal on each movable body, (K,)."""
-        return sealed_cups(world, self.samples)[0].sum(-1) * world.solids.movable[0]
+    def take(self, world: World, body: int) -> None:
+        """Hold a body that is at the cups, with those that seal on it, at least one."""
+        sealed, distance = sealed_cups(world, self.samples)
+        # the lips close a gap, and give way where they were pressed in
+        contact = Pose([0, 0, -float(distance[0, body])])
+        self.attach(body, max(1, int(sealed[0, body].sum())), contact * self._present(body))
 
-    def attach(self, body: int, cups: int, grip: Pose | None = None) -> None:
-        """Hold a body with some sealed cups, where it is now or at a pose relative to the tool centre point."""
+    def _present(self, body: int) -> Pose:
+        """Pose of a body in the frame of the tool centre point."""
+        entity = self._bodies[body]
+        assert entity is not None
+        return self._tcp.entity.pose.inv() * entity.pose  # type: ignore[attr-defined]
+
+    def attach(self, body: int, cups: int, grip: Pose) -> None:
+        """Hold a body with some sealed cups at a pose relative to the tool centre point."""
         self.release()
         entity = self._bodies[body]
         assert entity is not None
-        self._grip = self._tcp.entity.pose.inv() * entity.pose if grip is None else grip  # type: ignore[attr-defined]
+        self._grip = grip
         drive = PhysxDriveComponent(entity.find_component_by_type(PhysxRigidDynamicComponent))
         drive.parent = self._tcp
         drive.pose_in_parent = self._grip
@@ -95,9 +104,7 @@ class Vacuum:
         self._drive, self.held, self._cups = None, -1, 0
 
     def _slipped(self) -> bool:
-        entity = self._bodies[self.held]
-        assert entity is not None
-        off = self._grip.inv() * (self._tcp.entity.pose.inv() * entity.pose)  # type: ignore[attr-defined]
+        off = self._grip.inv() * self._present(self.held)
         angle = 2.0 * np.arctan2(np.linalg.norm(off.q[1:]), abs(off.q[0]))
         return bool(np.linalg.norm(off.p) > SLIP_M or angle > SLIP_RAD)
 

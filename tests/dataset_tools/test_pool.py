@@ -53,6 +53,15 @@ def test_a_job_is_not_lost_when_its_worker_dies_before_the_next_one_starts() -> 
         pool.close()
 
 
+def test_ctrl_c_does_not_reach_even_the_first_worker() -> None:
+    pool = ProcessPool(make_work, workers=1)
+    pool.submit("interrupt")
+    try:
+        assert pool.next().result == "INTERRUPT"
+    finally:
+        pool.close()
+
+
 def test_workers_have_one_thread_and_are_ended() -> None:
     before = os.environ.get("OMP_NUM_THREADS")
     pool = ProcessPool(make_work, workers=1)

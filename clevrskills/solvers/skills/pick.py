@@ -11,11 +11,11 @@ from clevrskills.solvers.skills import solves
 
 ATTEMPTS = 4
 APPROACH_M = 0.06
-SLOW_M = 0.015
-"""Distance above the object from which the gripper goes slowly."""
+SLOW_M, SLOW_PER_STEP_M = 0.005, 0.0025
+"""Distance to the object from which the gripper goes slowly, so that it does not press the object over."""
 LIFT_M = 0.06
-OVERTRAVEL_M = 0.006
-CANDIDATES = 12
+OVERTRAVEL_M = 0.004
+CANDIDATES = 8
 TOP_M = 0.36
 
 
@@ -58,7 +58,9 @@ def _backed_off(tip: Pose, distance_m: float) -> Pose:
 def _reachable_grasp(arm: Arm, body: int) -> Grasp:
     """The best grasp that the arm reaches, from above and at the object, free of collisions."""
     found = vertical_grasps(arm.world, body, arm.cup_centers, arm.cup_radius_m, arm.yaw_rad)
-    found = found[:CANDIDATES] or tilted_grasps(arm.world, body, arm.cup_radius_m)
+    found = found or tilted_grasps(arm.world, body, arm.cup_radius_m)
+    # the best ones are much alike: where they can't be reached, try others all over the object
+    found = found[:CANDIDATES] + found[CANDIDATES :: max(1, len(found) // CANDIDATES)]
     if not found:
         raise SkillFailed(f"{arm.world.keys[body]} has no free patch to seal on")
     arm.look_around(ignore=(body,))
@@ -76,7 +78,7 @@ def _descend(arm: Arm, tip: Pose, body: int) -> Actions:
     """Go down with the vacuum on until it holds."""
     arm.vacuum = True
     yield from arm.straight(_backed_off(tip, SLOW_M))
-    for action in arm.straight(_backed_off(tip, -OVERTRAVEL_M), per_step_m=0.007):
+    for action in arm.straight(_backed_off(tip, -OVERTRAVEL_M), per_step_m=SLOW_PER_STEP_M):
         if arm.held >= 0:
             return
         yield action
