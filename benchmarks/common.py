@@ -55,5 +55,7 @@ def print_table(title: str, columns: list[str], rows: list[list[object]]) -> Non
     for column in columns:
         table.add_column(column, overflow="fold")
     for row in rows:
-        table.add_row(*(f"{value:.3f}" if isinstance(value, float) else str(value) for value in row))
+        table.add_row(
+            *(f"{value:.3f}" if isinstance(value, float) else str(value) for value in row)
+        )
     Console(width=140).print(table)

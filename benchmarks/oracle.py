@@ -1,7 +1,7 @@
 """Success, length and cost of oracle episodes without pictures.
 
-The yardstick is in the same run: an empty ManiSkill environment step (stock PickCube-v1, joint control) on this machine, so that
-"cost" can be read as a multiple of it.
+The yardstick is in the same run: an empty ManiSkill environment step (stock PickCube-v1, joint
+control) on this machine, so that "cost" can be read as a multiple of it.
 
     python benchmarks/oracle.py --episodes 100 --seed 50000
     python benchmarks/oracle.py pick place --robot panda
@@ -56,7 +56,11 @@ def yardstick_s(steps: int = 300) -> float:
     import mani_skill.envs  # noqa: F401
 
     env = gym.make(
-        "PickCube-v1", obs_mode="none", reward_mode="none", control_mode="pd_joint_pos", render_backend="none"
+        "PickCube-v1",
+        obs_mode="none",
+        reward_mode="none",
+        control_mode="pd_joint_pos",
+        render_backend="none",
     )
     env.reset(seed=0)
     action = env.action_space.sample()
@@ -84,13 +88,15 @@ def main(args: OracleArgs) -> None:
         for seed, (success, steps, reason) in zip(args.seeds(), results, strict=True):
             if not success:
                 print(f"{task} {split} seed {seed}, {steps} steps: {reason}")
-        steps = float(np.mean([s for _, s, _ in results]))
+        mean_steps = float(np.mean([s for _, s, _ in results]))
         interval = f"{100 * low:.0f}-{100 * high:.0f} %"
         rows.append(
-            [task, split, f"{wins}/{len(results)}", interval, steps, spent_s, spent_s / unit_s]
+            [task, split, f"{wins}/{len(results)}", interval, mean_steps, spent_s, spent_s / unit_s]
         )
     columns = ["task", "split", "success", "95 %", "steps", "CPU s / episode", "x PickCube steps"]
-    print_table(f"oracle, {args.robot}, one PickCube step = {1e3 * unit_s:.2f} CPU-ms", columns, rows)
+    print_table(
+        f"oracle, {args.robot}, one PickCube step = {1e3 * unit_s:.2f} CPU-ms", columns, rows
+    )
 
 
 if __name__ == "__main__":

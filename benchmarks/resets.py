@@ -1,7 +1,9 @@
-"""What episodes start from: is the goal open, the scene free of overlap, settled and in view, and does doing nothing fail?
+"""What episodes start from: is the goal open, the scene free of overlap, settled and in view, and
+does doing nothing fail?
 
-    python benchmarks/resets.py --episodes 500 --seed 60000
-    python benchmarks/resets.py --episodes 100 --idle-steps 1000   # zero-action policy to the end of every episode
+python benchmarks/resets.py --episodes 500 --seed 60000
+python benchmarks/resets.py --episodes 100 --idle-steps 1000   # zero-action policy to the end of
+every episode
 """
 
 from __future__ import annotations
@@ -60,7 +62,9 @@ def main(args: ResetArgs) -> None:
         env = args.env(task, split)
         found = [look(env, seed, args.idle_steps) for seed in args.seeds()]
         columns = list(found[0])
-        rows.append([task, split, len(found), *(int(np.sum([f[c] for f in found])) for c in columns)])
+        rows.append(
+            [task, split, len(found), *(int(np.sum([f[c] for f in found])) for c in columns)]
+        )
         for seed, wrong in zip(args.seeds(), found, strict=True):
             if any(wrong.values()):
                 print(task, split, seed, [name for name, is_wrong in wrong.items() if is_wrong])

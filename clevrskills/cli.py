@@ -42,7 +42,11 @@ def tasks(args: TasksArgs) -> int:
     for level in args.level:
         if level not in LEVELS:
             raise UnknownNameError("level", level, LEVELS)
-    rows = [task().describe() for task in all_tasks().values() if not args.level or task.level in args.level]
+    rows = [
+        task().describe()
+        for task in all_tasks().values()
+        if not args.level or task.level in args.level
+    ]
     if args.json:
         print(json.dumps(rows, indent=2))
         return 0
@@ -53,7 +57,9 @@ def tasks(args: TasksArgs) -> int:
     for column in ("key", "level", "sentence", "predicates", "id"):
         table.add_column(column, overflow="fold", no_wrap=column == "key")
     for row in rows:
-        table.add_row(row["key"], row["level"], row["sentence"], " ".join(row["predicates"]), row["id"])
+        table.add_row(
+            row["key"], row["level"], row["sentence"], " ".join(row["predicates"]), row["id"]
+        )
     Console().print(table)
     return 0
 
@@ -80,7 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit code: 0 only on success.
     """
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s")
-    args = tyro.cli(Command, prog="clevrskills", description=__doc__, args=arguments)  # type: ignore[arg-type]
+    args = tyro.cli(Command, prog="clevrskills", description=__doc__, args=arguments)
     runners = {DoctorArgs: doctor, TasksArgs: tasks, GenerateArgs: generate, ViewArgs: view}
     try:
         return runners[type(args)](args)  # type: ignore[operator]

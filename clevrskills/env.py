@@ -49,15 +49,19 @@ class ClevrSkillsEnv(BaseEnv):
         split: Objects and textures: ``train`` or ``test``.
         robot_name: ``xarm6`` or ``panda``.
         criteria_name: Tolerances of success: ``paper`` or ``released``.
-        obs_mode: ``rgb`` (pictures and proprioception), ``state`` (privileged), ``none`` or another mode of ManiSkill.
+        obs_mode: ``rgb`` (pictures and proprioception), ``state`` (privileged), ``none`` or another
+            mode of ManiSkill.
         cameras: Cameras of the observation, from :data:`clevrskills.cameras.CAMERAS`.
-        prompt_index: Which of the task's prompt templates to use; ``None``: drawn by the episode's seed.
+        prompt_index: Which of the task's prompt templates to use; ``None``: drawn by the episode's
+            seed.
         shadows: Whether the main light casts shadows; doubles the time of a picture.
-        render_backend: ``cpu``, ``gpu`` or ``none``; ``None``: what the machine has if the observation needs pictures.
+        render_backend: ``cpu``, ``gpu`` or ``none``; ``None``: what the machine has if the
+            observation needs pictures.
         kwargs: Passed on to ManiSkill's ``BaseEnv``.
 
     Raises:
-        ClevrSkillsError: A name is unknown (it tells the allowed ones) or the machine cannot do what is asked for.
+        ClevrSkillsError: A name is unknown (it tells the allowed ones) or the machine cannot do
+            what is asked for.
     """
 
     SUPPORTED_OBS_MODES = ("rgb", "state", "state_dict", "none", "sensor_data", "any_textures")
@@ -90,14 +94,18 @@ class ClevrSkillsEnv(BaseEnv):
                 raise UnknownNameError("camera", name, CAMERAS)
         pools(split)  # raises if there is no such split
         if num_envs != 1:
-            raise ClevrSkillsError(f"num_envs={num_envs}: only 1 (CPU simulation) is supported so far")
+            raise ClevrSkillsError(
+                f"num_envs={num_envs}: only 1 (CPU simulation) is supported so far"
+            )
         self._camera_names = tuple(cameras)
         pictures = render_mode is not None or obs_mode not in ("state", "state_dict", "none")
         if render_backend is None:
             render_backend = _renderer() if pictures else "none"
         self._shader_pack = "minimal" if render_backend == "none" else rendering.prepare()
         if pictures and render_backend == "none":
-            raise ClevrSkillsError(f"obs_mode={obs_mode!r} needs pictures, but render_backend is 'none'")
+            raise ClevrSkillsError(
+                f"obs_mode={obs_mode!r} needs pictures, but render_backend is 'none'"
+            )
         _freeze_imports()
         super().__init__(
             num_envs=num_envs,
@@ -124,9 +132,7 @@ class ClevrSkillsEnv(BaseEnv):
     @property
     def _default_sensor_configs(self) -> list[CameraConfig]:
         fixed = {"base_camera": BASE_CAMERA, "render_camera": RENDER_CAMERA}
-        return [
-            self._camera(name, fixed[name]) for name in self._camera_names if name in fixed
-        ]
+        return [self._camera(name, fixed[name]) for name in self._camera_names if name in fixed]
 
     @property
     def _default_human_render_camera_configs(self) -> list[CameraConfig]:
@@ -146,6 +152,7 @@ class ClevrSkillsEnv(BaseEnv):
 
     def _load_agent(self, options: dict, *args: Any, **kwargs: Any) -> None:
         super()._load_agent(options, sapien.Pose(robot(self.robot_name).base_position))
+        self.agent.shader_pack = self._shader_pack
 
     def _load_scene(self, options: dict) -> None:
         drawn = self.can_draw = self.scene.can_render()
@@ -155,7 +162,9 @@ class ClevrSkillsEnv(BaseEnv):
         self._actors = [
             _build_body(self, body, drawn) if body else None for body in self.layouts[0].bodies
         ]
-        self.goal: Predicate = self.task.goal(stack_roles(self.layouts, self.device)).using(self.criteria)
+        self.goal: Predicate = self.task.goal(stack_roles(self.layouts, self.device)).using(
+            self.criteria
+        )
         self._make_world()
 
     def _draw_scene(self, seed: int) -> DrawnScene:
@@ -309,7 +318,8 @@ class ClevrSkillsEnv(BaseEnv):
         return pictures
 
     def proprioception(self) -> dict[str, np.ndarray]:
-        """What the robot knows of itself: qpos, qvel, ee_pose (7,), ee_velocity (6,), vacuum_on (1,), holding (1,)."""
+        """What the robot knows of itself: qpos, qvel, ee_pose (7,), ee_velocity (6,), vacuum_on
+        (1,), holding (1,)."""
         return {name: value[0].numpy() for name, value in self._get_obs_agent().items()}
 
     def scene_description(self) -> dict[str, Any]:
@@ -329,11 +339,14 @@ class ClevrSkillsEnv(BaseEnv):
     # ---- state ----
 
     def get_state_dict(self) -> dict[str, Any]:
-        """Everything that an episode depends on: bodies, robot, commanded pose, gripper, goal; tensors (B, n)."""
+        """Everything that an episode depends on: bodies, robot, commanded pose, gripper, goal;
+        tensors (B, n)."""
         state = super().get_state_dict()
         state["vacuum"] = self.vacuum.state()
         if self.goal_state:
-            state["goal"] = {k: v.reshape(self.num_envs, -1).double() for k, v in self.goal_state.items()}
+            state["goal"] = {
+                k: v.reshape(self.num_envs, -1).double() for k, v in self.goal_state.items()
+            }
         return state
 
     def set_state_dict(self, state: dict[str, Any], env_idx: Tensor | None = None) -> None:
@@ -394,7 +407,9 @@ class _BodyBuilder(ActorBuilder):
     def build_physx_component(self, link_parent: Any = None) -> Any:
         """A rigid body of the shape's convex parts."""
         static = self.body.static
-        component = physx.PhysxRigidStaticComponent() if static else physx.PhysxRigidDynamicComponent()
+        component = (
+            physx.PhysxRigidStaticComponent() if static else physx.PhysxRigidDynamicComponent()
+        )
         shape = self.body.geometry
         for part in shape.parts:
             piece = physx.PhysxCollisionShapeConvexMesh(
@@ -421,8 +436,8 @@ def _build_body(env: BaseEnv, body: Body, drawn: bool) -> Actor:
 def _freeze_imports() -> None:
     """Take what is imported by now out of the garbage collector's sight, once.
 
-    ManiSkill collects garbage whenever a scene is rebuilt; looking through all imported modules made that four fifths of a
-    reset (145 of 180 CPU-ms).
+    ManiSkill collects garbage whenever a scene is rebuilt; looking through all imported modules
+    made that four fifths of a reset (145 of 180 CPU-ms).
     """
     gc.collect()
     gc.freeze()
@@ -435,7 +450,8 @@ def _renderer() -> str:
 
 
 class GymnasiumEnv(gym.Wrapper):
-    """The environment as Gymnasium defines one: a single episode, numpy arrays, the prompt among the observations.
+    """The environment as Gymnasium defines one: a single episode, numpy arrays, the prompt among
+    the observations.
 
     ``reset`` gives the multi-modal :class:`~clevrskills.prompt.Prompt` as ``info["prompt"]``.
     """
@@ -454,7 +470,7 @@ class GymnasiumEnv(gym.Wrapper):
     @property
     def base_env(self) -> ClevrSkillsEnv:
         """The batched environment."""
-        return self.env  # type: ignore[return-value]
+        return self.env
 
     def _observation(self, obs: Any) -> Any:
         single = common.unbatch(common.to_numpy(obs))
@@ -489,8 +505,7 @@ class GymnasiumEnv(gym.Wrapper):
 _PRINTABLE = frozenset(chr(c) for c in range(32, 127))
 
 
-def make(
-    task: str, robot: str = "xarm6", criteria: str = "paper", **kwargs: Any
-) -> GymnasiumEnv:
-    """What ``gym.make("ClevrSkills/…-v1", **kwargs)`` calls; see :class:`ClevrSkillsEnv` for the arguments."""
+def make(task: str, robot: str = "xarm6", criteria: str = "paper", **kwargs: Any) -> GymnasiumEnv:
+    """What ``gym.make("ClevrSkills/…-v1", **kwargs)`` calls; see :class:`ClevrSkillsEnv` for the
+    arguments."""
     return GymnasiumEnv(ClevrSkillsEnv(task, robot_name=robot, criteria_name=criteria, **kwargs))

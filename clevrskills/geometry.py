@@ -1,7 +1,8 @@
 """Batched rotations and convex geometry on plain tensors; no simulator.
 
-Quaternions are (w, x, y, z) and unit length. A solid is a union of convex parts, each an intersection of half-spaces
-``n . p <= d`` stored as rows ``(nx, ny, nz, d)``; absent parts are padded with ``(0, 0, 0, -PAD)``.
+Quaternions are (w, x, y, z) and unit length. A solid is a union of convex parts, each an
+intersection of half-spaces ``n . p <= d`` stored as rows ``(nx, ny, nz, d)``; absent parts are
+padded with ``(0, 0, 0, -PAD)``.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ def rotate(q: Tensor, v: Tensor) -> Tensor:
 
 @cache
 def _matrix_terms(device: torch.device, dtype: torch.dtype) -> Tensor:
-    """Coefficients (16, 9) that turn the products q_i q_j of a quaternion into its rotation matrix."""
+    """Coefficients (16, 9) that turn the products q_i q_j of a quaternion into its rotation
+    matrix."""
     w, x, y, z = range(4)
     terms = torch.zeros(4, 4, 3, 3)
     for axis in (x, y, z):
@@ -70,7 +72,8 @@ def yaw_quaternion(yaw_rad: Tensor) -> Tensor:
 
 
 def rotation_angle(a: Tensor, b: Tensor) -> Tensor:
-    """Angle in radians, in [0, pi], of the rotation that takes one orientation (..., 4) to another."""
+    """Angle in radians, in [0, pi], of the rotation that takes one orientation (..., 4) to
+    another."""
     relative = quaternion_multiply(quaternion_conjugate(a), b)
     # atan2 stays accurate for small angles, where acos of the scalar part does not
     return 2.0 * torch.atan2(relative[..., 1:].norm(dim=-1), relative[..., 0].abs())
@@ -102,8 +105,9 @@ def to_local(pose: Tensor, points: Tensor) -> Tensor:
 def signed_distance(planes: Tensor, points: Tensor) -> Tensor:
     """Signed distance from points to solids, both in the solid's frame.
 
-    The greatest plane distance of a convex part never exceeds the true distance and equals it inside the part and in front
-    of a face, so the result is exact or, near edges, errs towards "too close".
+    The greatest plane distance of a convex part never exceeds the true distance and equals it
+    inside the part and in front of a face, so the result is exact or, near edges, errs towards "too
+    close".
 
     Args:
         planes: Half-spaces of the parts, (..., C, F, 4).
@@ -131,7 +135,8 @@ def surface_height(planes: Tensor, pose: Tensor, xy: Tensor) -> Tensor:
     matrix = rotation_matrix(pose[..., 3:])  # (..., 3, 3)
     normals = torch.einsum("...ij,...cfj->...cfi", matrix, planes[..., :3])
     offsets = planes[..., 3] + torch.einsum("...cfi,...i->...cf", normals, pose[..., :3])
-    # along a vertical line each half-space bounds z from above (nz > 0), from below (nz < 0) or not at all
+    # along a vertical line each half-space bounds z from above (nz > 0), from below (nz < 0) or not
+    # at all
     rest = offsets[..., None, :, :] - torch.einsum("...cfi,...ni->...ncf", normals[..., :2], xy)
     nz = normals[..., None, :, :, 2]
     flat = nz.abs() < 1e-6

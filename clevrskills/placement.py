@@ -31,13 +31,14 @@ def placements(
         upper: The body to put down, (B,).
         lower: The body below, (B,).
         yaws_rad: Turns about world z relative to the present orientation, (Y,).
-        inside: Whether the upper body must stay within the outline of the lower one; places at its edge are then preferred,
-            so that there is room for others, else places in its middle.
+        inside: Whether the upper body must stay within the outline of the lower one; places at its
+            edge are then preferred, so that there is room for others, else places in its middle.
         per_side: Places are a grid of ``per_side`` by ``per_side``.
 
     Returns:
-        Poses (B, M, 7) at which the body rests, and scores (B, M) in metres: larger is better, ``-PAD`` for places where the
-        body would tip, overlap a neighbour or, if ``inside``, reach over the edge.
+        Poses (B, M, 7) at which the body rests, and scores (B, M) in metres: larger is better,
+        ``-PAD`` for places where the body would tip, overlap a neighbour or, if ``inside``, reach
+        over the edge.
     """
     batch = world.num_envs
     base = world.pose(lower)
@@ -89,9 +90,7 @@ def _gap_to_neighbours(world: World, upper: Tensor, lower: Tensor, points: Tenso
     gap = torch.full(points.shape[:2], geometry.PAD, device=world.device)
     for k in near.any(0).nonzero()[:, 0].tolist():
         local = geometry.to_local(world.body_pose[:, k], points.flatten(1, 2))
-        distance = geometry.signed_distance(
-            world.planes(torch.full_like(upper, k)), local
-        )
+        distance = geometry.signed_distance(world.planes(torch.full_like(upper, k)), local)
         least = distance.unflatten(1, points.shape[1:3]).amin(-1)
         gap = torch.where(near[:, k, None], torch.minimum(gap, least), gap)
     return gap

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.body import Body
+from clevrskills.errors import ClevrSkillsError, UnknownNameError
 
 if TYPE_CHECKING:
     from clevrskills.studio import Studio
@@ -23,8 +23,9 @@ KINDS = ("obj", "tex", "ks")
 class Prompt:
     """What a task asks for, as text with placeholders for pictures.
 
-    ``{obj:key}`` is a picture of a body alone, ``{tex:key}`` a swatch of its texture, ``{ks:k}`` the scene at key-step ``k``.
-    A prompt is data: its pictures can be drawn from it at any time, anywhere.
+    ``{obj:key}`` is a picture of a body alone, ``{tex:key}`` a swatch of its texture, ``{ks:k}``
+    the scene at key-step ``k``. A prompt is data: its pictures can be drawn from it at any time,
+    anywhere.
 
     Attributes:
         text: The text with placeholders.
@@ -86,6 +87,8 @@ class Prompt:
         Returns:
             Placeholder such as ``{obj:object_0}`` -> (256, 256, 3) uint8.
         """
+        if not self.placeholders():
+            return {}
         if studio is None:
             from clevrskills.studio import studio as shared_studio
 
@@ -94,7 +97,7 @@ class Prompt:
         images = {}
         for kind, name in self.placeholders():
             if kind == "ks":
-                scene = [(b.geometry, b.texture, np.asarray(b.pose)) for b in self.keysteps[int(name)]]
+                scene = [(b.geometry, b.texture, b.pose) for b in self.keysteps[int(name)]]
                 image = studio.scene_image(scene)
             elif kind == "obj":
                 body = by_key[name]

@@ -215,7 +215,7 @@ def _matte(image: np.ndarray) -> sapien.render.RenderMaterial:
 # started anew for every scene
 
 
-@lru_cache(maxsize=128)
+@lru_cache(maxsize=16)
 def _body_material(texture_name: str | None) -> sapien.render.RenderMaterial:
     if texture_name is None:
         return _matte(np.full((4, 4, 3), 190, np.uint8))

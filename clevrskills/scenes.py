@@ -107,12 +107,16 @@ def draw_scene(
         prompts = task.prompts(layout)
         index = int(draw.roles.integers(len(prompts))) if prompt_index is None else prompt_index
         if not 0 <= index < len(prompts):
-            raise ClevrSkillsError(f"prompt {index} of {task.key}; allowed: 0 to {len(prompts) - 1}")
+            raise ClevrSkillsError(
+                f"prompt {index} of {task.key}; allowed: 0 to {len(prompts) - 1}"
+            )
         bodies = tuple(body for body in layout.bodies if body)
         text = prompts[index]
         scenes = keystep_scenes(goal, start, layout) if "{ks:" in text else ()
         return DrawnScene(layout, solids, start, Prompt(text, bodies, scenes))
-    raise ClevrSkillsError(f"{task.key}, seed {seed}, split {split}: no fair scene in {ATTEMPTS} draws")
+    raise ClevrSkillsError(
+        f"{task.key}, seed {seed}, split {split}: no fair scene in {ATTEMPTS} draws"
+    )
 
 
 def _solids(layout: Layout) -> Solids:
@@ -121,7 +125,8 @@ def _solids(layout: Layout) -> Solids:
 
 
 def start_world(task: Task, layout: Layout, solids: Solids, home: Home) -> TensorWorld | None:
-    """The world as laid out; ``None`` if the gripper cannot hold, in view, what it should hold at the start."""
+    """The world as laid out; ``None`` if the gripper cannot hold, in view, what it should hold at
+    the start."""
     poses = [body.pose if body else EMPTY for body in layout.bodies]
     start = torch.tensor([poses], dtype=torch.float32)
     world = TensorWorld(task.slots, solids, start, home.pose, home.cup_tips)

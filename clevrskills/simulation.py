@@ -67,7 +67,9 @@ class SimWorld(World):
     @property
     def body_pose(self) -> Tensor:  # noqa: D102
         if self._body_pose is None:
-            rows = [PARKED if e is None else np.concatenate((e.pose.p, e.pose.q)) for e in self._bodies]
+            rows = [
+                PARKED if e is None else np.concatenate((e.pose.p, e.pose.q)) for e in self._bodies
+            ]
             self._body_pose = torch.as_tensor(np.stack(rows), dtype=torch.float32)[None]
         return self._body_pose
 
@@ -75,7 +77,9 @@ class SimWorld(World):
     def body_velocity(self) -> Tensor:  # noqa: D102
         if self._body_velocity is None:
             rows = [
-                np.zeros(6) if c is None else np.concatenate((c.linear_velocity, c.angular_velocity))
+                np.zeros(6)
+                if c is None
+                else np.concatenate((c.linear_velocity, c.angular_velocity))
                 for c in self._components
             ]
             self._body_velocity = torch.as_tensor(np.stack(rows), dtype=torch.float32)[None]
@@ -94,17 +98,18 @@ class SimWorld(World):
         return torch.tensor([self._vacuum.held])
 
     def _lifts(self) -> np.ndarray:
-        """Upward impulse in the last physics step on the first body from the second, (K + 1, K + 1); last: the table."""
+        """Upward impulse in the last physics step on the first body from the second, (K + 1, K +
+        1); last: the table."""
         if self._lift is None:
             size = len(self._bodies) + 1
             lift = np.zeros((size, size))
             for contact in self._physics.get_contacts():
-                pair = [self._slot_of.get(body.entity.per_scene_id) for body in contact.bodies]
-                if None in pair:
+                one, other = (self._slot_of.get(b.entity.per_scene_id) for b in contact.bodies)
+                if one is None or other is None:
                     continue
                 up = float(sum(point.impulse[2] for point in contact.points))
-                lift[pair[0], pair[1]] += up
-                lift[pair[1], pair[0]] -= up
+                lift[one, other] += up
+                lift[other, one] -= up
             self._lift = lift
         return self._lift
 
@@ -117,14 +122,15 @@ class SimWorld(World):
         return torch.as_tensor(self._lifts()[body.numpy(), -1] > CONTACT_IMPULSE_NS)
 
     def contacts(self) -> list[tuple[str, str, float]]:
-        """The touching pairs of slot keys (or ``table``) with their least separation in metres, negative: overlap."""
+        """The touching pairs of slot keys (or ``table``) with their least separation in metres,
+        negative: overlap."""
         names = [*self.keys, "table"]
         pairs = []
         for contact in self._physics.get_contacts():
-            pair = [self._slot_of.get(body.entity.per_scene_id) for body in contact.bodies]
-            if None not in pair and contact.points:
+            one, other = (self._slot_of.get(b.entity.per_scene_id) for b in contact.bodies)
+            if one is not None and other is not None and contact.points:
                 gap = min(point.separation for point in contact.points)
-                pairs.append((names[pair[0]], names[pair[1]], float(gap)))
+                pairs.append((names[one], names[other], float(gap)))
         return pairs
 
     def set_body_pose(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:  # noqa: D102

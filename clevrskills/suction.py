@@ -11,7 +11,8 @@ from clevrskills.world import World
 CENTER_GAP_M = 1.5e-3
 """How far the centre of a cup may be from the surface: the cup must really touch."""
 RIM_GAP_M = 4.5e-3
-"""How far its rim may be from the surface before it is pressed on: the stroke of a bellows cup, so that a lying can holds."""
+"""How far its rim may be from the surface before it is pressed on: the stroke of a bellows cup, so
+that a lying can holds."""
 DEPTH_M = 4e-3
 """How deep, by inaccuracy, a cup may be in the surface."""
 RIM_POINTS = 8
@@ -40,11 +41,12 @@ def sealed_cups(world: World, samples: Tensor) -> tuple[Tensor, Tensor]:
 
     Args:
         world: Where everything is.
-        samples: Points under the cups in the end-effector frame, (N, S, 3), see :func:`cup_samples`.
+        samples: Points under the cups in the end-effector frame, (N, S, 3), see
+            :func:`cup_samples`.
 
     Returns:
-        Sealed, (B, K, N) bool; least distance in metres of any point under the cups to the body, (B, K), negative if the cups
-        are pressed into it.
+        Sealed, (B, K, N) bool; least distance in metres of any point under the cups to the body,
+        (B, K), negative if the cups are pressed into it.
     """
     count, per_cup = samples.shape[:2]
     points = geometry.to_world(

@@ -1,11 +1,13 @@
 """The only door to a simulation for predicates, prompts and solvers.
 
-A :class:`World` answers questions about ``B`` parallel environments at once; every answer is a tensor whose first dimension is
-``B``. Which body a question is about is a tensor too: an index ``(B,)`` into the ``K`` body slots of the scene, so that parallel
-environments may ask about different bodies with the same code.
+A :class:`World` answers questions about ``B`` parallel environments at once; every answer is a
+tensor whose first dimension is ``B``. Which body a question is about is a tensor too: an index
+``(B,)`` into the ``K`` body slots of the scene, so that parallel environments may ask about
+different bodies with the same code.
 
-:class:`World` holds the geometry; where things are comes from a subclass: :class:`~clevrskills.simulation.SimWorld` reads a
-simulation, :class:`TensorWorld` is plain tensors, for tests and for pictures of scenes that no simulation has reached.
+:class:`World` holds the geometry; where things are comes from a subclass:
+:class:`~clevrskills.simulation.SimWorld` reads a simulation, :class:`TensorWorld` is plain tensors,
+for tests and for pictures of scenes that no simulation has reached.
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ GRAVITY = 9.81
 CONTACT_TOLERANCE_M = 2e-3
 STATIC_SPEED_M_PER_S = 3e-3
 STATIC_SPIN_RAD_PER_S = 3e-2
-"""What counts as rest. The released code has a third of it, at five times the physics rate: here bodies at rest tremble by up to
+"""What counts as rest. The released code has a third of it, at five times the physics rate: here
+bodies at rest tremble by up to
 1 mm/s and 0.017 rad/s until they fall asleep half a second later."""
 
 
@@ -37,7 +40,8 @@ POINTS_PER_SIDE = 7
 
 @lru_cache(maxsize=1024)
 def _surface_points(shape: Shape) -> np.ndarray:
-    """Points on the surface of a shape: the corners of its parts and a grid on its upper and lower side, (P, 3)."""
+    """Points on the surface of a shape: the corners of its parts and a grid on its upper and lower
+    side, (P, 3)."""
     corners = np.unique(np.concatenate(shape.parts).round(5), axis=0)
     low, high = corners[:, :2].min(0), corners[:, :2].max(0)
     ticks = (np.arange(POINTS_PER_SIDE) + 0.5) / POINTS_PER_SIDE
@@ -116,7 +120,8 @@ class Solids:
         static: Sequence[Sequence[bool]],
         device: torch.device | str = "cpu",
     ) -> Solids:
-        """Stack the shapes of B environments (outer) in K slots (inner); ``None`` is an empty slot."""
+        """Stack the shapes of B environments (outer) in K slots (inner); ``None`` is an empty
+        slot."""
         batch, slots = len(shapes), len(shapes[0])
         flat = [s for row in shapes for s in row]
         none3 = np.zeros((0, 3))
@@ -137,7 +142,6 @@ class Solids:
             present=present,
             counts=stack(np.array([_counts(s) for s in flat])).long(),
         )
-
 
     @classmethod
     def stack(cls, solids: Sequence[Solids]) -> Solids:
@@ -197,11 +201,13 @@ class World:
         raise NotImplementedError
 
     def set_body_pose(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:
-        """Put bodies (B,) at world poses (B, 7), at rest; only in environments ``where`` (B,) is true."""
+        """Put bodies (B,) at world poses (B, 7), at rest; only in environments ``where`` (B,) is
+        true."""
         raise NotImplementedError
 
     def hold(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:
-        """Let the gripper hold bodies (B,), put at world poses (B, 7), in environments ``where`` (B,) is true."""
+        """Let the gripper hold bodies (B,), put at world poses (B, 7), in environments ``where``
+        (B,) is true."""
         raise NotImplementedError
 
     # ---- computed for all bodies at once and kept until something moves ----
@@ -220,8 +226,9 @@ class World:
         """Points on all surfaces in world coordinates, (B, K, P, 3)."""
         return self._once(
             "points",
-            lambda: self.solids.points @ self._matrix.transpose(-1, -2)
-            + self.body_pose[:, :, None, :3],
+            lambda: (
+                self.solids.points @ self._matrix.transpose(-1, -2) + self.body_pose[:, :, None, :3]
+            ),
         )
 
     @property
@@ -292,12 +299,14 @@ class World:
         return self.at(self._once("bottom", lambda: self._points[..., 2].amin(-1)), body)
 
     def planes(self, body: Tensor) -> Tensor:
-        """Half-spaces of bodies in their frame, (B, C, F, 4), without the padding that all of them share."""
+        """Half-spaces of bodies in their frame, (B, C, F, 4), without the padding that all of them
+        share."""
         parts, facets = (int(n) for n in self.at(self.solids.counts, body).amax(0))
         return self.at(self.solids.planes[:, :, :parts, :facets], body)
 
     def distance(self, points: Tensor) -> Tensor:
-        """Signed distance from world points (B, N, 3) to every body, (B, K, N); empty slots are far away."""
+        """Signed distance from world points (B, N, 3) to every body, (B, K, N); empty slots are far
+        away."""
         local = (points[:, None] - self.body_pose[:, :, None, :3]) @ self._matrix  # (B, K, N, 3)
         return geometry.signed_distance(self.solids.planes, local)
 
@@ -309,7 +318,8 @@ class World:
         return torch.minimum(distance.amin(-1), points[..., 2].amin(-1))
 
     def overhang(self, upper: Tensor, lower: Tensor) -> Tensor:
-        """How far the upper body reaches over the outline of the lower one, seen from above, (B,); negative: inside by that much."""
+        """How far the upper body reaches over the outline of the lower one, seen from above, (B,);
+        negative: inside by that much."""
         offset = self.world_points(upper) - self.position(lower)[:, None]
         local = offset @ self.at(self._matrix, lower)[..., :2]  # (B, P, 2)
         edges = self.at(self.solids.footprint, lower)  # (B, E, 3)
@@ -325,8 +335,9 @@ class World:
             on: The body below, (B,).
 
         Returns:
-            World z of the body's origin at first touch, (B, M), and by how many metres the centre of mass lies within the
-            polygon of the touching points, (B, M): negative if the body would tip over.
+            World z of the body's origin at first touch, (B, M), and by how many metres the centre
+            of mass lies within the polygon of the touching points, (B, M): negative if the body
+            would tip over.
         """
         flat = pose * pose.new_tensor([1.0, 1, 0, 1, 1, 1, 1])
         points = geometry.to_world(flat, self.at(self.solids.points, body)[:, None])  # (B, M, P, 3)

@@ -33,7 +33,7 @@ def cube_at_origin(thing=CUBE):
 
 def seals(world, position, samples=ONE_CUP, body=0):
     move_gripper(world, position)
-    return sealed_cups(world, samples)[0, body].tolist()
+    return sealed_cups(world, samples)[0][0, body].tolist()
 
 
 def test_samples_are_the_centre_and_the_rim():
@@ -90,13 +90,13 @@ def test_a_tilted_gripper_does_not_seal():
     world = cube_at_origin(SLAB)
     tilt = torch.tensor([[0.0, 0.0, 0.03, 0.0, 0.9659, 0.0, 0.2588]])  # 30 degrees
     world._end_effector_pose = tilt
-    assert not sealed_cups(world, ONE_CUP).any()
+    assert not sealed_cups(world, ONE_CUP)[0].any()
 
 
 def test_each_body_has_its_own_cups():
     world = make_world([CUBE, SLAB], [pose(CUBE, 0.0, 0.0, bottom_z=0.03), pose(SLAB, 0.0, 0.0)])
     move_gripper(world, (0.0, 0.0, 0.08))
-    assert sealed_cups(world, ONE_CUP)[0, :, 0].tolist() == [True, False]
+    assert sealed_cups(world, ONE_CUP)[0][0, :, 0].tolist() == [True, False]
 
 
 def test_the_spot_of_a_cube_is_its_middle():
@@ -138,7 +138,7 @@ def test_a_body_in_the_gripper_is_where_a_cup_seals(tip_z):
     at = pose_in_gripper(world, cube)
     world.hold(cube, at)
     samples = ONE_CUP + torch.tensor([0.0, 0.0, tip_z])
-    assert sealed_cups(world, samples)[0, :, 0].tolist() == [True, False]
+    assert sealed_cups(world, samples)[0][0, :, 0].tolist() == [True, False]
     assert torch.equal(world.orientation(cube), before)
     assert float(world.gripper_distance(cube)) == pytest.approx(0.0, abs=1e-4)
     assert world.clearance(cube).item() > 0.1
@@ -153,7 +153,7 @@ def test_a_batch_gives_what_each_environment_gives_alone(batch):
         (spot, torch.tensor([0.0, 1.0, 0.0, 0.0]).expand(batch, 4)), -1
     )
     world.moved()
-    sealed = sealed_cups(world, ONE_CUP)[..., 0]
+    sealed = sealed_cups(world, ONE_CUP)[0][..., 0]
     assert torch.equal(sealed, torch.nn.functional.one_hot(body, 5).bool())
     held = pose_in_gripper(world, body)
     for env in sorted({0, 5, 77, batch - 1} & set(range(batch))):
@@ -173,5 +173,15 @@ def test_the_turn_of_the_gripper_decides_which_cups_seal():
         tip[0, 4], tip[0, 5] = torch.cos(torch.tensor(yaw / 2)), torch.sin(torch.tensor(yaw / 2))
         world._end_effector_pose = tip
         world.moved()
-        counts.append(int(sealed_cups(world, ALL_CUPS)[0, 0].sum()))
+        counts.append(int(sealed_cups(world, ALL_CUPS)[0][0, 0].sum()))
     assert counts[0] < 5 and counts[1] == 5
+
+
+@pytest.mark.parametrize("gap", [-0.003, 0.0, 0.01])
+def test_the_distance_to_the_cups_is_given_for_every_body(gap):
+    world = make_world([CUBE, SLAB], [pose(CUBE, 0.0, 0.0), pose(SLAB, 0.5, 0.0)])
+    move_gripper(world, (0.0, 0.0, 0.05 + gap))
+    distance = sealed_cups(world, ONE_CUP)[1]
+    assert distance.shape == (1, 2)
+    assert float(distance[0, 0]) == pytest.approx(gap, abs=1e-5)
+    assert float(distance[0, 1]) > 0.3

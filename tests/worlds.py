@@ -47,7 +47,8 @@ def pose(
 ) -> Tensor:
     """The pose (7,) of a thing that stands upright at a height."""
     half = (thing.geometry if isinstance(thing, Thing) else thing).half_extents[2]
-    return torch.tensor([x, y, bottom_z + half, cos(yaw_rad / 2), 0.0, 0.0, sin(yaw_rad / 2)])
+    turn = (cos(yaw_rad / 2), 0.0, 0.0, sin(yaw_rad / 2))
+    return torch.tensor([x, y, bottom_z + half, *turn], dtype=torch.float32)
 
 
 def make_world(

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 from clevrskills.dataset_tools.files import StorageError
+from clevrskills.dataset_tools.memory import return_freed_memory
 from clevrskills.dataset_tools.recorder import Recorder
 from clevrskills.dataset_tools.rollout import EpisodeResult, rollout
 from clevrskills.dataset_tools.schedule import Attempt
@@ -23,6 +24,7 @@ class Attempter:
     """
 
     def __init__(self, root: Path, source: Source) -> None:
+        return_freed_memory()
         self._root = root
         self._source = source
         self._setup: Setup | None = None

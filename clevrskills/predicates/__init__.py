@@ -2,7 +2,14 @@
 
 from clevrskills.predicates.at_pose import AtPose
 from clevrskills.predicates.at_position import AtPosition
-from clevrskills.predicates.base import GoalState, Outcome, PhysicalPredicate, Predicate, from_json, predicate_types
+from clevrskills.predicates.base import (
+    GoalState,
+    Outcome,
+    PhysicalPredicate,
+    Predicate,
+    from_json,
+    predicate_types,
+)
 from clevrskills.predicates.criteria import CRITERIA, Criteria, criteria
 from clevrskills.predicates.inside import Inside
 from clevrskills.predicates.logical import Once, Order, Sequence, Set

@@ -15,7 +15,8 @@ from clevrskills.world import World
 
 @dataclass(frozen=True, eq=False)
 class AtPose(AtPosition):
-    """As :class:`AtPosition`, and turned by at most ``criteria.angle_rad`` away from an orientation.
+    """As :class:`AtPosition`, and turned by at most ``criteria.angle_rad`` away from an
+    orientation.
 
     Args:
         orientation: World orientation, (B, 4).

@@ -14,7 +14,8 @@ from clevrskills.world import World
 
 @dataclass(frozen=True, eq=False)
 class AtPosition(PhysicalPredicate):
-    """A body rests on the table within ``criteria.position_m`` of a place, let go; height and orientation are free.
+    """A body rests on the table within ``criteria.position_m`` of a place, let go; height and
+    orientation are free.
 
     Args:
         object: Index of the body, (B,).

@@ -47,8 +47,9 @@ _TYPES: dict[str, type[Predicate]] = {}
 class Predicate(ABC):
     """A statement about the world, in ``B`` environments at once.
 
-    Fields are tensors (B, ...), children or tables, so that a tree can be written to JSON and read back. A predicate looks at
-    a world and a goal state and at nothing else: looking twice gives the same answer twice.
+    Fields are tensors (B, ...), children or tables, so that a tree can be written to JSON and read
+    back. A predicate looks at a world and a goal state and at nothing else: looking twice gives the
+    same answer twice.
     """
 
     name: ClassVar[str]
@@ -86,7 +87,8 @@ class Predicate(ABC):
         yield self
 
     def steps(self, env: int = 0) -> Iterator[Predicate]:
-        """The parts that one environment achieves one after the other; realising them in turn achieves the whole."""
+        """The parts that one environment achieves one after the other; realising them in turn
+        achieves the whole."""
         del env
         yield self
 
@@ -109,7 +111,8 @@ class Predicate(ABC):
 
 @dataclass(frozen=True, eq=False)
 class PhysicalPredicate(Predicate):
-    """A predicate about bodies and the robot; success and reward follow from the same measurements."""
+    """A predicate about bodies and the robot; success and reward follow from the same
+    measurements."""
 
     criteria: Criteria = dataclasses.field(default=PAPER, kw_only=True)
 
@@ -136,7 +139,8 @@ def _encode(value: Any) -> Any:
 
 
 def predicate_types() -> Mapping[str, type[Predicate]]:
-    """All predicate types of the package by name; every module of ``clevrskills.predicates`` is looked at."""
+    """All predicate types of the package by name; every module of ``clevrskills.predicates`` is
+    looked at."""
     package = importlib.import_module("clevrskills.predicates")
     for module in pkgutil.iter_modules(package.__path__):
         importlib.import_module(f"clevrskills.predicates.{module.name}")
@@ -154,7 +158,7 @@ def from_json(data: Mapping[str, Any]) -> Predicate:
         raise UnknownNameError("predicate", kind, tuple(types))
     cls = types[str(kind)]
     names = [f.name for f in dataclasses.fields(cls)]
-    values = {}
+    values: dict[str, Any] = {}
     for key, value in data.items():
         if key == "predicate":
             continue

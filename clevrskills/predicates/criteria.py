@@ -19,7 +19,8 @@ class Criteria:
         name: Key of this table.
         pick_clearance_m: Distance from everything else at which an object counts as picked.
         support_share: Share of an object's weight that the body below must carry.
-        release_distance_m: Distance that the suction cups must keep from an object that is put down.
+        release_distance_m: Distance that the suction cups must keep from an object that is put
+            down.
         inside_overhang_m: How far an object may reach over the edge of the area that it is in.
         position_m: Horizontal distance to a target position.
         angle_rad: Rotation away from a target orientation.

@@ -1,7 +1,8 @@
 """Logical predicates: how statements are combined into goals.
 
-``Set``: all hold now, in any order. ``Sequence``: all hold now; reward and oracle go in order. ``Order``: each in turn, earlier
-ones may break again. ``Once``: has held. Environments whose tree has fewer parts mark the others as inactive.
+``Set``: all hold now, in any order. ``Sequence``: all hold now; reward and oracle go in order.
+``Order``: each in turn, earlier ones may break again. ``Once``: has held. Environments whose tree
+has fewer parts mark the others as inactive.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Self
 
 import torch
@@ -35,7 +37,8 @@ class Composite(Predicate):
 
     Args:
         children: The parts.
-        active: Which parts an environment uses, (B, n) bool; ``None``: all. At least one must be active.
+        active: Which parts an environment uses, (B, n) bool; ``None``: all. At least one must be
+            active.
     """
 
     children: tuple[Predicate, ...]
@@ -47,10 +50,18 @@ class Composite(Predicate):
             raise ValueError(f"{type(self).__name__} needs at least one child")
         if self.active is not None:
             if self.active.shape[-1] != len(self.children):
-                raise ValueError(f"active has {self.active.shape[-1]} columns for {len(self.children)} children")
+                raise ValueError(
+                    f"active has {self.active.shape[-1]} columns for {len(self.children)} children"
+                )
             if not self.active.any(-1).all():
                 raise ValueError("each environment needs at least one active child")
-            object.__setattr__(self, "_used", tuple(self.active.any(0).tolist()))
+
+    @cached_property
+    def _used(self) -> tuple[bool, ...]:
+        """Which children any environment uses."""
+        if self.active is None:
+            return (True,) * len(self.children)
+        return tuple(self.active.any(0).tolist())
 
     def _mask(self, like: Tensor) -> Tensor:
         """(B, n) bool."""
@@ -63,7 +74,7 @@ class Composite(Predicate):
         if self.active is None:
             return sum(child.max_reward for child in self.children)
         rewards = [torch.as_tensor(child.max_reward) for child in self.children]
-        return sum(r * a for r, a in zip(rewards, self.active.T, strict=True))  # type: ignore[return-value]
+        return sum(r * a for r, a in zip(rewards, self.active.T, strict=True))
 
     def initial_state(self, world: World) -> GoalState:  # noqa: D102
         return {
@@ -90,7 +101,7 @@ class Composite(Predicate):
         for i, child in enumerate(self.children):
             prefix = f"{i}/"
             own = {k[len(prefix) :]: v for k, v in state.items() if k.startswith(prefix)}
-            if self.active is not None and not self._used[i]:
+            if not self._used[i]:
                 outcome = _nothing(world, own)
             else:
                 outcome = child.evaluate(world, own)
@@ -123,12 +134,16 @@ class Set(Composite):
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
         outcomes, new_state = self._look(world, state)
-        holds, reward, progress = (_stack([getattr(o, f) for o in outcomes]) for f in ("holds", "reward", "progress"))
+        holds, reward, progress = (
+            _stack([getattr(o, f) for o in outcomes]) for f in ("holds", "reward", "progress")
+        )
         active = self._mask(holds)
         done, open_ = holds & active, ~holds & active
         everything = ~open_.any(-1)
         # the published rule: what is done, plus the best of what is not
-        total = (reward * done).sum(-1) + torch.where(open_, reward, -torch.inf).amax(-1).clamp(min=0.0)
+        total = (reward * done).sum(-1) + torch.where(open_, reward, -torch.inf).amax(-1).clamp(
+            min=0.0
+        )
         best = torch.where(open_, progress, 0.0).amax(-1)
         share = (done.sum(-1) + best) / active.sum(-1)
         return Outcome(everything, total, torch.where(everything, 1.0, share), new_state, outcomes)
@@ -149,14 +164,20 @@ class Sequence(Set):
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
         outcomes, new_state = self._look(world, state)
-        holds, reward, progress = (_stack([getattr(o, f) for o in outcomes]) for f in ("holds", "reward", "progress"))
+        holds, reward, progress = (
+            _stack([getattr(o, f) for o in outcomes]) for f in ("holds", "reward", "progress")
+        )
         active = self._mask(holds)
         passed = (holds | ~active).long().cumprod(-1).bool()  # this child and all before it hold
         reached = torch.cat((torch.ones_like(passed[:, :1]), passed[:, :-1]), dim=-1) & active
         everything = passed[:, -1]
         share = (progress * reached).sum(-1) / active.sum(-1)
         return Outcome(
-            everything, (reward * reached).sum(-1), torch.where(everything, 1.0, share), new_state, outcomes
+            everything,
+            (reward * reached).sum(-1),
+            torch.where(everything, 1.0, share),
+            new_state,
+            outcomes,
         )
 
 
@@ -173,19 +194,30 @@ class Order(Composite):
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
         outcomes, new_state = self._look(world, state)
-        holds, reward, progress = (_stack([getattr(o, f) for o in outcomes]) for f in ("holds", "reward", "progress"))
+        holds, reward, progress = (
+            _stack([getattr(o, f) for o in outcomes]) for f in ("holds", "reward", "progress")
+        )
         active = self._mask(holds)
         stage = state["stage"]
         for i in range(len(self.children)):
             stage = stage + ((stage == i) & (holds[:, i] | ~active[:, i])).long()
         index = torch.arange(len(self.children), device=holds.device)
         finished, current = (index < stage[:, None]) & active, (index == stage[:, None]) & active
-        most = _stack([torch.as_tensor(c.max_reward, device=holds.device).expand(len(holds)) for c in self.children])
+        most = _stack(
+            [
+                torch.as_tensor(c.max_reward, device=holds.device).expand(len(holds))
+                for c in self.children
+            ]
+        )
         everything = stage == len(self.children)
         share = (finished + progress * current).sum(-1) / active.sum(-1)
         total = (most * finished + reward * current).sum(-1)
         return Outcome(
-            everything, total, torch.where(everything, 1.0, share), {"stage": stage, **new_state}, outcomes
+            everything,
+            total,
+            torch.where(everything, 1.0, share),
+            {"stage": stage, **new_state},
+            outcomes,
         )
 
     def next_leaf(self, outcome: Outcome, env: int = 0) -> Predicate | None:  # noqa: D102

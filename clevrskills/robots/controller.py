@@ -22,7 +22,8 @@ TRANSLATION_M = 0.1
 ROTATION_RAD = 0.1
 """Rotation per unit of action and control step."""
 LEASH_M, LEASH_RAD = 0.03, 0.2
-"""How far the commanded pose may run ahead of the measured one, so that a blocked arm does not wind up."""
+"""How far the commanded pose may run ahead of the measured one, so that a blocked arm does not wind
+up."""
 IK_ITERATIONS = 100
 
 ACTION_SPEC: dict[str, Any] = {
@@ -42,8 +43,8 @@ ACTION_SPEC: dict[str, Any] = {
         },
         {"name": "gripper", "start": 6, "stop": 7, "on": "> 0", "off": "<= 0"},
     ],
-    "frame": "end effector: z out of the suction cups; at rest x = world x, y = -world y, z = -world z",
-    "reference": "commanded pose of the step before (kept within 0.03 m and 0.2 rad of the measured pose)",
+    "frame": "end effector, z out of the cups; at the start its axes are the world's x, -y, -z",
+    "reference": "commanded pose of the step before, at most 0.03 m, 0.2 rad from the measured one",
     "order": "translation and rotation are both expressed in the frame before the step",
 }
 """What an action means, for programs that must not guess."""
@@ -79,7 +80,8 @@ class Kinematics:
         return self._model.get_link_pose(self._tcp)
 
     def inverse(self, pose: Pose, near: np.ndarray) -> np.ndarray | None:
-        """Joint angles (n,) that reach a pose, found from others nearby, limits not minded; ``None`` if none are found."""
+        """Joint angles (n,) that reach a pose, found from others nearby, limits not minded;
+        ``None`` if none are found."""
         qpos, reached, _ = self._model.compute_inverse_kinematics(
             self._tcp, pose, initial_qpos=near, max_iterations=IK_ITERATIONS
         )
@@ -100,8 +102,8 @@ def rotation_vector_pose(translation: np.ndarray, rotation: np.ndarray) -> Pose:
 class EndEffectorDeltaController(BaseController):
     """Moves a commanded end-effector pose by each action and drives the joints after it.
 
-    Driving the commanded rather than the measured pose keeps what an action does independent of the arm's lag: it tracks
-    within about a millimetre at 0.6 m/s.
+    Driving the commanded rather than the measured pose keeps what an action does independent of the
+    arm's lag: it tracks within about a millimetre at 0.6 m/s.
     """
 
     config: EndEffectorDeltaConfig
@@ -150,7 +152,8 @@ class EndEffectorDeltaController(BaseController):
         return self._target_qpos
 
     def set_action(self, action: torch.Tensor) -> None:
-        """Move the commanded pose by actions (B, 7); a pose that can't be reached leaves it where it is."""
+        """Move the commanded pose by actions (B, 7); a pose that can't be reached leaves it where
+        it is."""
         values = np.asarray(action, dtype=np.float64).reshape(-1)
         move = np.clip(values[:6], -1.0, 1.0)
         turn = move[3:] / max(1.0, float(np.linalg.norm(move[3:])))

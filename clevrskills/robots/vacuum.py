@@ -109,9 +109,11 @@ class Vacuum:
         return bool(np.linalg.norm(off.p) > SLIP_M or angle > SLIP_RAD)
 
     def state(self) -> Tensor:
-        """What must be remembered: slot held, number of cups, pose relative to the tool centre point; (1, 9) float64."""
+        """What must be remembered: slot held, number of cups, pose relative to the tool centre
+        point; (1, 9) float64."""
         return torch.as_tensor(
-            np.concatenate(([self.held, self._cups], self._grip.p, self._grip.q)), dtype=torch.float64
+            np.concatenate(([self.held, self._cups], self._grip.p, self._grip.q)),
+            dtype=torch.float64,
         )[None]
 
     def restore(self, state: Tensor) -> None:

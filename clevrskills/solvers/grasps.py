@@ -78,7 +78,8 @@ def vertical_grasps(
     Args:
         world: Where everything is, B = 1.
         body: Slot of the object.
-        cup_centers: Centres of the cups in the end-effector frame, (N, 2); one of them is at the origin.
+        cup_centers: Centres of the cups in the end-effector frame, (N, 2); one of them is at the
+            origin.
         cup_radius_m: Radius of a cup.
         near_yaw_rad: Present turn of the gripper.
     """
@@ -101,9 +102,9 @@ def vertical_grasps(
     spots = np.argwhere(flat)
     if not len(spots):
         return []
-    center = geometry.to_world(
-        world.body_pose[0, body], world.solids.center[0, body][None]
-    )[0, :2].numpy()
+    center = geometry.to_world(world.body_pose[0, body], world.solids.center[0, body][None])[
+        0, :2
+    ].numpy()
     aside = np.hypot(xs[spots[:, 0]] - center[0], ys[spots[:, 1]] - center[1])
     spots = spots[np.argsort(aside, kind="stable")]
     spots = spots[:: max(1, len(spots) // MAX_SPOTS)]
@@ -129,7 +130,9 @@ def vertical_grasps(
         cups_xy = place[:, None] + (others * flip) @ turn
         free = (look(everything, head_xy) <= height[:, None] + HEAD_CLEARANCE_M).all(1)
         free &= (look(around, cups_xy) <= height[:, None] + CUP_CLEARANCE_M).all(1)
-        sealed = look(flat, cups_xy) & (np.abs(look(highest, cups_xy) - height[:, None]) <= FLAT_M / 2)
+        sealed = look(flat, cups_xy) & (
+            np.abs(look(highest, cups_xy) - height[:, None]) <= FLAT_M / 2
+        )
         cups = 1 + sealed.sum(1)
         turning = abs((yaw - near_yaw_rad + np.pi / 2) % np.pi - np.pi / 2)
         score = -aside / 0.02 - uneven / 0.002 + 0.25 * cups - 0.4 * turning
@@ -141,7 +144,8 @@ def vertical_grasps(
 
 
 def tilted_grasps(world: World, body: int, cup_radius_m: float) -> list[Grasp]:
-    """Grasps at right angles to the sides of an object that has no spot to seal on from above, the steepest last.
+    """Grasps at right angles to the sides of an object that has no spot to seal on from above, the
+    steepest last.
 
     Args:
         world: Where everything is, B = 1.
@@ -183,7 +187,8 @@ def tilted_grasps(world: World, body: int, cup_radius_m: float) -> list[Grasp]:
 
 
 def _touch(planes: Tensor, pose: Tensor, points: Tensor, direction: Tensor) -> Tensor:
-    """How far along a direction points (N, 3) leave a body, (N,); ``PAD`` for those whose line misses it."""
+    """How far along a direction points (N, 3) leave a body, (N,); ``PAD`` for those whose line
+    misses it."""
     local = geometry.to_local(pose, points[None])[0]
     along = direction @ geometry.rotation_matrix(pose[0, 3:])
     slope = planes[0, ..., :3] @ along  # (C, F)

@@ -26,7 +26,7 @@ SAFE_HEIGHT_M = 0.34
 RISE_PER_STEP_M = 0.03
 
 
-class SkillFailed(ClevrSkillsError):
+class SkillFailed(ClevrSkillsError):  # noqa: N818 (a skill fails; nothing is in error)
     """A skill gave up; the message is the reason."""
 
 
@@ -87,7 +87,8 @@ class Arm:
     # ---- motions ----
 
     def action(self, target: Pose | None = None) -> np.ndarray:
-        """The action (7,) towards a commanded pose, cut to what one step can do; without a pose: stay."""
+        """The action (7,) towards a commanded pose, cut to what one step can do; without a pose:
+        stay."""
         values = np.zeros(7, dtype=np.float32)
         if target is not None:
             change = self.pose.inv() * target
@@ -114,7 +115,9 @@ class Arm:
         )
         for k in range(1, steps + 1):
             part = k / steps
-            yield self.action(Pose(start.p + part * (target.p - start.p)) * Pose(q=slerp(start.q, target.q, part)))
+            yield self.action(
+                Pose(start.p + part * (target.p - start.p)) * Pose(q=slerp(start.q, target.q, part))
+            )
 
     def rise(self, height_m: float, per_step_m: float = RISE_PER_STEP_M) -> Actions:
         """Move straight up."""
@@ -137,17 +140,22 @@ class Arm:
         if self.held < 0:
             return None
         index = torch.tensor([self.held])
-        points = geometry.to_local(
-            self.world.end_effector_pose, self.world.world_points(index)
-        )[0].double().numpy()
+        points = (
+            geometry.to_local(self.world.end_effector_pose, self.world.world_points(index))[0]
+            .double()
+            .numpy()
+        )
         low, high = points.min(0) - HELD_MARGIN_M, points.max(0) + HELD_MARGIN_M
         low[2] = max(low[2], self.cup_tip_z_m + 0.003)  # the cups themselves touch it
         high[2] = max(high[2], low[2] + 0.005)
         return high - low, (low + high) / 2
 
     def reachable(self, target: Pose) -> np.ndarray | None:
-        """Collision-free joint angles for an end-effector pose among what the planner knows; ``None`` if there are none."""
-        return self.planner.solve(self.base.inv() * target, self.controller.target_qpos, self.generator)
+        """Collision-free joint angles for an end-effector pose among what the planner knows;
+        ``None`` if there are none."""
+        return self.planner.solve(
+            self.base.inv() * target, self.controller.target_qpos, self.generator
+        )
 
     def move(self, target: Pose, ignore: tuple[int, ...] = ()) -> Actions:
         """Move to a pose around obstacles.
@@ -168,7 +176,9 @@ class Arm:
         if path is None:
             raise SkillFailed(f"no path to {np.round(target.p, 3).tolist()}")
         for qpos in path[1:]:
-            yield from self.straight(self.base * self.planner.kinematics.forward(qpos), TRANSLATION_M)
+            yield from self.straight(
+                self.base * self.planner.kinematics.forward(qpos), TRANSLATION_M
+            )
 
 
 def rotation_vector(quaternion: np.ndarray) -> np.ndarray:

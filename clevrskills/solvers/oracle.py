@@ -73,7 +73,9 @@ class Oracle:
             self.subgoal = next(i for i, other in enumerate(leaves) if other is leaf)
             self.subtask = leaf.says(self.env.world)
             if attempts[self.subgoal] == ATTEMPTS_PER_LEAF:
-                reason = failure or f"{self.subtask}: does not hold after {ATTEMPTS_PER_LEAF} attempts"
+                reason = (
+                    failure or f"{self.subtask}: does not hold after {ATTEMPTS_PER_LEAF} attempts"
+                )
                 raise SkillFailed(str(reason))
             attempts[self.subgoal] += 1
             try:

@@ -1,4 +1,5 @@
-"""Motion planning with MPlib: nearest inverse kinematics, straight joint line, RRT-Connect only when that is blocked."""
+"""Motion planning with MPlib: nearest inverse kinematics, straight joint line, RRT-Connect only
+when that is blocked."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ DETOUR_HEIGHTS_M = (0.05, 0.12, 0.2)
 TURN_LIMIT_RAD = 3.5
 """Limit of the joints that can turn around wholly: paths never go the long way round."""
 PLANNING_TIME_S = 5.0
-"""Never the reason to stop in practice: a wall-clock limit would make plans depend on the machine's load."""
+"""Never the reason to stop in practice: a wall-clock limit would make plans depend on the machine's
+load."""
 IK_RESTARTS = 8
 NEAR_RAD = 1.5
 """A joint distance that is near enough to stop looking for a nearer solution."""
@@ -121,7 +123,8 @@ class MotionPlanner:
 
         Args:
             boxes: Name -> (full size (3,), pose (7,)) in the frame of the base.
-            held: Full size (3,) and centre (3,) of a box in the end-effector frame; ``None``: nothing.
+            held: Full size (3,) and centre (3,) of a box in the end-effector frame; ``None``:
+                nothing.
         """
         if held is not None:
             self._planner = self._load(held)
@@ -141,10 +144,14 @@ class MotionPlanner:
         self._planner.robot.set_qpos(qpos, True)
         return len(self._planner.planning_world.collide_full()) > 0
 
-    def solve(self, pose: Pose, near: np.ndarray, generator: np.random.Generator) -> np.ndarray | None:
-        """Collision-free joint angles (n,) that reach a pose, the nearest found; ``None`` if there are none.
+    def solve(
+        self, pose: Pose, near: np.ndarray, generator: np.random.Generator
+    ) -> np.ndarray | None:
+        """Collision-free joint angles (n,) that reach a pose, the nearest found; ``None`` if there
+        are none.
 
-        The search starts from the present angles, then from the neutral ones turned towards the pose, then around those.
+        The search starts from the present angles, then from the neutral ones turned towards the
+        pose, then around those.
         """
         neutral = np.array(self._description.neutral_qpos)
         neutral[0] = np.arctan2(pose.p[1], pose.p[0])
@@ -164,7 +171,8 @@ class MotionPlanner:
         return best
 
     def _unwound(self, qpos: np.ndarray, near: np.ndarray) -> np.ndarray:
-        """The same pose, every joint turned by whole turns to be within its limits and near to another configuration."""
+        """The same pose, every joint turned by whole turns to be within its limits and near to
+        another configuration."""
         turn = 2 * np.pi
         unwound = qpos - turn * np.round((qpos - near) / turn)
         unwound += turn * (unwound < self.lower)
@@ -176,9 +184,11 @@ class MotionPlanner:
     def path(
         self, start: np.ndarray, goal: np.ndarray, generator: np.random.Generator
     ) -> np.ndarray | None:
-        """A collision-free joint path from one configuration to another, (N, n), one row per control step.
+        """A collision-free joint path from one configuration to another, (N, n), one row per
+        control step.
 
-        Tried in turn: the straight joint line; up, across and down; RRT-Connect, whose paths are longer.
+        Tried in turn: the straight joint line; up, across and down; RRT-Connect, whose paths are
+        longer.
 
         Returns:
             ``None`` if none was found.
@@ -205,7 +215,8 @@ class MotionPlanner:
         return start + (goal - start) * np.linspace(0.0, 1.0, 6)[:, None]
 
     def _detour(self, start: np.ndarray, goal: np.ndarray, height_m: float) -> np.ndarray | None:
-        """Up, across at a height above both ends, and down, (N, n), if that is free of collisions."""
+        """Up, across at a height above both ends, and down, (N, n), if that is free of
+        collisions."""
         ends = [self.kinematics.forward(qpos) for qpos in (start, goal)]
         top = max(float(pose.p[2]) for pose in ends) + height_m
         corners = [start]
@@ -242,4 +253,3 @@ class MotionPlanner:
             verbose=False,
         )
         return np.asarray(path) if status == "Exact solution" else None
-

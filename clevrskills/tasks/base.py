@@ -62,9 +62,11 @@ class Task(ABC):
 
     @abstractmethod
     def prompts(self, layout: Layout) -> Sequence[str]:
-        """The ways to say it: templates with ``{obj:key}``, ``{tex:key}`` and ``{ks:k}`` placeholders.
+        """The ways to say it: templates with ``{obj:key}``, ``{tex:key}`` and ``{ks:k}``
+        placeholders.
 
-        Key-step ``k`` is the scene after the ``k``-th part of the goal, from 1; 0 is the scene at the start.
+        Key-step ``k`` is the scene after the ``k``-th part of the goal, from 1; 0 is the scene at
+        the start.
         """
 
     def describe(self) -> dict[str, Any]:

@@ -14,13 +14,15 @@ from clevrskills.assets import Pools, Shape, pools
 from clevrskills.body import Body, Pose
 from clevrskills.cameras import BASE_CAMERA
 
+
 @dataclass(frozen=True)
 class Layout:
     """One environment's scene.
 
     Attributes:
         bodies: One entry for each slot of the task; ``None``: not used this time.
-        roles: What else differs between episodes, as numbers of fixed shape: which slot plays which part, targets, angles.
+        roles: What else differs between episodes, as numbers of fixed shape: which slot plays which
+            part, targets, angles.
         in_gripper: Slot of the body that the gripper holds at the start, -1 for none.
     """
 
@@ -34,7 +36,8 @@ class LayoutError(Exception):
 
 
 class Draw:
-    """The random choices of one episode: a generator for each purpose, so that they don't disturb each other.
+    """The random choices of one episode: a generator for each purpose, so that they don't disturb
+    each other.
 
     Args:
         seed: Seed of the episode.
@@ -117,7 +120,9 @@ class Table:
     def reserve(self, x: float, y: float, radius_m: float) -> None:
         """Keep a disc free."""
         angle = np.linspace(0.0, 2 * pi, 16, endpoint=False)
-        self._taken.append(np.array([x, y]) + radius_m * np.column_stack((np.cos(angle), np.sin(angle))))
+        self._taken.append(
+            np.array([x, y]) + radius_m * np.column_stack((np.cos(angle), np.sin(angle)))
+        )
 
     def take(self, item: Shape, x: float, y: float, yaw_rad: float) -> bool:
         """Occupy a place if it is free and the base camera sees all of it."""
@@ -125,7 +130,10 @@ class Table:
         if any(_separation(outline, other) < self._gap_m for other in self._taken):
             return False
         corners = np.concatenate(
-            [np.column_stack((outline, np.full(len(outline), z))) for z in (0, 2 * item.half_extents[2])]
+            [
+                np.column_stack((outline, np.full(len(outline), z)))
+                for z in (0, 2 * item.half_extents[2])
+            ]
         )
         if not BASE_CAMERA.sees(corners):
             return False
@@ -147,7 +155,8 @@ def _outline(item: Shape, x: float, y: float, yaw_rad: float) -> np.ndarray:
 
 
 def _separation(a: np.ndarray, b: np.ndarray) -> float:
-    """Greatest gap between two convex outlines along the normals of their edges; never more than their distance."""
+    """Greatest gap between two convex outlines along the normals of their edges; never more than
+    their distance."""
     best = -np.inf
     for one, other in ((a, b), (b, a)):
         edge = np.roll(one, -1, axis=0) - one

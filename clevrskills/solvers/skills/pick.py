@@ -12,7 +12,8 @@ from clevrskills.solvers.skills import solves
 ATTEMPTS = 4
 APPROACH_M = 0.06
 SLOW_M, SLOW_PER_STEP_M = 0.005, 0.0025
-"""Distance to the object from which the gripper goes slowly, so that it does not press the object over."""
+"""Distance to the object from which the gripper goes slowly, so that it does not press the object
+over."""
 LIFT_M = 0.06
 OVERTRAVEL_M = 0.004
 CANDIDATES = 8
@@ -103,4 +104,3 @@ def solve_picked(arm: Arm, goal: Predicate) -> Actions:
     yield from pick(arm, int(goal.object[0]))
     while not bool(arm.env.outcome.holds[0]) and arm.pose.p[2] < TOP_M and arm.held >= 0:
         yield from arm.rise(0.02)
-

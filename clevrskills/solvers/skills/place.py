@@ -107,7 +107,9 @@ def solve_on_top(arm: Arm, goal: Predicate) -> Actions:
     upper, lower = int(goal.top[0]), int(goal.bottom[0])
     if arm.held != upper:
         outcome = goal.evaluate(arm.world, {})
-        if float(outcome.reward[0]) >= 6.0:  # it lies there already and only has to come to rest or be let alone
+        if (
+            float(outcome.reward[0]) >= 6.0
+        ):  # it lies there already and only has to come to rest or be let alone
             yield from arm.rise(RETREAT_M)
             yield from _rest(arm, upper)
             return
@@ -122,7 +124,11 @@ def _places_on(arm: Arm, goal: OnTop, upper: int, lower: int) -> Iterator[Pose]:
     """Stable places on the lower body, the best first."""
     for turn in TURNS_RAD:  # turning the wrist takes time, so first without
         pose, score = placements(
-            arm.world, torch.tensor([upper]), torch.tensor([lower]), torch.tensor([turn]), goal.inside
+            arm.world,
+            torch.tensor([upper]),
+            torch.tensor([lower]),
+            torch.tensor([turn]),
+            goal.inside,
         )
         for k in score[0].argsort(descending=True, stable=True)[:CANDIDATES].tolist():
             if float(score[0, k]) > -1.0:

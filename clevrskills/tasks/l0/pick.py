@@ -42,5 +42,9 @@ class Pick(Task):
     def prompts(self, layout: Layout) -> Sequence[str]:  # noqa: D102
         body = layout.bodies[0]
         assert body is not None
-        things = (f"the {body.name}", "the {obj:object_0}", "the object with {tex:object_0} texture")
+        things = (
+            f"the {body.name}",
+            "the {obj:object_0}",
+            "the object with {tex:object_0} texture",
+        )
         return [f"{verb} {thing}" for thing in things for verb in ("Pick up", "Grab", "Lift")]

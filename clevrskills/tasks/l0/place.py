@@ -13,14 +13,14 @@ from clevrskills.predicates import OnTop, Predicate
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import W1, Draw, Layout, Table
 
-
 GRIPPER_XY_M = (-0.09, 0.0)
 """Where the gripper is at the start."""
 LANDING_MARGIN_M = 0.07
 
 
 class Place(Task):
-    """The object, in the gripper at the start, rests on another one (paper, appendix A.1, task 4)."""
+    """The object, in the gripper at the start, rests on another one (paper, appendix A.1, task
+    4)."""
 
     key = "place"
     level = "L0"
@@ -64,7 +64,6 @@ class Place(Task):
         return [
             f"{self.verb} {{obj:object_0}} on {{obj:base_0}}",
             f"{self.verb} the {top.name} on the {bottom.name}",
-            f"{self.verb} object with {{tex:object_0}} texture on object with {{tex:base_0}} texture",
+            f"{self.verb} object with {{tex:object_0}} texture on object with {{tex:base_0}}"
+            " texture",
         ]
-
-

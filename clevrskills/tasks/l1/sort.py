@@ -24,8 +24,8 @@ OBJECT_RADIUS_M = 0.06
 class Sort(Task):
     """All objects lie at once in the areas of their texture (paper, appendix A.2, task 14).
 
-    The areas are smaller than in the released code (0.35 m), which left almost no table between them, so that objects started
-    on areas; and they lie where the base camera sees them whole.
+    The areas are smaller than in the released code (0.35 m), which left almost no table between
+    them, so that objects started on areas; and they lie where the base camera sees them whole.
     """
 
     key = "sort"
@@ -42,7 +42,9 @@ class Sort(Task):
         objects = 1 + int(draw.roles.integers(min(4, sum(room))))
         area_of = np.zeros(4, dtype=np.int64)
         area_of[:objects] = draw.roles.permutation(np.repeat(np.arange(areas), room))[:objects]
-        small = [n for n in pools.top + pools.random + pools.primitive if _radius(n) <= OBJECT_RADIUS_M]
+        small = [
+            n for n in pools.top + pools.random + pools.primitive if _radius(n) <= OBJECT_RADIUS_M
+        ]
         shapes = draw.choose(small, objects)
         textures = draw.choose(pools.texture_1 + pools.texture_1_dark, areas, "textures")
         table = Table(draw.places, W1, gap_m=0.015)
@@ -53,7 +55,12 @@ class Sort(Task):
             if not table.take(tile, x, y, 0.0):
                 raise LayoutError(f"area {i} does not fit")
             bodies[i] = Body(
-                self.slots[i], area_shapes[i], textures[i], pose_on_table(tile, x, y, 0.0), AREA_SIZE_M, True
+                self.slots[i],
+                area_shapes[i],
+                textures[i],
+                pose_on_table(tile, x, y, 0.0),
+                AREA_SIZE_M,
+                True,
             )
         for i in range(objects):
             pose = table.place(shape(shapes[i]))

@@ -1,0 +1,138 @@
+"""CPU time of a control step: plain, with two 256x256 pictures, and recorded to video; memory of a
+generating process.
+
+Yardstick in the same run: a step of ManiSkill's stock PickCube-v1 with one 256x256 picture (its own
+shaders, CPU renderer).
+
+    python benchmarks/pictures.py
+    python benchmarks/pictures.py --episodes 200 --memory
+"""
+
+from __future__ import annotations
+
+import resource
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+import tyro
+from common import Args, print_table
+
+from clevrskills.dataset_tools.sources import Setup
+from clevrskills.env import ClevrSkillsEnv
+from clevrskills.solvers.motion import SkillFailed
+from clevrskills.solvers.oracle import Oracle
+from clevrskills.solvers.planner import motion_planner
+
+
+@dataclass
+class PictureArgs(Args):
+    """What to time."""
+
+    tasks: tuple[str, ...] = ("pick", "simple_manipulation", "sort")
+    episodes: int = 20
+    memory: bool = False
+    """Record the episodes and print peak memory every 20 of them instead."""
+
+
+def steps_of(env: ClevrSkillsEnv, seeds: range) -> tuple[int, float]:
+    """Control steps and CPU-seconds spent in them, over oracle episodes."""
+    steps, spent = 0, 0.0
+    for seed in seeds:
+        env.reset(seed=seed)
+        oracle = Oracle(env)
+        for _ in range(env.task.max_steps):
+            try:
+                action = oracle.act()
+            except SkillFailed:
+                break
+            begin = time.process_time()
+            done = env.step(action)[2]
+            spent += time.process_time() - begin
+            steps += 1
+            if bool(done[0]):
+                break
+    return steps, spent
+
+
+def recorded(
+    task: str, seeds: range, after: Callable[[int], None] = lambda _: None
+) -> tuple[int, float]:
+    """Control steps and CPU-seconds of recorded episodes, everything included."""
+    from clevrskills.dataset_tools.attempts import Attempter
+    from clevrskills.dataset_tools.schedule import Attempt
+    from clevrskills.dataset_tools.sources import ClevrSkillsSource
+
+    steps, spent = 0, 0.0
+    with tempfile.TemporaryDirectory() as folder:
+        attempt = Attempter(Path(folder), ClevrSkillsSource())
+        attempt(Attempt(Setup(task), seeds.start - 1))  # what is made once
+        for number, seed in enumerate(seeds, start=1):
+            begin = time.process_time()
+            steps += attempt(Attempt(Setup(task), seed)).steps
+            spent += time.process_time() - begin
+            after(number)
+    return steps, spent
+
+
+def stock_picture_s(steps: int = 60) -> float:
+    """CPU-seconds of a step of PickCube-v1 with one 256x256 picture."""
+    import gymnasium as gym
+    import mani_skill.envs  # noqa: F401
+
+    env = gym.make(
+        "PickCube-v1",
+        obs_mode="rgb",
+        render_backend="cpu",
+        sensor_configs={"width": 256, "height": 256},
+    )
+    env.reset(seed=0)
+    action = env.action_space.sample()
+    for _ in range(3):
+        env.step(action)
+    begin = time.process_time()
+    for _ in range(steps):
+        env.step(action)
+    spent = time.process_time() - begin
+    env.close()
+    return spent / steps
+
+
+def print_memory(episode: int) -> None:
+    """Print the present and the peak memory."""
+    if episode % 20 == 0:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        now_mb = pages * resource.getpagesize() / 2**20
+        peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        print(f"episode {episode}: {now_mb:.0f} MB, peak {peak_mb:.0f} MB")
+
+
+def main(args: PictureArgs) -> None:
+    """Time all and print a table."""
+    torch.set_num_threads(1)
+    motion_planner("xarm6")
+    if args.memory:
+        for task in args.tasks:
+            recorded(task, args.seeds(), print_memory)
+        return
+    rows: list[list[object]] = []
+    kinds = {"plain": "none", "two pictures": "rgb"}
+    for task in args.tasks:
+        for kind, obs_mode in kinds.items():
+            env = ClevrSkillsEnv(task, obs_mode=obs_mode)
+            steps_of(env, range(args.seed - 1, args.seed))
+            steps, spent = steps_of(env, args.seeds())
+            rows.append([task, kind, steps, 1e3 * spent / steps])
+        steps, spent = recorded(task, args.seeds())
+        rows.append([task, "recorded, all included", steps, 1e3 * spent / steps])
+    stock_ms = 1e3 * stock_picture_s()
+    rows = [[*row, float(row[3]) / stock_ms] for row in rows]  # type: ignore[arg-type]
+    columns = ["task", "what", "steps", "CPU-ms / step", "x PickCube step"]
+    print_table(f"one PickCube-v1 step with one picture = {stock_ms:.1f} CPU-ms", columns, rows)
+
+
+if __name__ == "__main__":
+    main(tyro.cli(PictureArgs, description=__doc__))

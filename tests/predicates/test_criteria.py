@@ -1,0 +1,36 @@
+"""The two tables of tolerances: names, numbers, order."""
+
+import dataclasses
+from math import inf, radians
+
+import pytest
+
+from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.predicates import CRITERIA, criteria
+
+
+def test_unknown_tables_raise():
+    with pytest.raises(UnknownNameError, match="unknown criteria 'easy'; allowed: paper, released"):
+        criteria("easy")
+    with pytest.raises(ClevrSkillsError):
+        criteria("Paper")
+
+
+def test_the_numbers():
+    paper, released = criteria("paper"), criteria("released")
+    assert (paper.pick_clearance_m, paper.support_share, paper.position_m) == (0.02, 0.5, 0.05)
+    assert paper.angle_rad == pytest.approx(radians(5))
+    assert released.angle_rad == pytest.approx(radians(18))
+    assert released.inside_overhang_m == inf and released.release_distance_m == -inf
+
+
+def test_the_paper_is_never_the_more_lenient():
+    paper, released = criteria("paper"), criteria("released")
+    for field in dataclasses.fields(paper):
+        a, b = getattr(paper, field.name), getattr(released, field.name)
+        if field.name == "name":
+            assert (a, b) == ("paper", "released") == tuple(CRITERIA)
+        elif field.name in ("pick_clearance_m", "support_share", "release_distance_m"):
+            assert a >= b, field.name  # at least this much is asked for
+        else:
+            assert a <= b, field.name  # at most this much is allowed

@@ -1,0 +1,180 @@
+"""The oracle solves every task, from any state, the same way each time."""
+
+import numpy as np
+import pytest
+import torch
+from sapien.physx import PhysxRigidDynamicComponent
+
+from clevrskills.predicates import Picked
+from clevrskills.solvers.motion import SkillFailed
+from clevrskills.solvers.oracle import ATTEMPTS_PER_LEAF, Oracle
+from tests.envs import base, bench, body, make_env, put, random_actions, stay
+from tests.tasks.scenes import TASKS
+from tests.worlds import CUBE, SLAB
+
+
+@pytest.fixture(scope="module", params=TASKS)
+def env(request):
+    made = make_env(request.param)
+    yield made
+    made.close()
+
+
+def run(env, oracle=None, check=None):
+    """Let the oracle act to the end of the episode; returns its actions and whether it succeeded."""
+    oracle = oracle or Oracle(base(env))
+    actions = []
+    while True:
+        action = oracle.act()
+        assert action.shape == (7,) and action.dtype == np.float32
+        assert np.abs(action).max() <= 1.0 + 1e-6
+        if check:
+            check(oracle)
+        actions.append(action)
+        _, _, terminated, truncated, _ = env.step(action)
+        if terminated or truncated:
+            return np.stack(actions), terminated
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_it_solves_every_task(env, seed):
+    env.reset(seed=seed)
+    leaves = list(base(env).goal.leaves())
+    prompt = base(env).prompt
+
+    def labels(oracle):
+        assert 0 <= oracle.subgoal < len(leaves)
+        assert oracle.subtask == leaves[oracle.subgoal].says(base(env).world)
+        assert oracle.step and "{" not in prompt.plain(oracle.step)
+        assert "{" not in prompt.plain(oracle.subtask)
+        assert not oracle.done
+
+    oracle = Oracle(base(env))
+    actions, solved = run(env, oracle, labels)
+    assert solved and oracle.done
+    assert len(actions) < base(env).task.max_steps
+
+
+def test_it_takes_over_after_something_else_has_acted(env):
+    env.reset(seed=2)
+    for action in random_actions(20, seed=2):
+        env.step(action)
+    assert run(env)[1]
+
+
+def test_the_same_seed_gives_the_same_actions(env):
+    runs = []
+    for _ in range(2):
+        env.reset(seed=3)
+        actions, solved = run(env)
+        runs.append((actions, base(env).get_state()))
+        assert solved
+        env.reset(seed=7)  # another episode in between changes nothing
+        stay(env, 3)
+    assert np.array_equal(runs[0][0], runs[1][0])
+    assert torch.equal(runs[0][1], runs[1][1])
+
+
+def test_when_all_is_done_it_stays(env):
+    env.reset(seed=0)
+    oracle = Oracle(base(env))
+    run(env, oracle)
+    while oracle.subgoal >= 0:  # the gripper may still be on its way out
+        env.step(oracle.act())
+        assert oracle.done
+    for _ in range(3):
+        action = oracle.act()
+        assert not action[:6].any()
+        assert (oracle.subtask, oracle.step, oracle.subgoal) == ("", "Done", -1)
+        env.step(action)
+    assert oracle.done
+
+
+def test_it_goes_on_from_a_restored_state(env):
+    """A fresh oracle in the state that another one has left behind, half way."""
+    env.reset(seed=1)
+    actions, _ = run(env)
+    env.reset(seed=1)
+    oracle = Oracle(base(env))
+    for _ in range(len(actions) // 2):
+        env.step(oracle.act())
+    state = base(env).get_state()
+    for action in random_actions(10, seed=1):
+        env.step(action)
+    base(env).set_state(state)
+    env.step(Oracle(base(env)).act())
+    assert run(env)[1]
+
+
+def test_it_starts_over_when_what_it_holds_is_taken_away(env):
+    env.reset(seed=1)
+    oracle = Oracle(base(env))
+    limit = base(env).task.max_steps
+    lost = None
+    for _ in range(limit):
+        _, _, terminated, truncated, _ = env.step(oracle.act())
+        held = int(base(env).world.held[0])
+        if lost is None and held >= 0 and float(base(env).world.bottom(torch.tensor([held]))) > 0.02:
+            lost = held
+            start = base(env).start.body_pose[:, held].clone()
+            if base(env).layouts[0].in_gripper == held:
+                put(env, held, -0.05, 0.0)
+            else:
+                base(env).world.set_body_pose(torch.tensor([held]), start)
+        if terminated or truncated:
+            break
+    assert lost is not None and terminated
+
+
+# ---- giving up ----
+
+
+def test_it_gives_up_with_a_reason_after_bounded_attempts():
+    env = bench(body(CUBE, -0.2, 0.1), body(SLAB, -0.1, -0.2))
+    entity = base(env).world._bodies[0]
+    entity.find_component_by_type(PhysxRigidDynamicComponent).mass = 8.0
+    oracle = Oracle(base(env))
+    with pytest.raises(SkillFailed, match="cube could not be grasped") as error:
+        for _ in range(1000):
+            env.step(oracle.act())
+    assert str(error.value)
+    assert ATTEMPTS_PER_LEAF == 4
+    env.close()
+
+
+def test_it_can_be_reset_for_the_next_episode():
+    env = bench(body(CUBE, -0.2, 0.1))
+    first = Oracle(base(env))
+    actions, solved = run(env, first)
+    assert solved
+    env.reset(seed=0)
+    first.reset()
+    again, solved = run(env, first)
+    assert solved and np.array_equal(actions, again)
+    assert isinstance(base(env).goal, Picked)
+    env.close()
+
+
+def test_the_panda_solves_tasks_too():
+    for key in TASKS:
+        env = make_env(key, robot="panda")
+        env.reset(seed=0)
+        assert run(env)[1], key
+        env.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("split", ["train", "test"])
+@pytest.mark.parametrize("key", TASKS)
+def test_it_solves_many_episodes(key, split):
+    """At least 95 of 100; the rest must fail with a reason, not silently."""
+    env = make_env(key, split=split)
+    solved = 0
+    for seed in range(100, 120):
+        env.reset(seed=seed)
+        try:
+            solved += run(env)[1]
+        except SkillFailed as error:
+            assert str(error)
+    env.close()
+    assert solved >= 19

@@ -1,0 +1,199 @@
+"""Plans around boxes, with and without something in hand; all in the frame of the robot's base."""
+
+import numpy as np
+import pytest
+from sapien import Pose
+
+from clevrskills.robots.description import ROBOTS, robot
+from clevrskills.solvers.grasps import down
+from clevrskills.solvers.planner import JOINT_SPEED_RAD_PER_S, motion_planner
+
+LEFT, RIGHT = Pose([0.36, 0.18, 0.08], down(0.0)), Pose([0.36, -0.18, 0.08], down(0.0))
+LOW_WALL = {"wall": (np.array([0.5, 0.03, 0.24]), np.array([0.45, 0, 0.12, 1, 0, 0, 0.0]))}
+HELD = (np.array([0.06, 0.06, 0.12]), np.array([0.0, 0.0, 0.065]))
+STEP_RAD = 1.2 * JOINT_SPEED_RAD_PER_S / 20
+"""Most that a joint turns in a control step; timed paths are cut into whole steps, which takes a little more."""
+
+
+def box_at(x, y, z, *size):
+    return np.array(size, dtype=float), np.array([x, y, z, 1, 0, 0, 0.0])
+
+
+@pytest.fixture(params=ROBOTS)
+def planner(request):
+    made = motion_planner(request.param)
+    made.set_scene({}, None)
+    yield made
+    made.set_scene({}, None)
+
+
+def generator():
+    return np.random.default_rng(0)
+
+
+def neutral(planner):
+    return np.array(robot(planner._description.name).neutral_qpos)
+
+
+def ends(planner):
+    start = planner.solve(LEFT, neutral(planner), generator())
+    assert start is not None
+    goal = planner.solve(RIGHT, start, generator())
+    assert goal is not None
+    return start, goal
+
+
+def dense(path):
+    """The path with steps of at most 0.01 rad."""
+    rows = [path[:1]]
+    for a, b in zip(path, path[1:], strict=False):
+        count = max(1, int(np.abs(b - a).max() / 0.01))
+        rows.append(a + (b - a) * np.linspace(0, 1, count + 1)[1:, None])
+    return np.concatenate(rows)
+
+
+def held_points(planner, qpos, held):
+    """Points all over the box in hand, (N, 3)."""
+    size, center = held
+    ticks = [np.linspace(-s / 2, s / 2, 5) for s in size]
+    local = np.stack(np.meshgrid(*ticks), -1).reshape(-1, 3) + center
+    matrix = planner.kinematics.forward(qpos).to_transformation_matrix()
+    return local @ matrix[:3, :3].T + matrix[:3, 3]
+
+
+def inside(points, box, margin=0.0):
+    size, pose = box
+    return bool((np.abs(points - pose[:3]) < size / 2 - margin).all(-1).any())
+
+
+def test_solving_reaches_the_pose(planner):
+    qpos = planner.solve(LEFT, neutral(planner), generator())
+    reached = planner.kinematics.forward(qpos)
+    assert np.allclose(reached.p, LEFT.p, atol=1e-3)
+    assert abs(float(np.dot(reached.q, LEFT.q))) > 0.9999
+    assert not planner.collides(qpos)
+
+
+@pytest.mark.parametrize(
+    "pose",
+    [
+        Pose([1.5, 0.0, 0.2], down(0.0)),  # too far
+        Pose([0.4, 0.0, -0.2], down(0.0)),  # below the table
+        Pose([0.0, 0.0, 0.02], down(0.0)),  # in the base
+    ],
+)
+def test_what_cannot_be_reached_has_no_solution(planner, pose):
+    assert planner.solve(pose, neutral(planner), generator()) is None
+
+
+def test_a_pose_in_an_obstacle_has_no_solution(planner):
+    assert planner.solve(LEFT, neutral(planner), generator()) is not None
+    planner.set_scene({"block": box_at(0.36, 0.18, 0.06, 0.1, 0.1, 0.12)}, None)
+    assert planner.solve(LEFT, neutral(planner), generator()) is None
+
+
+def test_a_pose_where_what_is_held_would_be_in_the_table_has_no_solution(planner):
+    planner.set_scene({}, HELD)
+    assert planner.solve(LEFT, neutral(planner), generator()) is None
+    higher = Pose([0.36, 0.18, 0.16], down(0.0))
+    assert planner.solve(higher, neutral(planner), generator()) is not None
+
+
+def test_a_free_path_is_a_straight_line_in_joint_space(planner):
+    start, goal = ends(planner)
+    path = planner.path(start, goal, generator())
+    assert np.allclose(path[0], start, atol=1e-6) and np.allclose(path[-1], goal, atol=1e-6)
+    share = (path - start) @ (goal - start) / np.dot(goal - start, goal - start)
+    off = np.abs(path - (start + share[:, None] * (goal - start))).max()
+    assert off < 0.02
+    assert (np.diff(share) >= -1e-3).all()
+    steps = np.abs(np.diff(path, axis=0)).max()
+    assert steps <= STEP_RAD
+
+
+def test_where_it_is_already_there_is_nothing_to_do(planner):
+    start, _ = ends(planner)
+    assert len(planner.path(start, start + 1e-5, generator())) == 2
+
+
+def test_a_blocked_line_goes_around(planner):
+    start, goal = ends(planner)
+    straight = dense(planner.path(start, goal, generator()))
+    planner.set_scene(LOW_WALL, None)
+    assert any(planner.collides(qpos) for qpos in straight)
+    path = planner.path(start, goal, generator())
+    assert path is not None
+    assert np.allclose(path[0], start, atol=1e-6) and np.allclose(path[-1], goal, atol=1e-6)
+    for qpos in dense(path):
+        assert not planner.collides(qpos)
+        tip = planner.kinematics.forward(qpos).p
+        assert not inside(tip[None], LOW_WALL["wall"])
+    assert np.abs(np.diff(path, axis=0)).max() <= STEP_RAD
+
+
+def test_what_is_held_does_not_cut_through_an_obstacle(planner):
+    """The wall is low enough for the empty hand at this height, but not for what it carries."""
+    high = [Pose([0.36, y, 0.26], down(0.0)) for y in (0.18, -0.18)]
+    wall = {"wall": (np.array([0.5, 0.03, 0.2]), np.array([0.45, 0, 0.1, 1, 0, 0, 0.0]))}
+    planner.set_scene(wall, None)
+    start = planner.solve(high[0], neutral(planner), generator())
+    goal = planner.solve(high[1], start, generator())
+    empty = dense(planner.path(start, goal, generator()))
+    assert any(inside(held_points(planner, qpos, HELD), wall["wall"]) for qpos in empty)
+    planner.set_scene(wall, HELD)
+    path = planner.path(start, goal, generator())
+    assert path is not None
+    for qpos in dense(path):
+        assert not planner.collides(qpos)
+        assert not inside(held_points(planner, qpos, HELD), wall["wall"], margin=1e-3)
+
+
+def test_the_hand_is_forgotten_when_it_is_empty_again(planner):
+    start, _ = ends(planner)
+    planner.set_scene({}, HELD)
+    assert planner.collides(start)  # what is held is in the table
+    planner.set_scene({}, None)
+    assert not planner.collides(start)
+
+
+def test_obstacles_are_forgotten_when_the_scene_changes(planner):
+    start, _ = ends(planner)
+    block = box_at(0.36, 0.18, 0.06, 0.1, 0.1, 0.12)
+    for boxes, blocked in (({"a": block}, True), ({}, False), ({"b": block}, True)):
+        planner.set_scene(boxes, None)
+        assert planner.collides(start) == blocked
+
+
+def tall_scene():
+    """A wall too high to go over: the arm must draw back."""
+    return {"wall": box_at(0.62, 0.0, 0.6, 0.4, 0.02, 1.2)}
+
+
+def far_ends(planner):
+    out = [Pose([0.52, y, 0.15], down(0.0)) for y in (0.2, -0.2)]
+    planner.set_scene(tall_scene(), None)
+    start = planner.solve(out[0], neutral(planner), generator())
+    assert start is not None
+    goal = planner.solve(out[1], start, generator())
+    assert goal is not None
+    return start, goal
+
+
+@pytest.mark.parametrize("seed", [0, 4])
+def test_a_wall_that_is_too_high_is_gone_around(planner, seed):
+    """Also between the corners of the path, as it is driven."""
+    start, goal = far_ends(planner)
+    path = planner.path(start, goal, np.random.default_rng(seed))
+    assert path is not None
+    assert not any(planner.collides(qpos) for qpos in dense(path))
+
+
+def test_the_same_seed_gives_the_same_plan(planner):
+    start, goal = far_ends(planner)
+    plans = [planner.path(start, goal, np.random.default_rng(5)) for _ in range(2)]
+    assert np.array_equal(plans[0], plans[1])
+    planner.path(goal, start, np.random.default_rng(8))  # plans in between change nothing
+    again = planner.path(start, goal, np.random.default_rng(5))
+    assert np.array_equal(plans[0], again)
+    solved = [planner.solve(LEFT, neutral(planner), np.random.default_rng(1)) for _ in range(2)]
+    assert np.array_equal(*solved)

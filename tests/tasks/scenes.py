@@ -1,0 +1,19 @@
+"""Scenes of all tasks, drawn once for all tests."""
+
+from functools import cache
+
+from clevrskills.scenes import DrawnScene, draw_scene
+from clevrskills.tasks import task, tasks
+
+TASKS = tuple(tasks())
+SPLITS = ("train", "test")
+SEEDS = tuple(range(15))
+
+
+@cache
+def scene(key: str, split: str, seed: int) -> DrawnScene:
+    return draw_scene(task(key), seed, split)
+
+
+def scenes(key: str, split: str) -> list[DrawnScene]:
+    return [scene(key, split, seed) for seed in SEEDS]

@@ -1,0 +1,158 @@
+"""Every task in simulation: at rest at the start, never solved by doing nothing, solved when realised."""
+
+import pytest
+import torch
+
+from clevrskills.tasks import task
+from tests.envs import base, make_env, positions, stay
+from tests.tasks.scenes import TASKS
+
+SEEDS = (0, 1, 2, 3)
+
+
+@pytest.fixture(scope="module", params=TASKS)
+def env(request):
+    made = make_env(request.param)
+    yield made
+    made.close()
+
+
+def present(env):
+    return [k for k, body in enumerate(base(env).layouts[0].bodies) if body]
+
+
+def realise(env):
+    """Realise the parts of the goal in turn, each followed by time to come to rest. Returns the last info."""
+    info = {}
+    for step in base(env).goal.steps():
+        step.realise(base(env).world)
+        info = stay(env, 25)
+    return info
+
+
+def test_nothing_moves_at_the_start(env):
+    for seed in SEEDS:
+        env.reset(seed=seed)
+        before = positions(env)
+        held = base(env).layouts[0].in_gripper
+        stay(env, 20)
+        moved = (positions(env) - before).norm(dim=-1)
+        for slot in present(env):
+            assert float(moved[slot]) < (1e-3 if slot == held else 2e-4), (seed, slot)
+        assert int(base(env).world.held[0]) == held
+
+
+def test_the_start_is_that_of_the_drawn_scene(env):
+    for seed in SEEDS:
+        env.reset(seed=seed)
+        layout, start = base(env).layouts[0], base(env).scenes[0].start
+        off = (positions(env) - start.body_pose[0, :, :3]).norm(dim=-1)
+        for slot in present(env):
+            assert float(off[slot]) < (4e-3 if slot == layout.in_gripper else 1e-3), (seed, slot)
+        assert torch.equal(base(env).world.held, start.held)
+        away = base(env).world.end_effector_pose - start.end_effector_pose
+        assert float(away[0, :3].norm()) < 2e-3
+
+
+def test_nothing_overlaps_at_the_start(env):
+    for seed in range(8):
+        env.reset(seed=seed)
+        stay(env, 1)
+        contacts = base(env).world.contacts()
+        assert contacts
+        for one, other, separation_m in contacts:
+            assert separation_m > -1e-3, (seed, one, other)
+
+
+def test_doing_nothing_never_succeeds(env):
+    for seed in SEEDS:
+        _, info = env.reset(seed=seed)
+        assert not info["success"]
+        for _ in range(40):
+            _, _, terminated, _, info = env.step([0.0] * 7)
+            assert not terminated and not info["success"] and info["progress"] < 1.0
+
+
+def test_doing_nothing_with_the_vacuum_on_never_succeeds(env):
+    for seed in SEEDS[:2]:
+        env.reset(seed=seed)
+        for _ in range(40):
+            _, _, terminated, _, info = env.step([0.0] * 6 + [1.0])
+            assert not terminated and not info["success"]
+
+
+def test_realised_it_succeeds(env):
+    for seed in SEEDS:
+        env.reset(seed=seed)
+        info = realise(env)
+        assert info["success"], (seed, info)
+        assert info["progress"] == 1.0
+        outcome = base(env).outcome
+        assert float(outcome.reward) == float(base(env).goal.max_reward)
+
+
+def test_brought_back_to_the_start_it_does_not_hold_any_more(env):
+    """Unless the goal remembers, as an order does."""
+    for seed in SEEDS[:2]:
+        env.reset(seed=seed)
+        start = {k: base(env).start.body_pose[:, k].clone() for k in present(env)}
+        assert realise(env)["success"]
+        if base(env).goal_state:
+            pytest.skip("the goal remembers")
+        for slot, pose in start.items():
+            if not base(env).layouts[0].bodies[slot].static:
+                base(env).world.set_body_pose(torch.tensor([slot]), pose)
+        info = stay(env, 5, on=False)
+        assert not info["success"] and info["progress"] < 1.0
+
+
+def test_lifted_off_it_does_not_hold_any_more(env):
+    """Every body that was moved to realise the goal matters: without it in place there is no success."""
+    env.reset(seed=1)
+    start = positions(env)
+    assert realise(env)["success"]
+    if base(env).goal_state:
+        pytest.skip("the goal remembers")
+    moved = (positions(env) - start).norm(dim=-1) > 0.02
+    assert moved.any()
+    for slot in moved.nonzero()[:, 0].tolist():
+        body = torch.tensor([slot])
+        home = base(env).world.pose(body).clone()
+        held = bool(base(env).world.is_held(body))
+        away = home.clone()
+        away[:, 2] += 0.4
+        base(env).world.set_body_pose(body, away)
+        assert not stay(env, 1)["success"], slot
+        if held:
+            base(env).world.hold(body, home)
+        else:
+            base(env).world.set_body_pose(body, home)
+        assert stay(env, 25)["success"], slot
+
+
+@pytest.mark.slow
+def test_doing_nothing_never_succeeds_over_whole_episodes(env):
+    for seed in range(30):
+        env.reset(seed=seed)
+        truncated = False
+        while not truncated:
+            _, _, terminated, truncated, info = env.step([0.0] * 7)
+            assert not terminated and not info["success"], seed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("split", ["train", "test"])
+def test_many_seeds_are_at_rest_and_can_be_realised(split, request):
+    for key in TASKS:
+        env = make_env(key, split=split)
+        for seed in range(30):
+            env.reset(seed=seed)
+            before = positions(env)
+            held = base(env).layouts[0].in_gripper
+            stay(env, 20)
+            moved = (positions(env) - before).norm(dim=-1)
+            for slot in present(env):
+                assert float(moved[slot]) < (1e-3 if slot == held else 2e-4), (key, seed, slot)
+            assert realise(env)["success"], (key, seed)
+        env.close()
+    assert task(TASKS[0]).max_steps > 20

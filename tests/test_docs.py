@@ -1,0 +1,305 @@
+"""The documentation is true: its code runs, its tables and links fit the package."""
+
+import ast
+import os
+import re
+import runpy
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import clevrskills
+from clevrskills.cli import Command
+from clevrskills.dataset_tools import Dataset
+from clevrskills.dataset_tools.generate import GenerateArgs, generate
+from clevrskills.predicates import predicate_types
+from clevrskills.predicates.criteria import PAPER
+from clevrskills.robots.description import ROBOTS
+from clevrskills.solvers.requirements import planner_obstacle
+from clevrskills.tasks import task
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+PICTURES_LIMIT_BYTES = 1_500_000
+EXAMPLE_LIMIT_LINES = 60
+
+needs_oracle = pytest.mark.skipif(planner_obstacle() is not None, reason=str(planner_obstacle()))
+
+
+def blocks(text: str, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+def table(text: str, first_column: str) -> list[list[str]]:
+    """The rows, as cells, of the table whose first column has a name."""
+    after = text.split(f"\n| {first_column} |", 1)[1]  # the heading's other cells are cut off
+    lines = after.split("\n\n", 1)[0].splitlines()[2:]
+    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
+
+
+def quoted(text: str) -> list[str]:
+    return re.findall(r"`([^`]+)`", text)
+
+
+# --- README
+
+
+@pytest.mark.render
+@needs_oracle
+def test_the_python_of_the_readme_solves_the_episode(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    first = blocks(README, "python")[0]
+    names: dict[str, object] = {}
+    exec(compile(first, "README.md", "exec"), names)
+    assert names["terminated"] and not names["truncated"]
+    assert capsys.readouterr().out.splitlines()[-1].startswith("True 1.0 {'set': ")
+
+
+def test_tasks() -> None:
+    rows = {quoted(row[0])[0]: row for row in table(README, "task")}
+    assert set(rows) == set(clevrskills.task_keys())
+    for key, row in rows.items():
+        facts = task(key).describe()
+        assert row[1] == facts["level"]
+        assert quoted(row[3]) == facts["predicates"]
+        assert row[4].strip(" |") == str(facts["max_steps"])
+    not_yet = re.search(r"the (\d+) other tasks", README)
+    assert not_yet and int(not_yet.group(1)) == 33 - len(rows)
+
+
+def test_predicates_robots_and_tolerances() -> None:
+    paragraph = README.split("Predicates: ", 1)[1].split("\n\n", 1)[0]
+    assert set(predicate_types()) <= set(quoted(paragraph))
+    assert [quoted(row[0])[0] for row in table(README, "name | arm")] == list(ROBOTS)
+    paper = " ".join(row[1] for row in table(README, "tolerance"))
+    assert f"{100 * PAPER.pick_clearance_m:.0f} cm" in paper
+    assert f"{1000 * PAPER.release_distance_m:.0f} mm" in paper
+
+
+def test_commands() -> None:
+    real = {c.__metadata__[0].name for c in Command.__args__}
+    assert {quoted(row[0])[0].split()[1] for row in table(README, "command")} == real
+
+
+@pytest.mark.parametrize("text", [README, CONTRIBUTING], ids=["README", "CONTRIBUTING"])
+def test_files_and_targets_that_are_named_exist(text: str) -> None:
+    links = re.findall(r"\]\((?!https?:|#)([^)]+)\)", text)
+    scripts = re.findall(r"(?:benchmarks|examples|docs|tests)/\w+\.py", text)
+    for name in [*links, *scripts]:
+        assert (ROOT / name).exists(), name
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert set(re.findall(r"[`\n]make ([a-z-]+)", text)) <= targets
+    headings = {h.lower() for h in re.findall(r"^#+ (.*)$", text, re.MULTILINE)}
+    assert set(re.findall(r"\]\(#([^)]+)\)", text)) <= headings
+
+
+def test_pictures_are_small() -> None:
+    files = [file for file in (ROOT / "docs").rglob("*") if file.is_file()]
+    assert sum(file.stat().st_size for file in files) < PICTURES_LIMIT_BYTES
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path: Path = tmp_path_factory.mktemp("docs") / "demo"
+    assert generate(GenerateArgs(tasks=("pick",), episodes=1, out=path, no_cameras=True)) == 0
+    return path
+
+
+@needs_oracle
+def test_columns_and_files_of_an_episode(dataset: Path) -> None:
+    episode = Dataset(dataset)[0]
+    named = [quoted(row[0]) for row in table(README, "columns of `steps.parquet`")]
+    assert {name for row in named for name in row} == set(episode.steps.columns)
+    files = {name for row in table(README, "file of an episode") for name in quoted(row[0])}
+    assert {file.name for file in episode.path.iterdir()} <= files
+
+
+# --- examples
+
+
+def run_example(name: str, *arguments: object) -> None:
+    sys.argv = [name, *map(str, arguments)]
+    runpy.run_path(str(ROOT / "examples" / name), run_name="__main__")
+
+
+@pytest.fixture
+def elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Iterator[tuple[Path, pytest.CaptureFixture[str]]]:
+    """A folder to write into, and what is printed."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", [])
+    yield tmp_path, capsys
+
+
+def test_examples_are_short_and_all_listed() -> None:
+    files = sorted((ROOT / "examples").glob("*.py"))
+    assert {row[0] for row in table(README, "example")} == {
+        f"[{file.name}](examples/{file.name})" for file in files
+    }
+    for file in files:
+        assert len(file.read_text().splitlines()) <= EXAMPLE_LIMIT_LINES, file
+
+
+@pytest.mark.render
+def test_first_steps(elsewhere) -> None:
+    folder, capsys = elsewhere
+    run_example("first_steps.py")
+    assert (folder / "first_steps.png").stat().st_size > 10_000
+    assert "{obj:object_0}: picture (256, 256, 3)" in capsys.readouterr().out
+
+
+@pytest.mark.render
+@needs_oracle
+def test_oracle_episode(elsewhere) -> None:
+    folder, capsys = elsewhere
+    run_example("oracle_episode.py", "pick", 3)
+    assert (folder / "oracle_episode.mp4").stat().st_size > 5_000
+    assert "success True after " in capsys.readouterr().out
+
+
+@pytest.mark.render
+def test_my_policy(elsewhere) -> None:
+    run_example("my_policy.py")
+    assert "0 of 3 solved" in elsewhere[1].readouterr().out
+
+
+@pytest.mark.render
+def test_goal_images(elsewhere) -> None:
+    folder, capsys = elsewhere
+    run_example("goal_images.py")
+    pictures = sorted(folder.glob("keystep_*.png"))
+    assert len(pictures) == 5
+    assert len({picture.read_bytes() for picture in pictures}) == 5
+    assert "keystep_1.png: Put the " in capsys.readouterr().out
+
+
+@needs_oracle
+def test_read_dataset(elsewhere, dataset: Path) -> None:
+    run_example("read_dataset.py", dataset)
+    printed = elsewhere[1].readouterr().out
+    assert "pick/train_00000000: " in printed and "reward |" in printed and "@|" in printed
+
+
+# --- CONTRIBUTING
+
+CHECK = """
+import gymnasium as gym
+import torch
+from clevrskills.predicates import from_json
+from clevrskills.world import TensorWorld
+
+torch.set_num_threads(1)
+env = gym.make("ClevrSkills/PutBeside-v1", obs_mode="none", split=SPLIT)
+for seed in range(5):
+    obs, info = env.reset(seed=seed)
+    assert not info["success"] and info["prompt"].plain()
+    base = env.unwrapped
+    goal, world = base.goal, TensorWorld.snapshot(base.world)
+    goal.realise(world)
+    outcome = goal.evaluate(world, {})
+    assert outcome.holds.all() and outcome.reward == 6.0 and outcome.progress == 1.0
+    assert from_json(goal.to_json()).evaluate(world, {}).holds.all()
+    for shift in ((0.06, 0, 0), (0, 0.06, 0), (0, -0.06, 0), (0, 0, 0.01)):
+        moved = world.pose(goal.object) + torch.tensor([*shift, 0, 0, 0, 0])
+        other = TensorWorld.snapshot(world)
+        other.set_body_pose(goal.object, moved)
+        assert not goal.evaluate(other, {}).holds.any(), shift
+    goal.realise(base.world)
+    for _ in range(10):
+        info = env.step([0, 0, 0, 0, 0, 0, -1])[-1]
+    assert info["success"] and info["progress"] == 1.0
+"""
+SOLVE = """
+import gymnasium as gym
+from clevrskills.solvers.oracle import Oracle
+
+env = gym.make("ClevrSkills/PutBeside-v1", obs_mode="none", split=SPLIT)
+obs, info = env.reset(seed=0)
+oracle = Oracle(env.unwrapped)
+while not oracle.done:
+    assert not env.step(oracle.act())[3], "step limit"
+assert oracle.env.world.held[0] == -1
+"""
+
+
+@pytest.fixture(scope="module")
+def extended(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the package to which the files of CONTRIBUTING.md, and nothing else, were added."""
+    root: Path = tmp_path_factory.mktemp("extended")
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "clevrskills", root / "clevrskills", ignore=ignored)
+    found = re.findall(
+        r"^`(clevrskills/\S+\.py)`:\n\n```python\n(.*?)^```$", CONTRIBUTING, re.M | re.S
+    )
+    assert len(found) == 3 == len(blocks(CONTRIBUTING, "python"))
+    for name, source in found:
+        assert not (root / name).exists()
+        (root / name).write_text(source)
+    return root
+
+
+def run_in(root: Path, *arguments: str) -> str:
+    """Run Python with the package of a folder; returns what it printed."""
+    run = subprocess.run(
+        [sys.executable, *arguments],
+        cwd=root,
+        env={**os.environ, "PYTHONPATH": str(root)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr[-2000:]
+    return run.stdout
+
+
+def test_the_added_task_is_listed(extended: Path) -> None:
+    printed = run_in(extended, "-m", "clevrskills", "tasks", "--json")
+    assert '"key": "put_beside"' in printed
+    assert '"id": "ClevrSkills/PutBeside-v1"' in printed
+    assert "put_beside" not in clevrskills.task_keys()
+
+
+@pytest.mark.parametrize("split", ["train", "test"])
+def test_the_added_predicate_holds_where_it_should(extended: Path, split: str) -> None:
+    run_in(extended, "-c", f"SPLIT = {split!r}\n{CHECK}")
+
+
+@needs_oracle
+@pytest.mark.parametrize("split", ["train", "test"])
+def test_the_added_skill_solves_it(extended: Path, split: str) -> None:
+    run_in(extended, "-c", f"SPLIT = {split!r}\n{SOLVE}")
+
+
+def imports(file: Path) -> set[str]:
+    """Modules of the package that are imported with a file, type checking aside."""
+    found: set[str] = set()
+    for node in ast.parse(file.read_text()).body:
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module == "clevrskills":
+            found |= {f"clevrskills.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found.add(node.module or "")
+    names = {name.split(".")[1] for name in found if name.startswith("clevrskills.")}
+    package = ROOT / "clevrskills"
+    return {n for n in names if (package / n).is_dir() or (package / f"{n}.py").is_file()}
+
+
+def test_imports_point_downward() -> None:
+    lines = [line.split() for line in blocks(CONTRIBUTING, "layers")[0].splitlines()]
+    level = {name: len(lines) - k for k, line in enumerate(lines) for name in line}
+    for file in (ROOT / "clevrskills").rglob("*.py"):
+        name = file.relative_to(ROOT / "clevrskills").parts[0].removesuffix(".py")
+        if name == "__init__":
+            assert not imports(file)  # what everything imports may import nothing
+            continue
+        assert name in level, f"{name} has no place in the layers of CONTRIBUTING.md"
+        for other in imports(file) - {name}:
+            assert level[other] < level[name], f"{file} imports {other}"
