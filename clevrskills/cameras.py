@@ -26,7 +26,8 @@ class FixedCamera:
 
     def sees(self, points: np.ndarray, margin: float = 0.02) -> bool:
         """Whether all world points (N, 3) lie in the picture, ``margin`` (share of its half width)
-        away from the edge."""
+        away from the edge.
+        """
         eye, target = np.asarray(self.eye_m), np.asarray(self.target_m)
         forward = (target - eye) / np.linalg.norm(target - eye)
         left = np.cross([0.0, 0.0, 1.0], forward)

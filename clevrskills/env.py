@@ -319,7 +319,8 @@ class ClevrSkillsEnv(BaseEnv):
 
     def proprioception(self) -> dict[str, np.ndarray]:
         """What the robot knows of itself: qpos, qvel, ee_pose (7,), ee_velocity (6,), vacuum_on
-        (1,), holding (1,)."""
+        (1,), holding (1,).
+        """
         return {name: value[0].numpy() for name, value in self._get_obs_agent().items()}
 
     def scene_description(self) -> dict[str, Any]:
@@ -340,7 +341,8 @@ class ClevrSkillsEnv(BaseEnv):
 
     def get_state_dict(self) -> dict[str, Any]:
         """Everything that an episode depends on: bodies, robot, commanded pose, gripper, goal;
-        tensors (B, n)."""
+        tensors (B, n).
+        """
         state = super().get_state_dict()
         state["vacuum"] = self.vacuum.state()
         if self.goal_state:
@@ -507,5 +509,6 @@ _PRINTABLE = frozenset(chr(c) for c in range(32, 127))
 
 def make(task: str, robot: str = "xarm6", criteria: str = "paper", **kwargs: Any) -> GymnasiumEnv:
     """What ``gym.make("ClevrSkills/…-v1", **kwargs)`` calls; see :class:`ClevrSkillsEnv` for the
-    arguments."""
+    arguments.
+    """
     return GymnasiumEnv(ClevrSkillsEnv(task, robot_name=robot, criteria_name=criteria, **kwargs))

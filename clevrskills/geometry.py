@@ -46,7 +46,8 @@ def rotate(q: Tensor, v: Tensor) -> Tensor:
 @cache
 def _matrix_terms(device: torch.device, dtype: torch.dtype) -> Tensor:
     """Coefficients (16, 9) that turn the products q_i q_j of a quaternion into its rotation
-    matrix."""
+    matrix.
+    """
     w, x, y, z = range(4)
     terms = torch.zeros(4, 4, 3, 3)
     for axis in (x, y, z):
@@ -73,7 +74,8 @@ def yaw_quaternion(yaw_rad: Tensor) -> Tensor:
 
 def rotation_angle(a: Tensor, b: Tensor) -> Tensor:
     """Angle in radians, in [0, pi], of the rotation that takes one orientation (..., 4) to
-    another."""
+    another.
+    """
     relative = quaternion_multiply(quaternion_conjugate(a), b)
     # atan2 stays accurate for small angles, where acos of the scalar part does not
     return 2.0 * torch.atan2(relative[..., 1:].norm(dim=-1), relative[..., 0].abs())

@@ -126,7 +126,8 @@ def _solids(layout: Layout) -> Solids:
 
 def start_world(task: Task, layout: Layout, solids: Solids, home: Home) -> TensorWorld | None:
     """The world as laid out; ``None`` if the gripper cannot hold, in view, what it should hold at
-    the start."""
+    the start.
+    """
     poses = [body.pose if body else EMPTY for body in layout.bodies]
     start = torch.tensor([poses], dtype=torch.float32)
     world = TensorWorld(task.slots, solids, start, home.pose, home.cup_tips)

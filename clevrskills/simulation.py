@@ -99,7 +99,8 @@ class SimWorld(World):
 
     def _lifts(self) -> np.ndarray:
         """Upward impulse in the last physics step on the first body from the second, (K + 1, K +
-        1); last: the table."""
+        1); last: the table.
+        """
         if self._lift is None:
             size = len(self._bodies) + 1
             lift = np.zeros((size, size))
@@ -123,7 +124,8 @@ class SimWorld(World):
 
     def contacts(self) -> list[tuple[str, str, float]]:
         """The touching pairs of slot keys (or ``table``) with their least separation in metres,
-        negative: overlap."""
+        negative: overlap.
+        """
         names = [*self.keys, "table"]
         pairs = []
         for contact in self._physics.get_contacts():

@@ -41,7 +41,8 @@ POINTS_PER_SIDE = 7
 @lru_cache(maxsize=1024)
 def _surface_points(shape: Shape) -> np.ndarray:
     """Points on the surface of a shape: the corners of its parts and a grid on its upper and lower
-    side, (P, 3)."""
+    side, (P, 3).
+    """
     corners = np.unique(np.concatenate(shape.parts).round(5), axis=0)
     low, high = corners[:, :2].min(0), corners[:, :2].max(0)
     ticks = (np.arange(POINTS_PER_SIDE) + 0.5) / POINTS_PER_SIDE
@@ -121,7 +122,8 @@ class Solids:
         device: torch.device | str = "cpu",
     ) -> Solids:
         """Stack the shapes of B environments (outer) in K slots (inner); ``None`` is an empty
-        slot."""
+        slot.
+        """
         batch, slots = len(shapes), len(shapes[0])
         flat = [s for row in shapes for s in row]
         none3 = np.zeros((0, 3))
@@ -202,12 +204,14 @@ class World:
 
     def set_body_pose(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:
         """Put bodies (B,) at world poses (B, 7), at rest; only in environments ``where`` (B,) is
-        true."""
+        true.
+        """
         raise NotImplementedError
 
     def hold(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:
         """Let the gripper hold bodies (B,), put at world poses (B, 7), in environments ``where``
-        (B,) is true."""
+        (B,) is true.
+        """
         raise NotImplementedError
 
     # ---- computed for all bodies at once and kept until something moves ----
@@ -300,13 +304,15 @@ class World:
 
     def planes(self, body: Tensor) -> Tensor:
         """Half-spaces of bodies in their frame, (B, C, F, 4), without the padding that all of them
-        share."""
+        share.
+        """
         parts, facets = (int(n) for n in self.at(self.solids.counts, body).amax(0))
         return self.at(self.solids.planes[:, :, :parts, :facets], body)
 
     def distance(self, points: Tensor) -> Tensor:
         """Signed distance from world points (B, N, 3) to every body, (B, K, N); empty slots are far
-        away."""
+        away.
+        """
         local = (points[:, None] - self.body_pose[:, :, None, :3]) @ self._matrix  # (B, K, N, 3)
         return geometry.signed_distance(self.solids.planes, local)
 
@@ -319,7 +325,8 @@ class World:
 
     def overhang(self, upper: Tensor, lower: Tensor) -> Tensor:
         """How far the upper body reaches over the outline of the lower one, seen from above, (B,);
-        negative: inside by that much."""
+        negative: inside by that much.
+        """
         offset = self.world_points(upper) - self.position(lower)[:, None]
         local = offset @ self.at(self._matrix, lower)[..., :2]  # (B, P, 2)
         edges = self.at(self.solids.footprint, lower)  # (B, E, 3)

@@ -88,7 +88,8 @@ class Predicate(ABC):
 
     def steps(self, env: int = 0) -> Iterator[Predicate]:
         """The parts that one environment achieves one after the other; realising them in turn
-        achieves the whole."""
+        achieves the whole.
+        """
         del env
         yield self
 
@@ -112,7 +113,8 @@ class Predicate(ABC):
 @dataclass(frozen=True, eq=False)
 class PhysicalPredicate(Predicate):
     """A predicate about bodies and the robot; success and reward follow from the same
-    measurements."""
+    measurements.
+    """
 
     criteria: Criteria = dataclasses.field(default=PAPER, kw_only=True)
 
@@ -140,7 +142,8 @@ def _encode(value: Any) -> Any:
 
 def predicate_types() -> Mapping[str, type[Predicate]]:
     """All predicate types of the package by name; every module of ``clevrskills.predicates`` is
-    looked at."""
+    looked at.
+    """
     package = importlib.import_module("clevrskills.predicates")
     for module in pkgutil.iter_modules(package.__path__):
         importlib.import_module(f"clevrskills.predicates.{module.name}")

@@ -11,7 +11,8 @@ from clevrskills.world import World
 @dataclass(frozen=True, eq=False)
 class Inside(OnTop):
     """A body rests on another and, seen from above, stays within its outline up to
-    ``criteria.inside_overhang_m``."""
+    ``criteria.inside_overhang_m``.
+    """
 
     name = "inside"
     inside = True

@@ -25,7 +25,8 @@ def reach(world: World, body: Tensor) -> Tensor:
 
 def carry(world: World, body: Tensor, target: Tensor) -> Tensor:
     """How near a held body is to a target position (B, 3), in [2, 5], (B,): first above it, then
-    down."""
+    down.
+    """
     offset = world.position(body) - target
     aside, height = offset[:, :2].norm(dim=-1), offset[:, 2]
     over = torch.where(height < 0, 4.0, 4.0 + torch.exp(-6.0 * height.clamp(min=0.0)))

@@ -58,7 +58,8 @@ class VacuumAgent(BaseAgent):
 
     def get_proprioception(self) -> dict[str, torch.Tensor]:
         """What the robot knows of itself, each (B, ...): joint angles and speeds, pose and speed of
-        the end effector."""
+        the end effector.
+        """
         velocity = (self.tcp.get_linear_velocity(), self.tcp.get_angular_velocity())
         return {
             "qpos": self.robot.get_qpos(),

@@ -81,7 +81,8 @@ class Kinematics:
 
     def inverse(self, pose: Pose, near: np.ndarray) -> np.ndarray | None:
         """Joint angles (n,) that reach a pose, found from others nearby, limits not minded;
-        ``None`` if none are found."""
+        ``None`` if none are found.
+        """
         qpos, reached, _ = self._model.compute_inverse_kinematics(
             self._tcp, pose, initial_qpos=near, max_iterations=IK_ITERATIONS
         )
@@ -153,7 +154,8 @@ class EndEffectorDeltaController(BaseController):
 
     def set_action(self, action: torch.Tensor) -> None:
         """Move the commanded pose by actions (B, 7); a pose that can't be reached leaves it where
-        it is."""
+        it is.
+        """
         values = np.asarray(action, dtype=np.float64).reshape(-1)
         move = np.clip(values[:6], -1.0, 1.0)
         turn = move[3:] / max(1.0, float(np.linalg.norm(move[3:])))

@@ -110,7 +110,8 @@ class Vacuum:
 
     def state(self) -> Tensor:
         """What must be remembered: slot held, number of cups, pose relative to the tool centre
-        point; (1, 9) float64."""
+        point; (1, 9) float64.
+        """
         return torch.as_tensor(
             np.concatenate(([self.held, self._cups], self._grip.p, self._grip.q)),
             dtype=torch.float64,

@@ -188,7 +188,8 @@ def tilted_grasps(world: World, body: int, cup_radius_m: float) -> list[Grasp]:
 
 def _touch(planes: Tensor, pose: Tensor, points: Tensor, direction: Tensor) -> Tensor:
     """How far along a direction points (N, 3) leave a body, (N,); ``PAD`` for those whose line
-    misses it."""
+    misses it.
+    """
     local = geometry.to_local(pose, points[None])[0]
     along = direction @ geometry.rotation_matrix(pose[0, 3:])
     slope = planes[0, ..., :3] @ along  # (C, F)

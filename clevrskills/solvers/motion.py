@@ -88,7 +88,8 @@ class Arm:
 
     def action(self, target: Pose | None = None) -> np.ndarray:
         """The action (7,) towards a commanded pose, cut to what one step can do; without a pose:
-        stay."""
+        stay.
+        """
         values = np.zeros(7, dtype=np.float32)
         if target is not None:
             change = self.pose.inv() * target
@@ -152,7 +153,8 @@ class Arm:
 
     def reachable(self, target: Pose) -> np.ndarray | None:
         """Collision-free joint angles for an end-effector pose among what the planner knows;
-        ``None`` if there are none."""
+        ``None`` if there are none.
+        """
         return self.planner.solve(
             self.base.inv() * target, self.controller.target_qpos, self.generator
         )

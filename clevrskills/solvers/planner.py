@@ -1,5 +1,6 @@
 """Motion planning with MPlib: nearest inverse kinematics, straight joint line, RRT-Connect only
-when that is blocked."""
+when that is blocked.
+"""
 
 from __future__ import annotations
 
@@ -172,7 +173,8 @@ class MotionPlanner:
 
     def _unwound(self, qpos: np.ndarray, near: np.ndarray) -> np.ndarray:
         """The same pose, every joint turned by whole turns to be within its limits and near to
-        another configuration."""
+        another configuration.
+        """
         turn = 2 * np.pi
         unwound = qpos - turn * np.round((qpos - near) / turn)
         unwound += turn * (unwound < self.lower)
@@ -216,7 +218,8 @@ class MotionPlanner:
 
     def _detour(self, start: np.ndarray, goal: np.ndarray, height_m: float) -> np.ndarray | None:
         """Up, across at a height above both ends, and down, (N, n), if that is free of
-        collisions."""
+        collisions.
+        """
         ends = [self.kinematics.forward(qpos) for qpos in (start, goal)]
         top = max(float(pose.p[2]) for pose in ends) + height_m
         corners = [start]

@@ -20,7 +20,8 @@ LANDING_MARGIN_M = 0.07
 
 class Place(Task):
     """The object, in the gripper at the start, rests on another one (paper, appendix A.1, task
-    4)."""
+    4).
+    """
 
     key = "place"
     level = "L0"
