@@ -214,6 +214,14 @@ class ClevrSkillsEnv(BaseEnv):
         self.start = TensorWorld.snapshot(self.world)
         self.goal_state: GoalState = self.goal.initial_state(self.world)
 
+    def reset(
+        self, seed: int | list[int] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Start the episode of a seed; without one, an episode drawn by the seed given last."""
+        if seed is not None:
+            gym.Env.reset(self, seed=int(np.atleast_1d(seed)[0]))  # Gymnasium's own generator
+        return super().reset(seed=seed, options=options)
+
     def _after_control_step(self) -> None:
         self.world.refresh()
         self.vacuum.update(self.world, bool(self.agent.controller.vacuum_on[0]))

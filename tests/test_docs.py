@@ -206,7 +206,7 @@ for seed in range(5):
     outcome = goal.evaluate(world, {})
     assert outcome.holds.all() and outcome.reward == 6.0 and outcome.progress == 1.0
     assert from_json(goal.to_json()).evaluate(world, {}).holds.all()
-    for shift in ((0.06, 0, 0), (0, 0.06, 0), (0, -0.06, 0), (0, 0, 0.01)):
+    for shift in ((0.06, 0, 0), (0, 0.07, 0), (0, -0.07, 0), (0, 0, 0.01)):
         moved = world.pose(goal.object) + torch.tensor([*shift, 0, 0, 0, 0])
         other = TensorWorld.snapshot(world)
         other.set_body_pose(goal.object, moved)

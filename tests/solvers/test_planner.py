@@ -1,5 +1,10 @@
 """Plans around boxes, with and without something in hand; all in the frame of the robot's base."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 from sapien import Pose
@@ -197,3 +202,26 @@ def test_the_same_seed_gives_the_same_plan(planner):
     assert np.array_equal(plans[0], again)
     solved = [planner.solve(LEFT, neutral(planner), np.random.default_rng(1)) for _ in range(2)]
     assert np.array_equal(*solved)
+
+
+def test_another_process_gives_the_same_plan():
+    """Its random numbers are seeded there as here, whatever was planned before."""
+    root = Path(__file__).parents[2]
+    code = (
+        "from tests.solvers.test_planner import *;"
+        "p = motion_planner('xarm6');"
+        "path = p.path(*far_ends(p), np.random.default_rng(5));"
+        "print(path.tobytes().hex())"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=root,
+        env=os.environ | {"PYTHONPATH": str(root)},
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0, run.stderr[-2000:]
+    planner = motion_planner("xarm6")
+    path = planner.path(*far_ends(planner), np.random.default_rng(5))
+    assert run.stdout.split()[-1] == path.tobytes().hex()
+    planner.set_scene({}, None)
