@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from clevrskills.studio import Studio
 
 _PLACEHOLDER = re.compile(r"\{(\w+):(\w+)\}")
+_WITH_ARTICLE = re.compile(r"(?:\b(the|The) )?\{(\w+):(\w+)\}")
 KINDS = ("obj", "tex", "ks")
 
 
@@ -68,15 +69,17 @@ class Prompt:
         by_key = {body.key: body for body in self.bodies}
 
         def words(match: re.Match[str]) -> str:
-            kind, name = match.groups()
+            article, kind, name = match.groups()
             if kind == "ks":
-                return f"the scene at key-step {name}"
+                return f"{article or 'the'} scene at key-step {name}"
             if name not in by_key:
                 raise UnknownNameError(f"{kind} of the prompt", name, tuple(by_key))
             body = by_key[name]
-            return f"the {body.name}" if kind == "obj" else str(body.texture)
+            if kind == "obj":
+                return f"{article or 'the'} {body.name}"
+            return f"{article} {body.texture}" if article else str(body.texture)
 
-        return _PLACEHOLDER.sub(words, self.text if text is None else text)
+        return _WITH_ARTICLE.sub(words, self.text if text is None else text)
 
     def images(self, studio: Studio | None = None) -> dict[str, np.ndarray]:
         """Draw the pictures.

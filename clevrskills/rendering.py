@@ -51,6 +51,8 @@ _EDITS: Mapping[str, Sequence[tuple[str, str]]] = {
         _BACKGROUND,
         (r"vec3 diffuseIBL\([^)]*\) \{[^}]*\}\n", ""),
         (r"vec3 specularIBL\([^)]*\) \{[^}]*\}\n", ""),
+        # no body is invisible here; without `discard` hidden fragments are rejected before shading
+        (r" *if \(albedo\.a == 0\) \{\s*discard;\s*\}\n", ""),
         (r"[^\n]*\n *color \+= diffuseIBL\([^;]*;\n *color \+= specularIBL\([^;]*;\n", ""),
     ),
     "composite0.frag": (

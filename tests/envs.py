@@ -50,7 +50,9 @@ def random_actions(count: int, seed: int = 0) -> np.ndarray:
     return actions
 
 
-def go_to(env: GymnasiumEnv, position, on: bool = False, steps: int = 60, speed_m: float = 0.03) -> None:
+def go_to(
+    env: GymnasiumEnv, position, on: bool = False, steps: int = 60, speed_m: float = 0.03
+) -> None:
     """Move the tool centre point to a world position, cups down, in small steps."""
     controller = base(env).agent.controller
     for _ in range(steps):

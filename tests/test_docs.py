@@ -61,6 +61,18 @@ def test_the_python_of_the_readme_solves_the_episode(
     assert capsys.readouterr().out.splitlines()[-1].startswith("True 1.0 {'set': ")
 
 
+@pytest.mark.slow
+@pytest.mark.render
+@needs_oracle
+def test_the_readme_reads_a_dataset(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert generate(GenerateArgs(tasks=("sort",), episodes=1, out=Path("demos"))) == 0
+    exec(compile(blocks(README, "python")[1], "README.md", "exec"), {})
+    assert re.search(r" \(\d+, 7\) \(\d+, 256, 256, 3\)$", capsys.readouterr().out.rstrip())
+
+
 def test_tasks() -> None:
     rows = {quoted(row[0])[0]: row for row in table(README, "task")}
     assert set(rows) == set(clevrskills.task_keys())
@@ -266,13 +278,13 @@ def test_the_added_task_is_listed(extended: Path) -> None:
     assert "put_beside" not in clevrskills.task_keys()
 
 
-@pytest.mark.parametrize("split", ["train", "test"])
+@pytest.mark.parametrize("split", ["train", pytest.param("test", marks=pytest.mark.slow)])
 def test_the_added_predicate_holds_where_it_should(extended: Path, split: str) -> None:
     run_in(extended, "-c", f"SPLIT = {split!r}\n{CHECK}")
 
 
 @needs_oracle
-@pytest.mark.parametrize("split", ["train", "test"])
+@pytest.mark.parametrize("split", ["train", pytest.param("test", marks=pytest.mark.slow)])
 def test_the_added_skill_solves_it(extended: Path, split: str) -> None:
     run_in(extended, "-c", f"SPLIT = {split!r}\n{SOLVE}")
 

@@ -55,7 +55,9 @@ def flat(observation, name=""):
     """The arrays of a nested observation by their path."""
     if not isinstance(observation, dict):
         return {name: observation}
-    return {k: v for key, part in observation.items() for k, v in flat(part, f"{name}/{key}").items()}
+    return {
+        k: v for key, part in observation.items() for k, v in flat(part, f"{name}/{key}").items()
+    }
 
 
 def same(a, b) -> bool:
@@ -121,7 +123,9 @@ def test_the_action_space(sort):
 def test_actions_are_described_as_data(sort):
     spec = json.loads(json.dumps(base(sort).action_spec))
     assert spec["shape"] == list(sort.action_space.shape)
-    assert spec["low"] == sort.action_space.low.min() and spec["high"] == sort.action_space.high.max()
+    assert (
+        spec["low"] == sort.action_space.low.min() and spec["high"] == sort.action_space.high.max()
+    )
     assert spec["rate_hz"] == base(sort).control_freq == 20
     assert sorted(i for p in spec["parts"] for i in range(p["start"], p["stop"])) == list(range(7))
 

@@ -86,7 +86,9 @@ def test_poses_form_a_group():
     assert torch.allclose(geometry.to_local(a, geometry.to_world(a, points)), points)
     unit = geometry.compose(geometry.invert(a), a)
     assert torch.allclose(unit[:, :3], torch.zeros(20, 3, dtype=torch.float64), atol=1e-12)
-    assert same_rotation(unit[:, 3:], torch.tensor([1.0, 0, 0, 0], dtype=torch.float64).expand(20, 4))
+    assert same_rotation(
+        unit[:, 3:], torch.tensor([1.0, 0, 0, 0], dtype=torch.float64).expand(20, 4)
+    )
 
 
 def test_signed_distance_of_a_box():

@@ -13,7 +13,18 @@ from clevrskills.placement import (
     placements,
     put,
 )
-from tests.worlds import AREA, CUBE, SLAB, Thing, draw_slots, index, make_world, pose, row_of_world, tabletop
+from tests.worlds import (
+    AREA,
+    CUBE,
+    SLAB,
+    Thing,
+    draw_slots,
+    index,
+    make_world,
+    pose,
+    row_of_world,
+    tabletop,
+)
 
 YAWS = torch.tensor([0.0, pi / 4, pi / 2])
 
@@ -107,7 +118,9 @@ def test_neighbours_keep_their_distance():
         assert float(gap) >= NEIGHBOUR_GAP_M - 1e-4
     for at in poses[~good & (poses[:, :2] - torch.tensor([-0.1, 0.0])).norm(dim=-1).lt(0.02)]:
         world.set_body_pose(body, at[None])
-        assert float(world.distance(world.world_points(body))[0, int(other)].min()) < NEIGHBOUR_GAP_M
+        assert (
+            float(world.distance(world.world_points(body))[0, int(other)].min()) < NEIGHBOUR_GAP_M
+        )
 
 
 def test_two_things_fit_into_an_area_one_after_the_other():

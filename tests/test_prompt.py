@@ -60,7 +60,10 @@ def test_plain_words():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{obj:object_7}", "unknown obj of the prompt 'object_7'; allowed: object_0, object_1, area_0"),
+        (
+            "{obj:object_7}",
+            "unknown obj of the prompt 'object_7'; allowed: object_0, object_1, area_0",
+        ),
         ("{tex:cube}", "unknown tex of the prompt 'cube'"),
         ("{pic:object_0}", "unknown kind of placeholder 'pic'; allowed: obj, tex, ks"),
         ("{ks:2}", "unknown ks of the prompt '2'; allowed: 0, 1"),
@@ -102,7 +105,9 @@ def test_bad_json_raises():
 
 @pytest.fixture(scope="module")
 def images():
-    return prompt("{obj:object_0} {obj:object_1} {tex:object_0} {tex:object_1} {ks:0} {ks:1}").images()
+    return prompt(
+        "{obj:object_0} {obj:object_1} {tex:object_0} {tex:object_1} {ks:0} {ks:1}"
+    ).images()
 
 
 @pytest.mark.render

@@ -85,7 +85,9 @@ def test_unknown_splits_robots_and_prompts_raise():
 def test_every_prompt_can_be_asked_for():
     texts = {drawn("place", prompt_index=i).prompt.text for i in range(3)}
     assert len(texts) == 3
-    assert {drawn("place", seed).prompt.text for seed in range(12)} >= {drawn("place", 0).prompt.text}
+    assert {drawn("place", seed).prompt.text for seed in range(12)} >= {
+        drawn("place", 0).prompt.text
+    }
     templates = {drawn("place", seed, prompt_index=0).prompt.text for seed in range(5)}
     assert templates == {"Put {obj:object_0} on {obj:base_0}"}
 
@@ -99,7 +101,9 @@ def test_when_nothing_fits_it_says_so(monkeypatch):
             calls.append(draw)
             raise LayoutError("too full")
 
-    with pytest.raises(ClevrSkillsError, match="pick, seed 4, split test: no fair scene in 3 draws"):
+    with pytest.raises(
+        ClevrSkillsError, match="pick, seed 4, split test: no fair scene in 3 draws"
+    ):
         draw_scene(Crowded(), 4, "test")
     assert len(calls) == 3
 
@@ -188,9 +192,7 @@ def test_key_steps_are_the_start_and_each_part_of_the_goal():
     for before, after in zip(shown[0], present, strict=True):
         assert before.pose == pytest.approx(after.pose, abs=1e-5)
     for k, step in enumerate(steps, start=1):
-        moved = [
-            b.key for a, b in zip(shown[k - 1], shown[k], strict=True) if a.pose != b.pose
-        ]
+        moved = [b.key for a, b in zip(shown[k - 1], shown[k], strict=True) if a.pose != b.pose]
         assert moved == [scene.start.keys[int(step.top)]]
     untouched = drawn("sort", 5).start
     assert torch.equal(scene.start.body_pose, untouched.body_pose)
@@ -201,7 +203,9 @@ def test_streams_of_a_draw_do_not_disturb_each_other():
     one.textures.random(100)
     assert one.places.random() == other.places.random()
     assert one.shapes.random() == other.shapes.random()
-    assert Draw(1, "sort", 1, "train").places.random() != Draw(1, "sort", 0, "train").places.random()
+    assert (
+        Draw(1, "sort", 1, "train").places.random() != Draw(1, "sort", 0, "train").places.random()
+    )
 
 
 def test_choosing_from_a_pool():

@@ -18,7 +18,19 @@ from clevrskills.suction import (
     sealable_spot,
     sealed_cups,
 )
-from tests.worlds import AREA, CUBE, SLAB, Thing, draw_slots, index, make_world, move_gripper, pose, row_of_world, tabletop
+from tests.worlds import (
+    AREA,
+    CUBE,
+    SLAB,
+    Thing,
+    draw_slots,
+    index,
+    make_world,
+    move_gripper,
+    pose,
+    row_of_world,
+    tabletop,
+)
 
 ONE_CUP = cup_samples(torch.zeros(1, 3), CUP_RADIUS_M)
 DESCRIPTION = robot("xarm6")

@@ -187,7 +187,9 @@ def test_overhang_is_measured_in_the_frame_of_the_lower_body(yaw, direction):
 def test_overhang_ignores_height():
     low, high = (pose(CUBE, 0.0, 0.0, bottom_z=z) for z in (0.01, 0.3))
     values = [
-        float(single((CUBE, p), (AREA, pose(AREA, 0.0, 0.0))).overhang(*map(torch.tensor, ([0], [1]))))
+        float(
+            single((CUBE, p), (AREA, pose(AREA, 0.0, 0.0))).overhang(*map(torch.tensor, ([0], [1])))
+        )
         for p in (low, high)
     ]
     assert values[0] == pytest.approx(values[1], abs=1e-6)

@@ -74,9 +74,7 @@ def tabletop(batch: int = 1, seed: int = 0) -> TensorWorld:
     one = Solids.from_shapes([[t.geometry for t in THINGS]], [[t.static for t in THINGS]])
     solids = Solids(
         **{
-            field.name: getattr(one, field.name).expand(
-                batch, *getattr(one, field.name).shape[1:]
-            )
+            field.name: getattr(one, field.name).expand(batch, *getattr(one, field.name).shape[1:])
             for field in dataclasses.fields(one)
         }
     )

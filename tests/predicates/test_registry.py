@@ -37,7 +37,9 @@ def same(a: Outcome, b: Outcome, exactly: bool = True) -> bool:
     pairs = [(a.holds, b.holds), (a.reward, b.reward), (a.progress, b.progress)]
     assert a.state.keys() == b.state.keys() and len(a.children) == len(b.children)
     pairs += [(a.state[key], b.state[key]) for key in a.state]
-    equal = all(torch.allclose(x.float(), y.float(), atol=tolerance, rtol=tolerance) for x, y in pairs)
+    equal = all(
+        torch.allclose(x.float(), y.float(), atol=tolerance, rtol=tolerance) for x, y in pairs
+    )
     parts = zip(a.children, b.children, strict=True)
     return equal and all(same(x, y, exactly) for x, y in parts)
 
@@ -270,7 +272,9 @@ def test_an_unknown_predicate_inside_a_tree_raises():
 
 def test_unknown_criteria_raise():
     data = EXAMPLES["picked"](tabletop()).to_json() | {"criteria": "lenient"}
-    with pytest.raises(UnknownNameError, match="unknown criteria 'lenient'; allowed: paper, released"):
+    with pytest.raises(
+        UnknownNameError, match="unknown criteria 'lenient'; allowed: paper, released"
+    ):
         from_json(data)
 
 

@@ -86,7 +86,11 @@ def test_translation_is_along_the_axes_of_the_end_effector(env, arm, turn, axis,
 
 
 def test_plus_x_is_away_from_the_robot_plus_y_to_its_right_plus_z_down(env, arm):
-    for move, expected in (((1, 0, 0), (1, 0, 0)), ((0, 1, 0), (0, -1, 0)), ((0, 0, 1), (0, 0, -1))):
+    for move, expected in (
+        ((1, 0, 0), (1, 0, 0)),
+        ((0, 1, 0), (0, -1, 0)),
+        ((0, 0, 1), (0, 0, -1)),
+    ):
         before = arm.target_pose.p
         env.step(act(*(0.2 * np.array(move))))
         assert np.allclose(arm.target_pose.p - before, 0.02 * np.array(expected), atol=1e-4)
@@ -98,7 +102,9 @@ def test_rotation_vector_is_in_the_frame_of_the_end_effector(env, arm, start, tu
     turned(env, start)
     before = arm.target_pose
     env.step(act(turn=turn))
-    expected = matrix(before)[:3, :3] @ Rotation.from_rotvec(ROTATION_RAD * np.array(turn)).as_matrix()
+    expected = (
+        matrix(before)[:3, :3] @ Rotation.from_rotvec(ROTATION_RAD * np.array(turn)).as_matrix()
+    )
     assert np.allclose(matrix(arm.target_pose)[:3, :3], expected, atol=1e-6)
     assert distance(before, arm.target_pose) < 1e-6
     stay(env, 6)
@@ -124,7 +130,9 @@ def test_the_norm_of_the_rotation_is_clipped(env, arm, turn):
     env.step(act(turn=turn))
     assert angle(before, arm.target_pose) == pytest.approx(ROTATION_RAD, abs=1e-5)
     axis = Rotation.from_matrix(matrix(before.inv() * arm.target_pose)[:3, :3]).as_rotvec()
-    assert np.allclose(axis / np.linalg.norm(axis), np.array(turn) / np.linalg.norm(turn), atol=1e-3)
+    assert np.allclose(
+        axis / np.linalg.norm(axis), np.array(turn) / np.linalg.norm(turn), atol=1e-3
+    )
 
 
 def test_components_of_the_translation_are_clipped_one_by_one(env, arm):

@@ -201,9 +201,13 @@ def test_an_obstacle_pulls_it_off():
     # the gripper itself passes above the wall, the cube does not
     go_to(env, (*CUBE_XY, 0.14), on=True)
     go_to(env, (0.02, 0.0, 0.14), on=True, speed_m=0.015)
-    assert held(env) == -1 or float(
-        (base(env).world.position(torch.tensor([0]))[0, :2] - torch.tensor([0.02, 0.0])).norm()
-    ) < 2 * SLIP_M + 0.03
+    assert (
+        held(env) == -1
+        or float(
+            (base(env).world.position(torch.tensor([0]))[0, :2] - torch.tensor([0.02, 0.0])).norm()
+        )
+        < 2 * SLIP_M + 0.03
+    )
     assert held(env) == -1
     env.close()
 

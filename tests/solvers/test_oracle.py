@@ -114,7 +114,11 @@ def test_it_starts_over_when_what_it_holds_is_taken_away(env):
     for _ in range(limit):
         _, _, terminated, truncated, _ = env.step(oracle.act())
         held = int(base(env).world.held[0])
-        if lost is None and held >= 0 and float(base(env).world.bottom(torch.tensor([held]))) > 0.02:
+        if (
+            lost is None
+            and held >= 0
+            and float(base(env).world.bottom(torch.tensor([held]))) > 0.02
+        ):
             lost = held
             start = base(env).start.body_pose[:, held].clone()
             if base(env).layouts[0].in_gripper == held:

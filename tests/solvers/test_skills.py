@@ -70,7 +70,9 @@ GOALS = {
     "inside": lambda: Inside(slot(BRICK_SLOT), slot(AREA_SLOT)),
     "at a position": lambda: AtPosition(slot(SLAB_SLOT), torch.tensor([[-0.25, 0.22, 0.0]])),
     "at a pose": lambda: AtPose(
-        slot(BRICK_SLOT), torch.tensor([[-0.2, 0.2, 0.0]]), yaw_quaternion(torch.tensor([1.0 + pi / 2]))
+        slot(BRICK_SLOT),
+        torch.tensor([[-0.2, 0.2, 0.0]]),
+        yaw_quaternion(torch.tensor([1.0 + pi / 2])),
     ),
 }
 

@@ -13,7 +13,7 @@ from clevrskills.cameras import BASE_CAMERA
 from clevrskills.predicates import CRITERIA
 from clevrskills.prompt import Prompt
 from clevrskills.robots.controller import kinematics
-from clevrskills.robots.description import robot
+from clevrskills.robots.description import ROBOTS, robot
 from clevrskills.scenes import Home, draw_scene
 from clevrskills.tasks import stack_roles, task
 from clevrskills.world import Solids, TensorWorld
@@ -50,7 +50,10 @@ def test_the_same_seed_gives_the_same_scene(key, split):
 
 
 def test_seeds_differ(key, split):
-    placed = {json.dumps([b.to_json() if b else None for b in s.layout.bodies]) for s in scenes(key, split)}
+    placed = {
+        json.dumps([b.to_json() if b else None for b in s.layout.bodies])
+        for s in scenes(key, split)
+    }
     assert len(placed) == len(SEEDS)
 
 
@@ -77,10 +80,11 @@ def test_the_base_camera_sees_every_body_whole(key, split):
             assert BASE_CAMERA.sees(points, margin=0.0), drawn.layout.bodies[slot]
 
 
-def test_every_body_that_can_be_moved_is_within_reach(key, split):
+@pytest.mark.parametrize("robot_name", ROBOTS)
+def test_every_body_that_can_be_moved_is_within_reach(key, split, robot_name):
     """The arm can point its cups down on it, and a hand's breadth above."""
-    description = robot("xarm6")
-    arm, base = kinematics("xarm6"), Pose(description.base_position).inv()
+    description = robot(robot_name)
+    arm, base = kinematics(robot_name), Pose(description.base_position).inv()
     for drawn in scenes(key, split):
         for slot in on_table(drawn):
             body = drawn.layout.bodies[slot]
