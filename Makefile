@@ -46,8 +46,8 @@ lint: setup ## ruff and mypy
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 
-bench: setup vulkan ## time per demonstration, with and without pictures
-	@scripts/bench.sh $(BIN)
+bench: setup vulkan ## all benchmarks: success, starts, cost, determinism (an hour)
+	@for name in oracle resets pictures determinism; do $(BIN)/python benchmarks/$$name.py; done
 
 clean: ## remove .venv, the demo and caches
 	@rm -rf $(VENV) $(DEMO) build dist .mypy_cache .pytest_cache .ruff_cache

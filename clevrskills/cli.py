@@ -54,12 +54,10 @@ def tasks(args: TasksArgs) -> int:
     from rich.table import Table
 
     table = Table(title=f"{len(rows)} tasks")
-    for column in ("key", "level", "sentence", "predicates", "id"):
+    for column in ("key", "level", "sentence", "predicates"):
         table.add_column(column, overflow="fold", no_wrap=column == "key")
     for row in rows:
-        table.add_row(
-            row["key"], row["level"], row["sentence"], " ".join(row["predicates"]), row["id"]
-        )
+        table.add_row(row["key"], row["level"], row["sentence"], " ".join(row["predicates"]))
     Console().print(table)
     return 0
 

@@ -33,13 +33,19 @@ class DrawnScene:
         layout: What is where.
         solids: Geometry of the bodies, B = 1.
         start: The world at the start.
+        goal: What is to be achieved, B = 1.
         prompt: What is asked for.
     """
 
     layout: Layout
     solids: Solids
     start: TensorWorld
+    goal: Predicate
     prompt: Prompt
+
+    def keysteps(self) -> tuple[tuple[Body, ...], ...]:
+        """The scene at the start and after each part of the goal, without an oracle run."""
+        return keystep_scenes(self.goal, self.start, self.layout)
 
 
 @dataclass(frozen=True)
@@ -113,7 +119,7 @@ def draw_scene(
         bodies = tuple(body for body in layout.bodies if body)
         text = prompts[index]
         scenes = keystep_scenes(goal, start, layout) if "{ks:" in text else ()
-        return DrawnScene(layout, solids, start, Prompt(text, bodies, scenes))
+        return DrawnScene(layout, solids, start, goal, Prompt(text, bodies, scenes))
     raise ClevrSkillsError(
         f"{task.key}, seed {seed}, split {split}: no fair scene in {ATTEMPTS} draws"
     )

@@ -9,20 +9,18 @@ import sys
 
 from PIL import Image
 
-from clevrskills.scenes import draw_scene, keystep_scenes
+from clevrskills.scenes import draw_scene
 from clevrskills.studio import studio
-from clevrskills.tasks import stack_roles, task
+from clevrskills.tasks import task
 
 key = sys.argv[1] if len(sys.argv) > 1 else "sort"
 seed = int(sys.argv[2]) if len(sys.argv) > 2 else 39
 
 scene = draw_scene(task(key), seed, split="train")
-goal = task(key).goal(stack_roles([scene.layout]))
 print(scene.prompt.plain())
 
-captions = ["Start", *(step.says(scene.start) for step in goal.steps())]
-scenes = keystep_scenes(goal, scene.start, scene.layout)
-for k, (caption, bodies) in enumerate(zip(captions, scenes, strict=True)):
+captions = ["Start", *(step.says(scene.start) for step in scene.goal.steps())]
+for k, (caption, bodies) in enumerate(zip(captions, scene.keysteps(), strict=True)):
     picture = studio().scene_image([(b.geometry, b.texture, b.pose) for b in bodies])
     Image.fromarray(picture).save(f"keystep_{k}.png")
     print(f"keystep_{k}.png: {scene.prompt.plain(caption)}")

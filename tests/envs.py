@@ -30,7 +30,7 @@ def act(x=0.0, y=0.0, z=0.0, turn=(0.0, 0.0, 0.0), on=False) -> np.ndarray:
 
 
 def stay(env: GymnasiumEnv, steps: int, on: bool | None = None) -> dict:
-    """Keep still; the vacuum stays on if something is held, unless told otherwise. Returns the last info."""
+    """Keep still, holding what is held unless told otherwise; returns the last info."""
     held = int(base(env).world.held[0]) >= 0
     info: dict = {}
     for _ in range(steps):
@@ -113,7 +113,7 @@ def body(thing: Thing, x: float, y: float, yaw_rad: float = 0.0, bottom_z: float
 
 
 def bench(*bodies: Body, **kwargs) -> GymnasiumEnv:
-    """An environment with some bodies, at the start of its episode; the goal is to pick the first."""
+    """An environment with some bodies; the goal is to pick the first."""
     with patch("clevrskills.env.task", lambda key: Bench(bodies)):
         env = GymnasiumEnv(
             ClevrSkillsEnv("bench", **{"obs_mode": "none", "render_backend": "none"} | kwargs)

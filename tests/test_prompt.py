@@ -1,7 +1,11 @@
 """Prompts: cutting up, plain words, pictures, JSON."""
 
 import json
+import os
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +14,7 @@ from clevrskills.body import Body
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.prompt import Prompt
 
+ROOT = Path(__file__).parents[1]
 CUBE = Body("object_0", "cube", "red swirl", (-0.2, 0.1, 0.025, 1.0, 0.0, 0.0, 0.0), (0.05,) * 3)
 LETTER = Body("object_1", "letter R", "yellow", (-0.1, -0.1, 0.01, 0.6, 0.0, 0.0, 0.8))
 PLAIN = Body("area_0", "hexagon", None, (-0.3, 0.0, 0.005, 1, 0, 0, 0), (0.2, 0.2, 0.01), True)
@@ -50,10 +55,15 @@ def test_parts_make_up_the_text(text):
 
 
 def test_plain_words():
+    cube = "the red swirl cube"
     assert prompt().plain() == (
-        "Put the red swirl cube with yellow beside the red swirl cube, then the scene at key-step 1."
+        f"Put {cube} with yellow beside {cube}, then the scene at key-step 1."
     )
     assert prompt().plain("Lift {obj:object_1}") == "Lift the yellow letter R"
+    assert prompt().plain("Lift the {obj:object_1}") == "Lift the yellow letter R"
+    assert prompt().plain("The {tex:object_1} one, as in the {ks:0}") == (
+        "The yellow one, as in the scene at key-step 0"
+    )
     assert prompt("{obj:area_0}").plain() == "the hexagon"
 
 
@@ -146,6 +156,25 @@ def test_the_same_prompt_gives_the_same_pictures_anywhere(images):
     again = copy.images()
     assert list(again) == ["{obj:object_1}", "{ks:1}"]
     assert all((again[name] == images[name]).all() for name in again)
+
+
+@pytest.mark.render
+@pytest.mark.parametrize("first", ["pictures", "environment"])
+def test_pictures_and_environments_share_a_process_in_any_order(first):
+    steps = {
+        "pictures": "prompt('{obj:object_0} {ks:1}').images()",
+        "environment": "make_env('pick', 'rgb').reset(seed=0)",
+    }
+    order = sorted(steps, key=lambda step: step != first)
+    lines = ["from tests.envs import make_env", "from tests.test_prompt import prompt"]
+    run = subprocess.run(
+        [sys.executable, "-c", "; ".join(lines + [steps[step] for step in order])],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0, run.stderr[-500:]
 
 
 @pytest.mark.render

@@ -26,6 +26,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+import clevrskills
 from clevrskills.dataset_tools.files import StorageError, storage_errors, to_json, write_whole
 from clevrskills.errors import ClevrSkillsError
 
@@ -37,7 +38,7 @@ EPISODE_FILE = "episode.json"
 STEPS_FILE = "steps.parquet"
 STATES_FILE = "states.npz"
 _LOCK_FILE = ".lock"
-_PACKAGES = ("clevrskills", "mani_skill", "sapien", "torch", "numpy", "mplib")
+_PACKAGES = ("mani_skill", "sapien", "torch", "numpy", "mplib")
 
 
 class DatasetError(ClevrSkillsError):
@@ -52,7 +53,10 @@ def episode_id(task: str, split: str, seed: int) -> str:
 @functools.cache
 def versions() -> dict[str, str | None]:
     """Versions of Python and of the packages that shape an episode; ``None``: absent."""
-    found: dict[str, str | None] = {"python": platform.python_version()}
+    found: dict[str, str | None] = {
+        "clevrskills": clevrskills.__version__,
+        "python": platform.python_version(),
+    }
     for name in _PACKAGES:
         try:
             found[name] = importlib.metadata.version(name)

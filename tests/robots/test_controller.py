@@ -1,4 +1,4 @@
-"""What an action does to the arm: frames, scales, limits, tracking, blocked and unreachable motions."""
+"""What an action does to the arm: frames, scales, tracking; blocked and unreachable motions."""
 
 import json
 
@@ -21,7 +21,7 @@ from clevrskills.robots.description import ROBOTS, robot
 from tests.envs import act, base, make_env, stay
 
 TILTED = ((0.6, 0.0, 0.0), (0.0, -0.5, 0.0), (0.3, 0.4, -0.6))
-"""Rotation vectors, in units of the action, after which the frame of the end effector is not the world's."""
+"""Rotations, in units of the action, that turn the end effector's frame away from the world's."""
 
 
 @pytest.fixture(scope="module", params=ROBOTS)
@@ -194,7 +194,7 @@ def test_starting_and_stopping_at_60_cm_per_s(env, arm, direction):
 
 
 def test_the_speed_is_even_while_moving_at_60_cm_per_s(env, arm):
-    """What is let go flies on with the commanded speed, not with what is left of it at the end of a step."""
+    """What is let go flies on at the commanded speed, not at what is left at a step's end."""
     for _ in range(3):
         env.step(act(y=0.3))
     for _ in range(4):

@@ -21,7 +21,7 @@ def env(request):
 
 
 def run(env, oracle=None, check=None):
-    """Let the oracle act to the end of the episode; returns its actions and whether it succeeded."""
+    """Let the oracle act to the end; returns its actions and whether it succeeded."""
     oracle = oracle or Oracle(base(env))
     actions = []
     while True:

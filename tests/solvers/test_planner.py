@@ -18,7 +18,7 @@ LEFT, RIGHT = Pose([0.36, 0.18, 0.08], down(0.0)), Pose([0.36, -0.18, 0.08], dow
 LOW_WALL = {"wall": (np.array([0.5, 0.03, 0.24]), np.array([0.45, 0, 0.12, 1, 0, 0, 0.0]))}
 HELD = (np.array([0.06, 0.06, 0.12]), np.array([0.0, 0.0, 0.065]))
 STEP_RAD = 1.2 * JOINT_SPEED_RAD_PER_S / 20
-"""Most that a joint turns in a control step; timed paths are cut into whole steps, which takes a little more."""
+"""Most that a joint turns in a control step, a little more as paths are cut into whole steps."""
 
 
 def box_at(x, y, z, *size):
@@ -187,7 +187,7 @@ def far_ends(planner):
 
 @pytest.mark.parametrize("seed", [0, 7, 10, 15])
 def test_a_wall_that_is_too_high_is_gone_around(planner, seed):
-    """Also between the corners of the path, as it is driven; planned with the margin that skills keep."""
+    """Also between its corners, as it is driven; planned with the margin that skills keep."""
     start, goal = far_ends(planner)
     size, pose = tall_scene()["wall"]
     planner.set_scene({"wall": (size + 2 * OBSTACLE_MARGIN_M, pose)}, None)

@@ -9,7 +9,7 @@ from sapien.physx import PhysxRigidDynamicComponent
 
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.geometry import yaw_quaternion
-from clevrskills.predicates import AtPose, AtPosition, Inside, OnTop, Once, Picked
+from clevrskills.predicates import AtPose, AtPosition, Inside, Once, OnTop, Picked
 from clevrskills.solvers.motion import Arm, SkillFailed, rotation_vector, slerp, yaw_of
 from clevrskills.solvers.skills import skill_for
 from clevrskills.solvers.skills.pick import pick

@@ -1,4 +1,4 @@
-"""Every task in simulation: at rest at the start, never solved by doing nothing, solved when realised."""
+"""Every task in simulation: at rest at the start, open if nothing is done, solved if realised."""
 
 import pytest
 import torch
@@ -22,7 +22,7 @@ def present(env):
 
 
 def realise(env):
-    """Realise the parts of the goal in turn, each followed by time to come to rest. Returns the last info."""
+    """Realise the parts of the goal in turn, with time to come to rest; returns the last info."""
     info = {}
     for step in base(env).goal.steps():
         step.realise(base(env).world)
@@ -107,7 +107,7 @@ def test_brought_back_to_the_start_it_does_not_hold_any_more(env):
 
 
 def test_lifted_off_it_does_not_hold_any_more(env):
-    """Every body that was moved to realise the goal matters: without it in place there is no success."""
+    """Every body that was moved to realise the goal matters: away from there, no success."""
     env.reset(seed=1)
     start = positions(env)
     assert realise(env)["success"]

@@ -8,6 +8,7 @@ from clevrskills.predicates import Picked, Predicate
 from clevrskills.solvers.grasps import Grasp, tilted_grasps, vertical_grasps
 from clevrskills.solvers.motion import Actions, Arm, SkillFailed
 from clevrskills.solvers.skills import solves
+from clevrskills.solvers.skills.put_down import put_aside
 
 ATTEMPTS = 4
 APPROACH_M = 0.06
@@ -27,7 +28,7 @@ def pick(arm: Arm, body: int) -> Actions:
         SkillFailed: It can't be grasped, or slipped each time.
     """
     if arm.held >= 0 and arm.held != body:
-        yield from drop(arm)
+        yield from put_aside(arm)
     for _ in range(ATTEMPTS):
         if arm.held != body:
             arm.step_label = f"Move above {arm.label(body)}"
@@ -89,18 +90,12 @@ def _descend(arm: Arm, tip: Pose, body: int) -> Actions:
         yield action
 
 
-def drop(arm: Arm) -> Actions:
-    """Put down what is held, on free table."""
-    arm.step_label = f"Put {arm.label(arm.held)} aside"
-    from clevrskills.solvers.skills.place import put_aside
-
-    yield from put_aside(arm)
-
-
 @solves(Picked)
 def solve_picked(arm: Arm, goal: Predicate) -> Actions:
     """Pick the object, then rise until it is clear of everything."""
     assert isinstance(goal, Picked)
     yield from pick(arm, int(goal.object[0]))
-    while not bool(arm.env.outcome.holds[0]) and arm.pose.p[2] < TOP_M and arm.held >= 0:
+    while (
+        arm.held >= 0 and arm.pose.p[2] < TOP_M and not bool(goal.evaluate(arm.world, {}).holds[0])
+    ):
         yield from arm.rise(0.02)
