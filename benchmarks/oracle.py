@@ -33,6 +33,19 @@ class OracleArgs(Args):
     """Uniform random actions before the oracle takes over."""
 
 
+OUT_OF_REACH = "out of reach"
+REACH_M = (0.20, 0.70)
+"""Distance from the base of the xArm 6 at which the gripper, pointing down, reaches the table."""
+
+
+def out_of_reach(env: ClevrSkillsEnv) -> bool:
+    """Whether a movable body was thrown to where the arm cannot go."""
+    movable = env.world.solids.movable[0]
+    base = env.world.body_pose.new_tensor(env.agent.description.base_position[:2])
+    distance = (env.world.body_pose[0, movable, :2] - base).norm(dim=-1)
+    return bool(((distance < REACH_M[0]) | (distance > REACH_M[1])).any())
+
+
 def episode(env: ClevrSkillsEnv, seed: int, random_steps: int) -> tuple[bool, int, str]:
     """Run one; returns success, steps and the reason of a failure."""
     env.reset(seed=seed)
@@ -45,9 +58,10 @@ def episode(env: ClevrSkillsEnv, seed: int, random_steps: int) -> tuple[bool, in
         for steps in range(1, env.task.max_steps + 1 - random_steps):
             if make_step(env, oracle.act()).success:
                 return True, steps, ""
+        reason = "step limit"
     except SkillFailed as failure:
-        return False, steps, str(failure)
-    return False, steps, "step limit"
+        reason = str(failure)
+    return False, steps, OUT_OF_REACH if out_of_reach(env) else reason
 
 
 def yardstick_s(steps: int = 300) -> float:
@@ -89,11 +103,30 @@ def main(args: OracleArgs) -> None:
             if not success:
                 print(f"{task} {split} seed {seed}, {steps} steps: {reason}")
         mean_steps = float(np.mean([s for _, s, _ in results]))
+        lost = sum(reason == OUT_OF_REACH for _, _, reason in results)
         interval = f"{100 * low:.0f}-{100 * high:.0f} %"
         rows.append(
-            [task, split, f"{wins}/{len(results)}", interval, mean_steps, spent_s, spent_s / unit_s]
+            [
+                task,
+                split,
+                f"{wins}/{len(results)}",
+                interval,
+                lost,
+                mean_steps,
+                spent_s,
+                spent_s / unit_s,
+            ]
         )
-    columns = ["task", "split", "success", "95 %", "steps", "CPU s / episode", "x PickCube steps"]
+    columns = [
+        "task",
+        "split",
+        "success",
+        "95 %",
+        "out of reach",
+        "steps",
+        "CPU s / episode",
+        "x PickCube steps",
+    ]
     print_table(
         f"oracle, {args.robot}, one PickCube step = {1e3 * unit_s:.2f} CPU-ms", columns, rows
     )

@@ -22,6 +22,7 @@ def placements(
     lower: Tensor,
     yaws_rad: Tensor,
     inside: bool,
+    orientation: Tensor | None = None,
     per_side: int = 8,
 ) -> tuple[Tensor, Tensor]:
     """Candidate poses of one body on another, with a score for each.
@@ -33,6 +34,7 @@ def placements(
         yaws_rad: Turns about world z relative to the present orientation, (Y,).
         inside: Whether the upper body must stay within the outline of the lower one; places at its
             edge are then preferred, so that there is room for others, else places in its middle.
+        orientation: World orientation of the upper body before the turns, (B, 4); default: as it is.
         per_side: Places are a grid of ``per_side`` by ``per_side``.
 
     Returns:
@@ -50,8 +52,9 @@ def placements(
     local = torch.cat((local, torch.zeros_like(local[..., :1])), dim=-1)
     xy = geometry.to_world(base, local)[..., :2]  # (B, G, 2)
     places, turns = xy.shape[1], len(yaws_rad)
+    present = world.orientation(upper) if orientation is None else orientation
     turned = geometry.quaternion_multiply(
-        geometry.yaw_quaternion(yaws_rad), world.orientation(upper)[:, None]
+        geometry.yaw_quaternion(yaws_rad), present[:, None]
     )  # (B, Y, 4)
     pose = torch.cat(
         (

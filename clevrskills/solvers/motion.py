@@ -124,8 +124,8 @@ class Arm:
         """Move straight up."""
         yield from self.straight(Pose([0, 0, height_m]) * self.pose, per_step_m)
 
-    def look_around(self, ignore: tuple[int, ...] = ()) -> None:
-        """Tell the planner where everything is now."""
+    def look_around(self, ignore: tuple[int, ...] = (), with_held: bool = True) -> None:
+        """Tell the planner where everything is now, but for some bodies or what is held."""
         world = self.world
         boxes = {}
         for body, key in enumerate(world.keys):
@@ -135,7 +135,7 @@ class Arm:
                 center = Pose((low + high) / 2)
                 pose = self.base.inv() * self.body_pose(body) * center
                 boxes[key] = (high - low + 2 * OBSTACLE_MARGIN_M, np.concatenate((pose.p, pose.q)))
-        self.planner.set_scene(boxes, self._held_box())
+        self.planner.set_scene(boxes, self._held_box() if with_held else None)
 
     def _held_box(self) -> tuple[np.ndarray, np.ndarray] | None:
         if self.held < 0:

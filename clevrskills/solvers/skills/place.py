@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from sapien import Pose
 
+from clevrskills import geometry
 from clevrskills.placement import placements
 from clevrskills.predicates import AtPose, AtPosition, OnTop, Predicate
 from clevrskills.solvers.motion import Actions, Arm, yaw_of
@@ -16,6 +17,8 @@ from clevrskills.solvers.skills.pick import pick
 from clevrskills.solvers.skills.put_down import RETREAT_M, place, rest
 
 CANDIDATES = 16
+UPRIGHT_RAD = 0.26
+"""Tilt up to which an object counts as upright."""
 CARRY_HEIGHT_M, LIFT_M = 0.10, 0.05
 """A held object is lifted first if the gripper is lower than this."""
 TURNS_RAD = tuple(np.deg2rad([0.0, 45.0, -45.0, 90.0, -90.0]).astype(np.float32).tolist())
@@ -43,18 +46,29 @@ def solve_on_top(arm: Arm, goal: Predicate) -> Actions:
 
 def _places_on(arm: Arm, goal: OnTop, upper: int, lower: int) -> Iterator[Pose]:
     """Stable places on the lower body, the best first."""
-    for turn in TURNS_RAD:  # turning the wrist takes time, so first without
+    indices = torch.tensor([upper]), torch.tensor([lower])
+    for orientation, turn in _orientations(arm, upper):
         pose, score = placements(
-            arm.world,
-            torch.tensor([upper]),
-            torch.tensor([lower]),
-            torch.tensor([turn]),
-            goal.inside,
+            arm.world, *indices, torch.tensor([turn]), goal.inside, orientation
         )
         for k in score[0].argsort(descending=True, stable=True)[:CANDIDATES].tolist():
             if float(score[0, k]) > -1.0:
                 values = pose[0, k].double().numpy()
                 yield Pose(values[:3], values[3:])
+
+
+def _orientations(arm: Arm, body: int) -> Iterator[tuple[torch.Tensor, float]]:
+    """Orientations (1, 4) with a turn about world z: as it is held, then upright if it lay on its side."""
+    present = arm.world.orientation(torch.tensor([body]))
+    for turn in TURNS_RAD:  # turning the wrist takes time, so first without
+        yield present, turn
+    tilt_rad = float(
+        geometry.rotate(present, present.new_tensor([[0.0, 0, 1]]))[0, 2].clamp(-1, 1).acos()
+    )
+    if tilt_rad > UPRIGHT_RAD:
+        upright = present.new_tensor([[1.0, 0, 0, 0]])
+        for turn in np.linspace(0.0, 2 * np.pi, 12, endpoint=False).astype(np.float32).tolist():
+            yield upright, turn
 
 
 @solves(AtPosition)

@@ -27,10 +27,13 @@ def place(arm: Arm, poses: Iterator[Pose]) -> Actions:
     """
     body = arm.held
     grip = _grip(arm, body)
-    arm.look_around()
     for target in poses:
         tip = Pose([0, 0, RELEASE_GAP_M]) * target * grip.inv()
-        if arm.reachable(Pose([0, 0, ABOVE_M]) * tip) is not None:
+        arm.look_around()
+        if arm.reachable(Pose([0, 0, ABOVE_M]) * tip) is None:
+            continue
+        arm.look_around(with_held=False)  # what is held will touch what it is put on
+        if arm.reachable(tip) is not None:
             break
     else:
         raise SkillFailed(f"no place for {arm.world.keys[body]} can be reached")
