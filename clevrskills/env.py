@@ -34,9 +34,13 @@ from clevrskills.robots.vacuum import Vacuum
 from clevrskills.scenes import DrawnScene, draw_scene
 from clevrskills.simulation import SimWorld
 from clevrskills.tasks import stack_roles, task
+from clevrskills.threads import single_threaded
 from clevrskills.world import Solids, TensorWorld
 
 SIM_HZ, CONTROL_HZ = 100, 20
+RENDER_BACKENDS = ("cpu", "gpu", "none")
+TEXTURES = ("rgb", "depth", "segmentation", "position")
+"""What the cameras can give; an ``obs_mode`` may join several by +."""
 SETTLE_STEPS = 60
 """Physics steps after which a scene at rest must be at rest."""
 
@@ -97,10 +101,17 @@ class ClevrSkillsEnv(BaseEnv):
             raise ClevrSkillsError(
                 f"num_envs={num_envs}: only 1 (CPU simulation) is supported so far"
             )
+        for kind, value, allowed in (
+            ("reward_mode", kwargs.get("reward_mode"), self.SUPPORTED_REWARD_MODES),
+            ("render_backend", render_backend, RENDER_BACKENDS),
+        ):
+            if value is not None and value not in allowed:
+                raise UnknownNameError(kind, value, allowed)
+        _check_obs_mode(obs_mode)
         self._camera_names = tuple(cameras)
         pictures = render_mode is not None or obs_mode not in ("state", "state_dict", "none")
         if render_backend is None:
-            render_backend = _renderer() if pictures else "none"
+            render_backend = rendering.default_backend() if pictures else "none"
         self._shader_pack = "minimal" if render_backend == "none" else rendering.prepare()
         if pictures and render_backend == "none":
             raise ClevrSkillsError(
@@ -214,6 +225,7 @@ class ClevrSkillsEnv(BaseEnv):
         self.start = TensorWorld.snapshot(self.world)
         self.goal_state: GoalState = self.goal.initial_state(self.world)
 
+    @single_threaded
     def reset(
         self, seed: int | list[int] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
@@ -230,8 +242,17 @@ class ClevrSkillsEnv(BaseEnv):
         if self.vacuum.held >= 0 and not bool(self.agent.controller.vacuum_on[0]):
             self.vacuum.release()
 
+    @single_threaded
     def step(self, action: Any) -> tuple[Any, Tensor, Tensor, Tensor, dict[str, Any]]:
-        """Run one control step; ``truncated`` once the task's step limit is reached."""
+        """Run one control step with an action (7,) or (B, 7); ``truncated`` once the task's step
+        limit is reached.
+
+        Raises:
+            ValueError: The action has another shape or is not a number.
+        """
+        shape = tuple(np.shape(action))
+        if shape not in ((7,), (self.num_envs, 7)):
+            raise ValueError(f"action of shape {shape}; allowed: (7,) or ({self.num_envs}, 7)")
         obs, reward, terminated, _, info = super().step(action)
         return obs, reward, terminated, self.elapsed_steps >= self.task.max_steps, info
 
@@ -278,7 +299,7 @@ class ClevrSkillsEnv(BaseEnv):
         }
 
     def _get_obs_extra(self, info: dict) -> dict[str, Tensor]:
-        if not self.obs_mode_struct.state:
+        if not self.obs_mode_struct.state and self.obs_mode != "state_dict":
             return {}
         world = self.world
         roles = stack_roles(self.layouts, self.device)
@@ -368,6 +389,7 @@ class ClevrSkillsEnv(BaseEnv):
         for key, value in self.goal_state.items():
             self.goal_state[key] = state["goal"][key].reshape(value.shape).to(value.dtype)
         self.world.refresh()
+        self.evaluate()
 
     @property
     def state_layout(self) -> list[dict[str, Any]]:
@@ -397,6 +419,13 @@ class ClevrSkillsEnv(BaseEnv):
             else:
                 nested[group] = values
         self.set_state_dict(nested, env_idx)
+
+
+def _check_obs_mode(obs_mode: str | None) -> None:
+    whole = ("state", "state_dict", "none", "sensor_data")
+    parts = (obs_mode or "rgb").split("+")
+    if obs_mode not in whole and any(part not in (*TEXTURES, "state") for part in parts):
+        raise UnknownNameError("obs_mode", obs_mode, (*whole, *TEXTURES, "several joined by +"))
 
 
 def _terms(goal: Predicate, outcome: Outcome, path: str = "") -> list[tuple[str, Tensor]]:
@@ -453,12 +482,6 @@ def _freeze_imports() -> None:
     gc.freeze()
 
 
-@cache
-def _renderer() -> str:
-    """Which renderer this machine has: a CUDA device's, else the CPU's."""
-    return "gpu" if torch.cuda.is_available() else "cpu"
-
-
 class GymnasiumEnv(gym.Wrapper):
     """The environment as Gymnasium defines one: a single episode, numpy arrays, the prompt among
     the observations.
@@ -466,6 +489,7 @@ class GymnasiumEnv(gym.Wrapper):
     ``reset`` gives the multi-modal :class:`~clevrskills.prompt.Prompt` as ``info["prompt"]``.
     """
 
+    metadata = {"render_modes": ["rgb_array"], "render_fps": CONTROL_HZ}  # noqa: RUF012
     PROMPT_LENGTH = 1024
 
     def __init__(self, env: ClevrSkillsEnv) -> None:

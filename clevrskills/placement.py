@@ -34,7 +34,8 @@ def placements(
         yaws_rad: Turns about world z relative to the present orientation, (Y,).
         inside: Whether the upper body must stay within the outline of the lower one; places at its
             edge are then preferred, so that there is room for others, else places in its middle.
-        orientation: World orientation of the upper body before the turns, (B, 4); default: as it is.
+        orientation: World orientation of the upper body before the turns, (B, 4); default: as it
+            is.
         per_side: Places are a grid of ``per_side`` by ``per_side``.
 
     Returns:

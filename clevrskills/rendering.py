@@ -140,6 +140,14 @@ def shader_pack() -> str:
     return str(cached_directory(f"shaders/{digest}", write) / PACK_NAME)
 
 
+@cache
+def default_backend() -> str:
+    """Which renderer this machine has: "gpu", that of a CUDA device, else "cpu"."""
+    import torch
+
+    return "gpu" if torch.cuda.is_available() else "cpu"
+
+
 def use_shader_pack() -> None:
     """Makes the cameras that are created next use the shader pack."""
     import sapien

@@ -114,8 +114,8 @@ class Studio:
 
 @cache
 def studio() -> Studio:
-    """The process's own studio."""
-    return Studio()
+    """The process's own studio, on the device that environments draw with."""
+    return Studio(device="cuda" if rendering.default_backend() == "gpu" else "cpu")
 
 
 class _Stage:

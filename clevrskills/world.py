@@ -417,11 +417,8 @@ class TensorWorld(World):
 
     def supports(self, lower: Tensor, upper: Tensor) -> Tensor:  # noqa: D102
         points = self.world_points(upper)
-        local = geometry.to_local(self.pose(lower), points)
-        distance = geometry.signed_distance(self.planes(lower), local)
-        below = points[..., 2] < self.position(upper)[:, None, 2]
-        touch = (distance.abs() <= CONTACT_TOLERANCE_M) & below
-        return touch.any(-1).float()
+        surface = geometry.surface_height(self.planes(lower), self.pose(lower), points[..., :2])
+        return ((surface - points[..., 2]).abs() <= CONTACT_TOLERANCE_M).any(-1).float()
 
     def on_table(self, body: Tensor) -> Tensor:  # noqa: D102
         return self.bottom(body) <= CONTACT_TOLERANCE_M

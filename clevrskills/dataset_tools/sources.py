@@ -112,10 +112,10 @@ class ClevrSkillsSource:
         import torch
 
         from clevrskills.env import ClevrSkillsEnv
+        from clevrskills.rendering import default_backend
         from clevrskills.solvers.oracle import Oracle
 
         torch.set_num_threads(1)
-        drawn = "gpu" if torch.cuda.is_available() else "cpu"
         env = ClevrSkillsEnv(
             setup.task,
             split=setup.split,
@@ -123,6 +123,6 @@ class ClevrSkillsSource:
             criteria_name=setup.criteria,
             obs_mode="none",
             cameras=setup.cameras,
-            render_backend=drawn if setup.cameras else "none",
+            render_backend=default_backend() if setup.cameras else "none",
         )
         return env, Oracle(env)

@@ -41,8 +41,8 @@ class AtPose(AtPosition):
         return torch.where(near, carry(world, self.object, self.position), away)
 
     def says(self, world: World, env: int = 0) -> str:  # noqa: D102
-        w, z = float(self.orientation[env, 0]), float(self.orientation[env, 3])
-        yaw_deg = round(float(torch.rad2deg(2 * torch.atan2(torch.tensor(z), torch.tensor(w)))))
+        matrix = geometry.rotation_matrix(self.orientation[env])
+        yaw_deg = round(float(torch.rad2deg(torch.atan2(matrix[1, 0], matrix[0, 0]))))
         return f"{super().says(world, env)} turned to {yaw_deg} degrees"
 
     def realise(self, world: World, where: Tensor | None = None) -> None:  # noqa: D102

@@ -202,6 +202,11 @@ class Order(Composite):
         for i in range(len(self.children)):
             stage = stage + ((stage == i) & (holds[:, i] | ~active[:, i])).long()
         index = torch.arange(len(self.children), device=holds.device)
+        for i in range(len(self.children)):
+            # what a later part remembers starts when its turn comes
+            for key in [k for k in new_state if k.startswith(f"{i}/")]:
+                turn = (stage >= i).reshape(-1, *(1,) * (new_state[key].dim() - 1))
+                new_state[key] = torch.where(turn, new_state[key], state[key])
         finished, current = (index < stage[:, None]) & active, (index == stage[:, None]) & active
         most = _stack(
             [

@@ -32,8 +32,14 @@ class VacuumAgent(BaseAgent):
 
     @property
     def _controller_configs(self) -> dict[str, Any]:
-        names = list(self.description.joint_names)
-        return {CONTROL_MODE: EndEffectorDeltaConfig(names, robot_name=self.description.name)}
+        description = self.description
+        config = EndEffectorDeltaConfig(
+            list(description.joint_names),
+            robot_name=description.name,
+            stiffness=description.stiffness,
+            damping=description.damping,
+        )
+        return {CONTROL_MODE: config}
 
     @property
     def _sensor_configs(self) -> list[CameraConfig]:

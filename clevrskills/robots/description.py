@@ -50,6 +50,8 @@ class RobotDescription:
         hand_camera: The wrist camera.
         gripper_link: The flange link that carries the gripper.
         tcp_link: The tool centre point; z points out of the cups.
+        stiffness: Gain of the joint drives on the position error, N m / rad.
+        damping: Gain of the joint drives on the speed error, N m s / rad.
     """
 
     name: str
@@ -66,6 +68,8 @@ class RobotDescription:
     hand_camera: HandCamera = HandCamera()
     gripper_link: str = "gripper"
     tcp_link: str = "tcp"
+    stiffness: float = 5000.0
+    damping: float = 100.0
 
     @property
     def joint_limits(self) -> tuple[tuple[float, float], ...]:
@@ -133,6 +137,8 @@ ROBOTS = {
         joints=panda.JOINTS,
         disabled_pairs=panda.DISABLED_PAIRS,
         visuals=panda.write_visuals,
+        stiffness=20000.0,
+        damping=400.0,
     ),
 }
 

@@ -10,6 +10,7 @@ import numpy as np
 from clevrskills.solvers.motion import Actions, Arm, SkillFailed
 from clevrskills.solvers.requirements import require_planner
 from clevrskills.solvers.skills import skill_for
+from clevrskills.threads import single_threaded
 
 if TYPE_CHECKING:
     from clevrskills.env import ClevrSkillsEnv
@@ -50,6 +51,7 @@ class Oracle:
         """Whether the goal holds."""
         return bool(self.env.outcome.holds[0])
 
+    @single_threaded
     def act(self) -> np.ndarray:
         """The next action, (7,) float32 in [-1, 1].
 

@@ -5,6 +5,7 @@ when that is blocked.
 from __future__ import annotations
 
 import ctypes
+import itertools
 import re
 import tempfile
 from functools import cache
@@ -27,6 +28,8 @@ DETOUR_HEIGHTS_M = (0.05, 0.12, 0.2)
 """How far above both ends of a blocked path to cross."""
 TURN_LIMIT_RAD = 3.5
 """Limit of the joints that can turn around wholly: paths never go the long way round."""
+CHECKS_PER_STEP = 3
+"""Collision checks of a timed path for each control step."""
 PLANNING_TIME_S = 5.0
 """Never the reason to stop in practice: a wall-clock limit would make plans depend on the machine's
 load."""
@@ -205,16 +208,31 @@ class MotionPlanner:
             corners = self._rrt(start, goal, generator)
         if corners is None:
             return None
-        timed = self._planner.TOPP(corners, 1.0 / 20.0)[1]
-        return np.concatenate((timed, goal[None]))
+        timed = self._timed(corners)
+        if self._blocked(timed):  # smoothing cut a corner: stop at the corners instead
+            corners = _corners(corners)
+            legs = [self._timed(_points(a, b)) for a, b in itertools.pairwise(corners)]
+            timed = np.concatenate([leg[:-1] for leg in legs])
+        return np.concatenate((timed[:-1], goal[None]))
+
+    def _timed(self, points: np.ndarray) -> np.ndarray:
+        """Joint angles of a smooth motion through points (N, n), one row per control step, ending
+        at the last.
+        """
+        timed = self._planner.TOPP(points, 1.0 / 20.0)[1]
+        return np.concatenate((timed, points[-1:]))
+
+    def _blocked(self, timed: np.ndarray) -> bool:
+        """Whether a motion collides at or between its steps."""
+        between = [_points(a, b, CHECKS_PER_STEP + 1)[:-1] for a, b in itertools.pairwise(timed)]
+        return any(self.collides(qpos) for qpos in np.concatenate(between)[1:])
 
     def _line(self, start: np.ndarray, goal: np.ndarray) -> np.ndarray | None:
         """The straight joint line, (N, n), if it is free of collisions."""
         count = int(np.abs(goal - start).max() / LINE_STEP_RAD) + 1
-        line = start + (goal - start) * np.linspace(0.0, 1.0, count + 1)[:, None]
-        if any(self.collides(qpos) for qpos in line[1:-1]):
+        if any(self.collides(qpos) for qpos in _points(start, goal, count + 1)[1:-1]):
             return None
-        return start + (goal - start) * np.linspace(0.0, 1.0, 6)[:, None]
+        return _points(start, goal)
 
     def _detour(self, start: np.ndarray, goal: np.ndarray, height_m: float) -> np.ndarray | None:
         """Up, across at a height above both ends, and down, (N, n), if that is free of
@@ -256,3 +274,19 @@ class MotionPlanner:
             verbose=False,
         )
         return np.asarray(path) if status == "Exact solution" else None
+
+
+def _points(start: np.ndarray, goal: np.ndarray, count: int = 6) -> np.ndarray:
+    """Points (count, n) on a straight joint line, both ends included."""
+    return start + (goal - start) * np.linspace(0.0, 1.0, count)[:, None]
+
+
+def _corners(path: np.ndarray) -> np.ndarray:
+    """The points (N, n) of a path at which it changes direction, and its ends."""
+    kept = [path[0]]
+    for before, here, after in zip(path, path[1:], path[2:], strict=False):
+        arriving, leaving = here - before, after - here
+        lengths = float(np.linalg.norm(arriving) * np.linalg.norm(leaving))
+        if lengths > 1e-12 and float(arriving @ leaving) < lengths * (1.0 - 1e-6):
+            kept.append(here)
+    return np.stack((*kept, path[-1]))

@@ -58,7 +58,9 @@ def _places_on(arm: Arm, goal: OnTop, upper: int, lower: int) -> Iterator[Pose]:
 
 
 def _orientations(arm: Arm, body: int) -> Iterator[tuple[torch.Tensor, float]]:
-    """Orientations (1, 4) with a turn about world z: as it is held, then upright if it lay on its side."""
+    """Orientations (1, 4) with a turn about world z: as it is held, then upright if it lay on its
+    side.
+    """
     present = arm.world.orientation(torch.tensor([body]))
     for turn in TURNS_RAD:  # turning the wrist takes time, so first without
         yield present, turn

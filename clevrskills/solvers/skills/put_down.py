@@ -81,7 +81,7 @@ def _free_places(arm: Arm, body: int, count: int = 60) -> Iterator[Pose]:
     orientation = world.orientation(index)[0].double().numpy()
     for _ in range(count):
         x, y = arm.generator.uniform((-0.40, -0.30), (0.0, 0.30))
-        points = offsets + torch.tensor([x, y, lift + 0.002])
+        points = offsets + torch.tensor([x, y, lift + 0.002], dtype=torch.float32)
         distance = world.distance(points[None])[0].amin(-1)  # (K,)
         distance[body] = geometry.PAD
         if float(distance.min()) > 0.02:

@@ -1,0 +1,33 @@
+"""Keeping torch from starting threads for tensors that are too small for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
+import torch
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def single_threaded(function: Callable[P, R]) -> Callable[P, R]:
+    """Run a function with one torch thread, and give the caller's number back.
+
+    On a busy machine the threads of small operations wait for each other: a reset took forty times
+    as long.
+    """
+
+    @wraps(function)
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        threads = torch.get_num_threads()
+        if threads == 1:
+            return function(*args, **kwargs)
+        torch.set_num_threads(1)
+        try:
+            return function(*args, **kwargs)
+        finally:
+            torch.set_num_threads(threads)
+
+    return run
