@@ -41,6 +41,8 @@ SIM_HZ, CONTROL_HZ = 100, 20
 RENDER_BACKENDS = ("cpu", "gpu", "none")
 TEXTURES = ("rgb", "depth", "segmentation", "position")
 """What the cameras can give; an ``obs_mode`` may join several by +."""
+DEPENETRATION_M_PER_S = 0.3
+"""Speed at which bodies are pushed apart at most; else what the arm pressed on would be thrown."""
 SETTLE_STEPS = 60
 """Physics steps after which a scene at rest must be at rest."""
 
@@ -457,6 +459,8 @@ class _BodyBuilder(ActorBuilder):
             piece.set_collision_groups(self.collision_groups)
             piece.density = shape.density
             component.attach(piece)
+        if not static:
+            component.max_depenetration_velocity = DEPENETRATION_M_PER_S
         component.name = self.name
         return component
 

@@ -55,7 +55,9 @@ def sealed_cups(world: World, samples: Tensor) -> tuple[Tensor, Tensor]:
     distance = world.distance(points).unflatten(-1, (count, per_cup))  # (B, K, N, S)
     center = distance[..., 0]
     flat = distance.amax(-1) <= RIM_GAP_M
-    return flat & (center <= CENTER_GAP_M) & (center >= -DEPTH_M), distance.amin((-1, -2))
+    lowest = distance.amin(-1)
+    sealed = flat & (center <= CENTER_GAP_M) & (lowest >= -DEPTH_M)
+    return sealed, lowest.amin(-1)
 
 
 def sealable_spot(

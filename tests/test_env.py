@@ -356,7 +356,7 @@ def test_without_rendering_there_are_no_pictures(sort):
         ({"cameras": ("side_camera",)}, f"'side_camera'; allowed: {', '.join(CAMERAS)}"),
         ({"prompt_index": 99}, "prompt 99 of sort; allowed: 0 to 2"),
         ({"prompt_index": -1}, "prompt -1 of sort; allowed: 0 to 2"),
-        ({"obs_mode": "pictures"}, "'pictures'.*rgb.*state.*none"),
+        ({"obs_mode": "pictures"}, "'pictures'.*state.*none.*rgb"),
         ({"reward_mode": "shaped"}, "'shaped'.*dense.*normalized_dense.*sparse"),
         ({"render_backend": "vulkan"}, "'vulkan'.*cpu.*gpu.*none"),
         ({"num_envs": 4}, "num_envs=4"),
