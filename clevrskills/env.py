@@ -10,19 +10,16 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 import sapien
-import sapien.physx as physx
 import torch
 from mani_skill.envs.sapien_env import BaseEnv
 from mani_skill.sensors.camera import CameraConfig
-from mani_skill.utils import common, sapien_utils
-from mani_skill.utils.building.actor_builder import ActorBuilder
-from mani_skill.utils.structs import Actor
+from mani_skill.utils import sapien_utils
 from mani_skill.utils.structs.types import DefaultMaterialsConfig, SceneConfig, SimConfig
 from torch import Tensor
 
 from clevrskills import rendering
 from clevrskills.assets import pools
-from clevrskills.body import Body
+from clevrskills.bodies import build_body
 from clevrskills.cameras import BASE_CAMERA, CAMERAS, FAR_M, NEAR_M, RENDER_CAMERA, FixedCamera
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.predicates import GoalState, Outcome, Predicate, criteria
@@ -41,8 +38,6 @@ SIM_HZ, CONTROL_HZ = 100, 20
 RENDER_BACKENDS = ("cpu", "gpu", "none")
 TEXTURES = ("rgb", "depth", "segmentation", "position")
 """What the cameras can give; an ``obs_mode`` may join several by +."""
-DEPENETRATION_M_PER_S = 0.3
-"""Speed at which bodies are pushed apart at most; else what the arm pressed on would be thrown."""
 SETTLE_STEPS = 60
 """Physics steps after which a scene at rest must be at rest."""
 
@@ -127,7 +122,7 @@ class ClevrSkillsEnv(BaseEnv):
             enable_shadow=shadows,
             render_backend=render_backend,
             render_mode=render_mode,
-            reconfiguration_freq=kwargs.pop("reconfiguration_freq", 1),
+            reconfiguration_freq=1,  # every episode has its own bodies
             **kwargs,
         )
 
@@ -173,7 +168,7 @@ class ClevrSkillsEnv(BaseEnv):
         self.scenes = [self._draw_scene(int(seed)) for seed in self._episode_seed]
         self.layouts = [scene.layout for scene in self.scenes]
         self._actors = [
-            _build_body(self, body, drawn) if body else None for body in self.layouts[0].bodies
+            build_body(self.scene, body, drawn) if body else None for body in self.layouts[0].bodies
         ]
         self.goal: Predicate = self.task.goal(stack_roles(self.layouts, self.device)).using(
             self.criteria
@@ -440,41 +435,6 @@ def _terms(goal: Predicate, outcome: Outcome, path: str = "") -> list[tuple[str,
     return terms
 
 
-class _BodyBuilder(ActorBuilder):
-    """Builds a body from convex pieces in memory."""
-
-    body: Body
-
-    def build_physx_component(self, link_parent: Any = None) -> Any:
-        """A rigid body of the shape's convex parts."""
-        static = self.body.static
-        component = (
-            physx.PhysxRigidStaticComponent() if static else physx.PhysxRigidDynamicComponent()
-        )
-        shape = self.body.geometry
-        for part in shape.parts:
-            piece = physx.PhysxCollisionShapeConvexMesh(
-                vertices=part, scale=[1.0, 1.0, 1.0], material=physx.get_default_material()
-            )
-            piece.set_collision_groups(self.collision_groups)
-            piece.density = shape.density
-            component.attach(piece)
-        if not static:
-            component.max_depenetration_velocity = DEPENETRATION_M_PER_S
-        component.name = self.name
-        return component
-
-
-def _build_body(env: BaseEnv, body: Body, drawn: bool) -> Actor:
-    builder = _BodyBuilder()
-    builder.set_scene(env.scene)
-    builder.body = body
-    if drawn:
-        rendering.add_body_visual(builder, body.geometry, body.texture)
-    builder.initial_pose = sapien.Pose(body.pose[:3], body.pose[3:])
-    return builder.build_static(body.key) if body.static else builder.build(body.key)
-
-
 @cache
 def _freeze_imports() -> None:
     """Take what is imported by now out of the garbage collector's sight, once.
@@ -484,67 +444,3 @@ def _freeze_imports() -> None:
     """
     gc.collect()
     gc.freeze()
-
-
-class GymnasiumEnv(gym.Wrapper):
-    """The environment as Gymnasium defines one: a single episode, numpy arrays, the prompt among
-    the observations.
-
-    ``reset`` gives the multi-modal :class:`~clevrskills.prompt.Prompt` as ``info["prompt"]``.
-    """
-
-    metadata = {"render_modes": ["rgb_array"], "render_fps": CONTROL_HZ}  # noqa: RUF012
-    PROMPT_LENGTH = 1024
-
-    def __init__(self, env: ClevrSkillsEnv) -> None:
-        super().__init__(env)
-        self.action_space = env.single_action_space
-        space = env.single_observation_space
-        if isinstance(space, gym.spaces.Dict):
-            text = gym.spaces.Text(self.PROMPT_LENGTH, charset=_PRINTABLE)
-            space = gym.spaces.Dict({**space.spaces, "prompt": text})
-        self.observation_space = space
-
-    @property
-    def base_env(self) -> ClevrSkillsEnv:
-        """The batched environment."""
-        return self.env
-
-    def _observation(self, obs: Any) -> Any:
-        single = common.unbatch(common.to_numpy(obs))
-        if isinstance(single, dict):
-            single["prompt"] = self.base_env.prompt.text
-        return single
-
-    def reset(self, *, seed: int | None = None, options: dict | None = None) -> tuple[Any, dict]:
-        """Start the episode of a seed."""
-        obs, info = self.env.reset(seed=seed, options=options)
-        info = common.unbatch(common.to_numpy(info))
-        info["prompt"] = self.base_env.prompt
-        return self._observation(obs), info
-
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict]:
-        """Run one control step with an action (7,)."""
-        obs, reward, terminated, truncated, info = self.env.step(np.asarray(action, np.float32))
-        return (
-            self._observation(obs),
-            float(reward[0]),
-            bool(terminated[0]),
-            bool(truncated[0]),
-            common.unbatch(common.to_numpy(info)),
-        )
-
-    def render(self) -> Any:
-        """The picture of the render camera, (512, 512, 3) uint8."""
-        frame = self.env.render()
-        return None if frame is None else common.unbatch(common.to_numpy(frame))
-
-
-_PRINTABLE = frozenset(chr(c) for c in range(32, 127))
-
-
-def make(task: str, robot: str = "xarm6", criteria: str = "paper", **kwargs: Any) -> GymnasiumEnv:
-    """What ``gym.make("ClevrSkills/…-v1", **kwargs)`` calls; see :class:`ClevrSkillsEnv` for the
-    arguments.
-    """
-    return GymnasiumEnv(ClevrSkillsEnv(task, robot_name=robot, criteria_name=criteria, **kwargs))

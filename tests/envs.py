@@ -8,7 +8,8 @@ import torch
 
 from clevrskills import env_id
 from clevrskills.body import Body
-from clevrskills.env import ClevrSkillsEnv, GymnasiumEnv
+from clevrskills.env import ClevrSkillsEnv
+from clevrskills.gymnasium_env import GymnasiumEnv
 from clevrskills.predicates import Picked
 from clevrskills.tasks import Layout, Task
 from tests.worlds import Thing

@@ -187,7 +187,7 @@ def test_tracking_at_60_cm_per_s(env, arm, direction):
 
 @pytest.mark.parametrize("direction", [(0, 1, 0), (0, 0, -1), (-0.6, 0.0, 0.8)])
 def test_starting_and_stopping_at_60_cm_per_s(env, arm, direction):
-    """A jump of the speed, within 10 ms, costs at most 8 mm, and the arm comes to rest without swinging."""
+    """A jump of the speed costs at most 8 mm, and the arm comes to rest without swinging."""
     moving, stopping = run_at(env, arm, direction)
     assert max(moving + stopping) < 8e-3, np.round(1e3 * np.array(moving + stopping), 1)
     assert max(stopping[3:]) < 1.5e-3, np.round(1e3 * np.array(stopping), 1)

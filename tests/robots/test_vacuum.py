@@ -243,6 +243,7 @@ def test_what_is_thrown_keeps_its_velocity(env):
 def test_it_can_be_taken_again(env):
     grip(env)
     go_to(env, (*CUBE_XY, 0.1), on=True)
+    stay(env, 3, on=True)  # at rest, so that it drops and is not thrown
     stay(env, 10, on=False)
     assert held(env) == -1
     grip(env)

@@ -1,0 +1,75 @@
+"""The environments as Gymnasium defines them: one episode, numpy arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from mani_skill.utils import common
+
+from clevrskills.env import CONTROL_HZ, ClevrSkillsEnv
+
+
+class GymnasiumEnv(gym.Wrapper):
+    """The environment as Gymnasium defines one: a single episode, numpy arrays, the prompt among
+    the observations.
+
+    ``reset`` gives the multi-modal :class:`~clevrskills.prompt.Prompt` as ``info["prompt"]``.
+    """
+
+    metadata = {"render_modes": ["rgb_array"], "render_fps": CONTROL_HZ}  # noqa: RUF012
+    PROMPT_LENGTH = 1024
+
+    def __init__(self, env: ClevrSkillsEnv) -> None:
+        super().__init__(env)
+        self.action_space = env.single_action_space
+        space = env.single_observation_space
+        if isinstance(space, gym.spaces.Dict):
+            text = gym.spaces.Text(self.PROMPT_LENGTH, charset=_PRINTABLE)
+            space = gym.spaces.Dict({**space.spaces, "prompt": text})
+        self.observation_space = space
+
+    @property
+    def base_env(self) -> ClevrSkillsEnv:
+        """The batched environment."""
+        return self.env
+
+    def _observation(self, obs: Any) -> Any:
+        single = common.unbatch(common.to_numpy(obs))
+        if isinstance(single, dict):
+            single["prompt"] = self.base_env.prompt.text
+        return single
+
+    def reset(self, *, seed: int | None = None, options: dict | None = None) -> tuple[Any, dict]:
+        """Start the episode of a seed."""
+        obs, info = self.env.reset(seed=seed, options=options)
+        info = common.unbatch(common.to_numpy(info))
+        info["prompt"] = self.base_env.prompt
+        return self._observation(obs), info
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict]:
+        """Run one control step with an action (7,)."""
+        obs, reward, terminated, truncated, info = self.env.step(np.asarray(action, np.float32))
+        return (
+            self._observation(obs),
+            float(reward[0]),
+            bool(terminated[0]),
+            bool(truncated[0]),
+            common.unbatch(common.to_numpy(info)),
+        )
+
+    def render(self) -> Any:
+        """The picture of the render camera, (512, 512, 3) uint8."""
+        frame = self.env.render()
+        return None if frame is None else common.unbatch(common.to_numpy(frame))
+
+
+_PRINTABLE = frozenset(chr(c) for c in range(32, 127))
+
+
+def make(task: str, robot: str = "xarm6", criteria: str = "paper", **kwargs: Any) -> GymnasiumEnv:
+    """What ``gym.make("ClevrSkills/…-v1", **kwargs)`` calls; see :class:`ClevrSkillsEnv` for the
+    arguments.
+    """
+    return GymnasiumEnv(ClevrSkillsEnv(task, robot_name=robot, criteria_name=criteria, **kwargs))
