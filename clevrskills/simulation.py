@@ -8,7 +8,12 @@ import numpy as np
 import sapien
 import torch
 from sapien import Entity
-from sapien.physx import PhysxCpuSystem, PhysxRigidDynamicComponent
+from sapien.physx import (
+    PhysxContact,
+    PhysxCpuSystem,
+    PhysxRigidBaseComponent,
+    PhysxRigidDynamicComponent,
+)
 from torch import Tensor
 
 from clevrskills.robots.vacuum import Vacuum
@@ -52,8 +57,10 @@ class SimWorld(World):
         self._tcp = tcp
         self._vacuum = vacuum
         self._physics = physics
-        self._slot_of = {e.per_scene_id: k for k, e in enumerate(self._bodies) if e}
-        self._slot_of[table.per_scene_id] = len(self._bodies)
+        # pybind gives the same object for the same component as long as it is referred to
+        solid = [_solid(entity) for entity in (*self._bodies, table)]
+        self._solid = solid
+        self._slot_of = {id(component): k for k, component in enumerate(solid) if component}
         self.refresh()
 
     def refresh(self) -> None:
@@ -61,7 +68,7 @@ class SimWorld(World):
         self._body_pose: Tensor | None = None
         self._body_velocity: Tensor | None = None
         self._end_effector_pose: Tensor | None = None
-        self._lift: np.ndarray | None = None
+        self._touching: dict[tuple[int, int], list[PhysxContact]] | None = None
         self.moved()
 
     @property
@@ -97,43 +104,43 @@ class SimWorld(World):
     def held(self) -> Tensor:  # noqa: D102
         return torch.tensor([self._vacuum.held])
 
-    def _lifts(self) -> np.ndarray:
-        """Upward impulse in the last physics step on the first body from the second, (K + 1, K +
-        1); last: the table.
+    def _pairs(self) -> dict[tuple[int, int], list[PhysxContact]]:
+        """The contacts of the last physics step by pair of slots; the table comes after the last
+        slot.
         """
-        if self._lift is None:
-            size = len(self._bodies) + 1
-            lift = np.zeros((size, size))
+        if self._touching is None:
+            self._touching = {}
             for contact in self._physics.get_contacts():
-                one, other = (self._slot_of.get(b.entity.per_scene_id) for b in contact.bodies)
-                if one is None or other is None:
-                    continue
-                up = float(sum(point.impulse[2] for point in contact.points))
-                lift[one, other] += up
-                lift[other, one] -= up
-            self._lift = lift
-        return self._lift
+                one, other = (self._slot_of.get(id(body)) for body in contact.bodies)
+                if one is not None and other is not None:
+                    self._touching.setdefault((one, other), []).append(contact)
+        return self._touching
+
+    def _lift(self, upper: int, lower: int) -> float:
+        """Upward impulse in the last physics step on one slot from another, in N s."""
+        pairs = self._pairs()
+        up = sum(float(p.impulse[2]) for c in pairs.get((upper, lower), ()) for p in c.points)
+        down = sum(float(p.impulse[2]) for c in pairs.get((lower, upper), ()) for p in c.points)
+        return up - down
 
     def supports(self, lower: Tensor, upper: Tensor) -> Tensor:  # noqa: D102
         weight = self.at(self.solids.mass, upper) * GRAVITY * self._physics.timestep
-        lift = self._lifts()[upper.numpy(), lower.numpy()]
-        return torch.as_tensor(lift, dtype=torch.float32) / weight
+        return self._lift(int(upper[0]), int(lower[0])) / weight
 
     def on_table(self, body: Tensor) -> Tensor:  # noqa: D102
-        return torch.as_tensor(self._lifts()[body.numpy(), -1] > CONTACT_IMPULSE_NS)
+        return torch.tensor([self._lift(int(body[0]), len(self._bodies)) > CONTACT_IMPULSE_NS])
 
     def contacts(self) -> list[tuple[str, str, float]]:
         """The touching pairs of slot keys (or ``table``) with their least separation in metres,
         negative: overlap.
         """
         names = [*self.keys, "table"]
-        pairs = []
-        for contact in self._physics.get_contacts():
-            one, other = (self._slot_of.get(b.entity.per_scene_id) for b in contact.bodies)
-            if one is not None and other is not None and contact.points:
-                gap = min(point.separation for point in contact.points)
-                pairs.append((names[one], names[other], float(gap)))
-        return pairs
+        return [
+            (names[one], names[other], min(float(point.separation) for point in contact.points))
+            for (one, other), contacts in self._pairs().items()
+            for contact in contacts
+            if contact.points
+        ]
 
     def set_body_pose(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:  # noqa: D102
         if where is not None and not bool(where[0]):
@@ -156,3 +163,8 @@ class SimWorld(World):
             return
         self.set_body_pose(body, pose)
         self._vacuum.take(self, int(body[0]))
+
+
+def _solid(entity: Entity | None) -> PhysxRigidBaseComponent | None:
+    """The physical side of an entity."""
+    return entity.find_component_by_type(PhysxRigidBaseComponent) if entity else None
