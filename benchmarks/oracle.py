@@ -30,7 +30,10 @@ class OracleArgs(Args):
     """Oracle episodes."""
 
     random_steps: int = 0
-    """Uniform random actions before the oracle takes over."""
+    """Random actions before the oracle takes over."""
+    random_scale: float = 1.0
+    """Their size: uniform in plus or minus this, in translation and rotation; the vacuum is on in
+    half of them."""
 
 
 OUT_OF_REACH = "out of reach"
@@ -46,12 +49,16 @@ def out_of_reach(env: ClevrSkillsEnv) -> bool:
     return bool(((distance < REACH_M[0]) | (distance > REACH_M[1])).any())
 
 
-def episode(env: ClevrSkillsEnv, seed: int, random_steps: int) -> tuple[bool, int, str]:
+def episode(
+    env: ClevrSkillsEnv, seed: int, random_steps: int = 0, random_scale: float = 1.0
+) -> tuple[bool, int, str]:
     """Run one; returns success, steps and the reason of a failure."""
     env.reset(seed=seed)
     generator = np.random.default_rng((seed, 1))
     for _ in range(random_steps):
-        if make_step(env, generator.uniform(-1, 1, 7).astype(np.float32)).success:
+        action = generator.uniform(-1, 1, 7).astype(np.float32)
+        action[:6] *= random_scale
+        if make_step(env, action).success:
             return True, 0, ""
     oracle = Oracle(env)
     try:
@@ -93,9 +100,11 @@ def main(args: OracleArgs) -> None:
     rows: list[list[object]] = []
     for task, split in args.runs():
         env = args.env(task, split)
-        episode(env, 0, 0)  # what is made once
+        episode(env, 0)  # what is made once
         begin = time.process_time()
-        results = [episode(env, seed, args.random_steps) for seed in args.seeds()]
+        results = [
+            episode(env, seed, args.random_steps, args.random_scale) for seed in args.seeds()
+        ]
         spent_s = (time.process_time() - begin) / len(results)
         wins = sum(success for success, _, _ in results)
         low, high = binomtest(wins, len(results)).proportion_ci(method="wilson")
