@@ -27,6 +27,10 @@ HEAD_CLEARANCE_M = 0.016
 HEAD_HALF_SIZE_M = (0.036, 0.046)
 YAWS = 8
 MAX_SPOTS = 60
+CURVED_M = 4.2e-3
+"""As ``FLAT_M``, for tilted grasps: nearly all that a cup can bridge."""
+PRESSED_M = 3e-3
+"""How deep a part of the rim may be pressed in."""
 MIN_NORMAL_Z = 0.35
 """How level a side must be to be grasped: the gripper tilts by at most 70 degrees."""
 
@@ -143,13 +147,17 @@ def vertical_grasps(
     return [grasp for _, grasp in found]
 
 
-def tilted_grasps(world: World, body: int, cup_radius_m: float) -> list[Grasp]:
+def tilted_grasps(
+    world: World, body: int, cup_centers: np.ndarray, cup_radius_m: float
+) -> list[Grasp]:
     """Grasps at right angles to the sides of an object that has no spot to seal on from above, the
     steepest last.
 
     Args:
         world: Where everything is, B = 1.
         body: Slot of the object.
+        cup_centers: Centres of the cups in the end-effector frame, (N, 2); one of them is at the
+            origin.
         cup_radius_m: Radius of a cup.
     """
     index = torch.tensor([body])
@@ -161,23 +169,28 @@ def tilted_grasps(world: World, body: int, cup_radius_m: float) -> list[Grasp]:
     points = world.world_points(index)[0]
     middle = points.mean(0)
     found: list[tuple[float, Grasp]] = []
-    rim = cup_samples(torch.zeros(1, 3), cup_radius_m)[0]  # (S, 3)
+    centers = cup_centers[np.argsort(np.hypot(*cup_centers.T))]  # the middle one first
+    flat = torch.as_tensor(np.pad(centers, ((0, 0), (0, 1))), dtype=torch.float32)
+    samples = cup_samples(flat, cup_radius_m)  # (N, S, 3)
+    per_cup = samples.shape[1]
     for normal in normals:
-        for yaw in (0.0, np.pi / 2):
+        for yaw in (0.0, np.pi / 4, np.pi / 2, 3 * np.pi / 4):
             orientation = _towards(normal.double().numpy(), yaw)
             turn = geometry.rotation_matrix(torch.as_tensor(orientation, dtype=torch.float32))
             # slide a grid in the plane across the object's middle along the normal until it touches
-            ticks = torch.linspace(-0.03, 0.03, 7)
+            ticks = torch.linspace(-0.035, 0.035, 11)
             grid = torch.cartesian_prod(ticks, ticks) @ turn[:, :2].T + middle
             depth = _touch(planes, pose, grid, normal)
             tips = (grid + depth[:, None] * normal)[depth < geometry.PAD / 2]
             if not len(tips):
                 continue
-            samples = tips[:, None] + rim @ turn.T  # (T, S, 3)
-            distance = geometry.signed_distance(
-                planes, geometry.to_local(pose, samples.reshape(1, -1, 3))
+            spots = tips[:, None] + samples.reshape(-1, 3) @ turn.T  # (T, N S, 3)
+            distances = geometry.signed_distance(
+                planes, geometry.to_local(pose, spots.reshape(1, -1, 3))
             ).reshape(len(tips), -1)
-            seals = (distance.amax(-1) <= FLAT_M) & (distance[:, 0].abs() <= CENTER_DIP_M)
+            distance, others = distances[:, :per_cup], distances[:, per_cup:]
+            seals = (distance.amax(-1) <= CURVED_M) & (distance.amin(-1) >= -PRESSED_M)
+            seals &= (distance[:, 0] <= CENTER_DIP_M) & (others.amin(-1) >= -CENTER_DIP_M)
             for tip in tips[seals]:
                 off = float((tip - middle - ((tip - middle) @ normal) * normal).norm())
                 grasp = Grasp(tip.double().numpy(), orientation, 1)

@@ -134,7 +134,7 @@ def test_what_lies_tilted_is_grasped_at_right_angles_to_a_side(axis):
     q = [0.9238795, 0.0, 0.0, 0.0]
     q[1 + axis] = 0.3826834
     world = make_world([SLAB], [torch.tensor([-0.2, 0.1, 0.08, *q])])
-    found = tilted_grasps(world, 0, RADIUS)
+    found = tilted_grasps(world, 0, CUPS, RADIUS)
     assert found_in(world) == [] and found
     for grasp in found[:20]:
         assert bool(sealed_at(world, grasp)[MIDDLE])

@@ -29,10 +29,10 @@ def pick(arm: Arm, body: int) -> Actions:
     """
     if arm.held >= 0 and arm.held != body:
         yield from put_aside(arm)
-    for _ in range(ATTEMPTS):
+    for attempt in range(ATTEMPTS):
         if arm.held != body:
             arm.step_label = f"Move above {arm.label(body)}"
-            grasp = _reachable_grasp(arm, body)
+            grasp = _reachable_grasp(arm, body, attempt)
             tip = grasp_pose(arm, grasp)
             yield from arm.move(_backed_off(tip, APPROACH_M))
             arm.step_label = f"Pick {arm.label(body)}"
@@ -57,23 +57,31 @@ def _backed_off(tip: Pose, distance_m: float) -> Pose:
     return tip * Pose([0, 0, -distance_m])
 
 
-def _reachable_grasp(arm: Arm, body: int) -> Grasp:
-    """The best grasp that the arm reaches, from above and at the object, free of collisions."""
+def _reachable_grasp(arm: Arm, body: int, skip: int) -> Grasp:
+    """The best grasp that the arm reaches, from above and at the object, free of collisions; where
+    the best ones failed before, the next.
+    """
     found = vertical_grasps(arm.world, body, arm.cup_centers, arm.cup_radius_m, arm.yaw_rad)
-    found = found or tilted_grasps(arm.world, body, arm.cup_radius_m)
+    found = found or tilted_grasps(arm.world, body, arm.cup_centers, arm.cup_radius_m)
     # the best ones are much alike: where they can't be reached, try others all over the object
     found = found[:CANDIDATES] + found[CANDIDATES :: max(1, len(found) // CANDIDATES)]
     if not found:
         raise SkillFailed(f"{arm.world.keys[body]} has no free patch to seal on")
-    arm.look_around(ignore=(body,))
+    best = None
     for grasp in found:
         tip = grasp_pose(arm, grasp)
-        if arm.reachable(tip) is not None:
-            arm.look_around()
-            if arm.reachable(_backed_off(tip, APPROACH_M)) is not None:
-                return grasp
-            arm.look_around(ignore=(body,))
-    raise SkillFailed(f"no grasp of {arm.world.keys[body]} can be reached")
+        arm.look_around(ignore=(body,))
+        if arm.reachable(tip) is None:
+            continue
+        arm.look_around()
+        if arm.reachable(_backed_off(tip, APPROACH_M)) is not None:
+            best = grasp
+            if skip == 0:
+                break
+            skip -= 1
+    if best is None:
+        raise SkillFailed(f"no grasp of {arm.world.keys[body]} can be reached")
+    return best
 
 
 def _descend(arm: Arm, tip: Pose, body: int) -> Actions:
