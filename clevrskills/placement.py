@@ -8,7 +8,7 @@ from torch import Tensor
 from clevrskills import geometry
 from clevrskills.world import World
 
-STABLE_MARGIN_M = 0.003
+STABLE_MARGIN_M = 0.006
 NEIGHBOUR_GAP_M = 0.006
 EDGE_GAP_M = 0.004
 """Distance to keep from the edge of an area, where there is room."""
