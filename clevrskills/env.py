@@ -158,6 +158,12 @@ class ClevrSkillsEnv(BaseEnv):
             shader_pack=self._shader_pack,
         )
 
+    def _clear(self) -> None:
+        # what still refers to the old scene would keep it in memory beside the new one
+        for name in ("world", "vacuum", "table", "_actors", "outcome"):
+            self.__dict__.pop(name, None)
+        super()._clear()
+
     def _load_agent(self, options: dict, *args: Any, **kwargs: Any) -> None:
         super()._load_agent(options, sapien.Pose(robot(self.robot_name).base_position))
         self.agent.shader_pack = self._shader_pack

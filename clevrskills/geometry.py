@@ -7,6 +7,7 @@ padded with ``(0, 0, 0, -PAD)``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 
 import torch
@@ -14,6 +15,8 @@ from torch import Tensor
 
 PAD = 1.0e3
 """Distance in metres that stands for "nowhere near"."""
+PAIRS_AT_ONCE = 1_000_000
+"""Pairs of point and half-space that are looked at in one go, about 4 MB for each tensor."""
 
 
 def quaternion_multiply(a: Tensor, b: Tensor) -> Tensor:
@@ -104,6 +107,17 @@ def to_local(pose: Tensor, points: Tensor) -> Tensor:
     return (points - pose[..., None, :3]) @ rotation_matrix(pose[..., 3:])
 
 
+def _in_pieces(function: Callable[[Tensor], Tensor], planes: Tensor, points: Tensor) -> Tensor:
+    """Apply a function to points (..., N, k) in pieces, so that what it holds for all pairs of
+    point and half-space stays small.
+    """
+    pairs = planes[..., 0].numel()
+    piece = max(1, PAIRS_AT_ONCE // max(1, pairs))
+    if points.shape[-2] <= piece:
+        return function(points)
+    return torch.cat([function(part) for part in points.split(piece, dim=-2)], dim=-1)
+
+
 def signed_distance(planes: Tensor, points: Tensor) -> Tensor:
     """Signed distance from points to solids, both in the solid's frame.
 
@@ -119,8 +133,12 @@ def signed_distance(planes: Tensor, points: Tensor) -> Tensor:
         (..., N) in metres, negative inside, at least ``PAD`` for a solid without parts.
     """
     normals, offsets = planes[..., :3], planes[..., 3]
-    distance = torch.einsum("...cfk,...nk->...ncf", normals, points) - offsets[..., None, :, :]
-    return distance.amax(-1).amin(-1)
+
+    def distance(points: Tensor) -> Tensor:
+        along = torch.einsum("...cfk,...nk->...ncf", normals, points)
+        return (along - offsets[..., None, :, :]).amax(-1).amin(-1)
+
+    return _in_pieces(distance, planes, points)
 
 
 def surface_height(planes: Tensor, pose: Tensor, xy: Tensor) -> Tensor:
@@ -137,13 +155,17 @@ def surface_height(planes: Tensor, pose: Tensor, xy: Tensor) -> Tensor:
     matrix = rotation_matrix(pose[..., 3:])  # (..., 3, 3)
     normals = torch.einsum("...ij,...cfj->...cfi", matrix, planes[..., :3])
     offsets = planes[..., 3] + torch.einsum("...cfi,...i->...cf", normals, pose[..., :3])
-    # along a vertical line each half-space bounds z from above (nz > 0), from below (nz < 0) or not
-    # at all
-    rest = offsets[..., None, :, :] - torch.einsum("...cfi,...ni->...ncf", normals[..., :2], xy)
     nz = normals[..., None, :, :, 2]
     flat = nz.abs() < 1e-6
-    bound = rest / torch.where(flat, torch.ones_like(nz), nz)
-    upper = torch.where(nz > 1e-6, bound, PAD).amin(-1)  # (..., N, C)
-    lower = torch.where(nz < -1e-6, bound, -PAD).amax(-1)
-    outside = (flat & (rest < 0)).any(-1) | (upper < lower) | (upper >= PAD)
-    return torch.where(outside, -PAD, upper).amax(-1)
+
+    def height(xy: Tensor) -> Tensor:
+        # along a vertical line each half-space bounds z from above (nz > 0), below (nz < 0), or not
+        sideways = torch.einsum("...cfi,...ni->...ncf", normals[..., :2], xy)
+        rest = offsets[..., None, :, :] - sideways
+        bound = rest / torch.where(flat, torch.ones_like(nz), nz)
+        upper = torch.where(nz > 1e-6, bound, PAD).amin(-1)  # (..., N, C)
+        lower = torch.where(nz < -1e-6, bound, -PAD).amax(-1)
+        outside = (flat & (rest < 0)).any(-1) | (upper < lower) | (upper >= PAD)
+        return torch.where(outside, -PAD, upper).amax(-1)
+
+    return _in_pieces(height, planes, xy)

@@ -11,8 +11,13 @@ from sapien import Pose
 
 from clevrskills import geometry
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.robots.controller import ROTATION_RAD, TRANSLATION_M
+from clevrskills.robots.controller import (
+    ROTATION_RAD,
+    TRANSLATION_M,
+    EndEffectorDeltaController,
+)
 from clevrskills.solvers.planner import motion_planner
+from clevrskills.world import World
 
 if TYPE_CHECKING:
     from clevrskills.env import ClevrSkillsEnv
@@ -46,10 +51,8 @@ class Arm:
 
     def __init__(self, env: ClevrSkillsEnv, generator: np.random.Generator) -> None:
         self.env = env
-        self.world = env.world
         self.generator = generator
         self.planner = motion_planner(env.robot_name)
-        self.controller = env.agent.controller
         self.base = env.agent.robot._objs[0].pose
         description = env.agent.description
         self.cup_centers = np.array(description.cup_centers)
@@ -59,6 +62,16 @@ class Arm:
         self.step_label = ""
 
     # ---- the world, for one environment ----
+
+    @property
+    def world(self) -> World:
+        """What the environment shows; asked for anew, so that no old scene is kept alive."""
+        return self.env.world
+
+    @property
+    def controller(self) -> EndEffectorDeltaController:
+        """The controller of the arm."""
+        return self.env.agent.controller
 
     @property
     def held(self) -> int:
