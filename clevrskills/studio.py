@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 BACKGROUND = (216, 221, 225)  # sRGB
 OBJECT_MARGIN = 1.08  # space around the bounding sphere
-CACHED_IMAGES = 256
+CACHED_IMAGES = 16
 UPRIGHT = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
 
 Placed = tuple[assets.Shape, "str | None", Sequence[float]]

@@ -49,7 +49,7 @@ def texture_names() -> tuple[str, ...]:
     return pools("train").textures + pools("test").textures
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=24)
 def texture(name: str) -> np.ndarray:
     """(256, 256, 3) uint8 sRGB picture that tiles; one tile covers 0.1 m x 0.1 m. Read-only.
 
