@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import torch
@@ -47,6 +48,24 @@ class Args:
 def zero_action(env: ClevrSkillsEnv) -> np.ndarray:
     """Seven zeros."""
     return np.zeros(env.single_action_space.shape, np.float32)
+
+
+def pick_cube_step_s(steps: int = 100, **options: Any) -> float:
+    """CPU-seconds of one step of ManiSkill's stock PickCube-v1, the yardstick of this machine."""
+    import gymnasium as gym
+    import mani_skill.envs  # noqa: F401
+
+    env = gym.make("PickCube-v1", **options)
+    env.reset(seed=0)
+    action = env.action_space.sample()
+    for _ in range(3):  # what happens once
+        env.step(action)
+    begin = time.process_time()
+    for _ in range(steps):
+        env.step(action)
+    spent = time.process_time() - begin
+    env.close()
+    return spent / steps
 
 
 def print_table(title: str, columns: list[str], rows: list[list[object]]) -> None:

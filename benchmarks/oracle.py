@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import tyro
-from common import Args, print_table
+from common import Args, pick_cube_step_s, print_table
 from scipy.stats import binomtest
 
 from clevrskills.dataset_tools.rollout import make_step
@@ -71,32 +71,12 @@ def episode(
     return False, steps, OUT_OF_REACH if out_of_reach(env) else reason
 
 
-def yardstick_s(steps: int = 300) -> float:
-    """CPU-seconds of one step of ManiSkill's PickCube-v1 without observation and reward."""
-    import gymnasium as gym
-    import mani_skill.envs  # noqa: F401
-
-    env = gym.make(
-        "PickCube-v1",
-        obs_mode="none",
-        reward_mode="none",
-        control_mode="pd_joint_pos",
-        render_backend="none",
-    )
-    env.reset(seed=0)
-    action = env.action_space.sample()
-    begin = time.process_time()
-    for _ in range(steps):
-        env.step(action)
-    spent = time.process_time() - begin
-    env.close()
-    return spent / steps
-
-
 def main(args: OracleArgs) -> None:
     """Run all and print a table."""
     motion_planner(args.robot)
-    unit_s = yardstick_s()
+    unit_s = pick_cube_step_s(
+        obs_mode="none", reward_mode="none", control_mode="pd_joint_pos", render_backend="none"
+    )
     rows: list[list[object]] = []
     for task, split in args.runs():
         env = args.env(task, split)

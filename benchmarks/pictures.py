@@ -19,7 +19,7 @@ from pathlib import Path
 
 import torch
 import tyro
-from common import Args, print_table
+from common import Args, pick_cube_step_s, print_table
 
 from clevrskills.dataset_tools.sources import Setup
 from clevrskills.env import ClevrSkillsEnv
@@ -78,29 +78,6 @@ def recorded(
     return steps, spent
 
 
-def stock_picture_s(steps: int = 60) -> float:
-    """CPU-seconds of a step of PickCube-v1 with one 256x256 picture."""
-    import gymnasium as gym
-    import mani_skill.envs  # noqa: F401
-
-    env = gym.make(
-        "PickCube-v1",
-        obs_mode="rgb",
-        render_backend="cpu",
-        sensor_configs={"width": 256, "height": 256},
-    )
-    env.reset(seed=0)
-    action = env.action_space.sample()
-    for _ in range(3):
-        env.step(action)
-    begin = time.process_time()
-    for _ in range(steps):
-        env.step(action)
-    spent = time.process_time() - begin
-    env.close()
-    return spent / steps
-
-
 def print_memory(episode: int) -> None:
     """Print the present and the peak memory."""
     if episode % 20 == 0:
@@ -128,7 +105,8 @@ def main(args: PictureArgs) -> None:
             rows.append([task, kind, steps, 1e3 * spent / steps])
         steps, spent = recorded(task, args.seeds())
         rows.append([task, "recorded, all included", steps, 1e3 * spent / steps])
-    stock_ms = 1e3 * stock_picture_s()
+    size = {"width": 256, "height": 256}
+    stock_ms = 1e3 * pick_cube_step_s(obs_mode="rgb", render_backend="cpu", sensor_configs=size)
     rows = [[*row, float(row[3]) / stock_ms] for row in rows]  # type: ignore[arg-type]
     columns = ["task", "what", "steps", "CPU-ms / step", "x PickCube step"]
     print_table(f"one PickCube-v1 step with one picture = {stock_ms:.1f} CPU-ms", columns, rows)
