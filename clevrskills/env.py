@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -25,7 +25,7 @@ from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.predicates import GoalState, Outcome, Predicate, criteria
 from clevrskills.prompt import Prompt
 from clevrskills.robots.agent import VacuumAgent, agent_uid
-from clevrskills.robots.controller import ACTION_SPEC
+from clevrskills.robots.controller import ACTION_SPEC, kinematics
 from clevrskills.robots.description import robot
 from clevrskills.robots.vacuum import Vacuum
 from clevrskills.scenes import DrawnScene, draw_scene
@@ -55,6 +55,8 @@ class ClevrSkillsEnv(BaseEnv):
         cameras: Cameras of the observation, from :data:`clevrskills.cameras.CAMERAS`.
         prompt_index: Which of the task's prompt templates to use; ``None``: drawn by the episode's
             seed.
+        task_args: Arguments of the task, e.g. ``{"num_objects": 3}``; see
+            :func:`clevrskills.tasks.task`.
         shadows: Whether the main light casts shadows; doubles the time of a picture.
         render_backend: ``cpu``, ``gpu`` or ``none``; ``None``: what the machine has if the
             observation needs pictures.
@@ -79,13 +81,14 @@ class ClevrSkillsEnv(BaseEnv):
         obs_mode: str | None = "rgb",
         cameras: Sequence[str] = ("base_camera", "hand_camera"),
         prompt_index: int | None = None,
+        task_args: Mapping[str, Any] | None = None,
         shadows: bool = False,
         render_backend: str | None = None,
         num_envs: int = 1,
         render_mode: str | None = None,
         **kwargs: Any,
     ) -> None:
-        self.task = task(task_key)
+        self.task = task(task_key, **(task_args or {}))
         self.split = split
         self.robot_name = robot_name
         self.criteria = criteria(criteria_name)
@@ -94,6 +97,8 @@ class ClevrSkillsEnv(BaseEnv):
             if name not in CAMERAS:
                 raise UnknownNameError("camera", name, CAMERAS)
         pools(split)  # raises if there is no such split
+        if robot(robot_name).name not in self.task.robots:
+            raise UnknownNameError(f"robot for {task_key}", robot_name, self.task.robots)
         if num_envs != 1:
             raise ClevrSkillsError(
                 f"num_envs={num_envs}: only 1 (CPU simulation) is supported so far"
@@ -199,7 +204,26 @@ class ClevrSkillsEnv(BaseEnv):
             tcp,
             self.vacuum,
             self.scene.px,
+            *self._robot_entities(),
+            self._place_arm,
         )
+
+    def _robot_entities(self) -> tuple[list[sapien.Entity], list[sapien.Entity]]:
+        """The links that count as the gripper, and the others."""
+        gripper = {self.agent.gripper.name, self.agent.tcp.name}
+        links = self.agent.robot._objs[0].links
+        return (
+            [link.entity for link in links if link.name.removeprefix("scene-0_") in gripper],
+            [link.entity for link in links if link.name.removeprefix("scene-0_") not in gripper],
+        )
+
+    def _place_arm(self, tcp: sapien.Pose) -> None:
+        base = sapien.Pose(self.agent.description.base_position)
+        qpos = kinematics(self.robot_name).reach(base.inv() * tcp)
+        if qpos is None:
+            raise ValueError(f"the arm does not reach {np.round(tcp.p, 3).tolist()}")
+        self.agent.robot.set_qpos(torch.as_tensor(qpos, dtype=torch.float32)[None])
+        self.agent.controller.reset()
 
     def _load_lighting(self, options: dict) -> None:
         rendering.load_lighting(self.scene, self.enable_shadow)
@@ -237,11 +261,15 @@ class ClevrSkillsEnv(BaseEnv):
             gym.Env.reset(self, seed=int(np.atleast_1d(seed)[0]))  # Gymnasium's own generator
         return super().reset(seed=seed, options=options)
 
+    def _after_simulation_step(self) -> None:
+        self.world.after_physics_step()
+
     def _after_control_step(self) -> None:
         self.world.refresh()
         self.vacuum.update(self.world, bool(self.agent.controller.vacuum_on[0]))
 
     def _before_control_step(self) -> None:
+        self.world.start_control_step()
         if self.vacuum.held >= 0 and not bool(self.agent.controller.vacuum_on[0]):
             self.vacuum.release()
 

@@ -21,6 +21,36 @@ KINDS = ("obj", "tex", "ks")
 
 
 @dataclass(frozen=True)
+class Keystep:
+    """A scene that a prompt shows.
+
+    Attributes:
+        bodies: The bodies with their poses.
+        robot: Key of the robot that is shown; ``None``: none.
+        qpos: Its joint angles.
+    """
+
+    bodies: tuple[Body, ...]
+    robot: str | None = None
+    qpos: tuple[float, ...] = ()
+
+    def image(self, studio: Studio) -> np.ndarray:
+        """What the base camera sees, (256, 256, 3) uint8."""
+        scene = [(b.geometry, b.texture, b.pose) for b in self.bodies]
+        return studio.scene_image(scene, self.robot, self.qpos)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON data."""
+        bodies = [body.to_json() for body in self.bodies]
+        return {"bodies": bodies, "robot": self.robot, "qpos": list(self.qpos)}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Keystep:
+        """Read what :meth:`to_json` wrote."""
+        return cls(_bodies(data["bodies"]), data["robot"], tuple(data["qpos"]))
+
+
+@dataclass(frozen=True)
 class Prompt:
     """What a task asks for, as text with placeholders for pictures.
 
@@ -31,12 +61,15 @@ class Prompt:
     Attributes:
         text: The text with placeholders.
         bodies: The bodies that placeholders may name.
-        keysteps: For each key-step the bodies with their poses.
+        keysteps: The scene at each key-step.
+        picture_radius_m: What the pictures of single bodies show, so that their sizes can be
+            compared; ``None``: each body fills its picture.
     """
 
     text: str
     bodies: tuple[Body, ...]
-    keysteps: tuple[tuple[Body, ...], ...] = ()
+    keysteps: tuple[Keystep, ...] = ()
+    picture_radius_m: float | None = None
 
     def __post_init__(self) -> None:
         keys = tuple(body.key for body in self.bodies)
@@ -100,11 +133,12 @@ class Prompt:
         images = {}
         for kind, name in self.placeholders():
             if kind == "ks":
-                scene = [(b.geometry, b.texture, b.pose) for b in self.keysteps[int(name)]]
-                image = studio.scene_image(scene)
+                image = self.keysteps[int(name)].image(studio)
             elif kind == "obj":
                 body = by_key[name]
-                image = studio.object_image(body.shape, body.texture, body.size)
+                image = studio.object_image(
+                    body.shape, body.texture, body.size, self.picture_radius_m
+                )
             else:
                 texture = by_key[name].texture
                 if texture is None:
@@ -118,14 +152,16 @@ class Prompt:
         return {
             "text": self.text,
             "bodies": [body.to_json() for body in self.bodies],
-            "keysteps": [[body.to_json() for body in scene] for scene in self.keysteps],
+            "keysteps": [keystep.to_json() for keystep in self.keysteps],
+            "picture_radius_m": self.picture_radius_m,
         }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Prompt:
         """Read a prompt."""
+        keysteps = tuple(Keystep.from_json(entry) for entry in data["keysteps"])
+        return cls(data["text"], _bodies(data["bodies"]), keysteps, data["picture_radius_m"])
 
-        def bodies(entries: Sequence[Mapping[str, Any]]) -> tuple[Body, ...]:
-            return tuple(Body.from_json(entry) for entry in entries)
 
-        return cls(data["text"], bodies(data["bodies"]), tuple(bodies(s) for s in data["keysteps"]))
+def _bodies(entries: Sequence[Mapping[str, Any]]) -> tuple[Body, ...]:
+    return tuple(Body.from_json(entry) for entry in entries)

@@ -14,7 +14,7 @@ from clevrskills.cameras import BASE_CAMERA
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.predicates import Criteria, Predicate
 from clevrskills.predicates.criteria import PAPER
-from clevrskills.prompt import Prompt
+from clevrskills.prompt import Keystep, Prompt
 from clevrskills.robots.controller import kinematics
 from clevrskills.robots.description import robot
 from clevrskills.suction import pose_in_gripper
@@ -43,7 +43,7 @@ class DrawnScene:
     goal: Predicate
     prompt: Prompt
 
-    def keysteps(self) -> tuple[tuple[Body, ...], ...]:
+    def keysteps(self) -> tuple[Keystep, ...]:
         """The scene at the start and after each part of the goal, without an oracle run."""
         return keystep_scenes(self.goal, self.start, self.layout)
 
@@ -53,12 +53,21 @@ class Home:
     """The gripper at the start of an episode.
 
     Attributes:
+        robot_name: Key of the robot.
         pose: World pose of the end effector, (1, 7).
         cup_tips: Centres of the suction cups' rims in the end-effector frame, (N, 3).
     """
 
+    robot_name: str
     pose: torch.Tensor
     cup_tips: torch.Tensor
+
+    def reaches(self, pose: torch.Tensor) -> bool:
+        """Whether the arm reaches a world pose (7,) of the end effector."""
+        values = pose.double().numpy()
+        base = Pose(robot(self.robot_name).base_position)
+        tcp = Pose(values[:3], values[3:])
+        return kinematics(self.robot_name).reach(base.inv() * tcp) is not None
 
     @classmethod
     @cache
@@ -73,6 +82,7 @@ class Home:
         tcp = base * kinematics(robot_name).forward(np.array(description.neutral_qpos))
         tips = [(x, y, description.cup_tip_z) for x, y in description.cup_centers]
         return cls(
+            robot_name,
             torch.tensor([[*tcp.p, *tcp.q]], dtype=torch.float32),
             torch.tensor(tips, dtype=torch.float32),
         )
@@ -97,14 +107,19 @@ def draw_scene(
         prompt_index: Which prompt template; ``None``: drawn.
 
     Raises:
-        ClevrSkillsError: No layout fits, or there is no such prompt.
+        ClevrSkillsError: No layout fits, or there is no such prompt or variant.
     """
     for attempt in range(ATTEMPTS):
-        draw = Draw(seed, task.key, attempt, split)
+        draw = Draw(seed, task.key, attempt, split, task.variant)
         try:
             layout = task.layout(draw)
         except LayoutError:
             continue
+        if task.variant >= draw.variants:
+            raise ClevrSkillsError(
+                f"variant {task.variant} of {task.key}, seed {seed}; allowed: 0 to"
+                f" {draw.variants - 1}"
+            )
         solids = _solids(layout)
         goal = task.goal(stack_roles([layout])).using(criteria)
         start = start_world(task, layout, solids, Home.of(robot_name))
@@ -116,10 +131,12 @@ def draw_scene(
             raise ClevrSkillsError(
                 f"prompt {index} of {task.key}; allowed: 0 to {len(prompts) - 1}"
             )
-        bodies = tuple(body for body in layout.bodies if body)
+        bodies = (*filter(None, layout.bodies), *layout.examples)
         text = prompts[index]
-        scenes = keystep_scenes(goal, start, layout) if "{ks:" in text else ()
-        return DrawnScene(layout, solids, start, goal, Prompt(text, bodies, scenes))
+        robot_shown = robot_name if task.shows_robot else None
+        scenes = keystep_scenes(goal, start, layout, robot_shown) if "{ks:" in text else ()
+        prompt = Prompt(text, bodies, scenes, layout.picture_radius_m)
+        return DrawnScene(layout, solids, start, goal, prompt)
     raise ClevrSkillsError(
         f"{task.key}, seed {seed}, split {split}: no fair scene in {ATTEMPTS} draws"
     )
@@ -136,7 +153,7 @@ def start_world(task: Task, layout: Layout, solids: Solids, home: Home) -> Tenso
     """
     poses = [body.pose if body else EMPTY for body in layout.bodies]
     start = torch.tensor([poses], dtype=torch.float32)
-    world = TensorWorld(task.slots, solids, start, home.pose, home.cup_tips)
+    world = TensorWorld(task.slots, solids, start, home.pose, home.cup_tips, home.reaches)
     if layout.in_gripper >= 0:
         body = torch.tensor([layout.in_gripper])
         try:
@@ -164,21 +181,30 @@ def _fair(goal: Predicate, start: TensorWorld) -> bool:
 
 
 def keystep_scenes(
-    goal: Predicate, start: TensorWorld, layout: Layout
-) -> tuple[tuple[Body, ...], ...]:
-    """The scene at the start and after each part of the goal, without an oracle run."""
+    goal: Predicate, start: TensorWorld, layout: Layout, robot_name: str | None = None
+) -> tuple[Keystep, ...]:
+    """The scene at the start and after each part of the goal, without an oracle run; with the arm
+    if a robot is named.
+    """
     world = TensorWorld.snapshot(start)
-    scenes = [_bodies_at(world, layout)]
+    scenes = [_keystep(world, layout, robot_name)]
     for step in goal.steps():
         step.realise(world)
-        scenes.append(_bodies_at(world, layout))
+        scenes.append(_keystep(world, layout, robot_name))
     return tuple(scenes)
 
 
-def _bodies_at(world: TensorWorld, layout: Layout) -> tuple[Body, ...]:
+def _keystep(world: TensorWorld, layout: Layout, robot_name: str | None) -> Keystep:
     poses = world.body_pose[0].double().numpy()
-    return tuple(
+    bodies = tuple(
         replace(body, pose=tuple(np.round(pose, 6).tolist()))
         for body, pose in zip(layout.bodies, poses, strict=True)
         if body
     )
+    if robot_name is None:
+        return Keystep(bodies)
+    tcp = world.end_effector_pose[0].double().numpy()
+    base = Pose(robot(robot_name).base_position)
+    qpos = kinematics(robot_name).reach(base.inv() * Pose(tcp[:3], tcp[3:]))
+    assert qpos is not None  # realising the goal asked for it
+    return Keystep(bodies, robot_name, tuple(np.round(qpos, 6).tolist()))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import sapien
@@ -36,6 +36,10 @@ class SimWorld(World):
         tcp: Tool centre point link of the robot.
         vacuum: The gripper.
         physics: The physics system.
+        gripper: Entities of the links that count as the gripper.
+        arm: Entities of the other links of the robot.
+        place_arm: Puts the arm so that the tool centre point is at a world pose; raises
+            ``ValueError`` if it does not reach.
     """
 
     def __init__(
@@ -47,6 +51,9 @@ class SimWorld(World):
         tcp: object,
         vacuum: Vacuum,
         physics: PhysxCpuSystem,
+        gripper: Sequence[Entity] = (),
+        arm: Sequence[Entity] = (),
+        place_arm: Callable[[sapien.Pose], None] | None = None,
     ) -> None:
         super().__init__(keys, solids, vacuum.tips)
         self._bodies = list(bodies)
@@ -58,10 +65,25 @@ class SimWorld(World):
         self._vacuum = vacuum
         self._physics = physics
         # pybind gives the same object for the same component as long as it is referred to
-        solid = [_solid(entity) for entity in (*self._bodies, table)]
+        solid = [_solid(entity) for entity in (*self._bodies, table, *gripper, *arm)]
         self._solid = solid
-        self._slot_of = {id(component): k for k, component in enumerate(solid) if component}
+        self._place_arm = place_arm
+        self._table = len(self._bodies)
+        self._gripper, self._arm = self._table + 1, self._table + 2
+        slots = [*range(self._table + 1), *[self._gripper] * len(gripper), *[self._arm] * len(arm)]
+        self._slot_of = {id(c): k for k, c in zip(slots, solid, strict=True) if c}
+        self._touched: set[tuple[int, int]] = set()
         self.refresh()
+
+    def start_control_step(self) -> None:
+        """Forget who touched whom in the last control step."""
+        self._touched.clear()
+
+    def after_physics_step(self) -> None:
+        """Remember who touches whom."""
+        for pair, contacts in self._read_pairs().items():
+            if pair not in self._touched and _impulse(contacts) > CONTACT_IMPULSE_NS:
+                self._touched |= {pair, pair[::-1]}
 
     def refresh(self) -> None:
         """Forget what was read; to be called whenever the simulation moved."""
@@ -109,12 +131,16 @@ class SimWorld(World):
         slot.
         """
         if self._touching is None:
-            self._touching = {}
-            for contact in self._physics.get_contacts():
-                one, other = (self._slot_of.get(id(body)) for body in contact.bodies)
-                if one is not None and other is not None:
-                    self._touching.setdefault((one, other), []).append(contact)
+            self._touching = self._read_pairs()
         return self._touching
+
+    def _read_pairs(self) -> dict[tuple[int, int], list[PhysxContact]]:
+        pairs: dict[tuple[int, int], list[PhysxContact]] = {}
+        for contact in self._physics.get_contacts():
+            one, other = (self._slot_of.get(id(body)) for body in contact.bodies)
+            if one is not None and other is not None:
+                pairs.setdefault((one, other), []).append(contact)
+        return pairs
 
     def _lift(self, upper: int, lower: int) -> float:
         """Upward impulse in the last physics step on one slot from another, in N s."""
@@ -128,13 +154,22 @@ class SimWorld(World):
         return self._lift(int(upper[0]), int(lower[0])) / weight
 
     def on_table(self, body: Tensor) -> Tensor:  # noqa: D102
-        return torch.tensor([self._lift(int(body[0]), len(self._bodies)) > CONTACT_IMPULSE_NS])
+        return torch.tensor([self._lift(int(body[0]), self._table) > CONTACT_IMPULSE_NS])
+
+    def touches(self, body: Tensor, other: Tensor) -> Tensor:  # noqa: D102
+        return torch.tensor([(int(body[0]), int(other[0])) in self._touched])
+
+    def gripper_touches(self, body: Tensor) -> Tensor:  # noqa: D102
+        return torch.tensor([(int(body[0]), self._gripper) in self._touched])
+
+    def robot_touches(self, body: Tensor) -> Tensor:  # noqa: D102
+        return self.gripper_touches(body) | ((int(body[0]), self._arm) in self._touched)
 
     def contacts(self) -> list[tuple[str, str, float]]:
         """The touching pairs of slot keys (or ``table``) with their least separation in metres,
         negative: overlap.
         """
-        names = [*self.keys, "table"]
+        names = [*self.keys, "table", "gripper", "arm"]
         return [
             (names[one], names[other], min(float(point.separation) for point in contact.points))
             for (one, other), contacts in self._pairs().items()
@@ -158,11 +193,30 @@ class SimWorld(World):
         component.wake_up()
         self.refresh()
 
+    def set_end_effector_pose(self, pose: Tensor, where: Tensor | None = None) -> None:  # noqa: D102
+        if where is not None and not bool(where[0]):
+            return
+        if self._place_arm is None:
+            raise ValueError("there is no arm to be put")
+        before = self._tcp.entity.pose  # type: ignore[attr-defined]
+        values = pose[0].double().numpy()
+        self._place_arm(sapien.Pose(values[:3], values[3:]))
+        if self._vacuum.held >= 0:
+            entity = self._bodies[self._vacuum.held]
+            assert entity is not None
+            entity.set_pose(self._tcp.entity.pose * before.inv() * entity.pose)  # type: ignore[attr-defined]
+        self.refresh()
+
     def hold(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:  # noqa: D102
         if where is not None and not bool(where[0]):
             return
         self.set_body_pose(body, pose)
         self._vacuum.take(self, int(body[0]))
+
+
+def _impulse(contacts: Iterable[PhysxContact]) -> float:
+    """Sum of the impulses of some contacts, in N s."""
+    return sum(float(np.abs(p.impulse).sum()) for c in contacts for p in c.points)
 
 
 def _solid(entity: Entity | None) -> PhysxRigidBaseComponent | None:

@@ -46,6 +46,7 @@ class Studio:
         shape: assets.Shape | str,
         texture: str | None,
         size: tuple[float, float, float] | None = None,
+        radius_m: float | None = None,
     ) -> np.ndarray:
         """Returns a picture of an object alone on a plain light background.
 
@@ -53,6 +54,7 @@ class Studio:
             shape: The object's geometry, or the name of a shape.
             texture: Name of its texture; None is plain grey.
             size: With a name: full bounding box in metres; None is the shape's own.
+            radius_m: What the picture shows around the middle of the object; None: just the object.
 
         Returns:
             (256, 256, 3) uint8, a copy.
@@ -62,9 +64,9 @@ class Studio:
         """
         solid = assets.shape(shape, size) if isinstance(shape, str) else shape
         extents = tuple(float(x) for x in solid.half_extents)
-        key = (solid.name, extents, texture)
+        key = (solid.name, extents, texture, radius_m)
         if key not in self._object_images:
-            self._object_images[key] = self._take_object(solid, texture)
+            self._object_images[key] = self._take_object(solid, texture, radius_m)
             if len(self._object_images) > CACHED_IMAGES:
                 self._object_images.popitem(last=False)
         self._object_images.move_to_end(key)
@@ -78,11 +80,15 @@ class Studio:
         """
         return np.array(assets.texture(name))
 
-    def scene_image(self, bodies: Sequence[Placed]) -> np.ndarray:
-        """Returns what the base camera would see if there was no robot.
+    def scene_image(
+        self, bodies: Sequence[Placed], robot: str | None = None, qpos: Sequence[float] = ()
+    ) -> np.ndarray:
+        """Returns what the base camera would see, by default without a robot.
 
         Args:
             bodies: Shape, texture and pose (x, y, z, then quaternion w, x, y, z) of each object.
+            robot: Key of the robot to show.
+            qpos: Its joint angles (n,).
 
         Returns:
             (256, 256, 3) uint8.
@@ -98,13 +104,16 @@ class Studio:
         shown = [([rendering.body_visual(shape, name)], pose) for shape, name, pose in bodies]
         return self._table_stage.shoot(shown)[..., :3]
 
-    def _take_object(self, shape: assets.Shape, texture: str | None) -> np.ndarray:
+    def _take_object(
+        self, shape: assets.Shape, texture: str | None, radius_m: float | None
+    ) -> np.ndarray:
         size = OBJECT_CAMERA.size_px
         if self._object_stage is None:
             self._object_stage = _Stage(2 * size, OBJECT_CAMERA.fov_rad, self._device)
         view = np.array(OBJECT_CAMERA.eye_m) / np.linalg.norm(OBJECT_CAMERA.eye_m)
-        radius_m = OBJECT_MARGIN * float(np.linalg.norm(shape.vertices, axis=1).max())
-        self._object_stage.aim(view * radius_m / np.sin(OBJECT_CAMERA.fov_rad / 2), (0, 0, 0))
+        shown_m = radius_m or float(np.linalg.norm(shape.vertices, axis=1).max())
+        distance_m = OBJECT_MARGIN * shown_m
+        self._object_stage.aim(view * distance_m / np.sin(OBJECT_CAMERA.fov_rad / 2), (0, 0, 0))
         picture = self._object_stage.shoot([([rendering.body_visual(shape, texture)], UPRIGHT)])
         # averaging four pixels smooths the edges; nothing was drawn where alpha is 0
         color = np.where(picture[..., 3:] > 0, picture[..., :3], np.array(BACKGROUND, np.uint8))

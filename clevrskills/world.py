@@ -202,9 +202,32 @@ class World:
         """Whether the body touches the table, (B,) bool."""
         raise NotImplementedError
 
+    def touches(self, body: Tensor, other: Tensor) -> Tensor:
+        """Whether two bodies touched at any time of the last control step, (B,) bool."""
+        raise NotImplementedError
+
+    def gripper_touches(self, body: Tensor) -> Tensor:
+        """Whether the gripper touched the body at any time of the last control step, (B,) bool."""
+        raise NotImplementedError
+
+    def robot_touches(self, body: Tensor) -> Tensor:
+        """Whether any part of the robot touched the body at any time of the last control step, (B,)
+        bool.
+        """
+        raise NotImplementedError
+
     def set_body_pose(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:
         """Put bodies (B,) at world poses (B, 7), at rest; only in environments ``where`` (B,) is
         true.
+        """
+        raise NotImplementedError
+
+    def set_end_effector_pose(self, pose: Tensor, where: Tensor | None = None) -> None:
+        """Put the arm so that the tool centre point is at world poses (B, 7), with what it holds;
+        only in environments ``where`` (B,) is true.
+
+        Raises:
+            ValueError: The arm does not reach a pose.
         """
         raise NotImplementedError
 
@@ -281,6 +304,10 @@ class World:
     def orientation(self, body: Tensor) -> Tensor:
         """World orientation, (B, 4)."""
         return self.pose(body)[:, 3:]
+
+    def velocity(self, body: Tensor) -> Tensor:
+        """Linear (m/s) and angular (rad/s) velocity in world axes, (B, 6)."""
+        return self.at(self.body_velocity, body)
 
     def is_static(self, body: Tensor) -> Tensor:
         """Whether the body is at rest, (B,) bool."""
@@ -371,6 +398,7 @@ class TensorWorld(World):
         body_pose: World poses, (B, K, 7).
         end_effector_pose: (B, 7); default 0.4 m above the table, cups down.
         cup_tips: See :class:`World`.
+        reaches: Tells whether the arm reaches an end-effector pose (7,); by default all.
     """
 
     def __init__(
@@ -380,8 +408,10 @@ class TensorWorld(World):
         body_pose: Tensor,
         end_effector_pose: Tensor | None = None,
         cup_tips: Tensor | None = None,
+        reaches: Callable[[Tensor], bool] | None = None,
     ) -> None:
         super().__init__(keys, solids, cup_tips)
+        self._reaches = reaches
         if end_effector_pose is None:
             home = torch.tensor([-0.09, 0.0, 0.4, 0.0, 1.0, 0.0, 0.0], device=self.device)
             end_effector_pose = home.expand(self.num_envs, 7)
@@ -397,6 +427,7 @@ class TensorWorld(World):
             world.keys, world.solids, world.body_pose, world.end_effector_pose, world.cup_tips
         )
         copy._held = world.held.clone()
+        copy._reaches = getattr(world, "_reaches", None)
         return copy
 
     @property
@@ -429,6 +460,30 @@ class TensorWorld(World):
         self._body_velocity[rows, body[rows]] = 0.0
         self.moved()
         self._held[rows] = torch.where(self._held[rows] == body[rows], -1, self._held[rows])
+
+    def touches(self, body: Tensor, other: Tensor) -> Tensor:  # noqa: D102
+        gaps = [
+            self.at(self.distance(self.world_points(one)).amin(-1), two)
+            for one, two in ((body, other), (other, body))
+        ]
+        return torch.minimum(*gaps) <= CONTACT_TOLERANCE_M
+
+    def gripper_touches(self, body: Tensor) -> Tensor:  # noqa: D102
+        return self.gripper_distance(body) <= CONTACT_TOLERANCE_M
+
+    def robot_touches(self, body: Tensor) -> Tensor:  # noqa: D102
+        return self.gripper_touches(body)
+
+    def set_end_effector_pose(self, pose: Tensor, where: Tensor | None = None) -> None:  # noqa: D102
+        rows = self._rows if where is None else self._rows[where]
+        if self._reaches and not all(self._reaches(pose[row]) for row in rows.tolist()):
+            raise ValueError("the arm does not reach the pose")
+        change = geometry.compose(pose, geometry.invert(self._end_effector_pose))
+        self._end_effector_pose[rows] = pose[rows]
+        rows = rows[self._held[rows] >= 0]
+        held = self._held[rows]
+        self._body_pose[rows, held] = geometry.compose(change[rows], self._body_pose[rows, held])
+        self.moved()
 
     def set_body_velocity(self, body: Tensor, velocity: Tensor) -> None:
         """Set velocities (B, 6) of bodies (B,)."""

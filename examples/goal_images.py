@@ -20,7 +20,6 @@ scene = draw_scene(task(key), seed, split="train")
 print(scene.prompt.plain())
 
 captions = ["Start", *(step.says(scene.start) for step in scene.goal.steps())]
-for k, (caption, bodies) in enumerate(zip(captions, scene.keysteps(), strict=True)):
-    picture = studio().scene_image([(b.geometry, b.texture, b.pose) for b in bodies])
-    Image.fromarray(picture).save(f"keystep_{k}.png")
+for k, (caption, keystep) in enumerate(zip(captions, scene.keysteps(), strict=True)):
+    Image.fromarray(keystep.image(studio())).save(f"keystep_{k}.png")
     print(f"keystep_{k}.png: {scene.prompt.plain(caption)}")

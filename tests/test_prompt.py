@@ -12,7 +12,7 @@ import pytest
 
 from clevrskills.body import Body
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
-from clevrskills.prompt import Prompt
+from clevrskills.prompt import Keystep, Prompt
 
 ROOT = Path(__file__).parents[1]
 CUBE = Body("object_0", "cube", "red swirl", (-0.2, 0.1, 0.025, 1.0, 0.0, 0.0, 0.0), (0.05,) * 3)
@@ -24,7 +24,7 @@ TEXT = "Put {obj:object_0} with {tex:object_1} beside {obj:object_0}, then {ks:1
 
 
 def prompt(text=TEXT):
-    return Prompt(text, BODIES, (BODIES, MOVED))
+    return Prompt(text, BODIES, (Keystep(BODIES), Keystep(MOVED)))
 
 
 def test_placeholders_each_once_in_order():
@@ -100,7 +100,7 @@ def test_json_round_trip():
     copy = Prompt.from_json(data)
     assert copy == prompt()
     assert copy.to_json() == prompt().to_json()
-    assert copy.keysteps[1][0].pose == MOVED[0].pose
+    assert copy.keysteps[1].bodies[0].pose == MOVED[0].pose
     assert data["bodies"][0]["name"] == "red swirl cube"
 
 

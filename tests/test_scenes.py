@@ -188,7 +188,7 @@ def test_key_steps_are_the_start_and_each_part_of_the_goal():
     shown = keystep_scenes(goal, scene.start, scene.layout)
     present = tuple(body for body in scene.layout.bodies if body)
     assert len(shown) == 1 + len(steps)
-    assert [b.key for b in shown[0]] == [b.key for b in present]
+    assert [b.key for b in shown[0].bodies] == [b.key for b in present]
     for before, after in zip(shown[0], present, strict=True):
         assert before.pose == pytest.approx(after.pose, abs=1e-5)
     for k, step in enumerate(steps, start=1):

@@ -25,6 +25,7 @@ LEASH_M, LEASH_RAD = 0.03, 0.2
 """How far the commanded pose may run ahead of the measured one, so that a blocked arm does not wind
 up."""
 IK_ITERATIONS = 100
+REACH_RESTARTS = 8
 
 ACTION_SPEC: dict[str, Any] = {
     "shape": [7],
@@ -71,6 +72,7 @@ class Kinematics:
         links = [link.name for link in description.links]
         self._model.set_link_order(links)
         self._tcp = links.index(description.tcp_link)
+        self._neutral = np.asarray(description.neutral_qpos, dtype=np.float64)
         limits = np.asarray(description.joint_limits, dtype=np.float64)
         self.lower, self.upper = limits[:, 0], limits[:, 1]
 
@@ -87,6 +89,21 @@ class Kinematics:
             self._tcp, pose, initial_qpos=near, max_iterations=IK_ITERATIONS
         )
         return np.asarray(qpos, dtype=np.float64) if reached else None
+
+    def reach(self, pose: Pose) -> np.ndarray | None:
+        """Allowed joint angles (n,) that reach a pose, found from the neutral ones turned towards
+        it and from others around those; ``None`` if none are found.
+        """
+        start = self._neutral.copy()
+        start[0] = np.arctan2(pose.p[1], pose.p[0])
+        spread = np.random.default_rng(0).normal(size=(REACH_RESTARTS, len(start))) * 0.5
+        for offset in (np.zeros_like(start), *spread):
+            qpos = self.inverse(pose, start + offset)
+            if qpos is not None:
+                qpos = (qpos + np.pi) % (2 * np.pi) - np.pi
+                if self.within_limits(qpos):
+                    return qpos
+        return None
 
     def within_limits(self, qpos: np.ndarray) -> bool:
         """Whether all joint angles (n,) are allowed."""

@@ -6,6 +6,7 @@ import importlib
 import pkgutil
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,8 +14,9 @@ import torch
 from torch import Tensor
 
 from clevrskills import env_id
-from clevrskills.errors import UnknownNameError
-from clevrskills.predicates import Predicate
+from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.predicates import Outcome, Predicate
+from clevrskills.tasks.arguments import allowed_arguments
 from clevrskills.tasks.layout import Draw, Layout, LayoutError
 
 LEVELS = ("L0", "L1", "L2")
@@ -22,10 +24,16 @@ LEVELS = ("L0", "L1", "L2")
 _TASKS: dict[str, type[Task]] = {}
 
 
+@dataclass(kw_only=True, eq=False)
 class Task(ABC):
     """A task: what is on the table, what is to be achieved, how it is said.
 
-    A task is one file below ``clevrskills/tasks``; nothing else is edited. Class attributes:
+    A task is one file below ``clevrskills/tasks``; nothing else is edited. Its fields, made with
+    :func:`~clevrskills.tasks.arguments.count` and :func:`~clevrskills.tasks.arguments.choice`, are
+    what may vary between episodes.
+
+    Args:
+        variant: Which part each body plays, in an otherwise equal scene; 0 is the scene as drawn.
 
     Attributes:
         key: Name of the task, e.g. ``sort``.
@@ -33,6 +41,11 @@ class Task(ABC):
         sentence: What it asks for, in words, for tables of tasks.
         slots: Keys of the body slots; a layout fills them or leaves them empty.
         max_steps: Control steps after which an episode is cut off.
+        robots: Robots that can do it.
+        shows_robot: Whether pictures of key-steps show the arm.
+
+    Raises:
+        ClevrSkillsError: An argument is not allowed.
     """
 
     key: ClassVar[str]
@@ -40,6 +53,16 @@ class Task(ABC):
     sentence: ClassVar[str]
     slots: ClassVar[tuple[str, ...]]
     max_steps: ClassVar[int] = 300
+    robots: ClassVar[tuple[str, ...]] = ("xarm6", "panda")
+    shows_robot: ClassVar[bool] = False
+
+    variant: int = 0
+
+    def __post_init__(self) -> None:
+        for name, allowed in allowed_arguments(self).items():
+            setattr(self, name, allowed.read(f"{self.key}: {name}", getattr(self, name)))
+        if not isinstance(self.variant, int) or self.variant < 0:
+            raise ClevrSkillsError(f"{self.key}: variant={self.variant!r}; allowed: 0, 1, 2, ...")
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -69,8 +92,15 @@ class Task(ABC):
         the start.
         """
 
+    def textures(self, outcome: Outcome, env: int = 0) -> Mapping[str, str]:
+        """Textures of slots that look different from the layout now, such as goals already met."""
+        del outcome, env
+        return {}
+
     def describe(self) -> dict[str, Any]:
-        """The task as JSON data: key, level, Gymnasium id, sentence, types of its predicates."""
+        """The task as JSON data: key, level, Gymnasium id, sentence, types of its predicates,
+        arguments.
+        """
         layout = next(filter(None, (self._attempt(i) for i in range(100))))
         goal = self.goal(stack_roles([layout]))
         return {
@@ -80,6 +110,11 @@ class Task(ABC):
             "sentence": self.sentence,
             "predicates": list(dict.fromkeys(_names(goal.to_json()))),
             "max_steps": self.max_steps,
+            "robots": list(self.robots),
+            "arguments": {
+                name: {"default": list(getattr(self, name)), "allowed": str(allowed)}
+                for name, allowed in allowed_arguments(self).items()
+            },
         }
 
     def _attempt(self, index: int) -> Layout | None:
@@ -115,13 +150,22 @@ def tasks() -> dict[str, type[Task]]:
     return dict(sorted(_TASKS.items(), key=lambda item: (item[1].level, item[0])))
 
 
-def task(key: str) -> Task:
+def task(key: str, **arguments: Any) -> Task:
     """Make a task.
 
+    Args:
+        key: Its key.
+        arguments: What is fixed or narrowed, such as ``num_objects=3`` or ``num_objects=(2, 3)``.
+
     Raises:
-        UnknownNameError: No task has this key.
+        UnknownNameError: No task has this key, or the task has no such argument.
+        ClevrSkillsError: An argument has a value that is not allowed.
     """
     known = tasks()
     if key not in known:
         raise UnknownNameError("task", key, tuple(known))
-    return known[key]()
+    names = ("variant", *allowed_arguments(known[key]))
+    for name in arguments:
+        if name not in names:
+            raise UnknownNameError(f"argument of {key}", name, names)
+    return known[key](**arguments)

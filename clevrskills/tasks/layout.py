@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import cos, hypot, pi, sin
+from math import cos, factorial, hypot, pi, sin
 from zlib import crc32
 
 import numpy as np
@@ -13,6 +13,7 @@ from scipy.spatial import ConvexHull
 from clevrskills.assets import Pools, Shape, pools
 from clevrskills.body import Body, Pose
 from clevrskills.cameras import BASE_CAMERA
+from clevrskills.tasks.arguments import Count
 
 
 @dataclass(frozen=True)
@@ -24,11 +25,16 @@ class Layout:
         roles: What else differs between episodes, as numbers of fixed shape: which slot plays which
             part, targets, angles.
         in_gripper: Slot of the body that the gripper holds at the start, -1 for none.
+        examples: Bodies that are not in the scene, only in the pictures of the prompt.
+        picture_radius_m: What the pictures of single bodies in the prompt show, so that their sizes
+            can be compared; ``None``: each body fills its picture.
     """
 
     bodies: tuple[Body | None, ...]
     roles: Mapping[str, np.ndarray] = field(default_factory=dict)
     in_gripper: int = -1
+    examples: tuple[Body, ...] = ()
+    picture_radius_m: float | None = None
 
 
 class LayoutError(Exception):
@@ -44,13 +50,35 @@ class Draw:
         task: Key of the task.
         index: Which attempt at a layout this is.
         split: ``train`` or ``test``.
+        variant: Which part each body plays; see :meth:`assign`.
     """
 
-    def __init__(self, seed: int, task: str, index: int, split: str) -> None:
+    def __init__(self, seed: int, task: str, index: int, split: str, variant: int = 0) -> None:
         sequence = np.random.SeedSequence((seed, crc32(task.encode()), index))
         generators = [np.random.default_rng(s) for s in sequence.spawn(4)]
         self.places, self.shapes, self.textures, self.roles = generators
         self.pools: Pools = pools(split)
+        self.variants = 1
+        self._variant = variant
+
+    def number(self, count: Count) -> int:
+        """A number from the least to the greatest, drawn for the roles."""
+        return int(self.roles.integers(count[0], count[1], endpoint=True))
+
+    def assign(self, count: int) -> list[int]:
+        """Which of ``count`` bodies plays which of as many parts.
+
+        Variant 0 gives each its own; the others go through all ways to swap them, in the order of
+        the calls.
+        """
+        ways = factorial(count)
+        way = self._variant // self.variants % ways
+        self.variants *= ways
+        left, order = list(range(count)), []
+        for size in range(count, 0, -1):
+            way, first = divmod(way, size)
+            order.append(left.pop(first))
+        return order
 
     def choose(self, pool: Sequence[str], count: int, stream: str = "shapes") -> list[str]:
         """Different names from a pool, or with repeats if it is too small."""

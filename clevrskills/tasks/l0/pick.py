@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from torch import Tensor
@@ -10,12 +11,18 @@ from torch import Tensor
 from clevrskills.assets import shape
 from clevrskills.body import Body
 from clevrskills.predicates import Picked, Predicate
+from clevrskills.tasks.arguments import Count, count
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import W2, Draw, Layout, Table
 
 
+@dataclass(kw_only=True, eq=False)
 class Pick(Task):
-    """The gripper holds the object, clear of everything else (paper, appendix A.1, task 3)."""
+    """The gripper holds the object, clear of everything else (paper, appendix A.1, task 3).
+
+    Args:
+        num_distractors: Other objects on the table.
+    """
 
     key = "pick"
     level = "L0"
@@ -23,28 +30,30 @@ class Pick(Task):
     slots = ("object_0", "object_1", "object_2", "object_3")
     max_steps = 120
 
+    num_distractors: Count = count(0, 3)
+
     def layout(self, draw: Draw) -> Layout:  # noqa: D102
-        count = 1 + int(draw.roles.integers(4))  # 0 to 3 distractors
+        objects = 1 + draw.number(self.num_distractors)
         pools = draw.pools
-        shapes = draw.choose(pools.top + pools.random + pools.primitive, count)
-        textures = draw.choose(pools.texture_1 + pools.texture_1_dark, count, "textures")
+        shapes = draw.choose(pools.top + pools.random + pools.primitive, objects)
+        textures = draw.choose(pools.texture_1 + pools.texture_1_dark, objects, "textures")
         table = Table(draw.places, W2)
         bodies = [
             Body(key, name, texture, table.place(shape(name)))
             for key, name, texture in zip(self.slots, shapes, textures, strict=False)
         ]
-        empty = (None,) * (len(self.slots) - count)
-        return Layout((*bodies, *empty), {"object": np.array(0)})
+        empty = (None,) * (len(self.slots) - objects)
+        return Layout((*bodies, *empty), {"object": np.array(draw.assign(objects)[0])})
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:  # noqa: D102
         return Picked(roles["object"])
 
     def prompts(self, layout: Layout) -> Sequence[str]:  # noqa: D102
-        body = layout.bodies[0]
+        body = layout.bodies[int(layout.roles["object"])]
         assert body is not None
         things = (
             f"the {body.name}",
-            "the {obj:object_0}",
-            "the object with {tex:object_0} texture",
+            f"the {{obj:{body.key}}}",
+            f"the object with {{tex:{body.key}}} texture",
         )
         return [f"{verb} {thing}" for thing in things for verb in ("Pick up", "Grab", "Lift")]

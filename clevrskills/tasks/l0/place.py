@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from torch import Tensor
@@ -10,6 +11,7 @@ from torch import Tensor
 from clevrskills.assets import shape
 from clevrskills.body import Body
 from clevrskills.predicates import OnTop, Predicate
+from clevrskills.tasks.arguments import Count, count
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import W1, Draw, Layout, Table
 
@@ -18,9 +20,14 @@ GRIPPER_XY_M = (-0.09, 0.0)
 LANDING_MARGIN_M = 0.07
 
 
+@dataclass(kw_only=True, eq=False)
 class Place(Task):
     """The object, in the gripper at the start, rests on another one (paper, appendix A.1, task
     4).
+
+    Args:
+        num_bases: Objects that it could be put on, one of them meant.
+        num_objects: Objects to put, one of them meant.
     """
 
     key = "place"
@@ -31,8 +38,12 @@ class Place(Task):
     verb = "Put"
     starts_held = True
 
+    num_bases: Count = count(1, 3)
+    num_objects: Count = count(1, 3)
+
     def layout(self, draw: Draw) -> Layout:  # noqa: D102
-        bases, objects = 1 + draw.roles.integers(3, size=2)
+        bases, objects = draw.number(self.num_bases), draw.number(self.num_objects)
+        bottom, top = draw.assign(bases)[0], 3 + draw.assign(objects)[0]
         pools = draw.pools
         base_shapes = draw.choose(pools.base + pools.primitive, bases)
         # names must tell the objects apart, so nothing lies there twice
@@ -44,7 +55,7 @@ class Place(Task):
         table = Table(draw.places, W1)
         if self.starts_held:
             # whatever is below the gripper could be hit without skill: by letting the object drop
-            held = np.concatenate(shape(shapes[bases]).parts)
+            held = np.concatenate(shape(shapes[bases + top - 3]).parts)
             radius = float(np.linalg.norm(held[:, :2], axis=1).max())
             table.reserve(*GRIPPER_XY_M, radius + LANDING_MARGIN_M)
         bodies: list[Body | None] = [None] * len(self.slots)
@@ -52,19 +63,19 @@ class Place(Task):
             bodies[slot] = Body(self.slots[slot], name, texture, table.place(shape(name)))
         return Layout(
             tuple(bodies),
-            {"top": np.array(3), "bottom": np.array(0)},
-            in_gripper=3 if self.starts_held else -1,
+            {"top": np.array(top), "bottom": np.array(bottom)},
+            in_gripper=top if self.starts_held else -1,
         )
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:  # noqa: D102
         return OnTop(roles["top"], roles["bottom"])
 
     def prompts(self, layout: Layout) -> Sequence[str]:  # noqa: D102
-        top, bottom = layout.bodies[3], layout.bodies[0]
+        top, bottom = (layout.bodies[int(layout.roles[role])] for role in ("top", "bottom"))
         assert top is not None and bottom is not None
         return [
-            f"{self.verb} {{obj:object_0}} on {{obj:base_0}}",
+            f"{self.verb} {{obj:{top.key}}} on {{obj:{bottom.key}}}",
             f"{self.verb} the {top.name} on the {bottom.name}",
-            f"{self.verb} object with {{tex:object_0}} texture on object with {{tex:base_0}}"
-            " texture",
+            f"{self.verb} object with {{tex:{top.key}}} texture on object with"
+            f" {{tex:{bottom.key}}} texture",
         ]

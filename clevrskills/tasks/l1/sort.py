@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from torch import Tensor
@@ -10,6 +11,7 @@ from torch import Tensor
 from clevrskills.assets import shape
 from clevrskills.body import Body
 from clevrskills.predicates import Inside, Predicate, Set
+from clevrskills.tasks.arguments import Count, count
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import W1, Draw, Layout, LayoutError, Table, pose_on_table
 
@@ -21,11 +23,16 @@ OBJECT_RADIUS_M = 0.06
 """Outer radius of the largest object, so that two fit into an area."""
 
 
+@dataclass(kw_only=True, eq=False)
 class Sort(Task):
     """All objects lie at once in the areas of their texture (paper, appendix A.2, task 14).
 
     The areas are smaller than in the released code (0.35 m), which left almost no table between
     them, so that objects started on areas; and they lie where the base camera sees them whole.
+
+    Args:
+        num_areas: Areas.
+        num_objects: Objects to sort, no more than the areas have room for.
     """
 
     key = "sort"
@@ -34,14 +41,21 @@ class Sort(Task):
     slots = ("area_0", "area_1", "area_2", "object_0", "object_1", "object_2", "object_3")
     max_steps = 600
 
+    num_areas: Count = count(1, 3)
+    num_objects: Count = count(1, 4)
+
     def layout(self, draw: Draw) -> Layout:  # noqa: D102
-        areas = 1 + int(draw.roles.integers(3))
+        areas = draw.number(self.num_areas)
         pools = draw.pools
         area_shapes = draw.choose(pools.primitive, areas)
         room = [AREA_CAPACITY.get(name, 1) for name in area_shapes]
-        objects = 1 + int(draw.roles.integers(min(4, sum(room))))
+        least, most = self.num_objects
+        if sum(room) < least:
+            raise LayoutError(f"no room for {least} objects")
+        objects = draw.number((least, min(most, sum(room))))
+        places = draw.roles.permutation(np.repeat(np.arange(areas), room))
         area_of = np.zeros(4, dtype=np.int64)
-        area_of[:objects] = draw.roles.permutation(np.repeat(np.arange(areas), room))[:objects]
+        area_of[:objects] = places[draw.assign(objects)]
         small = [
             n for n in pools.top + pools.random + pools.primitive if _radius(n) <= OBJECT_RADIUS_M
         ]

@@ -1,0 +1,64 @@
+"""Arguments of tasks: what may vary between episodes, with the allowed values."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from clevrskills.errors import ClevrSkillsError
+
+Count = tuple[int, int]
+"""Least and greatest number; each episode draws one of them."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Allowed:
+    """What an argument of a task may be.
+
+    Attributes:
+        values: All allowed values; of numbers, a run without gaps.
+        is_count: Whether the argument is a range of numbers, else a choice of values.
+    """
+
+    values: tuple[Any, ...]
+    is_count: bool
+
+    def read(self, name: str, given: Any) -> tuple[Any, ...]:
+        """The least and greatest number, or the values to choose from.
+
+        Raises:
+            ClevrSkillsError: The argument is not allowed; the message says what is.
+        """
+        values = tuple(given) if isinstance(given, list | tuple) else (given,)
+        known = all(type(v) in {type(a) for a in self.values} and v in self.values for v in values)
+        if self.is_count:
+            values = values * 2 if len(values) == 1 else values
+            known = known and len(values) == 2 and values[0] <= values[1]
+        if not known or not values:
+            raise ClevrSkillsError(f"{name}={given!r}; allowed: {self}")
+        return values
+
+    def __str__(self) -> str:
+        if self.is_count:
+            low, high = self.values[0], self.values[-1]
+            return f"a number or a pair (least, most) from {low} to {high}"
+        return "one or several of " + ", ".join(map(repr, self.values))
+
+
+def count(low: int, high: int, most: int | None = None) -> Any:
+    """A field of a task: how many, by default drawn from ``low`` to ``high``; an argument may say
+    a number or another range, up to ``most``.
+    """
+    allowed = Allowed(tuple(range(low, (most or high) + 1)), True)
+    return dataclasses.field(default=(low, high), metadata={"allowed": allowed})
+
+
+def choice(*values: Any) -> Any:
+    """A field of a task: a value drawn from some; an argument may say one or several of them."""
+    return dataclasses.field(default=values, metadata={"allowed": Allowed(values, False)})
+
+
+def allowed_arguments(task: Any) -> Mapping[str, Allowed]:
+    """The arguments that a task, or its class, takes."""
+    return {f.name: f.metadata["allowed"] for f in dataclasses.fields(task) if f.metadata}
