@@ -22,6 +22,7 @@ class Body:
         size: Bounding box in metres, ``None``: the shape's own.
         static: Whether it is part of the furniture.
         pose: Initial world pose: position, then quaternion w, x, y, z.
+        qualifier: Word that tells it from a body that differs in size only, e.g. ``tall``.
     """
 
     key: str
@@ -30,11 +31,12 @@ class Body:
     pose: Pose
     size: tuple[float, float, float] | None = None
     static: bool = False
+    qualifier: str = ""
 
     @property
     def name(self) -> str:
         """Its name in a sentence, e.g. ``red swirl bowl``."""
-        return f"{self.texture} {self.shape}" if self.texture else self.shape
+        return " ".join(filter(None, (self.qualifier, self.texture, self.shape)))
 
     @property
     def geometry(self) -> Shape:
@@ -50,6 +52,7 @@ class Body:
             "texture": self.texture,
             "size": list(self.size) if self.size else None,
             "static": self.static,
+            "qualifier": self.qualifier,
             "pose": list(self.pose),
         }
 
@@ -64,4 +67,5 @@ class Body:
             pose=tuple(data["pose"]),
             size=tuple(size) if size else None,
             static=data["static"],
+            qualifier=data.get("qualifier", ""),
         )

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from clevrskills.studio import Studio
 
 _PLACEHOLDER = re.compile(r"\{(\w+):(\w+)\}")
-_WITH_ARTICLE = re.compile(r"(?:\b(the|The) )?\{(\w+):(\w+)\}")
+_WITH_ARTICLE = re.compile(r"(?:\b((?:[Tt]he|[Aa])(?: \w+)?) )?\{(\w+):(\w+)\}")
 KINDS = ("obj", "tex", "ks")
 
 
@@ -104,13 +104,15 @@ class Prompt:
         def words(match: re.Match[str]) -> str:
             article, kind, name = match.groups()
             if kind == "ks":
-                return f"{article or 'the'} scene at key-step {name}"
-            if name not in by_key:
+                said = f"{article or 'the'} scene at key-step {name}"
+            elif name not in by_key:
                 raise UnknownNameError(f"{kind} of the prompt", name, tuple(by_key))
-            body = by_key[name]
-            if kind == "obj":
-                return f"{article or 'the'} {body.name}"
-            return f"{article} {body.texture}" if article else str(body.texture)
+            elif kind == "obj":
+                said = f"{article or 'the'} {by_key[name].name}"
+            else:
+                said = f"{article or ''} {by_key[name].texture}".lstrip()
+            starts = match.start() == 0 or match.string[: match.start()].endswith(". ")
+            return said[:1].upper() + said[1:] if starts else said
 
         return _WITH_ARTICLE.sub(words, self.text if text is None else text)
 

@@ -9,7 +9,6 @@ import numpy as np
 import torch
 from sapien import Pose
 
-from clevrskills.body import Body
 from clevrskills.cameras import BASE_CAMERA
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.predicates import Criteria, Predicate

@@ -31,8 +31,7 @@ def sort_strip(studio: Studio) -> Image.Image:
     while not oracle.done:
         env.step(oracle.act())
         frames.append(env.capture()["base_camera"])
-    scene = keystep_scenes(env.goal, env.start, env.layouts[0])[-1]
-    goal = studio.scene_image([(body.geometry, body.texture, body.pose) for body in scene])
+    goal = keystep_scenes(env.goal, env.start, env.layouts[0])[-1].image(studio)
     return Image.fromarray(np.concatenate([*(frames[k] for k in MOMENTS), goal], axis=1))
 
 

@@ -64,7 +64,7 @@ def test_plain_words():
     assert prompt().plain("The {tex:object_1} one, as in the {ks:0}") == (
         "The yellow one, as in the scene at key-step 0"
     )
-    assert prompt("{obj:area_0}").plain() == "the hexagon"
+    assert prompt("{obj:area_0}").plain() == "The hexagon"
 
 
 @pytest.mark.parametrize(

@@ -189,10 +189,11 @@ def test_key_steps_are_the_start_and_each_part_of_the_goal():
     present = tuple(body for body in scene.layout.bodies if body)
     assert len(shown) == 1 + len(steps)
     assert [b.key for b in shown[0].bodies] == [b.key for b in present]
-    for before, after in zip(shown[0], present, strict=True):
+    for before, after in zip(shown[0].bodies, present, strict=True):
         assert before.pose == pytest.approx(after.pose, abs=1e-5)
     for k, step in enumerate(steps, start=1):
-        moved = [b.key for a, b in zip(shown[k - 1], shown[k], strict=True) if a.pose != b.pose]
+        pairs = zip(shown[k - 1].bodies, shown[k].bodies, strict=True)
+        moved = [after.key for before, after in pairs if before.pose != after.pose]
         assert moved == [scene.start.keys[int(step.top)]]
     untouched = drawn("sort", 5).start
     assert torch.equal(scene.start.body_pose, untouched.body_pose)

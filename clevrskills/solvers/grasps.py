@@ -72,6 +72,12 @@ def _height_map(world: World, body: int, xs: np.ndarray, ys: np.ndarray) -> np.n
     return heights
 
 
+def _head_points() -> np.ndarray:
+    """Points (N, 2) all over the underside of the gripper's head, in the end-effector frame."""
+    side = [np.arange(-h, h + CELL_M, 2 * CELL_M) for h in HEAD_HALF_SIZE_M]
+    return np.stack(np.meshgrid(*side), -1).reshape(-1, 2)
+
+
 def vertical_grasps(
     world: World, body: int, cup_centers: np.ndarray, cup_radius_m: float, near_yaw_rad: float = 0.0
 ) -> list[Grasp]:
@@ -122,8 +128,7 @@ def vertical_grasps(
         j = np.clip(np.round((xy[..., 1] - ys[0]) / CELL_M).astype(int), 0, len(ys) - 1)
         return field[i, j]
 
-    side = [np.arange(-h, h + CELL_M, 2 * CELL_M) for h in HEAD_HALF_SIZE_M]
-    head = np.stack(np.meshgrid(*side), -1).reshape(-1, 2)
+    head = _head_points()
     others = cup_centers[np.hypot(*cup_centers.T) > 1e-6]
     found: list[tuple[float, Grasp]] = []
     for yaw in near_yaw_rad + (np.arange(YAWS) - YAWS // 2) * (np.pi / YAWS):
@@ -173,6 +178,8 @@ def tilted_grasps(
     flat = torch.as_tensor(np.pad(centers, ((0, 0), (0, 1))), dtype=torch.float32)
     samples = cup_samples(flat, cup_radius_m)  # (N, S, 3)
     per_cup = samples.shape[1]
+    underside = torch.as_tensor(_head_points(), dtype=torch.float32)
+    underside = torch.nn.functional.pad(underside, (0, 1), value=-HEAD_CLEARANCE_M)
     for normal in normals:
         for yaw in (0.0, np.pi / 4, np.pi / 2, 3 * np.pi / 4):
             orientation = _towards(normal.double().numpy(), yaw)
@@ -191,7 +198,12 @@ def tilted_grasps(
             distance, others = distances[:, :per_cup], distances[:, per_cup:]
             seals = (distance.amax(-1) <= CURVED_M) & (distance.amin(-1) >= -PRESSED_M)
             seals &= (distance[:, 0] <= CENTER_DIP_M) & (others.amin(-1) >= -CENTER_DIP_M)
-            for tip in tips[seals]:
+            tips = tips[seals]
+            head = tips[:, None] + underside @ turn.T
+            beside = geometry.signed_distance(
+                planes, geometry.to_local(pose, head.reshape(1, -1, 3))
+            ).reshape(len(tips), len(underside))
+            for tip in tips[(beside >= 0.0).all(-1)]:
                 off = float((tip - middle - ((tip - middle) @ normal) * normal).norm())
                 grasp = Grasp(tip.double().numpy(), orientation, 1)
                 found.append((off / 0.02 + 3.0 * float(1.0 - normal[2]), grasp))

@@ -28,6 +28,7 @@ class Layout:
         examples: Bodies that are not in the scene, only in the pictures of the prompt.
         picture_radius_m: What the pictures of single bodies in the prompt show, so that their sizes
             can be compared; ``None``: each body fills its picture.
+        words: Invented words that the prompt gives a meaning to.
     """
 
     bodies: tuple[Body | None, ...]
@@ -35,6 +36,7 @@ class Layout:
     in_gripper: int = -1
     examples: tuple[Body, ...] = ()
     picture_radius_m: float | None = None
+    words: tuple[str, ...] = ()
 
 
 class LayoutError(Exception):

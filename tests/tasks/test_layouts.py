@@ -194,7 +194,7 @@ def test_all_episodes_at_once_give_what_each_gives(key, split):
 
 def test_every_template_parses_and_can_be_said_in_words(key, split):
     for drawn in scenes(key, split):
-        bodies = tuple(body for body in drawn.layout.bodies if body)
+        bodies = (*filter(None, drawn.layout.bodies), *drawn.layout.examples)
         parts = len(list(goal_of(key, drawn).steps()))
         keysteps = (bodies,) * (parts + 1)
         templates = task(key).prompts(drawn.layout)
@@ -217,9 +217,10 @@ def test_prompts_name_bodies_that_cannot_be_mistaken(key, split):
     for drawn in scenes(key, split):
         bodies = [body for body in drawn.layout.bodies if body]
         for template in task(key).prompts(drawn.layout):
-            for kind, name in Prompt(template, tuple(bodies), ((),) * 40).placeholders():
+            shown = (*bodies, *drawn.layout.examples)
+            for kind, name in Prompt(template, shown, ((),) * 40).placeholders():
                 meant = next((b for b in bodies if b.key == name), None)
-                if meant is None:  # a key-step
+                if meant is None:  # a key-step or an example
                     continue
                 alike = [b for b in bodies if b.static == meant.static and b is not meant]
                 if kind == "obj":

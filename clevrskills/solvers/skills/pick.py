@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+
+import numpy as np
 from sapien import Pose
 
 from clevrskills.predicates import Picked, Predicate
 from clevrskills.solvers.grasps import Grasp, tilted_grasps, vertical_grasps
 from clevrskills.solvers.motion import Actions, Arm, SkillFailed
 from clevrskills.solvers.skills import solves
-from clevrskills.solvers.skills.put_down import put_aside
+from clevrskills.solvers.skills.put_down import backed_off, put_aside
 
 ATTEMPTS = 4
 APPROACH_M = 0.06
@@ -19,10 +23,25 @@ LIFT_M = 0.06
 OVERTRAVEL_M = 0.004
 CANDIDATES = 8
 TOP_M = 0.36
+STEEP = 0.98
+"""How far down a gripper points that counts as vertical."""
+RANK_RAD = 0.1
+"""Joint distance worth the next best grasp."""
+CHOICES = 40
+"""Grasps that are looked at when something is to be turned over."""
+
+Suits = Callable[[Pose], bool]
+"""Whether a pose of a body in the end-effector frame is of use."""
 
 
-def pick(arm: Arm, body: int) -> Actions:
+def pick(arm: Arm, body: int, *suits: Suits) -> Actions:
     """Take a body and lift it a little.
+
+    Args:
+        arm: The arm.
+        body: Slot of the body.
+        suits: Ways in which it should be held, the best first; where none is possible, or none is
+            given, the gripper is as vertical as can be.
 
     Raises:
         SkillFailed: It can't be grasped, or slipped each time.
@@ -32,9 +51,9 @@ def pick(arm: Arm, body: int) -> Actions:
     for attempt in range(ATTEMPTS):
         if arm.held != body:
             arm.step_label = f"Move above {arm.label(body)}"
-            grasp = _reachable_grasp(arm, body, attempt)
+            grasp = _reachable_grasp(arm, body, attempt, suits)
             tip = grasp_pose(arm, grasp)
-            yield from arm.move(_backed_off(tip, APPROACH_M))
+            yield from arm.move(backed_off(tip, APPROACH_M))
             arm.step_label = f"Pick {arm.label(body)}"
             yield from _descend(arm, tip, body)
         if arm.held == body:
@@ -52,43 +71,65 @@ def grasp_pose(arm: Arm, grasp: Grasp) -> Pose:
     return Pose(grasp.position, grasp.orientation) * Pose([0, 0, -arm.cup_tip_z_m])
 
 
-def _backed_off(tip: Pose, distance_m: float) -> Pose:
-    """The pose some way out along the axis of the gripper."""
-    return tip * Pose([0, 0, -distance_m])
+def _reachable_grasp(arm: Arm, body: int, skip: int, suits: Sequence[Suits]) -> Grasp:
+    """The best grasp that the arm reaches; where the best ones failed before, the next."""
+    near = arm.pose.to_transformation_matrix()[2, 2] < -STEEP
+    every = _reachable_grasps(arm, body, tilted=bool(suits))
+    if suits or not near:  # a way round is long for a tilted gripper
+        kept = list(every)
+        ranked = [turn_rad + RANK_RAD * k for k, (_, turn_rad) in enumerate(kept)]
+        kept = [kept[k] for k in np.argsort(ranked)]
+        every = iter(kept)
+    found = list(islice(every, skip + 1))
+    present = arm.body_pose(body)
+    for suit in suits:
+        good = (item for item in kept if suit(grasp_pose(arm, item[0]).inv() * present))
+        some = list(islice(good, skip + 1))
+        if some:
+            found = some
+            break
+    if not found:
+        raise SkillFailed(f"no grasp of {arm.world.keys[body]} can be reached")
+    return found[-1][0]
 
 
-def _reachable_grasp(arm: Arm, body: int, skip: int) -> Grasp:
-    """The best grasp that the arm reaches, from above and at the object, free of collisions; where
-    the best ones failed before, the next.
+def _reachable_grasps(arm: Arm, body: int, tilted: bool) -> Iterator[tuple[Grasp, float]]:
+    """Grasps that the arm reaches, from above and at the object, free of collisions, the best
+    first, each with the joint distance to it in rad; tilted ones too if asked for or if there are
+    no others.
     """
     found = vertical_grasps(arm.world, body, arm.cup_centers, arm.cup_radius_m, arm.yaw_rad)
-    found = found or tilted_grasps(arm.world, body, arm.cup_centers, arm.cup_radius_m)
     # the best ones are much alike: where they can't be reached, try others all over the object
     found = found[:CANDIDATES] + found[CANDIDATES :: max(1, len(found) // CANDIDATES)]
+    if tilted or not found:
+        found += _various(tilted_grasps(arm.world, body, arm.cup_centers, arm.cup_radius_m))
     if not found:
         raise SkillFailed(f"{arm.world.keys[body]} has no free patch to seal on")
-    best = None
     for grasp in found:
         tip = grasp_pose(arm, grasp)
         arm.look_around(ignore=(body,))
         if arm.reachable(tip) is None:
             continue
         arm.look_around()
-        if arm.reachable(_backed_off(tip, APPROACH_M)) is not None:
-            best = grasp
-            if skip == 0:
-                break
-            skip -= 1
-    if best is None:
-        raise SkillFailed(f"no grasp of {arm.world.keys[body]} can be reached")
-    return best
+        qpos = arm.reachable(backed_off(tip, APPROACH_M))
+        if qpos is not None:
+            yield grasp, float(np.abs(qpos - arm.controller.target_qpos).max())
+
+
+def _various(grasps: list[Grasp]) -> list[Grasp]:
+    """The best grasp from each direction and with each turn of the gripper."""
+    best: dict[bytes, Grasp] = {}
+    for grasp in grasps:
+        best.setdefault(np.round(grasp.orientation, 3).tobytes(), grasp)
+    some = list(best.values())
+    return some[:: max(1, len(some) // CHOICES)]
 
 
 def _descend(arm: Arm, tip: Pose, body: int) -> Actions:
     """Go down with the vacuum on until it holds."""
     arm.vacuum = True
-    yield from arm.straight(_backed_off(tip, SLOW_M))
-    for action in arm.straight(_backed_off(tip, -OVERTRAVEL_M), per_step_m=SLOW_PER_STEP_M):
+    yield from arm.straight(backed_off(tip, SLOW_M))
+    for action in arm.straight(backed_off(tip, -OVERTRAVEL_M), per_step_m=SLOW_PER_STEP_M):
         if arm.held >= 0:
             return
         yield action

@@ -2,26 +2,107 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import torch
 from sapien import Pose
 
-from clevrskills import geometry
 from clevrskills.placement import placements
 from clevrskills.predicates import AtPose, AtPosition, OnTop, Predicate
-from clevrskills.solvers.motion import Actions, Arm, yaw_of
+from clevrskills.solvers.motion import Actions, Arm, SkillFailed, yaw_of
+from clevrskills.solvers.settling import towards_upright
 from clevrskills.solvers.skills import solves
 from clevrskills.solvers.skills.pick import pick
-from clevrskills.solvers.skills.put_down import RETREAT_M, place, rest
+from clevrskills.solvers.skills.put_down import (
+    RETREAT_M,
+    free_place,
+    grip_of,
+    nearest_place,
+    place_at,
+    put_aside,
+    reachable_place,
+    rest,
+)
 
-CANDIDATES = 16
+CANDIDATES, UPRIGHT_CANDIDATES = 16, 4
+STAGES = 4
+"""How often something is put down to be turned over, at most, one more than that."""
+SPREADS = ((0.0, 0.0), (0.03, 0.5), (0.06, 1.0), (0.1, 2.0), (0.2, 3.0))
+"""How far about the present place, in m and rad, to look for a place to turn something over."""
+FREE_XY_M = (-0.40, -0.30), (0.0, 0.30)
 UPRIGHT_RAD = 0.26
 """Tilt up to which an object counts as upright."""
 CARRY_HEIGHT_M, LIFT_M = 0.10, 0.05
 """A held object is lifted first if the gripper is lower than this."""
 TURNS_RAD = tuple(np.deg2rad([0.0, 45.0, -45.0, 90.0, -90.0]).astype(np.float32).tolist())
+
+
+def bring(arm: Arm, body: int, places: Callable[[], Iterator[Pose]]) -> Actions:
+    """Put a body down at the first of some poses that is reached, and wait until it rests there.
+
+    What lies toppled is held such that it can be brought into such a pose; if that can't be, it is
+    first put down on the table such that it rolls upright, or at least to a less tilted side.
+
+    Args:
+        arm: The arm.
+        body: Slot of the body, held or not.
+        places: Gives the poses at which it rests, the best first, for the way it lies now.
+
+    Raises:
+        SkillFailed: It can't be taken, or brought to any of the poses.
+    """
+    for _ in range(STAGES):
+        toppled = _tilt_rad(arm, body) > UPRIGHT_RAD
+        final = list(places()) if toppled else places()
+        turning = list(_turning(arm, body)) if toppled else []
+        if arm.held == body:
+            if arm.pose.p[2] < CARRY_HEIGHT_M:
+                yield from arm.rise(LIFT_M)
+        elif toppled:
+            yield from pick(
+                arm,
+                body,
+                lambda grip: reachable_place(arm, body, grip, final) is not None,
+                lambda grip: reachable_place(arm, body, grip, turning) is not None,
+            )
+        else:
+            yield from pick(arm, body)
+        grip = grip_of(arm, body)
+        target = reachable_place(arm, body, grip, final)
+        if target is not None:
+            yield from place_at(arm, body, target)
+            yield from rest(arm, body)
+            return
+        if not toppled:
+            break
+        target = nearest_place(arm, body, grip, turning)
+        if target is not None:
+            yield from place_at(arm, body, target)
+        else:
+            yield from put_aside(arm)
+        yield from rest(arm, body)
+    raise SkillFailed(f"no place for {arm.world.keys[body]} can be reached")
+
+
+def _tilt_rad(arm: Arm, body: int) -> float:
+    up = arm.body_pose(body).to_transformation_matrix()[2, 2]
+    return float(np.arccos(np.clip(up, -1.0, 1.0)))
+
+
+def _turning(arm: Arm, body: int) -> Iterator[Pose]:
+    """Poses on free places of the table from which a toppled body rolls upright."""
+    # first where it is, without any turn that is not needed
+    present = np.clip(arm.body_pose(body).p[:2], *FREE_XY_M)
+    sides = towards_upright(arm.world, body)
+    for spread_m, spread_rad in SPREADS:
+        for orientation in sides:
+            turn = arm.generator.normal() * spread_rad
+            spin = Pose(q=[np.cos(turn / 2), 0, 0, np.sin(turn / 2)])
+            xy = np.clip(present + arm.generator.normal(size=2) * spread_m, *FREE_XY_M)
+            target = free_place(arm, body, xy, (spin * Pose(q=orientation)).q)
+            if target is not None:
+                yield target
 
 
 @solves(OnTop)
@@ -37,40 +118,33 @@ def solve_on_top(arm: Arm, goal: Predicate) -> Actions:
             yield from arm.rise(RETREAT_M)
             yield from rest(arm, upper)
             return
-        yield from pick(arm, upper)
-    elif arm.pose.p[2] < CARRY_HEIGHT_M:
-        yield from arm.rise(LIFT_M)
-    yield from place(arm, _places_on(arm, goal, upper, lower))
-    yield from rest(arm, upper)
+    yield from bring(arm, upper, lambda: _places_on(arm, goal, upper, lower))
 
 
 def _places_on(arm: Arm, goal: OnTop, upper: int, lower: int) -> Iterator[Pose]:
     """Stable places on the lower body, the best first."""
     indices = torch.tensor([upper]), torch.tensor([lower])
-    for orientation, turn in _orientations(arm, upper):
+    for orientation, turn, count in _orientations(arm, upper):
         pose, score = placements(
             arm.world, *indices, torch.tensor([turn]), goal.inside, orientation
         )
-        for k in score[0].argsort(descending=True, stable=True)[:CANDIDATES].tolist():
+        for k in score[0].argsort(descending=True, stable=True)[:count].tolist():
             if float(score[0, k]) > -1.0:
                 values = pose[0, k].double().numpy()
                 yield Pose(values[:3], values[3:])
 
 
-def _orientations(arm: Arm, body: int) -> Iterator[tuple[torch.Tensor, float]]:
-    """Orientations (1, 4) with a turn about world z: as it is held, then upright if it lay on its
-    side.
+def _orientations(arm: Arm, body: int) -> Iterator[tuple[torch.Tensor, float, int]]:
+    """Orientations (1, 4) with a turn about world z, and how many places are worth a look: as it is
+    held, then upright if it lay on its side.
     """
     present = arm.world.orientation(torch.tensor([body]))
     for turn in TURNS_RAD:  # turning the wrist takes time, so first without
-        yield present, turn
-    tilt_rad = float(
-        geometry.rotate(present, present.new_tensor([[0.0, 0, 1]]))[0, 2].clamp(-1, 1).acos()
-    )
-    if tilt_rad > UPRIGHT_RAD:
+        yield present, turn, CANDIDATES
+    if _tilt_rad(arm, body) > UPRIGHT_RAD:
         upright = present.new_tensor([[1.0, 0, 0, 0]])
         for turn in np.linspace(0.0, 2 * np.pi, 12, endpoint=False).astype(np.float32).tolist():
-            yield upright, turn
+            yield upright, turn, UPRIGHT_CANDIDATES
 
 
 @solves(AtPosition)
@@ -78,12 +152,7 @@ def solve_at_position(arm: Arm, goal: Predicate) -> Actions:
     """Pick the object and put it at its place."""
     assert isinstance(goal, AtPosition)
     body = int(goal.object[0])
-    if arm.held != body:
-        yield from pick(arm, body)
-    elif arm.pose.p[2] < CARRY_HEIGHT_M:
-        yield from arm.rise(LIFT_M)
-    yield from place(arm, _poses_at(arm, goal, body))
-    yield from rest(arm, body)
+    yield from bring(arm, body, lambda: _poses_at(arm, goal, body))
 
 
 def _poses_at(arm: Arm, goal: AtPosition, body: int) -> Iterator[Pose]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import islice
 
+import numpy as np
 import torch
 from sapien import Pose
 
@@ -17,6 +19,10 @@ RELEASE_GAP_M = 0.0015
 REST_STEPS = 24
 """Control steps in which an object must come to rest."""
 SAFE_HEIGHT_M = 0.15
+CHOICES = 8
+LEVEL, STEEP = -0.1, 0.9
+"""How far down (1: vertically) the gripper must point to put something down at all, and without
+looking whether it can back off."""
 
 
 def place(arm: Arm, poses: Iterator[Pose]) -> Actions:
@@ -26,23 +32,67 @@ def place(arm: Arm, poses: Iterator[Pose]) -> Actions:
         SkillFailed: None can be reached.
     """
     body = arm.held
-    grip = _grip(arm, body)
+    target = reachable_place(arm, body, grip_of(arm, body), poses)
+    if target is None:
+        raise SkillFailed(f"no place for {arm.world.keys[body]} can be reached")
+    yield from place_at(arm, body, target)
+
+
+def reachable_place(arm: Arm, body: int, grip: Pose, poses: Iterable[Pose]) -> Pose | None:
+    """The first of some poses of a body at which the arm can put it down and back off; ``None`` if
+    there is none.
+
+    Args:
+        arm: The arm.
+        body: The body, held or not.
+        grip: Its pose in the end-effector frame when it is held.
+        poses: World poses at which it rests.
+    """
+    return next(_reachable_places(arm, body, grip, poses), (None,))[0]
+
+
+def nearest_place(arm: Arm, body: int, grip: Pose, poses: Iterable[Pose]) -> Pose | None:
+    """As :func:`reachable_place`, but of the first few the one with the least motion of the
+    joints.
+    """
+    found = list(islice(_reachable_places(arm, body, grip, poses), CHOICES))
+    return min(found, key=lambda item: item[1], default=(None,))[0]
+
+
+def _reachable_places(
+    arm: Arm, body: int, grip: Pose, poses: Iterable[Pose]
+) -> Iterator[tuple[Pose, float]]:
+    """The poses that are reached, each with the joint distance to it in rad."""
     for target in poses:
         tip = Pose([0, 0, RELEASE_GAP_M]) * target * grip.inv()
-        arm.look_around()
-        if arm.reachable(Pose([0, 0, ABOVE_M]) * tip) is None:
+        down = -tip.to_transformation_matrix()[2, 2]
+        if down < LEVEL:
             continue
-        arm.look_around(with_held=False)  # what is held will touch what it is put on
-        if arm.reachable(tip) is not None:
-            break
-    else:
-        raise SkillFailed(f"no place for {arm.world.keys[body]} can be reached")
+        # what is held will touch what it is put on
+        arm.look_around(ignore=(body,), with_held=False)
+        if arm.reachable(tip) is None or (
+            down < STEEP and arm.reachable(backed_off(tip, RETREAT_M)) is None
+        ):
+            continue
+        arm.look_around(ignore=(body,))
+        qpos = arm.reachable(Pose([0, 0, ABOVE_M]) * tip)
+        if qpos is not None:
+            yield target, float(np.abs(qpos - arm.controller.target_qpos).max())
+
+
+def place_at(arm: Arm, body: int, target: Pose) -> Actions:
+    """Put a held body down at a pose and back off.
+
+    Raises:
+        SkillFailed: There is no way there, or it was lost on the way.
+    """
+    tip = Pose([0, 0, RELEASE_GAP_M]) * target * grip_of(arm, body).inv()
     arm.step_label = f"Move {arm.label(body)} above its place"
     yield from arm.move(Pose([0, 0, ABOVE_M]) * tip)
     if arm.held != body:
         raise SkillFailed(f"{arm.world.keys[body]} was lost on the way")
     # the grip may have given a little on the way
-    tip = Pose([0, 0, RELEASE_GAP_M]) * target * _grip(arm, body).inv()
+    tip = Pose([0, 0, RELEASE_GAP_M]) * target * grip_of(arm, body).inv()
     arm.step_label = f"Place {arm.label(body)}"
     yield from arm.straight(Pose([0, 0, 0.01]) * tip, per_step_m=0.025)
     yield from arm.straight(tip, per_step_m=0.005)
@@ -51,13 +101,18 @@ def place(arm: Arm, poses: Iterator[Pose]) -> Actions:
 
 
 def let_go(arm: Arm) -> Actions:
-    """Release and rise."""
+    """Release and back off, which is to rise if the gripper points down."""
     arm.vacuum = False
     yield from arm.wait(1)
-    yield from arm.rise(RETREAT_M)
+    yield from arm.straight(backed_off(arm.pose, RETREAT_M))
 
 
-def _grip(arm: Arm, body: int) -> Pose:
+def backed_off(tip: Pose, distance_m: float) -> Pose:
+    """The pose some way out along the axis of the gripper."""
+    return tip * Pose([0, 0, -distance_m])
+
+
+def grip_of(arm: Arm, body: int) -> Pose:
     """Pose of the held body in the end-effector frame, as commanded."""
     tcp = arm.world.end_effector_pose[0].double().numpy()
     return Pose(tcp[:3], tcp[3:]).inv() * arm.body_pose(body)
@@ -74,18 +129,26 @@ def put_aside(arm: Arm) -> Actions:
 
 def _free_places(arm: Arm, body: int, count: int = 60) -> Iterator[Pose]:
     """Free places of the table in random order, the present orientation kept."""
-    world = arm.world
-    index = torch.tensor([body])
-    offsets = world.world_points(index)[0] - world.position(index)[0]
-    lift = float(-offsets[:, 2].min())
-    orientation = world.orientation(index)[0].double().numpy()
+    present = arm.body_pose(body).q
     for _ in range(count):
-        x, y = arm.generator.uniform((-0.40, -0.30), (0.0, 0.30))
-        points = offsets + torch.tensor([x, y, lift + 0.002], dtype=torch.float32)
-        distance = world.distance(points[None])[0].amin(-1)  # (K,)
-        distance[body] = geometry.PAD
-        if float(distance.min()) > 0.02:
-            yield Pose([x, y, lift], orientation)
+        xy = arm.generator.uniform((-0.40, -0.30), (0.0, 0.30))
+        target = free_place(arm, body, xy, present)
+        if target is not None:
+            yield target
+
+
+def free_place(arm: Arm, body: int, xy: np.ndarray, orientation: np.ndarray) -> Pose | None:
+    """The pose of a body at a place (2,) of the table with a given orientation (4,); ``None`` if
+    that place is not free.
+    """
+    world = arm.world
+    turned = torch.as_tensor(orientation, dtype=torch.float32)
+    offsets = geometry.rotate(turned[None], world.solids.points[0, body])
+    lift = float(-offsets[:, 2].min())
+    points = offsets + torch.tensor([*xy, lift + 0.002], dtype=torch.float32)
+    distance = world.distance(points[None])[0].amin(-1)  # (K,)
+    distance[body] = geometry.PAD
+    return Pose([*xy, lift], orientation) if float(distance.min()) > 0.02 else None
 
 
 def rest(arm: Arm, body: int) -> Actions:

@@ -1,0 +1,52 @@
+"""Put an object told by an invented adjective and noun on one told by another noun."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from torch import Tensor
+
+from clevrskills.predicates import OnTop, Predicate
+from clevrskills.tasks.layout import Draw, Layout
+from clevrskills.tasks.novel import (
+    ADJECTIVES,
+    NovelAdjectiveTask,
+    comparisons,
+    named,
+    picture_radius_m,
+)
+
+
+class NovelAdjectiveNoun(NovelAdjectiveTask):
+    """As ``novel_adjective``, with objects told by nouns as in ``novel_noun`` (paper, appendix A.2,
+    task 7).
+    """
+
+    key = "novel_adjective_noun"
+    level = "L1"
+    sentence = "Put the thing that an invented adjective fits on another, both of invented nouns"
+
+    def layout(self, draw: Draw) -> Layout:  # noqa: D102
+        scene, shown = self.scene(draw)
+        adjective = draw.choose(ADJECTIVES, 1, "roles")[0]
+        base, thing = scene[0], scene[2]
+        examples, nouns = named(draw, [thing, base])
+        return Layout(
+            tuple(scene),
+            {"top": np.array(1), "bottom": np.array(0)},
+            examples=(*shown, *examples),
+            picture_radius_m=picture_radius_m([*scene, *shown]),
+            words=(adjective, *nouns),
+        )
+
+    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:  # noqa: D102
+        return OnTop(roles["top"], roles["bottom"])
+
+    def prompts(self, layout: Layout) -> Sequence[str]:  # noqa: D102
+        adjective, noun, base = layout.words
+        pairs = (len(layout.examples) - 2) // 2
+        return [
+            f"This is a {noun} {{obj:noun_0}}. This is a {base} {{obj:noun_1}}."
+            f" {comparisons(adjective, pairs)} Put the {adjective} {noun} on {base}"
+        ]

@@ -1,0 +1,34 @@
+"""Put an object on another one, both told by invented nouns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from clevrskills.tasks.l1.simple_manipulation import SimpleManipulation
+from clevrskills.tasks.layout import Draw, Layout
+from clevrskills.tasks.novel import named
+
+
+class NovelNoun(SimpleManipulation):
+    """As ``simple_manipulation``; the prompt shows plain examples of the two shapes with the nouns
+    they are called by, so what they look like on the table must be told from their shape (paper,
+    appendix A.2, task 6). No shape lies on the table twice.
+    """
+
+    key = "novel_noun"
+    sentence = "Put one thing on another, both told by invented nouns"
+
+    def layout(self, draw: Draw) -> Layout:  # noqa: D102
+        layout = super().layout(draw)
+        bodies = [layout.bodies[int(layout.roles[role])] for role in ("top", "bottom")]
+        examples, words = named(draw, [body for body in bodies if body])
+        return replace(layout, examples=examples, words=words)
+
+    def prompts(self, layout: Layout) -> Sequence[str]:  # noqa: D102
+        top, bottom = layout.words
+        return [
+            f"{{obj:noun_0}} is {top} and {{obj:noun_1}} is {bottom}. Put {top} on {bottom}",
+            f"This is a {top} {{obj:noun_0}}. This is a {bottom} {{obj:noun_1}}. Put the {top} on"
+            f" the {bottom}",
+        ]

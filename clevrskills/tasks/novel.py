@@ -1,0 +1,119 @@
+"""What tasks with invented words share: the words, and pairs that show what an adjective means."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from clevrskills.assets import shape
+from clevrskills.body import Body
+from clevrskills.tasks.arguments import Count, choice, count
+from clevrskills.tasks.base import Task
+from clevrskills.tasks.layout import W1, Draw, LayoutError, Table
+
+NOUNS = ("dax", "blicket", "wug", "zup")
+ADJECTIVES = ("daxer", "blicker", "modier", "kobar")
+SIZES = {
+    "larger": ((1.5, 1.5, 1.5), "large", "small"),
+    "smaller": ((0.7, 0.7, 0.7), "small", "large"),
+    "taller": ((1.0, 1.0, 1.8), "tall", "short"),
+    "shorter": ((1.0, 1.0, 0.6), "short", "tall"),
+}
+"""Meaning of an adjective: scale of what has the property, what that is called, and its twin."""
+WIDTH_M, HEIGHT_M = (0.045, 0.14), (0.016, 0.13)
+"""Sizes that a cup seals on, and that leave room on the table."""
+PLAIN_POSE = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
+"""Of bodies that only the prompt shows."""
+
+Size = tuple[float, float, float]
+
+
+def scaled(name: str, scale: Size) -> Size:
+    """Bounding box of a shape, stretched, in metres."""
+    size = 2.0 * np.array(shape(name).half_extents) * np.array(scale)
+    x, y, z = np.round(size, 5).tolist()
+    return x, y, z
+
+
+def fits(name: str, scale: Size) -> bool:
+    """Whether a shape, stretched or not, can be handled."""
+    for size in (scaled(name, scale), scaled(name, (1.0, 1.0, 1.0))):
+        if not (
+            WIDTH_M[0] <= min(size[:2])
+            and max(size[:2]) <= WIDTH_M[1]
+            and HEIGHT_M[0] <= size[2] <= HEIGHT_M[1]
+        ):
+            return False
+    return True
+
+
+def named(draw: Draw, bodies: list[Body]) -> tuple[tuple[Body, ...], tuple[str, ...]]:
+    """Untextured examples of bodies, ``noun_0`` and on, and a different noun for each."""
+    examples = tuple(
+        Body(f"noun_{i}", body.shape, None, PLAIN_POSE) for i, body in enumerate(bodies)
+    )
+    return examples, tuple(draw.choose(NOUNS, len(bodies), "roles"))
+
+
+@dataclass(kw_only=True, eq=False)
+class NovelAdjectiveTask(Task):
+    """The parts of a scene with a pair of objects that differ in size only.
+
+    Args:
+        num_examples: Pairs in the prompt that show what the adjective means.
+        meanings: What it may mean.
+    """
+
+    slots: ClassVar = ("base_0", "object_0", "object_1")
+    max_steps: ClassVar = 200
+
+    num_examples: Count = count(1, 3)
+    meanings: tuple[str, ...] = choice(*SIZES)
+
+    def scene(self, draw: Draw) -> tuple[list[Body], list[Body]]:
+        """Draw the base, the object meant and its twin; and the example pairs, the one that has the
+        property first: ``example_0``, ``example_1``, and on.
+        """
+        meaning = self.meanings[int(draw.roles.integers(len(self.meanings)))]
+        scale, word, opposite = SIZES[meaning]
+        examples = draw.number(self.num_examples)
+        pools = draw.pools
+        base = draw.choose(pools.base + pools.primitive, 1)[0]
+        movable = [
+            n for n in pools.top + pools.random + pools.primitive if n != base and fits(n, scale)
+        ]
+        shapes = draw.choose(movable, 1 + examples)
+        textures = draw.choose(pools.texture_1 + pools.texture_1_dark, 1 + examples, "textures")
+        base_texture = draw.choose(pools.texture_2 + pools.texture_2_dark, 1, "textures")[0]
+        table = Table(draw.places, W1)
+        scene = [Body("base_0", base, base_texture, table.place(shape(base)))]
+        shown: list[Body] = []
+        for i, (name, texture) in enumerate(zip(shapes, textures, strict=True)):
+            for k, (stretch, qualifier) in enumerate(((scale, word), ((1.0,) * 3, opposite))):
+                size = scaled(name, stretch)
+                if i == 0:
+                    pose = table.place(shape(name, size))
+                    scene.append(
+                        Body(f"object_{k}", name, texture, pose, size, qualifier=qualifier)
+                    )
+                else:
+                    key = f"example_{2 * (i - 1) + k}"
+                    shown.append(Body(key, name, texture, PLAIN_POSE, size, qualifier=qualifier))
+        if base == shapes[0]:
+            raise LayoutError("the base looks like the object")
+        return scene, shown
+
+
+def comparisons(adjective: str, examples: int, first: int = 0) -> str:
+    """The sentences that show what an adjective means."""
+    return " ".join(
+        f"{{obj:example_{2 * i}}} is {adjective} than {{obj:example_{2 * i + 1}}}."
+        for i in range(first, examples)
+    )
+
+
+def picture_radius_m(bodies: list[Body]) -> float:
+    """The radius of the largest body, for pictures whose sizes can be compared."""
+    return max(float(np.linalg.norm(body.geometry.vertices, axis=1).max()) for body in bodies)

@@ -1,0 +1,104 @@
+"""Tasks with invented words: what the prompt shows is what lies on the table."""
+
+import re
+
+import numpy as np
+import pytest
+import torch
+
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.scenes import draw_scene
+from clevrskills.tasks import task
+from clevrskills.tasks.novel import ADJECTIVES, NOUNS, SIZES, fits, scaled
+from clevrskills.world import TensorWorld
+from tests.predicates.examples import achieve
+from tests.tasks.scenes import SPLITS, scenes
+
+WITH_PAIRS = ("novel_adjective", "novel_adjective_noun")
+WITH_NOUNS = ("novel_noun", "novel_adjective_noun")
+
+
+def sizes(body):
+    return 2 * np.array(body.geometry.half_extents)
+
+
+@pytest.mark.parametrize("split", SPLITS)
+@pytest.mark.parametrize("key", WITH_PAIRS)
+def test_every_pair_differs_as_the_pair_on_the_table(key, split):
+    for drawn in scenes(key, split):
+        _, target, twin = drawn.layout.bodies
+        ratio = sizes(target) / sizes(twin)
+        assert (target.shape, target.texture) == (twin.shape, twin.texture)
+        assert any(np.allclose(ratio, scale, atol=2e-3) for scale, *_ in SIZES.values())
+        examples = {b.key: b for b in drawn.layout.examples}
+        pairs = sum(name.startswith("example") for name in examples) // 2
+        assert 1 <= pairs <= 3
+        for i in range(pairs):
+            one, other = examples[f"example_{2 * i}"], examples[f"example_{2 * i + 1}"]
+            assert (one.shape, one.texture) == (other.shape, other.texture)
+            assert np.allclose(sizes(one) / sizes(other), ratio, atol=2e-3)
+            assert f"{{obj:{one.key}}} is" in drawn.prompt.text
+        assert drawn.prompt.text.count(" than ") == pairs
+
+
+@pytest.mark.parametrize("split", SPLITS)
+@pytest.mark.parametrize("key", WITH_PAIRS)
+def test_the_twin_does_not_do(key, split):
+    """The other one of the pair on the base is no success, and changes nothing about the target."""
+    for drawn in scenes(key, split)[:6]:
+        goal = drawn.goal
+        wrong = type(goal)(torch.tensor([2]), goal.bottom)
+        world = TensorWorld.snapshot(drawn.start)
+        assert achieve(wrong, world).holds.all()
+        assert not goal.evaluate(world, {}).holds.any()
+
+
+def test_words_in_plain_language_tell_the_pair_apart():
+    for meaning, (_, word, opposite) in SIZES.items():
+        drawn = draw_scene(task("novel_adjective", meanings=meaning, num_examples=1), 4, "train")
+        (adjective,) = drawn.layout.words
+        assert adjective in ADJECTIVES
+        expected = rf"The {word} (.+) is {adjective} than the {opposite} \1\. Put the {adjective} "
+        assert re.match(expected, drawn.prompt.plain())
+
+
+@pytest.mark.parametrize("split", SPLITS)
+@pytest.mark.parametrize("key", WITH_NOUNS)
+def test_nouns_name_the_shapes_of_target_and_base(key, split):
+    for drawn in scenes(key, split):
+        *_, noun, base = drawn.layout.words
+        assert {noun, base} <= set(NOUNS) and noun != base
+        examples = {b.key: b for b in drawn.layout.examples}
+        target, bottom = (
+            drawn.layout.bodies[int(drawn.layout.roles[r])] for r in ("top", "bottom")
+        )
+        assert examples["noun_0"].shape == target.shape
+        assert examples["noun_1"].shape == bottom.shape
+        assert examples["noun_0"].texture is None
+        alike = [b for b in drawn.layout.bodies if b and b.shape == target.shape]
+        assert len(alike) == (2 if key in WITH_PAIRS else 1)
+        assert f"{noun} {{obj:noun_0}}" in drawn.prompt.text or "{obj:noun_0} is " in (
+            drawn.prompt.text
+        )
+
+
+def test_examples_are_not_in_the_scene():
+    drawn = draw_scene(task("novel_adjective_noun", num_examples=3), 1, "train")
+    assert len(drawn.layout.bodies) == 3 and len(drawn.layout.examples) == 8
+    assert len(drawn.start.keys) == 3
+
+
+@pytest.mark.parametrize("name", ["cube", "letter E", "tuna can"])
+def test_scaled_sizes(name):
+    assert scaled(name, (1.0, 1.0, 1.8))[2] == pytest.approx(1.8 * scaled(name, (1.0,) * 3)[2])
+
+
+def test_what_is_too_small_or_too_large_to_handle_is_left_out():
+    assert fits("letter E", (0.7, 0.7, 0.7))
+    assert not fits("letter E", (0.3, 0.3, 0.3))
+    assert not fits("plate", (1.5, 1.5, 1.5))
+
+
+def test_an_unknown_meaning_raises():
+    with pytest.raises(ClevrSkillsError, match="meanings='heavier'; allowed: .*'taller'"):
+        task("novel_adjective", meanings="heavier")
