@@ -1,28 +1,34 @@
-"""Success, length and cost of oracle episodes without pictures.
+"""Success, length, cost, reward and physical soundness of oracle episodes without pictures.
 
 The yardstick is in the same run: an empty ManiSkill environment step (stock PickCube-v1, joint
 control) on this machine, so that "cost" can be read as a multiple of it.
 
-    python benchmarks/oracle.py --episodes 100 --seed 50000
+    python benchmarks/oracle.py --episodes 100 --seed 50000 --workers 2
     python benchmarks/oracle.py pick place --robot panda
     python benchmarks/oracle.py --random-steps 20 --episodes 50    # taken over after random actions
 """
 
 from __future__ import annotations
 
+import json
 import time
-from dataclasses import dataclass
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass
+from multiprocessing import get_context
+from pathlib import Path
 
 import numpy as np
 import tyro
 from common import Args, pick_cube_step_s, print_table
-from scipy.stats import binomtest
+from scipy.stats import binomtest, spearmanr
+from watch import Watch
 
 from clevrskills.dataset_tools.rollout import make_step
 from clevrskills.env import ClevrSkillsEnv
 from clevrskills.solvers.motion import SkillFailed
 from clevrskills.solvers.oracle import Oracle
 from clevrskills.solvers.planner import motion_planner
+from clevrskills.tasks import tasks
 
 
 @dataclass
@@ -34,11 +40,62 @@ class OracleArgs(Args):
     random_scale: float = 1.0
     """Their size: uniform in plus or minus this, in translation and rotation; the vacuum is on in
     half of them."""
+    workers: int = 1
+    """Processes; each runs one task in one split."""
+    json: Path | None = None
+    """Write the results of all tasks to this file."""
 
 
 OUT_OF_REACH = "out of reach"
 REACH_M = (0.20, 0.70)
 """Distance from the base of the xArm 6 at which the gripper, pointing down, reaches the table."""
+
+
+@dataclass(frozen=True)
+class Episode:
+    """How one episode went.
+
+    Attributes:
+        seed: Its seed.
+        success: Whether the goal was achieved.
+        steps: Control steps of the oracle.
+        reason: Why it failed.
+        reward: Sum of the dense rewards.
+        rising: Spearman correlation of the normalised reward with time; 1 for a single step.
+        faults: What bodies did by themselves, see :class:`Watch`.
+        cpu_s: CPU-seconds, with reset and planning.
+    """
+
+    seed: int
+    success: bool
+    steps: int
+    reason: str
+    reward: float
+    rising: float
+    faults: dict[str, int]
+    cpu_s: float
+
+
+@dataclass(frozen=True)
+class Result:
+    """The episodes of a task in a split, summed up; steps, reward and cost of the successful ones
+    alone, ``cpu_s_per_success`` with what the others cost.
+    """
+
+    task: str
+    level: str
+    split: str
+    robot: str
+    episodes: int
+    successes: int
+    low: float
+    high: float
+    out_of_reach: int
+    steps: float
+    reward_per_step: float
+    rising: float
+    faulty: int
+    cpu_s_per_success: float
 
 
 def out_of_reach(env: ClevrSkillsEnv) -> bool:
@@ -51,61 +108,109 @@ def out_of_reach(env: ClevrSkillsEnv) -> bool:
 
 def episode(
     env: ClevrSkillsEnv, seed: int, random_steps: int = 0, random_scale: float = 1.0
-) -> tuple[bool, int, str]:
-    """Run one; returns success, steps and the reason of a failure."""
+) -> Episode:
+    """Run one."""
+    begin = time.process_time()
     env.reset(seed=seed)
+    spent_s = time.process_time() - begin
+    watch = Watch(env)
     generator = np.random.default_rng((seed, 1))
     for _ in range(random_steps):
         action = generator.uniform(-1, 1, 7).astype(np.float32)
         action[:6] *= random_scale
         if make_step(env, action).success:
-            return True, 0, ""
+            return Episode(seed, True, 0, "", 0.0, 1.0, watch.faults, spent_s)
+        watch.look()
     oracle = Oracle(env)
-    try:
-        for steps in range(1, env.task.max_steps + 1 - random_steps):
-            if make_step(env, oracle.act()).success:
-                return True, steps, ""
-        reason = "step limit"
-    except SkillFailed as failure:
-        reason = str(failure)
-    return False, steps, OUT_OF_REACH if out_of_reach(env) else reason
+    rewards: list[float] = []
+    progress: list[float] = []
+    reason = "step limit"
+    while len(rewards) < env.task.max_steps - random_steps:
+        begin = time.process_time()
+        try:
+            step = make_step(env, oracle.act())
+        except SkillFailed as failure:
+            reason = str(failure)
+            break
+        finally:
+            spent_s += time.process_time() - begin
+        watch.look()
+        rewards.append(step.reward)
+        progress.append(step.progress)
+        if step.success:
+            break
+    success = bool(progress) and progress[-1] == 1.0
+    reason = "" if success else OUT_OF_REACH if out_of_reach(env) else reason
+    rising = 1.0
+    if len(set(progress)) > 1:
+        rising = float(spearmanr(range(len(progress)), progress).statistic)
+    return Episode(seed, success, len(rewards), reason, sum(rewards), rising, watch.faults, spent_s)
+
+
+def run(args: OracleArgs, task: str, split: str) -> tuple[Result, list[Episode]]:
+    """Run all episodes of a task in a split."""
+    env = args.env(task, split)
+    motion_planner(args.robot)
+    episode(env, 0)  # what is made once
+    found = [episode(env, s, args.random_steps, args.random_scale) for s in args.seeds()]
+    won = [e for e in found if e.success]
+    interval = binomtest(len(won), len(found)).proportion_ci(method="wilson")
+    nan = float("nan")
+    result = Result(
+        task=task,
+        level=tasks()[task].level,
+        split=split,
+        robot=args.robot,
+        episodes=len(found),
+        successes=len(won),
+        low=float(interval.low),
+        high=float(interval.high),
+        out_of_reach=sum(e.reason == OUT_OF_REACH for e in found),
+        steps=float(np.mean([e.steps for e in won])) if won else nan,
+        reward_per_step=sum(e.reward for e in won) / max(1, sum(e.steps for e in won)),
+        rising=float(np.median([e.rising for e in won])) if won else nan,
+        faulty=sum(any(e.faults.values()) for e in found),
+        cpu_s_per_success=sum(e.cpu_s for e in found) / len(won) if won else nan,
+    )
+    return result, found
 
 
 def main(args: OracleArgs) -> None:
     """Run all and print a table."""
-    motion_planner(args.robot)
     unit_s = pick_cube_step_s(
         obs_mode="none", reward_mode="none", control_mode="pd_joint_pos", render_backend="none"
     )
-    rows: list[list[object]] = []
-    for task, split in args.runs():
-        env = args.env(task, split)
-        episode(env, 0)  # what is made once
-        begin = time.process_time()
-        results = [
-            episode(env, seed, args.random_steps, args.random_scale) for seed in args.seeds()
+    runs = list(args.runs())
+    results: list[Result] = []
+    with ProcessPoolExecutor(args.workers, mp_context=get_context("spawn")) as pool:
+        jobs = [pool.submit(run, args, task, split) for task, split in runs]
+        for job in jobs:
+            result, found = job.result()
+            results.append(result)
+            for e in found:
+                if not e.success:
+                    print(
+                        f"{result.task} {result.split} seed {e.seed}, {e.steps} steps: {e.reason}"
+                    )
+                elif any(e.faults.values()):
+                    print(f"{result.task} {result.split} seed {e.seed}: {e.faults}")
+            print(f"{result.task} {result.split}: {result.successes}/{result.episodes}", flush=True)
+    rows: list[list[object]] = [
+        [
+            r.task,
+            r.split,
+            f"{r.successes}/{r.episodes}",
+            f"{100 * r.low:.0f}-{100 * r.high:.0f} %",
+            r.out_of_reach,
+            r.steps,
+            r.reward_per_step,
+            r.rising,
+            r.faulty,
+            r.cpu_s_per_success,
+            r.cpu_s_per_success / unit_s,
         ]
-        spent_s = (time.process_time() - begin) / len(results)
-        wins = sum(success for success, _, _ in results)
-        low, high = binomtest(wins, len(results)).proportion_ci(method="wilson")
-        for seed, (success, steps, reason) in zip(args.seeds(), results, strict=True):
-            if not success:
-                print(f"{task} {split} seed {seed}, {steps} steps: {reason}")
-        mean_steps = float(np.mean([s for _, s, _ in results]))
-        lost = sum(reason == OUT_OF_REACH for _, _, reason in results)
-        interval = f"{100 * low:.0f}-{100 * high:.0f} %"
-        rows.append(
-            [
-                task,
-                split,
-                f"{wins}/{len(results)}",
-                interval,
-                lost,
-                mean_steps,
-                spent_s,
-                spent_s / unit_s,
-            ]
-        )
+        for r in results
+    ]
     columns = [
         "task",
         "split",
@@ -113,12 +218,20 @@ def main(args: OracleArgs) -> None:
         "95 %",
         "out of reach",
         "steps",
-        "CPU s / episode",
+        "reward / step",
+        "Spearman",
+        "odd physics",
+        "CPU s / success",
         "x PickCube steps",
     ]
     print_table(
         f"oracle, {args.robot}, one PickCube step = {1e3 * unit_s:.2f} CPU-ms", columns, rows
     )
+    for level in dict.fromkeys(r.level for r in results):
+        rates = [r.reward_per_step for r in results if r.level == level]
+        print(f"{level}: mean reward per step over {len(rates)} rows {np.nanmean(rates):.2f}")
+    if args.json:
+        args.json.write_text(json.dumps([asdict(r) for r in results], indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,14 +1,17 @@
 """What episodes start from: is the goal open, the scene free of overlap, settled and in view, and
-does doing nothing fail?
+do policies without skill fail?
 
 python benchmarks/resets.py --episodes 500 --seed 60000
-python benchmarks/resets.py --episodes 100 --idle-steps 1000   # zero-action policy to the end of
-every episode
+python benchmarks/resets.py --episodes 100 --policy zero      # to the end of every episode
+python benchmarks/resets.py --episodes 100 --policy random    # the same with random actions
 """
 
 from __future__ import annotations
 
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from multiprocessing import get_context
+from typing import Literal
 
 import numpy as np
 import torch
@@ -28,17 +31,21 @@ class ResetArgs(Args):
 
     episodes: int = 500
     seed: int = 60_000
-    idle_steps: int = 0
-    """Zero actions after each reset, at most the task's step limit."""
+    policy: Literal["none", "zero", "random"] = "none"
+    """What acts after each reset, to the step limit: nothing, zeros, or numbers drawn evenly from
+    -1 to 1."""
+    workers: int = 1
+    """Processes; each runs one task in one split."""
 
 
-def look(env: ClevrSkillsEnv, seed: int, idle_steps: int) -> dict[str, bool]:
+def look(env: ClevrSkillsEnv, seed: int, policy: str) -> dict[str, bool]:
     """Reset and report what is wrong."""
     _, info = env.reset(seed=seed)
     gaps = [gap for _, _, gap in env.world.contacts()]
-    present = [k for k, body in enumerate(env.layouts[0].bodies) if body]
+    bodies = env.layouts[0].bodies
+    present = [k for k, body in enumerate(bodies) if body]
     points = torch.cat([env.world.world_points(torch.tensor([k]))[0] for k in present])
-    laid = torch.tensor([env.layouts[0].bodies[k].pose[:3] for k in present])  # type: ignore[union-attr]
+    laid = torch.tensor([bodies[k].pose[:3] for k in present])  # type: ignore[union-attr]
     drift = (env.world.body_pose[0, present, :3] - laid).norm(dim=-1)
     free = torch.tensor([k != env.layouts[0].in_gripper for k in present])
     wrong = {
@@ -46,28 +53,43 @@ def look(env: ClevrSkillsEnv, seed: int, idle_steps: int) -> dict[str, bool]:
         "overlap": bool(gaps) and min(gaps) < -OVERLAP_M,
         "out of view": not BASE_CAMERA.sees(points.numpy(), margin=0.0),
         "moved while settling": bool((drift[free] > DRIFT_M).any()),
-        "idle success": False,
+        "success without skill": False,
     }
-    for _ in range(min(idle_steps, env.task.max_steps)):
-        info = env.step(zero_action(env))[-1]
-        wrong["idle success"] |= bool(info["success"][0])
+    generator = np.random.default_rng((seed, 2))
+    for _ in range(env.task.max_steps if policy != "none" else 0):
+        action = zero_action(env)
+        if policy == "random":
+            action = generator.uniform(-1.0, 1.0, action.shape).astype(np.float32)
+        _, _, terminated, _, _ = env.step(action)
+        if bool(terminated[0]):
+            wrong["success without skill"] = True
+            break
     return wrong
+
+
+def run(args: ResetArgs, task: str, split: str) -> list[dict[str, bool]]:
+    """Look at all episodes of a task in a split."""
+    env = args.env(task, split)
+    return [look(env, seed, args.policy) for seed in args.seeds()]
 
 
 def main(args: ResetArgs) -> None:
     """Run all and print a table."""
     rows: list[list[object]] = []
     columns: list[str] = []
-    for task, split in args.runs():
-        env = args.env(task, split)
-        found = [look(env, seed, args.idle_steps) for seed in args.seeds()]
-        columns = list(found[0])
-        rows.append(
-            [task, split, len(found), *(int(np.sum([f[c] for f in found])) for c in columns)]
-        )
-        for seed, wrong in zip(args.seeds(), found, strict=True):
-            if any(wrong.values()):
-                print(task, split, seed, [name for name, is_wrong in wrong.items() if is_wrong])
+    runs = list(args.runs())
+    with ProcessPoolExecutor(args.workers, mp_context=get_context("spawn")) as pool:
+        jobs = [pool.submit(run, args, task, split) for task, split in runs]
+        for (task, split), job in zip(runs, jobs, strict=True):
+            found = job.result()
+            columns = list(found[0])
+            rows.append(
+                [task, split, len(found), *(int(np.sum([f[c] for f in found])) for c in columns)]
+            )
+            for seed, wrong in zip(args.seeds(), found, strict=True):
+                if any(wrong.values()):
+                    faults = [name for name, is_wrong in wrong.items() if is_wrong]
+                    print(task, split, seed, faults, flush=True)
     print_table("starts of episodes with a fault", ["task", "split", "episodes", *columns], rows)
 
 

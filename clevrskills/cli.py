@@ -11,6 +11,7 @@ from typing import Annotated
 
 import tyro
 
+from clevrskills.dataset_tools.gallery import GalleryArgs, gallery
 from clevrskills.dataset_tools.generate import GenerateArgs, generate
 from clevrskills.dataset_tools.view import ViewArgs, view
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
@@ -74,6 +75,7 @@ Command = (
     | Annotated[TasksArgs, tyro.conf.subcommand("tasks")]
     | Annotated[GenerateArgs, tyro.conf.subcommand("generate")]
     | Annotated[ViewArgs, tyro.conf.subcommand("view")]
+    | Annotated[GalleryArgs, tyro.conf.subcommand("gallery")]
 )
 
 
@@ -85,7 +87,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s")
     args = tyro.cli(Command, prog="clevrskills", description=__doc__, args=arguments)
-    runners = {DoctorArgs: doctor, TasksArgs: tasks, GenerateArgs: generate, ViewArgs: view}
+    runners = {
+        DoctorArgs: doctor,
+        TasksArgs: tasks,
+        GenerateArgs: generate,
+        ViewArgs: view,
+        GalleryArgs: gallery,
+    }
     try:
         return runners[type(args)](args)  # type: ignore[operator]
     except ClevrSkillsError as error:

@@ -210,12 +210,9 @@ class ClevrSkillsEnv(BaseEnv):
 
     def _robot_entities(self) -> tuple[list[sapien.Entity], list[sapien.Entity]]:
         """The links that count as the gripper, and the others."""
-        gripper = {self.agent.gripper.name, self.agent.tcp.name}
-        links = self.agent.robot._objs[0].links
-        return (
-            [link.entity for link in links if link.name.removeprefix("scene-0_") in gripper],
-            [link.entity for link in links if link.name.removeprefix("scene-0_") not in gripper],
-        )
+        gripper = [link._objs[0].entity for link in (self.agent.gripper, self.agent.tcp)]
+        links = [link.entity for link in self.agent.robot._objs[0].links]
+        return gripper, [entity for entity in links if entity not in gripper]
 
     def _place_arm(self, tcp: sapien.Pose) -> None:
         base = sapien.Pose(self.agent.description.base_position)

@@ -7,8 +7,8 @@ from sapien.physx import PhysxRigidDynamicComponent
 
 from clevrskills.simulation import PARKED
 from clevrskills.world import GRAVITY, TensorWorld
-from tests.envs import act, base, make_env, put, stay
-from tests.worlds import index
+from tests.envs import act, base, bench, body, go_to, make_env, put, stay
+from tests.worlds import BRICK, CUBE, index
 
 BASE, OBJECT = 0, 3
 """Slots of the task: a base and an object."""
@@ -195,3 +195,88 @@ def test_the_end_effector_is_that_of_the_robot(env, world):
     assert np.allclose(pose[:3], target.p, atol=2e-3)
     down = base(env).agent.tcp._objs[0].entity.pose.to_transformation_matrix()[:3, 2]
     assert down == pytest.approx([0.0, 0.0, -1.0], abs=1e-2)
+
+
+# ---- what touched during a control step ----
+
+
+def test_bodies_that_touch_are_told_and_forgotten(env, world):
+    one, lower = slot(world, OBJECT), slot(world, BASE)
+    assert not world.touches(one, lower)
+    put(env, OBJECT, *world.position(lower)[0, :2].tolist(), float(world.top(lower)[0]))
+    stay(env, 10, on=False)
+    assert world.touches(one, lower) and world.touches(lower, one)
+    put(env, OBJECT, 0.0, 0.3, 0.2)
+    stay(env, 1, on=False)
+    assert not world.touches(one, lower)
+
+
+def test_a_brief_touch_counts_until_the_next_control_step(env, world):
+    """What touched in one of the physics steps only, and is apart again at the end."""
+    one, lower = slot(world, OBJECT), slot(world, BASE)
+    put(env, OBJECT, *world.position(lower)[0, :2].tolist(), float(world.top(lower)[0]) + 0.002)
+    entity(world, OBJECT).find_component_by_type(PhysxRigidDynamicComponent).linear_velocity = [
+        0.0,
+        0.0,
+        -0.6,
+    ]
+    touched = []
+    for _ in range(3):
+        stay(env, 1, on=False)
+        touched.append(bool(world.touches(one, lower)))
+    assert touched[0]
+
+
+def test_the_gripper_touches_what_it_presses_on():
+    env = bench(body(CUBE, -0.1, 0.2), body(BRICK, -0.3, 0.0))
+    world = base(env).world
+    cube, brick = index(world, 0), index(world, 1)
+    go_to(env, [-0.1, 0.2, float(world.top(cube)[0]) + 0.05])
+    assert not world.gripper_touches(cube) and not world.robot_touches(cube)
+    go_to(env, [-0.1, 0.2, float(world.top(cube)[0]) - 0.004], speed_m=0.01)
+    assert world.gripper_touches(cube) and world.robot_touches(cube)
+    assert not world.gripper_touches(brick)
+
+
+def test_the_arm_touches_but_is_not_the_gripper(env, world):
+    body = slot(world, OBJECT)
+    elbow = next(
+        link for link in base(env).agent.robot._objs[0].links if link.name.endswith("link3")
+    )
+    low, high = elbow.entity.pose.p, base(env).agent.tcp._objs[0].entity.pose.p
+    x, y, z = (0.5 * np.asarray(low) + 0.5 * np.asarray(high)).tolist()
+    touched = False
+    for height in np.arange(z + 0.35, z, -0.02):  # let it fall on the arm
+        put(env, OBJECT, x - 0.1, y, float(height))
+        stay(env, 4, on=False)
+        touched = touched or bool(world.robot_touches(body) & ~world.gripper_touches(body))
+    assert touched
+
+
+# ---- putting the arm ----
+
+
+def test_the_arm_is_put_with_what_it_holds(env, world):
+    body = slot(world, OBJECT)
+    tcp = world.end_effector_pose.clone()
+    held_at = world.pose(body).clone()
+    held_at[:, :2] = tcp[:, :2]
+    held_at[:, 2] = tcp[:, 2] - (world.top(body) - held_at[:, 2]) - float(world.cup_tips[0, 2])
+    world.hold(body, held_at)
+    target = torch.tensor([[-0.15, 0.2, 0.3, 0.0, 1.0, 0.0, 0.0]])
+    before = world.position(body).clone()
+    world.set_end_effector_pose(target)
+    assert torch.allclose(world.end_effector_pose[:, :3], target[:, :3], atol=1e-4)
+    moved = world.position(body) - before
+    assert torch.allclose(moved, target[:, :3] - tcp[:, :3], atol=2e-3)
+    stay(env, 10, on=True)
+    assert world.is_held(body)
+    assert torch.allclose(world.end_effector_pose[:, :3], target[:, :3], atol=3e-3)
+
+
+def test_a_pose_out_of_reach_raises(world):
+    with pytest.raises(ValueError, match="does not reach"):
+        world.set_end_effector_pose(torch.tensor([[2.0, 0.0, 0.3, 0.0, 1.0, 0.0, 0.0]]))
+    world.set_end_effector_pose(
+        torch.tensor([[2.0, 0.0, 0.3, 0.0, 1.0, 0.0, 0.0]]), torch.tensor([False])
+    )

@@ -311,6 +311,45 @@ def test_gripper_distance_is_that_of_the_nearest_cup():
     assert float(world.gripper_distance(cube)) == pytest.approx(0.02, abs=1e-5)
 
 
+@pytest.mark.parametrize(("gap", "touches"), [(0.9, True), (1.1, False)])
+def test_bodies_touch_up_to_the_tolerance(gap, touches):
+    beside = pose(CUBE, 0.05 + gap * CONTACT_TOLERANCE_M, 0.0)
+    other = Thing("other", "cube", (0.05, 0.05, 0.05))
+    world = single((CUBE, pose(CUBE, 0.0, 0.0)), (other, beside), (SLAB, pose(SLAB, 0.4, 0.0)))
+    cube, near, far = (index(world, k) for k in range(3))
+    assert bool(world.touches(cube, near)) == bool(world.touches(near, cube)) == touches
+    assert not world.touches(cube, far)
+    move_gripper(world, (0.0, 0.0, 0.05 + gap * CONTACT_TOLERANCE_M))
+    assert bool(world.gripper_touches(cube)) == bool(world.robot_touches(cube)) == touches
+
+
+def test_putting_the_arm_moves_what_it_holds_and_nothing_else():
+    world = tabletop(3)
+    cube, slab = index(world, CUBE_SLOT), index(world, SLAB_SLOT)
+    world.hold(cube, pose(CUBE, -0.09, 0.0, bottom_z=0.3).expand(3, 7))
+    before, slab_before = world.position(cube).clone(), world.pose(slab).clone()
+    target = world.end_effector_pose.clone()
+    target[:, 0] += 0.1
+    where = torch.tensor([True, False, True])
+    world.set_end_effector_pose(target, where)
+    moved = world.position(cube) - before
+    assert torch.allclose(moved, where[:, None] * torch.tensor([0.1, 0.0, 0.0]), atol=1e-6)
+    assert torch.equal(world.pose(slab), slab_before)
+    assert torch.equal(world.end_effector_pose[where], target[where])
+
+
+def test_an_arm_that_does_not_reach_raises_and_stays():
+    world = tabletop(2)
+    world._reaches = lambda pose: bool(pose[0] < 0.5)
+    far = world.end_effector_pose.clone()
+    before = far.clone()
+    far[1, 0] = 0.6
+    with pytest.raises(ValueError, match="does not reach"):
+        world.set_end_effector_pose(far)
+    assert torch.equal(world.end_effector_pose, before)
+    world.set_end_effector_pose(far, torch.tensor([True, False]))
+
+
 def test_a_snapshot_is_independent():
     world = tabletop(2)
     cube = index(world, CUBE_SLOT)
@@ -334,6 +373,10 @@ def test_the_base_class_knows_nothing():
         lambda: world.held,
         lambda: world.supports(cube, cube),
         lambda: world.on_table(cube),
+        lambda: world.touches(cube, cube),
+        lambda: world.gripper_touches(cube),
+        lambda: world.robot_touches(cube),
+        lambda: world.set_end_effector_pose(at),
         lambda: world.set_body_pose(cube, at),
         lambda: world.hold(cube, at),
     ):

@@ -2,6 +2,7 @@
 
 from clevrskills.predicates.at_pose import AtPose
 from clevrskills.predicates.at_position import AtPosition
+from clevrskills.predicates.at_position_pushed import AtPositionPushed
 from clevrskills.predicates.base import (
     GoalState,
     Outcome,
@@ -15,11 +16,17 @@ from clevrskills.predicates.inside import Inside
 from clevrskills.predicates.logical import Once, Order, Sequence, Set
 from clevrskills.predicates.on_top import OnTop
 from clevrskills.predicates.picked import Picked
+from clevrskills.predicates.pushed_towards import PushedTowards
+from clevrskills.predicates.toppled_structure import ToppledStructure
+from clevrskills.predicates.touched import Touched
+from clevrskills.predicates.touched_pushed import TouchedPushed
+from clevrskills.predicates.touched_toppled import TouchedToppled
 
 __all__ = [
     "CRITERIA",
     "AtPose",
     "AtPosition",
+    "AtPositionPushed",
     "Criteria",
     "GoalState",
     "Inside",
@@ -30,8 +37,13 @@ __all__ = [
     "PhysicalPredicate",
     "Picked",
     "Predicate",
+    "PushedTowards",
     "Sequence",
     "Set",
+    "ToppledStructure",
+    "Touched",
+    "TouchedPushed",
+    "TouchedToppled",
     "criteria",
     "from_json",
     "predicate_types",

@@ -24,6 +24,16 @@ class Criteria:
         inside_overhang_m: How far an object may reach over the edge of the area that it is in.
         position_m: Horizontal distance to a target position.
         angle_rad: Rotation away from a target orientation.
+        touch_displacement_m: How far an object that is only touched may move.
+        touch_turn_rad: How far it may turn; the paper does not say.
+        push_displacement_m: How far an object that is touched and pushed must move.
+        topple_angle_rad: Tilt from which an object has fallen over.
+        topple_displacement_m: How far a toppled object must move; the paper does not ask for it.
+        push_cone_rad: Angle between a push and the way to the object that is pushed towards.
+        push_gain: Share of the distance by which a push must bring an object nearer.
+        push_target_share: Share of the way to the other object at which that distance ends; the
+            released code measures it to the midpoint.
+        pushed_position_m: Horizontal distance to a place that an object is pushed to.
     """
 
     name: str
@@ -33,11 +43,28 @@ class Criteria:
     inside_overhang_m: float = 0.01
     position_m: float = 0.05
     angle_rad: float = radians(5.0)
+    touch_displacement_m: float = 0.03
+    touch_turn_rad: float = inf
+    push_displacement_m: float = 0.10
+    topple_angle_rad: float = radians(45.0)
+    topple_displacement_m: float = 0.0
+    push_cone_rad: float = radians(45.0)
+    push_gain: float = 0.3
+    push_target_share: float = 1.0
+    pushed_position_m: float = 0.03
 
 
 PAPER = Criteria("paper")
 RELEASED = Criteria(
-    "released", release_distance_m=-inf, inside_overhang_m=inf, angle_rad=0.1 * radians(180.0)
+    "released",
+    release_distance_m=-inf,
+    inside_overhang_m=inf,
+    angle_rad=0.1 * radians(180.0),
+    touch_displacement_m=0.10,
+    touch_turn_rad=0.1 * radians(180.0),
+    topple_displacement_m=0.10,
+    push_cone_rad=radians(60.0),
+    push_target_share=0.5,
 )
 CRITERIA = {c.name: c for c in (PAPER, RELEASED)}
 

@@ -69,9 +69,9 @@ class Kinematics:
         urdf = Path(description.urdf(visual=False)).read_text()
         self._model = PinocchioModel(urdf, [0, 0, -9.81])
         self._model.set_joint_order(list(description.joint_names))
-        links = [link.name for link in description.links]
-        self._model.set_link_order(links)
-        self._tcp = links.index(description.tcp_link)
+        self._links = [link.name for link in description.links]
+        self._model.set_link_order(self._links)
+        self._tcp = self._links.index(description.tcp_link)
         self._neutral = np.asarray(description.neutral_qpos, dtype=np.float64)
         limits = np.asarray(description.joint_limits, dtype=np.float64)
         self.lower, self.upper = limits[:, 0], limits[:, 1]
@@ -80,6 +80,11 @@ class Kinematics:
         """Pose of the tool centre point in the frame of the base, from joint angles (n,)."""
         self._model.compute_forward_kinematics(qpos)
         return self._model.get_link_pose(self._tcp)
+
+    def link_poses(self, qpos: np.ndarray) -> dict[str, Pose]:
+        """Poses of all links by name in the frame of the base, from joint angles (n,)."""
+        self._model.compute_forward_kinematics(qpos)
+        return {name: self._model.get_link_pose(k) for k, name in enumerate(self._links)}
 
     def inverse(self, pose: Pose, near: np.ndarray) -> np.ndarray | None:
         """Joint angles (n,) that reach a pose, found from others nearby, limits not minded;

@@ -24,6 +24,9 @@ CENTER_DIP_M = 1e-3
 CUP_CLEARANCE_M = 1.5e-3
 HEAD_CLEARANCE_M = 0.016
 """Room between the tips of the cups and the underside of the gripper's head, less a margin."""
+CUP_SIDE_M, HEAD_M, BESIDE_M = 0.006, 0.04, 1e-3
+"""Heights above the tips at which the sides of the cups and the head must be clear of the object
+too, by the last distance."""
 HEAD_HALF_SIZE_M = (0.036, 0.046)
 YAWS = 8
 MAX_SPOTS = 60
@@ -31,8 +34,9 @@ CURVED_M = 4.2e-3
 """As ``FLAT_M``, for tilted grasps: nearly all that a cup can bridge."""
 PRESSED_M = 3e-3
 """How deep a part of the rim may be pressed in."""
-MIN_NORMAL_Z = 0.35
-"""How level a side must be to be grasped: the gripper tilts by at most 70 degrees."""
+MIN_NORMAL_Z = -0.05
+"""How level a side must be to be grasped: the gripper tilts until it is level itself."""
+MAX_NORMALS = 48
 
 
 @dataclass(frozen=True)
@@ -171,6 +175,7 @@ def tilted_grasps(
     normals = torch.unique((planes[0, ..., :3].reshape(-1, 3) @ matrix.T).round(decimals=2), dim=0)
     normals = normals[(normals[:, 2] > MIN_NORMAL_Z) & (normals.norm(dim=-1) > 0.9)]
     normals = normals / normals.norm(dim=-1, keepdim=True)
+    normals = normals[:: max(1, len(normals) // MAX_NORMALS)]
     points = world.world_points(index)[0]
     middle = points.mean(0)
     found: list[tuple[float, Grasp]] = []
@@ -178,8 +183,10 @@ def tilted_grasps(
     flat = torch.as_tensor(np.pad(centers, ((0, 0), (0, 1))), dtype=torch.float32)
     samples = cup_samples(flat, cup_radius_m)  # (N, S, 3)
     per_cup = samples.shape[1]
-    underside = torch.as_tensor(_head_points(), dtype=torch.float32)
-    underside = torch.nn.functional.pad(underside, (0, 1), value=-HEAD_CLEARANCE_M)
+    head = torch.as_tensor(_head_points(), dtype=torch.float32)
+    above = [torch.nn.functional.pad(head, (0, 1), value=-z) for z in (HEAD_CLEARANCE_M, HEAD_M)]
+    above.append(samples.reshape(-1, 3) - samples.new_tensor([0.0, 0.0, CUP_SIDE_M]))
+    gripper = torch.cat(above)
     for normal in normals:
         for yaw in (0.0, np.pi / 4, np.pi / 2, 3 * np.pi / 4):
             orientation = _towards(normal.double().numpy(), yaw)
@@ -199,11 +206,11 @@ def tilted_grasps(
             seals = (distance.amax(-1) <= CURVED_M) & (distance.amin(-1) >= -PRESSED_M)
             seals &= (distance[:, 0] <= CENTER_DIP_M) & (others.amin(-1) >= -CENTER_DIP_M)
             tips = tips[seals]
-            head = tips[:, None] + underside @ turn.T
+            around = tips[:, None] + gripper @ turn.T
             beside = geometry.signed_distance(
-                planes, geometry.to_local(pose, head.reshape(1, -1, 3))
-            ).reshape(len(tips), len(underside))
-            for tip in tips[(beside >= 0.0).all(-1)]:
+                planes, geometry.to_local(pose, around.reshape(1, -1, 3))
+            ).reshape(len(tips), len(gripper))
+            for tip in tips[(beside >= BESIDE_M).all(-1)]:
                 off = float((tip - middle - ((tip - middle) @ normal) * normal).norm())
                 grasp = Grasp(tip.double().numpy(), orientation, 1)
                 found.append((off / 0.02 + 3.0 * float(1.0 - normal[2]), grasp))

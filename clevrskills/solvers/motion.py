@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -164,13 +165,12 @@ class Arm:
         high[2] = max(high[2], low[2] + 0.005)
         return high - low, (low + high) / 2
 
-    def reachable(self, target: Pose) -> np.ndarray | None:
-        """Collision-free joint angles for an end-effector pose among what the planner knows;
-        ``None`` if there are none.
+    def reachable(self, target: Pose, near: np.ndarray | None = None) -> np.ndarray | None:
+        """Collision-free joint angles for an end-effector pose among what the planner knows, near
+        others (default: the present ones); ``None`` if there are none.
         """
-        return self.planner.solve(
-            self.base.inv() * target, self.controller.target_qpos, self.generator
-        )
+        near = self.controller.target_qpos if near is None else near
+        return self.planner.solve(self.base.inv() * target, near, self.generator)
 
     def move(self, target: Pose, ignore: tuple[int, ...] = ()) -> Actions:
         """Move to a pose around obstacles.
@@ -190,10 +190,26 @@ class Arm:
         path = self.planner.path(self.controller.target_qpos, goal, self.generator)
         if path is None:
             raise SkillFailed(f"no path to {np.round(target.p, 3).tolist()}")
-        for qpos in path[1:]:
+        for qpos in self._paced(path)[1:]:
             yield from self.straight(
                 self.base * self.planner.kinematics.forward(qpos), TRANSLATION_M
             )
+
+    def _paced(self, path: np.ndarray) -> np.ndarray:
+        """A joint path, one row (n,) per control step, slowed down where the end effector would
+        have to turn more than one step can do.
+        """
+        turns = [self.planner.kinematics.forward(qpos).q for qpos in path]
+        angles = [
+            float(np.linalg.norm(rotation_vector((Pose(q=a).inv() * Pose(q=b)).q)))
+            for a, b in itertools.pairwise(turns)
+        ]
+        durations = np.maximum(1.0, np.array(angles) / ROTATION_RAD)
+        if (durations <= 1.0 + 1e-6).all():
+            return path
+        times = np.concatenate(([0.0], np.cumsum(durations)))
+        steps = np.linspace(0.0, times[-1], int(np.ceil(times[-1])) + 1)
+        return np.column_stack([np.interp(steps, times, joint) for joint in path.T])
 
 
 def rotation_vector(quaternion: np.ndarray) -> np.ndarray:

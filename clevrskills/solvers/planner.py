@@ -220,7 +220,8 @@ class MotionPlanner:
         at the last.
         """
         timed = self._planner.TOPP(points, 1.0 / 20.0)[1]
-        return np.concatenate((timed, points[-1:]))
+        start = timed if len(timed) else points[:1]  # none at all for what takes less than a step
+        return np.concatenate((start, points[-1:]))
 
     def _blocked(self, timed: np.ndarray) -> bool:
         """Whether a motion collides at or between its steps."""

@@ -25,13 +25,14 @@ CANDIDATES = 8
 TOP_M = 0.36
 STEEP = 0.98
 """How far down a gripper points that counts as vertical."""
-RANK_RAD = 0.1
+RANK_RAD = 0.05
 """Joint distance worth the next best grasp."""
-CHOICES = 40
-"""Grasps that are looked at when something is to be turned over."""
+TILTED, CHOICES = 40, 6
+"""Tilted grasps that are looked at, and how many that suit are compared."""
 
-Suits = Callable[[Pose], bool]
-"""Whether a pose of a body in the end-effector frame is of use."""
+Suits = Callable[[Pose, np.ndarray], float]
+"""How far the joints must turn, in rad, to do with a body what is wanted, from its pose in the
+end-effector frame and the joint angles (n,) at which it is taken; infinite if it can't be done."""
 
 
 def pick(arm: Arm, body: int, *suits: Suits) -> Actions:
@@ -73,29 +74,30 @@ def grasp_pose(arm: Arm, grasp: Grasp) -> Pose:
 
 def _reachable_grasp(arm: Arm, body: int, skip: int, suits: Sequence[Suits]) -> Grasp:
     """The best grasp that the arm reaches; where the best ones failed before, the next."""
-    near = arm.pose.to_transformation_matrix()[2, 2] < -STEEP
-    every = _reachable_grasps(arm, body, tilted=bool(suits))
-    if suits or not near:  # a way round is long for a tilted gripper
-        kept = list(every)
-        ranked = [turn_rad + RANK_RAD * k for k, (_, turn_rad) in enumerate(kept)]
-        kept = [kept[k] for k in np.argsort(ranked)]
-        every = iter(kept)
-    found = list(islice(every, skip + 1))
-    present = arm.body_pose(body)
-    for suit in suits:
-        good = (item for item in kept if suit(grasp_pose(arm, item[0]).inv() * present))
-        some = list(islice(good, skip + 1))
-        if some:
-            found = some
-            break
+    grasps = _reachable_grasps(arm, body, tilted=bool(suits))
+    if not suits and arm.pose.to_transformation_matrix()[2, 2] < -STEEP:
+        found = [grasp for grasp, _ in islice(grasps, skip + 1)]
+    else:  # much turning takes much time
+        present, start = arm.body_pose(body), arm.controller.target_qpos
+        reached = list(grasps)
+        turns = [float(np.abs(qpos - start).max()) for _, qpos in reached]
+        cost = np.array(turns) + RANK_RAD * np.arange(len(reached))
+        order = np.argsort(cost, kind="stable").tolist()
+        for suit in suits:
+            further = ((k, suit(grasp_pose(arm, reached[k][0]).inv() * present, reached[k][1])) for k in order)
+            some = list(islice(((k, turn) for k, turn in further if turn < np.inf), skip + CHOICES))
+            if some:
+                order = [k for k, turn in sorted(some, key=lambda item: cost[item[0]] + item[1])]
+                break
+        found = [reached[k][0] for k in order[: skip + 1]]
     if not found:
         raise SkillFailed(f"no grasp of {arm.world.keys[body]} can be reached")
-    return found[-1][0]
+    return found[-1]
 
 
-def _reachable_grasps(arm: Arm, body: int, tilted: bool) -> Iterator[tuple[Grasp, float]]:
+def _reachable_grasps(arm: Arm, body: int, tilted: bool) -> Iterator[tuple[Grasp, np.ndarray]]:
     """Grasps that the arm reaches, from above and at the object, free of collisions, the best
-    first, each with the joint distance to it in rad; tilted ones too if asked for or if there are
+    first, each with joint angles (n,) just before it; tilted ones too if asked for or if there are
     no others.
     """
     found = vertical_grasps(arm.world, body, arm.cup_centers, arm.cup_radius_m, arm.yaw_rad)
@@ -113,7 +115,7 @@ def _reachable_grasps(arm: Arm, body: int, tilted: bool) -> Iterator[tuple[Grasp
         arm.look_around()
         qpos = arm.reachable(backed_off(tip, APPROACH_M))
         if qpos is not None:
-            yield grasp, float(np.abs(qpos - arm.controller.target_qpos).max())
+            yield grasp, qpos
 
 
 def _various(grasps: list[Grasp]) -> list[Grasp]:
@@ -122,7 +124,7 @@ def _various(grasps: list[Grasp]) -> list[Grasp]:
     for grasp in grasps:
         best.setdefault(np.round(grasp.orientation, 3).tobytes(), grasp)
     some = list(best.values())
-    return some[:: max(1, len(some) // CHOICES)]
+    return some[:: max(1, len(some) // TILTED)]
 
 
 def _descend(arm: Arm, tip: Pose, body: int) -> Actions:

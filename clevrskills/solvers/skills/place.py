@@ -63,20 +63,25 @@ def bring(arm: Arm, body: int, places: Callable[[], Iterator[Pose]]) -> Actions:
             yield from pick(
                 arm,
                 body,
-                lambda grip: reachable_place(arm, body, grip, final) is not None,
-                lambda grip: reachable_place(arm, body, grip, turning) is not None,
+                lambda grip, qpos: nearest_place(arm, body, grip, final, qpos)[1],
+                lambda grip, qpos: nearest_place(arm, body, grip, turning, qpos)[1],
             )
+            yield from arm.rise(LIFT_M)  # room to turn
         else:
             yield from pick(arm, body)
         grip = grip_of(arm, body)
-        target = reachable_place(arm, body, grip, final)
+        now = arm.controller.target_qpos
+        if toppled:
+            target, _ = nearest_place(arm, body, grip, final, now)
+        else:
+            target = reachable_place(arm, body, grip, final)
         if target is not None:
             yield from place_at(arm, body, target)
             yield from rest(arm, body)
             return
         if not toppled:
             break
-        target = nearest_place(arm, body, grip, turning)
+        target, _ = nearest_place(arm, body, grip, turning, now)
         if target is not None:
             yield from place_at(arm, body, target)
         else:

@@ -48,19 +48,21 @@ def reachable_place(arm: Arm, body: int, grip: Pose, poses: Iterable[Pose]) -> P
         grip: Its pose in the end-effector frame when it is held.
         poses: World poses at which it rests.
     """
-    return next(_reachable_places(arm, body, grip, poses), (None,))[0]
+    return next(_reachable_places(arm, body, grip, poses, arm.controller.target_qpos), (None,))[0]
 
 
-def nearest_place(arm: Arm, body: int, grip: Pose, poses: Iterable[Pose]) -> Pose | None:
-    """As :func:`reachable_place`, but of the first few the one with the least motion of the
-    joints.
+def nearest_place(
+    arm: Arm, body: int, grip: Pose, poses: Iterable[Pose], near: np.ndarray
+) -> tuple[Pose | None, float]:
+    """As :func:`reachable_place`, but of the first few the one at the least joint distance from
+    some joint angles (n,), with that distance in rad: infinite for none.
     """
-    found = list(islice(_reachable_places(arm, body, grip, poses), CHOICES))
-    return min(found, key=lambda item: item[1], default=(None,))[0]
+    found = islice(_reachable_places(arm, body, grip, poses, near), CHOICES)
+    return min(found, key=lambda item: item[1], default=(None, np.inf))
 
 
 def _reachable_places(
-    arm: Arm, body: int, grip: Pose, poses: Iterable[Pose]
+    arm: Arm, body: int, grip: Pose, poses: Iterable[Pose], near: np.ndarray
 ) -> Iterator[tuple[Pose, float]]:
     """The poses that are reached, each with the joint distance to it in rad."""
     for target in poses:
@@ -70,14 +72,14 @@ def _reachable_places(
             continue
         # what is held will touch what it is put on
         arm.look_around(ignore=(body,), with_held=False)
-        if arm.reachable(tip) is None or (
-            down < STEEP and arm.reachable(backed_off(tip, RETREAT_M)) is None
+        if arm.reachable(tip, near) is None or (
+            down < STEEP and arm.reachable(backed_off(tip, RETREAT_M), near) is None
         ):
             continue
         arm.look_around(ignore=(body,))
-        qpos = arm.reachable(Pose([0, 0, ABOVE_M]) * tip)
+        qpos = arm.reachable(Pose([0, 0, ABOVE_M]) * tip, near)
         if qpos is not None:
-            yield target, float(np.abs(qpos - arm.controller.target_qpos).max())
+            yield target, float(np.abs(qpos - near).max())
 
 
 def place_at(arm: Arm, body: int, target: Pose) -> Actions:

@@ -1,0 +1,37 @@
+"""An object was pushed to a place of the table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from clevrskills.predicates.base import GoalState, Outcome
+from clevrskills.predicates.pushed import Pushed
+from clevrskills.world import World
+
+
+@dataclass(frozen=True, eq=False)
+class AtPositionPushed(Pushed):
+    """A body was pushed to within ``criteria.pushed_position_m`` of a place.
+
+    Args:
+        position: World position of the body's origin, (B, 3).
+    """
+
+    name = "at_position_pushed"
+    position: Tensor
+
+    def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
+        target = self.position[:, :2]
+        aside = (world.position(self.object)[:, :2] - target).norm(dim=-1)
+        return self.pushed(world, aside < self.criteria.pushed_position_m, target, state)
+
+    def says(self, world: World, env: int = 0) -> str:  # noqa: D102
+        x, y = (round(float(v), 3) for v in self.position[env, :2])
+        return f"Push {{obj:{world.keys[int(self.object[env])]}}} to ({x}, {y})"
+
+    def realise(self, world: World, where: Tensor | None = None) -> None:  # noqa: D102
+        pose = world.pose(self.object).clone()
+        pose[:, :2] = self.position[:, :2]
+        world.set_body_pose(self.object, pose, where)

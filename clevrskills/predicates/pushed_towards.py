@@ -1,0 +1,72 @@
+"""An object was pushed towards another one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from clevrskills.predicates.base import GoalState, Outcome
+from clevrskills.predicates.pushed import Pushed
+from clevrskills.world import World
+
+REALISED_SHARE = 0.4
+"""Share of the distance by which a body is moved to realise it; enough for all criteria."""
+
+
+@dataclass(frozen=True, eq=False)
+class PushedTowards(Pushed):
+    """A body was pushed to where another one was at first: within ``criteria.push_cone_rad`` of
+    that direction, and ``criteria.push_gain`` of the way nearer to a target that lies
+    ``criteria.push_target_share`` of the way; and the two are nearer to each other, so that it
+    does not help to move the other.
+
+    Args:
+        towards: Index of the other body, (B,).
+    """
+
+    name = "pushed_towards"
+    towards: Tensor
+
+    def initial_state(self, world: World) -> GoalState:  # noqa: D102
+        state = super().initial_state(world)
+        return {**state, "goal": world.position(self.towards)[:, :2].clone()}
+
+    def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
+        start, goal = state["start"][:, :2], state["goal"]
+        place, other = (world.position(b)[:, :2] for b in (self.object, self.towards))
+        there = self.reached(place, start, goal)
+        between = (other - place).norm(dim=-1)
+        there &= between <= (goal - start).norm(dim=-1) * (
+            1.0 - self.criteria.push_gain * self.criteria.push_target_share
+        )
+        return self.pushed(world, there, self._target(start, goal), state)
+
+    def _target(self, start: Tensor, goal: Tensor) -> Tensor:
+        return start + self.criteria.push_target_share * (goal - start)
+
+    def reached(self, place: Tensor, start: Tensor, goal: Tensor) -> Tensor:
+        """Whether a place (..., 2) is far enough towards another body, (...,).
+
+        Args:
+            place: Where the body is now.
+            start: Where it was at first, (..., 2).
+            goal: Where the other one was at first, (..., 2).
+        """
+        target = self._target(start, goal)
+        left, all_ = (target - place).norm(dim=-1), (target - start).norm(dim=-1)
+        moved = place - start
+        across = moved[..., 0] * (goal - start)[..., 1] - moved[..., 1] * (goal - start)[..., 0]
+        angle = torch.atan2(across.abs(), (moved * (goal - start)).sum(-1))
+        nearer = left <= (1.0 - self.criteria.push_gain) * all_
+        return nearer & (angle <= self.criteria.push_cone_rad)
+
+    def says(self, world: World, env: int = 0) -> str:  # noqa: D102
+        one, other = (world.keys[int(index[env])] for index in (self.object, self.towards))
+        return f"Push {{obj:{one}}} towards {{obj:{other}}}"
+
+    def realise(self, world: World, where: Tensor | None = None) -> None:  # noqa: D102
+        pose = world.pose(self.object).clone()
+        pose[:, :2] += REALISED_SHARE * (world.position(self.towards) - pose[:, :3])[:, :2]
+        world.set_body_pose(self.object, pose, where)

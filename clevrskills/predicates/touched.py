@@ -1,0 +1,136 @@
+"""The gripper has touched an object, gently."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from clevrskills import geometry
+from clevrskills.predicates.base import GoalState, Outcome, PhysicalPredicate
+from clevrskills.world import World
+
+SHAPING_SHARE = 0.99
+"""Share of the greatest reward that is given at most before it holds."""
+PRESS_M = 5e-4
+"""How deep the cups are put into what they are to touch."""
+
+
+@dataclass(frozen=True, eq=False)
+class Handled(PhysicalPredicate):
+    """What is remembered of an object that is touched or pushed: where it was at first, whether the
+    gripper has touched it, whether it has held it.
+
+    Args:
+        object: Index of the body, (B,).
+    """
+
+    object: Tensor
+
+    def initial_state(self, world: World) -> GoalState:  # noqa: D102
+        return {
+            "start": world.pose(self.object).clone(),
+            "touched": torch.zeros(world.num_envs, dtype=torch.bool, device=world.device),
+            "grasped": world.is_held(self.object),
+        }
+
+    def remember(self, world: World, state: GoalState) -> GoalState:
+        """The state after this look at the world."""
+        return {
+            **state,
+            "touched": state["touched"] | world.gripper_touches(self.object),
+            "grasped": state["grasped"] | world.is_held(self.object),
+        }
+
+    def handled(self, holds: Tensor, shaping: Tensor, state: GoalState) -> Outcome:
+        """Build the outcome; an object that was held can't be touched or pushed any more."""
+        shaping = shaping.clamp(max=SHAPING_SHARE * float(self.max_reward))
+        shaping = torch.where(state["grasped"], 0.0, shaping)
+        outcome = self.outcome(holds & ~state["grasped"], shaping)
+        return Outcome(outcome.holds, outcome.reward, outcome.progress, state)
+
+    def near(self, world: World) -> Tensor:
+        """How near the suction cups are to the object, in (0, 1], (B,)."""
+        return torch.exp(-5.0 * world.gripper_distance(self.object).clamp(min=0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class Touched(Handled):
+    """The gripper has touched a body, which was never held, is at rest, and lies within
+    ``criteria.touch_displacement_m`` and ``criteria.touch_turn_rad`` of where it was at first.
+    """
+
+    name = "touched"
+    max_reward = 3.0
+
+    def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
+        state = self.remember(world, state)
+        moved = (world.position(self.object) - state["start"][:, :3]).norm(dim=-1)
+        turned = geometry.rotation_angle(world.orientation(self.object), state["start"][:, 3:])
+        in_place = moved < self.criteria.touch_displacement_m
+        as_turned = turned < self.criteria.touch_turn_rad
+        holds = state["touched"] & in_place & as_turned & world.is_static(self.object)
+        shaping = self.near(world) + 0.5 * in_place + 0.5 * as_turned
+        return self.handled(holds, shaping, state)
+
+    def says(self, world: World, env: int = 0) -> str:  # noqa: D102
+        return f"Touch {{obj:{world.keys[int(self.object[env])]}}}"
+
+    def realise(self, world: World, where: Tensor | None = None) -> None:  # noqa: D102
+        touch_top(world, self.object, where)
+
+
+def tilt(start: Tensor, orientation: Tensor) -> Tensor:
+    """Angle in radians between the vertical and what was vertical at first, from two orientations
+    (B, 4): (B,).
+    """
+    turn = geometry.quaternion_multiply(orientation, geometry.quaternion_conjugate(start))
+    up = geometry.rotate(turn, turn.new_tensor([0.0, 0.0, 1.0]).expand(len(turn), 3))
+    return torch.atan2(up[:, :2].norm(dim=-1), up[:, 2])
+
+
+def touch_top(world: World, body: Tensor, where: Tensor | None = None) -> None:
+    """Put the arm so that the suction cups touch a body (B,) from above.
+
+    Raises:
+        ValueError: The arm does not reach it.
+    """
+    center = geometry.to_world(world.pose(body), world.at(world.solids.center, body)[:, None])
+    height = geometry.surface_height(world.planes(body), world.pose(body), center[..., :2])
+    spot = torch.cat((center[:, 0, :2], height), dim=-1)
+    points = world.world_points(body)
+    rows = torch.arange(world.num_envs, device=world.device)
+    highest = points[rows, points[..., 2].argmax(-1)]
+    spot = torch.where(height > -1.0, spot, highest)
+    tip = world.cup_tips[0, 2] - PRESS_M
+    down = spot.new_tensor([0.0, 1.0, 0.0, 0.0]).expand(len(spot), 4)
+    pose = torch.cat((spot[:, :2], spot[:, 2:] + tip, down), dim=-1)
+    world.set_end_effector_pose(pose, where)
+
+
+def put_free(world: World, body: Tensor, poses: Tensor, where: Tensor | None = None) -> None:
+    """Put bodies (B,) on the table at the candidate pose (B, M, 7) nearest to the gripper at which
+    they keep clear of all others; heights are ignored.
+
+    Raises:
+        ValueError: There is none.
+    """
+    points = geometry.to_world(poses, world.at(world.solids.points, body)[:, None])  # (B, M, P, 3)
+    poses = poses.clone()
+    poses[..., 2] -= points[..., 2].amin(-1)
+    radius = (points - poses[..., None, :3])[..., :2].norm(dim=-1).amax(-1)  # (B, M)
+    around = geometry.to_world(world.body_pose, world.solids.points)  # (B, K, P, 3)
+    others = (around - world.body_pose[:, :, None, :3])[..., :2].norm(dim=-1).amax(-1)
+    away = (poses[:, :, None, :2] - world.body_pose[:, None, :, :2]).norm(dim=-1)  # (B, M, K)
+    gap = away - radius[..., None] - others[:, None]
+    gap = torch.where(world.solids.present[:, None], gap, geometry.PAD)
+    rows = torch.arange(world.num_envs, device=world.device)
+    gap[rows, :, body] = geometry.PAD
+    free = gap.amin(-1) > 0.0
+    impossible = ~free.any(-1) if where is None else ~free.any(-1) & where
+    if impossible.any():
+        raise ValueError("no free place to put the body")
+    reach = (poses[..., :2] - world.end_effector_pose[:, None, :2]).norm(dim=-1)
+    best = torch.where(free, reach, geometry.PAD).argmin(-1)
+    world.set_body_pose(body, poses[rows, best], where)

@@ -1,0 +1,50 @@
+"""The gripper has touched an object and pushed it away."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import pi
+
+import torch
+from torch import Tensor
+
+from clevrskills.predicates.base import GoalState, Outcome
+from clevrskills.predicates.touched import Handled, put_free, tilt, touch_top
+from clevrskills.world import World
+
+DIRECTIONS = 16
+MARGIN_M = 0.02
+
+
+@dataclass(frozen=True, eq=False)
+class TouchedPushed(Handled):
+    """The gripper has touched a body, which was never held, is at rest at least
+    ``criteria.push_displacement_m`` from where it was at first, and did not fall over.
+    """
+
+    name = "touched_pushed"
+    max_reward = 3.0
+
+    def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
+        state = self.remember(world, state)
+        least, limit = self.criteria.push_displacement_m, self.criteria.topple_angle_rad
+        moved = (world.position(self.object) - state["start"][:, :3])[:, :2].norm(dim=-1)
+        tilted = tilt(state["start"][:, 3:], world.orientation(self.object))
+        holds = state["touched"] & (moved >= least) & (tilted < limit)
+        upright, way = 1.0 - (tilted / limit).clamp(max=1.0), (moved / least).clamp(max=1.0)
+        return self.handled(
+            holds & world.is_static(self.object), self.near(world) + upright + way, state
+        )
+
+    def says(self, world: World, env: int = 0) -> str:  # noqa: D102
+        return f"Touch and push {{obj:{world.keys[int(self.object[env])]}}}"
+
+    def realise(self, world: World, where: Tensor | None = None) -> None:  # noqa: D102
+        angle = torch.arange(DIRECTIONS, device=world.device) * (2 * pi / DIRECTIONS)
+        way = (self.criteria.push_displacement_m + MARGIN_M) * torch.stack(
+            (angle.cos(), angle.sin()), dim=-1
+        )
+        poses = world.pose(self.object)[:, None].repeat(1, DIRECTIONS, 1)
+        poses[..., :2] += way
+        put_free(world, self.object, poses, where)
+        touch_top(world, self.object, where)

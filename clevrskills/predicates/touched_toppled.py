@@ -1,0 +1,74 @@
+"""The gripper has touched an object, which fell over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from clevrskills import geometry
+from clevrskills.predicates.base import GoalState, Outcome
+from clevrskills.predicates.touched import Handled, put_free, tilt, touch_top
+from clevrskills.world import World
+
+
+@dataclass(frozen=True, eq=False)
+class TouchedToppled(Handled):
+    """The gripper has touched a body, which was never held, is at rest, and is tilted by at least
+    ``criteria.topple_angle_rad`` (upside down counts) and ``criteria.topple_displacement_m`` away
+    from where it was at first.
+    """
+
+    name = "touched_toppled"
+    max_reward = 3.0
+
+    def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
+        state = self.remember(world, state)
+        limit = self.criteria.topple_angle_rad
+        moved = (world.position(self.object) - state["start"][:, :3]).norm(dim=-1)
+        tilted = tilt(state["start"][:, 3:], world.orientation(self.object))
+        holds = state["touched"] & (tilted >= limit) & world.is_static(self.object)
+        holds &= moved >= self.criteria.topple_displacement_m
+        return self.handled(holds, toppling(self.near(world), tilted / limit, moved), state)
+
+    def says(self, world: World, env: int = 0) -> str:  # noqa: D102
+        return f"Touch and topple {{obj:{world.keys[int(self.object[env])]}}}"
+
+    def realise(self, world: World, where: Tensor | None = None) -> None:  # noqa: D102
+        put_free(world, self.object, lying(world, self.object), where)
+        touch_top(world, self.object, where)
+
+
+def toppling(near: Tensor, tilted: Tensor, moved: Tensor) -> Tensor:
+    """Reward while a body is toppled, in [0, 3], (B,).
+
+    Args:
+        near: How near the cups are, (B,).
+        tilted: Tilt as a share of the one that counts, (B,).
+        moved: How far it moved, in metres, (B,).
+    """
+    return near + tilted.clamp(max=1.0) + (moved / 0.10).clamp(max=1.0)
+
+
+def lying(world: World, body: Tensor) -> Tensor:
+    """Poses (B, M, 7) of standing bodies (B,) tipped over each edge of their outline; heights are
+    not meant.
+    """
+    edges = world.at(world.solids.footprint, body)  # (B, M, 3)
+    pose = world.pose(body)
+    zero = torch.zeros_like(edges[..., :1])
+    outward = torch.cat((edges[..., :2], zero), dim=-1)
+    outward = outward @ geometry.rotation_matrix(pose[:, 3:]).transpose(-1, -2)
+    outward = torch.nn.functional.normalize(torch.cat((outward[..., :2], zero), dim=-1), dim=-1)
+    axis = torch.stack((-outward[..., 1], outward[..., 0], zero[..., 0]), dim=-1)
+    turn = torch.cat((torch.full_like(zero, 0.5**0.5), 0.5**0.5 * axis), dim=-1)
+    low, high = world.bottom(body), world.top(body)
+    way = edges[..., 2:] + ((high - low) / 2)[:, None, None]
+    return torch.cat(
+        (
+            pose[:, None, :3] + outward * way,
+            geometry.quaternion_multiply(turn, pose[:, None, 3:]),
+        ),
+        dim=-1,
+    )

@@ -1,0 +1,129 @@
+"""Standing beside an object with the cups down, to push it."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import torch
+from sapien import Pose
+
+from clevrskills import geometry
+from clevrskills.solvers.grasps import HEAD_HALF_SIZE_M, down
+from clevrskills.solvers.motion import Actions, Arm
+from clevrskills.solvers.skills.put_down import put_aside
+
+STANDOFFS_M = (0.018, 0.035)
+"""Distances to keep from the object at first: more than the planner's margin around it."""
+BACK_OFF_M, BACK_OFF_PER_STEP_M = 0.02, 0.01
+OUTER_RADIUS_M = 0.055
+"""How much room the gripper takes up beside its middle."""
+
+
+def empty_hand(arm: Arm) -> Actions:
+    """Put aside what is held and switch the vacuum off."""
+    if arm.held >= 0:
+        yield from put_aside(arm)
+    arm.vacuum = False
+
+
+def place_of(arm: Arm, body: int) -> np.ndarray:
+    """Where a body is on the table, (2,)."""
+    return arm.world.body_pose[0, body, :2].double().numpy()
+
+
+def start_of(arm: Arm, body: int) -> np.ndarray:
+    """Where a body was at the start of the episode, (2,)."""
+    return arm.env.start.body_pose[0, body, :2].double().numpy()
+
+
+def spans(arm: Arm, body: int) -> tuple[float, float]:
+    """World z of the lowest and the highest point of a body."""
+    index = torch.tensor([body])
+    return float(arm.world.bottom(index)[0]), float(arm.world.top(index)[0])
+
+
+def outer_radius(arm: Arm, body: int) -> float:
+    """Radius of the disc around its origin that a body covers, seen from above."""
+    points = arm.world.world_points(torch.tensor([body]))[0, :, :2].double().numpy()
+    return float(np.linalg.norm(points - place_of(arm, body), axis=1).max())
+
+
+def others(arm: Arm, body: int, above_m: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+    """The discs, (N, 2) and (N,), that other bodies cover, as far as they reach above a height."""
+    world = arm.world
+    found = [
+        k
+        for k in range(len(world.keys))
+        if k != body and bool(world.solids.present[0, k]) and spans(arm, k)[1] > above_m
+    ]
+    centers = np.array([place_of(arm, k) for k in found]).reshape(-1, 2)
+    return centers, np.array([outer_radius(arm, k) for k in found])
+
+
+def from_line(points: np.ndarray, start: np.ndarray, end: np.ndarray) -> np.ndarray:
+    """Distances of points (N, 2) from lines between starts and ends, each (..., 2): (..., N)."""
+    way = (end - start)[..., None, :]
+    offset = points - start[..., None, :]
+    length2 = np.maximum((way**2).sum(-1), 1e-12)
+    part = np.clip((offset * way).sum(-1) / length2, 0.0, 1.0)
+    return np.linalg.norm(offset - part[..., None] * way, axis=-1)
+
+
+def approaches(arm: Arm, body: int, direction: np.ndarray, tip_z_m: float) -> list[Pose]:
+    """End-effector poses behind a body, one flat side of the gripper facing along a direction (2,),
+    the least turn of the wrist first.
+
+    Args:
+        arm: The arm.
+        body: Slot of the body.
+        direction: Unit vector of the push.
+        tip_z_m: Height of the tips of the cups.
+    """
+    points = arm.world.solids.points[0, body]
+    box = torch.tensor(list(itertools.product(*zip(points.amin(0), points.amax(0), strict=True))))
+    corners = geometry.to_world(arm.world.body_pose[0, body], box)[:, :2].double().numpy()
+    behind = float((corners @ direction).min())
+    middle = place_of(arm, body)
+    along = np.arctan2(direction[1], direction[0])
+    found = []
+    for quarter in range(4):
+        yaw = along + quarter * np.pi / 2
+        yaw = arm.yaw_rad + (yaw - arm.yaw_rad + np.pi) % (2 * np.pi) - np.pi
+        for standoff_m in STANDOFFS_M:
+            out = behind - HEAD_HALF_SIZE_M[quarter % 2] - standoff_m
+            xy = middle + direction * (out - float(middle @ direction))
+            pose = Pose([*xy, tip_z_m + arm.cup_tip_z_m], down(yaw))
+            found.append((abs(yaw - arm.yaw_rad) + standoff_m, pose))
+    return [pose for _, pose in sorted(found, key=lambda item: item[0])]
+
+
+def reachable_approach(
+    arm: Arm, body: int, direction: np.ndarray, length_m: float, tip_z_m: float
+) -> Pose | None:
+    """The first approach that the arm reaches, clear of everything, and from which it can push by
+    some length; ``None`` if there is none.
+    """
+    arm.look_around()
+    kinematics = arm.planner.kinematics
+    for pose in approaches(arm, body, direction, tip_z_m):
+        qpos = arm.reachable(pose)
+        if qpos is None:
+            continue
+        end = Pose([*(direction * length_m), 0.0]) * pose
+        last = kinematics.inverse(arm.base.inv() * end, qpos)
+        if last is not None and kinematics.within_limits(last):
+            return pose
+    return None
+
+
+def advance(arm: Arm, step: np.ndarray, height_m: float) -> np.ndarray:
+    """The action that moves the gripper by a step (2,) on a level."""
+    x, y = arm.pose.p[:2] + step
+    return arm.action(Pose([x, y, height_m], arm.pose.q))
+
+
+def back_off(arm: Arm, direction: np.ndarray) -> Actions:
+    """Move back from what was pushed along a direction (2,)."""
+    away = Pose([*(-BACK_OFF_M * direction), 0.0])
+    yield from arm.straight(away * arm.pose, BACK_OFF_PER_STEP_M)

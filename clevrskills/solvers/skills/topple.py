@@ -1,0 +1,112 @@
+"""Toppling objects and stacks of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from clevrskills.predicates import Predicate, ToppledStructure, TouchedToppled
+from clevrskills.solvers.motion import Actions, Arm, SkillFailed
+from clevrskills.solvers.skills import solves
+from clevrskills.solvers.skills.approach import (
+    advance,
+    back_off,
+    empty_hand,
+    from_line,
+    others,
+    outer_radius,
+    place_of,
+    reachable_approach,
+    spans,
+)
+from clevrskills.solvers.skills.put_down import rest
+from clevrskills.solvers.skills.touch import tilted, touch
+
+DIRECTIONS = 16
+BELOW_TOP_M, ABOVE_BOTTOM_M = 0.03, 0.012
+"""Height of the tips of the cups: below the top of what is tipped over, above the bottom of what is
+pushed off."""
+FALLEN_RAD = 0.6
+"""Tilt from which it falls on its own."""
+PER_STEP_M, TRAVEL_M = 0.02, 0.16
+MIDDLE_M = (-0.17, 0.0)
+"""Where the table is best within reach and view."""
+PUSHES = 6
+
+
+def _directions(arm: Arm, bodies: list[int], length_m: float) -> list[np.ndarray]:
+    """Directions (2,) in which bodies may fall, hitting no other one if that can be, landing near
+    the middle of the table, the best first.
+    """
+    angle = np.arange(DIRECTIONS) * (2 * np.pi / DIRECTIONS)
+    unit = np.column_stack((np.cos(angle), np.sin(angle)))
+    start = place_of(arm, bodies[0])
+    end = start + length_m * unit
+    centers, radii = others(arm, bodies[0])
+    theirs = [np.linalg.norm(centers - place_of(arm, b), axis=1) < 1e-9 for b in bodies[1:]]
+    apart = ~np.any(theirs, axis=0) if theirs else np.ones(len(centers), dtype=bool)
+    gap = from_line(centers[apart], start[None], end) - radii[apart]
+    hits = (gap < outer_radius(arm, bodies[0])).any(-1)
+    outside = np.linalg.norm(start + length_m / 2 * unit - MIDDLE_M, axis=1)
+    approach = np.linalg.norm(start - 0.1 * unit - arm.pose.p[:2], axis=1)
+    cost = hits * 10.0 + outside + 0.3 * approach
+    return list(unit[np.argsort(cost, kind="stable")])
+
+
+def _tip(arm: Arm, bodies: list[int], length_m: float, tip_z_m: float) -> Actions:
+    """Push against the first of some bodies until it falls.
+
+    Raises:
+        SkillFailed: It can't be reached from any side.
+    """
+    body = bodies[0]
+    for direction in _directions(arm, bodies, length_m):
+        pose = reachable_approach(arm, body, direction, TRAVEL_M / 2, tip_z_m)
+        if pose is None:
+            continue
+        arm.step_label = f"Move beside {arm.label(body)}"
+        yield from arm.move(pose)
+        arm.step_label = f"Topple {arm.label(body)}"
+        low_m = spans(arm, body)[0]
+        start, height_m = tilted(arm, body), float(arm.pose.p[2])
+        for _ in range(int(TRAVEL_M / PER_STEP_M)):
+            fallen = abs(tilted(arm, body) - start) > FALLEN_RAD
+            if fallen or spans(arm, body)[0] < low_m - ABOVE_BOTTOM_M:
+                break
+            yield advance(arm, PER_STEP_M * direction, height_m)
+        for each in bodies:
+            yield from rest(arm, each)
+        return
+    raise SkillFailed(f"{arm.world.keys[body]} cannot be reached from any side")
+
+
+@solves(TouchedToppled)
+def solve_touched_toppled(arm: Arm, goal: Predicate) -> Actions:
+    """Push the object over, near its top; if it lies already, touch it."""
+    assert isinstance(goal, TouchedToppled)
+    body = int(goal.object[0])
+    yield from empty_hand(arm)
+    if tilted(arm, body) >= goal.criteria.topple_angle_rad:
+        yield from touch(arm, body)
+        return
+    low, high = spans(arm, body)
+    yield from _tip(arm, [body], high - low, max(high - BELOW_TOP_M, low + ABOVE_BOTTOM_M))
+
+
+@solves(ToppledStructure)
+def solve_toppled_structure(arm: Arm, goal: Predicate) -> Actions:
+    """Push the lowest body that is not on the table off what carries it, with all above it."""
+    assert isinstance(goal, ToppledStructure)
+    bodies = [k for k in goal.objects[0].tolist() if k >= 0]
+    yield from empty_hand(arm)
+    for _ in range(PUSHES):
+        hanging = [k for k in bodies if not bool(arm.world.on_table(torch.tensor([k]))[0])]
+        if not hanging:
+            break
+        hanging.sort(key=lambda k: spans(arm, k)[0])
+        height_m = max(spans(arm, k)[1] for k in hanging)
+        tip_z_m = spans(arm, hanging[0])[0] + ABOVE_BOTTOM_M
+        rows = [*hanging, *(k for k in bodies if k not in hanging)]
+        yield from _tip(arm, rows, height_m, tip_z_m)
+    if hanging:
+        yield from back_off(arm, np.zeros(2))

@@ -1,0 +1,85 @@
+"""Touching an object gently, or touching it to push it away."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from sapien import Pose
+
+from clevrskills import geometry
+from clevrskills.predicates import Predicate, Touched, TouchedPushed
+from clevrskills.predicates.touched import tilt
+from clevrskills.solvers.grasps import down
+from clevrskills.solvers.motion import Actions, Arm, SkillFailed
+from clevrskills.solvers.skills import solves
+from clevrskills.solvers.skills.approach import empty_hand, place_of, spans, start_of
+from clevrskills.solvers.skills.push import ARENA_M, push
+from clevrskills.solvers.skills.put_down import rest
+
+ABOVE_M, SLOW_M, SLOW_PER_STEP_M = 0.04, 0.006, 0.002
+OVERTRAVEL_M = 0.006
+PUSH_M = 0.015
+"""How much further than needed an object is pushed."""
+DIRECTIONS = 16
+
+
+def touch(arm: Arm, body: int) -> Actions:
+    """Lower the cups onto a body until they touch it, with the vacuum off.
+
+    Raises:
+        SkillFailed: It can't be reached from above.
+    """
+    yield from empty_hand(arm)
+    arm.step_label = f"Move above {arm.label(body)}"
+    world, index = arm.world, torch.tensor([body])
+    center = geometry.to_world(world.pose(index), world.at(world.solids.center, index)[:, None])
+    xy = center[0, 0, :2].double().numpy()
+    tip = Pose([*xy, spans(arm, body)[1] + arm.cup_tip_z_m], down(arm.yaw_rad))
+    yield from arm.move(Pose([0, 0, ABOVE_M]) * tip)
+    arm.step_label = f"Touch {arm.label(body)}"
+    yield from arm.straight(Pose([0, 0, SLOW_M]) * tip, per_step_m=0.02)
+    for action in arm.straight(Pose([0, 0, -OVERTRAVEL_M]) * tip, SLOW_PER_STEP_M):
+        yield action
+        if bool(arm.world.gripper_touches(index)[0]):
+            break
+    yield from rest(arm, body)
+
+
+@solves(Touched)
+def solve_touched(arm: Arm, goal: Predicate) -> Actions:
+    """Touch the object, after pushing it back if it was moved away."""
+    assert isinstance(goal, Touched)
+    body, near_m = int(goal.object[0]), 0.6 * goal.criteria.touch_displacement_m
+    home = start_of(arm, body)
+    if np.linalg.norm(place_of(arm, body) - home) > goal.criteria.touch_displacement_m:
+        yield from push(
+            arm, body, home[None], lambda place: bool(np.linalg.norm(place - home) < near_m)
+        )
+    yield from touch(arm, body)
+
+
+@solves(TouchedPushed)
+def solve_touched_pushed(arm: Arm, goal: Predicate) -> Actions:
+    """Push the object away in the direction that is easiest."""
+    assert isinstance(goal, TouchedPushed)
+    body, least_m = int(goal.object[0]), goal.criteria.push_displacement_m
+    if tilted(arm, body) >= goal.criteria.topple_angle_rad:
+        raise SkillFailed(f"{arm.world.keys[body]} has fallen over")
+    home = start_of(arm, body)
+
+    def done(place: np.ndarray) -> bool:
+        return bool(np.linalg.norm(place - home) >= least_m + PUSH_M / 3)
+
+    if done(place_of(arm, body)):
+        yield from touch(arm, body)
+        return
+    angle = np.arange(DIRECTIONS) * (2 * np.pi / DIRECTIONS)
+    targets = home + (least_m + PUSH_M) * np.column_stack((np.cos(angle), np.sin(angle)))
+    low, high = np.array(ARENA_M).T
+    yield from push(arm, body, targets[((targets > low) & (targets < high)).all(-1)], done)
+
+
+def tilted(arm: Arm, body: int) -> float:
+    """Angle in radians by which a body is tilted, compared to the start of the episode."""
+    index = torch.tensor([body])
+    return float(tilt(arm.env.start.orientation(index), arm.world.orientation(index))[0])

@@ -1,0 +1,67 @@
+"""Push one object towards another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from torch import Tensor
+
+from clevrskills.assets import shape
+from clevrskills.body import Body
+from clevrskills.predicates import Predicate, PushedTowards
+from clevrskills.tasks.arguments import Count, count
+from clevrskills.tasks.base import Task
+from clevrskills.tasks.l0.touch import W3
+from clevrskills.tasks.layout import Draw, Layout, Table
+
+GAP_M = 0.13
+"""So that the way from one object to another can be shortened by a third, and the gripper fits
+between them."""
+
+
+@dataclass(kw_only=True, eq=False)
+class Push(Task):
+    """The object is pushed towards another one, 30 percent of the way or more (paper, appendix A.1,
+    task 5).
+
+    Args:
+        num_distractors: Other objects on the table.
+    """
+
+    key = "push"
+    level = "L0"
+    sentence = "Push one object towards another"
+    slots = ("object_0", "object_1", "object_2")
+    max_steps = 200
+
+    num_distractors: Count = count(0, 1)
+
+    def layout(self, draw: Draw) -> Layout:  # noqa: D102
+        objects = 2 + draw.number(self.num_distractors)
+        shapes = draw.choose(draw.pools.primitive, objects)
+        pool = draw.pools.texture_1 + draw.pools.texture_1_dark
+        textures = draw.choose(pool, objects, "textures")
+        table = Table(draw.places, W3, GAP_M)
+        bodies = [
+            Body(key, name, texture, table.place(shape(name)))
+            for key, name, texture in zip(self.slots, shapes, textures, strict=False)
+        ]
+        empty = (None,) * (len(self.slots) - objects)
+        parts = draw.assign(objects)
+        roles = {"object": np.array(parts[0]), "towards": np.array(parts[1])}
+        return Layout((*bodies, *empty), roles)
+
+    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:  # noqa: D102
+        return PushedTowards(roles["object"], roles["towards"])
+
+    def prompts(self, layout: Layout) -> Sequence[str]:  # noqa: D102
+        one, other = (layout.bodies[int(layout.roles[role])] for role in ("object", "towards"))
+        assert one is not None and other is not None
+        return [
+            f"Push {{obj:{one.key}}} towards {{obj:{other.key}}}",
+            f"Push object with {{tex:{one.key}}} texture towards the object with"
+            f" {{tex:{other.key}}} texture",
+            f"Push the {one.name} towards the {other.name}",
+        ]

@@ -1,0 +1,66 @@
+"""Touch objects gently."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from torch import Tensor
+
+from clevrskills.assets import shape
+from clevrskills.body import Body
+from clevrskills.predicates import Predicate, Set, Touched
+from clevrskills.predicates.touched import Handled
+from clevrskills.tasks.arguments import Count, count
+from clevrskills.tasks.base import Task
+from clevrskills.tasks.layout import Draw, Layout, Table, Workspace
+
+W3 = Workspace(x_m=(-0.35, 0.0), y_m=(-0.30, 0.30))
+
+
+@dataclass(kw_only=True, eq=False)
+class Touch(Task):
+    """The gripper touches every object without moving it (paper, appendix A.1, task 9).
+
+    Args:
+        num_objects: Objects, all of which are to be touched.
+    """
+
+    key = "touch"
+    level = "L0"
+    sentence = "Touch the objects"
+    slots = ("object_0", "object_1")
+    max_steps = 200
+    verb: ClassVar[str] = "Touch"
+    predicate: ClassVar[type[Handled]] = Touched
+    size_m: ClassVar[tuple[float, float, float]] = (0.10, 0.10, 0.05)
+    gap_m: ClassVar[float] = 0.02
+
+    num_objects: Count = count(1, 2)
+
+    def layout(self, draw: Draw) -> Layout:  # noqa: D102
+        objects = draw.number(self.num_objects)
+        shapes = draw.choose(draw.pools.primitive, objects)
+        pool = draw.pools.texture_1 + draw.pools.texture_1_dark
+        textures = draw.choose(pool, objects, "textures")
+        table = Table(draw.places, W3, self.gap_m)
+        bodies = [
+            Body(key, name, texture, table.place(shape(name, self.size_m)), self.size_m)
+            for key, name, texture in zip(self.slots, shapes, textures, strict=False)
+        ]
+        empty = (None,) * (len(self.slots) - objects)
+        return Layout((*bodies, *empty), {"active": np.arange(len(self.slots)) < objects})
+
+    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:  # noqa: D102
+        active = roles["active"]
+        slot = active[:, 0].long() * 0
+        return Set(tuple(self.predicate(slot + k) for k in range(active.shape[1])), active)
+
+    def prompts(self, layout: Layout) -> Sequence[str]:  # noqa: D102
+        bodies = [body for body in layout.bodies if body]
+        return [
+            f"{self.verb} " + ", ".join(f"{{obj:{body.key}}}" for body in bodies),
+            f"{self.verb} " + " and ".join(f"the {body.name}" for body in bodies),
+        ]

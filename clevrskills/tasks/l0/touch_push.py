@@ -1,0 +1,24 @@
+"""Touch objects and push them away."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from clevrskills.predicates import TouchedPushed
+from clevrskills.tasks.l0.touch import Touch
+
+
+@dataclass(kw_only=True, eq=False)
+class TouchPush(Touch):
+    """The gripper pushes every object by 10 cm or more, in any direction (paper, appendix A.1, task
+    10).
+
+    Args:
+        num_objects: Objects, all of which are to be pushed.
+    """
+
+    key = "touch_push"
+    sentence = "Touch and push the objects"
+    verb = "Touch and push"
+    predicate = TouchedPushed
+    gap_m = 0.05

@@ -1,0 +1,24 @@
+"""Touch objects and topple them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from clevrskills.predicates import TouchedToppled
+from clevrskills.tasks.l0.touch import Touch
+
+
+@dataclass(kw_only=True, eq=False)
+class TouchTopple(Touch):
+    """The gripper pushes every object over (paper, appendix A.1, task 11).
+
+    Args:
+        num_objects: Objects, all of which are to be toppled.
+    """
+
+    key = "touch_topple"
+    sentence = "Touch and topple the objects"
+    verb = "Touch and topple"
+    predicate = TouchedToppled
+    size_m = (0.05, 0.05, 0.20)
+    gap_m = 0.10
