@@ -36,10 +36,10 @@ demo: setup vulkan ## check the machine, make demonstrations in demo/, write dem
 	@echo "clevrskills: open $(DEMO)/index.html"
 
 test: setup vulkan ## the fast tests
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest -n auto --dist worksteal
 
 test-slow: setup vulkan ## the slow tests
-	@$(BIN)/python -m pytest -m slow
+	@$(BIN)/python -m pytest -n auto --dist worksteal -m slow
 
 lint: setup ## ruff and mypy
 	@$(BIN)/ruff check .

@@ -3,12 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from clevrskills.assets import Shape, shape
 
 Pose = tuple[float, float, float, float, float, float, float]
+
+
+@dataclass(frozen=True)
+class Hinge:
+    """What a body turns about; it moves as physics has it, but nobody can take it away.
+
+    Attributes:
+        parent: Key of the body that carries it; ``None``: it hangs in the world.
+        anchor_m: A point of the axis in the body's frame.
+        axis: Direction of the axis in the body's frame.
+        limits_rad: Least and greatest turn away from the initial pose.
+        stiffness_nm: Torque for each radian that turns it back to its initial pose.
+        damping_nms: Torque for each radian per second that slows it.
+        level: Whether a linkage keeps it from turning in the world while its parent does, as it
+            keeps the plates of a kitchen scale level.
+    """
+
+    parent: str | None = None
+    anchor_m: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    axis: tuple[float, float, float] = (1.0, 0.0, 0.0)
+    limits_rad: tuple[float, float] = (-1.5, 1.5)
+    stiffness_nm: float = 0.0
+    damping_nms: float = 0.0
+    level: bool = False
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Hinge:
+        """Read what ``dataclasses.asdict`` gave, from JSON."""
+        return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in data.items()})
 
 
 @dataclass(frozen=True)
@@ -23,6 +52,9 @@ class Body:
         static: Whether it is part of the furniture.
         pose: Initial world pose: position, then quaternion w, x, y, z.
         qualifier: Word that tells it from a body that differs in size only, e.g. ``tall``.
+        ghost: Whether it is only seen: nothing touches it, and worlds count its slot as empty.
+        density: kg/m^3, ``None``: the shape's own.
+        hinge: What it turns about; ``None``: it is free.
     """
 
     key: str
@@ -32,6 +64,14 @@ class Body:
     size: tuple[float, float, float] | None = None
     static: bool = False
     qualifier: str = ""
+    ghost: bool = False
+    density: float | None = None
+    hinge: Hinge | None = None
+
+    @property
+    def movable(self) -> bool:
+        """Whether it can be taken elsewhere."""
+        return not self.static and self.hinge is None
 
     @property
     def name(self) -> str:
@@ -41,7 +81,7 @@ class Body:
     @property
     def geometry(self) -> Shape:
         """The shape, generated."""
-        return shape(self.shape, self.size)
+        return shape(self.shape, self.size, self.density)
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON data."""
@@ -53,6 +93,9 @@ class Body:
             "size": list(self.size) if self.size else None,
             "static": self.static,
             "qualifier": self.qualifier,
+            "ghost": self.ghost,
+            "density": self.density,
+            "hinge": asdict(self.hinge) if self.hinge else None,
             "pose": list(self.pose),
         }
 
@@ -68,4 +111,7 @@ class Body:
             size=tuple(size) if size else None,
             static=data["static"],
             qualifier=data.get("qualifier", ""),
+            ghost=data.get("ghost", False),
+            density=data.get("density"),
+            hinge=Hinge.from_json(data["hinge"]) if data.get("hinge") else None,
         )

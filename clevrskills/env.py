@@ -19,7 +19,7 @@ from torch import Tensor
 
 from clevrskills import rendering
 from clevrskills.assets import pools
-from clevrskills.bodies import build_body
+from clevrskills.bodies import build_body, hang, repaint
 from clevrskills.cameras import BASE_CAMERA, CAMERAS, FAR_M, NEAR_M, RENDER_CAMERA, FixedCamera
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.predicates import GoalState, Outcome, Predicate, criteria
@@ -178,9 +178,11 @@ class ClevrSkillsEnv(BaseEnv):
         self.table = rendering.load_table(self.scene, drawn)
         self.scenes = [self._draw_scene(int(seed)) for seed in self._episode_seed]
         self.layouts = [scene.layout for scene in self.scenes]
+        self._repainted: dict[str, str] = {}
         self._actors = [
             build_body(self.scene, body, drawn) if body else None for body in self.layouts[0].bodies
         ]
+        hang(self.layouts[0].bodies, self._actors)
         self.goal: Predicate = self.task.goal(stack_roles(self.layouts, self.device)).using(
             self.criteria
         )
@@ -288,11 +290,25 @@ class ClevrSkillsEnv(BaseEnv):
         """Look at the goal once; success, progress and reward terms are read from this."""
         self.outcome = self.goal.evaluate(self.world, self.goal_state)
         self.goal_state = self.outcome.state
+        if self.can_draw:
+            self._repaint()
         return {
             "success": self.outcome.holds,
             "progress": self.outcome.progress,
             "reward_terms": dict(_terms(self.goal, self.outcome)),
         }
+
+    def _repaint(self) -> None:
+        """Show the textures that the task wants now."""
+        wanted = dict(self.task.textures(self.outcome))
+        if wanted == self._repainted:
+            return
+        for body, actor in zip(self.layouts[0].bodies, self._actors, strict=True):
+            if body and actor:
+                texture = wanted.get(body.key, body.texture)
+                if texture != self._repainted.get(body.key, body.texture):
+                    repaint(actor, body, texture)
+        self._repainted = wanted
 
     def compute_dense_reward(self, obs: Any, action: Tensor, info: dict) -> Tensor:
         """Reward on the scale of the published numbers, (B,)."""
@@ -417,6 +433,7 @@ class ClevrSkillsEnv(BaseEnv):
         for key, value in self.goal_state.items():
             self.goal_state[key] = state["goal"][key].reshape(value.shape).to(value.dtype)
         self.world.refresh()
+        self.world.start_control_step()  # what was touched was touched in another state
         self.evaluate()
 
     @property

@@ -14,6 +14,7 @@ from clevrskills.errors import ClevrSkillsError
 from clevrskills.predicates import Criteria, Predicate
 from clevrskills.predicates.criteria import PAPER
 from clevrskills.prompt import Keystep, Prompt
+from clevrskills.robots.clearance import arm_surface
 from clevrskills.robots.controller import kinematics
 from clevrskills.robots.description import robot
 from clevrskills.suction import pose_in_gripper
@@ -21,6 +22,8 @@ from clevrskills.tasks import Draw, Layout, LayoutError, Task, stack_roles
 from clevrskills.world import Solids, TensorWorld
 
 ATTEMPTS = 200
+CLEARANCE_M = 0.02
+"""Distance that the arm, where a goal puts it, keeps from everything."""
 EMPTY = (0.0, 0.0, 50.0, 1.0, 0.0, 0.0, 0.0)
 
 
@@ -61,12 +64,25 @@ class Home:
     pose: torch.Tensor
     cup_tips: torch.Tensor
 
-    def reaches(self, pose: torch.Tensor) -> bool:
-        """Whether the arm reaches a world pose (7,) of the end effector."""
+    def qpos(self, pose: torch.Tensor) -> np.ndarray | None:
+        """Joint angles (n,) with the end effector at a world pose (7,); ``None`` if the arm does
+        not reach it.
+        """
         values = pose.double().numpy()
         base = Pose(robot(self.robot_name).base_position)
         tcp = Pose(values[:3], values[3:])
-        return kinematics(self.robot_name).reach(base.inv() * tcp) is not None
+        return kinematics(self.robot_name).reach(base.inv() * tcp)
+
+    def reaches(self, pose: torch.Tensor) -> bool:
+        """Whether the arm reaches a world pose (7,) of the end effector."""
+        return self.qpos(pose) is not None
+
+    def stands_clear(self, world: TensorWorld) -> bool:
+        """Whether the arm, the end effector where it is in a world, is clear of all that is
+        there.
+        """
+        qpos = self.qpos(world.end_effector_pose[0])
+        return qpos is not None and arm_surface(self.robot_name).clear(qpos, world, CLEARANCE_M)
 
     @classmethod
     @cache
@@ -121,8 +137,9 @@ def draw_scene(
             )
         solids = _solids(layout)
         goal = task.goal(stack_roles([layout])).using(criteria)
-        start = start_world(task, layout, solids, Home.of(robot_name))
-        if start is None or not _fair(goal, start):
+        home = Home.of(robot_name)
+        start = start_world(task, layout, solids, home)
+        if start is None or not _fair(goal, start, home if task.shows_robot else None):
             continue
         prompts = task.prompts(layout)
         index = int(draw.roles.integers(len(prompts))) if prompt_index is None else prompt_index
@@ -142,8 +159,8 @@ def draw_scene(
 
 
 def _solids(layout: Layout) -> Solids:
-    shapes = [body.geometry if body else None for body in layout.bodies]
-    return Solids.from_shapes([shapes], [[bool(body and body.static) for body in layout.bodies]])
+    shapes = [body.geometry if body and not body.ghost else None for body in layout.bodies]
+    return Solids.from_shapes([shapes], [[not (body and body.movable) for body in layout.bodies]])
 
 
 def start_world(task: Task, layout: Layout, solids: Solids, home: Home) -> TensorWorld | None:
@@ -164,8 +181,12 @@ def start_world(task: Task, layout: Layout, solids: Solids, home: Home) -> Tenso
     return world
 
 
-def _fair(goal: Predicate, start: TensorWorld) -> bool:
-    """Whether the goal does not hold yet, and there is a state in which it does."""
+def _fair(goal: Predicate, start: TensorWorld, home: Home | None) -> bool:
+    """Whether the goal does not hold yet, and there is a state in which it does; if asked for, with
+    the arm clear of everything at the start and after each part of the goal.
+    """
+    if home and not home.stands_clear(start):
+        return False
     state = goal.initial_state(start)
     if bool(goal.evaluate(start, state).holds.any()):
         return False
@@ -173,6 +194,8 @@ def _fair(goal: Predicate, start: TensorWorld) -> bool:
     try:
         for step in goal.steps():
             step.realise(world)
+            if home and not home.stands_clear(world):
+                return False
             state = goal.evaluate(world, state).state
     except ValueError:
         return False
@@ -202,8 +225,6 @@ def _keystep(world: TensorWorld, layout: Layout, robot_name: str | None) -> Keys
     )
     if robot_name is None:
         return Keystep(bodies)
-    tcp = world.end_effector_pose[0].double().numpy()
-    base = Pose(robot(robot_name).base_position)
-    qpos = kinematics(robot_name).reach(base.inv() * Pose(tcp[:3], tcp[3:]))
+    qpos = Home.of(robot_name).qpos(world.end_effector_pose[0])
     assert qpos is not None  # realising the goal asked for it
     return Keystep(bodies, robot_name, tuple(np.round(qpos, 6).tolist()))

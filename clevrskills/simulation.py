@@ -21,6 +21,8 @@ from clevrskills.world import GRAVITY, Solids, World
 
 CONTACT_IMPULSE_NS = 1e-5
 """Impulse per physics step from which two bodies touch."""
+CONTACT_OVERLAP_M = 1e-4
+"""Overlap from which they touch: PhysX moves bodies apart without an impulse."""
 PARKED = np.array([0.0, 0.0, 50.0, 1.0, 0.0, 0.0, 0.0])
 """Pose reported for empty slots."""
 
@@ -82,7 +84,7 @@ class SimWorld(World):
     def after_physics_step(self) -> None:
         """Remember who touches whom."""
         for pair, contacts in self._read_pairs().items():
-            if pair not in self._touched and _impulse(contacts) > CONTACT_IMPULSE_NS:
+            if pair not in self._touched and _touch(contacts):
                 self._touched |= {pair, pair[::-1]}
 
     def refresh(self) -> None:
@@ -217,6 +219,13 @@ class SimWorld(World):
 def _impulse(contacts: Iterable[PhysxContact]) -> float:
     """Sum of the impulses of some contacts, in N s."""
     return sum(float(np.abs(p.impulse).sum()) for c in contacts for p in c.points)
+
+
+def _touch(contacts: Iterable[PhysxContact]) -> bool:
+    """Whether bodies press on each other or overlap."""
+    if _impulse(contacts) > CONTACT_IMPULSE_NS:
+        return True
+    return any(float(p.separation) < -CONTACT_OVERLAP_M for c in contacts for p in c.points)
 
 
 def _solid(entity: Entity | None) -> PhysxRigidBaseComponent | None:

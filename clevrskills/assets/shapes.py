@@ -7,7 +7,7 @@ import numpy as np
 from scipy.spatial import ConvexHull, cKDTree
 
 from clevrskills.assets import meshes
-from clevrskills.assets.objects import CATALOGUE
+from clevrskills.assets.objects import CATALOGUE, FITTINGS
 from clevrskills.errors import UnknownNameError
 
 _MILLIMETRE = 0.001
@@ -65,27 +65,32 @@ def shape_names() -> tuple[str, ...]:
     return tuple(CATALOGUE)
 
 
-def shape(name: str, size: tuple[float, float, float] | None = None) -> Shape:
-    """Geometry of an object; the same name and size give the same instance.
+def shape(
+    name: str, size: tuple[float, float, float] | None = None, density: float | None = None
+) -> Shape:
+    """Geometry of an object; the same arguments give the same instance.
 
     Args:
-        name: One of `shape_names()`.
+        name: One of `shape_names()`, or a fitting such as "sphere" that no split draws.
         size: Full bounding box (x, y, z) in metres to stretch to; by default the own size.
+        density: kg/m^3; by default the own density.
 
     Raises:
         UnknownNameError: There is no shape of that name.
         ValueError: `size` is not three positive numbers.
     """
-    if name not in CATALOGUE:
+    if name not in CATALOGUE and name not in FITTINGS:
         raise UnknownNameError("shape", name, shape_names())
     if size is not None and (len(size) != 3 or min(size) <= 0):
         raise ValueError(f"size of {name!r} must be three positive lengths in metres, got {size}")
-    return _build(name, size)
+    return _build(name, size, density)
 
 
 @lru_cache(maxsize=512)
-def _build(name: str, size: tuple[float, float, float] | None) -> Shape:
-    item = CATALOGUE[name]
+def _build(
+    name: str, size: tuple[float, float, float] | None, density: float | None
+) -> Shape:
+    item = CATALOGUE.get(name) or FITTINGS[name]
     solid = item.build().turned("z", 90)  # builders draw for a viewer at -y; cameras are at +x
     low, high = solid.bounds()
     scale = _MILLIMETRE if size is None else np.asarray(size) / (high - low)
@@ -99,7 +104,7 @@ def _build(name: str, size: tuple[float, float, float] | None) -> Shape:
         uvs,
         faces,
         parts=tuple(_frozen(part) for part in solid.parts),
-        density=item.density,
+        density=density or item.density,
         half_extents=(half_x, half_y, half_z),
         symmetry=_symmetry(np.concatenate([patch.points for patch in solid.patches])),
     )

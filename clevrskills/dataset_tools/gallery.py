@@ -66,7 +66,7 @@ def gallery(args: GalleryArgs) -> int:
     Raises:
         ClevrSkillsError: A name is unknown, nothing can be drawn, or a task was not solved.
     """
-    from tqdm import tqdm
+    from rich.progress import track
 
     from clevrskills import task_keys
     from clevrskills.dataset_tools.video import VideoWriter

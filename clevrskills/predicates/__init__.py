@@ -3,6 +3,8 @@
 from clevrskills.predicates.at_pose import AtPose
 from clevrskills.predicates.at_position import AtPosition
 from clevrskills.predicates.at_position_pushed import AtPositionPushed
+from clevrskills.predicates.avoiding import Avoiding
+from clevrskills.predicates.balanced import Balanced
 from clevrskills.predicates.base import (
     GoalState,
     Outcome,
@@ -12,6 +14,8 @@ from clevrskills.predicates.base import (
     predicate_types,
 )
 from clevrskills.predicates.criteria import CRITERIA, Criteria, criteria
+from clevrskills.predicates.end_effector_at_pose import EndEffectorAtPose
+from clevrskills.predicates.end_effector_at_position import EndEffectorAtPosition
 from clevrskills.predicates.inside import Inside
 from clevrskills.predicates.logical import Once, Order, Sequence, Set
 from clevrskills.predicates.on_top import OnTop
@@ -21,13 +25,18 @@ from clevrskills.predicates.toppled_structure import ToppledStructure
 from clevrskills.predicates.touched import Touched
 from clevrskills.predicates.touched_pushed import TouchedPushed
 from clevrskills.predicates.touched_toppled import TouchedToppled
+from clevrskills.predicates.traced import Traced
 
 __all__ = [
     "CRITERIA",
     "AtPose",
     "AtPosition",
     "AtPositionPushed",
+    "Avoiding",
+    "Balanced",
     "Criteria",
+    "EndEffectorAtPose",
+    "EndEffectorAtPosition",
     "GoalState",
     "Inside",
     "OnTop",
@@ -44,6 +53,7 @@ __all__ = [
     "Touched",
     "TouchedPushed",
     "TouchedToppled",
+    "Traced",
     "criteria",
     "from_json",
     "predicate_types",

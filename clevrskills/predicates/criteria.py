@@ -24,6 +24,9 @@ class Criteria:
         inside_overhang_m: How far an object may reach over the edge of the area that it is in.
         position_m: Horizontal distance to a target position.
         angle_rad: Rotation away from a target orientation.
+        end_effector_m: Distance of the tool centre point from a position.
+        end_effector_pose: Distance of the tool centre point in m plus norm of the difference of the
+            quaternions.
         touch_displacement_m: How far an object that is only touched may move.
         touch_turn_rad: How far it may turn; the paper does not say.
         push_displacement_m: How far an object that is touched and pushed must move.
@@ -34,6 +37,8 @@ class Criteria:
         push_target_share: Share of the way to the other object at which that distance ends; the
             released code measures it to the midpoint.
         pushed_position_m: Horizontal distance to a place that an object is pushed to.
+        tilt_rad: Tilt of a scale that is in balance; the released code accepts all but the last
+            degree before the beam's stops.
     """
 
     name: str
@@ -43,6 +48,8 @@ class Criteria:
     inside_overhang_m: float = 0.01
     position_m: float = 0.05
     angle_rad: float = radians(5.0)
+    end_effector_m: float = 0.05
+    end_effector_pose: float = 0.05
     touch_displacement_m: float = 0.03
     touch_turn_rad: float = inf
     push_displacement_m: float = 0.10
@@ -52,6 +59,7 @@ class Criteria:
     push_gain: float = 0.3
     push_target_share: float = 1.0
     pushed_position_m: float = 0.03
+    tilt_rad: float = radians(2.0)
 
 
 PAPER = Criteria("paper")
@@ -60,11 +68,13 @@ RELEASED = Criteria(
     release_distance_m=-inf,
     inside_overhang_m=inf,
     angle_rad=0.1 * radians(180.0),
+    end_effector_pose=0.15,
     touch_displacement_m=0.10,
     touch_turn_rad=0.1 * radians(180.0),
     topple_displacement_m=0.10,
     push_cone_rad=radians(60.0),
     push_target_share=0.5,
+    tilt_rad=radians(14.0),
 )
 CRITERIA = {c.name: c for c in (PAPER, RELEASED)}
 

@@ -13,8 +13,12 @@ from clevrskills.world import World
 
 SHAPING_SHARE = 0.99
 """Share of the greatest reward that is given at most before it holds."""
-PRESS_M = 5e-4
-"""How deep the cups are put into what they are to touch."""
+LIFT_M, GAP_M = 1.2e-3, 0.8e-3
+"""An object that is to be touched is lifted against the cups and drops back from them: between the
+cups and the table it would never come to rest."""
+LEVEL_M = 3e-4
+"""Range of heights that count as the top of an object."""
+TIE = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,22 +95,31 @@ def tilt(start: Tensor, orientation: Tensor) -> Tensor:
 
 
 def touch_top(world: World, body: Tensor, where: Tensor | None = None) -> None:
-    """Put the arm so that the suction cups touch a body (B,) from above.
+    """Put the arm so that the suction cups touch a body (B,) from above; it is free to drop away
+    from them by less than a millimetre.
 
     Raises:
         ValueError: The arm does not reach it.
     """
     center = geometry.to_world(world.pose(body), world.at(world.solids.center, body)[:, None])
-    height = geometry.surface_height(world.planes(body), world.pose(body), center[..., :2])
-    spot = torch.cat((center[:, 0, :2], height), dim=-1)
-    points = world.world_points(body)
+    over = geometry.surface_height(world.planes(body), world.pose(body), center[..., :2])
+    over = torch.cat((center[:, 0, :2], over), dim=-1)
+    # where it is not highest over its centre, at the nearest of its highest points; of the two
+    # ends of a prism, the one near the gripper
+    points, top = world.world_points(body), world.top(body)
+    tip = world.end_effector_pose[:, None, :3]
+    aside = (points - center)[..., :2].norm(dim=-1) + TIE * (points - tip)[..., :2].norm(dim=-1)
+    aside = torch.where(points[..., 2] > top[:, None] - LEVEL_M, aside, geometry.PAD)
     rows = torch.arange(world.num_envs, device=world.device)
-    highest = points[rows, points[..., 2].argmax(-1)]
-    spot = torch.where(height > -1.0, spot, highest)
-    tip = world.cup_tips[0, 2] - PRESS_M
+    level = over[:, 2:] > top[:, None] - LEVEL_M
+    spot = torch.where(level, over, points[rows, aside.argmin(-1)])
+    gap = world.cup_tips[0, 2] + GAP_M
     down = spot.new_tensor([0.0, 1.0, 0.0, 0.0]).expand(len(spot), 4)
-    pose = torch.cat((spot[:, :2], spot[:, 2:] + tip, down), dim=-1)
+    pose = torch.cat((spot[:, :2], spot[:, 2:] + gap, down), dim=-1)
     world.set_end_effector_pose(pose, where)
+    lifted = world.pose(body).clone()
+    lifted[:, 2] += LIFT_M
+    world.set_body_pose(body, lifted, where)
 
 
 def put_free(world: World, body: Tensor, poses: Tensor, where: Tensor | None = None) -> None:

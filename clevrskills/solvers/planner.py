@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from sapien import Pose
+from scipy.spatial.transform import Rotation, Slerp
 
 from clevrskills.robots.controller import Kinematics, kinematics
 from clevrskills.robots.description import robot
@@ -23,6 +24,8 @@ JOINT_SPEED_RAD_PER_S = 2.0
 JOINT_ACCELERATION_RAD_PER_S2 = 8.0
 LINE_STEP_RAD = 0.05
 """Joint distance between collision checks on a straight line."""
+SLIDE_STEP_RAD = 0.1
+"""Turn of the end effector between points of its straight line."""
 RRT_STEP_RAD = 0.3
 DETOUR_HEIGHTS_M = (0.05, 0.12, 0.2)
 """How far above both ends of a blocked path to cross."""
@@ -192,8 +195,8 @@ class MotionPlanner:
         """A collision-free joint path from one configuration to another, (N, n), one row per
         control step.
 
-        Tried in turn: the straight joint line; up, across and down; RRT-Connect, whose paths are
-        longer.
+        Tried in turn: the straight joint line; the straight line of the end effector; up, across
+        and down; RRT-Connect, whose paths are longer.
 
         Returns:
             ``None`` if none was found.
@@ -201,6 +204,8 @@ class MotionPlanner:
         if np.abs(goal - start).max() < 1e-3:
             return np.stack((start, goal))
         corners = self._line(start, goal)
+        if corners is None:
+            corners = self._slide(start, goal)
         for height_m in DETOUR_HEIGHTS_M:
             if corners is None:
                 corners = self._detour(start, goal, height_m)
@@ -234,6 +239,24 @@ class MotionPlanner:
         if any(self.collides(qpos) for qpos in _points(start, goal, count + 1)[1:-1]):
             return None
         return _points(start, goal)
+
+    def _slide(self, start: np.ndarray, goal: np.ndarray) -> np.ndarray | None:
+        """The straight line of the end effector, turned evenly, (N, n), if it is free of
+        collisions and ends at the goal.
+        """
+        first, last = (self.kinematics.forward(qpos) for qpos in (start, goal))
+        turn = Rotation.from_quat(np.stack((first.q, last.q))[:, [1, 2, 3, 0]])
+        angle = float((turn[0].inv() * turn[1]).magnitude())
+        count = 2 + int(max(np.abs(goal - start).max(), angle) / SLIDE_STEP_RAD)
+        points = [start]
+        for part in np.linspace(0.0, 1.0, count)[1:]:
+            q = Slerp([0.0, 1.0], turn)(part).as_quat()[[3, 0, 1, 2]]
+            pose = Pose(first.p + part * (last.p - first.p), q)
+            qpos = self.kinematics.inverse(pose, points[-1])
+            if qpos is None or not self._allowed(qpos) or self.collides(qpos):
+                return None
+            points.append(qpos)
+        return np.stack(points) if np.abs(points[-1] - goal).max() < SLIDE_STEP_RAD else None
 
     def _detour(self, start: np.ndarray, goal: np.ndarray, height_m: float) -> np.ndarray | None:
         """Up, across at a height above both ends, and down, (N, n), if that is free of

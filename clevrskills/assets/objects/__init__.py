@@ -9,7 +9,17 @@ touch but do not overlap. Where it is drawn does not matter: the origin becomes 
 bounding box.
 """
 
-from clevrskills.assets.objects import containers, flat, food, household, tools
-from clevrskills.assets.objects.registry import CATALOGUE, Item
+from clevrskills.assets.objects import containers, fittings, flat, food, household, tools
+from clevrskills.assets.objects.registry import CATALOGUE, FITTINGS, Item
 
-__all__ = ["CATALOGUE", "Item", "containers", "flat", "food", "household", "tools"]
+__all__ = [
+    "CATALOGUE",
+    "FITTINGS",
+    "Item",
+    "containers",
+    "fittings",
+    "flat",
+    "food",
+    "household",
+    "tools",
+]

@@ -17,6 +17,8 @@ class Item:
 
 
 CATALOGUE: dict[str, Item] = {}
+FITTINGS: dict[str, Item] = {}
+"""What tasks put into a scene besides objects; no split draws it."""
 
 
 def entry(name: str, density: float) -> Callable[[Builder], Builder]:

@@ -84,7 +84,10 @@ def _reachable_grasp(arm: Arm, body: int, skip: int, suits: Sequence[Suits]) -> 
         cost = np.array(turns) + RANK_RAD * np.arange(len(reached))
         order = np.argsort(cost, kind="stable").tolist()
         for suit in suits:
-            further = ((k, suit(grasp_pose(arm, reached[k][0]).inv() * present, reached[k][1])) for k in order)
+            further = (
+                (k, suit(grasp_pose(arm, reached[k][0]).inv() * present, reached[k][1]))
+                for k in order
+            )
             some = list(islice(((k, turn) for k, turn in further if turn < np.inf), skip + CHOICES))
             if some:
                 order = [k for k, turn in sorted(some, key=lambda item: cost[item[0]] + item[1])]

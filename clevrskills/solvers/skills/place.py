@@ -19,10 +19,11 @@ from clevrskills.solvers.skills.put_down import (
     free_place,
     grip_of,
     nearest_place,
+    place,
     place_at,
     put_aside,
-    reachable_place,
     rest,
+    turned_about_z,
 )
 
 CANDIDATES, UPRIGHT_CANDIDATES = 16, 4
@@ -30,6 +31,7 @@ STAGES = 4
 """How often something is put down to be turned over, at most, one more than that."""
 SPREADS = ((0.0, 0.0), (0.03, 0.5), (0.06, 1.0), (0.1, 2.0), (0.2, 3.0))
 """How far about the present place, in m and rad, to look for a place to turn something over."""
+TOUCH_M = 0.003
 FREE_XY_M = (-0.40, -0.30), (0.0, 0.30)
 UPRIGHT_RAD = 0.26
 """Tilt up to which an object counts as upright."""
@@ -53,41 +55,63 @@ def bring(arm: Arm, body: int, places: Callable[[], Iterator[Pose]]) -> Actions:
         SkillFailed: It can't be taken, or brought to any of the poses.
     """
     for _ in range(STAGES):
-        toppled = _tilt_rad(arm, body) > UPRIGHT_RAD
-        final = list(places()) if toppled else places()
-        turning = list(_turning(arm, body)) if toppled else []
-        if arm.held == body:
-            if arm.pose.p[2] < CARRY_HEIGHT_M:
+        if _tilt_rad(arm, body) <= UPRIGHT_RAD:
+            if arm.held != body:
+                yield from pick(arm, body)
+            elif arm.pose.p[2] < CARRY_HEIGHT_M:
                 yield from arm.rise(LIFT_M)
-        elif toppled:
-            yield from pick(
-                arm,
-                body,
-                lambda grip, qpos: nearest_place(arm, body, grip, final, qpos)[1],
-                lambda grip, qpos: nearest_place(arm, body, grip, turning, qpos)[1],
-            )
-            yield from arm.rise(LIFT_M)  # room to turn
-        else:
-            yield from pick(arm, body)
-        grip = grip_of(arm, body)
-        now = arm.controller.target_qpos
-        if toppled:
-            target, _ = nearest_place(arm, body, grip, final, now)
-        else:
-            target = reachable_place(arm, body, grip, final)
+            yield from place(arm, places())
+            yield from rest(arm, body)
+            return
+        final, turning = list(places()), list(_turning(arm, body))
+        if arm.held != body:
+            yield from _pick_to_turn(arm, body, final, turning)
+        if arm.held != body:  # something was put out of its way first
+            continue
+        yield from arm.rise(LIFT_M)  # room to turn
+        grip, qpos = grip_of(arm, body), arm.controller.target_qpos
+        target, _ = nearest_place(arm, body, grip, final, qpos)
         if target is not None:
             yield from place_at(arm, body, target)
             yield from rest(arm, body)
             return
-        if not toppled:
-            break
-        target, _ = nearest_place(arm, body, grip, turning, now)
+        target, _ = nearest_place(arm, body, grip, turning, qpos)
         if target is not None:
             yield from place_at(arm, body, target)
         else:
             yield from put_aside(arm)
         yield from rest(arm, body)
     raise SkillFailed(f"no place for {arm.world.keys[body]} can be reached")
+
+
+def _pick_to_turn(arm: Arm, body: int, final: list[Pose], turning: list[Pose]) -> Actions:
+    """Pick a toppled body such that it can be brought into one of some poses, the former rather
+    than the latter; if it can't be taken, put away what it leans on.
+    """
+    try:
+        yield from pick(
+            arm,
+            body,
+            lambda grip, qpos: nearest_place(arm, body, grip, final, qpos)[1],
+            lambda grip, qpos: nearest_place(arm, body, grip, turning, qpos)[1],
+        )
+    except SkillFailed:
+        other = _prop(arm, body)
+        if other is None:
+            raise
+        yield from pick(arm, other)
+        yield from put_aside(arm)
+        yield from rest(arm, body)
+
+
+def _prop(arm: Arm, body: int) -> int | None:
+    """The movable body that touches another, the nearest; ``None`` if there is none."""
+    world = arm.world
+    distance = world.distance(world.world_points(torch.tensor([body])))[0].amin(-1)  # (K,)
+    distance[body] = TOUCH_M
+    distance[~world.solids.movable[0]] = TOUCH_M
+    nearest = int(distance.argmin())
+    return nearest if float(distance[nearest]) < TOUCH_M else None
 
 
 def _tilt_rad(arm: Arm, body: int) -> float:
@@ -103,9 +127,8 @@ def _turning(arm: Arm, body: int) -> Iterator[Pose]:
     for spread_m, spread_rad in SPREADS:
         for orientation in sides:
             turn = arm.generator.normal() * spread_rad
-            spin = Pose(q=[np.cos(turn / 2), 0, 0, np.sin(turn / 2)])
             xy = np.clip(present + arm.generator.normal(size=2) * spread_m, *FREE_XY_M)
-            target = free_place(arm, body, xy, (spin * Pose(q=orientation)).q)
+            target = free_place(arm, body, xy, (turned_about_z(turn) * Pose(q=orientation)).q)
             if target is not None:
                 yield target
 
@@ -172,5 +195,5 @@ def _poses_at(arm: Arm, goal: AtPosition, body: int) -> Iterator[Pose]:
     offsets = arm.world.world_points(index)[0, :, 2] - arm.world.position(index)[0, 2]
     lift = float(-offsets.min())
     for turn in turns:
-        spin = Pose(q=[np.cos(turn / 2), 0, 0, np.sin(turn / 2)])
-        yield Pose([position[0], position[1], lift], (spin * Pose(q=present.q)).q)
+        orientation = (turned_about_z(turn) * Pose(q=present.q)).q
+        yield Pose([position[0], position[1], lift], orientation)

@@ -130,13 +130,21 @@ def put_aside(arm: Arm) -> Actions:
 
 
 def _free_places(arm: Arm, body: int, count: int = 60) -> Iterator[Pose]:
-    """Free places of the table in random order, the present orientation kept."""
-    present = arm.body_pose(body).q
-    for _ in range(count):
+    """Free places of the table in random order, at first in the present orientation, then turned
+    about world z too.
+    """
+    present = Pose(q=arm.body_pose(body).q)
+    for k in range(2 * count):
         xy = arm.generator.uniform((-0.40, -0.30), (0.0, 0.30))
-        target = free_place(arm, body, xy, present)
+        turn = 0.0 if k < count else arm.generator.uniform(-np.pi, np.pi)
+        target = free_place(arm, body, xy, (turned_about_z(turn) * present).q)
         if target is not None:
             yield target
+
+
+def turned_about_z(angle_rad: float) -> Pose:
+    """A turn about world z."""
+    return Pose(q=[np.cos(angle_rad / 2), 0, 0, np.sin(angle_rad / 2)])
 
 
 def free_place(arm: Arm, body: int, xy: np.ndarray, orientation: np.ndarray) -> Pose | None:

@@ -17,7 +17,7 @@ from clevrskills.solvers.skills.push import ARENA_M, push
 from clevrskills.solvers.skills.put_down import rest
 
 ABOVE_M, SLOW_M, SLOW_PER_STEP_M = 0.04, 0.006, 0.002
-OVERTRAVEL_M = 0.006
+OVERTRAVEL_M, LEAVE_M = 0.006, 0.012
 PUSH_M = 0.015
 """How much further than needed an object is pushed."""
 DIRECTIONS = 16
@@ -42,6 +42,7 @@ def touch(arm: Arm, body: int) -> Actions:
         yield action
         if bool(arm.world.gripper_touches(index)[0]):
             break
+    yield from arm.rise(LEAVE_M, SLOW_M)
     yield from rest(arm, body)
 
 

@@ -1,0 +1,39 @@
+"""What tasks put into a scene besides objects."""
+
+import numpy as np
+
+from clevrskills.assets.objects.registry import FITTINGS, Item
+from clevrskills.assets.outlines import Points, circle, rounded_rectangle
+from clevrskills.assets.solids import Solid, lathe, loft, prism
+
+
+def _sphere() -> Solid:
+    """100 mm wide; its poles are flat."""
+    angle = np.linspace(-0.95, 0.95, 15) * np.pi / 2
+    profile = [(50 * float(np.cos(a)), 50 * float(np.sin(a))) for a in angle]
+    return lathe([(profile[0][0], -50.0), *profile, (profile[-1][0], 50.0)])
+
+
+def _scale_foot() -> Solid:
+    """The post of a scale on its foot; the beam lies on it."""
+    foot = prism(rounded_rectangle(150, 110, 20), 12)
+    post = [(rounded_rectangle(44, 44, 6), 12.0), (rounded_rectangle(22, 26, 4), 61.0)]
+    return foot + loft(post)
+
+
+def _scale_beam() -> Solid:
+    """A bar that tapers to both ends, with a pin through its middle."""
+    side: Points = [(-190, -8), (0, -15), (190, -8), (190, 8), (0, 15), (-190, 8)]
+    pin = prism(circle(7), 36, -18).turned("x", 90).moved(z=9)
+    return prism(side, 18).decorated(pin)
+
+
+def _scale_plate() -> Solid:
+    """A round plate on a stem."""
+    return lathe([(7, 0), (7, 17), (22, 22), (66, 28), (70, 30), (70, 36)])
+
+
+FITTINGS["scale foot"] = Item(_scale_foot, density=1000)
+FITTINGS["scale beam"] = Item(_scale_beam, density=500)
+FITTINGS["scale plate"] = Item(_scale_plate, density=500)
+FITTINGS["sphere"] = Item(_sphere, density=1000)

@@ -1,0 +1,228 @@
+"""A scale carries some objects and is level."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
+
+import torch
+from torch import Tensor
+
+from clevrskills import geometry
+from clevrskills.placement import put
+from clevrskills.predicates.base import GoalState, Outcome, PhysicalPredicate
+from clevrskills.predicates.shaping import NEAR_M
+from clevrskills.world import World
+
+REWARD_PER_BODY = 6.0
+HELD_REWARD = 3.0
+MASS_SHARE = 1e-3
+"""Difference of the two loads, as a share of their sum, up to which they are equal (released
+code)."""
+LIFTED_M = 1.0
+
+
+@dataclass(frozen=True)
+class Loads:
+    """Who is on which plate, and where it should be.
+
+    Attributes:
+        used: Which objects there are, (B, n) bool.
+        on: Which object rests on which plate, itself or on others that do, (B, n, 2) bool.
+        open: Plates to which an object may go so that, with most of the others left where they are,
+            the loads become equal, (B, n, 2) bool.
+        wrong: Which objects rest on a plate that they must leave, (B, n) bool.
+        correct: How many objects rest on a plate where they may stay, (B,).
+    """
+
+    used: Tensor
+    on: Tensor
+    open: Tensor
+    wrong: Tensor
+    correct: Tensor
+
+
+@cache
+def _splits(count: int) -> Tensor:
+    """All ways to give each of some objects one of two plates, (2 ** count, count)."""
+    return torch.tensor(list(product((0, 1), repeat=count)))
+
+
+@dataclass(frozen=True, eq=False)
+class Balanced(PhysicalPredicate):
+    """Objects rest on the two plates of a scale, let go, with equal masses on both, and its beam is
+    level and at rest.
+
+    An object counts for a plate if it rests on it, or on another object that does.
+
+    Args:
+        beam: Index of the beam, (B,).
+        plates: Indices of the two plates, (B, 2).
+        objects: Indices of the objects, -1 for none, (B, n).
+        level: World poses of the beam and the two plates when the scale is level, (B, 3, 7).
+    """
+
+    name = "balanced"
+    beam: Tensor
+    plates: Tensor
+    objects: Tensor
+    level: Tensor
+
+    @property
+    def max_reward(self) -> Tensor:  # noqa: D102
+        return REWARD_PER_BODY * (self.objects >= 0).sum(-1)
+
+    def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
+        loads = self.loads(world)
+        resting = torch.stack([world.is_static(b) for b in (self.beam, *self._all())], -1).all(-1)
+        free = torch.stack(
+            [world.gripper_distance(o) > self.criteria.release_distance_m for o in self._objects()],
+            dim=-1,
+        )
+        placed = ((loads.on.sum(-1) == 1) & free | ~loads.used).all(-1)
+        tilt = geometry.rotation_angle(self.level[:, 0, 3:], world.orientation(self.beam))
+        equal = self._difference(world, loads.on[..., 1].long(), loads.used) <= MASS_SHARE
+        holds = placed & equal & resting & (tilt <= self.criteria.tilt_rad)
+        reward = self._shaping(world, loads).clamp(min=0.0)
+        reward = torch.where(holds, self.max_reward, reward.minimum(0.999 * self.max_reward))
+        progress = torch.where(holds, 1.0, (reward / self.max_reward).clamp(max=0.99))
+        return Outcome(holds, reward, progress, {})
+
+    def loads(self, world: World) -> Loads:
+        """Look at who is where."""
+        objects, count = self._objects(), self.objects.shape[1]
+        used = self.objects >= 0
+        fit = torch.stack([~world.is_held(o) & ~world.on_table(o) for o in objects], -1) & used
+
+        def carried(lower: Tensor, upper: int) -> Tensor:
+            share = world.supports(lower, objects[upper])
+            return (share >= self.criteria.support_share) & fit[:, upper]
+
+        on = torch.stack(
+            [torch.stack([carried(p, i) for p in self._plates()], -1) for i in range(count)], 1
+        )  # (B, n, 2)
+        nothing = torch.zeros_like(self.beam, dtype=torch.bool)
+        stacked = torch.stack(
+            [
+                torch.stack(
+                    [carried(objects[j], i) if j != i else nothing for j in range(count)], -1
+                )
+                for i in range(count)
+            ],
+            dim=1,
+        )  # (B, upper, lower)
+        for _ in range(count - 1):
+            on = on | (stacked[..., None] & on[:, None]).any(2)
+        splits = _splits(count).to(self.objects.device)
+        difference = self._difference(world, splits[:, None], used)  # (S, B)
+        sides = torch.nn.functional.one_hot(splits, 2).bool()  # (S, n, 2)
+        alone = (on.sum(-1) == 1) & used
+        right = (on & sides[:, None]).any(-1) & alone  # (S, B, n)
+        score = torch.where(difference <= MASS_SHARE, right.sum(-1), -1)  # (S, B)
+        best = score == score.amax(0)
+        chosen = best.int().argmax(0)  # (B,)
+        rows = torch.arange(world.num_envs, device=world.device)
+        keeps = right[chosen, rows]
+        stays = (right == keeps).all(-1) & best  # splits that leave the same objects in place
+        return Loads(
+            used,
+            on,
+            (stays[..., None, None] & sides[:, None]).any(0),
+            on.any(-1) & used & ~keeps,
+            keeps.sum(-1),
+        )
+
+    def top(self, world: World, loads: Loads, plate: int) -> tuple[Tensor, Tensor]:
+        """The highest of a plate and what rests on it: index (B,) and world z of its top (B,)."""
+        bodies = torch.stack([self._plates()[plate], *self._objects()], dim=-1)
+        heights = torch.stack([world.top(b) for b in bodies.unbind(-1)], dim=-1)
+        there = torch.nn.functional.pad(loads.on[..., plate], (1, 0), value=True)
+        height, which = torch.where(there, heights, -geometry.PAD).max(-1)
+        return bodies.gather(1, which[:, None])[:, 0], height
+
+    def _objects(self) -> list[Tensor]:
+        """The objects one by one, (B,) each; another body of the scale stands for one that is not
+        there.
+        """
+        return [torch.where(o < 0, self.beam, o) for o in self.objects.unbind(-1)]
+
+    def _plates(self) -> list[Tensor]:
+        return list(self.plates.unbind(-1))
+
+    def _all(self) -> list[Tensor]:
+        return self._plates() + self._objects()
+
+    def _difference(self, world: World, side: Tensor, used: Tensor) -> Tensor:
+        """Difference of the loads as a share of their sum, (...), if each object were on a side, 0
+        or 1 (..., n).
+        """
+        mass = torch.stack([world.at(world.solids.mass, o) for o in self._objects()], -1) * used
+        return ((2 * side - 1) * mass).sum(-1).abs() / mass.sum(-1)
+
+    def _shaping(self, world: World, loads: Loads) -> Tensor:
+        """The published reward short of success, on the best split: what lies right, what lies
+        wrong, and how near the gripper, or what it holds, is to the next place.
+        """
+        gripper = world.end_effector_pose[:, :3]
+        tops = [self.top(world, loads, plate) for plate in (0, 1)]
+        terms, away = [], []
+        done = ~loads.wrong & loads.on.any(-1) | ~loads.used
+        for i, body in enumerate(self._objects()):
+            held = world.is_held(body) & loads.used[:, i]
+            near = []
+            for side, plate in enumerate(self._plates()):
+                aside = (world.position(body) - world.position(plate))[:, :2].norm(dim=-1)
+                near.append(torch.where(loads.open[:, i, side], aside, geometry.PAD))
+            side_1 = near[1] < near[0]
+            height = world.bottom(body) - torch.where(side_1, tops[1][1], tops[0][1])
+            carry = HELD_REWARD + _approach(torch.minimum(*near), height, NEAR_M)
+            offset = gripper - world.position(body)
+            aside = offset[:, :2].norm(dim=-1)
+            reach = _approach(aside, gripper[:, 2] - world.top(body), 0.0)
+            terms.append(torch.where(held, carry, reach))
+            # what is held comes first, then what lies wrong, then the nearest
+            rank = aside - geometry.PAD * (2.0 * held + 1.0 * loads.wrong[:, i])
+            away.append(torch.where(done[:, i], 10 * geometry.PAD, rank))
+        first = torch.stack(away, -1).argmin(-1, keepdim=True)
+        term = torch.stack(terms, -1).gather(1, first)[:, 0]
+        lying = REWARD_PER_BODY * (loads.correct - loads.wrong.sum(-1))
+        return lying + torch.where(done.all(-1), 0.0, term)
+
+    def says(self, world: World, env: int = 0) -> str:  # noqa: D102
+        names = [f"{{obj:{world.keys[i]}}}" for i in self.objects[env].tolist() if i >= 0]
+        several = ", ".join(names[:-1]) + " and " + names[-1] if len(names) > 1 else names[0]
+        return f"Balance the scale with {several}"
+
+    def realise(self, world: World, where: Tensor | None = None) -> None:  # noqa: D102
+        chosen = torch.ones_like(self.beam, dtype=torch.bool) if where is None else where
+        used = self.objects >= 0
+        upright = world.end_effector_pose.new_tensor([1.0, 0.0, 0.0, 0.0])
+        for i, body in enumerate(self._objects()):
+            pose = world.pose(body).clone()
+            pose[:, 2] += LIFTED_M * (i + 1)
+            pose[:, 3:] = upright
+            world.set_body_pose(body, pose, chosen & used[:, i])
+        for body, pose in zip((self.beam, *self._plates()), self.level.unbind(1), strict=True):
+            world.set_body_pose(body, pose.clone(), chosen)
+        splits = _splits(self.objects.shape[1]).to(self.objects.device)
+        equal = self._difference(world, splits[:, None], used) <= MASS_SHARE  # (S, B)
+        if not (equal.any(0) | ~chosen).all():
+            raise ValueError("the objects cannot be split into two of equal mass")
+        split = splits[equal.int().argmax(0)]  # (B, n)
+        below = self.plates.clone()
+        for i, body in enumerate(self._objects()):
+            lower = below.gather(1, split[:, i : i + 1])[:, 0]
+            put(world, body, lower, False, chosen & used[:, i])
+            stacked = below.scatter(1, split[:, i : i + 1], body[:, None])
+            below = torch.where(used[:, i : i + 1], stacked, below)
+
+
+def _approach(aside: Tensor, height: Tensor, gap_m: float) -> Tensor:
+    """How near something is to a place below it, in [0, 3]: first beside it and higher, then above
+    it, then down to a gap (released code).
+    """
+    above = 2.0 + torch.exp(-5.0 * (height - gap_m).clamp(min=0.0))
+    low = torch.exp(-5.0 * (NEAR_M - height).clamp(min=0.0))
+    beside = 1.0 + torch.exp(-5.0 * (aside - NEAR_M).clamp(min=0.0))
+    return torch.where(aside < NEAR_M, above, torch.where(height < NEAR_M, low, beside))

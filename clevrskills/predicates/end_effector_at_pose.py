@@ -1,0 +1,47 @@
+"""The end effector is at a pose."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from clevrskills import geometry
+from clevrskills.predicates.end_effector_at_position import EndEffectorAtPosition
+from clevrskills.world import World
+
+
+@dataclass(frozen=True, eq=False)
+class EndEffectorAtPose(EndEffectorAtPosition):
+    """The combined error of the end effector's pose is below ``criteria.end_effector_pose``.
+
+    The error is the distance of the tool centre point in metres plus the norm of the difference of
+    the quaternions, the nearer of the two that stand for the same rotation: half the angle in
+    radians, if small.
+
+    Args:
+        orientation: World orientation, (B, 4).
+
+    Source: ClevrSkills paper (arXiv 2411.09052), appendix A.1, task 1.
+    """
+
+    name = "end_effector_at_pose"
+    orientation: Tensor
+
+    @property
+    def tolerance(self) -> float:  # noqa: D102
+        return self.criteria.end_effector_pose
+
+    def pose(self, world: World) -> Tensor:  # noqa: D102
+        return torch.cat((self.position, self.orientation), dim=-1)
+
+    def error(self, world: World) -> Tensor:  # noqa: D102
+        now = world.end_effector_pose[:, 3:]
+        signs = ((now - self.orientation).norm(dim=-1), (now + self.orientation).norm(dim=-1))
+        return super().error(world) + torch.minimum(*signs)
+
+    def says(self, world: World, env: int = 0) -> str:  # noqa: D102
+        axis = geometry.rotation_matrix(self.orientation[env])[:, 2]
+        aim = ", ".join(f"{float(v):.2f}" for v in axis)
+        return f"{super().says(world, env)}, pointing along ({aim})"

@@ -1,0 +1,49 @@
+"""The end effector is at a position."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from clevrskills.predicates.base import GoalState, Outcome, PhysicalPredicate
+from clevrskills.world import World
+
+
+@dataclass(frozen=True, eq=False)
+class EndEffectorAtPosition(PhysicalPredicate):
+    """The tool centre point is within ``criteria.end_effector_m`` of a position, however it is
+    turned.
+
+    Args:
+        position: World position, (B, 3).
+    """
+
+    name = "end_effector_at_position"
+    max_reward = 2.0
+    position: Tensor
+
+    def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
+        error = self.error(world)
+        return self.outcome(error < self.tolerance, (2.0 - error).clamp(min=0.0))
+
+    @property
+    def tolerance(self) -> float:
+        """The error from which it does not hold."""
+        return self.criteria.end_effector_m
+
+    def pose(self, world: World) -> Tensor:
+        """A pose of the end effector at which it holds, (B, 7): turned as now."""
+        return torch.cat((self.position, world.end_effector_pose[:, 3:]), dim=-1)
+
+    def error(self, world: World) -> Tensor:
+        """Distance to the position in metres, (B,)."""
+        return (world.end_effector_pose[:, :3] - self.position).norm(dim=-1)
+
+    def says(self, world: World, env: int = 0) -> str:  # noqa: D102
+        place = ", ".join(f"{float(v):.2f}" for v in self.position[env])
+        return f"Move the end effector to ({place})"
+
+    def realise(self, world: World, where: Tensor | None = None) -> None:  # noqa: D102
+        world.set_end_effector_pose(self.pose(world), where)

@@ -1,0 +1,38 @@
+"""The end effector is at a goal in the air."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from clevrskills.predicates.base import GoalState, Outcome, PhysicalPredicate
+from clevrskills.world import World
+
+
+@dataclass(frozen=True, eq=False)
+class Traced(PhysicalPredicate):
+    """The tool centre point is within ``criteria.end_effector_m`` of the centre of a body, usually
+    one that can't be touched, however it is turned.
+
+    Args:
+        object: Index of the body, (B,).
+    """
+
+    name = "traced"
+    max_reward = 6.0
+    object: Tensor
+
+    def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
+        distance = (world.end_effector_pose[:, :3] - world.position(self.object)).norm(dim=-1)
+        return self.outcome(
+            distance < self.criteria.end_effector_m, (2.0 - distance).clamp(min=0.0)
+        )
+
+    def says(self, world: World, env: int = 0) -> str:  # noqa: D102
+        return f"Move to {{obj:{world.keys[int(self.object[env])]}}}"
+
+    def realise(self, world: World, where: Tensor | None = None) -> None:  # noqa: D102
+        there = world.position(self.object)
+        world.set_end_effector_pose(torch.cat((there, world.end_effector_pose[:, 3:]), -1), where)

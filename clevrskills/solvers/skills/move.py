@@ -1,0 +1,67 @@
+"""Moving the end effector to a pose or a position."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from sapien import Pose
+
+from clevrskills.predicates import EndEffectorAtPose, EndEffectorAtPosition, Predicate, Traced
+from clevrskills.solvers.motion import Actions, Arm, SkillFailed
+from clevrskills.solvers.skills import solves
+
+SETTLE_STEPS = 4
+"""Control steps in which the arm catches up with its commands."""
+
+
+@solves(EndEffectorAtPose)
+def solve_end_effector_at_pose(arm: Arm, goal: Predicate) -> Actions:
+    """Move to the pose."""
+    assert isinstance(goal, EndEffectorAtPose)
+    position, orientation = goal.position[0].double().numpy(), goal.orientation[0].double().numpy()
+    arm.step_label = "Move to the pose"
+    yield from _move(arm, position, [orientation])
+
+
+@solves(EndEffectorAtPosition)
+def solve_end_effector_at_position(arm: Arm, goal: Predicate) -> Actions:
+    """Move to the position, turned as now if that is possible."""
+    assert isinstance(goal, EndEffectorAtPosition)
+    arm.step_label = "Move to the position"
+    yield from _move(arm, goal.position[0].double().numpy(), _orientations(arm))
+
+
+@solves(Traced)
+def solve_traced(arm: Arm, goal: Predicate) -> Actions:
+    """Move to the goal, turned as now if that is possible."""
+    assert isinstance(goal, Traced)
+    body = int(goal.object[0])
+    arm.step_label = f"Move to {arm.label(body)}"
+    yield from _move(arm, arm.body_pose(body).p, _orientations(arm))
+
+
+def _move(arm: Arm, position: np.ndarray, orientations: Sequence[np.ndarray]) -> Actions:
+    """Move to a position in the first of some orientations (4,) that is reached.
+
+    Raises:
+        SkillFailed: None is reached, or there is no path.
+    """
+    arm.look_around()
+    for orientation in orientations:
+        target = Pose(position, orientation)
+        if arm.reachable(target) is not None:
+            yield from arm.move(target)
+            yield from arm.wait(SETTLE_STEPS)
+            return
+    raise SkillFailed(f"no way to reach {np.round(position, 3).tolist()}")
+
+
+def _orientations(arm: Arm) -> list[np.ndarray]:
+    """As now, then straight down, turned as now and by quarter turns."""
+    down = [Pose(q=_turned(arm.yaw_rad + k * np.pi / 2)) * Pose(q=[0, 1, 0, 0]) for k in range(4)]
+    return [arm.pose.q, *(pose.q for pose in down)]
+
+
+def _turned(yaw_rad: float) -> list[float]:
+    return [float(np.cos(yaw_rad / 2)), 0.0, 0.0, float(np.sin(yaw_rad / 2))]

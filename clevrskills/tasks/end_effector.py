@@ -1,0 +1,97 @@
+"""What tasks about the end effector share: goals in the air, in view, apart from each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import product
+
+import numpy as np
+from sapien import Pose
+
+from clevrskills.assets import Shape, shape
+from clevrskills.body import Body
+from clevrskills.cameras import BASE_CAMERA
+from clevrskills.tasks.layout import W1, Draw, LayoutError, Table
+
+GOAL_M = ((-0.25, -0.3, 0.1), (0.05, 0.3, 0.4))
+"""Lowest and highest corner of the space of the goals (released code of ClevrSkills 1.0.0)."""
+APART_M = 0.15
+"""Distance between goals, and from the end effector at the start: three times the tolerance."""
+STARTS_M = ((-0.09, 0.0, 0.4066), (-0.106, 0.0, 0.295))
+"""Where the end effectors of the two robots are at the start."""
+TILT_RAD = (np.pi / 2, 3 * np.pi / 2)
+"""Range of the turn about world x; half way the gripper points straight down."""
+GRIPPER_M = np.array([*product((-0.02, 0.02), (-0.045, 0.045), (-0.125, 0.0))])
+"""Corners of a box around the gripper in the end-effector frame, (8, 3)."""
+TRIES = 100
+
+Propose = Callable[[Sequence[np.ndarray]], "np.ndarray | None"]
+
+
+def goals(count: int, propose: Propose) -> list[np.ndarray]:
+    """Goals, one after the other, each at least :data:`APART_M` from all others and the start.
+
+    Args:
+        count: How many.
+        propose: Draws a goal, an array that starts with its position, given those before; ``None``
+            if it does not suit.
+
+    Raises:
+        LayoutError: No further one fits.
+    """
+    found: list[np.ndarray] = []
+    for _ in range(count):
+        for _ in range(TRIES):
+            goal = propose(found)
+            if goal is not None:
+                taken = np.array([*STARTS_M, *(other[:3] for other in found)])
+                if np.linalg.norm(taken - goal[:3], axis=1).min() >= APART_M:
+                    found.append(goal)
+                    break
+        else:
+            raise LayoutError("no room for another goal")
+    return found
+
+
+def goal_poses(draw: Draw, count: int) -> list[np.ndarray]:
+    """Poses (7,) of the end effector as :func:`goals`, the gripper in view of the base camera.
+
+    Raises:
+        LayoutError: No further one fits.
+    """
+
+    def propose(found: Sequence[np.ndarray]) -> np.ndarray | None:
+        del found
+        half = draw.places.uniform(*TILT_RAD) / 2
+        pose = np.array([*draw.places.uniform(*GOAL_M), np.cos(half), np.sin(half), 0.0, 0.0])
+        return pose if BASE_CAMERA.sees(gripper_points(pose)) else None
+
+    return goals(count, propose)
+
+
+def gripper_points(pose: np.ndarray) -> np.ndarray:
+    """World points (8, 3) around the gripper with the end effector at a pose (7,)."""
+    matrix = Pose(pose[:3], pose[3:]).to_transformation_matrix()
+    return GRIPPER_M @ matrix[:3, :3].T + matrix[:3, 3]
+
+
+def corners(item: Shape, position: np.ndarray) -> np.ndarray:
+    """Corners (8, 3) of an upright shape's bounding box at a position, whichever way it is turned
+    about z.
+    """
+    x, y, z = item.half_extents
+    radius = float(np.hypot(x, y))
+    return position + np.array([*product((-radius, radius), (-radius, radius), (-z, z))])
+
+
+def distractor(draw: Draw, key: str, table: Table | None = None) -> Body:
+    """An object that stands about on the table.
+
+    Raises:
+        LayoutError: There is no free place.
+    """
+    pools = draw.pools
+    (name,) = draw.choose(pools.top + pools.random + pools.primitive, 1)
+    (texture,) = draw.choose(pools.texture_1 + pools.texture_1_dark, 1, "textures")
+    pose = (table or Table(draw.places, W1)).place(shape(name))
+    return Body(key, name, texture, pose)

@@ -1,0 +1,54 @@
+"""Bring the end effector into the poses of pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from torch import Tensor
+
+from clevrskills.predicates import EndEffectorAtPose, Order, Predicate
+from clevrskills.tasks.arguments import Count, count
+from clevrskills.tasks.base import Task
+from clevrskills.tasks.end_effector import distractor, goal_poses
+from clevrskills.tasks.layout import Draw, Layout
+
+MOST = 4
+
+
+@dataclass(kw_only=True, eq=False)
+class MatchPose(Task):
+    """The end effector has been in the poses that pictures show, one after the other (paper,
+    appendix A.1, task 1).
+
+    Args:
+        num_goals: Poses.
+    """
+
+    key = "match_pose"
+    level = "L0"
+    sentence = "Match the pose of the end effector"
+    slots = ("object_0",)
+    max_steps = 200
+    shows_robot = True
+
+    num_goals: Count = count(1, 1, most=MOST)
+
+    def layout(self, draw: Draw) -> Layout:  # noqa: D102
+        number = draw.number(self.num_goals)
+        poses = np.zeros((MOST, 7))
+        poses[:, 3] = 1.0
+        poses[:number] = np.stack(goal_poses(draw, number))[draw.assign(number)]
+        roles = {"goal": poses, "active": np.arange(MOST) < number}
+        return Layout((distractor(draw, self.slots[0]),), roles)
+
+    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:  # noqa: D102
+        poses = roles["goal"].unbind(1)
+        return Order(tuple(EndEffectorAtPose(p[:, :3], p[:, 3:]) for p in poses), roles["active"])
+
+    def prompts(self, layout: Layout) -> Sequence[str]:  # noqa: D102
+        number = int(layout.roles["active"].sum())
+        *first, last = (f"{{ks:{k}}}" for k in range(1, number + 1))
+        shown = f"{', '.join(first)} followed by {last}" if first else last
+        return [f"Match the pose of the end effector in {shown}"]

@@ -1,0 +1,95 @@
+"""Bring the end effector into the pose of a picture around obstacles in the air."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import cos, pi, sin
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from clevrskills.assets import shape
+from clevrskills.body import Body
+from clevrskills.cameras import BASE_CAMERA
+from clevrskills.predicates import Avoiding, EndEffectorAtPose, Predicate
+from clevrskills.tasks.arguments import Count, count
+from clevrskills.tasks.base import Task
+from clevrskills.tasks.end_effector import GOAL_M, STARTS_M, TRIES, corners, goal_poses
+from clevrskills.tasks.layout import Draw, Layout, LayoutError
+
+SIZE_M = (0.05, 0.05, 0.05)
+"""Half the width of the primitives of the released code."""
+GAP_M = 0.03
+"""Least distance between the spheres around two obstacles."""
+BETWEEN, SPREAD_M = (0.3, 0.7), 0.03
+"""Share of the straight way to the goal at which the first obstacle is, and how far off."""
+
+
+@dataclass(kw_only=True, eq=False)
+class MoveWithoutHitting(Task):
+    """The end effector is in the pose that a picture shows, and the robot has touched none of the
+    obstacles (paper, appendix A.1, task 2).
+
+    One of them is near the straight way to the goal; the released code puts all of them anywhere,
+    and does not look whether they are touched.
+
+    Args:
+        num_obstacles: Obstacles.
+    """
+
+    key = "move_without_hitting"
+    level = "L0"
+    sentence = "Match the pose of the end effector without hitting any objects"
+    slots = ("obstacle_0", "obstacle_1", "obstacle_2", "obstacle_3", "obstacle_4")
+    max_steps = 200
+    shows_robot = True
+
+    num_obstacles: Count = count(1, 5)
+
+    def layout(self, draw: Draw) -> Layout:  # noqa: D102
+        number = draw.number(self.num_obstacles)
+        pools = draw.pools
+        (goal,) = goal_poses(draw, 1)
+        names = draw.choose(pools.primitive, number)
+        textures = draw.choose(pools.texture_2 + pools.texture_2_dark, number, "textures")
+        places = _places(draw, names, goal[:3])
+        bodies: list[Body | None] = [None] * len(self.slots)
+        for k in range(number):
+            half = draw.places.uniform(0.0, pi)
+            pose = (*places[k].tolist(), cos(half), 0.0, 0.0, sin(half))
+            bodies[k] = Body(self.slots[k], names[k], textures[k], pose, SIZE_M, static=True)
+        return Layout(tuple(bodies), {"goal": goal})
+
+    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:  # noqa: D102
+        pose = roles["goal"]
+        obstacles = torch.arange(len(self.slots), device=pose.device).expand(len(pose), -1)
+        return Avoiding(EndEffectorAtPose(pose[:, :3], pose[:, 3:]), obstacles)
+
+    def prompts(self, layout: Layout) -> Sequence[str]:  # noqa: D102
+        return ["Match the pose of the end effector in {ks:1} without hitting any objects"]
+
+
+def _places(draw: Draw, names: Sequence[str], goal: np.ndarray) -> list[np.ndarray]:
+    """Positions (3,) of obstacles in view, apart from each other, the first between start and goal.
+
+    Raises:
+        LayoutError: No further one fits.
+    """
+    places: list[np.ndarray] = []
+    start = np.array(STARTS_M[0])
+    apart = 2 * float(np.linalg.norm(SIZE_M)) / 2 + GAP_M
+    for name in names:
+        for _ in range(TRIES):
+            place = draw.places.uniform(*GOAL_M)
+            if not places:
+                share = draw.places.uniform(*BETWEEN)
+                place = start + share * (goal - start) + SPREAD_M * draw.places.normal(size=3)
+            free = all(np.linalg.norm(place - other) >= apart for other in places)
+            if free and BASE_CAMERA.sees(corners(shape(name, SIZE_M), place)):
+                places.append(place)
+                break
+        else:
+            raise LayoutError("no room for another obstacle")
+    return places

@@ -1,0 +1,93 @@
+"""Move the end effector from goal to goal through the air."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from clevrskills.assets import shape
+from clevrskills.body import Body
+from clevrskills.cameras import BASE_CAMERA
+from clevrskills.predicates import Order, Outcome, Predicate, Traced
+from clevrskills.tasks.arguments import Count, count
+from clevrskills.tasks.base import Task
+from clevrskills.tasks.end_effector import GOAL_M, corners, distractor, goals
+from clevrskills.tasks.layout import W1, Draw, Layout, Table
+
+SPHERE, DIAMETER_M = "sphere", 0.1
+"""As wide as the tolerance of the goal."""
+NEXT, LATER, VISITED = "green", "red", "yellow"
+RESERVED_M, LOW_M = 0.09, 0.25
+"""Around goals below a height the table is kept free."""
+
+
+@dataclass(kw_only=True, eq=False)
+class Trace(Task):
+    """The end effector has been at all goals in order (paper, appendix A.1, task 12).
+
+    The goals are only seen: the next one green, later ones red, those visited yellow.
+
+    Args:
+        num_goals: Goals.
+    """
+
+    key = "trace"
+    level = "L0"
+    sentence = "Trace the sequence of goals by moving to the next green goal"
+    slots = ("goal_0", "goal_1", "goal_2", "goal_3", "goal_4", "object_0")
+    max_steps = 200
+
+    num_goals: Count = count(2, 5)
+
+    def layout(self, draw: Draw) -> Layout:  # noqa: D102
+        number = draw.number(self.num_goals)
+        ball = shape(SPHERE, (DIAMETER_M,) * 3)
+
+        def propose(found: Sequence[np.ndarray]) -> np.ndarray | None:
+            place = draw.places.uniform(*GOAL_M)
+            seen = BASE_CAMERA.sees(corners(ball, place))
+            return place if seen and not any(_hides(place, other) for other in found) else None
+
+        places = np.stack(goals(number, propose))[draw.assign(number)]
+        table = Table(draw.places, W1)
+        for x, y, z in places:
+            if z < LOW_M:
+                table.reserve(x, y, RESERVED_M)
+        bodies: list[Body | None] = [None] * len(self.slots)
+        for k, place in enumerate(places.tolist()):
+            bodies[k] = Body(
+                self.slots[k],
+                SPHERE,
+                LATER if k else NEXT,
+                (*place, 1.0, 0.0, 0.0, 0.0),
+                (DIAMETER_M,) * 3,
+                static=True,
+                ghost=True,
+            )
+        bodies[-1] = distractor(draw, self.slots[-1], table)
+        return Layout(tuple(bodies), {"active": np.arange(len(self.slots) - 1) < number})
+
+    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:  # noqa: D102
+        active = roles["active"]
+        slots = torch.arange(active.shape[1], device=active.device).expand(len(active), -1)
+        return Order(tuple(Traced(slot) for slot in slots.unbind(1)), active)
+
+    def prompts(self, layout: Layout) -> Sequence[str]:  # noqa: D102
+        return ["Trace the sequence of goals by moving to the next green goal."]
+
+    def textures(self, outcome: Outcome, env: int = 0) -> Mapping[str, str]:  # noqa: D102
+        stage = int(outcome.state["stage"][env])
+        visited = dict.fromkeys(self.slots[:stage], VISITED)
+        return visited | ({self.slots[stage]: NEXT} if 0 < stage < len(self.slots) - 1 else {})
+
+
+def _hides(one: np.ndarray, other: np.ndarray) -> bool:
+    """Whether the base camera sees the middle of one goal through another."""
+    rays = [place - np.array(BASE_CAMERA.eye_m) for place in (one, other)]
+    near = min(float(np.linalg.norm(ray)) for ray in rays)
+    cosine = rays[0] @ rays[1] / np.prod([np.linalg.norm(ray) for ray in rays])
+    return bool(cosine > np.sqrt(max(0.0, 1.0 - (DIAMETER_M / 2 / near) ** 2)))

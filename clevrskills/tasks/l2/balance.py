@@ -1,0 +1,147 @@
+"""Put blocks on the two plates of a scale so that it balances."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import radians
+
+import numpy as np
+from torch import Tensor
+
+from clevrskills.assets import shape
+from clevrskills.body import Body, Hinge, Pose
+from clevrskills.predicates import Balanced, Predicate
+from clevrskills.tasks.arguments import Count, count
+from clevrskills.tasks.base import Task
+from clevrskills.tasks.layout import Draw, Layout, LayoutError, Table, Workspace, pose_on_table
+
+SCALE_X_M, PIVOT_Z_M, LEVER_M = -0.06, 0.07, 0.18
+BEAM = Hinge(
+    "foot",
+    limits_rad=(-radians(15.0), radians(15.0)),
+    stiffness_nm=0.25,
+    damping_nms=0.12,
+)
+"""The least difference of masses, one slice, tilts the beam by at least 3 degrees, most differences
+to its stops; it swings out within three seconds."""
+
+WIDTH_M, DENSITY = 0.10, 300.0
+HEIGHT_M, STACK_M, SLICE_M = (0.021, 0.08), 0.15, (0.005, 0.015)
+"""Heights of a block and of a stack of blocks, and of the slices that blocks consist of."""
+SHAPES = ("cube", "cylinder")
+BLOCKS = Workspace(x_m=(-0.42, -0.21), y_m=(-0.30, 0.30), reach_m=(0.22, 0.64))
+
+
+@dataclass(kw_only=True, eq=False)
+class Balance(Task):
+    """All blocks rest on the plates of a scale that is in balance (paper, appendix A.3, task 1).
+
+    The blocks differ in height only, so their masses are as their heights; they can be split into
+    two stacks of equal height. The scale is one of the kind with plates on top of the beam, kept
+    level by a linkage, rather than the released code's plates that hang 0.6 m below a beam out of
+    view: beam and plates are seen, and nothing is in the way of the arm.
+
+    Args:
+        num_objects: Blocks.
+    """
+
+    key = "balance"
+    level = "L2"
+    sentence = "Place all the objects on the scale while keeping it in balance"
+    slots = ("foot", "beam", "plate_0", "plate_1", "object_0", "object_1", "object_2", "object_3")
+    max_steps = 1000
+
+    num_objects: Count = count(2, 4)
+
+    def layout(self, draw: Draw) -> Layout:  # noqa: D102
+        blocks = draw.number(self.num_objects)
+        heights = draw.shapes.permutation(_heights(draw.shapes, blocks))
+        pool = [name for name in draw.pools.primitive if name in SHAPES] or draw.pools.primitive
+        (name,) = draw.choose(pool, 1)
+        (texture,) = draw.choose(
+            draw.pools.texture_1 + draw.pools.texture_1_dark, 1, stream="textures"
+        )
+        table = Table(draw.places, BLOCKS)
+        bodies: list[Body | None] = [*_scale(table), None, None, None, None]
+        level = np.array([body.pose for body in bodies[1:4] if body])
+        for k, height_m in enumerate(heights):
+            size = (WIDTH_M, WIDTH_M, float(height_m))
+            pose = table.place(shape(name, size, DENSITY))
+            bodies[4 + k] = Body(self.slots[4 + k], name, texture, pose, size, density=DENSITY)
+        objects = np.where(np.arange(4) < blocks, 4 + np.arange(4), -1)
+        return Layout(tuple(bodies), {"objects": objects, "level": level})
+
+    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:  # noqa: D102
+        objects = roles["objects"]  # (B, 4)
+        beam = objects[:, 0] * 0 + 1
+        plates = objects[:, :2] * 0 + objects.new_tensor([2, 3])
+        return Balanced(beam, plates, objects, roles["level"])
+
+    def prompts(self, layout: Layout) -> Sequence[str]:  # noqa: D102
+        block = layout.bodies[4]
+        assert block is not None
+        return [
+            "Place all the objects on the scale while keeping it in balance",
+            f"Place all the {block.name}s on the scale while keeping it in balance",
+        ]
+
+
+def _scale(table: Table) -> list[Body]:
+    """Foot, beam and plates; their places are taken."""
+    foot, beam, plate = (shape(f"scale {part}") for part in ("foot", "beam", "plate"))
+    stem_m = beam.half_extents[2] + plate.half_extents[2]
+    bodies = [
+        Body("foot", foot.name, None, pose_on_table(foot, SCALE_X_M, 0.0, 0.0), static=True),
+        Body("beam", beam.name, None, _upright(0.0, PIVOT_Z_M), hinge=BEAM),
+    ]
+    for k, y in enumerate((-LEVER_M, LEVER_M)):
+        hinge = Hinge("beam", (0.0, 0.0, -stem_m), level=True)
+        pose = _upright(y, PIVOT_Z_M + stem_m)
+        bodies.append(Body(f"plate_{k}", plate.name, None, pose, hinge=hinge))
+    for body in bodies:
+        table.reserve(SCALE_X_M, body.pose[1], max(body.geometry.half_extents[:1]))
+    return bodies
+
+
+def _upright(y: float, z: float) -> Pose:
+    return (SCALE_X_M, y, z, 1.0, 0.0, 0.0, 0.0)
+
+
+def _heights(generator: np.random.Generator, blocks: int) -> list[float]:
+    """Heights of blocks that can be split into two stacks of equal height.
+
+    As in the released code, blocks consist of slices of one thickness; but how high the stacks are
+    is drawn too.
+
+    Raises:
+        LayoutError: The slices are too thick for that many blocks.
+    """
+    slice_m = generator.uniform(*SLICE_M)
+    low, high = int(np.ceil(HEIGHT_M[0] / slice_m)), int(HEIGHT_M[1] / slice_m)
+    first = 1 + int(generator.integers(max(1, blocks - 2)))
+    first = min(first, blocks - first)
+    least = (blocks - first) * low
+    most = min(first * high, int(STACK_M / slice_m))
+    if least > most:
+        raise LayoutError(f"no two equal stacks of {blocks} blocks")
+    total = int(generator.integers(least, most, endpoint=True))
+    return [
+        slices * slice_m
+        for size in (first, blocks - first)
+        for slices in _parts(generator, total, size, low, high)
+    ]
+
+
+def _parts(
+    generator: np.random.Generator, total: int, count: int, low: int, high: int
+) -> list[int]:
+    """Some numbers between two bounds with a given sum."""
+    parts = []
+    for left in reversed(range(count)):
+        part = int(
+            generator.integers(max(low, total - left * high), min(high, total - left * low) + 1)
+        )
+        parts.append(part)
+        total -= part
+    return parts
