@@ -26,6 +26,8 @@ class Watch:
         self._env = env
         world = env.world
         self._slots = world.solids.movable[0].nonzero()[:, 0].tolist()
+        bodies = env.layouts[0].bodies
+        self._swinging = [k for k, body in enumerate(bodies) if body and body.hinge]
         self._start = world.body_pose[0, :, :3].clone()
         self._alone = {slot: ALONE_STEPS for slot in self._slots}
         self._disturbed: set[int] = set()
@@ -37,6 +39,7 @@ class Watch:
         speed = world.body_velocity[0, :, :3].norm(dim=-1)
         moved = (world.body_pose[0, :, :3] - self._start).norm(dim=-1)
         touched = {slot for slot in self._slots if self._moved_by_robot(slot)}
+        touched |= {s for s in self._slots if any(self._touch(s, k) for k in self._swinging)}
         for _ in self._slots:  # what is pushed pushes others
             touched |= {
                 slot

@@ -6,7 +6,7 @@ They are taken in scenes of their own, without physics, so an episode is never d
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +38,7 @@ class Studio:
         """
         self._device = device
         self._object_stage: _Stage | None = None
-        self._table_stage: _Stage | None = None
+        self._table_stages: dict[str | None, tuple[_Stage, Mapping[str, sapien.Entity]]] = {}
         self._object_images: OrderedDict[tuple[Any, ...], np.ndarray] = OrderedDict()
 
     def object_image(
@@ -94,15 +94,19 @@ class Studio:
             (256, 256, 3) uint8.
 
         Raises:
-            UnknownNameError: There is no such texture.
+            UnknownNameError: There is no such texture or robot.
         """
-        if self._table_stage is None:
-            size = BASE_CAMERA.size_px
-            self._table_stage = _Stage(size, BASE_CAMERA.fov_rad, self._device)
-            self._table_stage.add(rendering.table_visuals(), UPRIGHT)
-            self._table_stage.aim(BASE_CAMERA.eye_m, BASE_CAMERA.target_m)
+        if robot not in self._table_stages:
+            stage = _Stage(BASE_CAMERA.size_px, BASE_CAMERA.fov_rad, self._device)
+            stage.add(rendering.table_visuals(), UPRIGHT)
+            stage.aim(BASE_CAMERA.eye_m, BASE_CAMERA.target_m)
+            self._table_stages[robot] = stage, stage.add_robot(robot) if robot else {}
+        stage, links = self._table_stages[robot]
+        if robot is not None:
+            for name, pose in _link_poses(robot, qpos).items():
+                links[name].set_pose(pose)
         shown = [([rendering.body_visual(shape, name)], pose) for shape, name, pose in bodies]
-        return self._table_stage.shoot(shown)[..., :3]
+        return stage.shoot(shown)[..., :3]
 
     def _take_object(
         self, shape: assets.Shape, texture: str | None, radius_m: float | None
@@ -161,9 +165,28 @@ class _Stage:
         component = sapien.render.RenderBodyComponent()
         for shape in shapes:
             component.attach(shape)
+        entity = self._add(component)
+        entity.set_pose(sapien.Pose(list(pose[:3]), list(pose[3:])))
+        return entity
+
+    def add_robot(self, name: str) -> dict[str, sapien.Entity]:
+        """Shows a robot; returns its links by name."""
+        from sapien.wrapper.urdf_loader import URDFLoader
+
+        from clevrskills.robots.description import robot
+
+        loader = URDFLoader()
+        loader.set_scene(self._scene)
+        builder = loader.load_file_as_articulation_builder(str(robot(name).urdf(visual=True)))
+        return {
+            link.name: self._add(link.build_render_component()) for link in builder.link_builders
+        }
+
+    def _add(self, component: sapien.render.RenderBodyComponent) -> sapien.Entity:
+        import sapien
+
         entity = sapien.Entity()
         entity.add_component(component)
-        entity.set_pose(sapien.Pose(list(pose[:3]), list(pose[3:])))
         self._scene.add_entity(entity)
         return entity
 
@@ -178,6 +201,18 @@ class _Stage:
         for entity in entities:
             self._scene.remove_entity(entity)
         return np.array(picture)
+
+
+def _link_poses(name: str, qpos: Sequence[float]) -> dict[str, sapien.Pose]:
+    """World poses of a robot's links at joint angles (n,)."""
+    import sapien
+
+    from clevrskills.robots.controller import kinematics
+    from clevrskills.robots.description import robot
+
+    base = sapien.Pose(robot(name).base_position)
+    poses = kinematics(name).link_poses(np.asarray(qpos, dtype=np.float64))
+    return {link: base * pose for link, pose in poses.items()}
 
 
 @cache

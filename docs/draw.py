@@ -1,25 +1,30 @@
-"""Draws the pictures of the README with the project's own renderer.
+"""Draws the pictures of the README, and the page of all tasks, with the project's own renderer.
 
-python docs/draw.py
+python docs/draw.py [--seed 0]
 """
 
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import tyro
 from PIL import Image
 
 from clevrskills.assets import pools
+from clevrskills.dataset_tools.gallery import card, page, solve, tiles
 from clevrskills.env import ClevrSkillsEnv
 from clevrskills.scenes import keystep_scenes
 from clevrskills.solvers.oracle import Oracle
 from clevrskills.studio import Studio
+from clevrskills.tasks import tasks
 
 HERE = Path(__file__).parent
 SORT_SEED = 39
 MOMENTS = (0, 30, 64, 123, 165)
 """Control steps of the oracle's episode that are shown."""
 COLUMNS, ROWS, TILE_PX = 12, 4, 128
+TELLING_SHARE = 0.75
+"""Part of an episode after which its picture is taken for the picture of them all."""
 
 
 def sort_strip(studio: Studio) -> Image.Image:
@@ -53,12 +58,29 @@ def _objects(studio: Studio, split: str, count: int) -> Sequence[np.ndarray]:
     return [np.asarray(Image.fromarray(p).resize(size, Image.Resampling.BOX)) for p in pictures]
 
 
-def main() -> None:
-    """Draw and save all."""
+def tasks_page(seed: int) -> None:
+    """The page of all tasks with a card of each, and one picture of them all."""
+    episodes = [solve(key, seed) for key in tasks()]
+    folder = HERE / "tasks"
+    folder.mkdir(exist_ok=True)
+    for episode in episodes:
+        card(episode).save(folder / f"{episode.key}.jpg", quality=85)
+    (HERE / "tasks.md").write_text(page(episodes, "tasks"), encoding="utf-8")
+    shown = [int(TELLING_SHARE * (len(episode.frames) - 1)) for episode in episodes]
+    Image.fromarray(tiles(episodes, shown, TILE_PX)).save(HERE / "gallery.jpg", quality=88)
+
+
+def main(seed: int = 0) -> None:
+    """Draw and save all.
+
+    Args:
+        seed: Seed of the episodes on the page of tasks.
+    """
     studio = Studio()
     sort_strip(studio).save(HERE / "sort.jpg", quality=90)
     object_sheet(studio).save(HERE / "objects.jpg", quality=90)
+    tasks_page(seed)
 
 
 if __name__ == "__main__":
-    main()
+    tyro.cli(main)

@@ -32,13 +32,17 @@ class Thing:
 CUBE = Thing("cube", "cube", (0.05, 0.05, 0.05))
 BRICK = Thing("brick", "cube", (0.08, 0.04, 0.03))
 HEXAGON = Thing("hexagon", "hexagon", (0.06, 0.06, 0.04))
+TWIN = Thing("twin", "cube", CUBE.size)
 SLAB = Thing("slab", "cube", (0.12, 0.12, 0.03))
 AREA = Thing("area", "cube", (0.24, 0.24, 0.01), static=True)
-THINGS = (CUBE, BRICK, HEXAGON, SLAB, AREA)
+THINGS = (CUBE, BRICK, HEXAGON, SLAB, AREA, TWIN)
 KEYS = tuple(thing.key for thing in THINGS)
 MOVABLE, SMALL, WIDE = (0, 1, 2, 3), (0, 1, 2), (3, 4)
 """Slots of the bodies that can be moved, that fit on others, and that others fit on."""
-PLACES_M = ((-0.30, -0.10), (-0.30, 0.0), (-0.30, 0.10), (-0.10, -0.22), (-0.05, 0.14))
+PLACES_M = (
+    *((-0.30, -0.10), (-0.30, 0.0), (-0.30, 0.10)),
+    *((-0.10, -0.22), (-0.05, 0.14), (-0.30, 0.24)),
+)
 """Where the things of :func:`tabletop` stand, give or take 5 mm; no two touch."""
 
 

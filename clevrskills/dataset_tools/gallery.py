@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import cache
 from pathlib import Path
 from typing import Annotated
 
@@ -19,6 +19,7 @@ SEEDS = 20
 TILE_PX, GAP_PX, THUMB_PX, FONT_PX = 256, 8, 56, 15
 CARD_PX = (2 * TILE_PX + 3 * GAP_PX, TILE_PX + 2 * GAP_PX + 150)
 INK, PAPER, PALE = (20, 24, 28), (255, 255, 255), (110, 116, 122)
+LABEL_PX = 20
 HOLD_STEPS = 20
 """Frames for which the longest episode's end is shown."""
 
@@ -186,27 +187,31 @@ def sheet(cards: Sequence[Image.Image], columns: int = 4) -> Image.Image:
     return whole
 
 
-def _grid(episodes: Sequence[Solved], tile_px: int = 192) -> Iterator[np.ndarray]:
-    """Frames of all episodes side by side with their names, (H, W, 3) uint8; what has ended stands
-    still.
-    """
+def _grid(episodes: Sequence[Solved]) -> Iterator[np.ndarray]:
+    """Frames of the video; what has ended stands still."""
+    for t in range(max(len(e.frames) for e in episodes) + HOLD_STEPS):
+        yield tiles(episodes, [min(t, len(e.frames) - 1) for e in episodes])
+
+
+def tiles(episodes: Sequence[Solved], moments: Sequence[int], tile_px: int = 192) -> np.ndarray:
+    """A frame of each episode side by side with its name, (H, W, 3) uint8."""
     columns = int(np.ceil(np.sqrt(len(episodes) * 16 / 9)))
     rows = -(-len(episodes) // columns)
-    labels = [_label(e.key, tile_px) for e in episodes]
-    height = tile_px + labels[0].shape[0]
-    for t in range(max(len(e.frames) for e in episodes) + HOLD_STEPS):
-        whole = np.full((rows * height, columns * tile_px, 3), 255, np.uint8)
-        for k, (episode, label) in enumerate(zip(episodes, labels, strict=True)):
-            frame = episode.frames[min(t, len(episode.frames) - 1)]
-            small = Image.fromarray(frame).resize((tile_px, tile_px), Image.Resampling.BOX)
-            y, x = k // columns * height, k % columns * tile_px
-            whole[y : y + height, x : x + tile_px] = np.concatenate((label, np.asarray(small)))
-        yield whole
+    height = tile_px + LABEL_PX
+    whole = np.full((rows * height, columns * tile_px, 3), 255, np.uint8)
+    for k, (episode, moment) in enumerate(zip(episodes, moments, strict=True)):
+        frame = Image.fromarray(episode.frames[moment])
+        small = np.asarray(frame.resize((tile_px, tile_px), Image.Resampling.BOX))
+        y, x = k // columns * height, k % columns * tile_px
+        whole[y : y + LABEL_PX, x : x + tile_px] = _label(episode.key, tile_px)
+        whole[y + LABEL_PX : y + height, x : x + tile_px] = small
+    return whole
 
 
+@cache
 def _label(text: str, width: int) -> np.ndarray:
-    strip = Image.new("RGB", (width, 20), PAPER)
-    ImageDraw.Draw(strip).text((width // 2, 10), text, INK, _font(13), anchor="mm")
+    strip = Image.new("RGB", (width, LABEL_PX), PAPER)
+    ImageDraw.Draw(strip).text((width // 2, LABEL_PX // 2), text, INK, _font(13), anchor="mm")
     return np.asarray(strip)
 
 
@@ -221,8 +226,6 @@ def page(episodes: Sequence[Solved], pictures: str) -> str:
         episodes: One of each task.
         pictures: Folder of the cards, as seen from the page.
     """
-    import dataclasses
-
     from clevrskills.predicates import CRITERIA, predicate_types
     from clevrskills.tasks import tasks
 
@@ -231,8 +234,8 @@ def page(episodes: Sequence[Solved], pictures: str) -> str:
     for episode in episodes:
         kind = tasks()[episode.key]
         facts = kind().describe()
-        lines += [f"## {episode.key}", "", f"{facts['level']} · `{facts['id']}`", ""]
-        lines += [textwrap.dedent(_summary(kind.__doc__)), ""]
+        lines += [f"## {episode.key}", "", f"{facts['level']}, `{facts['id']}`, at most {facts['max_steps']} steps", ""]
+        lines += [_summary(kind.__doc__), ""]
         lines += [f"![{episode.key}]({pictures}/{episode.key}.jpg)", ""]
         lines += [f"Prompt, in words: {episode.prompt}", "", "Goal:", ""]
         lines += [f"- `{name}`: {_summary(kinds[name].__doc__)}" for name in facts["predicates"]]
@@ -246,7 +249,7 @@ def page(episodes: Sequence[Solved], pictures: str) -> str:
     names = list(CRITERIA)
     lines += ["## Criteria", "", "| tolerance | " + " | ".join(names) + " |"]
     lines.append("|---" * (1 + len(names)) + "|")
-    for field in dataclasses.fields(CRITERIA[names[0]]):
+    for field in fields(CRITERIA[names[0]]):
         if field.name != "name":
             values = [getattr(CRITERIA[name], field.name) for name in names]
             shown = [f"{v:.4g}" if isinstance(v, float) else str(v) for v in values]

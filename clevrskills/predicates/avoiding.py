@@ -23,12 +23,12 @@ class Avoiding(Predicate):
 
     Args:
         child: What is to be achieved.
-        bodies: Indices of the bodies, (B, n); empty slots are never touched.
+        objects: Indices of the bodies, (B, n); those of empty slots are never touched.
     """
 
     name = "avoiding"
     child: Predicate
-    bodies: Tensor
+    objects: Tensor
 
     @property
     def max_reward(self) -> Tensor | float:  # noqa: D102
@@ -43,7 +43,7 @@ class Avoiding(Predicate):
         own = {key[2:]: value for key, value in state.items() if key.startswith("0/")}
         part = self.child.evaluate(world, own)
         touched = state["touched"]
-        for body in self.bodies.unbind(-1):
+        for body in self.objects.unbind(-1):
             touched = touched | world.robot_touches(body)
         return Outcome(
             part.holds & ~touched,
@@ -69,12 +69,9 @@ class Avoiding(Predicate):
         return dataclasses.replace(self, child=self.child.using(table))
 
     def says(self, world: World, env: int = 0) -> str:  # noqa: D102
-        names = [f"{{obj:{world.keys[k]}}}" for k in self._present(world, env)]
-        return f"{self.child.says(world, env)} without touching {', '.join(names)}"
-
-    def _present(self, world: World, env: int) -> list[int]:
-        slots: list[int] = self.bodies[env].tolist()
-        return [k for k in slots if bool(world.solids.present[env, k])]
+        slots = [k for k in self.objects[env].tolist() if bool(world.solids.present[env, k])]
+        names = ", ".join(f"{{obj:{world.keys[k]}}}" for k in slots)
+        return f"{self.child.says(world, env)} without touching {names}"
 
     def realise(self, world: World, where: Tensor | None = None) -> None:  # noqa: D102
         self.child.realise(world, where)

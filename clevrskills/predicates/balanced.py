@@ -133,7 +133,7 @@ class Balanced(PhysicalPredicate):
             keeps.sum(-1),
         )
 
-    def top(self, world: World, loads: Loads, plate: int) -> tuple[Tensor, Tensor]:
+    def highest(self, world: World, loads: Loads, plate: int) -> tuple[Tensor, Tensor]:
         """The highest of a plate and what rests on it: index (B,) and world z of its top (B,)."""
         bodies = torch.stack([self._plates()[plate], *self._objects()], dim=-1)
         heights = torch.stack([world.top(b) for b in bodies.unbind(-1)], dim=-1)
@@ -165,7 +165,7 @@ class Balanced(PhysicalPredicate):
         wrong, and how near the gripper, or what it holds, is to the next place.
         """
         gripper = world.end_effector_pose[:, :3]
-        tops = [self.top(world, loads, plate) for plate in (0, 1)]
+        tops = [self.highest(world, loads, plate) for plate in (0, 1)]
         terms, away = [], []
         done = ~loads.wrong & loads.on.any(-1) | ~loads.used
         for i, body in enumerate(self._objects()):

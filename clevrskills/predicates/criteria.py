@@ -32,7 +32,6 @@ class Criteria:
         push_displacement_m: How far an object that is touched and pushed must move.
         topple_angle_rad: Tilt from which an object has fallen over.
         topple_displacement_m: How far a toppled object must move; the paper does not ask for it.
-        push_cone_rad: Angle between a push and the way to the object that is pushed towards.
         push_gain: Share of the distance by which a push must bring an object nearer.
         push_target_share: Share of the way to the other object at which that distance ends; the
             released code measures it to the midpoint.
@@ -55,7 +54,6 @@ class Criteria:
     push_displacement_m: float = 0.10
     topple_angle_rad: float = radians(45.0)
     topple_displacement_m: float = 0.0
-    push_cone_rad: float = radians(45.0)
     push_gain: float = 0.3
     push_target_share: float = 1.0
     pushed_position_m: float = 0.03
@@ -72,7 +70,6 @@ RELEASED = Criteria(
     touch_displacement_m=0.10,
     touch_turn_rad=0.1 * radians(180.0),
     topple_displacement_m=0.10,
-    push_cone_rad=radians(60.0),
     push_target_share=0.5,
     tilt_rad=radians(14.0),
 )

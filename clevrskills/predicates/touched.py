@@ -13,8 +13,8 @@ from clevrskills.world import World
 
 SHAPING_SHARE = 0.99
 """Share of the greatest reward that is given at most before it holds."""
-LIFT_M, GAP_M = 1.2e-3, 0.8e-3
-"""An object that is to be touched is lifted against the cups and drops back from them: between the
+DROP_M, OVERLAP_M = 8e-4, 4e-4
+"""An object that is to be touched is lifted into the cups and drops back from them: between the
 cups and the table it would never come to rest."""
 LEVEL_M = 3e-4
 """Range of heights that count as the top of an object."""
@@ -94,9 +94,11 @@ def tilt(start: Tensor, orientation: Tensor) -> Tensor:
     return torch.atan2(up[:, :2].norm(dim=-1), up[:, 2])
 
 
-def touch_top(world: World, body: Tensor, where: Tensor | None = None) -> None:
-    """Put the arm so that the suction cups touch a body (B,) from above; it is free to drop away
-    from them by less than a millimetre.
+def touch_top(
+    world: World, body: Tensor, where: Tensor | None = None, drop_m: float = DROP_M
+) -> None:
+    """Put the arm so that the suction cups touch a body (B,) from above, which then drops back from
+    them.
 
     Raises:
         ValueError: The arm does not reach it.
@@ -113,12 +115,12 @@ def touch_top(world: World, body: Tensor, where: Tensor | None = None) -> None:
     rows = torch.arange(world.num_envs, device=world.device)
     level = over[:, 2:] > top[:, None] - LEVEL_M
     spot = torch.where(level, over, points[rows, aside.argmin(-1)])
-    gap = world.cup_tips[0, 2] + GAP_M
+    gap = world.cup_tips[0, 2] + drop_m
     down = spot.new_tensor([0.0, 1.0, 0.0, 0.0]).expand(len(spot), 4)
     pose = torch.cat((spot[:, :2], spot[:, 2:] + gap, down), dim=-1)
     world.set_end_effector_pose(pose, where)
     lifted = world.pose(body).clone()
-    lifted[:, 2] += LIFT_M
+    lifted[:, 2] += drop_m + OVERLAP_M
     world.set_body_pose(body, lifted, where)
 
 

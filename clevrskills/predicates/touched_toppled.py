@@ -12,6 +12,10 @@ from clevrskills.predicates.base import GoalState, Outcome
 from clevrskills.predicates.touched import Handled, put_free, tilt, touch_top
 from clevrskills.world import World
 
+MARGIN_M = 0.01
+DROP_M = 0.011
+"""As far as it takes for what may roll to come to rest: with the gripper near, it would tremble."""
+
 
 @dataclass(frozen=True, eq=False)
 class TouchedToppled(Handled):
@@ -36,8 +40,9 @@ class TouchedToppled(Handled):
         return f"Touch and topple {{obj:{world.keys[int(self.object[env])]}}}"
 
     def realise(self, world: World, where: Tensor | None = None) -> None:  # noqa: D102
-        put_free(world, self.object, lying(world, self.object), where)
-        touch_top(world, self.object, where)
+        least_m = self.criteria.topple_displacement_m + MARGIN_M
+        put_free(world, self.object, lying(world, self.object, least_m), where)
+        touch_top(world, self.object, where, DROP_M)
 
 
 def toppling(near: Tensor, tilted: Tensor, moved: Tensor) -> Tensor:
@@ -51,9 +56,9 @@ def toppling(near: Tensor, tilted: Tensor, moved: Tensor) -> Tensor:
     return near + tilted.clamp(max=1.0) + (moved / 0.10).clamp(max=1.0)
 
 
-def lying(world: World, body: Tensor) -> Tensor:
-    """Poses (B, M, 7) of standing bodies (B,) tipped over each edge of their outline; heights are
-    not meant.
+def lying(world: World, body: Tensor, least_m: float) -> Tensor:
+    """Poses (B, M, 7) of standing bodies (B,) tipped over each edge of their outline, and moved at
+    least some way; heights are not meant.
     """
     edges = world.at(world.solids.footprint, body)  # (B, M, 3)
     pose = world.pose(body)
@@ -64,7 +69,7 @@ def lying(world: World, body: Tensor) -> Tensor:
     axis = torch.stack((-outward[..., 1], outward[..., 0], zero[..., 0]), dim=-1)
     turn = torch.cat((torch.full_like(zero, 0.5**0.5), 0.5**0.5 * axis), dim=-1)
     low, high = world.bottom(body), world.top(body)
-    way = edges[..., 2:] + ((high - low) / 2)[:, None, None]
+    way = (edges[..., 2:] + ((high - low) / 2)[:, None, None]).clamp(min=least_m)
     return torch.cat(
         (
             pose[:, None, :3] + outward * way,

@@ -30,6 +30,7 @@ OBSTACLE_MARGIN_M = 0.006
 HELD_MARGIN_M = 0.004
 SAFE_HEIGHT_M = 0.34
 RISE_PER_STEP_M = 0.03
+EFFORT_POINTS = 9
 
 
 class SkillFailed(ClevrSkillsError):  # noqa: N818 (a skill fails; nothing is in error)
@@ -172,6 +173,21 @@ class Arm:
         near = self.controller.target_qpos if near is None else near
         return self.planner.solve(self.base.inv() * target, near, self.generator)
 
+    def effort_rad(self, start: np.ndarray, goal: np.ndarray) -> float:
+        """About how long a joint line (n,) to (n,) takes: its length or, if that is more, the turn
+        of the end effector along it.
+        """
+        line = start + (goal - start) * np.linspace(0.0, 1.0, EFFORT_POINTS)[:, None]
+        return max(float(np.abs(goal - start).max()), sum(self._turns_rad(line)))
+
+    def _turns_rad(self, path: np.ndarray) -> list[float]:
+        """Turn of the end effector from each row (n,) of a joint path to the next."""
+        turns = [Pose(q=self.planner.kinematics.forward(qpos).q) for qpos in path]
+        return [
+            float(np.linalg.norm(rotation_vector((a.inv() * b).q)))
+            for a, b in itertools.pairwise(turns)
+        ]
+
     def move(self, target: Pose, ignore: tuple[int, ...] = ()) -> Actions:
         """Move to a pose around obstacles.
 
@@ -199,12 +215,7 @@ class Arm:
         """A joint path, one row (n,) per control step, slowed down where the end effector would
         have to turn more than one step can do.
         """
-        turns = [self.planner.kinematics.forward(qpos).q for qpos in path]
-        angles = [
-            float(np.linalg.norm(rotation_vector((Pose(q=a).inv() * Pose(q=b)).q)))
-            for a, b in itertools.pairwise(turns)
-        ]
-        durations = np.maximum(1.0, np.array(angles) / ROTATION_RAD)
+        durations = np.maximum(1.0, np.array(self._turns_rad(path)) / ROTATION_RAD)
         if (durations <= 1.0 + 1e-6).all():
             return path
         times = np.concatenate(([0.0], np.cumsum(durations)))

@@ -8,6 +8,7 @@ import ctypes
 import itertools
 import re
 import tempfile
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,9 @@ LINE_STEP_RAD = 0.05
 """Joint distance between collision checks on a straight line."""
 SLIDE_STEP_RAD = 0.1
 """Turn of the end effector between points of its straight line."""
-RRT_STEP_RAD = 0.3
+RRT_RANGES_RAD = (0.3, 0.3, 0.15, 0.15, 0.08, 0.08)
+"""Longest steps of RRT-Connect, one search after the other: it looks for collisions at their ends
+only, so that small obstacles may lie between."""
 DETOUR_HEIGHTS_M = (0.05, 0.12, 0.2)
 """How far above both ends of a blocked path to cross."""
 TURN_LIMIT_RAD = 3.5
@@ -203,22 +206,30 @@ class MotionPlanner:
         """
         if np.abs(goal - start).max() < 1e-3:
             return np.stack((start, goal))
-        corners = self._line(start, goal)
-        if corners is None:
-            corners = self._slide(start, goal)
-        for height_m in DETOUR_HEIGHTS_M:
-            if corners is None:
-                corners = self._detour(start, goal, height_m)
-        if corners is None:
-            corners = self._rrt(start, goal, generator)
-        if corners is None:
-            return None
-        timed = self._timed(corners)
-        if self._blocked(timed):  # smoothing cut a corner: stop at the corners instead
-            corners = _corners(corners)
-            legs = [self._timed(_points(a, b)) for a, b in itertools.pairwise(corners)]
+        timed = None
+        for corners in self._ways(start, goal, generator):
+            timed = self._timed(corners)
+            if not self._blocked(timed):
+                break
+            # smoothing cut a corner: stop at the corners instead
+            legs = [self._timed(_points(a, b)) for a, b in itertools.pairwise(_corners(corners))]
             timed = np.concatenate([leg[:-1] for leg in legs])
-        return np.concatenate((timed[:-1], goal[None]))
+            if not self._blocked(timed):
+                break
+        return None if timed is None else np.concatenate((timed[:-1], goal[None]))
+
+    def _ways(
+        self, start: np.ndarray, goal: np.ndarray, generator: np.random.Generator
+    ) -> Iterator[np.ndarray]:
+        """Ways (N, n) from one configuration to another, simple ones first, that a coarse look
+        found free of collisions.
+        """
+        ways = itertools.chain(
+            (find(start, goal) for find in (self._line, self._slide)),
+            (self._detour(start, goal, height_m) for height_m in DETOUR_HEIGHTS_M),
+            (self._rrt(start, goal, range_rad, generator) for range_rad in RRT_RANGES_RAD),
+        )
+        return (way for way in ways if way is not None)
 
     def _timed(self, points: np.ndarray) -> np.ndarray:
         """Joint angles of a smooth motion through points (N, n), one row per control step, ending
@@ -278,7 +289,11 @@ class MotionPlanner:
         return np.concatenate([lines[0][:1], *(line[1:] for line in lines)])  # type: ignore[index]
 
     def _rrt(
-        self, start: np.ndarray, goal: np.ndarray, generator: np.random.Generator
+        self,
+        start: np.ndarray,
+        goal: np.ndarray,
+        range_rad: float,
+        generator: np.random.Generator,
     ) -> np.ndarray | None:
         seed = int(generator.integers(1, 2**31))
         ctypes.CDLL(None).srand(ctypes.c_uint(seed))
@@ -287,7 +302,7 @@ class MotionPlanner:
         status, path = self._planner.planner.plan(
             start,
             [goal],
-            range=RRT_STEP_RAD,
+            range=range_rad,
             time=PLANNING_TIME_S,
             fixed_joints=set(),
             planner_name="RRTConnect",

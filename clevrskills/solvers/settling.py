@@ -5,10 +5,9 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
-from scipy.spatial import cKDTree
 from sapien import Pose
+from scipy.spatial import cKDTree
 
-from clevrskills import geometry
 from clevrskills.world import World
 
 DIRECTIONS = 600

@@ -8,6 +8,11 @@ from clevrskills.geometry import yaw_quaternion
 from clevrskills.predicates import (
     AtPose,
     AtPosition,
+    AtPositionPushed,
+    Avoiding,
+    Balanced,
+    EndEffectorAtPose,
+    EndEffectorAtPosition,
     GoalState,
     Inside,
     Once,
@@ -16,8 +21,14 @@ from clevrskills.predicates import (
     Outcome,
     Picked,
     Predicate,
+    PushedTowards,
     Sequence,
     Set,
+    ToppledStructure,
+    Touched,
+    TouchedPushed,
+    TouchedToppled,
+    Traced,
 )
 from clevrskills.world import TensorWorld
 from tests.worlds import MOVABLE, SMALL, WIDE, draw_slots
@@ -51,6 +62,66 @@ def at_pose(world: TensorWorld) -> AtPose:
     return AtPose(draw_slots(world, SMALL, 19), _position(world), yaw_quaternion(yaw))
 
 
+def touched(world: TensorWorld) -> Touched:
+    return Touched(draw_slots(world, MOVABLE, 31))
+
+
+def touched_pushed(world: TensorWorld) -> TouchedPushed:
+    return TouchedPushed(draw_slots(world, SMALL, 32))
+
+
+def touched_toppled(world: TensorWorld) -> TouchedToppled:
+    return TouchedToppled(draw_slots(world, SMALL, 33))
+
+
+def at_position_pushed(world: TensorWorld) -> AtPositionPushed:
+    return AtPositionPushed(draw_slots(world, SMALL, 34), _position(world))
+
+
+def pushed_towards(world: TensorWorld) -> PushedTowards:
+    return PushedTowards(draw_slots(world, (0,), 35), draw_slots(world, WIDE, 36))
+
+
+def toppled_structure(world: TensorWorld) -> ToppledStructure:
+    first = draw_slots(world, SMALL, 37)
+    return ToppledStructure(torch.stack((first, (first + 1) % 3, first * 0 - 1), dim=-1))
+
+
+def _above_the_table(world: TensorWorld) -> torch.Tensor:
+    """A place for the end effector, clear of everything, (B, 3)."""
+    generator = torch.Generator().manual_seed(41)
+    offset = torch.rand(world.num_envs, 3, generator=generator) * torch.tensor([0.1, 0.1, 0.05])
+    return offset + torch.tensor([-0.2, 0.1, 0.15])
+
+
+def end_effector_at_position(world: TensorWorld) -> EndEffectorAtPosition:
+    return EndEffectorAtPosition(_above_the_table(world))
+
+
+def end_effector_at_pose(world: TensorWorld) -> EndEffectorAtPose:
+    generator = torch.Generator().manual_seed(42)
+    half = (torch.rand(world.num_envs, generator=generator) + 0.5) * pi / 2
+    turn = torch.stack((half.cos(), half.sin(), 0 * half, 0 * half), dim=-1)
+    return EndEffectorAtPose(_above_the_table(world), turn)
+
+
+def traced(world: TensorWorld) -> Traced:
+    return Traced(draw_slots(world, MOVABLE, 43))
+
+
+def avoiding(world: TensorWorld) -> Avoiding:
+    first = draw_slots(world, SMALL, 44)
+    return Avoiding(end_effector_at_pose(world), torch.stack((first, first * 0 + 3), dim=-1))
+
+
+def balanced(world: TensorWorld) -> Balanced:
+    """The slab and the area stand for the plates of a scale that is always level."""
+    first = draw_slots(world, (0, 5), 38)
+    beam, plates = first * 0 + 3, torch.stack((first * 0 + 3, first * 0 + 4), dim=-1)
+    objects = torch.stack((first, first * 0 - 1, 5 - first), dim=-1)
+    return Balanced(beam, plates, objects, world.body_pose[:, [3, 3, 4]].clone())
+
+
 def _two_to_places(world: TensorWorld) -> tuple[Predicate, Predicate]:
     other = _position(world) - torch.tensor([0.0, 0.1, 0.0])
     return at_pose(world), AtPosition(3 - at_pose(world).object, other)
@@ -79,6 +150,17 @@ EXAMPLES = {
     "inside": inside,
     "at_position": at_position,
     "at_pose": at_pose,
+    "touched": touched,
+    "touched_pushed": touched_pushed,
+    "touched_toppled": touched_toppled,
+    "at_position_pushed": at_position_pushed,
+    "pushed_towards": pushed_towards,
+    "toppled_structure": toppled_structure,
+    "balanced": balanced,
+    "end_effector_at_position": end_effector_at_position,
+    "end_effector_at_pose": end_effector_at_pose,
+    "traced": traced,
+    "avoiding": avoiding,
     "set": set_of_two,
     "sequence": sequence,
     "order": order,

@@ -9,6 +9,7 @@ import torch
 from sapien import Pose
 
 from clevrskills.assets import pools
+from clevrskills.assets.objects import FITTINGS
 from clevrskills.cameras import BASE_CAMERA
 from clevrskills.predicates import CRITERIA
 from clevrskills.prompt import Prompt
@@ -69,8 +70,11 @@ def test_shapes_and_textures_are_those_of_the_split(key, split):
     allowed = pools(split)
     for drawn in scenes(key, split):
         for body in filter(None, drawn.layout.bodies):
-            assert body.shape in allowed.shapes
-            assert body.texture in allowed.textures
+            if body.ghost:  # its colour says something, so it is the same in both splits
+                continue
+            fitting = body.shape in FITTINGS
+            assert fitting or body.shape in allowed.shapes
+            assert body.texture in allowed.textures or (fitting and body.texture is None)
 
 
 def test_the_base_camera_sees_every_body_whole(key, split):
@@ -88,7 +92,7 @@ def test_every_body_that_can_be_moved_is_within_reach(key, split, robot_name):
     for drawn in scenes(key, split):
         for slot in on_table(drawn):
             body = drawn.layout.bodies[slot]
-            if body.static:
+            if not body.movable:
                 continue
             top = float(drawn.start.top(torch.tensor([slot])))
             for height in (top, top + 0.06):
@@ -111,9 +115,11 @@ def test_nothing_overlaps(key, split):
 
 
 def test_what_lies_on_the_table_lies_on_the_table(key, split):
-    """Or on something: nothing hangs in the air."""
+    """Or on something: nothing that can fall hangs in the air."""
     for drawn in scenes(key, split):
         for slot in on_table(drawn):
+            if not drawn.layout.bodies[slot].movable:
+                continue
             body = torch.tensor([slot])
             carried = [bool(drawn.start.on_table(body))]
             carried += [
@@ -166,7 +172,7 @@ def test_all_episodes_at_once_give_what_each_gives(key, split):
     drawn = scenes(key, split)
     layouts = [s.layout for s in drawn]
     shapes = [[b.geometry if b else None for b in layout.bodies] for layout in layouts]
-    static = [[bool(b and b.static) for b in layout.bodies] for layout in layouts]
+    static = [[not (b and b.movable) for b in layout.bodies] for layout in layouts]
     start = torch.cat([s.start.body_pose for s in drawn])
     home = Home.of("xarm6")
     world = TensorWorld(
@@ -228,5 +234,5 @@ def test_prompts_name_bodies_that_cannot_be_mistaken(key, split):
                 else:
                     assert meant.texture not in [b.texture for b in alike], template
             for meant in bodies:
-                if meant.name in template and not meant.static:
+                if re.search(rf"\b{meant.name}\b", template) and not meant.static:
                     assert [b for b in bodies if b.name == meant.name and not b.static] == [meant]

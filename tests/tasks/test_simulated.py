@@ -59,7 +59,8 @@ def test_nothing_overlaps_at_the_start(env):
         env.reset(seed=seed)
         stay(env, 1)
         contacts = base(env).world.contacts()
-        assert contacts
+        movable = base(env).world.solids.movable.any()
+        assert contacts or not movable
         for one, other, separation_m in contacts:
             assert separation_m > -1e-3, (seed, one, other)
 

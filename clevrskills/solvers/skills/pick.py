@@ -80,7 +80,7 @@ def _reachable_grasp(arm: Arm, body: int, skip: int, suits: Sequence[Suits]) -> 
     else:  # much turning takes much time
         present, start = arm.body_pose(body), arm.controller.target_qpos
         reached = list(grasps)
-        turns = [float(np.abs(qpos - start).max()) for _, qpos in reached]
+        turns = [arm.effort_rad(start, qpos) for _, qpos in reached]
         cost = np.array(turns) + RANK_RAD * np.arange(len(reached))
         order = np.argsort(cost, kind="stable").tolist()
         for suit in suits:

@@ -19,6 +19,7 @@ from clevrskills.solvers.skills.put_down import (
     free_place,
     grip_of,
     nearest_place,
+    on_table,
     place,
     place_at,
     put_aside,
@@ -27,17 +28,23 @@ from clevrskills.solvers.skills.put_down import (
 )
 
 CANDIDATES, UPRIGHT_CANDIDATES = 16, 4
+"""Places looked at for each turn of an object as it is, and when it is to be held upright."""
 STAGES = 4
-"""How often something is put down to be turned over, at most, one more than that."""
+"""How often an object is taken at most: it may be turned over in between."""
 SPREADS = ((0.0, 0.0), (0.03, 0.5), (0.06, 1.0), (0.1, 2.0), (0.2, 3.0))
 """How far about the present place, in m and rad, to look for a place to turn something over."""
-TOUCH_M = 0.003
 FREE_XY_M = (-0.40, -0.30), (0.0, 0.30)
+"""Least and greatest x and y of such a place."""
+TOUCH_M = 0.003
+"""Distance up to which another body is thought to lean on an object, or the object on it."""
 UPRIGHT_RAD = 0.26
-"""Tilt up to which an object counts as upright."""
+"""Tilt up to which an object can be put upright without turning it over."""
+SLANT_RAD = 0.03
+"""Tilt up to which it counts as upright."""
 CARRY_HEIGHT_M, LIFT_M = 0.10, 0.05
 """A held object is lifted first if the gripper is lower than this."""
 TURNS_RAD = tuple(np.deg2rad([0.0, 45.0, -45.0, 90.0, -90.0]).astype(np.float32).tolist())
+UPRIGHT_TURNS_RAD = tuple(np.deg2rad(np.arange(0.0, 360.0, 30.0)).astype(np.float32).tolist())
 
 
 def bring(arm: Arm, body: int, places: Callable[[], Iterator[Pose]]) -> Actions:
@@ -55,7 +62,7 @@ def bring(arm: Arm, body: int, places: Callable[[], Iterator[Pose]]) -> Actions:
         SkillFailed: It can't be taken, or brought to any of the poses.
     """
     for _ in range(STAGES):
-        if _tilt_rad(arm, body) <= UPRIGHT_RAD:
+        if tilt_rad(arm, body) <= UPRIGHT_RAD:
             if arm.held != body:
                 yield from pick(arm, body)
             elif arm.pose.p[2] < CARRY_HEIGHT_M:
@@ -114,7 +121,8 @@ def _prop(arm: Arm, body: int) -> int | None:
     return nearest if float(distance[nearest]) < TOUCH_M else None
 
 
-def _tilt_rad(arm: Arm, body: int) -> float:
+def tilt_rad(arm: Arm, body: int) -> float:
+    """Angle between the upward axis of a body and world z."""
     up = arm.body_pose(body).to_transformation_matrix()[2, 2]
     return float(np.arccos(np.clip(up, -1.0, 1.0)))
 
@@ -146,10 +154,10 @@ def solve_on_top(arm: Arm, goal: Predicate) -> Actions:
             yield from arm.rise(RETREAT_M)
             yield from rest(arm, upper)
             return
-    yield from bring(arm, upper, lambda: _places_on(arm, goal, upper, lower))
+    yield from bring(arm, upper, lambda: places_on(arm, goal, upper, lower))
 
 
-def _places_on(arm: Arm, goal: OnTop, upper: int, lower: int) -> Iterator[Pose]:
+def places_on(arm: Arm, goal: OnTop, upper: int, lower: int) -> Iterator[Pose]:
     """Stable places on the lower body, the best first."""
     indices = torch.tensor([upper]), torch.tensor([lower])
     for orientation, turn, count in _orientations(arm, upper):
@@ -164,15 +172,23 @@ def _places_on(arm: Arm, goal: OnTop, upper: int, lower: int) -> Iterator[Pose]:
 
 def _orientations(arm: Arm, body: int) -> Iterator[tuple[torch.Tensor, float, int]]:
     """Orientations (1, 4) with a turn about world z, and how many places are worth a look: as it is
-    held, then upright if it lay on its side.
+    held, then upright if it is tilted.
     """
     present = arm.world.orientation(torch.tensor([body]))
     for turn in TURNS_RAD:  # turning the wrist takes time, so first without
         yield present, turn, CANDIDATES
-    if _tilt_rad(arm, body) > UPRIGHT_RAD:
-        upright = present.new_tensor([[1.0, 0, 0, 0]])
-        for turn in np.linspace(0.0, 2 * np.pi, 12, endpoint=False).astype(np.float32).tolist():
-            yield upright, turn, UPRIGHT_CANDIDATES
+    upright = present.new_tensor([[1.0, 0, 0, 0]])
+    for turn in _upright_turns(arm, body):
+        yield upright, turn, UPRIGHT_CANDIDATES
+
+
+def _upright_turns(arm: Arm, body: int) -> list[float]:
+    """Turns about world z with which to put a tilted body upright; none if it is upright."""
+    tilt = tilt_rad(arm, body)
+    if tilt > UPRIGHT_RAD:
+        return list(UPRIGHT_TURNS_RAD)
+    yaw = yaw_of(arm.body_pose(body).q)
+    return [yaw + turn for turn in TURNS_RAD] if tilt > SLANT_RAD else []
 
 
 @solves(AtPosition)
@@ -184,16 +200,15 @@ def solve_at_position(arm: Arm, goal: Predicate) -> Actions:
 
 
 def _poses_at(arm: Arm, goal: AtPosition, body: int) -> Iterator[Pose]:
-    index = torch.tensor([body])
-    position = goal.position[0].double().numpy()
+    xy = goal.position[0, :2].double().numpy()
     present = arm.body_pose(body)
-    if isinstance(goal, AtPose):
-        orientation = goal.orientation[0].double().numpy()
-        turns = [yaw_of(orientation) - yaw_of(present.q)]
+    if not isinstance(goal, AtPose):
+        orientations = [turned_about_z(turn) * Pose(q=present.q) for turn in TURNS_RAD]
+        orientations += [turned_about_z(turn) for turn in _upright_turns(arm, body)]
     else:
-        turns = list(TURNS_RAD)
-    offsets = arm.world.world_points(index)[0, :, 2] - arm.world.position(index)[0, 2]
-    lift = float(-offsets.min())
-    for turn in turns:
-        orientation = (turned_about_z(turn) * Pose(q=present.q)).q
-        yield Pose([position[0], position[1], lift], orientation)
+        wanted = goal.orientation[0].double().numpy()
+        turn = yaw_of(wanted) - yaw_of(present.q)
+        level = tilt_rad(arm, body) <= SLANT_RAD
+        orientations = [turned_about_z(turn) * Pose(q=present.q) if level else Pose(q=wanted)]
+    for orientation in orientations:
+        yield on_table(arm, body, xy, orientation.q)

@@ -48,7 +48,7 @@ REACHED_M = 0.004
 ASIDE_M = 0.025
 """How far to the side of its line an object may get before it is approached again."""
 MAX_STEPS, STALLED_STEPS = 70, 8
-MARGIN_M, MARGIN_RAD, MARGIN_SHARE = 0.008, radians(8.0), 0.05
+MARGIN_M, MARGIN_SHARE = 0.008, 0.05
 
 Done = Callable[[np.ndarray], bool]
 """Whether a body at a place (2,) is where it should be."""
@@ -190,17 +190,9 @@ def solve_pushed_towards(arm: Arm, goal: Predicate) -> Actions:
     assert isinstance(goal, PushedTowards)
     body, other = int(goal.object[0]), int(goal.towards[0])
     start, end = start_of(arm, body), start_of(arm, other)
-    strict = replace(
-        goal,
-        criteria=replace(
-            goal.criteria,
-            push_gain=goal.criteria.push_gain + MARGIN_SHARE,
-            push_cone_rad=goal.criteria.push_cone_rad - MARGIN_RAD,
-        ),
-    )
-    between = float(np.linalg.norm(end - start)) * (
-        1.0 - strict.criteria.push_gain * strict.criteria.push_target_share
-    )
+    gain = goal.criteria.push_gain + MARGIN_SHARE
+    strict = goal.using(replace(goal.criteria, push_gain=gain))
+    between = float(np.linalg.norm(end - start)) * (1.0 - gain * goal.criteria.push_target_share)
 
     def done(place: np.ndarray) -> bool:
         reached = strict.reached(*(torch.as_tensor(p) for p in (place, start, end)))

@@ -19,7 +19,10 @@ RELEASE_GAP_M = 0.0015
 REST_STEPS = 24
 """Control steps in which an object must come to rest."""
 SAFE_HEIGHT_M = 0.15
+FREE_M = 0.02
+"""Distance to other bodies from which a place of the table counts as free."""
 CHOICES = 8
+"""Places that are compared for the least motion of the joints."""
 LEVEL, STEEP = -0.1, 0.9
 """How far down (1: vertically) the gripper must point to put something down at all, and without
 looking whether it can back off."""
@@ -54,8 +57,8 @@ def reachable_place(arm: Arm, body: int, grip: Pose, poses: Iterable[Pose]) -> P
 def nearest_place(
     arm: Arm, body: int, grip: Pose, poses: Iterable[Pose], near: np.ndarray
 ) -> tuple[Pose | None, float]:
-    """As :func:`reachable_place`, but of the first few the one at the least joint distance from
-    some joint angles (n,), with that distance in rad: infinite for none.
+    """As :func:`reachable_place`, but of the first few the one with the least effort from some
+    joint angles (n,), with that effort in rad: infinite for none.
     """
     found = islice(_reachable_places(arm, body, grip, poses, near), CHOICES)
     return min(found, key=lambda item: item[1], default=(None, np.inf))
@@ -64,7 +67,7 @@ def nearest_place(
 def _reachable_places(
     arm: Arm, body: int, grip: Pose, poses: Iterable[Pose], near: np.ndarray
 ) -> Iterator[tuple[Pose, float]]:
-    """The poses that are reached, each with the joint distance to it in rad."""
+    """The poses that are reached, each with the effort to get there in rad."""
     for target in poses:
         tip = Pose([0, 0, RELEASE_GAP_M]) * target * grip.inv()
         down = -tip.to_transformation_matrix()[2, 2]
@@ -79,7 +82,7 @@ def _reachable_places(
         arm.look_around(ignore=(body,))
         qpos = arm.reachable(Pose([0, 0, ABOVE_M]) * tip, near)
         if qpos is not None:
-            yield target, float(np.abs(qpos - near).max())
+            yield target, arm.effort_rad(near, qpos)
 
 
 def place_at(arm: Arm, body: int, target: Pose) -> Actions:
@@ -151,14 +154,21 @@ def free_place(arm: Arm, body: int, xy: np.ndarray, orientation: np.ndarray) -> 
     """The pose of a body at a place (2,) of the table with a given orientation (4,); ``None`` if
     that place is not free.
     """
-    world = arm.world
-    turned = torch.as_tensor(orientation, dtype=torch.float32)
-    offsets = geometry.rotate(turned[None], world.solids.points[0, body])
-    lift = float(-offsets[:, 2].min())
-    points = offsets + torch.tensor([*xy, lift + 0.002], dtype=torch.float32)
-    distance = world.distance(points[None])[0].amin(-1)  # (K,)
+    pose = on_table(arm, body, xy, orientation)
+    values = torch.as_tensor(np.concatenate((pose.p, pose.q)), dtype=torch.float32)
+    points = geometry.to_world(values, arm.world.solids.points[0, body])
+    distance = arm.world.distance(points[None])[0].amin(-1)  # (K,)
     distance[body] = geometry.PAD
-    return Pose([*xy, lift], orientation) if float(distance.min()) > 0.02 else None
+    return pose if float(distance.min()) > FREE_M else None
+
+
+def on_table(arm: Arm, body: int, xy: np.ndarray, orientation: np.ndarray) -> Pose:
+    """The pose of a body at a place (2,) at which, with a given orientation (4,), its lowest point
+    is on the table.
+    """
+    turned = torch.as_tensor(orientation, dtype=torch.float32)
+    offsets = geometry.rotate(turned[None], arm.world.solids.points[0, body])
+    return Pose([*xy, float(-offsets[:, 2].min())], orientation)
 
 
 def rest(arm: Arm, body: int) -> Actions:

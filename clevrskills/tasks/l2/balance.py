@@ -11,6 +11,7 @@ from torch import Tensor
 
 from clevrskills.assets import shape
 from clevrskills.body import Body, Hinge, Pose
+from clevrskills.cameras import BASE_CAMERA
 from clevrskills.predicates import Balanced, Predicate
 from clevrskills.tasks.arguments import Count, count
 from clevrskills.tasks.base import Task
@@ -29,6 +30,9 @@ to its stops; it swings out within three seconds."""
 WIDTH_M, DENSITY = 0.10, 300.0
 HEIGHT_M, STACK_M, SLICE_M = (0.021, 0.08), 0.15, (0.005, 0.015)
 """Heights of a block and of a stack of blocks, and of the slices that blocks consist of."""
+HIDDEN_M = 0.05
+"""About the middle of what a plate hides from the base camera no block may stand: so the middle of
+each block is seen."""
 SHAPES = ("cube", "cylinder")
 BLOCKS = Workspace(x_m=(-0.42, -0.21), y_m=(-0.30, 0.30), reach_m=(0.22, 0.64))
 
@@ -100,8 +104,20 @@ def _scale(table: Table) -> list[Body]:
         pose = _upright(y, PIVOT_Z_M + stem_m)
         bodies.append(Body(f"plate_{k}", plate.name, None, pose, hinge=hinge))
     for body in bodies:
-        table.reserve(SCALE_X_M, body.pose[1], max(body.geometry.half_extents[:1]))
+        table.reserve(*body.pose[:2], body.geometry.half_extents[0])
+    for body in bodies[2:]:
+        table.reserve(*_behind(body.pose), HIDDEN_M)
     return bodies
+
+
+def _behind(pose: Pose) -> tuple[float, float]:
+    """The place on the table, a low block's height above it, that something hides from the base
+    camera.
+    """
+    eye = np.array(BASE_CAMERA.eye_m)
+    ray = np.array(pose[:3]) - eye
+    x, y, _ = eye + ray * (HEIGHT_M[0] - eye[2]) / ray[2]
+    return float(x), float(y)
 
 
 def _upright(y: float, z: float) -> Pose:

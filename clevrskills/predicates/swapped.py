@@ -1,0 +1,97 @@
+"""Two objects have swapped places."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from clevrskills.predicates.base import GoalState, Outcome, Predicate
+from clevrskills.predicates.logical import Composite, _stack
+from clevrskills.world import World
+
+GAP_M = 0.01
+"""Room that an object needs around it where it is to be put, seen from above."""
+SHORT_OF_SUCCESS = 0.99
+"""Share of a part's reward that it can have while it does not hold."""
+
+
+@dataclass(frozen=True, eq=False)
+class Swapped(Composite):
+    """Two bodies are where they should be, the second in the place of the first and the first in
+    the place of the second.
+
+    Only these two have to hold, now. The way there leads over a third place as long as each body
+    stands in the other's way; which part comes next is told by where the bodies are, so that
+    anything may happen in between. Reward as in the published ``SwapPredicate``: the most of what is
+    done and the reward of what comes next.
+
+    Args:
+        children: First body to the free place, second body to the place of the first, first body to
+            the place of the second; each a predicate with an ``object`` (B,) and a ``position``
+            (B, 3), such as :class:`~clevrskills.predicates.AtPosition`.
+
+    Raises:
+        ValueError: There are not three children, or some are not active.
+    """
+
+    name = "swapped"
+    conjunction = ", then "
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if len(self.children) != 3 or self.active is not None:
+            raise ValueError("Swapped needs three children, all of them active")
+
+    def initial_state(self, world: World) -> GoalState:  # noqa: D102
+        start = torch.zeros(world.num_envs, dtype=torch.long, device=world.device)
+        return {"next": start, **super().initial_state(world)}
+
+    def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
+        outcomes, new_state = self._look(world, state)
+        holds, reward, progress = (
+            _stack([getattr(o, f) for o in outcomes]) for f in ("holds", "reward", "progress")
+        )  # (B, 3)
+        most = _stack(
+            [
+                torch.as_tensor(c.max_reward, dtype=reward.dtype, device=world.device).expand(
+                    world.num_envs
+                )
+                for c in self.children
+            ]
+        )
+        first, second = self.children[1:]
+        can_first = ~holds[:, 1] & ~_in_the_way(world, second, first)
+        can_second = ~holds[:, 2] & (holds[:, 1] | ~_in_the_way(world, first, second))
+        apart = holds[:, 0] | holds[:, 1] | holds[:, 2] | can_first | can_second
+        can_first |= apart & ~holds[:, 1] & ~can_second
+        part = torch.where(can_first, 1, torch.where(can_second, 2, 0))
+        everything = holds[:, 1] & holds[:, 2]
+        done = torch.cat((apart[:, None], holds[:, 1:]), dim=-1)
+        rest = torch.nn.functional.one_hot(part, 3).bool() & ~done
+        total = (most * done + torch.minimum(reward, SHORT_OF_SUCCESS * most) * rest).sum(-1)
+        share = (done + progress * rest).sum(-1) / 3
+        return Outcome(
+            everything,
+            torch.where(everything, most.sum(-1), total),
+            torch.where(everything, 1.0, share),
+            {"next": part, **new_state},
+            outcomes,
+        )
+
+    def next_leaf(self, outcome: Outcome, env: int = 0) -> Predicate | None:  # noqa: D102
+        if bool(outcome.holds[env]):
+            return None
+        part = int(outcome.state["next"][env])
+        return self.children[part].next_leaf(outcome.children[part], env)
+
+
+def _in_the_way(world: World, other: Predicate, goal: Predicate) -> Tensor:
+    """Whether the body that one predicate is about stands where another wants its own, or is held,
+    (B,) bool.
+    """
+    theirs, mine, place = other.object, goal.object, goal.position  # type: ignore[attr-defined]
+    radius = world.at(world.solids.points, mine)[..., :2].norm(dim=-1).amax(-1)
+    away = (world.world_points(theirs)[..., :2] - place[:, None, :2]).norm(dim=-1).amin(-1)
+    return (away < radius + GAP_M) | world.is_held(theirs)

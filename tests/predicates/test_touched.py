@@ -1,0 +1,244 @@
+"""Touched, touched and pushed, touched and toppled: what counts as each."""
+
+from math import exp, pi, radians
+
+import pytest
+import torch
+
+from clevrskills import geometry
+from clevrskills.predicates import CRITERIA, Touched, TouchedPushed, TouchedToppled
+from clevrskills.predicates.touched import tilt
+from clevrskills.world import CONTACT_TOLERANCE_M, TensorWorld
+from tests.worlds import CUBE, SLAB, Thing, index, make_world, move_gripper, pose
+
+TOWER = Thing("tower", "cube", (0.05, 0.05, 0.20))
+HOME = (-0.2, 0.0)
+ABOVE_M = 0.1
+
+
+def stage(thing=CUBE):
+    """A thing beside a slab, and the state at the start."""
+    world = make_world([thing, SLAB], [pose(thing, *HOME), pose(SLAB, -0.2, 0.3)])
+    move_gripper(world, (*HOME, 2 * thing.geometry.half_extents[2] + ABOVE_M))
+    return world
+
+
+def touch(world):
+    """Lower the cups onto the first body, and lift them again; the state that is left."""
+    x, y, z = world.position(index(world, 0))[0].tolist()
+    del z
+    move_gripper(world, (x, y, float(world.top(index(world, 0)))))
+
+
+def leave(world):
+    x, y, _ = world.position(index(world, 0))[0].tolist()
+    move_gripper(world, (x, y, float(world.top(index(world, 0))) + ABOVE_M))
+
+
+def move(world, x=0.0, y=0.0, z=0.0, turn=None):
+    place = world.pose(index(world, 0)).clone()
+    place[0, :3] += torch.tensor([x, y, z])
+    if turn is not None:
+        axis, angle = turn
+        half = torch.tensor(angle / 2)
+        spin = torch.cat((half.cos()[None], half.sin() * torch.tensor(axis)))[None]
+        place[:, 3:] = geometry.quaternion_multiply(spin, place[:, 3:])
+    world.set_body_pose(index(world, 0), place)
+    place[:, 2] -= world.bottom(index(world, 0))
+    world.set_body_pose(index(world, 0), place)
+
+
+def hold(world):
+    world.hold(index(world, 0), world.pose(index(world, 0)))
+
+
+def episode(kind, world, *events, criteria="paper"):
+    """Look at the world at the start and after each event; the last outcome."""
+    goal = kind(index(world, 0)).using(CRITERIA[criteria])
+    outcome = goal.evaluate(world, goal.initial_state(world))
+    for event in events:
+        event(world)
+        outcome = goal.evaluate(world, outcome.state)
+        assert bool(outcome.holds) == (float(outcome.progress) == 1.0)
+        assert bool(outcome.holds) == (float(outcome.reward) == goal.max_reward)
+    return outcome
+
+
+def moved(**kwargs):
+    return lambda world: move(world, **kwargs)
+
+
+def lay_down(world):
+    move(world, x=0.12, turn=((0.0, 1.0, 0.0), pi / 2))
+
+
+# ---- touched ----
+
+
+def test_a_touch_is_remembered():
+    assert episode(Touched, stage(), touch).holds
+    assert episode(Touched, stage(), touch, leave).holds
+    assert not episode(Touched, stage()).holds
+
+
+@pytest.mark.parametrize(("gap_m", "touches"), [(0.0, True), (0.0019, True), (0.005, False)])
+def test_hovering_is_no_touch(gap_m, touches):
+    assert gap_m != CONTACT_TOLERANCE_M
+    world = stage()
+    hover = (*HOME, 0.05 + gap_m)
+    assert bool(episode(Touched, world, lambda w: move_gripper(w, hover)).holds) == touches
+
+
+@pytest.mark.parametrize("kind", [Touched, TouchedPushed, TouchedToppled])
+def test_touching_another_body_is_no_touch(kind):
+    world = stage()
+    events = {TouchedPushed: moved(x=0.2), TouchedToppled: lay_down}.get(kind, leave)
+    outcome = episode(kind, world, lambda w: move_gripper(w, (-0.2, 0.3, 0.03)), events)
+    assert not outcome.holds
+
+
+@pytest.mark.parametrize(
+    ("criteria", "limit_m"), [("paper", 0.03), ("released", 0.10)], ids=["paper", "released"]
+)
+def test_a_touch_that_moves_it_too_far_fails(criteria, limit_m):
+    for off_m, holds in ((-1e-4, True), (1e-4, False)):
+        outcome = episode(Touched, stage(), touch, moved(x=limit_m + off_m), criteria=criteria)
+        assert bool(outcome.holds) == holds
+        assert CRITERIA[criteria].touch_displacement_m == limit_m
+
+
+def test_touched_hard_and_brought_back_it_counts():
+    assert episode(Touched, stage(), touch, moved(y=0.04), moved(y=-0.04)).holds
+
+
+def test_turning_matters_in_the_released_criteria_only():
+    spin = moved(turn=((0.0, 0.0, 1.0), radians(20)))
+    assert episode(Touched, stage(), touch, spin).holds
+    assert not episode(Touched, stage(), touch, spin, criteria="released").holds
+
+
+@pytest.mark.parametrize("kind", [Touched, TouchedPushed, TouchedToppled])
+def test_what_was_held_once_can_not_be_achieved_any_more(kind):
+    events = {TouchedPushed: moved(x=0.2), TouchedToppled: lay_down}.get(kind, leave)
+    assert episode(kind, stage(), touch, events).holds
+    outcome = episode(kind, stage(), touch, hold, events, leave)
+    assert not outcome.holds and float(outcome.reward) == 0.0
+    world = stage()
+    hold(world)
+    goal = kind(index(world, 0))
+    assert bool(goal.initial_state(world)["grasped"])
+
+
+@pytest.mark.parametrize("kind", [Touched, TouchedPushed, TouchedToppled])
+def test_it_must_be_at_rest(kind):
+    events = {TouchedPushed: moved(x=0.2), TouchedToppled: lay_down}.get(kind, leave)
+
+    def slide(world):
+        world.set_body_velocity(index(world, 0), torch.tensor([[0.01, 0.0, 0, 0, 0, 0]]))
+
+    assert not episode(kind, stage(), touch, events, slide).holds
+
+
+def test_reward_of_reaching_is_the_published_one():
+    outcome = episode(Touched, stage())
+    assert float(outcome.reward) == pytest.approx(exp(-5 * ABOVE_M) + 1.0, abs=1e-4)
+    outcome = episode(TouchedPushed, stage())
+    assert float(outcome.reward) == pytest.approx(exp(-5 * ABOVE_M) + 1.0, abs=1e-4)
+    outcome = episode(TouchedToppled, stage())
+    assert float(outcome.reward) == pytest.approx(exp(-5 * ABOVE_M), abs=1e-4)
+
+
+# ---- pushed ----
+
+
+@pytest.mark.parametrize("criteria", CRITERIA)
+@pytest.mark.parametrize(("way_m", "holds"), [(0.0999, False), (0.1001, True), (0.3, True)])
+def test_a_push_is_10_cm_long(criteria, way_m, holds):
+    push = moved(x=-0.6 * way_m, y=0.8 * way_m)
+    assert bool(episode(TouchedPushed, stage(), touch, push, criteria=criteria).holds) == holds
+    assert not episode(TouchedPushed, stage(), push, criteria=criteria).holds  # not touched
+
+
+def test_lifting_is_no_push():
+    world = stage()
+
+    def lift(world):
+        place = world.pose(index(world, 0)).clone()
+        place[:, 2] += 0.2
+        world.set_body_pose(index(world, 0), place)
+
+    assert not episode(TouchedPushed, world, touch, lift).holds
+
+
+@pytest.mark.parametrize(("tilt_deg", "upright"), [(44.5, True), (45.5, False), (180.0, False)])
+def test_what_falls_over_is_toppled_and_not_pushed(tilt_deg, upright):
+    for thing in (CUBE, TOWER):
+        fall = moved(x=0.15, turn=((1.0, 0.0, 0.0), radians(tilt_deg)))
+        assert bool(episode(TouchedPushed, stage(thing), touch, fall).holds) == upright
+        for criteria in CRITERIA:
+            outcome = episode(TouchedToppled, stage(thing), touch, fall, criteria=criteria)
+            assert bool(outcome.holds) != upright
+
+
+# ---- toppled ----
+
+
+def test_toppled_and_set_upright_again_it_does_not_hold():
+    def upright(world):
+        move(world, turn=((0.0, 1.0, 0.0), -pi / 2))
+
+    assert episode(TouchedToppled, stage(TOWER), touch, lay_down).holds
+    assert not episode(TouchedToppled, stage(TOWER), touch, lay_down, upright).holds
+
+
+def test_it_may_be_touched_when_it_lies():
+    assert episode(TouchedToppled, stage(TOWER), lay_down, touch).holds
+    assert not episode(TouchedToppled, stage(TOWER), lay_down).holds
+
+
+def test_the_released_criteria_ask_for_a_way_too():
+    fall = moved(x=0.05, turn=((0.0, 1.0, 0.0), pi / 2))
+    assert episode(TouchedToppled, stage(), touch, fall).holds
+    assert not episode(TouchedToppled, stage(), touch, fall, criteria="released").holds
+
+
+@pytest.mark.parametrize("start_rad", [0.0, pi / 2, 2.0])
+@pytest.mark.parametrize("angle_rad", [0.0, 0.3, pi / 2, 3.0, pi])
+def test_tilt_is_measured_from_the_start_whatever_the_turn(start_rad, angle_rad):
+    def about_x(angle):
+        half = torch.tensor(angle / 2)
+        return torch.stack((half.cos(), half.sin(), half * 0, half * 0))[None]
+
+    start = about_x(start_rad)
+    now = geometry.quaternion_multiply(geometry.yaw_quaternion(torch.tensor([1.1])), about_x(0.0))
+    now = geometry.quaternion_multiply(
+        geometry.quaternion_multiply(now, about_x(angle_rad)), about_x(start_rad)
+    )
+    assert float(tilt(start, now)) == pytest.approx(angle_rad, abs=1e-3)
+
+
+# ---- looks ----
+
+
+@pytest.mark.parametrize("kind", [Touched, TouchedPushed, TouchedToppled])
+def test_realised_it_holds_and_no_other_body_is_in_the_way(kind):
+    world = stage(TOWER)
+    goal = kind(index(world, 0))
+    state = goal.initial_state(world)
+    before = TensorWorld.snapshot(world)
+    goal.realise(world)
+    assert goal.evaluate(world, state).holds
+    assert torch.equal(world.pose(index(world, 1)), before.pose(index(world, 1)))
+    assert float(world.distance(world.world_points(index(world, 0)))[0, 1].min()) > 0.0
+
+
+def test_no_room_to_realise_it_raises():
+    world = make_world([TOWER, Thing("big", "cube", (0.9, 0.9, 0.01))], [pose(TOWER, 0, 0)] * 2)
+    with pytest.raises(ValueError, match="no free place"):
+        TouchedToppled(index(world, 0)).realise(world)
+
+
+def test_sentences():
+    world = stage()
+    said = [kind(index(world, 0)).says(world) for kind in (Touched, TouchedPushed, TouchedToppled)]
+    assert said == ["Touch {obj:cube}", "Touch and push {obj:cube}", "Touch and topple {obj:cube}"]
