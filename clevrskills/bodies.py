@@ -22,8 +22,8 @@ ANGULAR_DAMPING_PER_S = 2.0
 """Stands for rolling resistance, which PhysX lacks: a cylinder on its side, made of facets, would
 rock for ever."""
 LOCK_NM, LOCK_NMS = 1e3, 1e1
-"""Stiffness and damping of a hinge against any other turn, per radian and radian per second; a limit
-of the swing, which would be exact, has no effect in SAPIEN 3.0."""
+"""Stiffness and damping of a hinge against any other turn, per radian and radian per second; limits
+of the swing, which would be exact, have no effect in SAPIEN 3.0."""
 HINGE_SLEEP_THRESHOLD = 5e-5
 """Kinetic energy per kg below which what hangs on a hinge falls asleep: with the usual hundredfold
 it stops where it turns back, away from its rest."""
@@ -109,10 +109,15 @@ def hang(bodies: Sequence[Body | None], actors: Sequence[Actor | None]) -> None:
 
 
 def _joint(
-    child: sapien.Entity, parent: sapien.Entity | None, in_parent: sapien.Pose, in_child: sapien.Pose
+    child: sapien.Entity,
+    parent: sapien.Entity | None,
+    in_parent: sapien.Pose,
+    in_child: sapien.Pose,
 ) -> physx.PhysxDriveComponent:
     """A joint between two bodies, or a body and the world, that leaves all freedom so far."""
-    joint = physx.PhysxDriveComponent(child.find_component_by_type(physx.PhysxRigidDynamicComponent))
+    joint = physx.PhysxDriveComponent(
+        child.find_component_by_type(physx.PhysxRigidDynamicComponent)
+    )
     if parent:
         joint.parent = parent.find_component_by_type(physx.PhysxRigidBaseComponent)
     joint.pose_in_parent, joint.pose_in_child = in_parent, in_child

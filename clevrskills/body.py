@@ -37,7 +37,8 @@ class Hinge:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Hinge:
         """Read what ``dataclasses.asdict`` gave, from JSON."""
-        return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in data.items()})
+        values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items()}
+        return cls(**values)
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,8 @@ class Body:
         static: Whether it is part of the furniture.
         pose: Initial world pose: position, then quaternion w, x, y, z.
         qualifier: Word that tells it from a body that differs in size only, e.g. ``tall``.
-        ghost: Whether it is only seen: nothing touches it, and worlds count its slot as empty.
+        ghost: Whether it is only seen: nothing touches it, and worlds count its slot as empty;
+            what is only seen is ``static`` as well.
         density: kg/m^3, ``None``: the shape's own.
         hinge: What it turns about; ``None``: it is free.
     """

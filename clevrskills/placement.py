@@ -33,10 +33,12 @@ def placements(
         lower: The body below, (B,).
         yaws_rad: Turns about world z relative to the present orientation, (Y,).
         inside: Whether the upper body must stay within the outline of the lower one; places at its
-            edge are then preferred, so that there is room for others, else places in its middle.
+            edge are then preferred, so that there is room for others, else the place with the
+            centres of mass above each other, so that high stacks stand.
         orientation: World orientation of the upper body before the turns, (B, 4); default: as it
             is.
-        per_side: Places are a grid of ``per_side`` by ``per_side``.
+        per_side: Places are a grid of ``per_side`` by ``per_side``, and one more with the centre of
+            mass above that of the lower body.
 
     Returns:
         Poses (B, M, 7) at which the body rests, and scores (B, M) in metres: larger is better,
@@ -52,14 +54,16 @@ def placements(
     local = low[:, None] + grid * (high - low)[:, None]  # (B, G, 2)
     local = torch.cat((local, torch.zeros_like(local[..., :1])), dim=-1)
     xy = geometry.to_world(base, local)[..., :2]  # (B, G, 2)
-    places, turns = xy.shape[1], len(yaws_rad)
+    places, turns = xy.shape[1] + 1, len(yaws_rad)
     present = world.orientation(upper) if orientation is None else orientation
     turned = geometry.quaternion_multiply(
         geometry.yaw_quaternion(yaws_rad), present[:, None]
     )  # (B, Y, 4)
+    middle = geometry.to_world(base, world.at(world.solids.center, lower)[:, None])[..., :2]
+    center = geometry.rotate(turned, world.at(world.solids.center, upper)[:, None])  # (B, Y, 3)
     pose = torch.cat(
         (
-            xy.repeat_interleave(turns, dim=1),
+            torch.cat((xy.repeat_interleave(turns, dim=1), middle - center[..., :2]), dim=1),
             torch.zeros(batch, places * turns, 1, device=world.device),
             turned.repeat(1, places, 1),
         ),
@@ -68,7 +72,7 @@ def placements(
     height, margin = world.rest(upper, pose, lower)
     pose[..., 2] = height
     valid = (margin >= STABLE_MARGIN_M) & (height > -1.0)
-    offset = (pose[..., :2] - base[:, None, :2]).norm(dim=-1)
+    offset = (pose[..., :2] + center[..., :2].repeat(1, places, 1) - middle).norm(dim=-1)
     score = margin.clamp(max=0.03) + (0.2 if inside else -0.2) * offset
     points = geometry.to_world(pose, world.at(world.solids.points, upper)[:, None])  # (B, M, P, 3)
     if inside:

@@ -7,6 +7,7 @@ import pytest
 
 from clevrskills import assets, studio
 from clevrskills.errors import UnknownNameError
+from clevrskills.robots.description import ROBOTS
 from clevrskills.studio import Studio
 
 pytestmark = pytest.mark.render
@@ -97,6 +98,34 @@ def test_bodies_leave_no_trace(shared):
     np.testing.assert_array_equal(shared.scene_image([]), empty)
 
 
+@pytest.mark.parametrize("name", ROBOTS)
+def test_a_robot_is_shown_at_its_joint_angles(shared, name):
+    empty = shared.scene_image([]).astype(int)
+    neutral = np.array(ROBOTS[name].neutral_qpos)
+    turned = neutral + np.eye(len(neutral))[0] * 0.5
+    pictures = [shared.scene_image([], name, qpos).astype(int) for qpos in (neutral, turned)]
+    left, right = (np.abs(p - empty).sum(axis=-1) > 30 for p in pictures)
+    assert left.sum() > 1000 and right.sum() > 1000
+    # turned to +y, which is on the right of the camera
+    assert np.nonzero(right)[1].mean() > np.nonzero(left)[1].mean() + 10
+    np.testing.assert_array_equal(shared.scene_image([], name, neutral), pictures[0])
+
+
+def test_a_robot_leaves_no_trace(shared):
+    bodies = [resting("cube", 0.0, -0.1)]
+    before = shared.scene_image(bodies)
+    shared.scene_image(bodies, "xarm6", ROBOTS["xarm6"].neutral_qpos)
+    np.testing.assert_array_equal(shared.scene_image(bodies), before)
+
+
+def test_a_robot_hides_what_is_behind_it(shared):
+    qpos = ROBOTS["xarm6"].neutral_qpos
+    behind = [(assets.shape("cube"), TEXTURE, (-0.562, 0.0, 0.1, 1.0, 0.0, 0.0, 0.0))]
+    alone, both = (shared.scene_image(b, "xarm6", qpos).astype(int) for b in ([], behind))
+    seen = np.abs(shared.scene_image(behind).astype(int) - shared.scene_image([])).sum() > 0
+    assert seen.any() and (np.abs(both - alone).sum(-1) > 30).sum() < 400
+
+
 def test_unknown_names_are_refused(shared):
     with pytest.raises(UnknownNameError):
         shared.object_image("unicorn", TEXTURE)
@@ -104,6 +133,8 @@ def test_unknown_names_are_refused(shared):
         shared.object_image("cube", "invisible")
     with pytest.raises(UnknownNameError):
         shared.texture_image("invisible")
+    with pytest.raises(UnknownNameError):
+        shared.scene_image([], "ur5", (0.0,) * 6)
 
 
 def test_one_studio_per_process():

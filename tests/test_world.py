@@ -49,7 +49,7 @@ def test_solids_of_shapes():
     world = tabletop()
     solids = world.solids
     assert solids.mass[0].tolist() == pytest.approx([t.geometry.mass_kg for t in THINGS])
-    assert solids.movable[0].tolist() == [True, True, True, True, False]
+    assert solids.movable[0].tolist() == [not t.static for t in THINGS]
     assert solids.present[0].all()
     for k, thing in enumerate(THINGS):
         half = torch.tensor(thing.geometry.half_extents)

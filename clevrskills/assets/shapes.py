@@ -87,9 +87,7 @@ def shape(
 
 
 @lru_cache(maxsize=512)
-def _build(
-    name: str, size: tuple[float, float, float] | None, density: float | None
-) -> Shape:
+def _build(name: str, size: tuple[float, float, float] | None, density: float | None) -> Shape:
     item = CATALOGUE.get(name) or FITTINGS[name]
     solid = item.build().turned("z", 90)  # builders draw for a viewer at -y; cameras are at +x
     low, high = solid.bounds()

@@ -1,6 +1,7 @@
 """Goals as trees of predicates; one file for each kind."""
 
 from clevrskills.predicates.at_pose import AtPose
+from clevrskills.predicates.at_pose_on_top import AtPoseOnTop
 from clevrskills.predicates.at_position import AtPosition
 from clevrskills.predicates.at_position_pushed import AtPositionPushed
 from clevrskills.predicates.avoiding import Avoiding
@@ -17,10 +18,14 @@ from clevrskills.predicates.criteria import CRITERIA, Criteria, criteria
 from clevrskills.predicates.end_effector_at_pose import EndEffectorAtPose
 from clevrskills.predicates.end_effector_at_position import EndEffectorAtPosition
 from clevrskills.predicates.inside import Inside
+from clevrskills.predicates.inside_after import InsideAfter
 from clevrskills.predicates.logical import Once, Order, Sequence, Set
 from clevrskills.predicates.on_top import OnTop
 from clevrskills.predicates.picked import Picked
 from clevrskills.predicates.pushed_towards import PushedTowards
+from clevrskills.predicates.rotated import Rotated
+from clevrskills.predicates.same_stack import SameStack
+from clevrskills.predicates.swapped import Swapped
 from clevrskills.predicates.toppled_structure import ToppledStructure
 from clevrskills.predicates.touched import Touched
 from clevrskills.predicates.touched_pushed import TouchedPushed
@@ -30,6 +35,7 @@ from clevrskills.predicates.traced import Traced
 __all__ = [
     "CRITERIA",
     "AtPose",
+    "AtPoseOnTop",
     "AtPosition",
     "AtPositionPushed",
     "Avoiding",
@@ -39,6 +45,7 @@ __all__ = [
     "EndEffectorAtPosition",
     "GoalState",
     "Inside",
+    "InsideAfter",
     "OnTop",
     "Once",
     "Order",
@@ -47,8 +54,11 @@ __all__ = [
     "Picked",
     "Predicate",
     "PushedTowards",
+    "SameStack",
+    "Rotated",
     "Sequence",
     "Set",
+    "Swapped",
     "ToppledStructure",
     "Touched",
     "TouchedPushed",

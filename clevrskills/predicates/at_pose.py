@@ -9,6 +9,7 @@ from torch import Tensor
 
 from clevrskills import geometry
 from clevrskills.predicates.at_position import AtPosition
+from clevrskills.predicates.base import GoalState
 from clevrskills.predicates.shaping import NEAR_M, carry
 from clevrskills.world import World
 
@@ -25,15 +26,17 @@ class AtPose(AtPosition):
     name = "at_pose"
     orientation: Tensor
 
-    def _angle(self, world: World) -> Tensor:
+    def angle(self, world: World, state: GoalState) -> Tensor:
+        """Rotation in radians that is left to the orientation, in [0, pi], (B,)."""
+        del state
         return geometry.rotation_angle(world.orientation(self.object), self.orientation)
 
-    def aligned(self, world: World) -> Tensor:  # noqa: D102
-        return self._angle(world) < self.criteria.angle_rad
+    def aligned(self, world: World, state: GoalState) -> Tensor:  # noqa: D102
+        return self.angle(world, state) < self.criteria.angle_rad
 
-    def carrying(self, world: World) -> Tensor:  # noqa: D102
+    def carrying(self, world: World, state: GoalState) -> Tensor:  # noqa: D102
         offset = world.position(self.object) - self.position
-        aside, turned = offset[:, :2].norm(dim=-1), self._angle(world) / torch.pi
+        aside, turned = offset[:, :2].norm(dim=-1), self.angle(world, state) / torch.pi
         near = (aside < NEAR_M) & (turned < 0.05)
         xy = torch.exp(-(aside - NEAR_M).clamp(min=0.0))
         lifted = torch.exp(-(6.0 * (0.15 - offset[:, 2])).clamp(min=0.0))

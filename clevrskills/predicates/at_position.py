@@ -30,19 +30,25 @@ class AtPosition(PhysicalPredicate):
     def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
         held = world.is_held(self.object)
         offset = world.position(self.object)[:, :2] - self.position[:, :2]
-        there = (offset.norm(dim=-1) < self.criteria.position_m) & world.on_table(self.object)
-        there &= self.aligned(world)
-        approach = torch.where(held, self.carrying(world), reach(world, self.object))
+        there = (offset.norm(dim=-1) < self.criteria.position_m) & self.resting(world)
+        there &= self.aligned(world, state)
+        approach = torch.where(held, self.carrying(world, state), reach(world, self.object))
         shaping = torch.where(there, torch.where(held, 5.0, 6.0), approach)
         free = ~held & (world.gripper_distance(self.object) > self.criteria.release_distance_m)
         return self.outcome(there & free & world.is_static(self.object), shaping)
 
-    def aligned(self, world: World) -> Tensor:
+    def resting(self, world: World) -> Tensor:
+        """Whether the object rests where it should, (B,) bool."""
+        return world.on_table(self.object)
+
+    def aligned(self, world: World, state: GoalState) -> Tensor:
         """Whether the orientation is right, (B,) bool; always so for a position."""
+        del state
         return torch.ones(world.num_envs, dtype=torch.bool, device=world.device)
 
-    def carrying(self, world: World) -> Tensor:
+    def carrying(self, world: World, state: GoalState) -> Tensor:
         """Reward while the object is held, (B,)."""
+        del state
         return carry(world, self.object, self.position)
 
     def says(self, world: World, env: int = 0) -> str:  # noqa: D102

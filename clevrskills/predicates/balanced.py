@@ -75,11 +75,12 @@ class Balanced(PhysicalPredicate):
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
         loads = self.loads(world)
-        resting = torch.stack([world.is_static(b) for b in (self.beam, *self._all())], -1).all(-1)
         free = torch.stack(
             [world.gripper_distance(o) > self.criteria.release_distance_m for o in self._objects()],
             dim=-1,
         )
+        bodies = (self.beam, *self._plates(), *self._objects())
+        resting = torch.stack([world.is_static(body) for body in bodies], dim=-1).all(-1)
         placed = ((loads.on.sum(-1) == 1) & free | ~loads.used).all(-1)
         tilt = geometry.rotation_angle(self.level[:, 0, 3:], world.orientation(self.beam))
         equal = self._difference(world, loads.on[..., 1].long(), loads.used) <= MASS_SHARE
@@ -150,9 +151,6 @@ class Balanced(PhysicalPredicate):
     def _plates(self) -> list[Tensor]:
         return list(self.plates.unbind(-1))
 
-    def _all(self) -> list[Tensor]:
-        return self._plates() + self._objects()
-
     def _difference(self, world: World, side: Tensor, used: Tensor) -> Tensor:
         """Difference of the loads as a share of their sum, (...), if each object were on a side, 0
         or 1 (..., n).
@@ -164,28 +162,25 @@ class Balanced(PhysicalPredicate):
         """The published reward short of success, on the best split: what lies right, what lies
         wrong, and how near the gripper, or what it holds, is to the next place.
         """
-        gripper = world.end_effector_pose[:, :3]
-        tops = [self.highest(world, loads, plate) for plate in (0, 1)]
-        terms, away = [], []
+        rows = torch.arange(world.num_envs, device=world.device)[:, None]
+        objects = torch.stack(self._objects(), dim=-1)  # (B, n)
+        position = world.body_pose[rows, objects][..., :3]
+        plates = world.body_pose[rows, self.plates][..., :2]
+        aside = (position[:, :, None, :2] - plates[:, None]).norm(dim=-1)  # (B, n, 2)
+        aside, side = torch.where(loads.open, aside, geometry.PAD).min(-1)
+        tops = torch.stack([self.highest(world, loads, plate)[1] for plate in (0, 1)], dim=-1)
+        bottom = torch.stack([world.bottom(o) for o in self._objects()], dim=-1)
+        carry = HELD_REWARD + _approach(aside, bottom - tops.gather(1, side), NEAR_M)
+        tip = world.end_effector_pose[:, None, :3]
+        away = (position - tip)[..., :2].norm(dim=-1)
+        top = torch.stack([world.top(o) for o in self._objects()], dim=-1)
+        reach = _approach(away, tip[..., 2] - top, 0.0)
+        held = (world.held[:, None] == objects) & loads.used
+        # what is held comes first, then what lies wrong, then the nearest
+        rank = away - geometry.PAD * (2.0 * held + 1.0 * loads.wrong)
         done = ~loads.wrong & loads.on.any(-1) | ~loads.used
-        for i, body in enumerate(self._objects()):
-            held = world.is_held(body) & loads.used[:, i]
-            near = []
-            for side, plate in enumerate(self._plates()):
-                aside = (world.position(body) - world.position(plate))[:, :2].norm(dim=-1)
-                near.append(torch.where(loads.open[:, i, side], aside, geometry.PAD))
-            side_1 = near[1] < near[0]
-            height = world.bottom(body) - torch.where(side_1, tops[1][1], tops[0][1])
-            carry = HELD_REWARD + _approach(torch.minimum(*near), height, NEAR_M)
-            offset = gripper - world.position(body)
-            aside = offset[:, :2].norm(dim=-1)
-            reach = _approach(aside, gripper[:, 2] - world.top(body), 0.0)
-            terms.append(torch.where(held, carry, reach))
-            # what is held comes first, then what lies wrong, then the nearest
-            rank = aside - geometry.PAD * (2.0 * held + 1.0 * loads.wrong[:, i])
-            away.append(torch.where(done[:, i], 10 * geometry.PAD, rank))
-        first = torch.stack(away, -1).argmin(-1, keepdim=True)
-        term = torch.stack(terms, -1).gather(1, first)[:, 0]
+        first = torch.where(done, 10 * geometry.PAD, rank).argmin(-1, keepdim=True)
+        term = torch.where(held, carry, reach).gather(1, first)[:, 0]
         lying = REWARD_PER_BODY * (loads.correct - loads.wrong.sum(-1))
         return lying + torch.where(done.all(-1), 0.0, term)
 

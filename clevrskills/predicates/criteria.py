@@ -24,6 +24,7 @@ class Criteria:
         inside_overhang_m: How far an object may reach over the edge of the area that it is in.
         position_m: Horizontal distance to a target position.
         angle_rad: Rotation away from a target orientation.
+        any_direction: Whether of a turn only the end counts, not the direction.
         end_effector_m: Distance of the tool centre point from a position.
         end_effector_pose: Distance of the tool centre point in m plus norm of the difference of the
             quaternions.
@@ -47,6 +48,7 @@ class Criteria:
     inside_overhang_m: float = 0.01
     position_m: float = 0.05
     angle_rad: float = radians(5.0)
+    any_direction: bool = False
     end_effector_m: float = 0.05
     end_effector_pose: float = 0.05
     touch_displacement_m: float = 0.03
@@ -66,6 +68,7 @@ RELEASED = Criteria(
     release_distance_m=-inf,
     inside_overhang_m=inf,
     angle_rad=0.1 * radians(180.0),
+    any_direction=True,
     end_effector_pose=0.15,
     touch_displacement_m=0.10,
     touch_turn_rad=0.1 * radians(180.0),

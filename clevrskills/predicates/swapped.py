@@ -24,8 +24,8 @@ class Swapped(Composite):
 
     Only these two have to hold, now. The way there leads over a third place as long as each body
     stands in the other's way; which part comes next is told by where the bodies are, so that
-    anything may happen in between. Reward as in the published ``SwapPredicate``: the most of what is
-    done and the reward of what comes next.
+    anything may happen in between. Reward as in the published ``SwapPredicate``: the most of what
+    is done and the reward of what comes next.
 
     Args:
         children: First body to the free place, second body to the place of the first, first body to
@@ -61,12 +61,12 @@ class Swapped(Composite):
                 for c in self.children
             ]
         )
-        first, second = self.children[1:]
-        can_first = ~holds[:, 1] & ~_in_the_way(world, second, first)
-        can_second = ~holds[:, 2] & (holds[:, 1] | ~_in_the_way(world, first, second))
-        apart = holds[:, 0] | holds[:, 1] | holds[:, 2] | can_first | can_second
-        can_first |= apart & ~holds[:, 1] & ~can_second
-        part = torch.where(can_first, 1, torch.where(can_second, 2, 0))
+        to_first, to_second = self.children[1:]
+        second_can = ~holds[:, 1] & ~_in_the_way(world, to_second, to_first)
+        first_can = ~holds[:, 2] & (holds[:, 1] | ~_in_the_way(world, to_first, to_second))
+        apart = holds.any(-1) | second_can | first_can
+        second_can |= apart & ~holds[:, 1] & ~first_can
+        part = torch.where(second_can, 1, torch.where(first_can, 2, 0))
         everything = holds[:, 1] & holds[:, 2]
         done = torch.cat((apart[:, None], holds[:, 1:]), dim=-1)
         rest = torch.nn.functional.one_hot(part, 3).bool() & ~done

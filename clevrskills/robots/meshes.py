@@ -186,27 +186,30 @@ def write_visuals(
     for link, parts in bodies.items():
         visuals[link] = []
         for index, color in enumerate(dict.fromkeys(color for _, color in parts)):
-            name = f"{link}_{index}.obj"
+            name = f"{link}_{index}.ply"
             meshes = [mesh for mesh, its in parts if its == color]
-            (directory / name).write_text(_smooth_obj(meshes), encoding="utf-8")
+            (directory / name).write_text(_smooth_ply(meshes), encoding="utf-8")
             visuals[link].append(Visual(Path(name), (*color, 1.0)))
     return visuals
 
 
-def _smooth_obj(meshes: Sequence[Mesh]) -> str:
-    """Wavefront text with normals that are smooth but at creases."""
+def _smooth_ply(meshes: Sequence[Mesh]) -> str:
+    """PLY text with normals that are smooth but at creases.
+
+    Unlike Wavefront files these are loaded with the vertices that triangles share.
+    """
     import trimesh
 
-    shaded = []
+    vertices, faces, offset = [], [], 0
     for mesh in meshes:
         body = trimesh.Trimesh(mesh.vertices, mesh.faces, process=True)
         body.update_faces(body.area_faces > 1e-10)
-        shaded.append(trimesh.graph.smooth_shade(body, angle=mesh.crease_rad))
-    # joined by hand: it keeps the normals
-    lines, offset = [], 1
-    for body in shaded:
-        lines += ["v {:.5f} {:.5f} {:.5f}".format(*v) for v in body.vertices]
-        lines += ["vn {:.4f} {:.4f} {:.4f}".format(*v) for v in body.vertex_normals]
-        lines += ["f {0}//{0} {1}//{1} {2}//{2}".format(*(f + offset)) for f in body.faces]
-        offset += len(body.vertices)
-    return "\n".join(lines) + "\n"
+        shaded = trimesh.graph.smooth_shade(body, angle=mesh.crease_rad)
+        for point, normal in zip(shaded.vertices, shaded.vertex_normals, strict=True):
+            vertices.append("{:.5f} {:.5f} {:.5f} {:.4f} {:.4f} {:.4f}".format(*point, *normal))
+        faces += ["3 {} {} {}".format(*(face + offset)) for face in shaded.faces]
+        offset += len(shaded.vertices)
+    header = ["ply", "format ascii 1.0", f"element vertex {len(vertices)}"]
+    header += [f"property float {name}" for name in ("x", "y", "z", "nx", "ny", "nz")]
+    header += [f"element face {len(faces)}", "property list uchar int vertex_indices", "end_header"]
+    return "\n".join([*header, *vertices, *faces]) + "\n"

@@ -37,6 +37,8 @@ PRESSED_M = 3e-3
 MIN_NORMAL_Z = -0.05
 """How level a side must be to be grasped: the gripper tilts until it is level itself."""
 MAX_NORMALS = 48
+OVERLAP_M = 3e-4
+"""How far the rim of a cup beside the middle one may be in the object, by rounding."""
 
 
 @dataclass(frozen=True)
@@ -204,7 +206,7 @@ def tilted_grasps(
             ).reshape(len(tips), -1)
             distance, others = distances[:, :per_cup], distances[:, per_cup:]
             seals = (distance.amax(-1) <= CURVED_M) & (distance.amin(-1) >= -PRESSED_M)
-            seals &= (distance[:, 0] <= CENTER_DIP_M) & (others.amin(-1) >= -CENTER_DIP_M)
+            seals &= (distance[:, 0] <= CENTER_DIP_M) & (others.amin(-1) >= -OVERLAP_M)
             tips = tips[seals]
             around = tips[:, None] + gripper @ turn.T
             beside = geometry.signed_distance(

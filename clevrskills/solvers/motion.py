@@ -7,10 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 from sapien import Pose
 
-from clevrskills import geometry
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.robots.controller import (
     ROTATION_RAD,
@@ -139,8 +137,15 @@ class Arm:
         """Move straight up."""
         yield from self.straight(Pose([0, 0, height_m]) * self.pose, per_step_m)
 
-    def look_around(self, ignore: tuple[int, ...] = (), with_held: bool = True) -> None:
-        """Tell the planner where everything is now, but for some bodies or what is held."""
+    def look_around(
+        self,
+        ignore: tuple[int, ...] = (),
+        with_held: bool = True,
+        grip: tuple[int, Pose] | None = None,
+    ) -> None:
+        """Tell the planner where everything is now, but for some bodies or what is held; as if some
+        other body were held at a pose in the end-effector frame, if that is given.
+        """
         world = self.world
         boxes = {}
         for body, key in enumerate(world.keys):
@@ -150,17 +155,18 @@ class Arm:
                 center = Pose((low + high) / 2)
                 pose = self.base.inv() * self.body_pose(body) * center
                 boxes[key] = (high - low + 2 * OBSTACLE_MARGIN_M, np.concatenate((pose.p, pose.q)))
-        self.planner.set_scene(boxes, self._held_box() if with_held else None)
+        if grip is None and self.held >= 0:
+            grip = self.held, self.grip(self.held)
+        self.planner.set_scene(boxes, self._held_box(*grip) if grip and with_held else None)
 
-    def _held_box(self) -> tuple[np.ndarray, np.ndarray] | None:
-        if self.held < 0:
-            return None
-        index = torch.tensor([self.held])
-        points = (
-            geometry.to_local(self.world.end_effector_pose, self.world.world_points(index))[0]
-            .double()
-            .numpy()
-        )
+    def grip(self, body: int) -> Pose:
+        """Pose of a held body in the end-effector frame, as it is."""
+        tcp = self.world.end_effector_pose[0].double().numpy()
+        return Pose(tcp[:3], tcp[3:]).inv() * self.body_pose(body)
+
+    def _held_box(self, body: int, grip: Pose) -> tuple[np.ndarray, np.ndarray]:
+        matrix = grip.to_transformation_matrix()
+        points = self.world.solids.points[0, body].double().numpy() @ matrix[:3, :3].T + grip.p
         low, high = points.min(0) - HELD_MARGIN_M, points.max(0) + HELD_MARGIN_M
         low[2] = max(low[2], self.cup_tip_z_m + 0.003)  # the cups themselves touch it
         high[2] = max(high[2], low[2] + 0.005)

@@ -27,9 +27,10 @@ LINE_STEP_RAD = 0.05
 """Joint distance between collision checks on a straight line."""
 SLIDE_STEP_RAD = 0.1
 """Turn of the end effector between points of its straight line."""
-RRT_RANGES_RAD = (0.3, 0.3, 0.15, 0.15, 0.08, 0.08)
-"""Longest steps of RRT-Connect, one search after the other: it looks for collisions at their ends
-only, so that small obstacles may lie between."""
+FINE_STEP_RAD = 0.02
+RRT_RANGES_RAD = (0.3, 0.3, *[FINE_STEP_RAD] * 4)
+"""Longest steps of RRT-Connect, one search after the other. OMPL looks for collisions every 0.2 rad
+or so: small obstacles may lie between, and wherever it takes a short cut."""
 DETOUR_HEIGHTS_M = (0.05, 0.12, 0.2)
 """How far above both ends of a blocked path to cross."""
 TURN_LIMIT_RAD = 3.5
@@ -88,6 +89,7 @@ class MotionPlanner:
         self.lower = np.maximum(self.kinematics.lower, -TURN_LIMIT_RAD)
         self.upper = np.minimum(self.kinematics.upper, TURN_LIMIT_RAD)
         self._free = self._planner = self._load(None)
+        self._held: tuple[np.ndarray, Any] | None = None
 
     def _load(self, held: tuple[np.ndarray, np.ndarray] | None) -> Any:
         """An MPlib planner for the arm; what it holds is one more link.
@@ -136,10 +138,12 @@ class MotionPlanner:
             held: Full size (3,) and centre (3,) of a box in the end-effector frame; ``None``:
                 nothing.
         """
-        if held is not None:
-            self._planner = self._load(held)
-        elif self._planner is not self._free:
+        if held is None:
             self._planner = self._free
+        else:
+            if self._held is None or not np.array_equal(held, self._held[0]):
+                self._held = np.stack(held), self._load(held)
+            self._planner = self._held[1]
         world = self._planner.planning_world
         for name in world.get_normal_object_names():
             world.remove_normal_object(name)
@@ -199,24 +203,23 @@ class MotionPlanner:
         control step.
 
         Tried in turn: the straight joint line; the straight line of the end effector; up, across
-        and down; RRT-Connect, whose paths are longer.
+        and down; RRT-Connect, whose paths are longer. A start that collides is left on the first
+        of them.
 
         Returns:
             ``None`` if none was found.
         """
         if np.abs(goal - start).max() < 1e-3:
             return np.stack((start, goal))
-        timed = None
+        stuck = self.collides(start)
         for corners in self._ways(start, goal, generator):
             timed = self._timed(corners)
-            if not self._blocked(timed):
-                break
-            # smoothing cut a corner: stop at the corners instead
-            legs = [self._timed(_points(a, b)) for a, b in itertools.pairwise(_corners(corners))]
-            timed = np.concatenate([leg[:-1] for leg in legs])
-            if not self._blocked(timed):
-                break
-        return None if timed is None else np.concatenate((timed[:-1], goal[None]))
+            if self._blocked(timed):  # smoothing cut a corner: stop at the corners instead
+                ends = itertools.pairwise(_corners(corners))
+                timed = np.concatenate([self._timed(_points(a, b))[:-1] for a, b in ends])
+            if stuck or not self._blocked(timed):
+                return np.concatenate((timed[:-1], goal[None]))
+        return None
 
     def _ways(
         self, start: np.ndarray, goal: np.ndarray, generator: np.random.Generator
@@ -244,9 +247,11 @@ class MotionPlanner:
         between = [_points(a, b, CHECKS_PER_STEP + 1)[:-1] for a, b in itertools.pairwise(timed)]
         return any(self.collides(qpos) for qpos in np.concatenate(between)[1:])
 
-    def _line(self, start: np.ndarray, goal: np.ndarray) -> np.ndarray | None:
+    def _line(
+        self, start: np.ndarray, goal: np.ndarray, step_rad: float = LINE_STEP_RAD
+    ) -> np.ndarray | None:
         """The straight joint line, (N, n), if it is free of collisions."""
-        count = int(np.abs(goal - start).max() / LINE_STEP_RAD) + 1
+        count = int(np.abs(goal - start).max() / step_rad) + 1
         if any(self.collides(qpos) for qpos in _points(start, goal, count + 1)[1:-1]):
             return None
         return _points(start, goal)
@@ -306,13 +311,27 @@ class MotionPlanner:
             time=PLANNING_TIME_S,
             fixed_joints=set(),
             planner_name="RRTConnect",
-            no_simplification=False,
+            no_simplification=range_rad <= FINE_STEP_RAD,
             constraint_function=None,
             constraint_jacobian=None,
             constraint_tolerance=1e-3,
             verbose=False,
         )
-        return np.asarray(path) if status == "Exact solution" else None
+        if status != "Exact solution":
+            return None
+        return self._shortened(np.asarray(path)) if range_rad <= FINE_STEP_RAD else np.asarray(path)
+
+    def _shortened(self, path: np.ndarray) -> np.ndarray:
+        """A path (N, n) with straight joint lines, free of collisions, wherever they save a way."""
+        kept = [path[:1]]
+        here, last = 0, len(path) - 1
+        while here < last:
+            there = last
+            while there > here + 1 and self._line(path[here], path[there], FINE_STEP_RAD) is None:
+                there = here + (there - here) // 2
+            kept.append(_points(path[here], path[there])[1:])
+            here = there
+        return np.concatenate(kept)
 
 
 def _points(start: np.ndarray, goal: np.ndarray, count: int = 6) -> np.ndarray:

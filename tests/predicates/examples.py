@@ -7,6 +7,7 @@ import torch
 from clevrskills.geometry import yaw_quaternion
 from clevrskills.predicates import (
     AtPose,
+    AtPoseOnTop,
     AtPosition,
     AtPositionPushed,
     Avoiding,
@@ -15,6 +16,7 @@ from clevrskills.predicates import (
     EndEffectorAtPosition,
     GoalState,
     Inside,
+    InsideAfter,
     Once,
     OnTop,
     Order,
@@ -22,8 +24,11 @@ from clevrskills.predicates import (
     Picked,
     Predicate,
     PushedTowards,
+    Rotated,
+    SameStack,
     Sequence,
     Set,
+    Swapped,
     ToppledStructure,
     Touched,
     TouchedPushed,
@@ -60,6 +65,33 @@ def at_position(world: TensorWorld) -> AtPosition:
 def at_pose(world: TensorWorld) -> AtPose:
     yaw = torch.rand(world.num_envs, generator=torch.Generator().manual_seed(18)) * 2 * pi - pi
     return AtPose(draw_slots(world, SMALL, 19), _position(world), yaw_quaternion(yaw))
+
+
+def at_pose_on_top(world: TensorWorld) -> AtPoseOnTop:
+    body, bottom = draw_slots(world, SMALL, 61), draw_slots(world, WIDE, 62)
+    yaw = torch.rand(world.num_envs, generator=torch.Generator().manual_seed(63)) * 2 * pi - pi
+    return AtPoseOnTop(body, world.position(bottom), yaw_quaternion(yaw), bottom)
+
+
+def inside_after(world: TensorWorld) -> InsideAfter:
+    """With another body than the first, on the area."""
+    top = draw_slots(world, SMALL, 64)
+    return InsideAfter(top, top * 0 + 4, (top + 1) % 3)
+
+
+def same_stack(world: TensorWorld) -> SameStack:
+    """Two or three bodies."""
+    second, third = draw_slots(world, SMALL, 65), draw_slots(world, (0, 1), 66)
+    third = torch.where(third == 0, -1, (second + 1) % 3)
+    return SameStack(torch.stack((second * 0 + 3, second, third), dim=-1))
+
+
+def rotated(world: TensorWorld) -> Rotated:
+    body = draw_slots(world, SMALL, 52)
+    generator = torch.Generator().manual_seed(53)
+    angle = torch.tensor([-150.0, -30.0, 60.0, 120.0]).deg2rad()
+    angle = angle[torch.randint(4, (world.num_envs,), generator=generator)]
+    return Rotated.by(body, world.pose(body), angle, world.position(body))
 
 
 def touched(world: TensorWorld) -> Touched:
@@ -144,12 +176,28 @@ def once(world: TensorWorld) -> Once:
     return Once(picked(world))
 
 
+def swapped(world: TensorWorld) -> Swapped:
+    first = draw_slots(world, (0, 2), 51)
+    places = world.position(first), world.position(2 - first)
+    return Swapped(
+        (
+            AtPosition(first, _position(world)),
+            AtPosition(2 - first, places[0]),
+            AtPosition(first, places[1]),
+        )
+    )
+
+
 EXAMPLES = {
     "picked": picked,
     "on_top": on_top,
     "inside": inside,
     "at_position": at_position,
     "at_pose": at_pose,
+    "at_pose_on_top": at_pose_on_top,
+    "inside_after": inside_after,
+    "same_stack": same_stack,
+    "rotated": rotated,
     "touched": touched,
     "touched_pushed": touched_pushed,
     "touched_toppled": touched_toppled,
@@ -165,6 +213,7 @@ EXAMPLES = {
     "sequence": sequence,
     "order": order,
     "once": once,
+    "swapped": swapped,
 }
 
 

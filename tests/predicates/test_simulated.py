@@ -11,6 +11,7 @@ from clevrskills.predicates import (
     CRITERIA,
     AtPose,
     AtPosition,
+    Balanced,
     EndEffectorAtPose,
     EndEffectorAtPosition,
     Inside,
@@ -22,10 +23,11 @@ from clevrskills.predicates import (
 )
 from tests.envs import base, bench, body, go_to, put, stay
 from tests.predicates.examples import EXAMPLES
-from tests.worlds import AREA, BRICK, CUBE, SLAB, tabletop
+from tests.worlds import AREA, BRICK, CUBE, SLAB, TWIN, tabletop
+from tests.worlds import pose as stand
 
-CUBE_SLOT, SLAB_SLOT, AREA_SLOT, BRICK_SLOT, GHOST_SLOT = range(5)
-SLAB_XY, AREA_XY = (-0.08, 0.22), (-0.2, -0.25)
+CUBE_SLOT, SLAB_SLOT, AREA_SLOT, BRICK_SLOT, GHOST_SLOT, TWIN_SLOT = range(6)
+SLAB_XY, AREA_XY, BRICK_XY = (-0.08, 0.22), (-0.2, -0.25), (0.0, -0.14)
 TARGET = (-0.25, 0.22, 0.0)
 YAW = yaw_quaternion(torch.tensor([0.5]))
 AIM = (-0.2, -0.15, 0.25)
@@ -45,11 +47,17 @@ GOALS = {
     "inside": Inside(slot(CUBE_SLOT), slot(AREA_SLOT)),
     "at_position": AtPosition(slot(CUBE_SLOT), torch.tensor([TARGET])),
     "at_pose": AtPose(slot(CUBE_SLOT), torch.tensor([TARGET]), YAW),
+    "balanced": Balanced(  # the slab and the brick stand for plates that are always level
+        slot(SLAB_SLOT),
+        torch.tensor([[SLAB_SLOT, BRICK_SLOT]]),
+        torch.tensor([[CUBE_SLOT, -1, TWIN_SLOT]]),
+        torch.stack([stand(SLAB, *SLAB_XY), stand(SLAB, *SLAB_XY), stand(BRICK, *BRICK_XY)])[None],
+    ),
     "end_effector_at_position": EndEffectorAtPosition(torch.tensor([AIM])),
     "end_effector_at_pose": EndEffectorAtPose(torch.tensor([AIM]), TILTED),
     "traced": Traced(slot(GHOST_SLOT)),
 }
-PUT_DOWN = ["on_top", "inside", "at_position", "at_pose"]
+PUT_DOWN = ["on_top", "inside", "at_position", "at_pose", "balanced"]
 
 
 @pytest.fixture(scope="module")
@@ -58,8 +66,9 @@ def shared():
         body(CUBE, -0.22, 0.05),
         body(SLAB, *SLAB_XY),
         body(AREA, *AREA_XY),
-        body(BRICK, 0.0, -0.14),
+        body(BRICK, *BRICK_XY),
         GHOST,
+        body(TWIN, -0.36, -0.05),
     )
     yield made
     made.close()

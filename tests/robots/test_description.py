@@ -161,7 +161,7 @@ def test_drawn_robot_shows_its_meshes(description):
     files = [mesh.attrib["filename"] for mesh in root.findall(".//visual//mesh")]
     assert files
     for name in files:
-        assert (urdf.parent / name).read_text().count("\nf ") > 10
+        assert (urdf.parent / name).read_text().count("\n3 ") > 10
     shown = {link.attrib["name"] for link in root.findall("link") if link.find("visual")}
     assert shown == {link.name for link in description.links if link.collision}
     assert not root.findall(".//collision//mesh")
@@ -169,7 +169,7 @@ def test_drawn_robot_shows_its_meshes(description):
 
 def test_looks_stay_light(description):
     urdf = description.urdf(visual=True)
-    triangles = sum(f.read_text().count("\nf ") for f in urdf.parent.glob("*.obj"))
+    triangles = sum(f.read_text().count("\n3 ") for f in urdf.parent.glob("*.ply"))
     assert triangles < 12_000
 
 
@@ -178,9 +178,10 @@ def test_looks_lie_inside_the_arm(description):
     urdf = description.urdf(visual=True)
     for link in description.links:
         reach = max((np.linalg.norm(p.xyz_m) for p in link.collision), default=0) + 0.25
-        for file in urdf.parent.glob(f"{link.name}_*.obj"):
-            rows = [row.split()[1:] for row in file.read_text().splitlines() if row[:2] == "v "]
-            assert np.linalg.norm(np.array(rows, float), axis=1).max() < reach
+        for file in urdf.parent.glob(f"{link.name}_*.ply"):
+            rows = [row.split() for row in file.read_text().split("end_header\n")[1].splitlines()]
+            points = np.array([row[:3] for row in rows if len(row) == 6], float)
+            assert np.linalg.norm(points, axis=1).max() < reach
 
 
 def test_cups_are_solid_where_the_description_says(description):
@@ -222,7 +223,7 @@ def test_processes_may_write_at_once(tmp_path):
     code = (
         "from clevrskills.robots.description import robot\n"
         "p = robot('xarm6').urdf(visual=True)\n"
-        "assert p.read_text().endswith('</robot>\\n') and len(list(p.parent.glob('*.obj'))) > 9"
+        "assert p.read_text().endswith('</robot>\\n') and len(list(p.parent.glob('*.ply'))) > 9"
     )
     root = Path(__file__).parents[2]
     environment = {"CLEVRSKILLS_CACHE": str(tmp_path), "PYTHONPATH": str(root)}

@@ -16,6 +16,7 @@ from clevrskills.solvers.skills.put_down import put_aside
 STANDOFFS_M = (0.018, 0.035)
 """Distances to keep from the object at first: more than the planner's margin around it."""
 BACK_OFF_M, BACK_OFF_PER_STEP_M = 0.02, 0.01
+OVER_M, DOWN_PER_STEP_M = 0.02, 0.03
 OUTER_RADIUS_M = 0.055
 """How much room the gripper takes up beside its middle."""
 
@@ -115,6 +116,26 @@ def reachable_approach(
         if last is not None and kinematics.within_limits(last):
             return pose
     return None
+
+
+def go_beside(arm: Arm, pose: Pose, top_m: float) -> Actions:
+    """Move to an approach from above, if that can be reached: from the side the way is long.
+
+    Args:
+        arm: The arm.
+        pose: The approach.
+        top_m: Height of what it is beside.
+
+    Raises:
+        SkillFailed: There is no way.
+    """
+    above = Pose([0, 0, max(0.0, top_m + OVER_M - float(pose.p[2]))]) * pose
+    arm.look_around()
+    if arm.reachable(above) is None:
+        yield from arm.move(pose)
+        return
+    yield from arm.move(above)
+    yield from arm.straight(pose, DOWN_PER_STEP_M)
 
 
 def advance(arm: Arm, step: np.ndarray, height_m: float) -> np.ndarray:

@@ -44,7 +44,7 @@ def solve_balanced(arm: Arm, goal: Predicate) -> Actions:
             k = next((k for k in left if slots[k] == arm.held), left[int(np.argmin(away))])
             yield from _load(arm, goal, loads, k)
         else:
-            yield from _swing_out(arm, goal)
+            yield from _settle(arm, goal, SWING_STEPS)
             return
     raise SkillFailed("the scale could not be loaded")
 
@@ -78,18 +78,10 @@ def _places(arm: Arm, goal: Balanced, body: int, side: int) -> Iterator[Pose]:
     yield from places_on(arm, OnTop(torch.tensor([body]), lower), body, int(lower[0]))
 
 
-def _settle(arm: Arm, goal: Balanced) -> Actions:
-    """Wait until the plates hang still, so that it can be seen who is where."""
+def _settle(arm: Arm, goal: Balanced, steps: int = REST_STEPS) -> Actions:
+    """Wait until the plates stand still."""
     arm.step_label = "Wait for the scale"
-    for action in arm.wait(REST_STEPS):
+    for action in arm.wait(steps):
         if all(bool(arm.world.is_static(plate)[0]) for plate in goal.plates.unbind(-1)):
-            return
-        yield action
-
-
-def _swing_out(arm: Arm, goal: Balanced) -> Actions:
-    arm.step_label = "Wait for the scale"
-    for action in arm.wait(SWING_STEPS):
-        if bool(goal.evaluate(arm.world, {}).holds[0]):
             return
         yield action

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
+from math import pi
 
 import numpy as np
 from sapien import Pose
 
 from clevrskills.predicates import EndEffectorAtPose, EndEffectorAtPosition, Predicate, Traced
+from clevrskills.solvers.grasps import down
 from clevrskills.solvers.motion import Actions, Arm, SkillFailed
 from clevrskills.solvers.skills import solves
 
+ASIDE_M, ASIDE_PER_STEP_M = (0.01, 0.02, 0.04, 0.08), 0.01
+"""How far to step aside where the arm is too near to something, and how fast."""
 SETTLE_STEPS = 4
 """Control steps in which the arm catches up with its commands."""
 
@@ -48,6 +53,7 @@ def _move(arm: Arm, position: np.ndarray, orientations: Sequence[np.ndarray]) ->
         SkillFailed: None is reached, or there is no path.
     """
     arm.look_around()
+    yield from _step_aside(arm)
     for orientation in orientations:
         target = Pose(position, orientation)
         if arm.reachable(target) is not None:
@@ -57,11 +63,23 @@ def _move(arm: Arm, position: np.ndarray, orientations: Sequence[np.ndarray]) ->
     raise SkillFailed(f"no way to reach {np.round(position, 3).tolist()}")
 
 
+def _step_aside(arm: Arm) -> Actions:
+    """Leave what the arm is too near to for a plan, the shortest way.
+
+    Raises:
+        SkillFailed: There is none.
+    """
+    if not arm.planner.collides(arm.controller.target_qpos):
+        return
+    for distance_m in ASIDE_M:
+        for direction in product((0.0, 1.0, -1.0), repeat=3):
+            target = Pose(distance_m * np.array(direction)) * arm.pose
+            if any(direction) and arm.reachable(target) is not None:
+                yield from arm.straight(target, ASIDE_PER_STEP_M)
+                return
+    raise SkillFailed("the arm is stuck between obstacles")
+
+
 def _orientations(arm: Arm) -> list[np.ndarray]:
     """As now, then straight down, turned as now and by quarter turns."""
-    down = [Pose(q=_turned(arm.yaw_rad + k * np.pi / 2)) * Pose(q=[0, 1, 0, 0]) for k in range(4)]
-    return [arm.pose.q, *(pose.q for pose in down)]
-
-
-def _turned(yaw_rad: float) -> list[float]:
-    return [float(np.cos(yaw_rad / 2)), 0.0, 0.0, float(np.sin(yaw_rad / 2))]
+    return [arm.pose.q, *(down(arm.yaw_rad + k * pi / 2) for k in range(4))]

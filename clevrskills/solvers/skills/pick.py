@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from itertools import islice
 
 import numpy as np
@@ -30,19 +30,19 @@ RANK_RAD = 0.05
 TILTED, CHOICES = 40, 6
 """Tilted grasps that are looked at, and how many that suit are compared."""
 
-Suits = Callable[[Pose, np.ndarray], float]
+Effort = Callable[[Pose, np.ndarray], float]
 """How far the joints must turn, in rad, to do with a body what is wanted, from its pose in the
 end-effector frame and the joint angles (n,) at which it is taken; infinite if it can't be done."""
 
 
-def pick(arm: Arm, body: int, *suits: Suits) -> Actions:
+def pick(arm: Arm, body: int, effort: Effort | None = None) -> Actions:
     """Take a body and lift it a little.
 
     Args:
         arm: The arm.
         body: Slot of the body.
-        suits: Ways in which it should be held, the best first; where none is possible, or none is
-            given, the gripper is as vertical as can be.
+        effort: What it takes to go on from a grasp: the least is wanted. Without, or where all is
+            in vain, the gripper is as vertical as can be.
 
     Raises:
         SkillFailed: It can't be grasped, or slipped each time.
@@ -52,7 +52,7 @@ def pick(arm: Arm, body: int, *suits: Suits) -> Actions:
     for attempt in range(ATTEMPTS):
         if arm.held != body:
             arm.step_label = f"Move above {arm.label(body)}"
-            grasp = _reachable_grasp(arm, body, attempt, suits)
+            grasp = _reachable_grasp(arm, body, attempt, effort)
             tip = grasp_pose(arm, grasp)
             yield from arm.move(backed_off(tip, APPROACH_M))
             arm.step_label = f"Pick {arm.label(body)}"
@@ -72,30 +72,35 @@ def grasp_pose(arm: Arm, grasp: Grasp) -> Pose:
     return Pose(grasp.position, grasp.orientation) * Pose([0, 0, -arm.cup_tip_z_m])
 
 
-def _reachable_grasp(arm: Arm, body: int, skip: int, suits: Sequence[Suits]) -> Grasp:
+def _reachable_grasp(arm: Arm, body: int, skip: int, effort: Effort | None) -> Grasp:
     """The best grasp that the arm reaches; where the best ones failed before, the next."""
-    grasps = _reachable_grasps(arm, body, tilted=bool(suits))
-    if not suits and arm.pose.to_transformation_matrix()[2, 2] < -STEEP:
+    grasps = _reachable_grasps(arm, body, tilted=effort is not None)
+    if effort is None and arm.pose.to_transformation_matrix()[2, 2] < -STEEP:
         found = [grasp for grasp, _ in islice(grasps, skip + 1)]
-    else:  # much turning takes much time
-        present, start = arm.body_pose(body), arm.controller.target_qpos
-        reached = list(grasps)
-        turns = [arm.effort_rad(start, qpos) for _, qpos in reached]
-        cost = np.array(turns) + RANK_RAD * np.arange(len(reached))
-        order = np.argsort(cost, kind="stable").tolist()
-        for suit in suits:
-            further = (
-                (k, suit(grasp_pose(arm, reached[k][0]).inv() * present, reached[k][1]))
-                for k in order
-            )
-            some = list(islice(((k, turn) for k, turn in further if turn < np.inf), skip + CHOICES))
-            if some:
-                order = [k for k, turn in sorted(some, key=lambda item: cost[item[0]] + item[1])]
-                break
-        found = [reached[k][0] for k in order[: skip + 1]]
+    else:  # the gripper has to turn much, which takes time
+        found = _least_effort(arm, body, list(grasps), effort, skip + 1)
     if not found:
         raise SkillFailed(f"no grasp of {arm.world.keys[body]} can be reached")
     return found[-1]
+
+
+def _least_effort(
+    arm: Arm, body: int, grasps: list[tuple[Grasp, np.ndarray]], effort: Effort | None, count: int
+) -> list[Grasp]:
+    """The first of some grasps, given with joint angles (n,), by what it takes to get there, their
+    rank and what it takes to go on.
+    """
+    start, present = arm.controller.target_qpos, arm.body_pose(body)
+    costs = [arm.effort_rad(start, qpos) + RANK_RAD * k for k, (_, qpos) in enumerate(grasps)]
+    order = sorted(range(len(grasps)), key=lambda k: costs[k])
+    if effort is not None:
+        whole = (
+            (k, costs[k] + effort(grasp_pose(arm, grasps[k][0]).inv() * present, grasps[k][1]))
+            for k in order
+        )
+        some = islice(((k, cost) for k, cost in whole if cost < np.inf), count + CHOICES)
+        order = [k for k, _ in sorted(some, key=lambda item: item[1])] or order
+    return [grasps[k][0] for k in order[:count]]
 
 
 def _reachable_grasps(arm: Arm, body: int, tilted: bool) -> Iterator[tuple[Grasp, np.ndarray]]:

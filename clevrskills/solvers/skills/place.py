@@ -17,7 +17,6 @@ from clevrskills.solvers.skills.pick import pick
 from clevrskills.solvers.skills.put_down import (
     RETREAT_M,
     free_place,
-    grip_of,
     nearest_place,
     on_table,
     place,
@@ -33,8 +32,12 @@ STAGES = 4
 """How often an object is taken at most: it may be turned over in between."""
 SPREADS = ((0.0, 0.0), (0.03, 0.5), (0.06, 1.0), (0.1, 2.0), (0.2, 3.0))
 """How far about the present place, in m and rad, to look for a place to turn something over."""
+DRAWS = 4
+"""How often to look for each of them."""
 FREE_XY_M = (-0.40, -0.30), (0.0, 0.30)
 """Least and greatest x and y of such a place."""
+DETOUR_RAD = 4.0
+"""What it costs to turn something over on the table first, and to take it anew."""
 TOUCH_M = 0.003
 """Distance up to which another body is thought to lean on an object, or the object on it."""
 UPRIGHT_RAD = 0.26
@@ -76,7 +79,7 @@ def bring(arm: Arm, body: int, places: Callable[[], Iterator[Pose]]) -> Actions:
         if arm.held != body:  # something was put out of its way first
             continue
         yield from arm.rise(LIFT_M)  # room to turn
-        grip, qpos = grip_of(arm, body), arm.controller.target_qpos
+        grip, qpos = arm.grip(body), arm.controller.target_qpos
         target, _ = nearest_place(arm, body, grip, final, qpos)
         if target is not None:
             yield from place_at(arm, body, target)
@@ -95,13 +98,15 @@ def _pick_to_turn(arm: Arm, body: int, final: list[Pose], turning: list[Pose]) -
     """Pick a toppled body such that it can be brought into one of some poses, the former rather
     than the latter; if it can't be taken, put away what it leans on.
     """
+
+    def effort_rad(grip: Pose, qpos: np.ndarray) -> float:
+        _, to_place = nearest_place(arm, body, grip, final, qpos)
+        if to_place < DETOUR_RAD:
+            return to_place
+        return min(to_place, DETOUR_RAD + nearest_place(arm, body, grip, turning, qpos)[1])
+
     try:
-        yield from pick(
-            arm,
-            body,
-            lambda grip, qpos: nearest_place(arm, body, grip, final, qpos)[1],
-            lambda grip, qpos: nearest_place(arm, body, grip, turning, qpos)[1],
-        )
+        yield from pick(arm, body, effort_rad)
     except SkillFailed:
         other = _prop(arm, body)
         if other is None:
@@ -134,11 +139,13 @@ def _turning(arm: Arm, body: int) -> Iterator[Pose]:
     sides = towards_upright(arm.world, body)
     for spread_m, spread_rad in SPREADS:
         for orientation in sides:
-            turn = arm.generator.normal() * spread_rad
-            xy = np.clip(present + arm.generator.normal(size=2) * spread_m, *FREE_XY_M)
-            target = free_place(arm, body, xy, (turned_about_z(turn) * Pose(q=orientation)).q)
-            if target is not None:
-                yield target
+            for _ in range(DRAWS):
+                turn = turned_about_z(arm.generator.normal() * spread_rad)
+                xy = np.clip(present + arm.generator.normal(size=2) * spread_m, *FREE_XY_M)
+                target = free_place(arm, body, xy, (turn * Pose(q=orientation)).q)
+                if target is not None:
+                    yield target
+                    break
 
 
 @solves(OnTop)
@@ -172,14 +179,17 @@ def places_on(arm: Arm, goal: OnTop, upper: int, lower: int) -> Iterator[Pose]:
 
 def _orientations(arm: Arm, body: int) -> Iterator[tuple[torch.Tensor, float, int]]:
     """Orientations (1, 4) with a turn about world z, and how many places are worth a look: as it is
-    held, then upright if it is tilted.
+    held, then upright if it is tilted, then upside down if it is toppled.
     """
     present = arm.world.orientation(torch.tensor([body]))
     for turn in TURNS_RAD:  # turning the wrist takes time, so first without
         yield present, turn, CANDIDATES
-    upright = present.new_tensor([[1.0, 0, 0, 0]])
+    upright, upside_down = present.new_tensor([[[1.0, 0, 0, 0]], [[0.0, 1, 0, 0]]])
     for turn in _upright_turns(arm, body):
         yield upright, turn, UPRIGHT_CANDIDATES
+    if tilt_rad(arm, body) > UPRIGHT_RAD:
+        for turn in UPRIGHT_TURNS_RAD:
+            yield upside_down, turn, UPRIGHT_CANDIDATES
 
 
 def _upright_turns(arm: Arm, body: int) -> list[float]:

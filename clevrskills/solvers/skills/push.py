@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import replace
 from math import radians
 
@@ -19,6 +19,7 @@ from clevrskills.solvers.skills.approach import (
     back_off,
     empty_hand,
     from_line,
+    go_beside,
     others,
     outer_radius,
     place_of,
@@ -67,19 +68,29 @@ def push(arm: Arm, body: int, targets: np.ndarray, done: Done) -> Actions:
         SkillFailed: No way can be found or reached, or it is not there after many legs.
     """
     yield from empty_hand(arm)
+    banned: list[np.ndarray] = []
     for _ in range(LEGS):
-        if done(place_of(arm, body)):
+        before = place_of(arm, body)
+        if done(before):
             return
-        yield from _leg(arm, body, targets)
+        direction = yield from _leg(arm, body, targets, banned)
+        if np.linalg.norm(place_of(arm, body) - before) > REACHED_M:
+            banned = []
+        else:
+            banned.append(direction)
     if not done(place_of(arm, body)):
         raise SkillFailed(f"{arm.world.keys[body]} is not there after {LEGS} pushes")
 
 
-def _leg(arm: Arm, body: int, targets: np.ndarray) -> Actions:
-    """One straight push along the first leg of the best way that can be reached."""
+def _leg(
+    arm: Arm, body: int, targets: np.ndarray, banned: list[np.ndarray]
+) -> Generator[np.ndarray, None, np.ndarray]:
+    """One straight push along the first leg of the best way that can be reached; returns its
+    direction (2,).
+    """
     height_m = spans(arm, body)[0] + TIP_Z_M
     start = place_of(arm, body)
-    banned: list[np.ndarray] = []
+    banned = list(banned)
     for _ in range(WAYS):
         end = _first_leg(arm, body, targets, banned)
         if end is None:
@@ -89,12 +100,12 @@ def _leg(arm: Arm, body: int, targets: np.ndarray) -> Actions:
         pose = reachable_approach(arm, body, direction, length_m, height_m)
         if pose is not None:
             arm.step_label = f"Move beside {arm.label(body)}"
-            yield from arm.move(pose)
+            yield from go_beside(arm, pose, spans(arm, body)[1])
             arm.step_label = f"Push {arm.label(body)}"
             yield from _push_straight(arm, body, end, direction)
             yield from back_off(arm, direction)
             yield from rest(arm, body)
-            return
+            return direction
         banned.append(direction)
     raise SkillFailed(f"{arm.world.keys[body]} cannot be pushed from where it is")
 
@@ -113,7 +124,9 @@ def _first_leg(
     """
     ticks = (np.arange(low, high + 1e-9, GRID_M) for low, high in ARENA_M)
     grid = np.stack(np.meshgrid(*ticks), -1).reshape(-1, 2)
-    places = np.concatenate((place_of(arm, body)[None], targets, grid))
+    place = place_of(arm, body)
+    grid = grid[np.linalg.norm(grid - place, axis=1) > GRID_M / 2]
+    places = np.concatenate((place[None], targets, grid))
     start, end = places[:, None], places[None]
     way = end - start
     length = np.linalg.norm(way, axis=-1)
@@ -122,7 +135,7 @@ def _first_leg(
     behind = start - (radius + BEHIND_M) * unit
     centers, radii = others(arm, body)
     base = arm.base.p[:2]
-    free = length > REACHED_M / 2
+    free = length > REACHED_M
     for xy in (behind, end - radius * unit):
         reach = np.linalg.norm(xy - base, axis=-1)
         free &= (reach > REACH_M[0]) & (reach < REACH_M[1])

@@ -35,7 +35,7 @@ def place(arm: Arm, poses: Iterator[Pose]) -> Actions:
         SkillFailed: None can be reached.
     """
     body = arm.held
-    target = reachable_place(arm, body, grip_of(arm, body), poses)
+    target = reachable_place(arm, body, arm.grip(body), poses)
     if target is None:
         raise SkillFailed(f"no place for {arm.world.keys[body]} can be reached")
     yield from place_at(arm, body, target)
@@ -79,7 +79,7 @@ def _reachable_places(
             down < STEEP and arm.reachable(backed_off(tip, RETREAT_M), near) is None
         ):
             continue
-        arm.look_around(ignore=(body,))
+        arm.look_around(ignore=(body,), grip=(body, grip))
         qpos = arm.reachable(Pose([0, 0, ABOVE_M]) * tip, near)
         if qpos is not None:
             yield target, arm.effort_rad(near, qpos)
@@ -91,13 +91,13 @@ def place_at(arm: Arm, body: int, target: Pose) -> Actions:
     Raises:
         SkillFailed: There is no way there, or it was lost on the way.
     """
-    tip = Pose([0, 0, RELEASE_GAP_M]) * target * grip_of(arm, body).inv()
+    tip = Pose([0, 0, RELEASE_GAP_M]) * target * arm.grip(body).inv()
     arm.step_label = f"Move {arm.label(body)} above its place"
     yield from arm.move(Pose([0, 0, ABOVE_M]) * tip)
     if arm.held != body:
         raise SkillFailed(f"{arm.world.keys[body]} was lost on the way")
     # the grip may have given a little on the way
-    tip = Pose([0, 0, RELEASE_GAP_M]) * target * grip_of(arm, body).inv()
+    tip = Pose([0, 0, RELEASE_GAP_M]) * target * arm.grip(body).inv()
     arm.step_label = f"Place {arm.label(body)}"
     yield from arm.straight(Pose([0, 0, 0.01]) * tip, per_step_m=0.025)
     yield from arm.straight(tip, per_step_m=0.005)
@@ -115,12 +115,6 @@ def let_go(arm: Arm) -> Actions:
 def backed_off(tip: Pose, distance_m: float) -> Pose:
     """The pose some way out along the axis of the gripper."""
     return tip * Pose([0, 0, -distance_m])
-
-
-def grip_of(arm: Arm, body: int) -> Pose:
-    """Pose of the held body in the end-effector frame, as commanded."""
-    tcp = arm.world.end_effector_pose[0].double().numpy()
-    return Pose(tcp[:3], tcp[3:]).inv() * arm.body_pose(body)
 
 
 def put_aside(arm: Arm) -> Actions:

@@ -10,9 +10,9 @@ from clevrskills.solvers.motion import Actions, Arm, SkillFailed
 from clevrskills.solvers.skills import solves
 from clevrskills.solvers.skills.approach import (
     advance,
-    back_off,
     empty_hand,
     from_line,
+    go_beside,
     others,
     outer_radius,
     place_of,
@@ -28,7 +28,7 @@ BELOW_TOP_M, ABOVE_BOTTOM_M = 0.03, 0.012
 pushed off."""
 FALLEN_RAD = 0.6
 """Tilt from which it falls on its own."""
-PER_STEP_M, TRAVEL_M = 0.02, 0.16
+PER_STEP_M, TRAVEL_M, LEAVE_M = 0.02, 0.16, 0.06
 MIDDLE_M = (-0.17, 0.0)
 """Where the table is best within reach and view."""
 PUSHES = 6
@@ -65,7 +65,7 @@ def _tip(arm: Arm, bodies: list[int], length_m: float, tip_z_m: float) -> Action
         if pose is None:
             continue
         arm.step_label = f"Move beside {arm.label(body)}"
-        yield from arm.move(pose)
+        yield from go_beside(arm, pose, max(spans(arm, k)[1] for k in bodies))
         arm.step_label = f"Topple {arm.label(body)}"
         low_m = spans(arm, body)[0]
         start, height_m = tilted(arm, body), float(arm.pose.p[2])
@@ -74,6 +74,7 @@ def _tip(arm: Arm, bodies: list[int], length_m: float, tip_z_m: float) -> Action
             if fallen or spans(arm, body)[0] < low_m - ABOVE_BOTTOM_M:
                 break
             yield advance(arm, PER_STEP_M * direction, height_m)
+        yield from arm.rise(LEAVE_M)  # what it propped up falls
         for each in bodies:
             yield from rest(arm, each)
         return
@@ -99,14 +100,14 @@ def solve_toppled_structure(arm: Arm, goal: Predicate) -> Actions:
     assert isinstance(goal, ToppledStructure)
     bodies = [k for k in goal.objects[0].tolist() if k >= 0]
     yield from empty_hand(arm)
+    for body in bodies:
+        yield from rest(arm, body)
     for _ in range(PUSHES):
         hanging = [k for k in bodies if not bool(arm.world.on_table(torch.tensor([k]))[0])]
         if not hanging:
-            break
+            return
         hanging.sort(key=lambda k: spans(arm, k)[0])
         height_m = max(spans(arm, k)[1] for k in hanging)
         tip_z_m = spans(arm, hanging[0])[0] + ABOVE_BOTTOM_M
         rows = [*hanging, *(k for k in bodies if k not in hanging)]
         yield from _tip(arm, rows, height_m, tip_z_m)
-    if hanging:
-        yield from back_off(arm, np.zeros(2))

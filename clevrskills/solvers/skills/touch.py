@@ -12,12 +12,14 @@ from clevrskills.predicates.touched import tilt
 from clevrskills.solvers.grasps import down
 from clevrskills.solvers.motion import Actions, Arm, SkillFailed
 from clevrskills.solvers.skills import solves
-from clevrskills.solvers.skills.approach import empty_hand, place_of, spans, start_of
+from clevrskills.solvers.skills.approach import empty_hand, place_of, start_of
 from clevrskills.solvers.skills.push import ARENA_M, push
 from clevrskills.solvers.skills.put_down import rest
 
 ABOVE_M, SLOW_M, SLOW_PER_STEP_M = 0.04, 0.006, 0.002
 OVERTRAVEL_M, LEAVE_M = 0.006, 0.012
+TOP_M = 0.003
+SPOTS, TURNS_RAD = 6, (0.0, np.pi / 2, -np.pi / 2)
 PUSH_M = 0.015
 """How much further than needed an object is pushed."""
 DIRECTIONS = 16
@@ -31,19 +33,40 @@ def touch(arm: Arm, body: int) -> Actions:
     """
     yield from empty_hand(arm)
     arm.step_label = f"Move above {arm.label(body)}"
-    world, index = arm.world, torch.tensor([body])
-    center = geometry.to_world(world.pose(index), world.at(world.solids.center, index)[:, None])
-    xy = center[0, 0, :2].double().numpy()
-    tip = Pose([*xy, spans(arm, body)[1] + arm.cup_tip_z_m], down(arm.yaw_rad))
+    tip = _above(arm, body)
     yield from arm.move(Pose([0, 0, ABOVE_M]) * tip)
     arm.step_label = f"Touch {arm.label(body)}"
     yield from arm.straight(Pose([0, 0, SLOW_M]) * tip, per_step_m=0.02)
+    index = torch.tensor([body])
     for action in arm.straight(Pose([0, 0, -OVERTRAVEL_M]) * tip, SLOW_PER_STEP_M):
         yield action
         if bool(arm.world.gripper_touches(index)[0]):
             break
     yield from arm.rise(LEAVE_M, SLOW_M)
     yield from rest(arm, body)
+
+
+def _above(arm: Arm, body: int) -> Pose:
+    """End-effector pose, cups down, at the reachable spot on top of a body nearest to its centre.
+
+    Raises:
+        SkillFailed: There is none.
+    """
+    index = torch.tensor([body])
+    points = arm.world.world_points(index)[0].double().numpy()
+    center = geometry.to_world(
+        arm.world.pose(index), arm.world.at(arm.world.solids.center, index)[:, None]
+    )[0, 0, :2]
+    high = points[points[:, 2] > points[:, 2].max() - TOP_M, :2]
+    spots = np.concatenate((center.double().numpy()[None], high))
+    order = np.argsort(np.linalg.norm(spots - spots[0], axis=1), kind="stable")
+    arm.look_around()
+    for xy in spots[order[:: max(1, len(order) // SPOTS)]]:
+        for turn in TURNS_RAD:
+            pose = Pose([*xy, points[:, 2].max() + arm.cup_tip_z_m], down(arm.yaw_rad + turn))
+            if arm.reachable(Pose([0, 0, ABOVE_M]) * pose) is not None:
+                return pose
+    raise SkillFailed(f"{arm.world.keys[body]} cannot be touched from above")
 
 
 @solves(Touched)

@@ -79,7 +79,7 @@ def _places(draw: Draw, names: Sequence[str], goal: np.ndarray) -> list[np.ndarr
     """
     places: list[np.ndarray] = []
     start = np.array(STARTS_M[0])
-    apart = 2 * float(np.linalg.norm(SIZE_M)) / 2 + GAP_M
+    apart = float(np.linalg.norm(SIZE_M)) + GAP_M
     for name in names:
         for _ in range(TRIES):
             place = draw.places.uniform(*GOAL_M)

@@ -1,0 +1,35 @@
+"""An object rests on another one, at a place and in an orientation given in the world."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from clevrskills.predicates.at_pose import AtPose
+from clevrskills.world import World
+
+
+@dataclass(frozen=True, eq=False)
+class AtPoseOnTop(AtPose):
+    """As :class:`AtPose`, but on another body instead of the table.
+
+    Args:
+        bottom: Index of the body below, (B,).
+    """
+
+    name = "at_pose_on_top"
+    bottom: Tensor
+
+    def resting(self, world: World) -> Tensor:  # noqa: D102
+        share = world.supports(self.bottom, self.object)
+        return (share >= self.criteria.support_share) & ~world.on_table(self.object)
+
+    def says(self, world: World, env: int = 0) -> str:  # noqa: D102
+        return f"{super().says(world, env)} on {{obj:{world.keys[int(self.bottom[env])]}}}"
+
+    def realise(self, world: World, where: Tensor | None = None) -> None:  # noqa: D102
+        pose = world.pose(self.object).clone()
+        pose[:, :2], pose[:, 3:] = self.position[:, :2], self.orientation
+        pose[:, 2] = world.rest(self.object, pose[:, None], self.bottom)[0][:, 0]
+        world.set_body_pose(self.object, pose, where)

@@ -1,0 +1,55 @@
+"""An object rests in an area into which another one was put before it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from clevrskills.placement import put
+from clevrskills.predicates.base import GoalState, Outcome
+from clevrskills.predicates.inside import Inside
+from clevrskills.predicates.shaping import reach
+from clevrskills.world import World
+
+
+@dataclass(frozen=True, eq=False)
+class InsideAfter(Inside):
+    """As :class:`Inside`, and another body has rested on the lower one for as long as this one has;
+    whatever came too early must be taken off and put there anew.
+
+    Args:
+        before: Index of the body that comes first, (B,).
+    """
+
+    name = "inside_after"
+    before: Tensor
+
+    def initial_state(self, world: World) -> GoalState:  # noqa: D102
+        return {"early": torch.zeros(world.num_envs, dtype=torch.bool, device=world.device)}
+
+    def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
+        there, first = (self.resting(world, body) for body in (self.top, self.before))
+        early = there & (state["early"] | ~first)
+        outcome = super().evaluate(world, {})
+        again = self.outcome(torch.zeros_like(early), reach(world, self.top))
+        return Outcome(
+            outcome.holds & ~early,
+            torch.where(early, again.reward, outcome.reward),
+            torch.where(early, again.progress, outcome.progress),
+            {"early": early},
+        )
+
+    def resting(self, world: World, body: Tensor) -> Tensor:
+        """Whether a body rests on the lower one, (B,) bool."""
+        return world.supports(self.bottom, body) >= self.criteria.support_share
+
+    def says(self, world: World, env: int = 0) -> str:  # noqa: D102
+        return f"{super().says(world, env)} after {{obj:{world.keys[int(self.before[env])]}}}"
+
+    def realise(self, world: World, where: Tensor | None = None) -> None:  # noqa: D102
+        chosen = torch.ones_like(self.top, dtype=torch.bool) if where is None else where
+        missing = chosen & ~self.resting(world, self.before)
+        put(world, self.before, self.bottom, self.inside, missing)
+        super().realise(world, where)

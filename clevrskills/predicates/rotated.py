@@ -1,0 +1,73 @@
+"""An object was turned by an angle, in a direction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import degrees
+from typing import Self
+
+import torch
+from torch import Tensor
+
+from clevrskills import geometry
+from clevrskills.predicates.at_pose import AtPose
+from clevrskills.predicates.base import GoalState, Outcome
+from clevrskills.world import World
+
+
+@dataclass(frozen=True, eq=False)
+class Rotated(AtPose):
+    """As :class:`AtPose`, and turned on the way there by an angle about the vertical, not the other
+    way round and not by a whole turn more.
+
+    The goal state counts the turn since the start of the episode, with whole turns. Tilting does
+    not count: it is the turn about the vertical of what is left when the tilt is undone.
+
+    Args:
+        angle_rad: The turn that leads to ``orientation``, positive is anti-clockwise seen from
+            above, (B,); less than half a turn.
+    """
+
+    name = "rotated"
+    angle_rad: Tensor
+
+    @classmethod
+    def by(cls, object: Tensor, start: Tensor, angle_rad: Tensor, position: Tensor) -> Self:
+        """Turned by angles (B,) away from poses at the start (B, 7), at positions (B, 3)."""
+        turn = geometry.yaw_quaternion(angle_rad)
+        return cls(object, position, geometry.quaternion_multiply(turn, start[:, 3:]), angle_rad)
+
+    def initial_state(self, world: World) -> GoalState:  # noqa: D102
+        return {"turned_rad": self._turned(world, torch.zeros_like(self.angle_rad))}
+
+    def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
+        state = {"turned_rad": self._turned(world, state["turned_rad"])}
+        return replace(super().evaluate(world, state), state=state)
+
+    def _turned(self, world: World, before_rad: Tensor) -> Tensor:
+        """The turn about the vertical since the start that is nearest to an earlier one, (B,)."""
+        start = geometry.quaternion_multiply(
+            geometry.yaw_quaternion(-self.angle_rad), self.orientation
+        )
+        change = geometry.quaternion_multiply(
+            world.orientation(self.object), geometry.quaternion_conjugate(start)
+        )
+        turn = 2.0 * torch.atan2(change[:, 3], change[:, 0])
+        return turn + 2.0 * torch.pi * ((before_rad - turn) / (2.0 * torch.pi)).round()
+
+    def angle(self, world: World, state: GoalState) -> Tensor:  # noqa: D102
+        rotation = super().angle(world, state)
+        if self.criteria.any_direction:
+            return rotation
+        left = (self.angle_rad - state["turned_rad"]).abs().clamp(max=torch.pi)
+        return torch.maximum(rotation, left)
+
+    def says(self, world: World, env: int = 0) -> str:  # noqa: D102
+        turn = turn_in_words(float(self.angle_rad[env]))
+        return f"Rotate {{obj:{world.keys[int(self.object[env])]}}} {turn}"
+
+
+def turn_in_words(angle_rad: float) -> str:
+    """A turn about world z, seen from above: ``30 degrees clockwise`` for -30 degrees."""
+    direction = "anti-clockwise" if angle_rad > 0 else "clockwise"
+    return f"{round(abs(degrees(angle_rad)))} degrees {direction}"

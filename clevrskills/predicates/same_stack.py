@@ -1,0 +1,135 @@
+"""Objects are stacked on top of each other, in any order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from clevrskills.placement import put
+from clevrskills.predicates.base import GoalState, Outcome, PhysicalPredicate
+from clevrskills.predicates.shaping import carry, reach
+from clevrskills.world import World
+
+REWARD_PER_BODY = 6.0
+
+
+@dataclass(frozen=True)
+class Towers:
+    """How ``n`` objects are stacked on each other.
+
+    Attributes:
+        used: Which of the objects there are, (B, n) bool.
+        members: Which objects, second, form the tower with a foot, first: each of them rests on
+            exactly one of the others and nothing else of them beside it, (B, n, n) bool.
+        height: How many objects the tower of a foot has, 0 for what is no foot, (B, n).
+        top: The highest object of it, as a number from 0 to n - 1, (B, n).
+    """
+
+    used: Tensor
+    members: Tensor
+    height: Tensor
+    top: Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class SameStack(PhysicalPredicate):
+    """Objects form one tower: exactly one is on the table, and each other one rests on exactly one
+    that carries no other; all at rest and let go.
+
+    Args:
+        objects: Indices of the objects, -1 for none, the least two first, (B, n).
+    """
+
+    name = "same_stack"
+    objects: Tensor
+
+    @property
+    def max_reward(self) -> Tensor:  # noqa: D102
+        return REWARD_PER_BODY * ((self.objects >= 0).sum(-1) - 1)
+
+    @cached_property
+    def _slots(self) -> list[Tensor]:
+        """The objects one by one, (B,) each, as many as any environment has; the first stands for
+        one that is not there.
+        """
+        used = int((self.objects >= 0).any(0).sum())
+        return [
+            torch.where(o < 0, self.objects[:, 0], o) for o in self.objects[:, :used].unbind(-1)
+        ]
+
+    def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
+        towers = self.towers(world)
+        count = towers.used.sum(-1)
+        free = torch.stack(
+            [
+                world.is_static(o) & (world.gripper_distance(o) > self.criteria.release_distance_m)
+                for o in self._slots
+            ],
+            dim=-1,
+        )
+        height = towers.height.amax(-1)
+        holds = (height == count) & (free | ~towers.used).all(-1)
+        shaping = REWARD_PER_BODY * (height - 1).clamp(min=0) + self._approach(world, towers)
+        reward = torch.where(holds, self.max_reward, shaping.minimum(0.999 * self.max_reward))
+        progress = torch.where(holds, 1.0, (reward / self.max_reward).clamp(max=0.99))
+        return Outcome(holds, reward, progress, {})
+
+    def towers(self, world: World) -> Towers:
+        """Look at what rests on what."""
+        slots, count = self._slots, len(self._slots)
+        used = self.objects[:, :count] >= 0
+        standing = torch.stack([world.on_table(o) for o in slots], dim=-1) & used
+        loose = torch.stack([~world.is_held(o) for o in slots], dim=-1) & used
+        nothing = torch.zeros_like(used[:, 0])
+        on = torch.stack(
+            [
+                torch.stack(
+                    [
+                        world.supports(slots[j], slots[i]) >= self.criteria.support_share
+                        if i != j
+                        else nothing
+                        for j in range(count)
+                    ],
+                    dim=-1,
+                )
+                for i in range(count)
+            ],
+            dim=1,
+        )  # (B, upper, lower)
+        on &= (loose & ~standing)[:, :, None] & loose[:, None]
+        alone = on & (on.sum(2, keepdim=True) == 1) & (on.sum(1, keepdim=True) == 1)
+        foot = standing & loose & ~on.any(2)
+        members = torch.diag_embed(foot)
+        for _ in range(count - 1):
+            members = members | (members[:, :, None] & alone[:, None]).any(-1)
+        covered = (members[:, :, :, None] & alone.transpose(1, 2)[:, None]).any(-1)
+        top = (members & ~covered).int().argmax(-1)
+        return Towers(used, members, members.sum(-1) * foot, top)
+
+    def _approach(self, world: World, towers: Towers) -> Tensor:
+        """How near the gripper, or what it holds, is to putting one more object on the highest
+        tower, in [0, 5], (B,).
+        """
+        slots = torch.stack(self._slots, dim=-1)
+        foot = towers.height.argmax(-1, keepdim=True)
+        rows = torch.arange(len(slots), device=slots.device)
+        top = slots.gather(1, towers.top.gather(1, foot))[:, 0]
+        left = towers.used & ~towers.members[rows, foot[:, 0]]
+        held = (slots == world.held[:, None]) & left
+        place = carry(world, world.held.clamp(min=0), world.position(top))
+        reaching = torch.stack([reach(world, o) for o in self._slots], dim=-1)
+        nearest = torch.where(left, reaching, 0.0).amax(-1)
+        return torch.where(held.any(-1), place, nearest)
+
+    def says(self, world: World, env: int = 0) -> str:  # noqa: D102
+        names = [f"{{obj:{world.keys[i]}}}" for i in self.objects[env].tolist() if i >= 0]
+        return f"Stack {', '.join(names[:-1])} and {names[-1]} on top of each other"
+
+    def realise(self, world: World, where: Tensor | None = None) -> None:  # noqa: D102
+        used = self.objects >= 0
+        for k, (lower, upper) in enumerate(zip(self._slots, self._slots[1:], strict=False)):
+            chosen = used[:, k + 1] if where is None else used[:, k + 1] & where
+            put(world, upper, lower, False, chosen)

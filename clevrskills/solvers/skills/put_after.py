@@ -1,0 +1,21 @@
+"""Bringing an object to where another one must be before it."""
+
+from __future__ import annotations
+
+from clevrskills.predicates import Inside, InsideAfter, Predicate
+from clevrskills.solvers.motion import Actions, Arm
+from clevrskills.solvers.skills import solves
+from clevrskills.solvers.skills.pick import pick
+from clevrskills.solvers.skills.place import solve_on_top
+
+
+@solves(InsideAfter)
+def solve_inside_after(arm: Arm, goal: Predicate) -> Actions:
+    """Put the object into the area; if it lies there already, it came too early and is taken off
+    first.
+    """
+    assert isinstance(goal, InsideAfter)
+    inside = Inside(goal.top, goal.bottom, criteria=goal.criteria)
+    if bool(inside.evaluate(arm.world, {}).holds[0]):
+        yield from pick(arm, int(goal.top[0]))
+    yield from solve_on_top(arm, inside)

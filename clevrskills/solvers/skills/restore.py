@@ -1,0 +1,32 @@
+"""Bringing an object to a given pose on another one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+from sapien import Pose
+
+from clevrskills.predicates import AtPoseOnTop, Predicate
+from clevrskills.solvers.motion import Actions, Arm, yaw_of
+from clevrskills.solvers.skills import solves
+from clevrskills.solvers.skills.place import SLANT_RAD, bring, tilt_rad
+from clevrskills.solvers.skills.put_down import turned_about_z
+
+
+@solves(AtPoseOnTop)
+def solve_at_pose_on_top(arm: Arm, goal: Predicate) -> Actions:
+    """Pick the object and put it on the other one, at its pose."""
+    assert isinstance(goal, AtPoseOnTop)
+    yield from bring(arm, int(goal.object[0]), lambda: _poses(arm, goal))
+
+
+def _poses(arm: Arm, goal: AtPoseOnTop) -> Iterator[Pose]:
+    body = int(goal.object[0])
+    orientation = goal.orientation[0].double().numpy()
+    if tilt_rad(arm, body) <= SLANT_RAD:  # as it is held, so that it lies flat when it is let go
+        present = arm.body_pose(body).q
+        orientation = (turned_about_z(yaw_of(orientation) - yaw_of(present)) * Pose(q=present)).q
+    pose = torch.cat((goal.position, torch.as_tensor(orientation, dtype=torch.float32)[None]), -1)
+    height, _ = arm.world.rest(goal.object, pose[:, None], goal.bottom)
+    yield Pose([*pose[0, :2].double().tolist(), float(height)], orientation)

@@ -1,0 +1,92 @@
+"""Stacking objects in any order."""
+
+from __future__ import annotations
+
+import torch
+
+from clevrskills.predicates import OnTop, Predicate, SameStack
+from clevrskills.predicates.same_stack import Towers
+from clevrskills.solvers.motion import Actions, Arm, SkillFailed
+from clevrskills.solvers.skills import solves
+from clevrskills.solvers.skills.pick import pick
+from clevrskills.solvers.skills.place import solve_on_top
+from clevrskills.solvers.skills.put_down import RETREAT_M, put_aside, rest
+
+MOVES_PER_OBJECT = 3
+FOOT_REACH_M = 0.42
+"""Distance from the robot at which a high tower is easy to reach."""
+
+LYING = 0.1
+"""Share of its weight from which a body counts as lying on another one."""
+
+
+@solves(SameStack)
+def solve_same_stack(arm: Arm, goal: Predicate) -> Actions:
+    """Put one object after the other on the highest of their towers, the one that is nearest first;
+    what lies on one of them and isn't part of it is put aside.
+    """
+    assert isinstance(goal, SameStack)
+    slots = [slot for slot in goal.objects[0].tolist() if slot >= 0]
+    for _ in range(MOVES_PER_OBJECT * len(slots)):
+        towers = goal.towers(arm.world)
+        foot = _foot(arm, slots, towers)
+        if foot is None:
+            body = arm.held if arm.held in slots else slots[0]
+            yield from uncover(arm, body)
+            yield from set_aside(arm, body)
+            continue
+        left = [s for k, s in enumerate(slots) if not towers.members[0, foot, k]]
+        if not left:
+            yield from arm.rise(RETREAT_M)
+            for slot in slots:
+                yield from rest(arm, slot)
+            return
+        top = slots[int(towers.top[0, foot])]
+        upper = arm.held if arm.held in left else min(left, key=lambda s: _away_m(arm, s))
+        for lower in (upper, top):
+            yield from uncover(arm, lower)
+        yield from solve_on_top(arm, OnTop(torch.tensor([upper]), torch.tensor([top])))
+    raise SkillFailed(f"no stack after {MOVES_PER_OBJECT * len(slots)} moves")
+
+
+def _foot(arm: Arm, slots: list[int], towers: Towers) -> int | None:
+    """Which object the highest tower stands on; of equally high ones, one that is easy to reach."""
+    heights = towers.height[0].tolist()
+    if not max(heights):
+        return None
+    base = torch.as_tensor(arm.base.p[:2])
+
+    def off_m(k: int) -> float:
+        away = (arm.world.body_pose[0, slots[k], :2] - base).norm()
+        return abs(float(away) - FOOT_REACH_M)
+
+    return min((k for k, height in enumerate(heights) if height == max(heights)), key=off_m)
+
+
+def uncover(arm: Arm, body: int) -> Actions:
+    """Put aside what lies on a body."""
+    while (upper := _lying_on(arm, body)) is not None:
+        yield from uncover(arm, upper)
+        yield from set_aside(arm, upper)
+
+
+def set_aside(arm: Arm, body: int) -> Actions:
+    """Take a body and put it on a free place of the table."""
+    if arm.held != body:
+        yield from pick(arm, body)
+    yield from put_aside(arm)
+    yield from rest(arm, body)
+
+
+def _lying_on(arm: Arm, body: int) -> int | None:
+    """A body that can be moved and lies on another one; ``None`` if there is none."""
+    lower = torch.tensor([body])
+    for slot in range(len(arm.world.keys)):
+        share = arm.world.supports(lower, torch.tensor([slot]))
+        if slot not in (body, arm.held) and arm.world.solids.movable[0, slot] and share > LYING:
+            return slot
+    return None
+
+
+def _away_m(arm: Arm, body: int) -> float:
+    return float((arm.world.body_pose[0, body, :3] - arm.world.end_effector_pose[0, :3]).norm())

@@ -1,0 +1,69 @@
+"""Turn an object on the spot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from torch import Tensor
+
+from clevrskills.assets import shape
+from clevrskills.body import Body
+from clevrskills.predicates import Predicate, Rotated
+from clevrskills.predicates.rotated import turn_in_words
+from clevrskills.tasks.arguments import Count, count
+from clevrskills.tasks.layout import W2, Draw, Layout, Table
+from clevrskills.tasks.turning import TurningTask, room_to_turn, turnable
+
+
+@dataclass(kw_only=True, eq=False)
+class Rotate(TurningTask):
+    """The object lies where it was, turned by the angle in the direction (paper, appendix A.1, task
+    6). Only objects whose outline shows each turn are used.
+
+    Args:
+        num_distractors: Other objects on the table.
+        angles_deg: Angles to choose from.
+        directions: Directions to choose from, as seen from above.
+    """
+
+    key = "rotate"
+    level = "L0"
+    sentence = "Rotate the object"
+    slots = ("object_0", "object_1", "object_2")
+    max_steps = 250
+
+    num_distractors: Count = count(0, 2)
+
+    def layout(self, draw: Draw) -> Layout:  # noqa: D102
+        objects = 1 + draw.number(self.num_distractors)
+        shapes = draw.choose(turnable(draw.pools), objects)
+        pool = draw.pools.texture_1 + draw.pools.texture_1_dark
+        textures = draw.choose(pool, objects, "textures")
+        table = Table(draw.places, W2)
+        bodies = [
+            Body(key, name, texture, table.place(room_to_turn(shape(name))))
+            for key, name, texture in zip(self.slots, shapes, textures, strict=False)
+        ]
+        target = draw.assign(objects)[0]
+        roles = {
+            "object": np.array(target),
+            "pose": np.array(bodies[target].pose),
+            "angle_rad": np.radians(float(self.angle_deg(draw))),
+        }
+        return Layout((*bodies, *(None,) * (len(self.slots) - objects)), roles)
+
+    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:  # noqa: D102
+        pose = roles["pose"]
+        return Rotated.by(roles["object"], pose, roles["angle_rad"], pose[:, :3])
+
+    def prompts(self, layout: Layout) -> Sequence[str]:  # noqa: D102
+        body = layout.bodies[int(layout.roles["object"])]
+        assert body is not None
+        turn = turn_in_words(float(layout.roles["angle_rad"]))
+        return [
+            f"Rotate {{obj:{body.key}}} {turn}",
+            f"Rotate object with {{tex:{body.key}}} texture {turn}",
+            f"Rotate the {body.name} {turn}",
+        ]

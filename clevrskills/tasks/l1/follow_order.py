@@ -1,0 +1,99 @@
+"""Bring an object from area to area in a given order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from torch import Tensor
+
+from clevrskills.assets import Shape, shape
+from clevrskills.body import Body
+from clevrskills.predicates import Inside, Order, Predicate
+from clevrskills.tasks.arguments import Count, count
+from clevrskills.tasks.base import Task
+from clevrskills.tasks.layout import Draw, Layout, LayoutError, Table, Workspace, pose_on_table
+
+AREA_SIZE_M = (0.18, 0.18, 0.01)
+AREAS = Workspace(x_m=(-0.40, 0.0), y_m=(-0.32, 0.32), reach_m=(0.24, 0.58))
+SPARE_M = 0.005
+"""Least room between an object in the middle of an area and the edge of the area."""
+
+
+@dataclass(kw_only=True, eq=False)
+class FollowOrder(Task):
+    """The object, in an area at the start, has been in other areas in turn (paper, appendix A.2,
+    task 2).
+
+    An area counts only when its turn has come, and only if the object is let go there.
+
+    Args:
+        num_areas: Areas.
+        num_visits: Areas to bring the object to, no more than there are others.
+    """
+
+    key = "follow_order"
+    level = "L1"
+    sentence = "Bring the object to the areas in the order given"
+    slots = ("area_0", "area_1", "area_2", "area_3", "object_0")
+    max_steps = 500
+    suffix: ClassVar[str] = ""
+
+    num_areas: Count = count(2, 4)
+    num_visits: Count = count(1, 3)
+
+    def layout(self, draw: Draw) -> Layout:  # noqa: D102
+        areas = draw.number(self.num_areas)
+        least, most = self.num_visits
+        if areas - 1 < least:
+            raise LayoutError(f"{areas} areas are too few for {least} visits")
+        visits = draw.number((least, min(most, areas - 1)))
+        route = np.zeros(4, dtype=np.int64)
+        route[:areas] = draw.assign(areas)
+        pools = draw.pools
+        tiles = [shape(name, AREA_SIZE_M) for name in draw.choose(pools.primitive, areas)]
+        textures = draw.choose(pools.texture_2 + pools.texture_2_dark, areas, "textures")
+        table = Table(draw.places, AREAS)
+        bodies: list[Body | None] = [None] * len(self.slots)
+        for i, tile in enumerate(tiles):
+            pose = table.place(tile)
+            bodies[i] = Body(self.slots[i], tile.name, textures[i], pose, AREA_SIZE_M, True)
+        room_m = min(_room_m(tile) for tile in tiles) - SPARE_M
+        small = [
+            n for n in pools.top + pools.random + pools.primitive if _radius_m(shape(n)) <= room_m
+        ]
+        (name,) = draw.choose(small, 1)
+        (texture,) = draw.choose(
+            pools.texture_1 + pools.texture_1_dark, 1, "textures"
+        )
+        start = bodies[route[0]]
+        assert start is not None
+        bodies[4] = Body(self.slots[4], name, texture, _in_the_middle(draw, shape(name), start))
+        roles = {
+            "route": route,
+            "active": np.arange(3) < visits,
+            "start": np.array(bodies[4].pose),
+        }
+        return Layout(tuple(bodies), roles)
+
+    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:  # noqa: D102
+        route = roles["route"]  # (B, 4)
+        visits = [Inside(area * 0 + 4, area) for area in route[:, 1:].unbind(-1)]
+        return Order(tuple(visits), roles["active"])
+
+    def prompts(self, layout: Layout) -> Sequence[str]:  # noqa: D102
+        visits = int(layout.roles["active"].sum())
+        areas = [self.slots[area] for area in layout.roles["route"][1 : 1 + visits]]
+        shown = " ".join(f"{{ks:{k + 1}}}" for k in range(visits))
+        said = " then ".join(f"on {{obj:{area}}}" for area in areas)
+        return [
+            f"Follow the motion for {{obj:object_0}}: {shown}{self.suffix}",
+            f"Put {{obj:object_0}} {said}{self.suffix}",
+        ]
+
+
+def _in_the_middle(draw: Draw, item: Shape, area: Body) -> tuple[float, ...]:
+    """The pose of a shape in the middle of an area."""
+    raise NotImplementedError

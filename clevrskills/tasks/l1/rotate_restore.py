@@ -1,0 +1,31 @@
+"""Turn an object on the spot, then back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from clevrskills.predicates import AtPose, Order, Predicate
+from clevrskills.tasks.l0.rotate import Rotate
+from clevrskills.tasks.layout import Layout
+
+
+@dataclass(kw_only=True, eq=False)
+class RotateRestore(Rotate):
+    """As ``rotate``, and then the object lies as it did at the start (paper, appendix A.2, task
+    10).
+    """
+
+    key = "rotate_restore"
+    level = "L1"
+    sentence = "Rotate the object and then restore it"
+    max_steps = 500
+
+    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:  # noqa: D102
+        pose = roles["pose"]
+        return Order((super().goal(roles), AtPose(roles["object"], pose[:, :3], pose[:, 3:])))
+
+    def prompts(self, layout: Layout) -> Sequence[str]:  # noqa: D102
+        return [f"{prompt} and then restore" for prompt in super().prompts(layout)]

@@ -1,0 +1,75 @@
+"""Turn the two objects that have the same texture."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from torch import Tensor
+
+from clevrskills.assets import shape
+from clevrskills.body import Body
+from clevrskills.predicates import Predicate, Rotated, Set
+from clevrskills.predicates.rotated import turn_in_words
+from clevrskills.tasks.arguments import Count, count
+from clevrskills.tasks.layout import W2, Draw, Layout, Table
+from clevrskills.tasks.turning import TurningTask, room_to_turn, turnable
+
+
+@dataclass(kw_only=True, eq=False)
+class RotateSymmetry(TurningTask):
+    """As ``rotate``, of all the objects that share a texture: two; each other object has its own
+    (paper, appendix A.2, task 11).
+
+    Args:
+        num_objects: Objects on the table.
+        angles_deg: Angles to choose from.
+        directions: Directions to choose from, as seen from above.
+    """
+
+    key = "rotate_symmetry"
+    level = "L1"
+    sentence = "Rotate the identically textured objects"
+    slots = ("object_0", "object_1", "object_2", "object_3")
+    max_steps = 500
+
+    num_objects: Count = count(2, 4)
+
+    def layout(self, draw: Draw) -> Layout:  # noqa: D102
+        objects = draw.number(self.num_objects)
+        shapes = draw.choose(turnable(draw.pools), objects)
+        pool = draw.pools.texture_1 + draw.pools.texture_1_dark
+        shared, *others = draw.choose(pool, objects - 1, "textures")
+        parts = draw.assign(objects)
+        texture_of = dict(zip(parts, (shared, shared, *others), strict=True))
+        table = Table(draw.places, W2)
+        bodies = [
+            Body(self.slots[k], name, texture_of[k], table.place(room_to_turn(shape(name))))
+            for k, name in enumerate(shapes)
+        ]
+        pair = parts[:2]
+        roles = {
+            "objects": np.array(pair),
+            "poses": np.array([bodies[k].pose for k in pair]),
+            "angle_rad": np.radians(float(self.angle_deg(draw))),
+        }
+        return Layout((*bodies, *(None,) * (len(self.slots) - objects)), roles)
+
+    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:  # noqa: D102
+        objects, poses = roles["objects"], roles["poses"]  # (B, 2), (B, 2, 7)
+        return Set(
+            tuple(
+                Rotated.by(objects[:, k], poses[:, k], roles["angle_rad"], poses[:, k, :3])
+                for k in range(2)
+            )
+        )
+
+    def prompts(self, layout: Layout) -> Sequence[str]:  # noqa: D102
+        body = layout.bodies[int(layout.roles["objects"][0])]
+        assert body is not None
+        turn = turn_in_words(float(layout.roles["angle_rad"]))
+        return [
+            f"Rotate objects with {{tex:{body.key}}} texture {turn}",
+            f"Rotate identically textured objects {turn}",
+        ]

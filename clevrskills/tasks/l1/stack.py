@@ -1,0 +1,86 @@
+"""Stack objects in a given order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from torch import Tensor
+
+from clevrskills.assets import shape
+from clevrskills.body import Body
+from clevrskills.predicates import OnTop, Predicate
+from clevrskills.predicates import Sequence as InSequence
+from clevrskills.tasks.arguments import Count, count
+from clevrskills.tasks.base import Task
+from clevrskills.tasks.layout import W2, Draw, Layout, Table
+
+
+@dataclass(kw_only=True, eq=False)
+class Stack(Task):
+    """Every object rests on the one named before it, all at once (paper, appendix A.2, task 12).
+
+    Args:
+        num_objects: Objects, all of which are to be stacked.
+    """
+
+    key = "stack"
+    level = "L1"
+    sentence = "Stack the objects in the order given"
+    slots = ("object_0", "object_1", "object_2", "object_3")
+    max_steps = 500
+    size_m: ClassVar[tuple[float, float, float]] = (0.10, 0.10, 0.05)
+    upwards: ClassVar[bool] = True
+    """Whether the object named first is the lowest, else the highest."""
+
+    num_objects: Count = count(2, 4)
+
+    def layout(self, draw: Draw) -> Layout:  # noqa: D102
+        objects = draw.number(self.num_objects)
+        named = np.zeros(len(self.slots), dtype=np.int64)
+        named[:objects] = draw.assign(objects)
+        shapes = draw.choose(draw.pools.primitive, objects)
+        pool = draw.pools.texture_1 + draw.pools.texture_1_dark
+        textures = draw.choose(pool, objects, "textures")
+        table = Table(draw.places, W2)
+        bodies = [
+            Body(key, name, texture, table.place(shape(name, self.size_m)), self.size_m)
+            for key, name, texture in zip(self.slots, shapes, textures, strict=False)
+        ]
+        empty = (None,) * (len(self.slots) - objects)
+        roles = {"named": named, "active": np.arange(len(self.slots)) < objects}
+        return Layout((*bodies, *empty), roles)
+
+    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:  # noqa: D102
+        named, pairs = roles["named"].unbind(-1), roles["active"][:, 1:]
+        if self.upwards:
+            parts = [OnTop(top, bottom) for bottom, top in zip(named, named[1:], strict=False)]
+            return InSequence(tuple(parts), pairs)
+        parts = [OnTop(top, bottom) for top, bottom in zip(named, named[1:], strict=False)]
+        return InSequence(tuple(parts[::-1]), pairs.flip(-1))
+
+    def prompts(self, layout: Layout) -> Sequence[str]:  # noqa: D102
+        keys = self.keys(layout)
+        pairs = list(zip(keys, keys[1:], strict=False))
+        last = len(keys) - 1
+        return [
+            "Stack " + _joined([f"{{obj:{top}}} on {{obj:{bottom}}}" for bottom, top in pairs]),
+            "Stack "
+            + ", ".join(
+                f"object with {{tex:{top}}} texture on object with {{tex:{bottom}}} texture"
+                for bottom, top in pairs
+            ),
+            f"Stack objects as in {{ks:{last}}}",
+            "Stack objects in this order " + " ".join(f"{{ks:{k}}}" for k in range(last + 1)),
+        ]
+
+    def keys(self, layout: Layout) -> list[str]:
+        """Keys of the objects in the order in which they are named."""
+        used = int(layout.roles["active"].sum())
+        return [self.slots[slot] for slot in layout.roles["named"][:used].tolist()]
+
+
+def _joined(parts: list[str]) -> str:
+    return ", and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else parts[0]

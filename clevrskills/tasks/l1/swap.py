@@ -1,0 +1,96 @@
+"""Swap the places of two objects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from clevrskills.assets import Pools, shape
+from clevrskills.body import Body
+from clevrskills.predicates import AtPosition, Predicate, Swapped
+from clevrskills.tasks.arguments import Count, count
+from clevrskills.tasks.base import Task
+from clevrskills.tasks.l0.touch import W3
+from clevrskills.tasks.layout import Draw, Layout, Table
+from clevrskills.tasks.turning import room_to_turn
+
+
+@dataclass(kw_only=True, eq=False)
+class Swap(Task):
+    """Each of two objects lies in the place of the other (paper, appendix A.2, task 15).
+
+    Each place, and a third one that stays free to put an object aside, has room for either,
+    whichever way it is turned.
+
+    Args:
+        num_distractors: Other objects on the table.
+    """
+
+    key = "swap"
+    level = "L1"
+    sentence = "Swap the positions of two objects"
+    slots = ("object_0", "object_1", "object_2")
+    max_steps = 500
+
+    num_distractors: Count = count(0, 1)
+
+    def layout(self, draw: Draw) -> Layout:  # noqa: D102
+        objects = 2 + draw.number(self.num_distractors)
+        names = draw.choose(self.shapes(draw.pools), objects)
+        pool = draw.pools.texture_2 + draw.pools.texture_2_dark
+        textures = draw.choose(pool, objects, "textures")
+        shapes = [shape(name) for name in names]
+        table, room = Table(draw.places, W3), room_to_turn(*shapes)
+        places = [table.place(room) for _ in range(objects + 1)]
+        bodies = [
+            Body(key, name, texture, (*place[:2], item.half_extents[2], *place[3:]))
+            for key, name, texture, item, place in zip(
+                self.slots, names, textures, shapes, places, strict=False
+            )
+        ]
+        pair = draw.assign(objects)[:2]
+        roles = {
+            "objects": np.array(pair),
+            "poses": np.array([bodies[k].pose for k in pair]),
+            "aside": np.array(places[-1][:2]),
+        }
+        return Layout((*bodies, *(None,) * (len(self.slots) - objects)), roles)
+
+    def shapes(self, pools: Pools) -> Sequence[str]:
+        """What may be swapped."""
+        return pools.primitive
+
+    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:  # noqa: D102
+        first, second = roles["objects"].unbind(1)
+        aside, to_first, to_second = places(roles)
+        return Swapped(
+            (
+                AtPosition(first, aside),
+                AtPosition(second, to_first),
+                AtPosition(first, to_second),
+            )
+        )
+
+    def prompts(self, layout: Layout) -> Sequence[str]:  # noqa: D102
+        one, other = (layout.bodies[int(k)] for k in layout.roles["objects"])
+        assert one is not None and other is not None
+        return [
+            f"Swap positions of {{obj:{one.key}}} and {{obj:{other.key}}}",
+            f"Swap positions of the {one.name} and the {other.name}",
+        ]
+
+
+def places(roles: Mapping[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
+    """World positions (B, 3) of the first object put aside, of the second in the place of the first
+    and of the first in the place of the second.
+    """
+    (first, second), aside = roles["poses"][..., :3].unbind(1), roles["aside"]
+
+    def at(xy: Tensor, body: Tensor) -> Tensor:
+        return torch.cat((xy[:, :2], body[:, 2:]), dim=-1)
+
+    return at(aside, first), at(first, second), at(second, first)

@@ -1,0 +1,78 @@
+"""Stack the objects of each texture."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from torch import Tensor
+
+from clevrskills.assets import shape
+from clevrskills.body import Body
+from clevrskills.predicates import Predicate, SameStack, Set
+from clevrskills.tasks.arguments import Count, count
+from clevrskills.tasks.base import Task
+from clevrskills.tasks.layout import W1, Draw, Layout, LayoutError, Table
+
+SIZE_M = (0.10, 0.10, 0.05)
+LEAST = 2
+"""Objects of a texture: a single one would be a stack from the start."""
+
+
+@dataclass(kw_only=True, eq=False)
+class SortStack(Task):
+    """The objects of each texture form one tower on the table, all towers at once (paper, appendix
+    A.3, task 2).
+
+    Each texture has at least two objects, and only a tower of one object on the next counts, with
+    nothing between them: the released code gave single objects for free and accepted two objects
+    beside each other on a third.
+
+    Args:
+        num_textures: Textures, each that of at least two objects.
+        num_objects: Objects.
+    """
+
+    key = "sort_stack"
+    level = "L2"
+    sentence = "Stack identically textured objects"
+    slots = ("object_0", "object_1", "object_2", "object_3", "object_4", "object_5")
+    max_steps = 900
+
+    num_textures: Count = count(1, 3)
+    num_objects: Count = count(2, 6)
+
+    def layout(self, draw: Draw) -> Layout:  # noqa: D102
+        textures = draw.number(self.num_textures)
+        least, most = self.num_objects
+        if most < LEAST * textures:
+            raise LayoutError(f"{most} objects are too few for {textures} textures")
+        objects = draw.number((max(least, LEAST * textures), most))
+        groups = np.repeat(np.arange(textures), LEAST).tolist()
+        groups += draw.roles.integers(textures, size=objects - len(groups)).tolist()
+        group_of = draw.roles.permutation(groups).tolist()
+        shapes = draw.choose(draw.pools.primitive, objects)
+        pool = draw.pools.texture_1 + draw.pools.texture_1_dark
+        chosen = draw.choose(pool, textures, "textures")
+        names = [chosen[k] for k in draw.assign(textures)]
+        table = Table(draw.places, W1)
+        bodies: list[Body | None] = [None] * len(self.slots)
+        for k, group in enumerate(group_of):
+            pose = table.place(shape(shapes[k], SIZE_M))
+            bodies[k] = Body(self.slots[k], shapes[k], names[group], pose, SIZE_M)
+        stacks = np.full((3, len(self.slots)), -1, dtype=np.int64)
+        for group in range(textures):
+            members = [k for k, other in enumerate(group_of) if other == group]
+            stacks[group, : len(members)] = members
+        return Layout(tuple(bodies), {"stacks": stacks, "active": np.arange(3) < textures})
+
+    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:  # noqa: D102
+        return Set(tuple(SameStack(stack) for stack in roles["stacks"].unbind(1)), roles["active"])
+
+    def prompts(self, layout: Layout) -> Sequence[str]:  # noqa: D102
+        del layout
+        return [
+            "Stack identically textured objects",
+            "Place identically textured objects on top of each other",
+        ]

@@ -1,0 +1,35 @@
+"""Stack objects, then topple the stack."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from clevrskills.predicates import Order, Predicate, ToppledStructure
+from clevrskills.tasks.l1.stack import Stack
+from clevrskills.tasks.layout import Layout
+
+
+@dataclass(kw_only=True, eq=False)
+class StackTopple(Stack):
+    """The objects are stacked in the order given, then the stack is toppled: all of them lie on the
+    table, and none was held again (paper, appendix A.3, task 3).
+
+    Args:
+        num_objects: Objects, all of which are to be stacked.
+    """
+
+    key = "stack_topple"
+    level = "L2"
+    sentence = "Stack the objects in the order given, then topple the stack"
+    max_steps = 700
+
+    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:  # noqa: D102
+        objects = torch.where(roles["active"], roles["named"], -1)
+        return Order((super().goal(roles), ToppledStructure(objects)))
+
+    def prompts(self, layout: Layout) -> Sequence[str]:  # noqa: D102
+        return [f"{prompt} and then topple the stack" for prompt in super().prompts(layout)]

@@ -1,0 +1,73 @@
+"""Swap two objects by pushing them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from torch import Tensor
+
+from clevrskills.assets import shape
+from clevrskills.body import Body
+from clevrskills.predicates import AtPositionPushed, Predicate, Swapped
+from clevrskills.tasks.base import Task
+from clevrskills.tasks.l0.touch import W3
+from clevrskills.tasks.layout import Draw, Layout, Table
+
+GAP_M = 0.13
+"""Between the objects and the free place, so that one can be pushed past another."""
+
+
+@dataclass(kw_only=True, eq=False)
+class SwapPush(Task):
+    """Each object is pushed to where the other was, and never held (paper, appendix A.3, task
+    4).
+    """
+
+    key = "swap_push"
+    level = "L2"
+    sentence = "Swap the positions of two objects by pushing"
+    slots = ("object_0", "object_1")
+    max_steps = 700
+
+    def layout(self, draw: Draw) -> Layout:  # noqa: D102
+        shapes = draw.choose(draw.pools.primitive, 2)
+        pool = draw.pools.texture_1 + draw.pools.texture_1_dark
+        textures = draw.choose(pool, 2, "textures")
+        table = Table(draw.places, W3, GAP_M)
+        bodies = [
+            Body(key, name, texture, table.place(shape(name)))
+            for key, name, texture in zip(self.slots, shapes, textures, strict=True)
+        ]
+        largest = max(shapes, key=lambda name: max(shape(name).half_extents[:2]))
+        free = table.place(shape(largest))
+        first, second = draw.assign(2)
+        return Layout(
+            tuple(bodies),
+            {
+                "first": np.array(first),
+                "second": np.array(second),
+                "home_first": np.array(bodies[first].pose[:3]),
+                "home_second": np.array(bodies[second].pose[:3]),
+                "free": np.array(free[:3]),
+            },
+        )
+
+    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:  # noqa: D102
+        first, second = roles["first"], roles["second"]
+        return Swapped(
+            (
+                AtPositionPushed(first, roles["free"]),
+                AtPositionPushed(second, roles["home_first"]),
+                AtPositionPushed(first, roles["home_second"]),
+            )
+        )
+
+    def prompts(self, layout: Layout) -> Sequence[str]:  # noqa: D102
+        one, other = (layout.bodies[int(layout.roles[role])] for role in ("first", "second"))
+        assert one is not None and other is not None
+        return [
+            f"Swap positions of {{obj:{one.key}}} and {{obj:{other.key}}} by pushing",
+            f"Swap positions of the {one.name} and the {other.name} by pushing",
+        ]

@@ -1,0 +1,57 @@
+"""Swap the places of two objects and turn both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from torch import Tensor
+
+from clevrskills.assets import Pools
+from clevrskills.predicates import AtPosition, Predicate, Rotated, Swapped
+from clevrskills.predicates.rotated import turn_in_words
+from clevrskills.tasks.l1.swap import Swap, places
+from clevrskills.tasks.layout import Draw, Layout
+from clevrskills.tasks.turning import TurningTask, turnable
+
+
+@dataclass(kw_only=True, eq=False)
+class SwapRotate(Swap, TurningTask):
+    """As ``swap``, each object turned by the angle in the direction from how it lay at the start
+    (paper, appendix A.3, task 5). The released code has primitives, which all look alike after some
+    turns; here only objects whose outline shows each turn are used.
+
+    Args:
+        num_distractors: Other objects on the table.
+        angles_deg: Angles to choose from.
+        directions: Directions to choose from, as seen from above.
+    """
+
+    key = "swap_rotate"
+    level = "L2"
+    sentence = "Swap the positions of two objects and rotate both"
+    max_steps = 600
+
+    def layout(self, draw: Draw) -> Layout:  # noqa: D102
+        layout = super().layout(draw)
+        angle_rad = np.radians(float(self.angle_deg(draw)))
+        return replace(layout, roles={**layout.roles, "angle_rad": angle_rad})
+
+    def shapes(self, pools: Pools) -> Sequence[str]:  # noqa: D102
+        return turnable(pools)
+
+    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:  # noqa: D102
+        (first, second), poses = roles["objects"].unbind(1), roles["poses"]
+        angle_rad, (aside, to_first, to_second) = roles["angle_rad"], places(roles)
+        return Swapped(
+            (
+                AtPosition(first, aside),
+                Rotated.by(second, poses[:, 1], angle_rad, to_first),
+                Rotated.by(first, poses[:, 0], angle_rad, to_second),
+            )
+        )
+
+    def prompts(self, layout: Layout) -> Sequence[str]:  # noqa: D102
+        turn = turn_in_words(float(layout.roles["angle_rad"]))
+        return [f"{prompt} while rotating them by {turn}" for prompt in super().prompts(layout)]

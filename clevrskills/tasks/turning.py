@@ -1,0 +1,55 @@
+"""What tasks about turning objects share: which objects, by how much, with room to turn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from clevrskills.assets import Pools, Shape, shape
+from clevrskills.assets.symmetry import outline_symmetry
+from clevrskills.tasks.arguments import choice
+from clevrskills.tasks.base import Task
+from clevrskills.tasks.layout import Draw
+
+DIRECTIONS = {"clockwise": -1, "anti-clockwise": 1}
+"""Sign of a turn about world z, which is seen from above."""
+
+
+@dataclass(kw_only=True, eq=False)
+class TurningTask(Task):
+    """A task in which objects are turned by an angle.
+
+    Args:
+        angles_deg: Angles to choose from.
+        directions: Directions to choose from, as seen from above.
+    """
+
+    angles_deg: tuple[int, ...] = choice(30, 60, 90, 120, 150)
+    directions: tuple[str, ...] = choice(*DIRECTIONS)
+
+    def angle_deg(self, draw: Draw) -> int:
+        """Draw a turn, positive is anti-clockwise."""
+        angle = self.angles_deg[draw.roles.integers(len(self.angles_deg))]
+        direction = self.directions[draw.roles.integers(len(self.directions))]
+        return DIRECTIONS[direction] * angle
+
+
+def turnable(pools: Pools) -> tuple[str, ...]:
+    """Shapes whose outline shows each turn, whatever they are covered with.
+
+    Of others a turn could not be seen, or not be told from one by another angle or in the other
+    direction.
+    """
+    names = dict.fromkeys(pools.top + pools.random + pools.primitive)
+    return tuple(name for name in names if outline_symmetry(shape(name)) == 1)
+
+
+def room_to_turn(*shapes: Shape) -> Shape:
+    """The disc that each of some shapes covers when it is turned about its origin, as high as the
+    highest of them.
+    """
+    corners = np.concatenate([corners for item in shapes for corners in item.parts])
+    diameter = 2 * float(np.linalg.norm(corners[:, :2], axis=1).max())
+    height = 2 * max(item.half_extents[2] for item in shapes)
+    return shape("cylinder", (diameter, diameter, height))
