@@ -208,8 +208,8 @@ def test_pack_draws_what_the_stock_pack_draws(tmp_path, light, robot_name):
     colors = pictures["own"][::2]
     for stock, own in zip(pictures["stock"][::2], colors, strict=True):
         difference = np.abs(stock[..., :3].astype(int) - own[..., :3])
-        # only highlights are missing; a grey level of 255 cannot be seen, six at a glancing edge
-        assert difference.mean() < 1 and difference.max() <= 255
+        # only the sheen of what is seen at a glancing angle is missing
+        assert difference.mean() < 2.5 and difference.max() <= 16
         np.testing.assert_array_equal(stock[..., 3], own[..., 3])
     for stock, own in zip(pictures["stock"][1::2], pictures["own"][1::2], strict=True):
         np.testing.assert_array_equal(stock, own)

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sapien import Pose
 
-from clevrskills.robots.controller import Kinematics
+from clevrskills.robots.controller import Kinematics, rotation_vector_pose
 from clevrskills.world import GRAVITY
 
 STEP_S, PHYSICS_STEP_S = 0.05, 0.01
 """Duration of a control step and of a physics step."""
-SPEED_UP_STEPS, EVEN_STEPS = range(3, 9), range(1, 8)
+SPEED_UP_STEPS, EVEN_STEPS = (4, 6, 8), (1, 2, 3, 5)
 UPWARD_M_PER_S = (0.0, 0.2, 0.4, 0.6)
 MAX_SPEED_M_PER_S, MAX_ACCELERATION_M_PER_S2 = 1.7, 8.0
-REACH_M = (0.22, 0.66)
-"""Distance from the base in which the gripper runs up and is stopped again."""
+TILTS_RAD_PER_S = (1.9,)
+REACH_M = 0.68
+"""Distance from the base up to which the gripper runs up."""
 BRAKE_STEPS = 3
 AIM_M, CORRECTIONS = 2e-3, 4
 """How near the predicted flight must come, and how often the aim is corrected for that."""
@@ -40,6 +40,51 @@ class RunUp:
 
 
 @dataclass(frozen=True)
+class Swing:
+    """A way to run up.
+
+    Attributes:
+        velocity: Of the gripper at the end, in m/s, (3,).
+        speed_up: Control steps in which it gets faster.
+        even: Control steps at an even pace after that.
+        tilt_rad_per_s: How fast the gripper tilts forward at the end, so that what it holds faces
+            ahead: that takes load off the elbow.
+    """
+
+    velocity: np.ndarray
+    speed_up: int
+    even: int
+    tilt_rad_per_s: float
+
+    @property
+    def steps(self) -> int:
+        """Control steps until the release."""
+        return self.speed_up + self.even
+
+    @property
+    def run_s(self) -> float:
+        """How long the way takes at full speed."""
+        return STEP_S * (self.speed_up / 2 + self.even)
+
+    def poses(self, start: Pose) -> list[Pose]:
+        """End-effector poses of the control steps from a pose at rest to the release and, the last
+        ``BRAKE_STEPS``, to rest again.
+        """
+        faster = (np.arange(self.speed_up) + 0.5) / self.speed_up
+        slower = 1.0 - np.arange(BRAKE_STEPS) / BRAKE_STEPS
+        seconds = STEP_S * np.cumsum(np.concatenate((faster, np.ones(self.even), slower)))
+        ahead = np.array([*self.velocity[:2], 0.0]) / np.linalg.norm(self.velocity[:2])
+        axis = np.cross([0.0, 0.0, -1.0], ahead)
+        return [
+            Pose(
+                start.p + t * self.velocity,
+                (rotation_vector_pose(np.zeros(3), axis * self.tilt_rad_per_s * t) * Pose(q=start.q)).q,
+            )
+            for t in seconds
+        ]
+
+
+@dataclass(frozen=True)
 class Thrower:
     """An arm and how it holds what is to be thrown; all poses are in the frame of its base.
 
@@ -55,61 +100,50 @@ class Thrower:
     grip: Pose
     least_flight_m: float
 
-    def run_ups(self, start: Pose, aim: np.ndarray) -> list[tuple[int, np.ndarray, int, int]]:
-        """The ways to run up from a pose at rest: number of control steps, velocity (3,), steps in
-        which it speeds up, steps at an even pace; the shortest first.
-
-        Only what follows from the distances; the arm has its own say in :meth:`run_up`.
+    def swings(self, start: Pose, aim: np.ndarray, tilts=TILTS_RAD_PER_S) -> list[Swing]:
+        """The ways to run up from a pose at rest so that the object flies to the aim (3,), the
+        shortest first; only what follows from distances, the arm has its say in :meth:`run_up`.
         """
         origin = (start * self.grip).p
         way = aim[:2] - origin[:2]
         distance = float(np.linalg.norm(way))
         found = []
-        for speed_up, even, upward in itertools.product(SPEED_UP_STEPS, EVEN_STEPS, UPWARD_M_PER_S):
+        for speed_up, even, upward, tilt in itertools.product(
+            SPEED_UP_STEPS, EVEN_STEPS, UPWARD_M_PER_S, tilts
+        ):
             run_s = STEP_S * (speed_up / 2 + even)
             flight_s = fall_time_s(origin[2] + upward * run_s - aim[2], upward)
             speed = distance / (run_s + flight_s)
-            velocity = np.array([*(way / distance * speed), upward])
-            total = float(np.linalg.norm(velocity))
+            swing = Swing(np.array([*(way / distance * speed), upward]), speed_up, even, tilt)
+            total = float(np.linalg.norm(swing.velocity))
             if total > min(MAX_SPEED_M_PER_S, MAX_ACCELERATION_M_PER_S2 * STEP_S * speed_up):
                 continue
-            end = start.p + velocity * (run_s + STEP_S * (BRAKE_STEPS + 1) / 2)
-            if speed * flight_s < self.least_flight_m or np.hypot(*end[:2]) > REACH_M[1]:
+            end = start.p + swing.velocity * run_s
+            if speed * flight_s < self.least_flight_m or np.hypot(*end[:2]) > REACH_M:
                 continue
-            found.append((speed_up + even, velocity, speed_up, even))
-        return sorted(found, key=lambda item: (item[0], float(np.linalg.norm(item[1]))))
+            found.append((swing.steps + total, swing))
+        return [swing for _, swing in sorted(found, key=lambda item: item[0])]
 
     def run_up(
-        self, start: Pose, qpos: np.ndarray, aim: np.ndarray, velocity: np.ndarray, speed_up: int,
-        even: int,
+        self, start: Pose, qpos: np.ndarray, aim: np.ndarray, swing: Swing
     ) -> RunUp | None:
-        """A run-up after which the object flies through the aim (3,), near a given one; ``None`` if
+        """A run-up near a given one after which the object flies through the aim (3,); ``None`` if
         the arm can't do it.
         """
-        aimed = aim.copy()
+        aimed = aim[:2] - (start * self.grip).p[:2]
         for _ in range(CORRECTIONS):
-            shares = [(k + 0.5) / speed_up for k in range(speed_up)] + [1.0] * even
-            poses = [
-                Pose(start.p + way * velocity * STEP_S, start.q) for way in np.cumsum(shares)
-            ]
+            poses = swing.poses(start)
             path = self._joint_path(poses, qpos)
             if path is None:
                 return None
-            origin, speed = self._let_go(path)
+            origin, speed = self._let_go(path[: swing.steps + 1])
             flight_s = fall_time_s(origin[2] - aim[2], speed[2])
             missed = origin[:2] + speed[:2] * flight_s - aim[:2]
             if np.linalg.norm(missed) < AIM_M:
-                rest = np.cumsum([1.0 - k / BRAKE_STEPS for k in range(BRAKE_STEPS)])
-                brake = [
-                    Pose(poses[-1].p + way * velocity * STEP_S, start.q) for way in rest
-                ]
-                if self._joint_path(brake, path[-1]) is None:
-                    return None
-                return RunUp(tuple(poses), tuple(brake))
-            aimed[:2] -= missed
-            run_s = STEP_S * (speed_up / 2 + even)
-            first = (start * self.grip).p
-            velocity = np.array([*((aimed - first)[:2] / (run_s + flight_s)), velocity[2]])
+                return RunUp(tuple(poses[: swing.steps]), tuple(poses[swing.steps :]))
+            aimed = aimed - missed
+            velocity = np.array([*(aimed / (swing.run_s + flight_s)), swing.velocity[2]])
+            swing = replace(swing, velocity=velocity)
         return None
 
     def _joint_path(self, poses: list[Pose], qpos: np.ndarray) -> np.ndarray | None:
@@ -147,12 +181,3 @@ def fall_time_s(height_m: float, upward_m_per_s: float) -> float:
     upward = upward_m_per_s - GRAVITY * PHYSICS_STEP_S / 2
     square = upward**2 + 2 * GRAVITY * height_m
     return float((upward + np.sqrt(square)) / GRAVITY) if height_m > 0 else 0.0
-
-
-def starts(aim: np.ndarray, turn: float) -> Iterator[np.ndarray]:
-    """Places (3,) of the end effector from which to run up, in the frame of the base."""
-    angle = np.arctan2(aim[1], aim[0])
-    for radius, offset, height in itertools.product(
-        (0.28, 0.36, 0.44), (0.0, -0.5, 0.5, -1.0, 1.0), (0.32, 0.4)
-    ):
-        yield np.array([*(radius * np.array([np.cos(angle + offset), np.sin(angle + offset)])), height])

@@ -27,10 +27,9 @@ LINE_STEP_RAD = 0.05
 """Joint distance between collision checks on a straight line."""
 SLIDE_STEP_RAD = 0.1
 """Turn of the end effector between points of its straight line."""
-FINE_STEP_RAD = 0.02
-RRT_RANGES_RAD = (0.3, 0.3, *[FINE_STEP_RAD] * 4)
-"""Longest steps of RRT-Connect, one search after the other. OMPL looks for collisions every 0.2 rad
-or so: small obstacles may lie between, and wherever it takes a short cut."""
+RRT_SEARCHES = ((0.3, 0.01), (0.3, 0.02), (0.15, 0.01), (0.3, 0.01), (0.3, 0.0), (0.15, 0.0))
+"""Longest step of RRT-Connect in rad, and by how many metres obstacles are swollen for it, one
+search after the other: OMPL looks for collisions every 0.2 rad or so, and cuts corners between."""
 DETOUR_HEIGHTS_M = (0.05, 0.12, 0.2)
 """How far above both ends of a blocked path to cross."""
 TURN_LIMIT_RAD = 3.5
@@ -144,11 +143,17 @@ class MotionPlanner:
             if self._held is None or not np.array_equal(held, self._held[0]):
                 self._held = np.stack(held), self._load(held)
             self._planner = self._held[1]
+        self._boxes = boxes
+        self._fill_world()
+
+    def _fill_world(self, swell_m: float = 0.0) -> None:
+        """Put the table and the boxes into the planner's world, the boxes larger on all sides."""
         world = self._planner.planning_world
         for name in world.get_normal_object_names():
             world.remove_normal_object(name)
         table = np.array([0.5, 0.0, TABLE_TOP_M - TABLE_SIZE_M[2] / 2, 1.0, 0.0, 0.0, 0.0])
-        for name, (size, pose) in {"table": (np.array(TABLE_SIZE_M), table), **boxes}.items():
+        swollen = {name: (size + 2 * swell_m, pose) for name, (size, pose) in self._boxes.items()}
+        for name, (size, pose) in {"table": (np.array(TABLE_SIZE_M), table), **swollen}.items():
             box = self._fcl.Box(np.asarray(size, dtype=np.float64))
             pose = np.asarray(pose, dtype=np.float64)
             world.set_normal_object(name, self._fcl.CollisionObject(box, pose[:3], pose[3:]))
@@ -230,7 +235,7 @@ class MotionPlanner:
         ways = itertools.chain(
             (find(start, goal) for find in (self._line, self._slide)),
             (self._detour(start, goal, height_m) for height_m in DETOUR_HEIGHTS_M),
-            (self._rrt(start, goal, range_rad, generator) for range_rad in RRT_RANGES_RAD),
+            (self._rrt(start, goal, *search, generator) for search in RRT_SEARCHES),
         )
         return (way for way in ways if way is not None)
 
@@ -247,11 +252,9 @@ class MotionPlanner:
         between = [_points(a, b, CHECKS_PER_STEP + 1)[:-1] for a, b in itertools.pairwise(timed)]
         return any(self.collides(qpos) for qpos in np.concatenate(between)[1:])
 
-    def _line(
-        self, start: np.ndarray, goal: np.ndarray, step_rad: float = LINE_STEP_RAD
-    ) -> np.ndarray | None:
+    def _line(self, start: np.ndarray, goal: np.ndarray) -> np.ndarray | None:
         """The straight joint line, (N, n), if it is free of collisions."""
-        count = int(np.abs(goal - start).max() / step_rad) + 1
+        count = int(np.abs(goal - start).max() / LINE_STEP_RAD) + 1
         if any(self.collides(qpos) for qpos in _points(start, goal, count + 1)[1:-1]):
             return None
         return _points(start, goal)
@@ -298,9 +301,14 @@ class MotionPlanner:
         start: np.ndarray,
         goal: np.ndarray,
         range_rad: float,
+        swell_m: float,
         generator: np.random.Generator,
     ) -> np.ndarray | None:
         seed = int(generator.integers(1, 2**31))
+        self._fill_world(swell_m)
+        if swell_m > 0 and (self.collides(start) or self.collides(goal)):
+            self._fill_world()
+            return None
         ctypes.CDLL(None).srand(ctypes.c_uint(seed))
         _seed_function()(seed)
         self._planner.robot.set_qpos(start, True)
@@ -311,27 +319,14 @@ class MotionPlanner:
             time=PLANNING_TIME_S,
             fixed_joints=set(),
             planner_name="RRTConnect",
-            no_simplification=range_rad <= FINE_STEP_RAD,
+            no_simplification=False,
             constraint_function=None,
             constraint_jacobian=None,
             constraint_tolerance=1e-3,
             verbose=False,
         )
-        if status != "Exact solution":
-            return None
-        return self._shortened(np.asarray(path)) if range_rad <= FINE_STEP_RAD else np.asarray(path)
-
-    def _shortened(self, path: np.ndarray) -> np.ndarray:
-        """A path (N, n) with straight joint lines, free of collisions, wherever they save a way."""
-        kept = [path[:1]]
-        here, last = 0, len(path) - 1
-        while here < last:
-            there = last
-            while there > here + 1 and self._line(path[here], path[there], FINE_STEP_RAD) is None:
-                there = here + (there - here) // 2
-            kept.append(_points(path[here], path[there])[1:])
-            here = there
-        return np.concatenate(kept)
+        self._fill_world()
+        return np.asarray(path) if status == "Exact solution" else None
 
 
 def _points(start: np.ndarray, goal: np.ndarray, count: int = 6) -> np.ndarray:

@@ -50,14 +50,10 @@ def outer_radius(arm: Arm, body: int) -> float:
     return float(np.linalg.norm(points - place_of(arm, body), axis=1).max())
 
 
-def others(arm: Arm, body: int, above_m: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
-    """The discs, (N, 2) and (N,), that other bodies cover, as far as they reach above a height."""
-    world = arm.world
-    found = [
-        k
-        for k in range(len(world.keys))
-        if k != body and bool(world.solids.present[0, k]) and spans(arm, k)[1] > above_m
-    ]
+def others(arm: Arm, bodies: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """The discs, (N, 2) and (N,), that all but some bodies cover."""
+    present = arm.world.solids.present[0].tolist()
+    found = [k for k, there in enumerate(present) if there and k not in bodies]
     centers = np.array([place_of(arm, k) for k in found]).reshape(-1, 2)
     return centers, np.array([outer_radius(arm, k) for k in found])
 

@@ -133,7 +133,7 @@ def _first_leg(
     unit = way / np.maximum(length, 1e-9)[..., None]
     radius = outer_radius(arm, body)
     behind = start - (radius + BEHIND_M) * unit
-    centers, radii = others(arm, body)
+    centers, radii = others(arm, (body,))
     base = arm.base.p[:2]
     free = length > REACHED_M
     for xy in (behind, end - radius * unit):
@@ -225,7 +225,7 @@ def _towards(arm: Arm, body: int, start: np.ndarray, end: np.ndarray) -> np.ndar
     side = np.array([-way[1], way[0]])
     shares = np.stack(np.meshgrid(np.arange(0.3, 1.01, 0.04), np.arange(-0.4, 0.41, 0.1)), -1)
     places = start + shares.reshape(-1, 2) @ np.stack((way, side))
-    centers, radii = others(arm, body)
+    centers, radii = others(arm, (body,))
     gaps = np.linalg.norm(places[:, None] - centers, axis=-1) - radii
     return places[(gaps > outer_radius(arm, body) + CLEARANCE_M).all(-1)]
 

@@ -117,6 +117,11 @@ def backed_off(tip: Pose, distance_m: float) -> Pose:
     return tip * Pose([0, 0, -distance_m])
 
 
+def grip_of(arm: Arm, body: int) -> Pose:
+    """Pose of the held body in the end-effector frame, as it is."""
+    return arm.grip(body)
+
+
 def put_aside(arm: Arm) -> Actions:
     """Put what is held on a free place of the table."""
     body = arm.held

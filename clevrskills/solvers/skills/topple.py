@@ -42,10 +42,8 @@ def _directions(arm: Arm, bodies: list[int], length_m: float) -> list[np.ndarray
     unit = np.column_stack((np.cos(angle), np.sin(angle)))
     start = place_of(arm, bodies[0])
     end = start + length_m * unit
-    centers, radii = others(arm, bodies[0])
-    theirs = [np.linalg.norm(centers - place_of(arm, b), axis=1) < 1e-9 for b in bodies[1:]]
-    apart = ~np.any(theirs, axis=0) if theirs else np.ones(len(centers), dtype=bool)
-    gap = from_line(centers[apart], start[None], end) - radii[apart]
+    centers, radii = others(arm, tuple(bodies))
+    gap = from_line(centers, start[None], end) - radii
     hits = (gap < outer_radius(arm, bodies[0])).any(-1)
     outside = np.linalg.norm(start + length_m / 2 * unit - MIDDLE_M, axis=1)
     approach = np.linalg.norm(start - 0.1 * unit - arm.pose.p[:2], axis=1)
@@ -96,18 +94,27 @@ def solve_touched_toppled(arm: Arm, goal: Predicate) -> Actions:
 
 @solves(ToppledStructure)
 def solve_toppled_structure(arm: Arm, goal: Predicate) -> Actions:
-    """Push the lowest body that is not on the table off what carries it, with all above it."""
+    """Push the lowest body that is not on the table off what carries it, with all above it; if none
+    is left, touch them.
+    """
     assert isinstance(goal, ToppledStructure)
     bodies = [k for k in goal.objects[0].tolist() if k >= 0]
     yield from empty_hand(arm)
     for body in bodies:
         yield from rest(arm, body)
+    if not _hanging(arm, bodies):
+        yield from touch(arm, bodies[0])
     for _ in range(PUSHES):
-        hanging = [k for k in bodies if not bool(arm.world.on_table(torch.tensor([k]))[0])]
+        hanging = _hanging(arm, bodies)
         if not hanging:
             return
-        hanging.sort(key=lambda k: spans(arm, k)[0])
         height_m = max(spans(arm, k)[1] for k in hanging)
         tip_z_m = spans(arm, hanging[0])[0] + ABOVE_BOTTOM_M
         rows = [*hanging, *(k for k in bodies if k not in hanging)]
         yield from _tip(arm, rows, height_m, tip_z_m)
+
+
+def _hanging(arm: Arm, bodies: list[int]) -> list[int]:
+    """Those of some bodies that are not on the table, the lowest first."""
+    off = [k for k in bodies if not bool(arm.world.on_table(torch.tensor([k]))[0])]
+    return sorted(off, key=lambda k: spans(arm, k)[0])

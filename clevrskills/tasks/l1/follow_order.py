@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import atan2, cos, pi, sin
 from typing import ClassVar
 
 import numpy as np
+from scipy.spatial import ConvexHull
 from torch import Tensor
 
 from clevrskills.assets import Shape, shape
-from clevrskills.body import Body
+from clevrskills.body import Body, Pose
 from clevrskills.predicates import Inside, Order, Predicate
 from clevrskills.tasks.arguments import Count, count
 from clevrskills.tasks.base import Task
@@ -65,17 +67,12 @@ class FollowOrder(Task):
             n for n in pools.top + pools.random + pools.primitive if _radius_m(shape(n)) <= room_m
         ]
         (name,) = draw.choose(small, 1)
-        (texture,) = draw.choose(
-            pools.texture_1 + pools.texture_1_dark, 1, "textures"
-        )
-        start = bodies[route[0]]
-        assert start is not None
-        bodies[4] = Body(self.slots[4], name, texture, _in_the_middle(draw, shape(name), start))
-        roles = {
-            "route": route,
-            "active": np.arange(3) < visits,
-            "start": np.array(bodies[4].pose),
-        }
+        (texture,) = draw.choose(pools.texture_1 + pools.texture_1_dark, 1, "textures")
+        first = bodies[route[0]]
+        assert first is not None
+        start = _in_the_middle(shape(name), first, draw.places.uniform(0.0, 2 * pi))
+        bodies[4] = Body(self.slots[4], name, texture, start)
+        roles = {"route": route, "active": np.arange(3) < visits, "start": np.array(start)}
         return Layout(tuple(bodies), roles)
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:  # noqa: D102
@@ -94,6 +91,21 @@ class FollowOrder(Task):
         ]
 
 
-def _in_the_middle(draw: Draw, item: Shape, area: Body) -> tuple[float, ...]:
-    """The pose of a shape in the middle of an area."""
-    raise NotImplementedError
+def _room_m(tile: Shape) -> float:
+    """Distance from the middle of an area to its edge, seen from above."""
+    edges = ConvexHull(np.concatenate(tile.parts)[:, :2]).equations
+    return float(-(edges[:, :2] @ tile.center_of_mass[:2] + edges[:, 2]).max())
+
+
+def _radius_m(item: Shape) -> float:
+    return float(np.linalg.norm(np.concatenate(item.parts)[:, :2], axis=1).max())
+
+
+def _in_the_middle(item: Shape, area: Body, yaw_rad: float) -> Pose:
+    """The pose of a shape that stands in the middle of an area."""
+    x, y, _, w, _, _, z = area.pose
+    angle = 2 * atan2(z, w)
+    turn = np.array([[cos(angle), -sin(angle)], [sin(angle), cos(angle)]])
+    x, y = (turn @ area.geometry.center_of_mass[:2] + (x, y)).tolist()
+    x, y, height, *rest = pose_on_table(item, x, y, yaw_rad)
+    return (x, y, height + AREA_SIZE_M[2], *rest)

@@ -1,0 +1,75 @@
+"""Bring objects to the places that a picture shows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import atan2, dist
+from typing import ClassVar
+
+import numpy as np
+from torch import Tensor
+
+from clevrskills.assets import shape
+from clevrskills.body import Body
+from clevrskills.predicates import AtPosition, Predicate, Set
+from clevrskills.tasks.arguments import Count, count
+from clevrskills.tasks.base import Task
+from clevrskills.tasks.layout import W2, Draw, Layout, LayoutError, Table
+
+LEAST_MOVE_M = 0.10
+"""How far each object's place is from where it is at the start: twice the tolerance."""
+
+
+@dataclass(kw_only=True, eq=False)
+class Rearrange(Task):
+    """All objects rest at once at the places that a key-step shows (paper, appendix A.2, task 8).
+
+    No place is where another object is at the start. The orientation is free.
+
+    Args:
+        num_objects: Objects, all of which are to be moved.
+    """
+
+    key = "rearrange"
+    level = "L1"
+    sentence = "Rearrange the objects as shown"
+    slots = ("object_0", "object_1", "object_2")
+    max_steps = 500
+    suffix: ClassVar[str] = ""
+
+    num_objects: Count = count(2, 3)
+
+    def layout(self, draw: Draw) -> Layout:  # noqa: D102
+        objects = draw.number(self.num_objects)
+        pools = draw.pools
+        shapes = draw.choose(pools.top + pools.random + pools.primitive, objects)
+        textures = draw.choose(pools.texture_1 + pools.texture_1_dark, objects, "textures")
+        table = Table(draw.places, W2)
+        starts = [table.place(shape(name)) for name in shapes]
+        targets = [
+            table.place(shape(name), 2 * atan2(start[6], start[3]))
+            for name, start in zip(shapes, starts, strict=True)
+        ]
+        if any(dist(a[:2], b[:2]) < LEAST_MOVE_M for a, b in zip(starts, targets, strict=True)):
+            raise LayoutError("an object hardly moves")
+        bodies = [
+            Body(key, *values)
+            for key, *values in zip(self.slots, shapes, textures, starts, strict=False)
+        ]
+        empty = len(self.slots) - objects
+        roles = {
+            "start": np.array(starts + starts[:1] * empty),
+            "target": np.array(targets + targets[:1] * empty)[:, :3],
+            "active": np.arange(len(self.slots)) < objects,
+        }
+        return Layout((*bodies, *(None,) * empty), roles)
+
+    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:  # noqa: D102
+        target = roles["target"]  # (B, 3, 3)
+        slot = roles["active"][:, 0].long() * 0
+        parts = [AtPosition(slot + k, target[:, k]) for k in range(len(self.slots))]
+        return Set(tuple(parts), roles["active"])
+
+    def prompts(self, layout: Layout) -> Sequence[str]:  # noqa: D102
+        return [f"Rearrange to {{ks:{int(layout.roles['active'].sum())}}}{self.suffix}"]

@@ -1,0 +1,27 @@
+"""Bring objects to the places that a picture shows, then back to where they were."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from torch import Tensor
+
+from clevrskills.predicates import AtPose, Order, Predicate, Set
+from clevrskills.tasks.l1.rearrange import Rearrange
+
+
+class RearrangeRestore(Rearrange):
+    """As ``rearrange``, then all objects are at once back at their poses at the start (paper,
+    appendix A.2, task 9), with their orientation, which the released code ignores.
+    """
+
+    key = "rearrange_restore"
+    sentence = "Rearrange the objects as shown and then restore"
+    max_steps = 900
+    suffix = " and then restore"
+
+    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:  # noqa: D102
+        start = roles["start"]  # (B, 3, 7)
+        slot = roles["active"][:, 0].long() * 0
+        parts = [AtPose(slot + k, start[:, k, :3], start[:, k, 3:]) for k in range(3)]
+        return Order((super().goal(roles), Set(tuple(parts), roles["active"])))

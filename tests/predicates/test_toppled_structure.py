@@ -1,0 +1,134 @@
+"""A structure was toppled: all on the table, by the robot, without taking it apart by hand."""
+
+import pytest
+import torch
+
+from clevrskills.predicates import OnTop, Order, ToppledStructure
+from tests.worlds import CUBE, HEXAGON, SLAB, Thing, make_world, move_gripper, pose
+
+KEYS = (SLAB, CUBE, HEXAGON)
+BASE = (-0.2, 0.0)
+
+
+def stack():
+    """A hexagon on a cube on a slab, and a brick beside them."""
+    heights = (0.0, 0.03, 0.08)
+    poses = [pose(t, *BASE, bottom_z=z) for t, z in zip(KEYS, heights, strict=True)]
+    brick = Thing("brick", "cube", (0.08, 0.04, 0.03))
+    world = make_world([*KEYS, brick], [*poses, pose(brick, 0.0, 0.25)])
+    move_gripper(world, (*BASE, 0.4))
+    return world
+
+
+def goal(*slots):
+    return ToppledStructure(torch.tensor([slots or (0, 1, 2, -1)]))
+
+
+def put(world, slot, x, y):
+    world.set_body_pose(torch.tensor([slot]), pose(KEYS[slot], x, y)[None])
+
+
+def topple(world):
+    put(world, 1, -0.05, 0.0)
+    put(world, 2, 0.02, 0.0)
+
+
+def touch(world, slot=1):
+    x, y, _ = world.position(torch.tensor([slot]))[0].tolist()
+    move_gripper(world, (x, y, float(world.top(torch.tensor([slot])))))
+
+
+def lift_off(world):
+    move_gripper(world, (*BASE, 0.4))
+
+
+def hold(world):
+    world.hold(torch.tensor([2]), world.pose(torch.tensor([2])))
+
+
+def episode(predicate, world, *events):
+    outcome = predicate.evaluate(world, predicate.initial_state(world))
+    rewards = [float(outcome.reward)]
+    for event in events:
+        event(world)
+        outcome = predicate.evaluate(world, outcome.state)
+        rewards.append(float(outcome.reward))
+        assert bool(outcome.holds) == (float(outcome.progress) == 1.0)
+        assert bool(outcome.holds) == (rewards[-1] == float(torch.as_tensor(predicate.max_reward)))
+    return outcome, rewards
+
+
+def test_toppled_by_the_gripper_it_holds():
+    outcome, rewards = episode(goal(), stack(), touch, topple, lift_off)
+    assert outcome.holds and rewards[-1] == 9.0
+    assert rewards == sorted(rewards)
+
+
+def test_fallen_by_itself_it_does_not_hold():
+    assert not episode(goal(), stack(), topple)[0].holds
+    outcome, _ = episode(goal(), stack(), lambda w: touch(w, 3), topple)  # something else touched
+    assert not outcome.holds
+
+
+def test_taken_apart_by_hand_it_does_not_hold():
+    outcome, rewards = episode(goal(), stack(), touch, hold, topple, lift_off)
+    assert not outcome.holds and rewards[-1] == 0.0
+
+
+@pytest.mark.parametrize("left", [1, 2])
+def test_one_that_is_still_up_is_enough_to_fail(left):
+    def all_but_one(world):
+        topple(world)
+        x, y = BASE
+        thing = KEYS[left]
+        world.set_body_pose(torch.tensor([left]), pose(thing, x, y, bottom_z=0.03)[None])
+
+    assert not episode(goal(), stack(), touch, all_but_one)[0].holds
+    assert episode(goal(), stack(), touch, all_but_one, topple)[0].holds
+
+
+def test_all_must_be_at_rest():
+    def roll(world):
+        topple(world)
+        world.set_body_velocity(torch.tensor([2]), torch.tensor([[0.0, 0.01, 0, 0, 0, 0]]))
+
+    assert not episode(goal(), stack(), touch, roll)[0].holds
+
+
+def test_missing_bodies_do_not_count():
+    assert float(goal().max_reward) == 9.0 and float(goal(0, 1).max_reward) == 6.0
+    assert goal(2, 1, -1).says(stack()) == "Topple the stack of {obj:hexagon}, {obj:cube}"
+
+
+def test_as_a_later_part_it_starts_when_its_turn_comes():
+    """What was held while it was stacked does not count, what is held afterwards does."""
+    stacked = OnTop(torch.tensor([2]), torch.tensor([1]))
+    tree = Order((stacked, goal()))
+    poses = stack().body_pose.clone()
+
+    def begin():
+        world = stack()
+        put(world, 2, 0.0, 0.1)
+        return world
+
+    def restack(world):
+        world.set_body_pose(torch.tensor([2]), poses[:, 2])
+
+    outcome, _ = episode(tree, begin(), hold, restack, lift_off, touch, topple)
+    assert outcome.holds
+    outcome, _ = episode(tree, begin(), hold, restack, lift_off, touch, hold, topple, lift_off)
+    assert not outcome.holds
+    outcome, _ = episode(tree, begin(), touch, restack, lift_off, topple)  # touched too early
+    assert not outcome.holds
+
+
+def test_realised_the_bodies_lie_apart():
+    world = stack()
+    predicate = goal()
+    state = predicate.initial_state(world)
+    predicate.realise(world)
+    assert predicate.evaluate(world, state).holds
+    for slot in range(4):
+        gaps = world.distance(world.world_points(torch.tensor([slot])))[0].amin(-1)
+        gaps[slot] = 1.0
+        assert float(gaps.min()) > 0.0
