@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from clevrskills.dataset_tools.files import StorageError
-from clevrskills.dataset_tools.memory import return_freed_memory
+from clevrskills.dataset_tools.memory import return_freed_memory, return_holes
 from clevrskills.dataset_tools.recorder import Recorder
 from clevrskills.dataset_tools.rollout import EpisodeResult, rollout
 from clevrskills.dataset_tools.schedule import Attempt
@@ -51,6 +51,7 @@ class Attempter:
                 result = _failed(attempt.seed, recorder.steps, f"crash: {_where(error)}")
             if result.success:
                 recorder.commit(success=True)
+        return_holes()
         return dataclasses.replace(
             result, cpu_s=time.process_time() - cpu_s, wall_s=time.perf_counter() - wall_s
         )

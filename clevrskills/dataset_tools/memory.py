@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
+from typing import Any
 
 # parameters of glibc's mallopt, from <malloc.h>
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
@@ -18,11 +19,24 @@ def return_freed_memory() -> None:
     was freed: about 60 MB more, growing for tens of episodes. Other C libraries are left alone.
     """
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
-    if not sys.platform.startswith("linux"):
-        return
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    mallopt = _from_glibc("mallopt")
     if mallopt is None:
         return
     mallopt(_M_ARENA_MAX, 1)
     mallopt(_M_TRIM_THRESHOLD, _TRIM_BYTES)
     mallopt(_M_MMAP_THRESHOLD, _MMAP_BYTES)
+
+
+def return_holes() -> None:
+    """Make the allocator give back what is free between what is in use; to be called between
+    episodes.
+
+    It takes 2 ms; without, the holes grow to 25 MB over thirty episodes.
+    """
+    trim = _from_glibc("malloc_trim")
+    if trim is not None:
+        trim(0)
+
+
+def _from_glibc(name: str) -> Any:
+    return getattr(ctypes.CDLL(None), name, None) if sys.platform.startswith("linux") else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import degrees
 from typing import Self
 
@@ -41,26 +42,34 @@ class Rotated(AtPose):
         return {"turned_rad": self._turned(world, torch.zeros_like(self.angle_rad))}
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
-        state = {"turned_rad": self._turned(world, state["turned_rad"])}
-        return replace(super().evaluate(world, state), state=state)
+        turned = self._turned(world, state["turned_rad"])
+        left = super().angle(world, state)
+        if not self.criteria.any_direction:
+            left = torch.maximum(left, (self.angle_rad - turned).abs().clamp(max=torch.pi))
+        outcome = super().evaluate(world, {"left_rad": left})
+        return replace(outcome, state={"turned_rad": turned})
+
+    def angle(self, world: World, state: GoalState) -> Tensor:  # noqa: D102
+        del world
+        return state["left_rad"]
+
+    @cached_property
+    def _half_turn(self) -> Tensor:
+        """What maps an orientation to cosine and sine of half the turn about the vertical, its tilt
+        undone, both times the same, (B, 4, 2).
+        """
+        undo = geometry.yaw_quaternion(-self.angle_rad)
+        w, x, y, z = geometry.quaternion_multiply(undo, self.orientation).unbind(-1)
+        columns = torch.stack((w, x, y, z), dim=-1), torch.stack((-z, -y, x, w), dim=-1)
+        return torch.stack(columns, dim=-1)
 
     def _turned(self, world: World, before_rad: Tensor) -> Tensor:
         """The turn about the vertical since the start that is nearest to an earlier one, (B,)."""
-        start = geometry.quaternion_multiply(
-            geometry.yaw_quaternion(-self.angle_rad), self.orientation
-        )
-        change = geometry.quaternion_multiply(
-            world.orientation(self.object), geometry.quaternion_conjugate(start)
-        )
-        turn = 2.0 * torch.atan2(change[:, 3], change[:, 0])
+        cosine, sine = torch.einsum(
+            "bi,bij->jb", world.orientation(self.object), self._half_turn
+        ).unbind(0)
+        turn = 2.0 * torch.atan2(sine, cosine)
         return turn + 2.0 * torch.pi * ((before_rad - turn) / (2.0 * torch.pi)).round()
-
-    def angle(self, world: World, state: GoalState) -> Tensor:  # noqa: D102
-        rotation = super().angle(world, state)
-        if self.criteria.any_direction:
-            return rotation
-        left = (self.angle_rad - state["turned_rad"]).abs().clamp(max=torch.pi)
-        return torch.maximum(rotation, left)
 
     def says(self, world: World, env: int = 0) -> str:  # noqa: D102
         turn = turn_in_words(float(self.angle_rad[env]))

@@ -8,7 +8,7 @@ import ctypes
 import itertools
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -25,9 +25,11 @@ JOINT_SPEED_RAD_PER_S = 2.0
 JOINT_ACCELERATION_RAD_PER_S2 = 8.0
 LINE_STEP_RAD = 0.05
 """Joint distance between collision checks on a straight line."""
+ONE_STEP_RAD = 0.01
+"""A motion that a single control step does; below it, TOPP sometimes finds no solution."""
 SLIDE_STEP_RAD = 0.1
 """Turn of the end effector between points of its straight line."""
-RRT_SEARCHES = ((0.3, 0.01), (0.3, 0.02), (0.15, 0.01), (0.3, 0.01), (0.3, 0.0), (0.15, 0.0))
+RRT_SEARCHES = ((0.3, 0.01), (0.3, 0.02), (0.15, 0.01), (0.3, 0.0), (0.05, 0.01), (0.02, 0.0))
 """Longest step of RRT-Connect in rad, and by how many metres obstacles are swollen for it, one
 search after the other: OMPL looks for collisions every 0.2 rad or so, and cuts corners between."""
 DETOUR_HEIGHTS_M = (0.05, 0.12, 0.2)
@@ -146,13 +148,16 @@ class MotionPlanner:
         self._boxes = boxes
         self._fill_world()
 
-    def _fill_world(self, swell_m: float = 0.0) -> None:
-        """Put the table and the boxes into the planner's world, the boxes larger on all sides."""
+    def _fill_world(self, swell_m: float = 0.0, but: Collection[str] = ()) -> None:
+        """Put the table and the boxes into the planner's world, all but some boxes swollen."""
         world = self._planner.planning_world
         for name in world.get_normal_object_names():
             world.remove_normal_object(name)
         table = np.array([0.5, 0.0, TABLE_TOP_M - TABLE_SIZE_M[2] / 2, 1.0, 0.0, 0.0, 0.0])
-        swollen = {name: (size + 2 * swell_m, pose) for name, (size, pose) in self._boxes.items()}
+        swollen = {
+            name: (size if name in but else size + 2 * swell_m, pose)
+            for name, (size, pose) in self._boxes.items()
+        }
         for name, (size, pose) in {"table": (np.array(TABLE_SIZE_M), table), **swollen}.items():
             box = self._fcl.Box(np.asarray(size, dtype=np.float64))
             pose = np.asarray(pose, dtype=np.float64)
@@ -160,8 +165,13 @@ class MotionPlanner:
 
     def collides(self, qpos: np.ndarray) -> bool:
         """Whether the arm, or what it holds, touches itself or an obstacle at joint angles (n,)."""
+        return bool(self._touched(qpos))
+
+    def _touched(self, qpos: np.ndarray) -> set[str]:
+        """Names of what the arm touches at joint angles (n,), itself or obstacles."""
         self._planner.robot.set_qpos(qpos, True)
-        return len(self._planner.planning_world.collide_full()) > 0
+        contacts = self._planner.planning_world.collide_full()
+        return {name for pair in contacts for name in (pair.object_name1, pair.object_name2)}
 
     def solve(
         self, pose: Pose, near: np.ndarray, generator: np.random.Generator
@@ -243,6 +253,8 @@ class MotionPlanner:
         """Joint angles of a smooth motion through points (N, n), one row per control step, ending
         at the last.
         """
+        if np.abs(points - points[0]).max() < ONE_STEP_RAD:
+            return points[[0, -1]]
         timed = self._planner.TOPP(points, 1.0 / 20.0)[1]
         start = timed if len(timed) else points[:1]  # none at all for what takes less than a step
         return np.concatenate((start, points[-1:]))
@@ -305,10 +317,10 @@ class MotionPlanner:
         generator: np.random.Generator,
     ) -> np.ndarray | None:
         seed = int(generator.integers(1, 2**31))
+        # only what leaves both ends free can be swollen
         self._fill_world(swell_m)
-        if swell_m > 0 and (self.collides(start) or self.collides(goal)):
-            self._fill_world()
-            return None
+        touched = self._touched(start) | self._touched(goal)
+        self._fill_world(swell_m, touched)
         ctypes.CDLL(None).srand(ctypes.c_uint(seed))
         _seed_function()(seed)
         self._planner.robot.set_qpos(start, True)

@@ -142,6 +142,32 @@ def test_what_lies_tilted_is_grasped_at_right_angles_to_a_side(axis):
         assert z_axis[2] < -0.35  # the gripper comes from above, not from below
 
 
+def test_what_stands_on_its_edge_is_grasped_from_the_side():
+    """A slab of which no edge is wide enough: the gripper comes level, on its wide faces."""
+    thin = Thing("thin", "cube", (0.12, 0.12, 0.015))
+    world = make_world([thin], [torch.tensor([-0.2, 0.1, 0.06, 0.70710678, 0.70710678, 0.0, 0.0])])
+    found = tilted_grasps(world, 0, CUPS, RADIUS)
+    assert found_in(world) == [] and found
+    for grasp in found[:20]:
+        z_axis = Pose(q=grasp.orientation).to_transformation_matrix()[:3, 2]
+        assert abs(z_axis[2]) < 0.05 and abs(z_axis[1]) > 0.99
+        assert bool(sealed_at(world, grasp)[MIDDLE])
+
+
+def test_tilted_grasps_have_room_for_the_head_beside_the_object():
+    """Between the horns of a moon on its edge a cup would seal, but the head does not fit in."""
+    for turn_rad in (0.0, 1.0, 4.0):
+        lean = Pose(q=[np.cos(turn_rad / 2), 0.0, np.sin(turn_rad / 2), 0.0])
+        q = (lean * Pose(q=[0.70710678, 0.70710678, 0.0, 0.0])).q
+        world = make_world([Thing("moon", "moon")], [torch.tensor([-0.2, 0.1, 0.05, *q.tolist()])])
+        points = world.world_points(torch.tensor([0]))[0].numpy()
+        for grasp in tilted_grasps(world, 0, CUPS, RADIUS)[::10]:
+            local = Pose(grasp.position, grasp.orientation).inv().to_transformation_matrix()
+            seen = points @ local[:3, :3].T + local[:3, 3]
+            under = (np.abs(seen[:, :2]) < np.array(HEAD_HALF_SIZE_M) - 0.008).all(-1)
+            assert (seen[under, 2] > -0.020).all()
+
+
 def test_other_bodies_do_not_move_the_grasps_of_one_far_away():
     one = make_world([CUBE], [pose(CUBE, -0.2, 0.1)])
     two = make_world([CUBE, TOWER], [pose(CUBE, -0.2, 0.1), pose(TOWER, 0.1, -0.3)])

@@ -1,4 +1,4 @@
-"""Moving the end effector: it gets there from anywhere, around what is in the way, or says why not."""
+"""Moving the end effector: it gets there from anywhere around obstacles, or says why not."""
 
 import numpy as np
 import pytest

@@ -5,6 +5,7 @@ from math import pi
 import numpy as np
 import pytest
 import torch
+from sapien import Pose
 from sapien.physx import PhysxRigidDynamicComponent
 
 from clevrskills.errors import ClevrSkillsError
@@ -13,6 +14,7 @@ from clevrskills.predicates import AtPose, AtPosition, Inside, Once, OnTop, Pick
 from clevrskills.solvers.motion import Arm, SkillFailed, rotation_vector, slerp, yaw_of
 from clevrskills.solvers.skills import skill_for
 from clevrskills.solvers.skills.pick import pick
+from clevrskills.solvers.skills.place import UPRIGHT_RAD, tilt_rad
 from clevrskills.tasks import stack_roles, task
 from tests.envs import act, base, bench, body, go_to, put, stay
 from tests.tasks.scenes import TASKS, scene
@@ -142,7 +144,86 @@ def test_an_object_that_was_toppled_is_still_picked(env):
     assert solve(env, Picked(slot(BRICK_SLOT)))
 
 
+# ---- what lies toppled ----
+
+BELL = Thing("bell", "bell")
+BASE = Thing("base", "cube", (0.09, 0.09, 0.03))
+LYING = (0.6018, 0.0, 0.7986, 0.0)
+"""A bell on its side: 106 degrees from upright."""
+
+
+def lay(env, k, x, y, q):
+    """Lay a body down at a place in an orientation (4,) and let it come to rest."""
+    world = base(env).world
+    pose = torch.tensor([[x, y, 0.1, *q]])
+    world.set_body_pose(slot(k), pose)
+    pose[0, 2] -= float(world.bottom(slot(k))) - 1e-3
+    world.set_body_pose(slot(k), pose)
+    stay(env, 40)
+    assert tilt_rad(arm_of(env), k) > UPRIGHT_RAD
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("yaw_rad", [0.0, 2.0])
+def test_a_toppled_bell_is_put_on_a_small_base(yaw_rad):
+    """It cannot stay there as it lies, and the gripper would not get at it there upright."""
+    env = bench(body(BELL, -0.15, 0.1), body(BASE, -0.1, -0.15))
+    spin = Pose(q=yaw_quaternion(torch.tensor(yaw_rad)).numpy())
+    lay(env, 0, -0.15, 0.1, (spin * Pose(q=LYING)).q)
+    assert solve(env, OnTop(slot(0), slot(1)))
+    env.close()
+
+
+@pytest.mark.slow
+def test_a_toppled_bell_in_hand_is_put_on_a_small_base():
+    env = bench(body(BELL, -0.15, 0.1), body(BASE, -0.1, -0.15))
+    lay(env, 0, -0.15, 0.1, LYING)
+    run(env, pick(arm_of(env), 0))
+    assert solve(env, OnTop(slot(0), slot(1)))
+    env.close()
+
+
+def test_what_stands_on_its_edge_is_brought_to_a_pose(env):
+    """A slab, of which the gripper only gets hold from the side."""
+    lay(env, SLAB_SLOT, -0.15, 0.1, (0.70710678, 0.70710678, 0.0, 0.0))
+    turn = yaw_quaternion(torch.tensor([0.5]))
+    assert solve(env, AtPose(slot(SLAB_SLOT), torch.tensor([[-0.2, 0.22, 0.0]]), turn))
+
+
+def test_what_leans_on_another_body_out_of_reach_is_freed():
+    """Nothing reaches the leaning side of the tile this far out: what it leans on is put away."""
+    tile = Thing("tile", "cube", (0.08, 0.08, 0.015))
+    prop = Thing("prop", "cube", (0.14, 0.08, 0.04))
+    env = bench(body(tile, 0.0, 0.2), body(prop, -0.005, 0.0), body(SLAB, -0.15, 0.15))
+    lean = torch.tensor([[0.09, 0.0, 0.045, np.cos(0.3), 0.0, np.sin(0.3), 0.0]])
+    base(env).world.set_body_pose(slot(0), lean)
+    stay(env, 40)
+    assert UPRIGHT_RAD < tilt_rad(arm_of(env), 0) < 1.4
+    assert solve(env, OnTop(slot(0), slot(2)))
+    env.close()
+
+
 # ---- giving up ----
+
+
+@pytest.mark.slow
+def test_what_lies_toppled_out_of_reach_is_given_up():
+    env = bench(body(BELL, -0.15, 0.1), body(BASE, -0.1, -0.15))
+    lay(env, 0, 0.9, 0.0, LYING)
+    goal = OnTop(slot(0), slot(1))
+    assert "bell" in failure(env, skill_for(goal)(arm_of(env), goal))
+    env.close()
+
+
+@pytest.mark.slow
+def test_a_toppled_object_without_any_place_is_given_up_after_some_turns():
+    """A bell on a cup of a rod: neither upright nor lying can it stay there."""
+    rod = Thing("rod", "cube", (0.01, 0.01, 0.08))
+    env = bench(body(BELL, -0.15, 0.1), body(rod, -0.1, -0.15))
+    lay(env, 0, -0.15, 0.1, LYING)
+    goal = OnTop(slot(0), slot(1))
+    assert "no place for bell" in failure(env, skill_for(goal)(arm_of(env), goal))
+    env.close()
 
 
 def failure(env, actions):

@@ -24,7 +24,7 @@ def _scale_foot() -> Solid:
 def _scale_beam() -> Solid:
     """A bar that tapers to both ends, with a pin through its middle."""
     side: Points = [(-190, -8), (0, -15), (190, -8), (190, 8), (0, 15), (-190, 8)]
-    pin = prism(circle(7), 36, -18).turned("x", 90).moved(z=9)
+    pin = prism(circle(7), 33, -16.5).turned("x", 90).moved(z=9)
     return prism(side, 18).decorated(pin)
 
 

@@ -35,7 +35,9 @@ Effort = Callable[[Pose, np.ndarray], float]
 end-effector frame and the joint angles (n,) at which it is taken; infinite if it can't be done."""
 
 
-def pick(arm: Arm, body: int, effort: Effort | None = None) -> Actions:
+def pick(
+    arm: Arm, body: int, effort: Effort | None = None, yaw_rad: float | None = None
+) -> Actions:
     """Take a body and lift it a little.
 
     Args:
@@ -43,6 +45,7 @@ def pick(arm: Arm, body: int, effort: Effort | None = None) -> Actions:
         body: Slot of the body.
         effort: What it takes to go on from a grasp: the least is wanted. Without, or where all is
             in vain, the gripper is as vertical as can be.
+        yaw_rad: Turn of the gripper about world z to stay near to; default: the present one.
 
     Raises:
         SkillFailed: It can't be grasped, or slipped each time.
@@ -52,7 +55,7 @@ def pick(arm: Arm, body: int, effort: Effort | None = None) -> Actions:
     for attempt in range(ATTEMPTS):
         if arm.held != body:
             arm.step_label = f"Move above {arm.label(body)}"
-            grasp = _reachable_grasp(arm, body, attempt, effort)
+            grasp = _reachable_grasp(arm, body, attempt, effort, yaw_rad)
             tip = grasp_pose(arm, grasp)
             yield from arm.move(backed_off(tip, APPROACH_M))
             arm.step_label = f"Pick {arm.label(body)}"
@@ -72,9 +75,11 @@ def grasp_pose(arm: Arm, grasp: Grasp) -> Pose:
     return Pose(grasp.position, grasp.orientation) * Pose([0, 0, -arm.cup_tip_z_m])
 
 
-def _reachable_grasp(arm: Arm, body: int, skip: int, effort: Effort | None) -> Grasp:
+def _reachable_grasp(
+    arm: Arm, body: int, skip: int, effort: Effort | None, yaw_rad: float | None
+) -> Grasp:
     """The best grasp that the arm reaches; where the best ones failed before, the next."""
-    grasps = _reachable_grasps(arm, body, tilted=effort is not None)
+    grasps = _reachable_grasps(arm, body, yaw_rad, tilted=effort is not None)
     if effort is None and arm.pose.to_transformation_matrix()[2, 2] < -STEEP:
         found = [grasp for grasp, _ in islice(grasps, skip + 1)]
     else:  # the gripper has to turn much, which takes time
@@ -103,12 +108,15 @@ def _least_effort(
     return [grasps[k][0] for k in order[:count]]
 
 
-def _reachable_grasps(arm: Arm, body: int, tilted: bool) -> Iterator[tuple[Grasp, np.ndarray]]:
+def _reachable_grasps(
+    arm: Arm, body: int, yaw_rad: float | None, tilted: bool
+) -> Iterator[tuple[Grasp, np.ndarray]]:
     """Grasps that the arm reaches, from above and at the object, free of collisions, the best
     first, each with joint angles (n,) just before it; tilted ones too if asked for or if there are
     no others.
     """
-    found = vertical_grasps(arm.world, body, arm.cup_centers, arm.cup_radius_m, arm.yaw_rad)
+    near_rad = arm.yaw_rad if yaw_rad is None else yaw_rad
+    found = vertical_grasps(arm.world, body, arm.cup_centers, arm.cup_radius_m, near_rad)
     # the best ones are much alike: where they can't be reached, try others all over the object
     found = found[:CANDIDATES] + found[CANDIDATES :: max(1, len(found) // CANDIDATES)]
     if tilted or not found:

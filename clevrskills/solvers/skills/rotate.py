@@ -9,6 +9,7 @@ from sapien import Pose
 
 from clevrskills.predicates import GoalState, Outcome, Predicate, Rotated
 from clevrskills.robots.controller import ROTATION_RAD
+from clevrskills.solvers.grasps import down
 from clevrskills.solvers.motion import Actions, Arm, SkillFailed
 from clevrskills.solvers.skills import solves
 from clevrskills.solvers.skills.approach import spans
@@ -23,18 +24,22 @@ LEAST_RAD = 0.3
 CLEAR_M, LIFT_M, LIFTS = 0.03, 0.05, 4
 """Height above the table from which an object is turned, and how far and how often it is lifted
 where there is no room."""
-SPARE_RAD = 0.4
-"""Room left to the wrist, as the grasp may be turned a little."""
+PER_STEP_M = 0.02
+SPARE_RAD = 0.8
+"""Room left to the wrist, as the grasp may be turned somewhat."""
+ABOVE_M = 0.06
 
 
 @solves(Rotated)
 def solve_rotated(arm: Arm, goal: Predicate) -> Actions:
-    """Pick the object, turn it in the air by what is left to turn, and put it at its place.
+    """Pick the object, turn it in the air by what is left to turn while it is carried to its place,
+    and put it down.
 
-    Where the wrist can't do all of it, the object is put down in between and taken anew.
+    Where the wrist can't do all of it, the object is turned as far as it can be where it is, and
+    taken anew.
 
     Raises:
-        SkillFailed: It can't be taken, or not turned or not put down, or it takes too many turns.
+        SkillFailed: It can't be taken, turned or put down, or it takes too many turns.
     """
     assert isinstance(goal, Rotated)
     body = int(goal.object[0])
@@ -46,14 +51,15 @@ def solve_rotated(arm: Arm, goal: Predicate) -> Actions:
         if arm.held != body:
             if arm.held >= 0:
                 yield from put_aside(arm)
-            yield from _unwind(arm, _left_rad(arm, goal))
-            yield from pick(arm, body)
-        left = yield from _turn(arm, body, _left_rad(arm, goal))
-        place = xy if left == 0.0 else arm.body_pose(body).p[:2]
-        orientation = (turned_about_z(-left) * Pose(q=wanted)).q
+            yaw_rad = _yaw_with_room_rad(arm, body, xy, _left_rad(arm, goal))
+            yield from pick(arm, body, yaw_rad=yaw_rad)
+        left = _left_rad(arm, goal)
+        arrived, turned = yield from _carry(arm, body, xy, left)
+        place = xy if arrived else arm.body_pose(body).p[:2]
+        orientation = (turned_about_z(turned - left) * Pose(q=wanted)).q
         yield from place_at(arm, body, on_table(arm, body, place, orientation))
         yield from rest(arm, body)
-        if left == 0.0:
+        if arrived:
             return
     raise SkillFailed(f"{arm.world.keys[body]} is not turned after {STAGES} turns")
 
@@ -80,8 +86,12 @@ def _upright(arm: Arm, body: int, xy: np.ndarray) -> Iterator[Pose]:
         yield on_table(arm, body, xy, turned_about_z(turn).q)
 
 
-def _turn(arm: Arm, body: int, angle_rad: float) -> Generator[np.ndarray, None, float]:
-    """Turn a held body about world z, as far as the wrist can; returns what is left.
+def _carry(
+    arm: Arm, body: int, xy: np.ndarray, angle_rad: float
+) -> Generator[np.ndarray, None, tuple[bool, float]]:
+    """Carry a held body above a place (2,) and turn it about world z on the way; if that can't be,
+    turn it where it is, as far as the wrist can. Returns whether it was carried, and by how much it
+    was turned.
 
     Raises:
         SkillFailed: It can't be turned, or was lost on the way.
@@ -90,50 +100,78 @@ def _turn(arm: Arm, body: int, angle_rad: float) -> Generator[np.ndarray, None, 
     if spans(arm, body)[0] < CLEAR_M:
         yield from arm.rise(LIFT_M)
     for _ in range(LIFTS):
-        poses, steps, blocked = _ahead(arm, body, angle_rad)
+        poses, share, blocked = _possible(arm, body, xy, angle_rad)
         if not blocked:
             break
         yield from arm.rise(LIFT_M)
-    if len(poses) < steps and len(poses) * ROTATION_RAD < LEAST_RAD:
-        raise SkillFailed(f"{arm.world.keys[body]} cannot be turned")
+    arrived = share == 1.0
+    if not arrived:
+        poses, share, _ = _possible(arm, body, arm.body_pose(body).p[:2], angle_rad)
+        if share * abs(angle_rad) < LEAST_RAD and share < 1.0:
+            raise SkillFailed(f"{arm.world.keys[body]} cannot be turned")
     for pose in poses:
         yield arm.action(pose)
     if arm.held != body:
         raise SkillFailed(f"{arm.world.keys[body]} was lost on the way")
-    return angle_rad * (1.0 - len(poses) / steps) if len(poses) < steps else 0.0
+    return arrived, share * angle_rad
 
 
-def _ahead(arm: Arm, body: int, angle_rad: float) -> tuple[list[Pose], int, bool]:
-    """End-effector poses, one for each control step, that turn a held body on the spot, as far as
-    the joints can follow without a collision; how many it takes; whether a collision is in the way.
+def _possible(
+    arm: Arm, body: int, xy: np.ndarray, angle_rad: float
+) -> tuple[list[Pose], float, bool]:
+    """End-effector poses, one for each control step, that carry and turn what is held, as far as
+    the joints can follow without a collision; which share of the way that is; whether a collision
+    ends it.
     """
     arm.look_around()
-    steps = int(np.ceil(abs(angle_rad) / ROTATION_RAD))
-    start, qpos = arm.pose, arm.controller.target_qpos
-    pivot = Pose(arm.body_pose(body).p)
+    here = arm.body_pose(body).p
+    steps = _steps(here, xy, angle_rad)
     poses: list[Pose] = []
-    for k in range(1, steps + 1):
-        pose = pivot * turned_about_z(angle_rad * k / steps) * pivot.inv() * start
-        found = arm.planner.kinematics.inverse(arm.base.inv() * pose, qpos)
-        if found is None or (found < arm.planner.lower).any() or (found > arm.planner.upper).any():
-            return poses, steps, False
-        if arm.planner.collides(found):
-            return poses, steps, True
+    for pose, qpos in _way(arm, arm.pose, arm.controller.target_qpos, here, xy, angle_rad):
+        if (qpos < arm.planner.lower).any() or (qpos > arm.planner.upper).any():
+            break
+        if arm.planner.collides(qpos):
+            return poses, len(poses) / steps, True
         poses.append(pose)
-        qpos = found
-    return poses, steps, False
+    return poses, len(poses) / steps, False
 
 
-def _unwind(arm: Arm, angle_rad: float) -> Actions:
-    """Turn the empty gripper such that its last joint has room for a turn about world z."""
-    low, high = arm.planner.lower[-1] + SPARE_RAD, arm.planner.upper[-1] - SPARE_RAD
-    # the gripper points down, so that its last joint turns the other way
-    least, most = max(low, low + angle_rad), min(high, high + angle_rad)
-    if least > most:
-        least = most = high if angle_rad > 0 else low
-    present = float(arm.controller.target_qpos[-1])
-    turn = present - float(np.clip(present, least, most))
-    center, start = Pose(arm.pose.p), arm.pose
-    steps = int(np.ceil(abs(turn) / ROTATION_RAD))
+def _way(
+    arm: Arm, start: Pose, qpos: np.ndarray, here: np.ndarray, xy: np.ndarray, angle_rad: float
+) -> Iterator[tuple[Pose, np.ndarray]]:
+    """Poses of the end effector, with joint angles (n,) whatever their limits, that move what is at
+    one place (3,) above another (2,) on a straight line and turn it evenly, as far as they exist.
+    """
+    steps = _steps(here, xy, angle_rad)
     for k in range(1, steps + 1):
-        yield arm.action(center * turned_about_z(turn * k / steps) * center.inv() * start)
+        there = here + np.append(xy - here[:2], 0.0) * k / steps
+        pose = Pose(there) * turned_about_z(angle_rad * k / steps) * Pose(-here) * start
+        found = arm.planner.kinematics.inverse(arm.base.inv() * pose, qpos)
+        if found is None:
+            return
+        qpos = found
+        yield pose, qpos
+
+
+def _steps(here: np.ndarray, xy: np.ndarray, angle_rad: float) -> int:
+    """Control steps that it takes, at least one."""
+    distance_m = float(np.linalg.norm(xy - here[:2]))
+    return int(np.ceil(max(1.0, abs(angle_rad) / ROTATION_RAD, distance_m / PER_STEP_M)))
+
+
+def _yaw_with_room_rad(arm: Arm, body: int, xy: np.ndarray, angle_rad: float) -> float:
+    """The turn of the gripper about world z, near to the present one, at which to take a body so
+    that the last joint has room to carry it to a place (2,) and to turn it.
+    """
+    here, yaw = arm.body_pose(body).p, arm.yaw_rad
+    start = Pose([*here[:2], spans(arm, body)[1] + arm.cup_tip_z_m + ABOVE_M], down(yaw))
+    qpos = arm.planner.kinematics.inverse(arm.base.inv() * start, arm.controller.target_qpos)
+    if qpos is None:
+        return yaw
+    way = [found[-1] - qpos[-1] for _, found in _way(arm, start, qpos, here, xy, angle_rad)]
+    least = arm.planner.lower[-1] + SPARE_RAD - min(0.0, *way)
+    most = arm.planner.upper[-1] - SPARE_RAD - max(0.0, *way)
+    middle = (least + most) / 2
+    wanted = np.clip(qpos[-1], min(least, middle), max(most, middle))
+    # the gripper points down, so that its last joint turns the other way
+    return float(yaw - (wanted - qpos[-1]))

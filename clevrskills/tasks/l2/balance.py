@@ -54,7 +54,7 @@ class Balance(Task):
     level = "L2"
     sentence = "Place all the objects on the scale while keeping it in balance"
     slots = ("foot", "beam", "plate_0", "plate_1", "object_0", "object_1", "object_2", "object_3")
-    max_steps = 1000
+    max_steps = 800
 
     num_objects: Count = count(2, 4)
 
