@@ -74,18 +74,21 @@ class SimWorld(World):
         self._gripper, self._arm = self._table + 1, self._table + 2
         slots = [*range(self._table + 1), *[self._gripper] * len(gripper), *[self._arm] * len(arm)]
         self._slot_of = {id(c): k for k, c in zip(slots, solid, strict=True) if c}
-        self._touched: set[tuple[int, int]] = set()
+        self._touched: dict[tuple[int, int], int] = {}
+        self._steps = 0
         self.refresh()
 
     def start_control_step(self) -> None:
         """Forget who touched whom in the last control step."""
         self._touched.clear()
+        self._steps = 0
 
     def after_physics_step(self) -> None:
         """Remember who touches whom."""
+        self._steps += 1
         for pair, contacts in self._read_pairs().items():
             if pair not in self._touched and _touch(contacts):
-                self._touched |= {pair, pair[::-1]}
+                self._touched |= {pair: self._steps, pair[::-1]: self._steps}
 
     def refresh(self) -> None:
         """Forget what was read; to be called whenever the simulation moved."""
@@ -160,6 +163,12 @@ class SimWorld(World):
 
     def touches(self, body: Tensor, other: Tensor) -> Tensor:  # noqa: D102
         return torch.tensor([(int(body[0]), int(other[0])) in self._touched])
+
+    def touches_before(self, body: Tensor, other: Tensor) -> Tensor:  # noqa: D102
+        slot, robot = int(body[0]), (self._gripper, self._arm)
+        touched = {two: k for (one, two), k in self._touched.items() if one == slot}
+        last = touched.pop(int(other[0]), self._steps + 1)
+        return torch.tensor([any(k < last for two, k in touched.items() if two not in robot)])
 
     def gripper_touches(self, body: Tensor) -> Tensor:  # noqa: D102
         return torch.tensor([(int(body[0]), self._gripper) in self._touched])

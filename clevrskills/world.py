@@ -206,6 +206,13 @@ class World:
         """Whether two bodies touched at any time of the last control step, (B,) bool."""
         raise NotImplementedError
 
+    def touches_before(self, body: Tensor, other: Tensor) -> Tensor:
+        """Whether a body touched the table or a third body in the last control step, before it
+        touched the other one or without touching that, (B,) bool. Where the order is not known, at
+        once is before.
+        """
+        raise NotImplementedError
+
     def gripper_touches(self, body: Tensor) -> Tensor:
         """Whether the gripper touched the body at any time of the last control step, (B,) bool."""
         raise NotImplementedError
@@ -467,6 +474,15 @@ class TensorWorld(World):
             for one, two in ((body, other), (other, body))
         ]
         return torch.minimum(*gaps) <= CONTACT_TOLERANCE_M
+
+    def touches_before(self, body: Tensor, other: Tensor) -> Tensor:  # noqa: D102
+        gap = self.distance(self.world_points(body)).amin(-1)  # (B, K)
+        points = geometry.to_local(self.pose(body), self._points.flatten(1, 2))
+        theirs = geometry.signed_distance(self.planes(body), points)
+        gap = torch.minimum(gap, theirs.unflatten(1, gap.shape[1:] + (-1,)).amin(-1))
+        gap = torch.where(self.solids.present, gap, geometry.PAD)
+        gap[self._rows, body] = gap[self._rows, other] = geometry.PAD
+        return self.on_table(body) | (gap.amin(-1) <= CONTACT_TOLERANCE_M)
 
     def gripper_touches(self, body: Tensor) -> Tensor:  # noqa: D102
         return self.gripper_distance(body) <= CONTACT_TOLERANCE_M

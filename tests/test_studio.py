@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from clevrskills import assets, studio
+from clevrskills import assets, rendering, studio
 from clevrskills.errors import UnknownNameError
 from clevrskills.robots.description import ROBOTS
 from clevrskills.studio import Studio
@@ -13,11 +13,13 @@ from clevrskills.studio import Studio
 pytestmark = pytest.mark.render
 ROOT = Path(__file__).parents[1]
 TEXTURE = "red swirl"
+DEVICE = "cuda" if rendering.default_backend() == "gpu" else "cpu"
+"""As environments draw with: SAPIEN takes one device in a process."""
 
 
 @pytest.fixture(scope="module")
 def shared() -> Studio:
-    return Studio()
+    return Studio(DEVICE)
 
 
 def resting(name: str, x: float, y: float):
@@ -60,7 +62,7 @@ def test_textures_tell_objects_apart(shared):
 
 
 def test_pictures_do_not_depend_on_what_was_taken_before(shared):
-    fresh = Studio()
+    fresh = Studio(DEVICE)
     bodies = [resting("bowl", 0.0, 0.1), resting("cube", -0.1, -0.1)]
     scene = fresh.scene_image(bodies)
     picture = fresh.object_image("star", TEXTURE)

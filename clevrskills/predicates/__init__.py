@@ -17,6 +17,8 @@ from clevrskills.predicates.base import (
 from clevrskills.predicates.criteria import CRITERIA, Criteria, criteria
 from clevrskills.predicates.end_effector_at_pose import EndEffectorAtPose
 from clevrskills.predicates.end_effector_at_position import EndEffectorAtPosition
+from clevrskills.predicates.hit import Hit
+from clevrskills.predicates.hit_toppled import HitToppled
 from clevrskills.predicates.inside import Inside
 from clevrskills.predicates.inside_after import InsideAfter
 from clevrskills.predicates.logical import Once, Order, Sequence, Set
@@ -44,6 +46,8 @@ __all__ = [
     "EndEffectorAtPose",
     "EndEffectorAtPosition",
     "GoalState",
+    "Hit",
+    "HitToppled",
     "Inside",
     "InsideAfter",
     "OnTop",

@@ -37,6 +37,8 @@ class Criteria:
         push_target_share: Share of the way to the other object at which that distance ends; the
             released code measures it to the midpoint.
         pushed_position_m: Horizontal distance to a place that an object is pushed to.
+        fly_distance_m: How far a thrown object must fly horizontally before it hits; the paper does
+            not say, and the released code accepts any contact.
         tilt_rad: Tilt of a scale that is in balance; the released code accepts all but the last
             degree before the beam's stops.
     """
@@ -59,6 +61,7 @@ class Criteria:
     push_gain: float = 0.3
     push_target_share: float = 1.0
     pushed_position_m: float = 0.03
+    fly_distance_m: float = 0.15
     tilt_rad: float = radians(2.0)
 
 
@@ -74,6 +77,7 @@ RELEASED = Criteria(
     touch_turn_rad=0.1 * radians(180.0),
     topple_displacement_m=0.10,
     push_target_share=0.5,
+    fly_distance_m=0.0,
     tilt_rad=radians(14.0),
 )
 CRITERIA = {c.name: c for c in (PAPER, RELEASED)}

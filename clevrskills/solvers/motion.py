@@ -202,9 +202,12 @@ class Arm:
         """
         self.look_around(ignore)
         while self.planner.collides(self.controller.target_qpos):
-            if self.pose.p[2] > SAFE_HEIGHT_M:
+            height_m = float(self.pose.p[2])
+            if height_m > SAFE_HEIGHT_M:
                 break
             yield from self.rise(RISE_PER_STEP_M)
+            if self.pose.p[2] < height_m + RISE_PER_STEP_M / 2:
+                break  # a joint is at its limit
             self.look_around(ignore)
         goal = self.reachable(target)
         if goal is None:

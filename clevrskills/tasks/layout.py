@@ -133,17 +133,20 @@ class Table:
         self._gap_m = gap_m
         self._taken: list[np.ndarray] = []
 
-    def place(self, item: Shape, yaw_rad: float | None = None) -> Pose:
-        """A free, visible, reachable place for a shape.
+    def place(
+        self, item: Shape, yaw_rad: float | None = None, workspace: Workspace | None = None
+    ) -> Pose:
+        """A free, visible, reachable place for a shape, if not where others are put then in a
+        workspace of its own.
 
         Raises:
             LayoutError: None was found.
         """
-        generator = self._generator
+        generator, where = self._generator, workspace or self._workspace
         for _ in range(self.TRIES):
-            x, y = generator.uniform(*self._workspace.x_m), generator.uniform(*self._workspace.y_m)
+            x, y = generator.uniform(*where.x_m), generator.uniform(*where.y_m)
             yaw = generator.uniform(0.0, 2 * pi) if yaw_rad is None else yaw_rad
-            if self._workspace.contains(x, y) and self.take(item, x, y, yaw):
+            if where.contains(x, y) and self.take(item, x, y, yaw):
                 return pose_on_table(item, x, y, yaw)
         raise LayoutError(f"no free place for {item.name}")
 

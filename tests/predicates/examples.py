@@ -15,6 +15,8 @@ from clevrskills.predicates import (
     EndEffectorAtPose,
     EndEffectorAtPosition,
     GoalState,
+    Hit,
+    HitToppled,
     Inside,
     InsideAfter,
     Once,
@@ -114,6 +116,14 @@ def pushed_towards(world: TensorWorld) -> PushedTowards:
     return PushedTowards(draw_slots(world, (0,), 35), draw_slots(world, WIDE, 36))
 
 
+def hit(world: TensorWorld) -> Hit:
+    return Hit(draw_slots(world, SMALL, 51), draw_slots(world, WIDE, 52))
+
+
+def hit_toppled(world: TensorWorld) -> HitToppled:
+    return HitToppled(draw_slots(world, SMALL, 53), draw_slots(world, (3,), 54))
+
+
 def toppled_structure(world: TensorWorld) -> ToppledStructure:
     first = draw_slots(world, SMALL, 37)
     return ToppledStructure(torch.stack((first, (first + 1) % 3, first * 0 - 1), dim=-1))
@@ -204,6 +214,8 @@ EXAMPLES = {
     "at_position_pushed": at_position_pushed,
     "pushed_towards": pushed_towards,
     "toppled_structure": toppled_structure,
+    "hit": hit,
+    "hit_toppled": hit_toppled,
     "balanced": balanced,
     "end_effector_at_position": end_effector_at_position,
     "end_effector_at_pose": end_effector_at_pose,

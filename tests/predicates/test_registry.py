@@ -214,7 +214,7 @@ def test_it_says_which_bodies_it_is_about(kind):
         named = set(re.findall(r"\{obj:(\w+)\}", sentence))
         bodies = set()
         for leaf in (goal, *goal.leaves()):
-            for field in ("object", "top", "bottom", "towards", "objects", "before"):
+            for field in ("object", "target", "top", "bottom", "towards", "objects", "before"):
                 if hasattr(leaf, field):
                     slots = getattr(leaf, field)[env].reshape(-1)
                     bodies |= {world.keys[k] for k in slots.tolist() if k >= 0}

@@ -1,5 +1,6 @@
 """Tasks about the end effector: what their scenes must be like, and that they can't be cheated."""
 
+import json
 from itertools import combinations
 
 import numpy as np
@@ -7,7 +8,10 @@ import pytest
 import torch
 from sapien import Pose
 
+from clevrskills.assets import shape
+from clevrskills.body import Body
 from clevrskills.cameras import BASE_CAMERA
+from clevrskills.predicates import CRITERIA
 from clevrskills.prompt import Prompt
 from clevrskills.robots.clearance import arm_surface
 from clevrskills.robots.controller import kinematics
@@ -350,3 +354,24 @@ def test_a_key_step_shows_the_arm_as_the_base_camera_sees_it(robot):
 def test_the_prompt_can_be_read_back_with_its_arm():
     prompt = drawn(AVOID, 2).prompt
     assert Prompt.from_json(prompt.to_json()) == prompt
+
+
+# ---- bodies that are only seen ----
+
+
+def test_what_is_only_seen_can_be_written_and_read():
+    ghost = drawn(TRACE, 1).layout.bodies[0]
+    data = json.loads(json.dumps(ghost.to_json()))
+    assert Body.from_json(data) == ghost and ghost.ghost and ghost.static
+    del data["ghost"]  # as written before there were any
+    assert not Body.from_json(data).ghost
+
+
+def test_the_goal_sphere_is_as_wide_as_the_tolerance():
+    ball = shape("sphere", (DIAMETER_M,) * 3)
+    radius = np.linalg.norm(ball.vertices, axis=1)
+    assert 2 * radius.max() == pytest.approx(DIAMETER_M, abs=2e-3)
+    assert 2 * radius.min() > 0.97 * DIAMETER_M
+    assert DIAMETER_M / 2 == CRITERIA["paper"].end_effector_m
+    outward = (ball.normals * ball.vertices).sum(-1) / radius
+    assert outward.min() > 0.9

@@ -10,8 +10,7 @@ from clevrskills.assets.solids import Solid, lathe, loft, prism
 def _sphere() -> Solid:
     """100 mm wide; its poles are flat."""
     angle = np.linspace(-0.95, 0.95, 15) * np.pi / 2
-    profile = [(50 * float(np.cos(a)), 50 * float(np.sin(a))) for a in angle]
-    return lathe([(profile[0][0], -50.0), *profile, (profile[-1][0], 50.0)])
+    return lathe([(50 * float(np.cos(a)), 50 * float(np.sin(a))) for a in angle])
 
 
 def _scale_foot() -> Solid:

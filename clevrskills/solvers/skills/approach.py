@@ -15,7 +15,7 @@ from clevrskills.solvers.skills.put_down import put_aside
 
 STANDOFFS_M = (0.018, 0.035)
 """Distances to keep from the object at first: more than the planner's margin around it."""
-BACK_OFF_M, BACK_OFF_PER_STEP_M = 0.02, 0.01
+BACK_OFF_M, BACK_OFF_PER_STEP_M = 0.04, 0.02
 OVER_M, DOWN_PER_STEP_M = 0.02, 0.03
 OUTER_RADIUS_M = 0.055
 """How much room the gripper takes up beside its middle."""

@@ -97,16 +97,20 @@ def _leg(
             break
         direction = (end - start) / np.linalg.norm(end - start)
         length_m = float(np.linalg.norm(end - start))
-        pose = reachable_approach(arm, body, direction, length_m, height_m)
-        if pose is not None:
-            arm.step_label = f"Move beside {arm.label(body)}"
-            yield from go_beside(arm, pose, spans(arm, body)[1])
-            arm.step_label = f"Push {arm.label(body)}"
-            yield from _push_straight(arm, body, end, direction)
-            yield from back_off(arm, direction)
-            yield from rest(arm, body)
-            return direction
         banned.append(direction)
+        pose = reachable_approach(arm, body, direction, length_m, height_m)
+        if pose is None:
+            continue
+        arm.step_label = f"Move beside {arm.label(body)}"
+        try:
+            yield from go_beside(arm, pose, spans(arm, body)[1])
+        except SkillFailed:
+            continue
+        arm.step_label = f"Push {arm.label(body)}"
+        yield from _push_straight(arm, body, end, direction)
+        yield from back_off(arm, direction)
+        yield from rest(arm, body)
+        return direction
     raise SkillFailed(f"{arm.world.keys[body]} cannot be pushed from where it is")
 
 

@@ -63,7 +63,10 @@ def _tip(arm: Arm, bodies: list[int], length_m: float, tip_z_m: float) -> Action
         if pose is None:
             continue
         arm.step_label = f"Move beside {arm.label(body)}"
-        yield from go_beside(arm, pose, max(spans(arm, k)[1] for k in bodies))
+        try:
+            yield from go_beside(arm, pose, max(spans(arm, k)[1] for k in bodies))
+        except SkillFailed:
+            continue
         arm.step_label = f"Topple {arm.label(body)}"
         low_m = spans(arm, body)[0]
         start, height_m = tilted(arm, body), float(arm.pose.p[2])

@@ -1,0 +1,96 @@
+"""An object was thrown at another one, and hit it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from clevrskills import geometry
+from clevrskills.placement import put
+from clevrskills.predicates.base import GoalState, Outcome, PhysicalPredicate
+from clevrskills.predicates.shaping import reach
+from clevrskills.world import GRAVITY, World
+
+ARC_POINTS = 21
+"""At how many points the flight of what is held, or flies, is looked at."""
+HELD_REWARD, AIMED_REWARD = 4.0, 4.0
+
+
+@dataclass(frozen=True, eq=False)
+class Hit(PhysicalPredicate):
+    """A body was thrown and has hit another one, once.
+
+    It touched the other body at the end of a flight: since it was let go it had touched nothing,
+    and came ``criteria.fly_distance_m`` further horizontally. That is more than the gripper moves in a control step. So a body that is dropped,
+    pushed, slid, carried there or bounced off something hits nothing.
+
+    Args:
+        object: Index of the body that is thrown, (B,).
+        target: Index of the other body, (B,).
+    """
+
+    name = "hit"
+    max_reward = 12.0
+    object: Tensor
+    target: Tensor
+
+    def initial_state(self, world: World) -> GoalState:  # noqa: D102
+        no = torch.zeros(world.num_envs, dtype=torch.bool, device=world.device)
+        return {"hit": no, "flies": ~no, "from": world.position(self.object).clone()}
+
+    def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
+        state = self.remember(world, state)
+        return self.thrown(state["hit"], self.aiming(world, state), state)
+
+    def remember(self, world: World, state: GoalState) -> GoalState:
+        """The state after this look at the world: whether it has hit, whether what it does next may
+        be a flight, and where that began.
+        """
+        position = world.position(self.object)
+        ready = world.is_held(self.object) | world.is_static(self.object)
+        strikes = world.touches(self.object, self.target) & ~world.is_held(self.object)
+        strays = world.touches_before(self.object, self.target)
+        robot = world.robot_touches(self.object)
+        way = (position - state["from"])[:, :2].norm(dim=-1)
+        flown = torch.where(state["flies"] & ~strays & ~robot, way, 0.0)
+        return {
+            **state,
+            "hit": state["hit"] | (strikes & (flown >= self.criteria.fly_distance_m)),
+            "flies": ready | (state["flies"] & ~strikes & ~strays),
+            "from": torch.where((ready | robot)[:, None], position, state["from"]),
+        }
+
+    def thrown(self, holds: Tensor, shaping: Tensor, state: GoalState) -> Outcome:
+        """Build the outcome."""
+        outcome = self.outcome(holds, shaping)
+        return Outcome(outcome.holds, outcome.reward, outcome.progress, state)
+
+    def aiming(self, world: World, state: GoalState) -> Tensor:
+        """Reward before the hit, in [0, 8], (B,): for reaching the object, then for how near to the
+        target it would fly if it were let go now.
+        """
+        flying = state["flies"] & ~world.is_static(self.object)
+        near = HELD_REWARD + AIMED_REWARD * torch.exp(-10.0 * self._miss_m(world))
+        return torch.where(
+            world.is_held(self.object) | flying, near, reach(world, self.object)
+        )
+
+    def _miss_m(self, world: World) -> Tensor:
+        """Least distance from the target to the object's flight, as far as the table, (B,)."""
+        position, velocity = world.position(self.object), world.velocity(self.object)[:, :3]
+        up, height = velocity[:, 2], position[:, 2].clamp(min=0.0)
+        landing_s = (up + (up.square() + 2 * GRAVITY * height).sqrt()) / GRAVITY
+        t = landing_s[:, None, None] * torch.linspace(0, 1, ARC_POINTS, device=world.device)[:, None]
+        fall = torch.tensor([0.0, 0.0, -GRAVITY / 2], device=world.device)
+        arc = position[:, None] + t * velocity[:, None] + t.square() * fall  # (B, N, 3)
+        local = geometry.to_local(world.pose(self.target), arc)
+        return geometry.signed_distance(world.planes(self.target), local).amin(-1).clamp(min=0.0)
+
+    def says(self, world: World, env: int = 0) -> str:  # noqa: D102
+        thrown, target = (world.keys[int(index[env])] for index in (self.object, self.target))
+        return f"Throw {{obj:{thrown}}} to {{obj:{target}}}"
+
+    def realise(self, world: World, where: Tensor | None = None) -> None:  # noqa: D102
+        put(world, self.object, self.target, False, where)

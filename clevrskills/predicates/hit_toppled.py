@@ -1,0 +1,51 @@
+"""An object was thrown at another one, which fell over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from clevrskills.predicates.base import GoalState, Outcome
+from clevrskills.predicates.hit import AIMED_REWARD, HELD_REWARD, Hit
+from clevrskills.predicates.touched import SHAPING_SHARE, put_free, tilt
+from clevrskills.predicates.touched_toppled import MARGIN_M, lying
+from clevrskills.world import World
+
+
+@dataclass(frozen=True, eq=False)
+class HitToppled(Hit):
+    """A thrown body has hit another one as in :class:`Hit`, and that one is tilted by at least
+    ``criteria.topple_angle_rad`` from how it stood at first (upside down counts), at rest or not.
+
+    It must not lie before it is hit.
+    """
+
+    name = "hit_toppled"
+
+    def initial_state(self, world: World) -> GoalState:  # noqa: D102
+        no = torch.zeros(world.num_envs, dtype=torch.bool, device=world.device)
+        stood = world.orientation(self.target).clone()
+        return {**super().initial_state(world), "stood": stood, "fallen": no}
+
+    def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
+        state = self.remember(world, state)
+        tilted = tilt(state["stood"], world.orientation(self.target))
+        tilted = tilted / self.criteria.topple_angle_rad
+        fallen = torch.where(state["hit"], state["fallen"], tilted >= 1.0)
+        toppling = HELD_REWARD + AIMED_REWARD
+        toppling = toppling + (SHAPING_SHARE * self.max_reward - toppling) * tilted.clamp(max=1.0)
+        done = state["hit"] & ~fallen
+        shaping = torch.where(done, toppling, self.aiming(world, state))
+        return self.thrown(done & (tilted >= 1.0), shaping, {**state, "fallen": fallen})
+
+    def says(self, world: World, env: int = 0) -> str:  # noqa: D102
+        return f"{super().says(world, env)} such that it falls over"
+
+    def realise(self, world: World, where: Tensor | None = None) -> None:  # noqa: D102
+        put_free(world, self.target, lying(world, self.target, MARGIN_M), where)
+        pose = world.pose(self.object).clone()
+        pose[:, :2] = world.position(self.target)[:, :2]
+        pose[:, 2] = world.rest(self.object, pose[:, None], self.target)[0][:, 0]
+        world.set_body_pose(self.object, pose, where)

@@ -1,0 +1,180 @@
+"""Throwing objects at others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from sapien import Pose
+
+from clevrskills.predicates import Hit, HitToppled, Predicate
+from clevrskills.robots.description import robot
+from clevrskills.solvers.ballistics import RunUp, Thrower
+from clevrskills.solvers.grasps import down
+from clevrskills.solvers.motion import Actions, Arm, SkillFailed
+from clevrskills.solvers.skills import solves
+from clevrskills.solvers.skills.approach import place_of, spans
+from clevrskills.solvers.skills.pick import pick
+from clevrskills.solvers.skills.put_down import grip_of, rest
+
+LEAST_HEIGHT_M = 0.30
+"""Height of the end effector from which what it holds is clear of what stands on the table."""
+STEEP = 0.998
+"""How far down a gripper points from which it can start to run up."""
+FLIGHT_MARGIN_M = 0.05
+SHARE_OF_HEIGHT, TOPPLING_SHARE = 0.6, 0.75
+"""At what share of its height a target is aimed at; to topple it, near the top."""
+BEFORE_SHARE = 0.5
+"""How far before the middle of what stands a flight ends, as a share of the thrown outline."""
+FLAT_M = 0.03
+"""Height up to which a target is hit from above."""
+START_RADII_M, START_HEIGHTS_M = (0.47, 0.40), (0.40, 0.34)
+START_TURNS_RAD = tuple(np.linspace(-1.25, 1.25, 11))
+"""Places beside the way from the base to the target from which to run up."""
+SWINGS = 8
+"""Ways to run up that are tried from each place."""
+PER_STEP_M, LINE_STEP_M = 0.05, 0.05
+NEAREST_M = 0.25
+"""Distance that the gripper keeps from the axis of the base."""
+PLACES, ROOM_M = 7, 0.01
+"""Places across a flat target that are compared, and distance to what lies there that is enough."""
+
+
+@dataclass(frozen=True)
+class _Throw:
+    """What is thrown at what."""
+
+    arm: Arm
+    goal: Hit
+    body: int
+    target: int
+
+    def run_up(self, start: Pose, qpos: np.ndarray) -> RunUp | None:
+        """A run-up from a pose at rest, with joint angles (n,); ``None`` if there is none."""
+        arm = self.arm
+        if start.p[2] < LEAST_HEIGHT_M or start.to_transformation_matrix()[2, 2] > -STEEP:
+            return None
+        grip = grip_of(arm, self.body)
+        flight_m = self.goal.criteria.fly_distance_m + FLIGHT_MARGIN_M
+        thrower = Thrower.of(arm.env.robot_name, grip, flight_m)
+        aim = (arm.base.inv() * Pose(self._aim((start * grip).p))).p
+        begin = arm.base.inv() * start
+        for swing in thrower.swings(begin, aim)[:SWINGS]:
+            found = thrower.run_up(begin, qpos, aim, swing)
+            if found:
+                return found
+        return None
+
+    def _aim(self, origin: np.ndarray) -> np.ndarray:
+        """Where the origin of the object is to fly through, (3,), if it comes from a place (3,)."""
+        low, high = spans(self.arm, self.target)
+        below = float(self.arm.body_pose(self.body).p[2]) - spans(self.arm, self.body)[0]
+        if high - low < FLAT_M:
+            return np.array([*self._free_place(), high + below])
+        toppled = isinstance(self.goal, HitToppled)
+        share = TOPPLING_SHARE if toppled else SHARE_OF_HEIGHT
+        place = place_of(self.arm, self.target)
+        ahead = (place - origin[:2]) / np.linalg.norm(place - origin[:2])
+        before = BEFORE_SHARE * _outline(self.arm, self.body, ahead)
+        before += _outline(self.arm, self.target, ahead)
+        return np.array([*(place - before * ahead), low + share * (high - low)])
+
+    def _free_place(self) -> np.ndarray:
+        """The middle of a flat target or, if something lies there, where there is more room, (2,).
+        """
+        arm = self.arm
+        corners = arm.world.world_points(torch.tensor([self.target]))[0, :, :2].double().numpy()
+        return place_of(arm, self.target)
+
+    def starts(self) -> list[Pose]:
+        """Poses from which to run up, the nearest first."""
+        arm = self.arm
+        offset = place_of(arm, self.target) - arm.base.p[:2]
+        angle = np.arctan2(offset[1], offset[0])
+        orientation = down(arm.yaw_rad)
+        poses = [
+            Pose(
+                arm.base.p + [r * np.cos(angle + turn), r * np.sin(angle + turn), height],
+                orientation,
+            )
+            for r in START_RADII_M
+            for height in START_HEIGHTS_M
+            for turn in START_TURNS_RAD
+        ]
+        return sorted(poses, key=lambda pose: float(np.linalg.norm(pose.p - arm.pose.p)))
+
+    def start(self) -> Pose | None:
+        """The nearest pose from which a run-up is possible, a straight line away."""
+        for pose in self.starts():
+            qpos = self._line(pose)
+            if qpos is not None and self.run_up(pose, qpos):
+                return pose
+        return None
+
+    def _line(self, end: Pose) -> np.ndarray | None:
+        """Joint angles (n,) at the end of a straight way; ``None`` if it can't be gone."""
+        arm = self.arm
+        kinematics, qpos = arm.planner.kinematics, arm.controller.target_qpos
+        begin = arm.pose.p
+        count = max(1, int(np.ceil(np.linalg.norm(end.p - begin) / LINE_STEP_M)))
+        for share in np.linspace(0.0, 1.0, count + 1)[1:]:
+            position = begin + share * (end.p - begin)
+            if np.linalg.norm((position - arm.base.p)[:2]) < NEAREST_M:
+                return None
+            found = kinematics.inverse(arm.base.inv() * Pose(position, end.q), qpos)
+            if found is None or not kinematics.within_limits(found):
+                return None
+            qpos = found
+        return qpos
+
+
+def _outline(arm: Arm, body: int, direction: np.ndarray) -> float:
+    """How far a body reaches beyond its origin along a direction (2,)."""
+    points = arm.world.world_points(torch.tensor([body]))[0, :, :2].double().numpy()
+    return float(((points - place_of(arm, body)) @ direction).max())
+
+
+@solves(Hit)
+def solve_hit(arm: Arm, goal: Predicate) -> Actions:
+    """Pick the object up if need be, run up, let go at the right moment, and see where it ends."""
+    assert isinstance(goal, Hit)
+    body, target = int(goal.object[0]), int(goal.target[0])
+    if arm.held != body:
+        yield from pick(arm, body)
+    throw = _Throw(arm, goal, body, target)
+    run_up = throw.run_up(arm.pose, arm.controller.target_qpos)
+    if run_up is None:
+        arm.step_label = f"Swing {arm.label(body)} back"
+        yield from _swing_back(throw)
+        run_up = throw.run_up(arm.pose, arm.controller.target_qpos)
+    if arm.held != body:
+        raise SkillFailed(f"{arm.world.keys[body]} was lost on the way")
+    if run_up is None:
+        raise SkillFailed(f"{arm.world.keys[body]} can't be thrown from here")
+    arm.step_label = f"Throw {arm.label(body)} to {arm.label(target)}"
+    for pose in run_up.poses:
+        yield arm.action(arm.base * pose)
+    arm.vacuum = False
+    for pose in run_up.brake:
+        yield arm.action(arm.base * pose)
+    yield from rest(arm, body)
+    yield from rest(arm, target)
+
+
+def _swing_back(throw: _Throw) -> Actions:
+    """Move to the nearest place from which the object can be thrown.
+
+    Raises:
+        SkillFailed: There is none.
+    """
+    arm = throw.arm
+    if arm.pose.p[2] < LEAST_HEIGHT_M:
+        yield from arm.rise(LEAST_HEIGHT_M - float(arm.pose.p[2]))
+    start = throw.start()
+    if start is None:
+        yield from arm.move(arm.base * arm.planner.kinematics.forward(np.array(robot(arm.env.robot_name).neutral_qpos)))
+        start = throw.start()
+    if start is None:
+        raise SkillFailed(f"{arm.world.keys[throw.target]} can't be hit from any place within reach")
+    yield from arm.straight(start, PER_STEP_M)

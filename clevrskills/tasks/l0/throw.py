@@ -1,0 +1,28 @@
+"""Throw an object at something out of reach."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from clevrskills.tasks.arguments import choice
+from clevrskills.tasks.layout import Draw, Layout
+from clevrskills.tasks.throwing import Throwing
+
+
+@dataclass(kw_only=True, eq=False)
+class Throw(Throwing):
+    """The object, in the gripper at the start, is thrown at something out of reach and hits it
+    (paper, appendix A.1, task 7).
+
+    Args:
+        targets: What it is thrown at: a flat ``area`` of the table, or a standing ``object``.
+    """
+
+    key = "throw"
+    sentence = "Throw the object to the other one"
+    target_m = (0.05, 0.05, 0.15)
+
+    targets: tuple[str, ...] = choice("area", "object")
+
+    def layout(self, draw: Draw) -> Layout:  # noqa: D102
+        return self.scene(draw, self.targets[draw.roles.integers(len(self.targets))])

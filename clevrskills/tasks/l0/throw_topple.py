@@ -1,0 +1,25 @@
+"""Throw an object at another one, out of reach, so that it falls over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from clevrskills.predicates import HitToppled
+from clevrskills.tasks.layout import Draw, Layout
+from clevrskills.tasks.throwing import Throwing
+
+
+@dataclass(kw_only=True, eq=False)
+class ThrowTopple(Throwing):
+    """The object, in the gripper at the start, is thrown at another one, which falls over (paper,
+    appendix A.1, task 8).
+    """
+
+    key = "throw_topple"
+    sentence = "Throw the object to the other one such that it falls over"
+    predicate = HitToppled
+    suffix = " such that the {obj:target_0} falls over"
+    target_m = (0.05, 0.05, 0.25)
+
+    def layout(self, draw: Draw) -> Layout:  # noqa: D102
+        return self.scene(draw, "object")

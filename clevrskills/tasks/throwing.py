@@ -1,0 +1,111 @@
+"""What tasks share whose targets are out of reach, so that things must be thrown there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import cos, pi, radians, sin
+from typing import ClassVar
+
+import numpy as np
+from torch import Tensor
+
+from clevrskills.assets import Shape, shape
+from clevrskills.body import Body, Pose
+from clevrskills.predicates import Hit, Predicate
+from clevrskills.tasks.base import Task
+from clevrskills.tasks.layout import Draw, Layout, LayoutError, Table, pose_on_table
+
+BASE_X_M = -0.562
+REACH_M = 0.72
+"""How far from its base the xArm 6 can let something drop, and a little more; the Panda reaches 0.1
+m further."""
+TRIES = 100
+
+
+def place_beyond(
+    table: Table,
+    generator: np.random.Generator,
+    item: Shape,
+    angles_deg: tuple[float, float],
+    beyond_m: tuple[float, float],
+    yaw_rad: float | None = None,
+) -> Pose:
+    """A free, visible place for a shape all of which is out of reach.
+
+    Args:
+        table: What is taken already.
+        generator: Source of the random place.
+        item: The shape.
+        angles_deg: Range of its direction from the base, 90: to the left.
+        beyond_m: Range of how far beyond reach it begins.
+        yaw_rad: Its turn; ``None``: it faces the base.
+
+    Raises:
+        LayoutError: None was found.
+    """
+    corners = np.concatenate(item.parts)[:, :2]
+    for _ in range(TRIES):
+        angle = radians(generator.uniform(*angles_deg))
+        yaw = angle if yaw_rad is None else yaw_rad
+        turned = corners @ [cos(yaw - angle), -sin(yaw - angle)]  # along the way from the base
+        distance = REACH_M + generator.uniform(*beyond_m) - float(turned.min())
+        x, y = BASE_X_M + distance * cos(angle), distance * sin(angle)
+        if table.take(item, x, y, yaw):
+            return pose_on_table(item, x, y, yaw)
+    raise LayoutError(f"no free place beyond reach for {item.name}")
+
+
+class Throwing(Task):
+    """An object, in the gripper at the start, and a target out of reach.
+
+    The released code draws the target 0.75 to 0.85 m from the base in front of the robot, where the
+    camera often sees none of it, and where the gripper reaches its near side. Here all of it is in
+    view and out of reach, which it can be to the robot's left only; so an area is up to 0.1 m
+    further away.
+    """
+
+    level = "L0"
+    slots = ("object_0", "target_0")
+    max_steps = 150
+    predicate: ClassVar[type[Hit]] = Hit
+    suffix: ClassVar[str] = ""
+    size_m: ClassVar[tuple[float, float, float]] = (0.125, 0.125, 0.025)
+    area_m: ClassVar[tuple[float, float, float]] = (0.20, 0.20, 0.01)
+    target_m: ClassVar[tuple[float, float, float]]
+    density: ClassVar[float] = 100.0
+    angles_deg: ClassVar[tuple[float, float]] = (62.0, 115.0)
+    beyond_m: ClassVar[tuple[float, float]] = (0.0, 0.08)
+
+    def scene(self, draw: Draw, target: str) -> Layout:
+        """Draw a scene with an ``area`` or an ``object`` as the target.
+
+        Raises:
+            LayoutError: The draw does not fit.
+        """
+        pools = draw.pools
+        thrown, aimed = draw.choose(pools.primitive, 2)
+        (texture,) = draw.choose(pools.texture_1 + pools.texture_1_dark, 1, "textures")
+        (other,) = draw.choose(pools.texture_2 + pools.texture_2_dark, 1, "textures")
+        is_area = target == "area"
+        size_m = self.area_m if is_area else self.target_m
+        yaw, turn = draw.places.uniform(-pi, pi, 2)
+        item = shape(thrown, self.size_m)
+        goal = shape(aimed, size_m)
+        pose = place_beyond(Table(draw.places), draw.places, goal, self.angles_deg, self.beyond_m, yaw)
+        density = None if is_area else self.density
+        bodies = (
+            Body(self.slots[0], thrown, texture, pose_on_table(item, 0.0, 0.0, turn), self.size_m),
+            Body(self.slots[1], aimed, other, pose, size_m, is_area, density=density),
+        )
+        return Layout(bodies, {"target": np.array(1)}, in_gripper=0)
+
+    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:  # noqa: D102
+        target = roles["target"]
+        return self.predicate(target - 1, target)
+
+    def prompts(self, layout: Layout) -> Sequence[str]:  # noqa: D102
+        thrown, target = (f"the {{obj:{key}}}" for key in self.slots)
+        return [
+            f"Throw {thrown} to {target}{self.suffix}",
+            f"Hit {target} with {thrown}{self.suffix}",
+        ]
