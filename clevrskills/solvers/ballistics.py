@@ -15,8 +15,8 @@ from clevrskills.world import GRAVITY
 
 STEP_S, PHYSICS_STEP_S = 0.05, 0.01
 """Duration of a control step and of a physics step."""
-SPEED_UP_STEPS, EVEN_STEPS = (4, 6, 8), (1, 2, 3, 5)
-UPWARD_M_PER_S = (0.0, 0.2, 0.4, 0.6)
+SPEED_UP_STEPS, EVEN_STEPS = (4, 6, 8), (1, 3, 5, 7)
+UPWARD_M_PER_S = (0.0, 0.2, 0.4)
 MAX_SPEED_M_PER_S, MAX_ACCELERATION_M_PER_S2 = 1.7, 8.0
 TILTS_RAD_PER_S = (1.9,)
 REACH_M = 0.68
@@ -78,12 +78,10 @@ class Swing:
         faster = (np.arange(self.speed_up) + 0.5) / self.speed_up
         slower = 1.0 - np.arange(BRAKE_STEPS) / BRAKE_STEPS
         seconds = STEP_S * np.cumsum(np.concatenate((faster, np.ones(self.even), slower)))
-        ahead = np.array([*self.velocity[:2], 0.0]) / np.linalg.norm(self.velocity[:2])
-        axis = np.cross([0.0, 0.0, -1.0], ahead)
         return [
             Pose(
                 start.p + t * self.velocity,
-                (rotation_vector_pose(np.zeros(3), axis * self.tilt_rad_per_s * t) * Pose(q=start.q)).q,
+                tilted_ahead(start.q, self.velocity, self.tilt_rad_per_s * t),
             )
             for t in seconds
         ]
@@ -181,6 +179,14 @@ class Thrower:
             (self.kinematics.forward(path[-1] + way) * self.grip).p for way in (-turn, turn)
         )
         return (before + after) / 2, KEPT * (after - before) / (2 * PROBE_S)
+
+
+def tilted_ahead(orientation: np.ndarray, ahead: np.ndarray, angle_rad: float) -> np.ndarray:
+    """An orientation (4,) turned so that what points down turns towards a horizontal direction,
+    (2,) or longer.
+    """
+    axis = np.array([ahead[1], -ahead[0], 0.0]) / np.linalg.norm(ahead[:2])
+    return (rotation_vector_pose(np.zeros(3), axis * angle_rad) * Pose(q=orientation)).q
 
 
 @cache

@@ -74,7 +74,7 @@ class Throwing(Task):
     target_m: ClassVar[tuple[float, float, float]]
     density: ClassVar[float] = 100.0
     angles_deg: ClassVar[tuple[float, float]] = (62.0, 115.0)
-    beyond_m: ClassVar[tuple[float, float]] = (0.0, 0.08)
+    beyond_m: ClassVar[tuple[float, float]] = (0.0, 0.06)
 
     def scene(self, draw: Draw, target: str) -> Layout:
         """Draw a scene with an ``area`` or an ``object`` as the target.

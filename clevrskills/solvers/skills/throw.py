@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 import torch
 from sapien import Pose
 
 from clevrskills.predicates import Hit, HitToppled, Predicate
+from clevrskills.robots.controller import ROTATION_RAD
 from clevrskills.robots.description import robot
-from clevrskills.solvers.ballistics import RunUp, Thrower
+from clevrskills.solvers.ballistics import RunUp, Thrower, tilted_ahead
 from clevrskills.solvers.grasps import down
-from clevrskills.solvers.motion import Actions, Arm, SkillFailed
+from clevrskills.solvers.motion import Actions, Arm, SkillFailed, rotation_vector, slerp
 from clevrskills.solvers.skills import solves
 from clevrskills.solvers.skills.approach import place_of, spans
 from clevrskills.solvers.skills.pick import pick
@@ -20,8 +22,11 @@ from clevrskills.solvers.skills.put_down import grip_of, rest
 
 LEAST_HEIGHT_M = 0.30
 """Height of the end effector from which what it holds is clear of what stands on the table."""
-STEEP = 0.998
+STEEP = 0.92
 """How far down a gripper points from which it can start to run up."""
+START_TILTS_RAD = (0.0, 0.3)
+"""How far the gripper points ahead at the start: what it holds then gets further before the elbow is
+too slow."""
 FLIGHT_MARGIN_M = 0.05
 SHARE_OF_HEIGHT, TOPPLING_SHARE = 0.6, 0.75
 """At what share of its height a target is aimed at; to topple it, near the top."""
@@ -34,7 +39,7 @@ START_TURNS_RAD = tuple(np.linspace(-1.25, 1.25, 11))
 """Places beside the way from the base to the target from which to run up."""
 SWINGS = 8
 """Ways to run up that are tried from each place."""
-PER_STEP_M, LINE_STEP_M = 0.05, 0.05
+PER_STEP_M = 0.05
 NEAREST_M = 0.25
 """Distance that the gripper keeps from the axis of the base."""
 PLACES, ROOM_M = 7, 0.01
@@ -92,17 +97,20 @@ class _Throw:
         arm = self.arm
         offset = place_of(arm, self.target) - arm.base.p[:2]
         angle = np.arctan2(offset[1], offset[0])
-        orientation = down(arm.yaw_rad)
-        poses = [
-            Pose(
-                arm.base.p + [r * np.cos(angle + turn), r * np.sin(angle + turn), height],
-                orientation,
-            )
-            for r in START_RADII_M
-            for height in START_HEIGHTS_M
-            for turn in START_TURNS_RAD
-        ]
-        return sorted(poses, key=lambda pose: float(np.linalg.norm(pose.p - arm.pose.p)))
+        poses = []
+        for radius, height, turn, tilt in product(
+            START_RADII_M, START_HEIGHTS_M, START_TURNS_RAD, START_TILTS_RAD
+        ):
+            way = radius * np.array([np.cos(angle + turn), np.sin(angle + turn)])
+            place = arm.base.p + [*way, height]
+            poses.append(Pose(place, tilted_ahead(down(arm.yaw_rad), offset - way, tilt)))
+        return sorted(poses, key=self._way_to)
+
+    def _way_to(self, pose: Pose) -> float:
+        """About how many control steps it takes to go to a pose."""
+        change = self.arm.pose.inv() * pose
+        turn = float(np.linalg.norm(rotation_vector(change.q)))
+        return max(float(np.linalg.norm(change.p)) / PER_STEP_M, turn / ROTATION_RAD)
 
     def start(self) -> Pose | None:
         """The nearest pose from which a run-up is possible, a straight line away."""
@@ -116,13 +124,13 @@ class _Throw:
         """Joint angles (n,) at the end of a straight way; ``None`` if it can't be gone."""
         arm = self.arm
         kinematics, qpos = arm.planner.kinematics, arm.controller.target_qpos
-        begin = arm.pose.p
-        count = max(1, int(np.ceil(np.linalg.norm(end.p - begin) / LINE_STEP_M)))
-        for share in np.linspace(0.0, 1.0, count + 1)[1:]:
-            position = begin + share * (end.p - begin)
+        begin = arm.pose
+        for share in np.linspace(0.0, 1.0, 1 + int(np.ceil(self._way_to(end))))[1:]:
+            position = begin.p + share * (end.p - begin.p)
             if np.linalg.norm((position - arm.base.p)[:2]) < NEAREST_M:
                 return None
-            found = kinematics.inverse(arm.base.inv() * Pose(position, end.q), qpos)
+            pose = Pose(position, slerp(begin.q, end.q, share))
+            found = kinematics.inverse(arm.base.inv() * pose, qpos)
             if found is None or not kinematics.within_limits(found):
                 return None
             qpos = found
