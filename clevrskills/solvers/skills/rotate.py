@@ -13,14 +13,12 @@ from clevrskills.solvers.grasps import down
 from clevrskills.solvers.motion import Actions, Arm, SkillFailed
 from clevrskills.solvers.skills import solves
 from clevrskills.solvers.skills.approach import spans
-from clevrskills.solvers.skills.pick import pick
+from clevrskills.solvers.skills.pick import Effort, pick
 from clevrskills.solvers.skills.place import UPRIGHT_RAD, UPRIGHT_TURNS_RAD, bring, tilt_rad
 from clevrskills.solvers.skills.put_down import on_table, place_at, put_aside, rest, turned_about_z
 
-STAGES = 6
+STAGES = 5
 """How often an object is taken at most: one turn of the wrist may not be enough."""
-LEAST_RAD = 0.3
-"""A turn for which it is worth to put an object down and to take it anew for the rest."""
 CLEAR_M, LIFT_M, LIFTS = 0.03, 0.05, 4
 """Height above the table from which an object is turned, and how far and how often it is lifted
 where there is no room."""
@@ -35,8 +33,8 @@ def solve_rotated(arm: Arm, goal: Predicate) -> Actions:
     """Pick the object, turn it in the air by what is left to turn while it is carried to its place,
     and put it down.
 
-    Where the wrist can't do all of it, the object is turned as far as it can be where it is, and
-    taken anew.
+    Where the wrist can't do that, the object is turned where it is, as far as can be, and taken
+    anew with a grasp that leaves more room.
 
     Raises:
         SkillFailed: It can't be taken, turned or put down, or it takes too many turns.
@@ -44,22 +42,24 @@ def solve_rotated(arm: Arm, goal: Predicate) -> Actions:
     assert isinstance(goal, Rotated)
     body = int(goal.object[0])
     xy, wanted = goal.position[0, :2].double().numpy(), goal.orientation[0].double().numpy()
-    for _ in range(STAGES):
+    for stage in range(STAGES):
         if tilt_rad(arm, body) > UPRIGHT_RAD:
             yield from bring(arm, body, lambda: _upright(arm, body, xy))
             continue
         if arm.held != body:
             if arm.held >= 0:
                 yield from put_aside(arm)
-            yaw_rad = _yaw_with_room_rad(arm, body, xy, _left_rad(arm, goal))
-            yield from pick(arm, body, yaw_rad=yaw_rad)
+            left = _left_rad(arm, goal)
+            effort = _effort(arm, xy, left) if stage else None
+            yield from pick(arm, body, effort, _yaw_with_room_rad(arm, body, xy, left))
         left = _left_rad(arm, goal)
-        arrived, turned = yield from _carry(arm, body, xy, left)
-        place = xy if arrived else arm.body_pose(body).p[:2]
-        orientation = (turned_about_z(turned - left) * Pose(q=wanted)).q
+        carried, share = yield from _turn(arm, body, xy, left)
+        last = carried or (stage > 0 and share == 1.0)
+        place = xy if last else arm.body_pose(body).p[:2]
+        orientation = (turned_about_z((share - 1.0) * left) * Pose(q=wanted)).q
         yield from place_at(arm, body, on_table(arm, body, place, orientation))
         yield from rest(arm, body)
-        if arrived:
+        if last:
             return
     raise SkillFailed(f"{arm.world.keys[body]} is not turned after {STAGES} turns")
 
@@ -86,15 +86,15 @@ def _upright(arm: Arm, body: int, xy: np.ndarray) -> Iterator[Pose]:
         yield on_table(arm, body, xy, turned_about_z(turn).q)
 
 
-def _carry(
+def _turn(
     arm: Arm, body: int, xy: np.ndarray, angle_rad: float
 ) -> Generator[np.ndarray, None, tuple[bool, float]]:
-    """Carry a held body above a place (2,) and turn it about world z on the way; if that can't be,
-    turn it where it is, as far as the wrist can. Returns whether it was carried, and by how much it
-    was turned.
+    """Turn a held body about world z while it is carried above a place (2,); if that can't be, turn
+    it where it is, as far as the wrist can. Returns whether it was carried, and which share of the
+    turn was done.
 
     Raises:
-        SkillFailed: It can't be turned, or was lost on the way.
+        SkillFailed: It was lost on the way.
     """
     arm.step_label = f"Turn {arm.label(body)}"
     if spans(arm, body)[0] < CLEAR_M:
@@ -104,16 +104,14 @@ def _carry(
         if not blocked:
             break
         yield from arm.rise(LIFT_M)
-    arrived = share == 1.0
-    if not arrived:
+    carried = share == 1.0
+    if not carried:
         poses, share, _ = _possible(arm, body, arm.body_pose(body).p[:2], angle_rad)
-        if share * abs(angle_rad) < LEAST_RAD and share < 1.0:
-            raise SkillFailed(f"{arm.world.keys[body]} cannot be turned")
     for pose in poses:
         yield arm.action(pose)
     if arm.held != body:
         raise SkillFailed(f"{arm.world.keys[body]} was lost on the way")
-    return arrived, share * angle_rad
+    return carried, share
 
 
 def _possible(
@@ -128,7 +126,7 @@ def _possible(
     steps = _steps(here, xy, angle_rad)
     poses: list[Pose] = []
     for pose, qpos in _way(arm, arm.pose, arm.controller.target_qpos, here, xy, angle_rad):
-        if (qpos < arm.planner.lower).any() or (qpos > arm.planner.upper).any():
+        if not _within_limits(arm, qpos):
             break
         if arm.planner.collides(qpos):
             return poses, len(poses) / steps, True
@@ -151,6 +149,24 @@ def _way(
             return
         qpos = found
         yield pose, qpos
+
+
+def _within_limits(arm: Arm, qpos: np.ndarray) -> bool:
+    return bool((qpos >= arm.planner.lower).all() and (qpos <= arm.planner.upper).all())
+
+
+def _effort(arm: Arm, xy: np.ndarray, angle_rad: float) -> Effort:
+    """What it takes to carry a body to a place (2,) and to turn it on the way."""
+
+    def effort_rad(grip: Pose, qpos: np.ndarray) -> float:
+        start = arm.base * arm.planner.kinematics.forward(qpos)
+        here = (start * grip).p
+        way = [found for _, found in _way(arm, start, qpos, here, xy, angle_rad)]
+        if len(way) < _steps(here, xy, angle_rad) or not all(_within_limits(arm, q) for q in way):
+            return np.inf
+        return arm.effort_rad(qpos, way[-1])
+
+    return effort_rad
 
 
 def _steps(here: np.ndarray, xy: np.ndarray, angle_rad: float) -> int:

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from sapien import Pose
 
+from clevrskills import geometry
 from clevrskills.predicates import Hit, HitToppled, Predicate
 from clevrskills.robots.controller import ROTATION_RAD
 from clevrskills.robots.description import robot
@@ -19,6 +20,7 @@ from clevrskills.solvers.skills import solves
 from clevrskills.solvers.skills.approach import place_of, spans
 from clevrskills.solvers.skills.pick import pick
 from clevrskills.solvers.skills.put_down import grip_of, rest
+from clevrskills.suction import cup_samples
 
 LEAST_HEIGHT_M = 0.30
 """Height of the end effector from which what it holds is clear of what stands on the table."""
@@ -42,8 +44,9 @@ SWINGS = 8
 PER_STEP_M = 0.05
 NEAREST_M = 0.25
 """Distance that the gripper keeps from the axis of the base."""
-PLACES, ROOM_M = 7, 0.01
-"""Places across a flat target that are compared, and distance to what lies there that is enough."""
+PLACES, EDGE_M, ROOM_M, CRAMPED_COST = 13, 0.03, 0.03, 3.0
+"""Places across a flat target that are compared, their distance from its edge, and from what lies
+there already; and how far from the middle one rather goes than nearer to that."""
 
 
 @dataclass(frozen=True)
@@ -86,11 +89,27 @@ class _Throw:
         return np.array([*(place - before * ahead), low + share * (high - low)])
 
     def _free_place(self) -> np.ndarray:
-        """The middle of a flat target or, if something lies there, where there is more room, (2,).
+        """The middle of a flat target or, if something lies there, the nearest place with room,
+        (2,).
         """
-        arm = self.arm
-        corners = arm.world.world_points(torch.tensor([self.target]))[0, :, :2].double().numpy()
-        return place_of(arm, self.target)
+        world, index = self.arm.world, torch.tensor([self.target])
+        pose = world.pose(index)
+        middle = geometry.to_world(pose, world.at(world.solids.center, index)[:, None])[0, 0, :2]
+        corners = world.world_points(index)[0, :, :2]
+        low, high = corners.amin(0), corners.amax(0)
+        ticks = torch.linspace(0.0, 1.0, PLACES)
+        grid = low + torch.cartesian_prod(ticks, ticks) * (high - low)
+        places = torch.cat((middle[None], grid))  # (N, 2)
+        rim = cup_samples(torch.zeros(1, 3), EDGE_M)[0, :, :2]
+        around = (places[:, None] + rim).flatten(0, 1)
+        height = geometry.surface_height(world.planes(index), pose, around[None])[0]
+        off = height.unflatten(0, (len(places), -1)).amin(-1) < 0.0
+        points = torch.cat((places, world.top(index).expand(len(places), 1)), dim=-1)
+        gap = world.distance(points[None])[0]  # (K, N)
+        gap[[self.target, self.body]] = geometry.PAD
+        cramped = (ROOM_M + _radius(self.arm, self.body) - gap.amin(0)).clamp(min=0.0)
+        cost = (places - middle).norm(dim=-1) + CRAMPED_COST * cramped + geometry.PAD * off
+        return places[cost.argmin()].double().numpy()
 
     def starts(self) -> list[Pose]:
         """Poses from which to run up, the nearest first."""
@@ -135,6 +154,11 @@ class _Throw:
                 return None
             qpos = found
         return qpos
+
+
+def _radius(arm: Arm, body: int) -> float:
+    """Radius of the ball around its origin that a body fills."""
+    return float(arm.world.solids.points[0, body].norm(dim=-1).max())
 
 
 def _outline(arm: Arm, body: int, direction: np.ndarray) -> float:

@@ -1,0 +1,421 @@
+"""Tasks of putting objects on, in and next to each other: what must not pass for solved."""
+
+import numpy as np
+import pytest
+import torch
+
+from clevrskills import geometry
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.placement import put
+from clevrskills.predicates import AtPose, Inside, OnTop, SameStack, Set
+from clevrskills.scenes import draw_scene
+from clevrskills.tasks import stack_roles, task
+from clevrskills.tasks.l1.neighbour import DIRECTIONS
+from clevrskills.world import TensorWorld
+from tests.predicates.examples import achieve
+from tests.tasks.scenes import SPLITS, scenes
+
+STACKS = ("stack", "stack_reversed")
+ALL = (
+    *STACKS,
+    "follow_order",
+    "follow_order_restore",
+    "neighbour",
+    "rearrange",
+    "rearrange_restore",
+    "sort_stack",
+)
+SOME = range(6)
+
+
+class Play:
+    """A drawn scene in which parts are realised one by one."""
+
+    def __init__(self, drawn):
+        self.goal, self.world = drawn.goal, TensorWorld.snapshot(drawn.start)
+        self.outcome = self.goal.evaluate(self.world, self.goal.initial_state(self.world))
+
+    def realise(self, *parts):
+        for part in parts:
+            part.realise(self.world)
+            self.look()
+        return self
+
+    def move(self, slot, xy, bottom_z=0.0):
+        """Set a body down elsewhere, its orientation kept."""
+        body = torch.tensor([slot])
+        pose = self.world.pose(body).clone()
+        pose[:, 2] += bottom_z - self.world.bottom(body)
+        pose[:, :2] = torch.as_tensor(xy)
+        self.world.set_body_pose(body, pose)
+        self.look()
+
+    def turn(self, slot, angle_rad):
+        """Turn a body about world z."""
+        body = torch.tensor([slot])
+        pose = self.world.pose(body).clone()
+        turn = geometry.yaw_quaternion(torch.tensor([angle_rad]))
+        pose[:, 3:] = geometry.quaternion_multiply(turn, pose[:, 3:])
+        self.world.set_body_pose(body, pose)
+        self.look()
+
+    def look(self):
+        self.outcome = self.goal.evaluate(self.world, self.outcome.state)
+
+    @property
+    def solved(self):
+        return bool(self.outcome.holds)
+
+
+@pytest.fixture(params=SPLITS)
+def split(request):
+    return request.param
+
+
+def some(key, split, least=0, count=len):
+    """A few scenes with at least that many bodies."""
+    found = [s for s in scenes(key, split) if count([b for b in s.layout.bodies if b]) >= least]
+    assert found
+    return found[: len(SOME)]
+
+
+@pytest.mark.parametrize("key", ALL)
+def test_held_above_its_place_instead_of_put_there_fails(key, split):
+    for drawn in some(key, split):
+        play = Play(drawn)
+        steps = list(play.goal.steps())
+        play.realise(*steps[:-1])
+        last = TensorWorld.snapshot(play.world)
+        steps[-1].realise(last)
+        (moved,) = (last.body_pose != play.world.body_pose).any(-1)[0].nonzero()[-1:, 0]
+        body = moved[None]
+        pose = last.pose(body).clone()
+        pose[:, 2] += 0.02
+        for step in steps[-1:]:
+            if isinstance(step, SameStack):  # it moves several
+                step.realise(play.world)
+        play.world.hold(body, pose)
+        play.look()
+        assert not play.solved and float(play.outcome.progress) < 1.0
+        play.world.set_body_pose(body, pose)  # let go in the air
+        play.look()
+        assert not play.solved
+
+
+# ---- stacks ----
+
+
+@pytest.mark.parametrize("key", STACKS)
+def test_the_order_of_a_stack_matters(key, split):
+    for drawn in some(key, split):
+        play = Play(drawn)
+        pairs = list(play.goal.steps())
+        tower = [pairs[-1].top, *(pair.bottom for pair in reversed(pairs))]  # from the top
+        for upper, lower in zip(tower[1:], tower, strict=False):
+            put(play.world, upper, lower, inside=False)
+            play.look()
+        assert not play.solved
+
+
+def test_the_stack_named_first_is_the_lowest_or_the_highest(split):
+    for key, lowest in (("stack", 0), ("stack_reversed", -1)):
+        for drawn in some(key, split):
+            named = task(key).keys(drawn.layout)
+            play = Play(drawn)
+            play.realise(*play.goal.steps())
+            assert play.solved
+            heights = {
+                k: float(play.world.bottom(torch.tensor([i])))
+                for i, k in enumerate(play.world.keys)
+                if k in named
+            }
+            order = sorted(heights, key=heights.__getitem__)
+            assert order == (named if lowest == 0 else named[::-1])
+
+
+def test_a_tower_that_breaks_is_not_solved_any_more(split):
+    for drawn in some("stack", split, 3):
+        play = Play(drawn)
+        pairs = list(play.goal.steps())
+        play.realise(*pairs)
+        assert play.solved
+        play.move(int(pairs[-1].top), (0.3, 0.5))
+        assert not play.solved
+
+
+@pytest.mark.parametrize("key", STACKS)
+def test_variants_name_the_same_objects_in_another_order(key):
+    plain = draw_scene(task(key, num_objects=3), 5, "train").layout
+    orders = set()
+    for variant in range(6):
+        layout = draw_scene(task(key, num_objects=3, variant=variant), 5, "train").layout
+        assert layout.bodies == plain.bodies
+        orders.add(tuple(layout.roles["named"].tolist()))
+    assert len(orders) == 6
+    with pytest.raises(ClevrSkillsError, match="0 to 5"):
+        draw_scene(task(key, num_objects=3, variant=6), 5, "train")
+
+
+# ---- stacks of one texture each ----
+
+
+def members(drawn):
+    return [[k for k in stack if k >= 0] for stack in drawn.layout.roles["stacks"].tolist()]
+
+
+def test_stacks_have_one_texture_and_two_objects_at_least(split):
+    seen = set()
+    for drawn in scenes("sort_stack", split):
+        stacks = [m for m in members(drawn) if m]
+        bodies = drawn.layout.bodies
+        textures = [{bodies[k].texture for k in stack} for stack in stacks]
+        assert all(len(t) == 1 for t in textures) and len(set.union(*textures)) == len(stacks)
+        assert sorted(sum(stacks, [])) == [k for k, b in enumerate(bodies) if b]
+        assert all(len(stack) >= 2 for stack in stacks)
+        seen |= {len(stacks)}
+    assert seen == {1, 2, 3}
+
+
+def test_any_order_within_a_stack_will_do(split):
+    for drawn in some("sort_stack", split):
+        play = Play(drawn)
+        for stack in members(drawn):
+            for lower, upper in zip(stack[::-1], stack[-2::-1], strict=False):
+                put(play.world, torch.tensor([upper]), torch.tensor([lower]), inside=False)
+        play.look()
+        assert play.solved
+
+
+def test_two_beside_each_other_on_a_third_are_no_stack():
+    """Small ones on a wide one: as many objects on others as in a stack."""
+    bodies = draw_scene(task("sort_stack", num_textures=1, num_objects=3), 0, "train")
+    play = Play(bodies)
+    poses = play.world.body_pose[0]
+    base = poses[0, :2]
+    for slot, shift in ((1, 0.052), (2, -0.052)):
+        pose = poses[slot].clone()
+        pose[:2] = base + torch.tensor([shift, 0.0])
+        pose[2] = 0.075
+        play.world.set_body_pose(torch.tensor([slot]), pose[None])
+    play.look()
+    on = [float(play.world.supports(torch.tensor([0]), torch.tensor([k]))) for k in (1, 2)]
+    assert min(on) >= 0.5 and not play.solved
+
+
+def test_a_tower_of_everything_is_not_sorted(split):
+    for drawn in some("sort_stack", split):
+        groups = [m for m in members(drawn) if m]
+        play = Play(drawn)
+        tower = sum(groups, [])
+        for lower, upper in zip(tower, tower[1:], strict=False):
+            put(play.world, torch.tensor([upper]), torch.tensor([lower]), inside=False)
+        play.look()
+        assert play.solved == (len(groups) == 1)
+
+
+def test_stacks_of_mixed_textures_do_not_count(split):
+    for drawn in some("sort_stack", split, 4):
+        groups = [m for m in members(drawn) if m]
+        if len(groups) < 2:
+            continue
+        play = Play(drawn)
+        for lower, upper in zip(groups[0], groups[1], strict=False):
+            put(play.world, torch.tensor([upper]), torch.tensor([lower]), inside=False)
+        play.look()
+        assert not play.solved and float(play.outcome.reward) < 6.0
+
+
+# ---- areas in order ----
+
+
+def test_areas_count_only_in_their_turn(split):
+    drawn = [s for s in scenes("follow_order", split) if s.layout.roles["active"].sum() >= 2][0]
+    play = Play(drawn)
+    first, second, *more = play.goal.steps()
+    play.realise(second, *more)
+    assert not play.solved
+    assert int(play.outcome.state["stage"]) == 0
+    play.realise(first)
+    assert int(play.outcome.state["stage"]) == 1 and not play.solved
+    play.realise(second, *more)
+    assert play.solved
+
+
+@pytest.mark.parametrize("key", ["follow_order", "follow_order_restore"])
+def test_the_object_starts_in_an_area_that_is_not_visited(key, split):
+    for drawn in scenes(key, split):
+        roles = drawn.layout.roles
+        route = roles["route"].tolist()
+        visits = int(roles["active"].sum())
+        assert 1 <= visits < sum(b is not None for b in drawn.layout.bodies[:4])
+        assert len(set(route[: visits + 1])) == visits + 1
+        start = Inside(torch.tensor([4]), torch.tensor([route[0]]))
+        assert start.evaluate(drawn.start, {}).holds.all()
+
+
+@pytest.mark.parametrize(
+    ("shift_m", "angle_rad", "restored"),
+    [(0.0, 0.0, True), (0.04, 0.0, True), (0.06, 0.0, False), (0.0, 0.5, False)],
+)
+def test_restored_is_the_pose_not_the_area(shift_m, angle_rad, restored, split):
+    for drawn in some("follow_order_restore", split):
+        play = Play(drawn)
+        *visits, back = play.goal.steps()
+        play.realise(*visits)
+        assert not play.solved
+        back.realise(play.world)
+        xy = play.world.position(torch.tensor([4]))[0, :2]
+        play.move(4, xy + torch.tensor([shift_m, 0.0]), 0.01)
+        if angle_rad:
+            play = Play(drawn).realise(*visits)
+            back.realise(play.world)
+            play.turn(4, angle_rad)
+        assert play.solved == restored
+
+
+def test_back_without_having_been_away_is_not_restored(split):
+    for drawn in some("follow_order_restore", split):
+        play = Play(drawn)
+        play.realise(list(play.goal.steps())[-1])
+        assert not play.solved
+
+
+# ---- neighbours ----
+
+
+def test_the_neighbour_put_in_first_does_not_count(split):
+    for drawn in some("neighbour", split):
+        play = Play(drawn)
+        first, second = play.goal.steps()
+        early = Inside(second.top, second.bottom)
+        play.realise(early, first)
+        assert not play.solved and float(play.outcome.progress) < 1.0
+        start = drawn.start.position(second.top)[0, :2]
+        play.move(int(second.top), start)  # aside, and in again
+        play.realise(early)
+        assert play.solved
+
+
+def test_both_must_be_in_at_the_end(split):
+    for drawn in some("neighbour", split):
+        play = Play(drawn)
+        first, second = play.goal.steps()
+        play.realise(first, second)
+        assert play.solved
+        play.move(int(first.top), drawn.start.position(first.top)[0, :2])
+        assert not play.solved
+
+
+def test_just_one_object_lies_in_the_direction_named(split):
+    for drawn in scenes("neighbour", split):
+        direction = list(DIRECTIONS)[int(drawn.layout.roles["direction"])]
+        here, *others = [b.pose[:2] for b in drawn.layout.bodies[3:] if b]
+        offsets = [np.subtract(other, here) for other in others]
+        cosines = [o @ DIRECTIONS[direction] / np.linalg.norm(o) for o in offsets]
+        assert cosines[0] == pytest.approx(1.0) and all(c <= 0.25 for c in cosines[1:])
+        assert f"at its {direction} " in drawn.prompt.text
+
+
+def test_another_object_than_the_neighbour_does_not_do(split):
+    with_three = [s for s in scenes("neighbour", split) if s.layout.bodies[5]]
+    for drawn in with_three[:3]:
+        play = Play(drawn)
+        first, second = play.goal.steps()
+        play.realise(first, Inside(second.top * 0 + 5, second.bottom))
+        assert not play.solved
+
+
+def test_arguments_of_neighbour():
+    drawn = draw_scene(task("neighbour", num_distractors=2, directions="west"), 3, "train")
+    assert drawn.layout.bodies[5] and drawn.layout.bodies[6]
+    assert " at its west in the same " in drawn.prompt.text
+    with pytest.raises(ClevrSkillsError, match="north"):
+        task("neighbour", directions="up")
+
+
+# ---- rearranging ----
+
+
+def test_no_place_is_where_another_object_is_at_the_start(split):
+    for key in ("rearrange", "rearrange_restore"):
+        for drawn in scenes(key, split):
+            bodies = [k for k, b in enumerate(drawn.layout.bodies) if b]
+            target = torch.as_tensor(drawn.layout.roles["target"]).float()
+            for k in bodies:
+                world = TensorWorld.snapshot(drawn.start)
+                pose = world.pose(torch.tensor([k])).clone()
+                pose[:, :3] = target[k]
+                world.set_body_pose(torch.tensor([k]), pose)
+                assert float(world.clearance(torch.tensor([k]))) > -1e-4  # on the table
+                distance = world.distance(world.world_points(torch.tensor([k])))[0].amin(-1)
+                assert all(float(distance[j]) > 0.03 for j in bodies if j != k)
+
+
+@pytest.mark.parametrize("key", ["rearrange", "rearrange_restore"])
+def test_all_places_count_at_once(key, split):
+    for drawn in some(key, split):
+        places = list(drawn.goal.steps())[: int(drawn.layout.roles["active"].sum())]
+        play = Play(drawn)
+        play.realise(*places[:-1])
+        home = drawn.start.position(places[0].object)[0, :2]
+        play.move(int(places[0].object), home)
+        play.realise(places[-1])
+        assert not play.solved and float(play.outcome.progress) < 1.0
+
+
+def test_swapped_places_are_not_the_places_shown(split):
+    for drawn in some("rearrange", split):
+        play = Play(drawn)
+        target = drawn.layout.roles["target"]
+        for k, body in enumerate(filter(None, drawn.layout.bodies)):
+            assert body.key == play.world.keys[k]
+            count = int(drawn.layout.roles["active"].sum())
+            play.move(k, target[(k + 1) % count][:2].astype(np.float32))
+        assert not play.solved
+
+
+def test_places_are_shown_with_the_orientation_kept(split):
+    for drawn in some("rearrange", split):
+        shown = drawn.keysteps()[-1].bodies
+        for body, start in zip(shown, filter(None, drawn.layout.bodies), strict=True):
+            assert body.pose[3:] == pytest.approx(start.pose[3:], abs=1e-5)
+            assert body.pose[:2] != start.pose[:2]
+
+
+def test_restored_needs_the_rearrangement_and_the_orientation(split):
+    for drawn in some("rearrange_restore", split):
+        play = Play(drawn)
+        steps = list(play.goal.steps())
+        there, back = steps[: len(steps) // 2], steps[len(steps) // 2 :]
+        assert all(isinstance(step, AtPose) for step in back)
+        play.realise(*back)
+        assert not play.solved
+        play.realise(*there)
+        assert not play.solved
+        play.realise(*back[:-1])
+        back[-1].realise(play.world)
+        play.turn(int(back[-1].object), 0.5)
+        assert not play.solved
+        play.turn(int(back[-1].object), -0.5)
+        assert play.solved
+
+
+# ---- all at once ----
+
+
+@pytest.mark.parametrize("key", ALL)
+def test_a_thousand_environments_in_one_goal(key):
+    """The goal of 1000 environments of different scenes says of each what it says alone."""
+    drawn = list(scenes(key, "train"))
+    picks = np.random.default_rng(0).integers(len(drawn), size=1000).tolist()
+    world = _together([drawn[k].start for k in picks])
+    goal = task(key).goal(stack_roles([drawn[k].layout for k in picks]))
+    outcome = achieve(goal, world)
+    assert outcome.holds.shape == (1000,) and outcome.holds.all()
+    assert torch.equal(outcome.reward, torch.as_tensor(goal.max_reward).expand(1000).float())
+
+
+def _together(worlds):
+    from tests.tasks.test_place_based import _pad
+
+    return _pad(worlds)
