@@ -20,8 +20,8 @@ from clevrskills.tasks import tasks
 
 HERE = Path(__file__).parent
 SORT_SEED = 39
-MOMENTS = (0, 30, 64, 123, 165)
-"""Control steps of the oracle's episode that are shown."""
+MOMENTS = (0.0, 0.18, 0.38, 0.74, 1.0)
+"""Shares of the oracle's episode after which it is shown."""
 COLUMNS, ROWS, TILE_PX = 12, 4, 128
 TELLING_SHARE = 0.75
 """Part of an episode after which its picture is taken for the picture of them all."""
@@ -37,7 +37,9 @@ def sort_strip(studio: Studio) -> Image.Image:
         env.step(oracle.act())
         frames.append(env.capture()["base_camera"])
     goal = keystep_scenes(env.goal, env.start, env.layouts[0])[-1].image(studio)
-    return Image.fromarray(np.concatenate([*(frames[k] for k in MOMENTS), goal], axis=1))
+    return Image.fromarray(
+        np.concatenate([*(frames[round(m * (len(frames) - 1))] for m in MOMENTS), goal], axis=1)
+    )
 
 
 def object_sheet(studio: Studio) -> Image.Image:

@@ -9,7 +9,8 @@ from typing import Any
 
 # parameters of glibc's mallopt, from <malloc.h>
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
-_MMAP_BYTES, _TRIM_BYTES = 1 << 19, 1 << 18
+# a 256x256 RGBA picture must stay below: asking the system for every one doubles its cost
+_MMAP_BYTES, _TRIM_BYTES = 5 << 16, 1 << 18
 
 
 def return_freed_memory() -> None:

@@ -23,8 +23,9 @@ class Hit(PhysicalPredicate):
     """A body was thrown and has hit another one, once.
 
     It touched the other body at the end of a flight: since it was let go it had touched nothing,
-    and came ``criteria.fly_distance_m`` further horizontally. That is more than the gripper moves in a control step. So a body that is dropped,
-    pushed, slid, carried there or bounced off something hits nothing.
+    and came ``criteria.fly_distance_m`` further horizontally. That is more than the gripper moves
+    in a control step. So a body that is dropped, pushed, slid, carried there or bounced off
+    something hits nothing.
 
     Args:
         object: Index of the body that is thrown, (B,).
@@ -73,16 +74,17 @@ class Hit(PhysicalPredicate):
         """
         flying = state["flies"] & ~world.is_static(self.object)
         near = HELD_REWARD + AIMED_REWARD * torch.exp(-10.0 * self._miss_m(world))
-        return torch.where(
-            world.is_held(self.object) | flying, near, reach(world, self.object)
-        )
+        return torch.where(world.is_held(self.object) | flying, near, reach(world, self.object))
 
     def _miss_m(self, world: World) -> Tensor:
         """Least distance from the target to the object's flight, as far as the table, (B,)."""
         position, velocity = world.position(self.object), world.velocity(self.object)[:, :3]
         up, height = velocity[:, 2], position[:, 2].clamp(min=0.0)
         landing_s = (up + (up.square() + 2 * GRAVITY * height).sqrt()) / GRAVITY
-        t = landing_s[:, None, None] * torch.linspace(0, 1, ARC_POINTS, device=world.device)[:, None]
+        t = (
+            landing_s[:, None, None]
+            * torch.linspace(0, 1, ARC_POINTS, device=world.device)[:, None]
+        )
         fall = torch.tensor([0.0, 0.0, -GRAVITY / 2], device=world.device)
         arc = position[:, None] + t * velocity[:, None] + t.square() * fall  # (B, N, 3)
         local = geometry.to_local(world.pose(self.target), arc)

@@ -132,9 +132,7 @@ class Thrower:
             found.append((swing.steps + total, swing))
         return [swing for _, swing in sorted(found, key=lambda item: item[0])]
 
-    def run_up(
-        self, start: Pose, qpos: np.ndarray, aim: np.ndarray, swing: Swing
-    ) -> RunUp | None:
+    def run_up(self, start: Pose, qpos: np.ndarray, aim: np.ndarray, swing: Swing) -> RunUp | None:
         """A run-up near a given one after which the object flies through the aim (3,); ``None`` if
         the arm can't do it.
         """

@@ -91,7 +91,9 @@ class Throwing(Task):
         yaw, turn = draw.places.uniform(-pi, pi, 2)
         item = shape(thrown, self.size_m)
         goal = shape(aimed, size_m)
-        pose = place_beyond(Table(draw.places), draw.places, goal, self.angles_deg, self.beyond_m, yaw)
+        pose = place_beyond(
+            Table(draw.places), draw.places, goal, self.angles_deg, self.beyond_m, yaw
+        )
         density = None if is_area else self.density
         bodies = (
             Body(self.slots[0], thrown, texture, pose_on_table(item, 0.0, 0.0, turn), self.size_m),

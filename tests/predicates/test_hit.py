@@ -218,7 +218,9 @@ STRUCK = (released_at(-0.2), (moving, (0.0, 0.1, 0.3)), STRIKES)
 AWAY = (moving, (0.2, 0.1, 0.1))
 
 
-@pytest.mark.parametrize(("angle_deg", "toppled"), [(0, False), (44, False), (46, True), (180, True)])
+@pytest.mark.parametrize(
+    ("angle_deg", "toppled"), [(0, False), (44, False), (46, True), (180, True)]
+)
 def test_it_must_fall_over(angle_deg, toppled):
     events = (*STRUCK, AWAY, (fall, angle_deg))
     assert bool(episode(stage(DISC, TOWER), *events, kind=HitToppled).holds) == toppled

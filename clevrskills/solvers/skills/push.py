@@ -33,6 +33,8 @@ LEGS = 10
 """Straight pushes in one go."""
 WAYS = 12
 """Ways that are planned until the first leg of one can be reached."""
+ROOMY, CRAMPED = 1.0, 0.6
+"""Share of the usual distances from other bodies, and of those where there is no way else."""
 TIP_Z_M = 0.009
 CLEARANCE_M = 0.012
 BEHIND_M = 0.055
@@ -91,8 +93,12 @@ def _leg(
     height_m = spans(arm, body)[0] + TIP_Z_M
     start = place_of(arm, body)
     banned = list(banned)
+    room = ROOMY
     for _ in range(WAYS):
-        end = _first_leg(arm, body, targets, banned)
+        end = _first_leg(arm, body, targets, banned, room)
+        if end is None and room == ROOMY:
+            room = CRAMPED
+            end = _first_leg(arm, body, targets, banned, room)
         if end is None:
             break
         direction = (end - start) / np.linalg.norm(end - start)
@@ -115,7 +121,7 @@ def _leg(
 
 
 def _first_leg(
-    arm: Arm, body: int, targets: np.ndarray, banned: list[np.ndarray]
+    arm: Arm, body: int, targets: np.ndarray, banned: list[np.ndarray], room: float = 1.0
 ) -> np.ndarray | None:
     """End (2,) of the first straight push of the cheapest way to one of some places (T, 2);
     ``None`` if there is no way.
@@ -125,6 +131,7 @@ def _first_leg(
         body: Slot of the body.
         targets: Places (T, 2).
         banned: Directions (2,) that cannot be pushed in from where the body is.
+        room: Share of the usual distance to keep from other bodies.
     """
     ticks = (np.arange(low, high + 1e-9, GRID_M) for low, high in ARENA_M)
     grid = np.stack(np.meshgrid(*ticks), -1).reshape(-1, 2)
@@ -145,11 +152,11 @@ def _first_leg(
         free &= (reach > REACH_M[0]) & (reach < REACH_M[1])
     if len(centers):
         now = np.linalg.norm(start[..., None, :] - centers, axis=-1)  # (n, 1, N)
-        need = radius + radii + CLEARANCE_M
+        need = room * (radius + radii + CLEARANCE_M)
         # what is too near already may be left
         free &= (from_line(centers, start, end) >= np.minimum(need, now - 1e-3)).all(-1)
         last = end - (radius + BEHIND_M) * unit
-        free &= (from_line(centers, behind, last) >= radii + OUTER_RADIUS_M).all(-1)
+        free &= (from_line(centers, behind, last) >= room * (radii + OUTER_RADIUS_M)).all(-1)
     cost = np.where(free, length + LEG_COST_M, np.inf)
     away = np.linalg.norm(behind[0] - arm.pose.p[:2], axis=-1)
     cost[0] += APPROACH_COST * away

@@ -27,8 +27,8 @@ LEAST_HEIGHT_M = 0.30
 STEEP = 0.92
 """How far down a gripper points from which it can start to run up."""
 START_TILTS_RAD = (0.0, 0.3)
-"""How far the gripper points ahead at the start: what it holds then gets further before the elbow is
-too slow."""
+"""How far the gripper points ahead at the start: it then gets further before the elbow is too
+slow."""
 FLIGHT_MARGIN_M = 0.05
 SHARE_OF_HEIGHT, TOPPLING_SHARE = 0.6, 0.75
 """At what share of its height a target is aimed at; to topple it, near the top."""
@@ -205,8 +205,13 @@ def _swing_back(throw: _Throw) -> Actions:
         yield from arm.rise(LEAST_HEIGHT_M - float(arm.pose.p[2]))
     start = throw.start()
     if start is None:
-        yield from arm.move(arm.base * arm.planner.kinematics.forward(np.array(robot(arm.env.robot_name).neutral_qpos)))
+        yield from arm.move(
+            arm.base
+            * arm.planner.kinematics.forward(np.array(robot(arm.env.robot_name).neutral_qpos))
+        )
         start = throw.start()
     if start is None:
-        raise SkillFailed(f"{arm.world.keys[throw.target]} can't be hit from any place within reach")
+        raise SkillFailed(
+            f"{arm.world.keys[throw.target]} can't be hit from any place within reach"
+        )
     yield from arm.straight(start, PER_STEP_M)

@@ -77,7 +77,9 @@ class ThrowSort(Task):
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:  # noqa: D102
         area = roles["area"]  # (B, 4)
-        return Set(tuple(Hit(area[:, i] * 0 + 3 + i, area[:, i]) for i in range(4)), roles["active"])
+        return Set(
+            tuple(Hit(area[:, i] * 0 + 3 + i, area[:, i]) for i in range(4)), roles["active"]
+        )
 
     def prompts(self, layout: Layout) -> Sequence[str]:  # noqa: D102
         pairs = [
