@@ -23,6 +23,7 @@ SORT_SEED = 39
 MOMENTS = (0.0, 0.18, 0.38, 0.74, 1.0)
 """Shares of the oracle's episode after which it is shown."""
 COLUMNS, ROWS, TILE_PX = 12, 4, 128
+POSTER_TILE_PX = 144
 TELLING_SHARE = 0.75
 """Part of an episode after which its picture is taken for the picture of them all."""
 
@@ -69,7 +70,7 @@ def tasks_page(seed: int) -> None:
         card(episode).save(folder / f"{episode.key}.jpg", quality=85)
     (HERE / "tasks.md").write_text(page(episodes, "tasks"), encoding="utf-8")
     shown = [int(TELLING_SHARE * (len(episode.frames) - 1)) for episode in episodes]
-    Image.fromarray(tiles(episodes, shown, TILE_PX)).save(HERE / "gallery.jpg", quality=88)
+    Image.fromarray(tiles(episodes, shown, POSTER_TILE_PX)).save(HERE / "gallery.jpg", quality=88)
 
 
 def main(seed: int = 0) -> None:

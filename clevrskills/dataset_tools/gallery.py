@@ -195,7 +195,7 @@ def _grid(episodes: Sequence[Solved]) -> Iterator[np.ndarray]:
 
 def tiles(episodes: Sequence[Solved], moments: Sequence[int], tile_px: int = 192) -> np.ndarray:
     """A frame of each episode side by side with its name, (H, W, 3) uint8."""
-    columns = int(np.ceil(np.sqrt(len(episodes) * 16 / 9)))
+    columns = int(np.ceil(np.sqrt(1.4 * len(episodes))))
     rows = -(-len(episodes) // columns)
     height = tile_px + LABEL_PX
     whole = np.full((rows * height, columns * tile_px, 3), 255, np.uint8)
@@ -211,7 +211,7 @@ def tiles(episodes: Sequence[Solved], moments: Sequence[int], tile_px: int = 192
 @cache
 def _label(text: str, width: int) -> np.ndarray:
     strip = Image.new("RGB", (width, LABEL_PX), PAPER)
-    ImageDraw.Draw(strip).text((width // 2, LABEL_PX // 2), text, INK, _font(13), anchor="mm")
+    ImageDraw.Draw(strip).text((width // 2, LABEL_PX // 2), text, INK, _font(min(13, width // 11)), anchor="mm")
     return np.asarray(strip)
 
 
@@ -231,6 +231,7 @@ def page(episodes: Sequence[Solved], pictures: str) -> str:
 
     kinds = predicate_types()
     lines = ["# Tasks", ""]
+    used: set[str] = set()
     for episode in episodes:
         kind = tasks()[episode.key]
         facts = kind().describe()
@@ -239,6 +240,7 @@ def page(episodes: Sequence[Solved], pictures: str) -> str:
         lines += [f"![{episode.key}]({pictures}/{episode.key}.jpg)", ""]
         lines += [f"Prompt, in words: {episode.prompt}", "", "Goal:", ""]
         lines += [f"- `{name}`: {_summary(kinds[name].__doc__)}" for name in facts["predicates"]]
+        used |= set(facts["predicates"])
         lines.append("")
         if facts["arguments"]:
             lines += ["Arguments:", ""]
@@ -246,6 +248,9 @@ def page(episodes: Sequence[Solved], pictures: str) -> str:
             lines.append("")
         if set(facts["robots"]) != {"xarm6", "panda"}:
             lines += [f"Robots: {', '.join(facts['robots'])}.", ""]
+    others = sorted(set(kinds) - used)
+    lines += ["## Other predicates", "", "For goals of your own:", ""]
+    lines += [f"- `{name}`: {_summary(kinds[name].__doc__)}" for name in others] + [""]
     names = list(CRITERIA)
     lines += ["## Criteria", "", "| tolerance | " + " | ".join(names) + " |"]
     lines.append("|---" * (1 + len(names)) + "|")

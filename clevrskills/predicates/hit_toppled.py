@@ -34,8 +34,8 @@ class HitToppled(Hit):
         tilted = tilt(state["stood"], world.orientation(self.target))
         tilted = tilted / self.criteria.topple_angle_rad
         fallen = torch.where(state["hit"], state["fallen"], tilted >= 1.0)
-        toppling = HELD_REWARD + AIMED_REWARD
-        toppling = toppling + (SHAPING_SHARE * self.max_reward - toppling) * tilted.clamp(max=1.0)
+        struck = HELD_REWARD + AIMED_REWARD
+        toppling = struck + (SHAPING_SHARE * self.max_reward - struck) * tilted.clamp(max=1.0)
         done = state["hit"] & ~fallen
         shaping = torch.where(done, toppling, self.aiming(world, state))
         return self.thrown(done & (tilted >= 1.0), shaping, {**state, "fallen": fallen})

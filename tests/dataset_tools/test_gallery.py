@@ -1,6 +1,7 @@
 """The gallery: solved episodes as cards, a sheet and a video."""
 
 import numpy as np
+import pytest
 from PIL import Image
 
 from clevrskills import cli, task_keys

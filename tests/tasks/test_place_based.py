@@ -7,12 +7,11 @@ import torch
 from clevrskills import geometry
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.placement import put
-from clevrskills.predicates import AtPose, Inside, OnTop, SameStack, Set
+from clevrskills.predicates import AtPose, Inside, SameStack
 from clevrskills.scenes import draw_scene
-from clevrskills.tasks import stack_roles, task
+from clevrskills.tasks import task
 from clevrskills.tasks.l1.neighbour import DIRECTIONS
 from clevrskills.world import TensorWorld
-from tests.predicates.examples import achieve
 from tests.tasks.scenes import SPLITS, scenes
 
 STACKS = ("stack", "stack_reversed")
@@ -25,7 +24,7 @@ ALL = (
     "rearrange_restore",
     "sort_stack",
 )
-SOME = range(6)
+SOME = 5
 
 
 class Play:
@@ -72,11 +71,11 @@ def split(request):
     return request.param
 
 
-def some(key, split, least=0, count=len):
+def some(key, split, least=0):
     """A few scenes with at least that many bodies."""
-    found = [s for s in scenes(key, split) if count([b for b in s.layout.bodies if b]) >= least]
+    found = [s for s in scenes(key, split) if len([b for b in s.layout.bodies if b]) >= least]
     assert found
-    return found[: len(SOME)]
+    return found[:SOME]
 
 
 @pytest.mark.parametrize("key", ALL)
@@ -91,9 +90,8 @@ def test_held_above_its_place_instead_of_put_there_fails(key, split):
         body = moved[None]
         pose = last.pose(body).clone()
         pose[:, 2] += 0.02
-        for step in steps[-1:]:
-            if isinstance(step, SameStack):  # it moves several
-                step.realise(play.world)
+        if isinstance(steps[-1], SameStack):  # it moves several
+            steps[-1].realise(play.world)
         play.world.hold(body, pose)
         play.look()
         assert not play.solved and float(play.outcome.progress) < 1.0
@@ -398,24 +396,3 @@ def test_restored_needs_the_rearrangement_and_the_orientation(split):
         assert not play.solved
         play.turn(int(back[-1].object), -0.5)
         assert play.solved
-
-
-# ---- all at once ----
-
-
-@pytest.mark.parametrize("key", ALL)
-def test_a_thousand_environments_in_one_goal(key):
-    """The goal of 1000 environments of different scenes says of each what it says alone."""
-    drawn = list(scenes(key, "train"))
-    picks = np.random.default_rng(0).integers(len(drawn), size=1000).tolist()
-    world = _together([drawn[k].start for k in picks])
-    goal = task(key).goal(stack_roles([drawn[k].layout for k in picks]))
-    outcome = achieve(goal, world)
-    assert outcome.holds.shape == (1000,) and outcome.holds.all()
-    assert torch.equal(outcome.reward, torch.as_tensor(goal.max_reward).expand(1000).float())
-
-
-def _together(worlds):
-    from tests.tasks.test_place_based import _pad
-
-    return _pad(worlds)
