@@ -73,7 +73,7 @@ _COLOR_EDITS: _Edits = {
 _COMPOSITION = ("minimal/composite.vert", "minimal/composite0.frag")
 
 TABLE_CENTER_M = (-0.5, 0.0)
-TABLE_SIZE_M = (1.5, 1.5)
+TABLE_SIZE_M = (1.7, 2.2)
 TABLE_THICKNESS_M = 0.01
 FLOOR_RADIUS_M = 6.0
 FLOOR_COLOR = (0.27, 0.40, 0.41)  # sRGB, dark teal-grey

@@ -141,7 +141,7 @@ def test_table_top_is_at_zero_and_floor_below():
     assert floor.parts[0].vertices[:, 2].max() == pytest.approx(-0.01)
     low, high = table.parts[0].vertices.min(axis=0), table.parts[0].vertices.max(axis=0)
     np.testing.assert_allclose((low + high)[:2] / 2, (-0.5, 0), atol=1e-6)
-    np.testing.assert_allclose((high - low)[:2], (1.5, 1.5), atol=1e-6)
+    np.testing.assert_allclose((high - low)[:2], (1.7, 2.2), atol=1e-6)
     assert np.linalg.norm(backdrop.parts[0].vertices, axis=1).min() > 5
 
 

@@ -76,7 +76,8 @@ def gallery(args: GalleryArgs) -> int:
     for key in keys:
         if key not in task_keys():
             raise UnknownNameError("task", key, tuple(task_keys()))
-    episodes = [solve(key, args.seed, args.split, args.robot) for key in tqdm(keys, unit=" tasks")]
+    shown = track(keys, "solving", transient=True)
+    episodes = [solve(key, args.seed, args.split, args.robot) for key in shown]
     args.out.mkdir(parents=True, exist_ok=True)
     for episode in episodes:
         card(episode).save(args.out / f"{episode.key}.jpg", quality=88)
@@ -211,7 +212,8 @@ def tiles(episodes: Sequence[Solved], moments: Sequence[int], tile_px: int = 192
 @cache
 def _label(text: str, width: int) -> np.ndarray:
     strip = Image.new("RGB", (width, LABEL_PX), PAPER)
-    ImageDraw.Draw(strip).text((width // 2, LABEL_PX // 2), text, INK, _font(min(13, width // 11)), anchor="mm")
+    font = _font(min(13, width // 11))
+    ImageDraw.Draw(strip).text((width // 2, LABEL_PX // 2), text, INK, font, anchor="mm")
     return np.asarray(strip)
 
 
@@ -235,7 +237,8 @@ def page(episodes: Sequence[Solved], pictures: str) -> str:
     for episode in episodes:
         kind = tasks()[episode.key]
         facts = kind().describe()
-        lines += [f"## {episode.key}", "", f"{facts['level']}, `{facts['id']}`, at most {facts['max_steps']} steps", ""]
+        limit = f"at most {facts['max_steps']} steps"
+        lines += [f"## {episode.key}", "", f"{facts['level']}, `{facts['id']}`, {limit}", ""]
         lines += [_summary(kind.__doc__), ""]
         lines += [f"![{episode.key}]({pictures}/{episode.key}.jpg)", ""]
         lines += [f"Prompt, in words: {episode.prompt}", "", "Goal:", ""]

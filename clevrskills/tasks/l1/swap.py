@@ -66,7 +66,7 @@ class Swap(Task):
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:  # noqa: D102
         first, second = roles["objects"].unbind(1)
-        aside, to_first, to_second = places(roles)
+        aside, to_first, to_second = targets(roles)
         return Swapped(
             (
                 AtPosition(first, aside),
@@ -84,7 +84,7 @@ class Swap(Task):
         ]
 
 
-def places(roles: Mapping[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
+def targets(roles: Mapping[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
     """World positions (B, 3) of the first object put aside, of the second in the place of the first
     and of the first in the place of the second.
     """

@@ -11,7 +11,7 @@ from torch import Tensor
 from clevrskills.assets import Pools
 from clevrskills.predicates import AtPosition, Predicate, Rotated, Swapped
 from clevrskills.predicates.rotated import turn_in_words
-from clevrskills.tasks.l1.swap import Swap, places
+from clevrskills.tasks.l1.swap import Swap, targets
 from clevrskills.tasks.layout import Draw, Layout
 from clevrskills.tasks.turning import TurningTask, turnable
 
@@ -43,7 +43,7 @@ class SwapRotate(Swap, TurningTask):
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:  # noqa: D102
         (first, second), poses = roles["objects"].unbind(1), roles["poses"]
-        angle_rad, (aside, to_first, to_second) = roles["angle_rad"], places(roles)
+        angle_rad, (aside, to_first, to_second) = roles["angle_rad"], targets(roles)
         return Swapped(
             (
                 AtPosition(first, aside),
