@@ -15,8 +15,8 @@ from torch import Tensor
 
 PAD = 1.0e3
 """Distance in metres that stands for "nowhere near"."""
-PAIRS_AT_ONCE = 1_000_000
-"""Pairs of point and half-space that are looked at in one go, about 4 MB for each tensor."""
+PAIRS_AT_ONCE = 400_000
+"""Pairs of point and half-space that are looked at in one go, about 2 MB for each tensor."""
 
 
 def quaternion_multiply(a: Tensor, b: Tensor) -> Tensor:

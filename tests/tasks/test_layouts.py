@@ -92,7 +92,8 @@ def test_every_body_that_can_be_moved_is_within_reach(key, split, robot_name):
     description = robot(robot_name)
     arm, base = kinematics(robot_name), Pose(description.base_position).inv()
     for drawn in scenes(key, split):
-        targets = [int(leaf.target) for leaf in goal_of(key, drawn).leaves() if isinstance(leaf, Hit)]
+        leaves = goal_of(key, drawn).leaves()
+        targets = [int(leaf.target) for leaf in leaves if isinstance(leaf, Hit)]
         for slot in on_table(drawn):
             body = drawn.layout.bodies[slot]
             if not body.movable or slot in targets:

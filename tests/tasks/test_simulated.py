@@ -7,7 +7,7 @@ from clevrskills.tasks import task
 from tests.envs import base, make_env, positions, stay
 from tests.tasks.scenes import TASKS
 
-SEEDS = (0, 1, 2, 3)
+SEEDS = (0, 1)
 
 
 @pytest.fixture(scope="module", params=TASKS)
@@ -55,7 +55,7 @@ def test_the_start_is_that_of_the_drawn_scene(env):
 
 
 def test_nothing_overlaps_at_the_start(env):
-    for seed in range(8):
+    for seed in range(3):
         env.reset(seed=seed)
         stay(env, 1)
         contacts = base(env).world.contacts()
