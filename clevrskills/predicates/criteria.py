@@ -29,7 +29,7 @@ class Criteria:
         end_effector_pose: Distance of the tool centre point in m plus norm of the difference of the
             quaternions.
         touch_displacement_m: How far an object that is only touched may move.
-        touch_turn_rad: How far it may turn; the paper does not say.
+        touch_turn_rad: How far it may turn; the paper does not say, so as in the released code.
         push_displacement_m: How far an object that is touched and pushed must move.
         topple_angle_rad: Tilt from which an object has fallen over.
         topple_displacement_m: How far a toppled object must move; the paper does not ask for it.
@@ -54,7 +54,7 @@ class Criteria:
     end_effector_m: float = 0.05
     end_effector_pose: float = 0.05
     touch_displacement_m: float = 0.03
-    touch_turn_rad: float = inf
+    touch_turn_rad: float = 0.1 * radians(180.0)
     push_displacement_m: float = 0.10
     topple_angle_rad: float = radians(45.0)
     topple_displacement_m: float = 0.0
@@ -74,7 +74,6 @@ RELEASED = Criteria(
     any_direction=True,
     end_effector_pose=0.15,
     touch_displacement_m=0.10,
-    touch_turn_rad=0.1 * radians(180.0),
     topple_displacement_m=0.10,
     push_target_share=0.5,
     fly_distance_m=0.0,

@@ -25,6 +25,7 @@ from clevrskills.solvers.skills.put_down import (
     rest,
     turned_about_z,
 )
+from clevrskills.solvers.skills.uncover import uncover
 
 CANDIDATES, UPRIGHT_CANDIDATES = 16, 4
 """Places looked at for each turn of an object as it is, and when it is to be held upright."""
@@ -154,6 +155,7 @@ def solve_on_top(arm: Arm, goal: Predicate) -> Actions:
     assert isinstance(goal, OnTop)
     upper, lower = int(goal.top[0]), int(goal.bottom[0])
     if arm.held != upper:
+        yield from rest(arm, upper)  # a stack trembles after something was put on it
         outcome = goal.evaluate(arm.world, {})
         if (
             float(outcome.reward[0]) >= 6.0
@@ -161,6 +163,9 @@ def solve_on_top(arm: Arm, goal: Predicate) -> Actions:
             yield from arm.rise(RETREAT_M)
             yield from rest(arm, upper)
             return
+        yield from uncover(arm, upper)
+    if not goal.inside:
+        yield from uncover(arm, lower)
     yield from bring(arm, upper, lambda: places_on(arm, goal, upper, lower))
 
 

@@ -8,16 +8,13 @@ from clevrskills.predicates import OnTop, Predicate, SameStack
 from clevrskills.predicates.same_stack import Towers
 from clevrskills.solvers.motion import Actions, Arm, SkillFailed
 from clevrskills.solvers.skills import solves
-from clevrskills.solvers.skills.pick import pick
 from clevrskills.solvers.skills.place import solve_on_top
-from clevrskills.solvers.skills.put_down import RETREAT_M, put_aside, rest
+from clevrskills.solvers.skills.put_down import RETREAT_M, rest
+from clevrskills.solvers.skills.uncover import set_aside, uncover
 
 MOVES_PER_OBJECT = 3
 FOOT_REACH_M = 0.42
 """Distance from the robot at which a high tower is easy to reach."""
-
-LYING = 0.1
-"""Share of its weight from which a body counts as lying on another one."""
 
 
 @solves(SameStack)
@@ -61,31 +58,6 @@ def _foot(arm: Arm, slots: list[int], towers: Towers) -> int | None:
         return abs(float(away) - FOOT_REACH_M)
 
     return min((k for k, height in enumerate(heights) if height == max(heights)), key=off_m)
-
-
-def uncover(arm: Arm, body: int) -> Actions:
-    """Put aside what lies on a body."""
-    while (upper := _lying_on(arm, body)) is not None:
-        yield from uncover(arm, upper)
-        yield from set_aside(arm, upper)
-
-
-def set_aside(arm: Arm, body: int) -> Actions:
-    """Take a body and put it on a free place of the table."""
-    if arm.held != body:
-        yield from pick(arm, body)
-    yield from put_aside(arm)
-    yield from rest(arm, body)
-
-
-def _lying_on(arm: Arm, body: int) -> int | None:
-    """A body that can be moved and lies on another one; ``None`` if there is none."""
-    lower = torch.tensor([body])
-    for slot in range(len(arm.world.keys)):
-        share = arm.world.supports(lower, torch.tensor([slot]))
-        if slot not in (body, arm.held) and arm.world.solids.movable[0, slot] and share > LYING:
-            return slot
-    return None
 
 
 def _away_m(arm: Arm, body: int) -> float:

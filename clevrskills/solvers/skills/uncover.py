@@ -1,0 +1,38 @@
+"""Clearing away what lies on an object."""
+
+from __future__ import annotations
+
+import torch
+
+from clevrskills.solvers.motion import Actions, Arm
+from clevrskills.solvers.skills.pick import pick
+from clevrskills.solvers.skills.put_down import put_aside, rest
+
+LYING = 0.1
+"""Share of its weight from which a body counts as lying on another one."""
+
+
+def uncover(arm: Arm, body: int) -> Actions:
+    """Put aside what lies on a body, the highest first."""
+    while (upper := _lying_on(arm, body)) is not None:
+        yield from uncover(arm, upper)
+        yield from set_aside(arm, upper)
+
+
+def set_aside(arm: Arm, body: int) -> Actions:
+    """Take a body and put it on a free place of the table."""
+    if arm.held != body:
+        yield from pick(arm, body)
+    yield from put_aside(arm)
+    yield from rest(arm, body)
+
+
+def _lying_on(arm: Arm, body: int) -> int | None:
+    """A body that can be moved and lies on another one; ``None`` if there is none."""
+    lower = torch.tensor([body])
+    for slot in range(len(arm.world.keys)):
+        if slot in (body, arm.held) or not bool(arm.world.solids.movable[0, slot]):
+            continue
+        if float(arm.world.supports(lower, torch.tensor([slot]))[0]) > LYING:
+            return slot
+    return None
