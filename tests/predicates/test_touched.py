@@ -111,10 +111,11 @@ def test_touched_hard_and_brought_back_it_counts():
     assert episode(Touched, stage(), touch, moved(y=0.04), moved(y=-0.04)).holds
 
 
-def test_turning_matters_in_the_released_criteria_only():
-    spin = moved(turn=((0.0, 0.0, 1.0), radians(20)))
-    assert episode(Touched, stage(), touch, spin).holds
-    assert not episode(Touched, stage(), touch, spin, criteria="released").holds
+@pytest.mark.parametrize("criteria", CRITERIA)
+@pytest.mark.parametrize(("turn_deg", "holds"), [(17.0, True), (19.0, False)])
+def test_it_may_turn_by_18_degrees(criteria, turn_deg, holds):
+    spin = moved(turn=((0.0, 0.0, 1.0), radians(turn_deg)))
+    assert bool(episode(Touched, stage(), touch, spin, criteria=criteria).holds) == holds
 
 
 @pytest.mark.parametrize("kind", [Touched, TouchedPushed, TouchedToppled])
