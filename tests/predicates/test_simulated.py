@@ -10,6 +10,7 @@ from clevrskills.geometry import quaternion_multiply, yaw_quaternion
 from clevrskills.predicates import (
     CRITERIA,
     AtPose,
+    AtPoseOnTop,
     AtPosition,
     Balanced,
     EndEffectorAtPose,
@@ -18,6 +19,7 @@ from clevrskills.predicates import (
     OnTop,
     PhysicalPredicate,
     Picked,
+    SameStack,
     Traced,
     predicate_types,
 )
@@ -47,6 +49,10 @@ GOALS = {
     "inside": Inside(slot(CUBE_SLOT), slot(AREA_SLOT)),
     "at_position": AtPosition(slot(CUBE_SLOT), torch.tensor([TARGET])),
     "at_pose": AtPose(slot(CUBE_SLOT), torch.tensor([TARGET]), YAW),
+    "at_pose_on_top": AtPoseOnTop(
+        slot(CUBE_SLOT), torch.tensor([[*SLAB_XY, 0.0]]), YAW, slot(SLAB_SLOT)
+    ),
+    "same_stack": SameStack(torch.tensor([[SLAB_SLOT, CUBE_SLOT, -1]])),
     "balanced": Balanced(  # the slab and the brick stand for plates that are always level
         slot(SLAB_SLOT),
         torch.tensor([[SLAB_SLOT, BRICK_SLOT]]),
@@ -57,7 +63,15 @@ GOALS = {
     "end_effector_at_pose": EndEffectorAtPose(torch.tensor([AIM]), TILTED),
     "traced": Traced(slot(GHOST_SLOT)),
 }
-PUT_DOWN = ["on_top", "inside", "at_position", "at_pose", "balanced"]
+PUT_DOWN = [
+    "on_top",
+    "inside",
+    "at_position",
+    "at_pose",
+    "at_pose_on_top",
+    "same_stack",
+    "balanced",
+]
 
 
 @pytest.fixture(scope="module")

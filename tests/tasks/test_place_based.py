@@ -1,5 +1,7 @@
 """Tasks of putting objects on, in and next to each other: what must not pass for solved."""
 
+import itertools
+
 import numpy as np
 import pytest
 import torch
@@ -9,9 +11,11 @@ from clevrskills.errors import ClevrSkillsError
 from clevrskills.placement import put
 from clevrskills.predicates import AtPose, Inside, SameStack
 from clevrskills.scenes import draw_scene
+from clevrskills.solvers.oracle import Oracle
 from clevrskills.tasks import task
 from clevrskills.tasks.l1.neighbour import DIRECTIONS
 from clevrskills.world import TensorWorld
+from tests.envs import base, make_env, stay
 from tests.tasks.scenes import SPLITS, scenes
 from tests.worlds import index
 
@@ -340,16 +344,16 @@ def test_arguments_of_neighbour():
 def test_no_place_is_where_another_object_is_at_the_start(split):
     for key in ("rearrange", "rearrange_restore"):
         for drawn in scenes(key, split):
-            bodies = [k for k, b in enumerate(drawn.layout.bodies) if b]
+            used = [k for k, b in enumerate(drawn.layout.bodies) if b]
             target = torch.as_tensor(drawn.layout.roles["target"]).float()
-            for k in bodies:
-                world = TensorWorld.snapshot(drawn.start)
-                pose = world.pose(torch.tensor([k])).clone()
-                pose[:, :3] = target[k]
-                world.set_body_pose(torch.tensor([k]), pose)
-                assert float(world.clearance(torch.tensor([k]))) > -1e-4  # on the table
-                distance = world.distance(world.world_points(torch.tensor([k])))[0].amin(-1)
-                assert all(float(distance[j]) > 0.01 for j in bodies if j != k)
+            turned = geometry.rotate(
+                drawn.start.body_pose[0, :, None, 3:], drawn.start.solids.points[0]
+            )
+            for k in used:
+                there = turned[k, :, :2] + target[k, :2]
+                for j in used:
+                    here = turned[j, :, :2] + drawn.start.body_pose[0, j, :2]
+                    assert float(torch.cdist(there, here).min()) > 0.03
 
 
 @pytest.mark.parametrize("key", ["rearrange", "rearrange_restore"])
@@ -399,3 +403,39 @@ def test_restored_needs_the_rearrangement_and_the_orientation(split):
         assert not play.solved
         play.turn(int(back[-1].object), -0.5)
         assert play.solved
+
+
+# ---- the oracle, from states that are harder than the start ----
+
+
+def _solves(env):
+    oracle = Oracle(base(env))
+    for _ in range(900):
+        *_, terminated, truncated, info = env.step(oracle.act())
+        if terminated or truncated:
+            break
+    return info["success"]
+
+
+def test_the_oracle_takes_out_what_was_put_in_too_early():
+    env = make_env("neighbour")
+    env.reset(seed=1)
+    _, second = base(env).goal.leaves()
+    put(base(env).world, second.top, second.bottom, inside=True)
+    stay(env, 12)
+    assert bool(base(env).outcome.children[1].state["early"])
+    assert _solves(env)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("key", [*STACKS, "sort_stack"])
+def test_the_oracle_takes_a_wrong_tower_apart(key, split):
+    env = make_env(key, split=split)
+    env.reset(seed=2)
+    bodies = [k for k, b in enumerate(base(env).layouts[0].bodies) if b]
+    tower = np.random.default_rng(2).permutation(bodies).tolist()
+    for lower, upper in itertools.pairwise(tower):
+        put(base(env).world, torch.tensor([upper]), torch.tensor([lower]), inside=False)
+        stay(env, 12)
+    assert not base(env).outcome.holds.any()
+    assert _solves(env)

@@ -16,7 +16,7 @@ from clevrskills.body import Body, Pose
 from clevrskills.predicates import Inside, Order, Predicate
 from clevrskills.tasks.arguments import Count, count
 from clevrskills.tasks.base import Task
-from clevrskills.tasks.layout import Draw, Layout, LayoutError, Table, Workspace, pose_on_table
+from clevrskills.tasks.layout import Draw, Layout, Table, Workspace, pose_on_table
 
 AREA_SIZE_M = (0.18, 0.18, 0.01)
 AREAS = Workspace(x_m=(-0.40, 0.0), y_m=(-0.32, 0.32), reach_m=(0.24, 0.58))
@@ -32,7 +32,7 @@ class FollowOrder(Task):
     An area counts only when its turn has come, and only if the object is let go there.
 
     Args:
-        num_areas: Areas.
+        num_areas: Areas; more if there must be more visits.
         num_visits: Areas to bring the object to, no more than there are others.
     """
 
@@ -47,10 +47,8 @@ class FollowOrder(Task):
     num_visits: Count = count(1, 3)
 
     def layout(self, draw: Draw) -> Layout:  # noqa: D102
-        areas = draw.number(self.num_areas)
         least, most = self.num_visits
-        if areas - 1 < least:
-            raise LayoutError(f"{areas} areas are too few for {least} visits")
+        areas = max(draw.number(self.num_areas), least + 1)
         visits = draw.number((least, min(most, areas - 1)))
         route = np.zeros(4, dtype=np.int64)
         route[:areas] = draw.assign(areas)
@@ -107,5 +105,5 @@ def _in_the_middle(item: Shape, area: Body, yaw_rad: float) -> Pose:
     angle = 2 * atan2(z, w)
     turn = np.array([[cos(angle), -sin(angle)], [sin(angle), cos(angle)]])
     x, y = (turn @ area.geometry.center_of_mass[:2] + (x, y)).tolist()
-    x, y, height, *rest = pose_on_table(item, x, y, yaw_rad)
-    return (x, y, height + AREA_SIZE_M[2], *rest)
+    x, y, height, *turned = pose_on_table(item, x, y, yaw_rad)
+    return (x, y, height + AREA_SIZE_M[2], turned[0], turned[1], turned[2], turned[3])

@@ -83,7 +83,8 @@ class Neighbour(Task):
         away_m = DISTANCE_M + 2 * max(items[1].half_extents[:2])
         x, y = np.add(poses[0][:2], np.multiply(away_m, DIRECTIONS[direction])).tolist()
         yaw = draw.places.uniform(0.0, 2 * np.pi)
-        if not (W1.contains(x, y) and table.take(items[1], x, y, yaw)):
+        on_it = W1.x_m[0] <= x <= W1.x_m[1] and W1.y_m[0] <= y <= W1.y_m[1] and W1.contains(x, y)
+        if not (on_it and table.take(items[1], x, y, yaw)):
             raise LayoutError("no room for the neighbour")
         poses.append(pose_on_table(items[1], x, y, yaw))
         bodies: list[Body | None] = [None] * len(self.slots)

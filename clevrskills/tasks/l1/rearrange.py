@@ -56,8 +56,8 @@ class Rearrange(Task):
         if any(dist(a[:2], b[:2]) < LEAST_MOVE_M for a, b in zip(starts, targets, strict=True)):
             raise LayoutError("an object hardly moves")
         bodies = [
-            Body(key, *values)
-            for key, *values in zip(self.slots, shapes, textures, starts, strict=False)
+            Body(key, name, texture, pose)
+            for key, name, texture, pose in zip(self.slots, shapes, textures, starts, strict=False)
         ]
         empty = len(self.slots) - objects
         roles = {
