@@ -168,9 +168,16 @@ class Sequence(Set):
             _stack([getattr(o, f) for o in outcomes]) for f in ("holds", "reward", "progress")
         )
         active = self._mask(holds)
-        passed = (holds | ~active).long().cumprod(-1).bool()  # this child and all before it hold
+        most = _stack(
+            [
+                torch.as_tensor(c.max_reward).to(reward).expand_as(r)
+                for c, r in zip(self.children, reward.unbind(-1), strict=True)
+            ]
+        )
+        # what only has to come to rest does not hide the reward for what comes next
+        passed = (holds | (reward >= most) | ~active).long().cumprod(-1).bool()
         reached = torch.cat((torch.ones_like(passed[:, :1]), passed[:, :-1]), dim=-1) & active
-        everything = passed[:, -1]
+        everything = (holds | ~active).all(-1)
         share = (progress * reached).sum(-1) / active.sum(-1)
         return Outcome(
             everything,

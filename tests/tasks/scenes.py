@@ -15,5 +15,5 @@ def scene(key: str, split: str, seed: int) -> DrawnScene:
     return draw_scene(task(key), seed, split)
 
 
-def scenes(key: str, split: str) -> list[DrawnScene]:
-    return [scene(key, split, seed) for seed in SEEDS]
+def scenes(key: str, split: str, count: int = len(SEEDS)) -> list[DrawnScene]:
+    return [scene(key, split, seed) for seed in range(count)]

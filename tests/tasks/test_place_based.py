@@ -146,6 +146,20 @@ def test_a_tower_that_breaks_is_not_solved_any_more(split):
         assert not play.solved
 
 
+def test_a_lower_part_that_trembles_does_not_hide_the_reward_of_the_next(split):
+    for drawn in some("stack", split, 3):
+        play = Play(drawn)
+        pairs = list(play.goal.steps())
+        play.realise(pairs[0])
+        before = float(play.outcome.reward)
+        play.world.set_body_velocity(pairs[0].bottom, torch.full((1, 6), 0.01))
+        play.look()
+        assert not play.outcome.children[0].holds
+        assert float(play.outcome.reward) == before > 6.0
+        play.realise(*pairs[1:])
+        assert not play.solved and float(play.outcome.progress) < 1.0
+
+
 @pytest.mark.parametrize("key", STACKS)
 def test_variants_name_the_same_objects_in_another_order(key):
     plain = draw_scene(task(key, num_objects=3), 5, "train").layout

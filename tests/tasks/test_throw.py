@@ -43,7 +43,7 @@ def test_all_of_every_target_is_out_of_reach(key, split):
 
 @pytest.mark.parametrize("split", SPLITS)
 def test_targets_are_areas_or_light_objects(split):
-    kinds = [drawn.layout.bodies[1].static for drawn in scenes("throw", split)]
+    kinds = [drawn.layout.bodies[1].static for drawn in scenes("throw", split, 15)]
     assert 3 <= sum(kinds) <= 12
     for target, size in (("area", (0.20, 0.20, 0.01)), ("object", (0.05, 0.05, 0.15))):
         for seed in range(4):
@@ -62,7 +62,7 @@ def test_unknown_targets_raise():
 @pytest.mark.parametrize("split", SPLITS)
 def test_objects_have_the_texture_of_their_area(split):
     seen = set()
-    for drawn in scenes("throw_sort", split):
+    for drawn in scenes("throw_sort", split, 15):
         areas = [b for b in drawn.layout.bodies[:3] if b]
         assert len({area.texture for area in areas}) == len(areas)
         for k, thing in enumerate(drawn.layout.bodies[3:]):

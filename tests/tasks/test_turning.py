@@ -101,7 +101,7 @@ def test_angles_and_directions_can_be_chosen(key):
 
 @pytest.mark.parametrize("key", TURNING)
 def test_all_angles_and_directions_come_up(key):
-    angles = {round(angle_deg(d)) for split in SPLITS for d in scenes(key, split)}
+    angles = {round(angle_deg(d)) for split in SPLITS for d in scenes(key, split, 15)}
     assert {abs(a) for a in angles} == {30, 60, 90, 120, 150}
     assert min(angles) < 0 < max(angles)
 

@@ -25,8 +25,8 @@ from clevrskills.tasks.layout import (
     pose_on_table,
 )
 
-AREA_SIZE_M = (0.24, 0.24, 0.01)
-AREAS = Workspace(x_m=(-0.42, 0.0), y_m=(-0.34, 0.36), reach_m=(0.26, 0.56))
+AREA_SIZE_M = (0.28, 0.28, 0.01)
+AREAS = Workspace(x_m=(-0.42, -0.02), y_m=(-0.34, 0.36), reach_m=(0.26, 0.54))
 RADIUS_M = {"cube": 0.06, "cylinder": 0.06, "hexagon": 0.06}
 NARROW_RADIUS_M = 0.046
 """Outer radius of the largest objects of which two fit into an area of some shape, and into one of
