@@ -186,7 +186,12 @@ def start(directory: Path, workers: int) -> tuple[subprocess.Popen, Path]:
     )
     command = [sys.executable, script, here, here.parents[1], out, workers]
     process = subprocess.Popen(
-        [*map(str, command)], stderr=subprocess.PIPE, text=True, start_new_session=True
+        [*map(str, command)],
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        # a shell that runs the tests in the background makes them ignore Ctrl-C
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     while len(list(out.glob("reach/*"))) < 2:
         assert process.poll() is None
