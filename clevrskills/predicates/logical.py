@@ -69,6 +69,15 @@ class Composite(Predicate):
             return torch.ones((len(like), len(self.children)), dtype=torch.bool, device=like.device)
         return self.active
 
+    def _most(self, like: Tensor) -> Tensor:
+        """The greatest reward of each child, (B, n)."""
+        return _stack(
+            [
+                torch.as_tensor(child.max_reward).to(like).expand(len(like))
+                for child in self.children
+            ]
+        )
+
     @property
     def max_reward(self) -> Tensor | float:  # noqa: D102
         if self.active is None:
@@ -168,12 +177,7 @@ class Sequence(Set):
             _stack([getattr(o, f) for o in outcomes]) for f in ("holds", "reward", "progress")
         )
         active = self._mask(holds)
-        most = _stack(
-            [
-                torch.as_tensor(c.max_reward).to(reward).expand_as(r)
-                for c, r in zip(self.children, reward.unbind(-1), strict=True)
-            ]
-        )
+        most = self._most(reward)
         # what only has to come to rest does not hide the reward for what comes next
         passed = (holds | (reward >= most) | ~active).long().cumprod(-1).bool()
         reached = torch.cat((torch.ones_like(passed[:, :1]), passed[:, :-1]), dim=-1) & active
@@ -215,12 +219,7 @@ class Order(Composite):
                 turn = (stage >= i).reshape(-1, *(1,) * (new_state[key].dim() - 1))
                 new_state[key] = torch.where(turn, new_state[key], state[key])
         finished, current = (index < stage[:, None]) & active, (index == stage[:, None]) & active
-        most = _stack(
-            [
-                torch.as_tensor(c.max_reward, device=holds.device).expand(len(holds))
-                for c in self.children
-            ]
-        )
+        most = self._most(reward)
         everything = stage == len(self.children)
         share = (finished + progress * current).sum(-1) / active.sum(-1)
         total = (most * finished + reward * current).sum(-1)

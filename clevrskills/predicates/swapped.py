@@ -53,14 +53,7 @@ class Swapped(Composite):
         holds, reward, progress = (
             _stack([getattr(o, f) for o in outcomes]) for f in ("holds", "reward", "progress")
         )  # (B, 3)
-        most = _stack(
-            [
-                torch.as_tensor(c.max_reward, dtype=reward.dtype, device=world.device).expand(
-                    world.num_envs
-                )
-                for c in self.children
-            ]
-        )
+        most = self._most(reward)
         to_first, to_second = self.children[1:]
         second_can = ~holds[:, 1] & ~_in_the_way(world, to_second, to_first)
         first_can = ~holds[:, 2] & (holds[:, 1] | ~_in_the_way(world, to_first, to_second))
