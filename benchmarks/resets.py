@@ -2,7 +2,7 @@
 do policies without skill fail?
 
 python benchmarks/resets.py --episodes 500 --seed 60000
-python benchmarks/resets.py --episodes 100 --policy zero      # to the end of every episode
+python benchmarks/resets.py --episodes 100 --policy zero      # to the end, or until all is still
 python benchmarks/resets.py --episodes 100 --policy random    # the same with random actions
 """
 
@@ -19,10 +19,12 @@ import tyro
 from common import Args, print_table, zero_action
 
 from clevrskills.cameras import BASE_CAMERA
-from clevrskills.env import ClevrSkillsEnv
+from clevrskills.env import CONTROL_HZ, ClevrSkillsEnv
 
 OVERLAP_M = 1e-3
 DRIFT_M = 5e-4
+STILL_STEPS = 2 * CONTROL_HZ
+"""Equal states, bit for bit, after which nothing will ever change under the same action."""
 
 
 @dataclass
@@ -56,6 +58,7 @@ def look(env: ClevrSkillsEnv, seed: int, policy: str) -> dict[str, bool]:
         "success without skill": False,
     }
     generator = np.random.default_rng((seed, 2))
+    state, still = b"", 0
     for _ in range(env.task.max_steps if policy != "none" else 0):
         action = zero_action(env)
         if policy == "random":
@@ -64,6 +67,11 @@ def look(env: ClevrSkillsEnv, seed: int, policy: str) -> dict[str, bool]:
         if bool(terminated[0]):
             wrong["success without skill"] = True
             break
+        if policy == "zero":
+            before, state = state, env.get_state().numpy().tobytes()
+            still = still + 1 if state == before else 0
+            if still == STILL_STEPS:
+                break
     return wrong
 
 
