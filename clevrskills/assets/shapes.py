@@ -59,6 +59,22 @@ class Shape:
         volumes, centres = zip(*(_volume_and_centre(part) for part in self.parts), strict=True)
         return _frozen(np.average(np.stack(centres), axis=0, weights=volumes))
 
+    @cached_property
+    def box(self) -> tuple[np.ndarray, np.ndarray, float]:
+        """The upright box of least area around it: full size (3,) and centre (3,) in metres, and
+        its turn about z in radians.
+        """
+        from trimesh.bounds import oriented_bounds_2D
+
+        points = np.concatenate(self.parts)
+        to_box, (length, width) = oriented_bounds_2D(points[:, :2])
+        from_box = np.linalg.inv(to_box)
+        low, high = points[:, 2].min(), points[:, 2].max()
+        size = np.array([length, width, high - low])
+        center = np.array([*from_box[:2, 2], (low + high) / 2])
+        turn_rad = float(np.arctan2(from_box[1, 0], from_box[0, 0]))
+        return _frozen(size), _frozen(center), turn_rad
+
 
 def shape_names() -> tuple[str, ...]:
     """All object shapes, in catalogue order."""

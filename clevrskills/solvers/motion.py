@@ -41,6 +41,11 @@ def yaw_of(quaternion: np.ndarray) -> float:
     return float(np.arctan2(2 * (x * y + w * z), 1 - 2 * (y * y + z * z)))
 
 
+def turned_about_z(angle_rad: float) -> Pose:
+    """A turn about z."""
+    return Pose(q=[np.cos(angle_rad / 2), 0, 0, np.sin(angle_rad / 2)])
+
+
 class Arm:
     """What skills use to act: motions, the state of the vacuum, the labels of what is being done.
 
@@ -148,13 +153,12 @@ class Arm:
         """
         world = self.world
         boxes = {}
-        for body, key in enumerate(world.keys):
-            if bool(world.solids.present[0, body]) and body != self.held and body not in ignore:
-                points = world.solids.points[0, body].double().numpy()
-                low, high = points.min(0), points.max(0)
-                center = Pose((low + high) / 2)
-                pose = self.base.inv() * self.body_pose(body) * center
-                boxes[key] = (high - low + 2 * OBSTACLE_MARGIN_M, np.concatenate((pose.p, pose.q)))
+        for slot, body in enumerate(self.env.layouts[0].bodies):
+            if body and bool(world.solids.present[0, slot]) and slot not in (self.held, *ignore):
+                size, center, turn_rad = body.geometry.box
+                in_body = Pose(center) * turned_about_z(turn_rad)
+                pose = self.base.inv() * self.body_pose(slot) * in_body
+                boxes[body.key] = size + 2 * OBSTACLE_MARGIN_M, np.concatenate((pose.p, pose.q))
         if grip is None and self.held >= 0:
             grip = self.held, self.grip(self.held)
         self.planner.set_scene(boxes, self._held_box(*grip) if grip and with_held else None)

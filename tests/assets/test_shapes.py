@@ -175,6 +175,23 @@ def test_symmetry_follows_the_stretch():
     assert shape("cylinder", (0.2, 0.1, 0.05)).symmetry == 2
 
 
+@pytest.mark.parametrize("name", shape_names())
+def test_box_holds_every_part(name):
+    size, center, turn_rad = shape(name).box
+    c, s = np.cos(turn_rad), np.sin(turn_rad)
+    points = np.concatenate(shape(name).parts) - center
+    turned = points @ np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]])
+    assert (np.abs(turned) <= size / 2 + 1e-6).all()
+    assert np.abs(turned).max(axis=0) == pytest.approx(size / 2, abs=1e-6)
+
+
+def test_box_is_that_of_least_area():
+    own = shape("diamond")
+    size, _, turn_rad = own.box
+    assert size[0] * size[1] < 0.6 * 4 * own.half_extents[0] * own.half_extents[1]
+    assert np.degrees(turn_rad) % 90 == pytest.approx(45, abs=1)
+
+
 def test_center_of_mass_of_a_known_solid():
     triangle = shape("triangle")  # a third of its height, from the base
     extent = 2 * triangle.half_extents[0]

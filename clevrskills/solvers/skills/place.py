@@ -10,7 +10,7 @@ from sapien import Pose
 
 from clevrskills.placement import placements
 from clevrskills.predicates import AtPose, AtPosition, OnTop, Predicate
-from clevrskills.solvers.motion import Actions, Arm, SkillFailed, yaw_of
+from clevrskills.solvers.motion import Actions, Arm, SkillFailed, turned_about_z, yaw_of
 from clevrskills.solvers.settling import towards_upright
 from clevrskills.solvers.skills import solves
 from clevrskills.solvers.skills.pick import pick
@@ -23,7 +23,6 @@ from clevrskills.solvers.skills.put_down import (
     place_at,
     put_aside,
     rest,
-    turned_about_z,
 )
 from clevrskills.solvers.skills.uncover import uncover
 

@@ -10,7 +10,7 @@ import torch
 from sapien import Pose
 
 from clevrskills import geometry
-from clevrskills.solvers.motion import Actions, Arm, SkillFailed
+from clevrskills.solvers.motion import Actions, Arm, SkillFailed, turned_about_z
 
 ABOVE_M = 0.05
 RETREAT_M = 0.06
@@ -142,11 +142,6 @@ def _free_places(arm: Arm, body: int, count: int = 60) -> Iterator[Pose]:
         target = free_place(arm, body, xy, (turned_about_z(turn) * present).q)
         if target is not None:
             yield target
-
-
-def turned_about_z(angle_rad: float) -> Pose:
-    """A turn about world z."""
-    return Pose(q=[np.cos(angle_rad / 2), 0, 0, np.sin(angle_rad / 2)])
 
 
 def free_place(arm: Arm, body: int, xy: np.ndarray, orientation: np.ndarray) -> Pose | None:

@@ -8,10 +8,9 @@ import torch
 from sapien import Pose
 
 from clevrskills.predicates import AtPoseOnTop, Predicate
-from clevrskills.solvers.motion import Actions, Arm, yaw_of
+from clevrskills.solvers.motion import Actions, Arm, turned_about_z, yaw_of
 from clevrskills.solvers.skills import solves
 from clevrskills.solvers.skills.place import SLANT_RAD, bring, tilt_rad
-from clevrskills.solvers.skills.put_down import turned_about_z
 
 
 @solves(AtPoseOnTop)

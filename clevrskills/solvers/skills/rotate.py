@@ -10,12 +10,12 @@ from sapien import Pose
 from clevrskills.predicates import GoalState, Outcome, Predicate, Rotated
 from clevrskills.robots.controller import ROTATION_RAD
 from clevrskills.solvers.grasps import down
-from clevrskills.solvers.motion import Actions, Arm, SkillFailed
+from clevrskills.solvers.motion import Actions, Arm, SkillFailed, turned_about_z
 from clevrskills.solvers.skills import solves
 from clevrskills.solvers.skills.approach import spans
 from clevrskills.solvers.skills.pick import Effort, pick
 from clevrskills.solvers.skills.place import UPRIGHT_RAD, UPRIGHT_TURNS_RAD, bring, tilt_rad
-from clevrskills.solvers.skills.put_down import on_table, place_at, put_aside, rest, turned_about_z
+from clevrskills.solvers.skills.put_down import on_table, place_at, put_aside, rest
 
 STAGES = 5
 """How often an object is taken at most: one turn of the wrist may not be enough."""
