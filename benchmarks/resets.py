@@ -19,7 +19,8 @@ import tyro
 from common import Args, print_table, zero_action
 
 from clevrskills.cameras import BASE_CAMERA
-from clevrskills.env import CONTROL_HZ, ClevrSkillsEnv
+from clevrskills.env import ClevrSkillsEnv
+from clevrskills.robots.controller import CONTROL_HZ
 
 OVERLAP_M = 1e-3
 DRIFT_M = 5e-4

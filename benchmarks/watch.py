@@ -5,7 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from clevrskills.env import CONTROL_HZ, ClevrSkillsEnv
+from clevrskills.env import ClevrSkillsEnv
+from clevrskills.robots.controller import CONTROL_HZ
 
 SINK_M = 2e-3
 FAST_M_PER_S = 4.0

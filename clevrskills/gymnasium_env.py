@@ -8,7 +8,8 @@ import gymnasium as gym
 import numpy as np
 from mani_skill.utils import common
 
-from clevrskills.env import CONTROL_HZ, ClevrSkillsEnv
+from clevrskills.env import ClevrSkillsEnv
+from clevrskills.robots.controller import CONTROL_HZ
 
 
 class GymnasiumEnv(gym.Wrapper):
@@ -68,8 +69,16 @@ class GymnasiumEnv(gym.Wrapper):
 _PRINTABLE = frozenset(chr(c) for c in range(32, 127))
 
 
-def make(task: str, robot: str = "xarm6", criteria: str = "paper", **kwargs: Any) -> GymnasiumEnv:
+def make(
+    task: str,
+    robot: str = "xarm6",
+    criteria: str = "paper",
+    batched: bool = False,
+    **kwargs: Any,
+) -> gym.Env:
     """What ``gym.make("ClevrSkills/…-v1", **kwargs)`` calls; see :class:`ClevrSkillsEnv` for the
-    arguments.
+    arguments. With ``batched`` it is that environment itself, as ManiSkill's tools want it: torch
+    tensors, batch first.
     """
-    return GymnasiumEnv(ClevrSkillsEnv(task, robot_name=robot, criteria_name=criteria, **kwargs))
+    env = ClevrSkillsEnv(task, robot_name=robot, criteria_name=criteria, **kwargs)
+    return env if batched else GymnasiumEnv(env)

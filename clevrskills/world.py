@@ -256,16 +256,6 @@ class World:
         return self._derived[name]
 
     @property
-    def _points(self) -> Tensor:
-        """Points on all surfaces in world coordinates, (B, K, P, 3)."""
-        return self._once(
-            "points",
-            lambda: (
-                self.solids.points @ self._matrix.transpose(-1, -2) + self.body_pose[:, :, None, :3]
-            ),
-        )
-
-    @property
     def _matrix(self) -> Tensor:
         """Rotation matrices of all bodies, (B, K, 3, 3)."""
         return self._once("matrix", lambda: geometry.rotation_matrix(self.body_pose[..., 3:]))
@@ -326,15 +316,22 @@ class World:
 
     def world_points(self, body: Tensor) -> Tensor:
         """Points on the body's surface in world coordinates, (B, P, 3)."""
-        return self.at(self._points, body)
+        points = self.at(self.solids.points, body)
+        turned = points @ self.at(self._matrix, body).transpose(-1, -2)
+        return turned + self.position(body)[:, None]
+
+    def _heights(self, body: Tensor) -> Tensor:
+        """World z of the points on the body's surface, (B, P)."""
+        up = self.at(self._matrix, body)[:, 2, :, None]
+        return (self.at(self.solids.points, body) @ up)[..., 0] + self.pose(body)[:, 2:3]
 
     def top(self, body: Tensor) -> Tensor:
         """World z of the body's highest point, (B,)."""
-        return self.at(self._once("top", lambda: self._points[..., 2].amax(-1)), body)
+        return self._heights(body).amax(-1)
 
     def bottom(self, body: Tensor) -> Tensor:
         """World z of the body's lowest point, (B,)."""
-        return self.at(self._once("bottom", lambda: self._points[..., 2].amin(-1)), body)
+        return self._heights(body).amin(-1)
 
     def planes(self, body: Tensor) -> Tensor:
         """Half-spaces of bodies in their frame, (B, C, F, 4), without the padding that all of them
@@ -477,7 +474,8 @@ class TensorWorld(World):
 
     def touches_before(self, body: Tensor, other: Tensor) -> Tensor:  # noqa: D102
         gap = self.distance(self.world_points(body)).amin(-1)  # (B, K)
-        points = geometry.to_local(self.pose(body), self._points.flatten(1, 2))
+        points = geometry.to_world(self.body_pose, self.solids.points).flatten(1, 2)
+        points = geometry.to_local(self.pose(body), points)
         theirs = geometry.signed_distance(self.planes(body), points)
         gap = torch.minimum(gap, theirs.unflatten(1, gap.shape[1:] + (-1,)).amin(-1))
         gap = torch.where(self.solids.present, gap, geometry.PAD)

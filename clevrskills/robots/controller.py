@@ -17,6 +17,7 @@ from sapien.wrapper.pinocchio_model import PinocchioModel
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.robots.description import robot
 
+CONTROL_HZ = 20
 TRANSLATION_M = 0.1
 """Translation per unit of action and control step."""
 ROTATION_RAD = 0.1
@@ -31,7 +32,7 @@ ACTION_SPEC: dict[str, Any] = {
     "shape": [7],
     "low": -1.0,
     "high": 1.0,
-    "rate_hz": 20,
+    "rate_hz": CONTROL_HZ,
     "parts": [
         {"name": "translation", "start": 0, "stop": 3, "scale": TRANSLATION_M, "unit": "m"},
         {

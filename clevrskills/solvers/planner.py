@@ -17,14 +17,15 @@ import numpy as np
 from sapien import Pose
 from scipy.spatial.transform import Rotation, Slerp
 
-from clevrskills.robots.controller import Kinematics, kinematics
+from clevrskills.robots.controller import CONTROL_HZ, Kinematics, kinematics
 from clevrskills.robots.description import robot
 from clevrskills.solvers.requirements import require_planner
 
 JOINT_SPEED_RAD_PER_S = 2.0
 JOINT_ACCELERATION_RAD_PER_S2 = 8.0
-LINE_STEP_RAD = 0.05
-"""Joint distance between collision checks on a straight line."""
+LINE_STEP_RAD = 0.035
+"""Joint distance between collision checks on a straight line: three in a control step at full
+speed."""
 ONE_STEP_RAD = 0.01
 """A motion that a single control step does; below it, TOPP sometimes finds no solution."""
 SLIDE_STEP_RAD = 0.1
@@ -219,13 +220,15 @@ class MotionPlanner:
 
         Tried in turn: the straight joint line; the straight line of the end effector; up, across
         and down; RRT-Connect, whose paths are longer. A start that collides is left on the first
-        of them.
+        of them. All but the first are looked at again once they are timed, which rounds corners.
 
         Returns:
             ``None`` if none was found.
         """
         if np.abs(goal - start).max() < 1e-3:
             return np.stack((start, goal))
+        if self._line(start, goal) is not None:
+            return _ramp(start, goal)
         stuck = self.collides(start)
         for corners in self._ways(start, goal, generator):
             timed = self._timed(corners)
@@ -239,15 +242,15 @@ class MotionPlanner:
     def _ways(
         self, start: np.ndarray, goal: np.ndarray, generator: np.random.Generator
     ) -> Iterator[np.ndarray]:
-        """Ways (N, n) from one configuration to another, simple ones first, that a coarse look
-        found free of collisions.
+        """Ways (N, n) from one configuration to another around what blocks the joint line, simple
+        ones first, that a coarse look found free of collisions.
         """
         ways = itertools.chain(
-            (find(start, goal) for find in (self._line, self._slide)),
+            (self._slide(start, goal),),
             (self._detour(start, goal, height_m) for height_m in DETOUR_HEIGHTS_M),
             (self._rrt(start, goal, *search, generator) for search in RRT_SEARCHES),
         )
-        return (way for way in ways if way is not None)
+        yield from (way for way in ways if way is not None)
 
     def _timed(self, points: np.ndarray) -> np.ndarray:
         """Joint angles of a smooth motion through points (N, n), one row per control step, ending
@@ -255,7 +258,7 @@ class MotionPlanner:
         """
         if np.abs(points - points[0]).max() < ONE_STEP_RAD:
             return points[[0, -1]]
-        timed = self._planner.TOPP(points, 1.0 / 20.0)[1]
+        timed = self._planner.TOPP(points, 1.0 / CONTROL_HZ)[1]
         start = timed if len(timed) else points[:1]  # none at all for what takes less than a step
         return np.concatenate((start, points[-1:]))
 
@@ -344,6 +347,22 @@ class MotionPlanner:
 def _points(start: np.ndarray, goal: np.ndarray, count: int = 6) -> np.ndarray:
     """Points (count, n) on a straight joint line, both ends included."""
     return start + (goal - start) * np.linspace(0.0, 1.0, count)[:, None]
+
+
+def _ramp(start: np.ndarray, goal: np.ndarray) -> np.ndarray:
+    """The straight joint line from rest to rest, as fast as the joint that has the longest way may
+    go, (N, n), one row per control step.
+    """
+    distance_rad = float(np.abs(goal - start).max())
+    acceleration = JOINT_ACCELERATION_RAD_PER_S2
+    speed = min(JOINT_SPEED_RAD_PER_S, np.sqrt(distance_rad * acceleration))
+    ramp_s = speed / acceleration
+    duration_s = distance_rad / speed + ramp_s
+    t = np.minimum(np.arange(np.ceil(duration_s * CONTROL_HZ) + 1) / CONTROL_HZ, duration_s)
+    up, down = np.minimum(t, ramp_s), np.maximum(t - (duration_s - ramp_s), 0.0)
+    # less than at full speed all along
+    missed_rad = speed * up - acceleration * (up**2 - down**2) / 2
+    return start + (goal - start) * ((speed * t - missed_rad) / distance_rad)[:, None]
 
 
 def _corners(path: np.ndarray) -> np.ndarray:
