@@ -57,15 +57,6 @@ class _BodyBuilder(ActorBuilder):
         return component
 
 
-def repaint(actor: Actor, body: Body, texture: str | None) -> None:
-    """Give a body that is drawn another texture."""
-    entity = actor._objs[0]
-    entity.remove_component(entity.find_component_by_type(sapien.render.RenderBodyComponent))
-    looks = sapien.render.RenderBodyComponent()
-    looks.attach(rendering.body_visual(body.geometry, texture))
-    entity.add_component(looks)
-
-
 def build_body(scene: ManiSkillScene, body: Body, drawn: bool) -> Actor:
     """Build a body in a scene, with or without its looks."""
     builder = _BodyBuilder()

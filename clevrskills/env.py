@@ -13,19 +13,20 @@ import sapien
 import torch
 from mani_skill.envs.sapien_env import BaseEnv
 from mani_skill.sensors.camera import CameraConfig
-from mani_skill.utils import sapien_utils
+from mani_skill.utils import common, sapien_utils
 from mani_skill.utils.structs.types import DefaultMaterialsConfig, SceneConfig, SimConfig
 from torch import Tensor
 
 from clevrskills import rendering
 from clevrskills.assets import pools
-from clevrskills.bodies import build_body, hang, repaint
+from clevrskills.bodies import build_body, hang
 from clevrskills.cameras import BASE_CAMERA, CAMERAS, FAR_M, NEAR_M, RENDER_CAMERA, FixedCamera
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
-from clevrskills.predicates import GoalState, Outcome, Predicate, criteria
+from clevrskills.predicates import GoalState, Predicate, criteria
+from clevrskills.predicates.tree import nodes, outcomes
 from clevrskills.prompt import Prompt
 from clevrskills.robots.agent import VacuumAgent, agent_uid
-from clevrskills.robots.controller import ACTION_SPEC, kinematics
+from clevrskills.robots.controller import ACTION_SPEC, CONTROL_HZ, kinematics
 from clevrskills.robots.description import robot
 from clevrskills.robots.vacuum import Vacuum
 from clevrskills.scenes import DrawnScene, draw_scene
@@ -34,7 +35,7 @@ from clevrskills.tasks import stack_roles, task
 from clevrskills.threads import single_threaded
 from clevrskills.world import Solids, TensorWorld
 
-SIM_HZ, CONTROL_HZ = 100, 20
+SIM_HZ = 100
 RENDER_BACKENDS = ("cpu", "gpu", "none")
 TEXTURES = ("rgb", "depth", "segmentation", "position")
 """What the cameras can give; an ``obs_mode`` may join several by +."""
@@ -187,6 +188,7 @@ class ClevrSkillsEnv(BaseEnv):
         self.goal: Predicate = self.task.goal(stack_roles(self.layouts, self.device)).using(
             self.criteria
         )
+        self._nodes = nodes(self.goal)
         self._make_world()
 
     def _draw_scene(self, seed: int) -> DrawnScene:
@@ -296,7 +298,12 @@ class ClevrSkillsEnv(BaseEnv):
         return {
             "success": self.outcome.holds,
             "progress": self.outcome.progress,
-            "reward_terms": dict(_terms(self.goal, self.outcome)),
+            "reward_terms": {
+                node.path: outcome.reward
+                for node, outcome in zip(
+                    self._nodes, outcomes(self.goal, self.outcome), strict=True
+                )
+            },
         }
 
     def _repaint(self) -> None:
@@ -308,7 +315,7 @@ class ClevrSkillsEnv(BaseEnv):
             if body and actor:
                 texture = wanted.get(body.key, body.texture)
                 if texture != self._repainted.get(body.key, body.texture):
-                    repaint(actor, body, texture)
+                    rendering.repaint(actor._objs[0], body.geometry, texture)
         self._repainted = wanted
 
     def compute_dense_reward(self, obs: Any, action: Tensor, info: dict) -> Tensor:
@@ -398,6 +405,44 @@ class ClevrSkillsEnv(BaseEnv):
         """
         return {name: value[0].numpy() for name, value in self._get_obs_agent().items()}
 
+    def object_poses(self) -> np.ndarray:
+        """Where the bodies of the scene are, in the order of :meth:`scene_description`: position in
+        metres and quaternion w, x, y, z, (K, 7) float32.
+        """
+        there = [slot for slot, body in enumerate(self.layouts[0].bodies) if body]
+        return self.world.body_pose[0, there].numpy()
+
+    @property
+    def textures(self) -> Mapping[str, str]:
+        """Textures that bodies show now in place of their own, by key."""
+        return self.task.textures(self.outcome)
+
+    @property
+    def nodes(self) -> list[dict[str, Any]]:
+        """The goal tree as a list, each node before its parts: path, predicate, depth, leaf (its
+        index among the leaves, ``None`` for what has parts), text with placeholders.
+        """
+        return [
+            {
+                "path": node.path,
+                "predicate": node.predicate.name,
+                "depth": node.depth,
+                "leaf": node.leaf,
+                "text": node.predicate.says(self.world),
+            }
+            for node in self._nodes
+            if node.active
+        ]
+
+    def goal_status(self) -> tuple[np.ndarray, np.ndarray]:
+        """Which nodes of the goal tree hold, (G,) bool, and their rewards, (G,) float32, in the
+        order of :attr:`nodes`.
+        """
+        said = zip(self._nodes, outcomes(self.goal, self.outcome), strict=True)
+        used = [(bool(o.holds[0]), float(o.reward[0])) for node, o in said if node.active]
+        holds, rewards = zip(*used, strict=True)
+        return np.array(holds), np.array(rewards, dtype=np.float32)
+
     def scene_description(self) -> dict[str, Any]:
         """The scene as JSON data."""
         return {
@@ -427,16 +472,22 @@ class ClevrSkillsEnv(BaseEnv):
         return state
 
     def set_state_dict(self, state: dict[str, Any], env_idx: Tensor | None = None) -> None:
-        """Restore what :meth:`get_state_dict` gave, in the same episode."""
+        """Restore what :meth:`get_state_dict` gave, in the same episode; also from arrays (n,) of
+        one environment, as in ManiSkill's trajectory files.
+        """
+        state = _batched(state)
         self.vacuum.release()
         super().set_state_dict(state, env_idx)
         self.agent.controller.set_state(state["controller"])
         self.vacuum.restore(state["vacuum"])
+        goal = common.flatten_dict_keys(state.get("goal", {}))  # HDF5 makes groups of the slashes
         for key, value in self.goal_state.items():
-            self.goal_state[key] = state["goal"][key].reshape(value.shape).to(value.dtype)
+            self.goal_state[key] = goal[key].reshape(value.shape).to(value.dtype)
         self.world.refresh()
         self.world.start_control_step()  # what was touched was touched in another state
+        goal_state = dict(self.goal_state)
         self.evaluate()
+        self.goal_state = goal_state  # nothing happened while looking
 
     @property
     def state_layout(self) -> list[dict[str, Any]]:
@@ -468,6 +519,14 @@ class ClevrSkillsEnv(BaseEnv):
         self.set_state_dict(nested, env_idx)
 
 
+def _batched(state: Any) -> Any:
+    """The same state with every entry as a tensor (B, n)."""
+    if isinstance(state, Mapping):
+        return {key: _batched(value) for key, value in state.items()}
+    values = torch.as_tensor(state)
+    return values if values.ndim > 1 else values[None]
+
+
 def _check_obs_mode(obs_mode: str | None) -> None:
     whole = ("state", "state_dict", "none", "sensor_data")
     if obs_mode not in whole and any(p not in (*TEXTURES, "state") for p in _parts(obs_mode)):
@@ -476,16 +535,6 @@ def _check_obs_mode(obs_mode: str | None) -> None:
 
 def _parts(obs_mode: str | None) -> list[str]:
     return (obs_mode or "rgb").split("+")
-
-
-def _terms(goal: Predicate, outcome: Outcome, path: str = "") -> list[tuple[str, Tensor]]:
-    """The reward of every node of the goal tree by its path, e.g. ``set/1.inside``."""
-    name = f"{path}{goal.name}"
-    terms = [(name, outcome.reward)]
-    parts = getattr(goal, "children", None) or ((goal.child,) if hasattr(goal, "child") else ())
-    for i, (part, result) in enumerate(zip(parts, outcome.children, strict=True)):
-        terms += _terms(part, result, f"{name}/{i}.")
-    return terms
 
 
 @cache

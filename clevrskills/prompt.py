@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _PLACEHOLDER = re.compile(r"\{(\w+):(\w+)\}")
 _WITH_ARTICLE = re.compile(r"(?:\b((?:[Tt]he|[Aa])(?: \w+)?) )?\{(\w+):(\w+)\}")
+_POSITION = re.compile(r"\{pos:([-.0-9]+),([-.0-9]+),([-.0-9]+)\}")
 KINDS = ("obj", "tex", "ks")
 
 
@@ -98,7 +99,7 @@ class Prompt:
         return parts
 
     def plain(self, text: str | None = None) -> str:
-        """The prompt, or another text with the same placeholders, in words only."""
+        """The prompt, or another text with the same placeholders or ``{pos:x,y,z}``, in words."""
         by_key = {body.key: body for body in self.bodies}
 
         def words(match: re.Match[str]) -> str:
@@ -114,7 +115,8 @@ class Prompt:
             starts = match.start() == 0 or match.string[: match.start()].endswith(". ")
             return said[:1].upper() + said[1:] if starts else said
 
-        return _WITH_ARTICLE.sub(words, self.text if text is None else text)
+        said = _WITH_ARTICLE.sub(words, self.text if text is None else text)
+        return _POSITION.sub(lambda match: f"({', '.join(match.groups())})", said)
 
     def images(self, studio: Studio | None = None) -> dict[str, np.ndarray]:
         """Draw the pictures.

@@ -294,6 +294,16 @@ def add_body_visual(builder: ActorBuilder, shape: Shape, texture_name: str | Non
     builder._procedural_shapes.append(body_visual(shape, texture_name))
 
 
+def repaint(entity: sapien.Entity, shape: Shape, texture_name: str | None) -> None:
+    """Gives an object that is drawn another texture; None is plain grey."""
+    import sapien
+
+    entity.remove_component(entity.find_component_by_type(sapien.render.RenderBodyComponent))
+    looks = sapien.render.RenderBodyComponent()
+    looks.attach(body_visual(shape, texture_name))
+    entity.add_component(looks)
+
+
 def _mesh(
     vertices: np.ndarray,
     faces: np.ndarray,

@@ -128,6 +128,10 @@ class SimWorld(World):
         return self._end_effector_pose
 
     @property
+    def end_effector_speed(self) -> Tensor:  # noqa: D102
+        return torch.as_tensor(self._tcp.linear_velocity).norm()[None]  # type: ignore[attr-defined]
+
+    @property
     def held(self) -> Tensor:  # noqa: D102
         return torch.tensor([self._vacuum.held])
 

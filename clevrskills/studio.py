@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clevrskills import assets, rendering
-from clevrskills.cameras import BASE_CAMERA, FAR_M, NEAR_M, OBJECT_CAMERA
+from clevrskills.cameras import BASE_CAMERA, OBJECT_CAMERA
+from clevrskills.stage import UPRIGHT, Stage, link_poses, looking_at, render_device
 
 if TYPE_CHECKING:
     import sapien
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 BACKGROUND = (216, 221, 225)  # sRGB
 OBJECT_MARGIN = 1.08  # space around the bounding sphere
 CACHED_IMAGES = 16
-UPRIGHT = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
 
 Placed = tuple[assets.Shape, "str | None", Sequence[float]]
 
@@ -37,8 +37,8 @@ class Studio:
                 choice to SAPIEN.
         """
         self._device = device
-        self._object_stage: _Stage | None = None
-        self._table_stages: dict[str | None, tuple[_Stage, Mapping[str, sapien.Entity]]] = {}
+        self._object_stage: _OneCamera | None = None
+        self._table_stages: dict[str | None, tuple[_OneCamera, Mapping[str, sapien.Entity]]] = {}
         self._object_images: OrderedDict[tuple[Any, ...], np.ndarray] = OrderedDict()
 
     def object_image(
@@ -97,13 +97,13 @@ class Studio:
             UnknownNameError: There is no such texture or robot.
         """
         if robot not in self._table_stages:
-            stage = _Stage(BASE_CAMERA.size_px, BASE_CAMERA.fov_rad, self._device)
-            stage.add(rendering.table_visuals(), UPRIGHT)
+            stage = _OneCamera(BASE_CAMERA.size_px, BASE_CAMERA.fov_rad, self._device)
+            stage.stage.add(rendering.table_visuals())
             stage.aim(BASE_CAMERA.eye_m, BASE_CAMERA.target_m)
-            self._table_stages[robot] = stage, stage.add_robot(robot) if robot else {}
+            self._table_stages[robot] = stage, stage.stage.add_robot(robot) if robot else {}
         stage, links = self._table_stages[robot]
         if robot is not None:
-            for name, pose in _link_poses(robot, qpos).items():
+            for name, pose in link_poses(robot, qpos).items():
                 links[name].set_pose(pose)
         shown = [([rendering.body_visual(shape, name)], pose) for shape, name, pose in bodies]
         return stage.shoot(shown)[..., :3]
@@ -113,7 +113,7 @@ class Studio:
     ) -> np.ndarray:
         size = OBJECT_CAMERA.size_px
         if self._object_stage is None:
-            self._object_stage = _Stage(2 * size, OBJECT_CAMERA.fov_rad, self._device)
+            self._object_stage = _OneCamera(2 * size, OBJECT_CAMERA.fov_rad, self._device)
         view = np.array(OBJECT_CAMERA.eye_m) / np.linalg.norm(OBJECT_CAMERA.eye_m)
         shown_m = radius_m or float(np.linalg.norm(shape.vertices, axis=1).max())
         distance_m = OBJECT_MARGIN * shown_m
@@ -128,100 +128,28 @@ class Studio:
 @cache
 def studio() -> Studio:
     """The process's own studio, on the device that environments draw with."""
-    return Studio(device="cuda" if rendering.default_backend() == "gpu" else "cpu")
+    return Studio(device=render_device())
 
 
-class _Stage:
-    """A lit scene with one camera and without physics."""
+class _OneCamera:
+    """A stage with one camera."""
 
     def __init__(self, size: int, fov_rad: float, device: str | None) -> None:
-        import sapien
-
-        rendering.use_shader_pack()
-        system = sapien.render.RenderSystem(*([sapien.Device(device)] if device else []))
-        self._scene = _scene_class()([system])
-        rendering.load_lighting(self._scene, shadows=False)
-        self._camera = self._scene.add_camera("camera", size, size, fov_rad, NEAR_M, FAR_M)
-        self.shoot([])  # picture formats are global: make the camera while they are set
+        self.stage = Stage(device)
+        self._camera = self.stage.add_camera("camera", size, size, fov_rad)
 
     def aim(self, eye_m: Sequence[float], target_m: Sequence[float]) -> None:
         """Puts the camera at `eye_m`, looking at `target_m`, upright."""
-        import sapien
-
-        forward = np.subtract(target_m, eye_m)
-        forward = forward / np.linalg.norm(forward)
-        left = np.cross((0.0, 0.0, 1.0), forward)
-        left = left / np.linalg.norm(left)
-        matrix = np.eye(4)
-        matrix[:3] = np.column_stack([forward, left, np.cross(forward, left), eye_m])
-        self._camera.entity.set_pose(sapien.Pose(matrix))
-
-    def add(
-        self, shapes: Sequence[sapien.render.RenderShape], pose: Sequence[float]
-    ) -> sapien.Entity:
-        """Shows shapes at a pose (position, then quaternion w, x, y, z)."""
-        import sapien
-
-        component = sapien.render.RenderBodyComponent()
-        for shape in shapes:
-            component.attach(shape)
-        entity = self._add(component)
-        entity.set_pose(sapien.Pose(list(pose[:3]), list(pose[3:])))
-        return entity
-
-    def add_robot(self, name: str) -> dict[str, sapien.Entity]:
-        """Shows a robot; returns its links by name."""
-        from sapien.wrapper.urdf_loader import URDFLoader
-
-        from clevrskills.robots.description import robot
-
-        loader = URDFLoader()
-        loader.set_scene(self._scene)
-        builder = loader.load_file_as_articulation_builder(str(robot(name).urdf(visual=True)))
-        return {
-            link.name: self._add(link.build_render_component()) for link in builder.link_builders
-        }
-
-    def _add(self, component: sapien.render.RenderBodyComponent) -> sapien.Entity:
-        import sapien
-
-        entity = sapien.Entity()
-        entity.add_component(component)
-        self._scene.add_entity(entity)
-        return entity
+        self._camera.entity.set_pose(looking_at(eye_m, target_m))
 
     def shoot(
         self, shown: Sequence[tuple[Sequence[sapien.render.RenderShape], Sequence[float]]]
     ) -> np.ndarray:
         """Takes a picture with these shapes at these poses as well: (size, size, 4) uint8."""
-        entities = [self.add(shapes, pose) for shapes, pose in shown]
-        self._scene.update_render()
+        entities = [self.stage.add(shapes, pose) for shapes, pose in shown]
+        self.stage.scene.update_render()
         self._camera.take_picture()
         picture = self._camera.get_picture("Color")
         for entity in entities:
-            self._scene.remove_entity(entity)
+            self.stage.remove(entity)
         return np.array(picture)
-
-
-def _link_poses(name: str, qpos: Sequence[float]) -> dict[str, sapien.Pose]:
-    """World poses of a robot's links at joint angles (n,)."""
-    import sapien
-
-    from clevrskills.robots.controller import kinematics
-    from clevrskills.robots.description import robot
-
-    base = sapien.Pose(robot(name).base_position)
-    poses = kinematics(name).link_poses(np.asarray(qpos, dtype=np.float64))
-    return {link: base * pose for link, pose in poses.items()}
-
-
-@cache
-def _scene_class() -> type[sapien.Scene]:
-    """SAPIEN's scene, whose own clean-up fails where there is no physics."""
-    import sapien
-
-    class Scene(sapien.Scene):
-        def __del__(self) -> None:
-            pass
-
-    return Scene

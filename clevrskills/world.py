@@ -190,6 +190,11 @@ class World:
         raise NotImplementedError
 
     @property
+    def end_effector_speed(self) -> Tensor:
+        """Speed of the tool centre point in m/s, (B,)."""
+        raise NotImplementedError
+
+    @property
     def held(self) -> Tensor:
         """Index of the body that the gripper holds, -1 for none, (B,)."""
         raise NotImplementedError
@@ -422,6 +427,7 @@ class TensorWorld(World):
         self._body_pose = body_pose.clone()
         self._body_velocity = torch.zeros((*body_pose.shape[:2], 6), device=self.device)
         self._end_effector_pose = end_effector_pose.clone()
+        self._end_effector_speed = torch.zeros(self.num_envs, device=self.device)
         self._held = torch.full((self.num_envs,), -1, device=self.device)
 
     @classmethod
@@ -445,6 +451,10 @@ class TensorWorld(World):
     @property
     def end_effector_pose(self) -> Tensor:  # noqa: D102
         return self._end_effector_pose
+
+    @property
+    def end_effector_speed(self) -> Tensor:  # noqa: D102
+        return self._end_effector_speed
 
     @property
     def held(self) -> Tensor:  # noqa: D102

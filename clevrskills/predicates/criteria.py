@@ -18,6 +18,8 @@ class Criteria:
     Attributes:
         name: Key of this table.
         pick_clearance_m: Distance from everything else at which an object counts as picked.
+        pick_speed_m_per_s: Speed that the gripper must stay below for what it holds to count as
+            picked: the paper gives none, but arms that flail about lift things by chance.
         support_share: Share of an object's weight that the body below must carry.
         release_distance_m: Distance that the suction cups must keep from an object that is put
             down.
@@ -30,6 +32,8 @@ class Criteria:
             quaternions.
         touch_displacement_m: How far an object that is only touched may move.
         touch_turn_rad: How far it may turn; the paper does not say, so as in the released code.
+        touch_speed_m_per_s: Speed of the gripper from which it strikes what it begins to touch; the
+            paper asks for a gentle touch and gives no number, and the released code has none.
         push_displacement_m: How far an object that is touched and pushed must move.
         topple_angle_rad: Tilt from which an object has fallen over.
         topple_displacement_m: How far a toppled object must move; the paper does not ask for it.
@@ -45,6 +49,7 @@ class Criteria:
 
     name: str
     pick_clearance_m: float = 0.02
+    pick_speed_m_per_s: float = 0.2
     support_share: float = 0.5
     release_distance_m: float = 0.002
     inside_overhang_m: float = 0.01
@@ -55,6 +60,7 @@ class Criteria:
     end_effector_pose: float = 0.05
     touch_displacement_m: float = 0.03
     touch_turn_rad: float = 0.1 * radians(180.0)
+    touch_speed_m_per_s: float = 0.7
     push_displacement_m: float = 0.10
     topple_angle_rad: float = radians(45.0)
     topple_displacement_m: float = 0.0
@@ -68,12 +74,14 @@ class Criteria:
 PAPER = Criteria("paper")
 RELEASED = Criteria(
     "released",
+    pick_speed_m_per_s=inf,
     release_distance_m=-inf,
     inside_overhang_m=inf,
     angle_rad=0.1 * radians(180.0),
     any_direction=True,
     end_effector_pose=0.15,
     touch_displacement_m=0.10,
+    touch_speed_m_per_s=inf,
     topple_displacement_m=0.10,
     push_target_share=0.5,
     fly_distance_m=0.0,

@@ -15,7 +15,8 @@ from clevrskills.world import World
 
 @dataclass(frozen=True, eq=False)
 class Picked(PhysicalPredicate):
-    """An object is held and at least ``criteria.pick_clearance_m`` away from everything else.
+    """An object is held, at least ``criteria.pick_clearance_m`` away from everything else, by a
+    gripper that is slower than ``criteria.pick_speed_m_per_s``.
 
     Args:
         object: Index of the body, (B,).
@@ -30,9 +31,9 @@ class Picked(PhysicalPredicate):
         clearance = world.clearance(self.object)
         least = self.criteria.pick_clearance_m
         lifting = 2.0 + (clearance / least).clamp(0.0, 1.0)
-        return self.outcome(
-            held & (clearance >= least), torch.where(held, lifting, reach(world, self.object))
-        )
+        calm = world.end_effector_speed < self.criteria.pick_speed_m_per_s
+        shaping = torch.where(held, lifting, reach(world, self.object))
+        return self.outcome(held & (clearance >= least) & calm, shaping)
 
     def says(self, world: World, env: int = 0) -> str:  # noqa: D102
         return f"Pick up {{obj:{world.keys[int(self.object[env])]}}}"

@@ -1,4 +1,4 @@
-"""What pushed objects have in common: never held, let alone, at rest."""
+"""What pushed objects have in common: never held or struck, let alone, at rest."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from clevrskills.world import World
 
 @dataclass(frozen=True, eq=False)
 class Pushed(Handled):
-    """A body was pushed: it was never held, the gripper does not touch it, it is at rest on the
-    table.
+    """A body was pushed: it was never held or struck, the gripper does not touch it, it is at rest
+    on the table.
     """
 
     max_reward = 5.0

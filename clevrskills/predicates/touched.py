@@ -24,7 +24,8 @@ TIE = 0.1
 @dataclass(frozen=True, eq=False)
 class Handled(PhysicalPredicate):
     """What is remembered of an object that is touched or pushed: where it was at first, whether the
-    gripper has touched it, whether it has held it.
+    gripper has touched it, and whether it has held it or struck it, which is to begin to touch it
+    at ``criteria.touch_speed_m_per_s`` or more: either spoils it.
 
     Args:
         object: Index of the body, (B,).
@@ -33,25 +34,33 @@ class Handled(PhysicalPredicate):
     object: Tensor
 
     def initial_state(self, world: World) -> GoalState:  # noqa: D102
+        never = torch.zeros(world.num_envs, dtype=torch.bool, device=world.device)
         return {
             "start": world.pose(self.object).clone(),
-            "touched": torch.zeros(world.num_envs, dtype=torch.bool, device=world.device),
-            "grasped": world.is_held(self.object),
+            "touching": never,
+            "touched": never,
+            "spoiled": world.is_held(self.object),
         }
 
     def remember(self, world: World, state: GoalState) -> GoalState:
         """The state after this look at the world."""
+        touching = world.gripper_touches(self.object)
+        struck = touching & ~state["touching"]
+        struck &= world.end_effector_speed >= self.criteria.touch_speed_m_per_s
         return {
             **state,
-            "touched": state["touched"] | world.gripper_touches(self.object),
-            "grasped": state["grasped"] | world.is_held(self.object),
+            "touching": touching,
+            "touched": state["touched"] | touching,
+            "spoiled": state["spoiled"] | struck | world.is_held(self.object),
         }
 
     def handled(self, holds: Tensor, shaping: Tensor, state: GoalState) -> Outcome:
-        """Build the outcome; an object that was held can't be touched or pushed any more."""
+        """Build the outcome; an object that was held or struck can't be touched or pushed any
+        more.
+        """
         shaping = shaping.clamp(max=SHAPING_SHARE * float(self.max_reward))
-        shaping = torch.where(state["grasped"], 0.0, shaping)
-        outcome = self.outcome(holds & ~state["grasped"], shaping)
+        shaping = torch.where(state["spoiled"], 0.0, shaping)
+        outcome = self.outcome(holds & ~state["spoiled"], shaping)
         return Outcome(outcome.holds, outcome.reward, outcome.progress, state)
 
     def near(self, world: World) -> Tensor:
@@ -61,7 +70,7 @@ class Handled(PhysicalPredicate):
 
 @dataclass(frozen=True, eq=False)
 class Touched(Handled):
-    """The gripper has touched a body, which was never held, is at rest, and lies within
+    """The gripper has touched a body, which was never held or struck, is at rest, and lies within
     ``criteria.touch_displacement_m`` and ``criteria.touch_turn_rad`` of where it was at first.
     """
 

@@ -18,7 +18,7 @@ MARGIN_M = 0.02
 
 @dataclass(frozen=True, eq=False)
 class TouchedPushed(Handled):
-    """The gripper has touched a body, which was never held, is at rest at least
+    """The gripper has touched a body, which was never held or struck, is at rest at least
     ``criteria.push_displacement_m`` from where it was at first, and did not fall over.
     """
 

@@ -19,9 +19,9 @@ DROP_M = 0.011
 
 @dataclass(frozen=True, eq=False)
 class TouchedToppled(Handled):
-    """The gripper has touched a body, which was never held, is at rest, and is tilted by at least
-    ``criteria.topple_angle_rad`` (upside down counts) and ``criteria.topple_displacement_m`` away
-    from where it was at first.
+    """The gripper has touched a body, which was never held or struck, is at rest, and is tilted by
+    at least ``criteria.topple_angle_rad`` (upside down counts) and
+    ``criteria.topple_displacement_m`` away from where it was at first.
     """
 
     name = "touched_toppled"

@@ -31,8 +31,22 @@ RISE_PER_STEP_M = 0.03
 EFFORT_POINTS = 9
 
 
+def spot(position: np.ndarray) -> str:
+    """Placeholder of a world position (3,) in a label."""
+    x, y, z = (np.round(position, 3) + 0.0).tolist()
+    return f"{{pos:{x:.3f},{y:.3f},{z:.3f}}}"
+
+
 class SkillFailed(ClevrSkillsError):  # noqa: N818 (a skill fails; nothing is in error)
-    """A skill gave up; the message is the reason."""
+    """A skill gave up; the message is the reason, ``kind`` whether the planner is to blame."""
+
+    kind = "skill"
+
+
+class PlanFailed(SkillFailed):  # noqa: N818
+    """A pose cannot be reached, or no path to it was found."""
+
+    kind = "planner"
 
 
 def yaw_of(quaternion: np.ndarray) -> float:
@@ -52,6 +66,13 @@ class Arm:
     Args:
         env: The environment.
         generator: Source of all random choices.
+
+    Attributes:
+        vacuum: Whether the vacuum is on.
+        step_label: What is being done, with placeholders.
+        action_class: What kind of action that is, e.g. ``pick``.
+        actions: Number of actions given so far.
+        failed: Runs of actions, start and stop, that came to nothing.
     """
 
     def __init__(self, env: ClevrSkillsEnv, generator: np.random.Generator) -> None:
@@ -65,6 +86,9 @@ class Arm:
         self.cup_tip_z_m = description.cup_tip_z
         self.vacuum = bool(self.world.held[0] >= 0)
         self.step_label = ""
+        self.action_class = ""
+        self.actions = 0
+        self.failed: list[tuple[int, int]] = []
 
     # ---- the world, for one environment ----
 
@@ -101,6 +125,20 @@ class Arm:
     def label(self, body: int) -> str:
         """Placeholder of a body in a label."""
         return f"{{obj:{self.world.keys[body]}}}"
+
+    def now(self, action_class: str, label: str) -> None:
+        """Say what the next actions do.
+
+        Args:
+            action_class: Their kind, in one word.
+            label: The same in a sentence, with placeholders.
+        """
+        self.action_class, self.step_label = action_class, label
+
+    def give_up(self, start: int) -> None:
+        """Note that the actions since a number of them came to nothing."""
+        if self.actions > start:
+            self.failed.append((start, self.actions))
 
     # ---- motions ----
 
@@ -202,7 +240,7 @@ class Arm:
         """Move to a pose around obstacles.
 
         Raises:
-            SkillFailed: The pose can't be reached or no path was found.
+            PlanFailed: The pose can't be reached or no path was found.
         """
         self.look_around(ignore)
         while self.planner.collides(self.controller.target_qpos):
@@ -215,10 +253,10 @@ class Arm:
             self.look_around(ignore)
         goal = self.reachable(target)
         if goal is None:
-            raise SkillFailed(f"no way to reach {np.round(target.p, 3).tolist()}")
+            raise PlanFailed(f"no way to reach {np.round(target.p, 3).tolist()}")
         path = self.planner.path(self.controller.target_qpos, goal, self.generator)
         if path is None:
-            raise SkillFailed(f"no path to {np.round(target.p, 3).tolist()}")
+            raise PlanFailed(f"no path to {np.round(target.p, 3).tolist()}")
         for qpos in self._paced(path)[1:]:
             yield from self.straight(
                 self.base * self.planner.kinematics.forward(qpos), TRANSLATION_M

@@ -7,6 +7,8 @@ from zlib import crc32
 
 import numpy as np
 
+from clevrskills.predicates import Predicate
+from clevrskills.predicates.tree import nodes, outcomes
 from clevrskills.solvers.motion import Actions, Arm, SkillFailed
 from clevrskills.solvers.requirements import require_planner
 from clevrskills.solvers.skills import skill_for
@@ -24,10 +26,14 @@ class Oracle:
     Args:
         env: The environment, at any time of an episode.
 
-    Attributes:
-        subtask: What is being achieved, with placeholders as in prompts; of the action given last.
+    Attributes, of the action given last:
+        subtask: What is being achieved, with placeholders as in prompts.
         step: What is being done for it.
         subgoal: Index of the leaf of the goal tree, -1 when nothing is left to do.
+        predicate: Type of that leaf, e.g. ``on_top``.
+        skill: What is used to solve it, e.g. ``place``.
+        action_class: What the arm does now, in one word, e.g. ``pick``.
+        attempt: How often this leaf has been begun before.
 
     Raises:
         ClevrSkillsError: The planner is not installed or can't run.
@@ -44,7 +50,26 @@ class Oracle:
         entropy = (seed, crc32(self.env.task.key.encode()), crc32(b"oracle"))
         self._arm = Arm(self.env, np.random.default_rng(np.random.SeedSequence(entropy)))
         self._actions = self._solve()
-        self.subtask, self.step, self.subgoal = "", "", -1
+        self._say()
+        self.step, self.action_class = "", ""
+
+    def _say(
+        self,
+        subgoal: int = -1,
+        subtask: str = "",
+        predicate: str = "",
+        skill: str = "",
+        attempt: int = 0,
+    ) -> None:
+        self.subgoal, self.subtask = subgoal, subtask
+        self.predicate, self.skill, self.attempt = predicate, skill, attempt
+
+    @property
+    def failed(self) -> list[tuple[int, int]]:
+        """Runs of actions, start and stop counted from the reset, that came to nothing: attempts at
+        a grasp, a push or a whole leaf that were given up.
+        """
+        return list(self._arm.failed)
 
     @property
     def done(self) -> bool:
@@ -59,29 +84,45 @@ class Oracle:
             SkillFailed: The goal could not be achieved; the message tells why.
         """
         action = next(self._actions)
-        self.step = self._arm.step_label
+        self._arm.actions += 1
+        self.step, self.action_class = self._arm.step_label, self._arm.action_class
         return action
 
     def _solve(self) -> Actions:
         leaves = list(self.env.goal.leaves())
         attempts = [0] * len(leaves)
         failure: SkillFailed | None = None
+        arm, ended, start = self._arm, -1, 0
         while True:
             leaf = self.env.goal.next_leaf(self.env.outcome)
             if leaf is None:
-                self.subtask, self.subgoal, self._arm.step_label = "", -1, "Done"
-                yield self._arm.action()
+                self._say()
+                arm.now("wait", "Done")
+                yield arm.action()
                 continue
-            self.subgoal = next(i for i, other in enumerate(leaves) if other is leaf)
-            self.subtask = leaf.says(self.env.world)
-            if attempts[self.subgoal] == ATTEMPTS_PER_LEAF:
-                reason = (
-                    failure or f"{self.subtask}: does not hold after {ATTEMPTS_PER_LEAF} attempts"
+            subgoal = next(i for i, other in enumerate(leaves) if other is leaf)
+            if subgoal == ended or (subgoal < ended and not self._holds(leaves[ended])):
+                arm.give_up(start)
+            subtask, start = leaf.says(self.env.world), arm.actions
+            if attempts[subgoal] == ATTEMPTS_PER_LEAF:
+                raise failure or SkillFailed(
+                    f"{subtask}: does not hold after {ATTEMPTS_PER_LEAF} attempts"
                 )
-                raise SkillFailed(str(reason))
-            attempts[self.subgoal] += 1
+            skill = skill_for(leaf)
+            name = skill.__module__.rpartition(".")[2]
+            self._say(subgoal, subtask, leaf.name, name, attempts[subgoal])
+            attempts[subgoal] += 1
             try:
-                yield from skill_for(leaf)(self._arm, leaf)
+                yield from skill(arm, leaf)
+                ended = subgoal
             except SkillFailed as error:
-                failure = error
-                yield from self._arm.wait(1)
+                failure, ended = error, -1
+                arm.now("wait", "Wait")
+                yield from arm.wait(1)
+                arm.give_up(start)
+
+    def _holds(self, leaf: Predicate) -> bool:
+        """Whether a leaf of the goal tree holds now."""
+        goal = self.env.goal
+        said = zip(nodes(goal), outcomes(goal, self.env.outcome), strict=True)
+        return any(bool(o.holds[0]) for node, o in said if node.predicate is leaf)

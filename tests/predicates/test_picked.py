@@ -36,6 +36,15 @@ def test_clearance_boundary(criteria, off_m, holds):
     assert (float(outcome.reward) == 4.0) == holds
 
 
+@pytest.mark.parametrize(("share", "holds"), [(0.99, True), (1.01, False)])
+def test_what_is_swung_about_is_not_picked(share, holds):
+    world = held_over_slab(0.1)
+    world._end_effector_speed[:] = share * CRITERIA["paper"].pick_speed_m_per_s
+    assert bool(look(world).holds) == holds
+    assert (float(look(world).reward) == 4.0) == holds
+    assert bool(look(world, "released").holds)
+
+
 @pytest.mark.parametrize(("off_m", "holds"), [(-1e-4, False), (1e-4, True)])
 def test_clearance_of_the_table(off_m, holds):
     world = make_world([CUBE], [pose(CUBE, 0.0, 0.0, 0.3, bottom_z=0.02 + off_m)])

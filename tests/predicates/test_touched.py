@@ -72,6 +72,33 @@ def lay_down(world):
     move(world, x=0.12, turn=((0.0, 1.0, 0.0), pi / 2))
 
 
+def at_speed(event, speed_m_per_s):
+    def happens(world):
+        world._end_effector_speed[:] = speed_m_per_s
+        event(world)
+
+    return happens
+
+
+LIMIT = CRITERIA["paper"].touch_speed_m_per_s
+
+
+@pytest.mark.parametrize("kind", [Touched, TouchedPushed, TouchedToppled])
+@pytest.mark.parametrize(("share", "spoiled"), [(0.99, False), (1.01, True)])
+def test_what_is_struck_is_spoiled(kind, share, spoiled):
+    thing = TOWER if kind is TouchedToppled else CUBE
+    done = {Touched: leave, TouchedPushed: moved(x=0.12), TouchedToppled: lay_down}[kind]
+    events = at_speed(touch, share * LIMIT), at_speed(leave, 0.0), done
+    outcome = episode(kind, stage(thing), *events)
+    assert bool(outcome.holds) != spoiled
+    assert (float(outcome.reward) == 0.0) == spoiled
+    assert bool(episode(kind, stage(thing), *events, criteria="released").holds)
+
+
+def test_a_touched_object_may_be_left_fast():
+    assert episode(Touched, stage(), at_speed(touch, 0.0), at_speed(touch, 2.0), leave).holds
+
+
 # ---- touched ----
 
 
@@ -127,7 +154,7 @@ def test_what_was_held_once_can_not_be_achieved_any_more(kind):
     world = stage()
     hold(world)
     goal = kind(index(world, 0))
-    assert bool(goal.initial_state(world)["grasped"])
+    assert bool(goal.initial_state(world)["spoiled"])
 
 
 @pytest.mark.parametrize("kind", [Touched, TouchedPushed, TouchedToppled])

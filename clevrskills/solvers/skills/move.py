@@ -11,7 +11,7 @@ from sapien import Pose
 
 from clevrskills.predicates import EndEffectorAtPose, EndEffectorAtPosition, Predicate, Traced
 from clevrskills.solvers.grasps import down
-from clevrskills.solvers.motion import Actions, Arm, SkillFailed
+from clevrskills.solvers.motion import Actions, Arm, SkillFailed, spot
 from clevrskills.solvers.skills import solves
 
 ASIDE_M, ASIDE_PER_STEP_M = (0.01, 0.02, 0.04, 0.08), 0.01
@@ -25,7 +25,7 @@ def solve_end_effector_at_pose(arm: Arm, goal: Predicate) -> Actions:
     """Move to the pose."""
     assert isinstance(goal, EndEffectorAtPose)
     position, orientation = goal.position[0].double().numpy(), goal.orientation[0].double().numpy()
-    arm.step_label = "Move to the pose"
+    arm.now("move", f"Move to the pose at {spot(position)}")
     yield from _move(arm, position, [orientation])
 
 
@@ -33,8 +33,9 @@ def solve_end_effector_at_pose(arm: Arm, goal: Predicate) -> Actions:
 def solve_end_effector_at_position(arm: Arm, goal: Predicate) -> Actions:
     """Move to the position, turned as now if that is possible."""
     assert isinstance(goal, EndEffectorAtPosition)
-    arm.step_label = "Move to the position"
-    yield from _move(arm, goal.position[0].double().numpy(), _orientations(arm))
+    position = goal.position[0].double().numpy()
+    arm.now("move", f"Move to {spot(position)}")
+    yield from _move(arm, position, _orientations(arm))
 
 
 @solves(Traced)
@@ -42,7 +43,7 @@ def solve_traced(arm: Arm, goal: Predicate) -> Actions:
     """Move to the goal, turned as now if that is possible."""
     assert isinstance(goal, Traced)
     body = int(goal.object[0])
-    arm.step_label = f"Move to {arm.label(body)}"
+    arm.now("move", f"Move to {arm.label(body)}")
     yield from _move(arm, arm.body_pose(body).p, _orientations(arm))
 
 

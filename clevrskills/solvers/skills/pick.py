@@ -53,20 +53,22 @@ def pick(
     if arm.held >= 0 and arm.held != body:
         yield from put_aside(arm)
     for attempt in range(ATTEMPTS):
+        start = arm.actions
         if arm.held != body:
-            arm.step_label = f"Move above {arm.label(body)}"
+            arm.now("move", f"Move above {arm.label(body)}")
             grasp = _reachable_grasp(arm, body, attempt, effort, yaw_rad)
             tip = grasp_pose(arm, grasp)
             yield from arm.move(backed_off(tip, APPROACH_M))
-            arm.step_label = f"Pick {arm.label(body)}"
+            arm.now("pick", f"Pick {arm.label(body)}")
             yield from _descend(arm, tip, body)
         if arm.held == body:
-            arm.step_label = f"Lift {arm.label(body)}"
+            arm.now("lift", f"Lift {arm.label(body)}")
             yield from arm.rise(LIFT_M)
             if arm.held == body:
                 return
         arm.vacuum = False
         yield from arm.rise(APPROACH_M)
+        arm.give_up(start)
     raise SkillFailed(f"{arm.world.keys[body]} could not be grasped in {ATTEMPTS} attempts")
 
 
@@ -162,7 +164,9 @@ def solve_picked(arm: Arm, goal: Predicate) -> Actions:
     """Pick the object, then rise until it is clear of everything."""
     assert isinstance(goal, Picked)
     yield from pick(arm, int(goal.object[0]))
+    yield from arm.wait(1)
     while (
         arm.held >= 0 and arm.pose.p[2] < TOP_M and not bool(goal.evaluate(arm.world, {}).holds[0])
     ):
         yield from arm.rise(0.02)
+        yield from arm.wait(1)

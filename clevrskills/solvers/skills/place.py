@@ -105,9 +105,11 @@ def _pick_to_turn(arm: Arm, body: int, final: list[Pose], turning: list[Pose]) -
             return to_place
         return min(to_place, DETOUR_RAD + nearest_place(arm, body, grip, turning, qpos)[1])
 
+    begin = arm.actions
     try:
         yield from pick(arm, body, effort_rad)
     except SkillFailed:
+        arm.give_up(begin)
         other = _prop(arm, body)
         if other is None:
             raise

@@ -11,7 +11,7 @@ import torch
 from scipy.sparse.csgraph import dijkstra
 
 from clevrskills.predicates import AtPositionPushed, Predicate, PushedTowards
-from clevrskills.solvers.motion import Actions, Arm, SkillFailed
+from clevrskills.solvers.motion import Actions, Arm, SkillFailed, spot
 from clevrskills.solvers.skills import solves
 from clevrskills.solvers.skills.approach import (
     OUTER_RADIUS_M,
@@ -72,7 +72,7 @@ def push(arm: Arm, body: int, targets: np.ndarray, done: Done) -> Actions:
     yield from empty_hand(arm)
     banned: list[np.ndarray] = []
     for _ in range(LEGS):
-        before = place_of(arm, body)
+        begin, before = arm.actions, place_of(arm, body)
         if done(before):
             return
         direction = yield from _leg(arm, body, targets, banned)
@@ -80,6 +80,7 @@ def push(arm: Arm, body: int, targets: np.ndarray, done: Done) -> Actions:
             banned = []
         else:
             banned.append(direction)
+            arm.give_up(begin)
     if not done(place_of(arm, body)):
         raise SkillFailed(f"{arm.world.keys[body]} is not there after {LEGS} pushes")
 
@@ -107,12 +108,14 @@ def _leg(
         pose = reachable_approach(arm, body, direction, length_m, height_m)
         if pose is None:
             continue
-        arm.step_label = f"Move beside {arm.label(body)}"
+        arm.now("move", f"Move beside {arm.label(body)}")
+        begin = arm.actions
         try:
             yield from go_beside(arm, pose, spans(arm, body)[1])
         except SkillFailed:
+            arm.give_up(begin)
             continue
-        arm.step_label = f"Push {arm.label(body)}"
+        arm.now("push", f"Push {arm.label(body)} to {spot(np.append(end, height_m))}")
         yield from _push_straight(arm, body, end, direction)
         yield from back_off(arm, direction)
         yield from rest(arm, body)

@@ -10,7 +10,7 @@ import torch
 from sapien import Pose
 
 from clevrskills import geometry
-from clevrskills.solvers.motion import Actions, Arm, SkillFailed, turned_about_z
+from clevrskills.solvers.motion import Actions, Arm, SkillFailed, spot, turned_about_z
 
 ABOVE_M = 0.05
 RETREAT_M = 0.06
@@ -92,13 +92,13 @@ def place_at(arm: Arm, body: int, target: Pose) -> Actions:
         SkillFailed: There is no way there, or it was lost on the way.
     """
     tip = Pose([0, 0, RELEASE_GAP_M]) * target * arm.grip(body).inv()
-    arm.step_label = f"Move {arm.label(body)} above its place"
+    arm.now("move", f"Move {arm.label(body)} above {spot(target.p)}")
     yield from arm.move(Pose([0, 0, ABOVE_M]) * tip)
     if arm.held != body:
         raise SkillFailed(f"{arm.world.keys[body]} was lost on the way")
     # the grip may have given a little on the way
     tip = Pose([0, 0, RELEASE_GAP_M]) * target * arm.grip(body).inv()
-    arm.step_label = f"Place {arm.label(body)}"
+    arm.now("place", f"Place {arm.label(body)} at {spot(target.p)}")
     yield from arm.straight(Pose([0, 0, 0.01]) * tip, per_step_m=0.025)
     yield from arm.straight(tip, per_step_m=0.005)
     yield from arm.wait(1)
@@ -125,7 +125,7 @@ def grip_of(arm: Arm, body: int) -> Pose:
 def put_aside(arm: Arm) -> Actions:
     """Put what is held on a free place of the table."""
     body = arm.held
-    arm.step_label = f"Put {arm.label(body)} aside"
+    arm.now("lift", f"Lift {arm.label(body)} to put it aside")
     if arm.pose.p[2] < SAFE_HEIGHT_M:
         yield from arm.rise(SAFE_HEIGHT_M - float(arm.pose.p[2]))
     yield from place(arm, _free_places(arm, body))
@@ -167,7 +167,7 @@ def on_table(arm: Arm, body: int, xy: np.ndarray, orientation: np.ndarray) -> Po
 
 def rest(arm: Arm, body: int) -> Actions:
     """Wait until the body is at rest."""
-    arm.step_label = f"Wait for {arm.label(body)} to rest"
+    arm.now("wait", f"Wait for {arm.label(body)} to rest")
     index = torch.tensor([body])
     for action in arm.wait(REST_STEPS):
         if bool(arm.world.is_static(index)[0]):

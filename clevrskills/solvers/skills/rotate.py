@@ -96,7 +96,7 @@ def _turn(
     Raises:
         SkillFailed: It was lost on the way.
     """
-    arm.step_label = f"Turn {arm.label(body)}"
+    arm.now("turn", f"Turn {arm.label(body)}")
     if spans(arm, body)[0] < CLEAR_M:
         yield from arm.rise(LIFT_M)
     for _ in range(LIFTS):

@@ -32,10 +32,10 @@ def touch(arm: Arm, body: int) -> Actions:
         SkillFailed: It can't be reached from above.
     """
     yield from empty_hand(arm)
-    arm.step_label = f"Move above {arm.label(body)}"
+    arm.now("move", f"Move above {arm.label(body)}")
     tip = _above(arm, body)
     yield from arm.move(Pose([0, 0, ABOVE_M]) * tip)
-    arm.step_label = f"Touch {arm.label(body)}"
+    arm.now("touch", f"Touch {arm.label(body)}")
     yield from arm.straight(Pose([0, 0, SLOW_M]) * tip, per_step_m=0.02)
     index = torch.tensor([body])
     for action in arm.straight(Pose([0, 0, -OVERTRAVEL_M]) * tip, SLOW_PER_STEP_M):

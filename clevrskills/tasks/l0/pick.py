@@ -28,7 +28,7 @@ class Pick(Task):
     level = "L0"
     sentence = "Pick up the object"
     slots = ("object_0", "object_1", "object_2", "object_3")
-    max_steps = 120
+    max_steps = 80
 
     num_distractors: Count = count(0, 3)
 

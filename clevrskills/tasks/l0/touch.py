@@ -24,6 +24,9 @@ W3 = Workspace(x_m=(-0.35, 0.0), y_m=(-0.30, 0.30))
 class Touch(Task):
     """The gripper touches every object without moving it (paper, appendix A.1, task 9).
 
+    Objects that the gripper holds or strikes, at 0.7 m/s or more, no longer count: an arm that
+    flails about hits them soon enough.
+
     Args:
         num_objects: Objects, all of which are to be touched.
     """

@@ -13,6 +13,9 @@ class TouchPush(Touch):
     """The gripper pushes every object by 10 cm or more, in any direction (paper, appendix A.1, task
     10).
 
+    Objects that the gripper holds or strikes, at 0.7 m/s or more, no longer count: an arm that
+    flails about hits them soon enough.
+
     Args:
         num_objects: Objects, all of which are to be pushed.
     """

@@ -12,6 +12,9 @@ from clevrskills.tasks.l0.touch import Touch
 class TouchTopple(Touch):
     """The gripper pushes every object over (paper, appendix A.1, task 11).
 
+    Objects that the gripper holds or strikes, at 0.7 m/s or more, no longer count: an arm that
+    flails about hits them soon enough.
+
     Args:
         num_objects: Objects, all of which are to be toppled.
     """

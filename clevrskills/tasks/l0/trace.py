@@ -39,7 +39,7 @@ class Trace(Task):
     level = "L0"
     sentence = "Trace the sequence of goals by moving to the next green goal"
     slots = ("goal_0", "goal_1", "goal_2", "goal_3", "goal_4", "object_0")
-    max_steps = 200
+    max_steps = 140
 
     num_goals: Count = count(2, 5)
 

@@ -21,8 +21,8 @@ GAP_M = 0.13
 
 @dataclass(kw_only=True, eq=False)
 class SwapPush(Task):
-    """Each object is pushed to where the other was, and never held (paper, appendix A.3, task
-    4).
+    """Each object is pushed to where the other was, and never held or struck (paper, appendix A.3,
+    task 4).
     """
 
     key = "swap_push"

@@ -1,0 +1,228 @@
+"""Filming: what cameras see of a moment of an episode, drawn from plain numbers.
+
+A moment is the joint angles of the robot and the poses of the bodies. It is drawn in a scene of its
+own without physics, so the simulation need not render, and what was recorded can be filmed later,
+by other cameras or in other sizes, with the very same pictures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import tan
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from clevrskills import rendering
+from clevrskills.body import Body
+from clevrskills.cameras import BASE_CAMERA, CAMERAS, RENDER_CAMERA
+from clevrskills.errors import UnknownNameError
+from clevrskills.robots.description import robot
+from clevrskills.stage import Stage, link_poses, looking_at, render_device
+
+if TYPE_CHECKING:
+    import sapien
+
+    from clevrskills.assets import Shape
+
+FIXED_CAMERAS = {"base_camera": BASE_CAMERA, "render_camera": RENDER_CAMERA}
+HAND_CAMERA_SIZE_PX = 256
+TABLE_ID, ROBOT_ID = 254, 255
+"""What the table and the robot are in a segmentation; 0 is the background, 1 + k is body k."""
+
+
+@dataclass(frozen=True)
+class Camera:
+    """A camera that films.
+
+    Attributes:
+        name: Its name.
+        width: Width of its pictures in pixels.
+        height: Height of its pictures in pixels.
+        fov_rad: Vertical field of view.
+        mounting: Where it is, in the world or on a link of the robot, as JSON data.
+    """
+
+    name: str
+    width: int
+    height: int
+    fov_rad: float
+    mounting: Mapping[str, Any]
+
+    @property
+    def intrinsic(self) -> np.ndarray:
+        """The matrix (3, 3) from camera coordinates (x right, y down, z ahead) to pixels."""
+        focal = self.height / 2 / tan(self.fov_rad / 2)
+        return np.array(
+            [[focal, 0.0, self.width / 2], [0.0, focal, self.height / 2], [0.0, 0.0, 1.0]]
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON data."""
+        return {
+            "width": self.width,
+            "height": self.height,
+            "fov_rad": self.fov_rad,
+            "intrinsic": self.intrinsic.tolist(),
+            **self.mounting,
+        }
+
+
+@dataclass(frozen=True)
+class View:
+    """What a camera sees.
+
+    Attributes:
+        color: (H, W, 3 or 4) uint8 sRGB.
+        depth_mm: Millimetres along the optical axis, (H, W) uint16; 0: nothing within range.
+        segmentation: What is seen, (H, W) uint8: 0 background, 1 + k body k, 254 table, 255 robot.
+        extrinsic: World to camera coordinates (x right, y down, z ahead), (3, 4).
+    """
+
+    color: np.ndarray
+    depth_mm: np.ndarray
+    segmentation: np.ndarray
+    extrinsic: np.ndarray
+
+
+def camera(name: str, robot_name: str, size_px: int | None = None) -> Camera:
+    """A camera by name.
+
+    Args:
+        name: One of :data:`clevrskills.cameras.CAMERAS`.
+        robot_name: The robot, which may carry it.
+        size_px: Width and height of its pictures; ``None``: its own.
+
+    Raises:
+        UnknownNameError: There is no such camera or robot.
+    """
+    if name not in CAMERAS:
+        raise UnknownNameError("camera", name, CAMERAS)
+    fixed = FIXED_CAMERAS.get(name)
+    if fixed is not None:
+        size = size_px or fixed.size_px
+        place: dict[str, Any] = {"eye_m": list(fixed.eye_m), "target_m": list(fixed.target_m)}
+        return Camera(name, size, size, fixed.fov_rad, place)
+    description = robot(robot_name)
+    hand, size = description.hand_camera, size_px or HAND_CAMERA_SIZE_PX
+    place = {
+        "link": description.gripper_link,
+        "position_m": list(hand.position_m),
+        "quaternion_wxyz": list(hand.quaternion),
+    }
+    return Camera(name, size, size, hand.fov_rad, place)
+
+
+class Film:
+    """Films episodes, one after the other; each in a scene of its own, so none depends on others.
+
+    Args:
+        cameras: Names of the cameras.
+        robot_name: The robot.
+        size_px: Width and height of all pictures; ``None``: each camera's own.
+        device: SAPIEN's name of the render device; ``None``: what environments draw with.
+
+    Raises:
+        UnknownNameError: There is no such camera or robot.
+    """
+
+    def __init__(
+        self,
+        cameras: Sequence[str],
+        robot_name: str = "xarm6",
+        size_px: int | None = None,
+        device: str | None = None,
+    ) -> None:
+        self.robot_name = robot_name
+        self.cameras = {name: camera(name, robot_name, size_px) for name in cameras}
+        self.bodies: tuple[Body, ...] = ()
+        self._device = device
+
+    def open(self, scene: Mapping[str, Any]) -> list[Shape]:
+        """Build the scene of an episode from its description, as ``scene_description`` gave it.
+
+        Returns:
+            The geometry of its bodies.
+        """
+        self.bodies = tuple(Body.from_json(data) for data in scene["bodies"])
+        stage = Stage(self._device or render_device(), geometry=True)
+        table, *around = rendering.table_visuals()
+        self._ids = np.zeros(1, np.uint8)
+        self._identify(stage.add([table]), TABLE_ID)
+        self._identify(stage.add(around), 0)
+        self._links = stage.add_robot(self.robot_name)
+        for link in self._links.values():
+            self._identify(link, ROBOT_ID)
+        self._entities = [
+            stage.add([rendering.body_visual(body.geometry, body.texture)]) for body in self.bodies
+        ]
+        for k, entity in enumerate(self._entities):
+            self._identify(entity, 1 + k)
+        self._shown: dict[str, str] = {}
+        self._stage = stage
+        self._lenses = {
+            name: stage.add_camera(name, one.width, one.height, one.fov_rad)
+            for name, one in self.cameras.items()
+        }
+        return [body.geometry for body in self.bodies]
+
+    def _identify(self, entity: sapien.Entity, number: int) -> None:
+        """Have an entity segmented under a number."""
+        missing = entity.per_scene_id + 1 - len(self._ids)
+        self._ids = np.pad(self._ids, (0, max(0, missing)))
+        self._ids[entity.per_scene_id] = number
+
+    def shoot(
+        self, qpos: np.ndarray, body_poses: np.ndarray, textures: Mapping[str, str]
+    ) -> dict[str, View]:
+        """Draw a moment of the episode that was opened last.
+
+        Args:
+            qpos: Joint angles (n,).
+            body_poses: Positions and quaternions w, x, y, z of the bodies, (K, 7).
+            textures: Textures that bodies show in place of their own, by key.
+
+        Returns:
+            What each camera sees.
+        """
+        import sapien
+
+        links = link_poses(self.robot_name, qpos)
+        for name, entity in self._links.items():
+            entity.set_pose(links[name])
+        for entity, pose in zip(self._entities, body_poses, strict=True):
+            entity.set_pose(sapien.Pose(pose[:3], pose[3:]))
+        self._repaint(textures)
+        for name, lens in self._lenses.items():
+            lens.entity.set_pose(self._pose(self.cameras[name], links))
+        self._stage.scene.update_render()
+        return {name: self._view(lens) for name, lens in self._lenses.items()}
+
+    def _repaint(self, textures: Mapping[str, str]) -> None:
+        for body, entity in zip(self.bodies, self._entities, strict=True):
+            texture = textures.get(body.key, body.texture)
+            if texture != self._shown.get(body.key, body.texture):
+                rendering.repaint(entity, body.geometry, texture)
+        self._shown = dict(textures)
+
+    def _pose(self, one: Camera, links: Mapping[str, sapien.Pose]) -> sapien.Pose:
+        import sapien
+
+        place = one.mounting
+        if "link" in place:
+            return links[place["link"]] * sapien.Pose(place["position_m"], place["quaternion_wxyz"])
+        return looking_at(place["eye_m"], place["target_m"])
+
+    def _view(self, lens: sapien.render.RenderCameraComponent) -> View:
+        lens.take_picture()
+        # x, y, z in millimetres, y up and z backwards, and the number of the entity
+        geometry = lens.get_picture("PositionSegmentation")
+        pose = lens.entity.pose.to_transformation_matrix()
+        axes = np.stack([-pose[:3, 1], -pose[:3, 2], pose[:3, 0]])
+        return View(
+            color=lens.get_picture("Color"),
+            depth_mm=(-geometry[..., 2]).astype(np.uint16),
+            segmentation=self._ids[geometry[..., 3]],
+            extrinsic=np.column_stack([axes, -axes @ pose[:3, 3]]),
+        )

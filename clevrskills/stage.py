@@ -1,0 +1,128 @@
+"""A lit scene without physics, in which pictures are taken."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from clevrskills import rendering
+from clevrskills.cameras import FAR_M, NEAR_M
+
+if TYPE_CHECKING:
+    import sapien
+
+UPRIGHT = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
+
+
+class Stage:
+    """A lit scene to which shapes, robots and cameras are added.
+
+    Args:
+        device: SAPIEN's name of the render device, e.g. "cpu" or "cuda:0"; None leaves the choice
+            to SAPIEN.
+        geometry: Whether its cameras give depth and segmentation too, not only colours.
+    """
+
+    def __init__(self, device: str | None = None, geometry: bool = False) -> None:
+        import sapien
+
+        self._geometry = geometry
+        rendering.use_shader_pack(geometry)
+        system = sapien.render.RenderSystem(*([sapien.Device(device)] if device else []))
+        self.scene = _scene_class()([system])
+        rendering.load_lighting(self.scene, shadows=False)
+
+    def add_camera(
+        self, name: str, width: int, height: int, fov_rad: float
+    ) -> sapien.render.RenderCameraComponent:
+        """Add a camera with a vertical field of view, and take its first picture."""
+        # shaders and picture formats are global: make the camera while they are set
+        rendering.use_shader_pack(self._geometry)
+        camera = self.scene.add_camera(name, width, height, fov_rad, NEAR_M, FAR_M)
+        self.scene.update_render()
+        camera.take_picture()
+        return camera
+
+    def add(
+        self, shapes: Sequence[sapien.render.RenderShape], pose: Sequence[float] = UPRIGHT
+    ) -> sapien.Entity:
+        """Show shapes at a pose (position, then quaternion w, x, y, z)."""
+        import sapien
+
+        component = sapien.render.RenderBodyComponent()
+        for shape in shapes:
+            component.attach(shape)
+        entity = self._add(component)
+        entity.set_pose(sapien.Pose(list(pose[:3]), list(pose[3:])))
+        return entity
+
+    def add_robot(self, name: str) -> dict[str, sapien.Entity]:
+        """Show a robot; returns its links by name."""
+        from sapien.wrapper.urdf_loader import URDFLoader
+
+        from clevrskills.robots.description import robot
+
+        loader = URDFLoader()
+        loader.set_scene(self.scene)
+        builder = loader.load_file_as_articulation_builder(str(robot(name).urdf(visual=True)))
+        return {
+            link.name: self._add(link.build_render_component()) for link in builder.link_builders
+        }
+
+    def remove(self, entity: sapien.Entity) -> None:
+        """Take something away."""
+        self.scene.remove_entity(entity)
+
+    def _add(self, component: sapien.render.RenderBodyComponent) -> sapien.Entity:
+        import sapien
+
+        entity = sapien.Entity()
+        entity.add_component(component)
+        self.scene.add_entity(entity)
+        return entity
+
+
+def looking_at(eye_m: Sequence[float], target_m: Sequence[float]) -> sapien.Pose:
+    """Pose of an upright camera at a place that looks at another."""
+    import sapien
+
+    forward = np.subtract(target_m, eye_m)
+    forward = forward / np.linalg.norm(forward)
+    left = np.cross((0.0, 0.0, 1.0), forward)
+    left = left / np.linalg.norm(left)
+    matrix = np.eye(4)
+    matrix[:3] = np.column_stack([forward, left, np.cross(forward, left), eye_m])
+    return sapien.Pose(matrix)
+
+
+def link_poses(name: str, qpos: Sequence[float] | np.ndarray) -> dict[str, sapien.Pose]:
+    """World poses of a robot's links at joint angles (n,)."""
+    import sapien
+
+    from clevrskills.robots.controller import kinematics
+    from clevrskills.robots.description import robot
+
+    base = sapien.Pose(robot(name).base_position)
+    poses = kinematics(name).link_poses(np.asarray(qpos, dtype=np.float64))
+    return {link: base * pose for link, pose in poses.items()}
+
+
+@cache
+def render_device() -> str:
+    """SAPIEN's name of the device that environments draw with."""
+    return "cuda" if rendering.default_backend() == "gpu" else "cpu"
+
+
+@cache
+def _scene_class() -> type[sapien.Scene]:
+    """SAPIEN's scene, whose own clean-up fails where there is no physics."""
+    import sapien
+
+    class Scene(sapien.Scene):
+        def __del__(self) -> None:
+            pass
+
+    return Scene
