@@ -27,6 +27,17 @@ def _nothing(world: World, state: GoalState) -> Outcome:
     return Outcome(zero.bool(), zero, zero, state)
 
 
+def _part_of(index: int, state: GoalState) -> GoalState:
+    """What the state of a whole has of one of its parts."""
+    prefix = f"{index}/"
+    return {k.removeprefix(prefix): v for k, v in state.items() if k.startswith(prefix)}
+
+
+def _as_part(index: int, state: GoalState) -> GoalState:
+    """The state of a part as the whole has it."""
+    return {f"{index}/{key}": value for key, value in state.items()}
+
+
 def _stack(values: list[Tensor]) -> Tensor:
     return torch.stack(values, dim=-1)  # (B, n)
 
@@ -86,11 +97,10 @@ class Composite(Predicate):
         return sum(r * a for r, a in zip(rewards, self.active.T, strict=True))
 
     def initial_state(self, world: World) -> GoalState:  # noqa: D102
-        return {
-            f"{i}/{key}": value
-            for i, child in enumerate(self.children)
-            for key, value in child.initial_state(world).items()
-        }
+        state: GoalState = {}
+        for i, child in enumerate(self.children):
+            state |= _as_part(i, child.initial_state(world))
+        return state
 
     def leaves(self) -> Iterator[Predicate]:  # noqa: D102
         for child in self.children:
@@ -106,16 +116,12 @@ class Composite(Predicate):
 
     def _look(self, world: World, state: GoalState) -> tuple[tuple[Outcome, ...], GoalState]:
         """Evaluate every child once."""
-        outcomes, new_state = [], {}
+        outcomes: list[Outcome] = []
+        new_state: GoalState = {}
         for i, child in enumerate(self.children):
-            prefix = f"{i}/"
-            own = {k[len(prefix) :]: v for k, v in state.items() if k.startswith(prefix)}
-            if not self._used[i]:
-                outcome = _nothing(world, own)
-            else:
-                outcome = child.evaluate(world, own)
-            outcomes.append(outcome)
-            new_state.update({prefix + k: v for k, v in outcome.state.items()})
+            look = child.evaluate if self._used[i] else _nothing
+            outcomes.append(look(world, _part_of(i, state)))
+            new_state |= _as_part(i, outcomes[i].state)
         return tuple(outcomes), new_state
 
     def says(self, world: World, env: int = 0) -> str:  # noqa: D102
@@ -239,14 +245,13 @@ class Order(Composite):
 
 
 @dataclass(frozen=True, eq=False)
-class Once(Predicate):
-    """The child has held at some time.
+class Wrapper(Predicate):
+    """A predicate that adds something to another one.
 
     Args:
-        child: The statement to remember.
+        child: The other one.
     """
 
-    name = "once"
     child: Predicate
 
     @property
@@ -254,21 +259,12 @@ class Once(Predicate):
         return self.child.max_reward
 
     def initial_state(self, world: World) -> GoalState:  # noqa: D102
-        held = torch.zeros(world.num_envs, dtype=torch.bool, device=world.device)
-        return {"held": held, **{f"0/{k}": v for k, v in self.child.initial_state(world).items()}}
+        return _as_part(0, self.child.initial_state(world))
 
-    def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
-        own = {k[2:]: v for k, v in state.items() if k.startswith("0/")}
-        part = self.child.evaluate(world, own)
-        held = state["held"] | part.holds
-        most = torch.as_tensor(self.max_reward, device=held.device)
-        return Outcome(
-            held,
-            torch.where(held, most, part.reward),
-            torch.where(held, 1.0, part.progress),
-            {"held": held, **{f"0/{k}": v for k, v in part.state.items()}},
-            (part,),
-        )
+    def _look(self, world: World, state: GoalState) -> tuple[Outcome, GoalState]:
+        """Evaluate the child once."""
+        part = self.child.evaluate(world, _part_of(0, state))
+        return part, _as_part(0, part.state)
 
     def leaves(self) -> Iterator[Predicate]:  # noqa: D102
         yield from self.child.leaves()
@@ -289,3 +285,30 @@ class Once(Predicate):
 
     def realise(self, world: World, where: Tensor | None = None) -> None:  # noqa: D102
         self.child.realise(world, where)
+
+
+@dataclass(frozen=True, eq=False)
+class Once(Wrapper):
+    """The child has held at some time.
+
+    Args:
+        child: The statement to remember.
+    """
+
+    name = "once"
+
+    def initial_state(self, world: World) -> GoalState:  # noqa: D102
+        held = torch.zeros(world.num_envs, dtype=torch.bool, device=world.device)
+        return {"held": held, **super().initial_state(world)}
+
+    def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
+        part, new_state = self._look(world, state)
+        held = state["held"] | part.holds
+        most = torch.as_tensor(self.max_reward, device=held.device)
+        return Outcome(
+            held,
+            torch.where(held, most, part.reward),
+            torch.where(held, 1.0, part.progress),
+            {"held": held, **new_state},
+            (part,),
+        )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import count
 
 from clevrskills.predicates.base import Outcome, Predicate
-from clevrskills.predicates.logical import Composite, Once
+from clevrskills.predicates.logical import Composite, Wrapper
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,7 @@ def parts(predicate: Predicate) -> tuple[Predicate, ...]:
     """What a predicate is made of; nothing if it is physical."""
     if isinstance(predicate, Composite):
         return predicate.children
-    return (predicate.child,) if isinstance(predicate, Once) else ()
+    return (predicate.child,) if isinstance(predicate, Wrapper) else ()
 
 
 def _nodes(

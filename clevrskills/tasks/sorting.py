@@ -1,0 +1,106 @@
+"""What sorting tasks share: objects with the texture of the area that each belongs to."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from clevrskills.assets import Shape, shape
+from clevrskills.assets.splits import Pools
+from clevrskills.body import Body, Pose
+from clevrskills.predicates import Predicate, Set
+from clevrskills.tasks.arguments import Count, count
+from clevrskills.tasks.base import Task
+from clevrskills.tasks.layout import W1, Draw, Layout, LayoutError, Table
+
+AREA_SIZE_M = (0.24, 0.24, 0.01)
+AREA_CAPACITY = {"cube": 2, "cylinder": 2, "hexagon": 2}
+"""How many objects an area of a shape has room for, if not one."""
+AREAS, OBJECTS = 3, 4
+
+
+@dataclass(kw_only=True, eq=False)
+class SortingTask(Task):
+    """Every object is brought to the area of its texture.
+
+    Args:
+        num_areas: Areas.
+        num_objects: Objects to sort, no more than the areas have room for.
+    """
+
+    slots = (*(f"area_{i}" for i in range(AREAS)), *(f"object_{i}" for i in range(OBJECTS)))
+    max_steps = 600
+    verbs: ClassVar[tuple[str, str]]
+    """Of the prompt in words, and of the one with pictures."""
+    gap_m: ClassVar[float]
+    """Least distance between what is laid out."""
+
+    num_areas: Count = count(1, AREAS)
+    num_objects: Count = count(1, OBJECTS)
+
+    @abstractmethod
+    def movable(self, pools: Pools) -> Sequence[str]:
+        """Shapes of the objects to draw from."""
+
+    @abstractmethod
+    def lay_areas(self, draw: Draw, table: Table, tiles: Sequence[Shape]) -> Sequence[Pose]:
+        """Draw poses of the areas and take their places on the table.
+
+        Raises:
+            LayoutError: There is no room.
+        """
+
+    @abstractmethod
+    def sorted(self, body: Tensor, area: Tensor) -> Predicate:
+        """The predicate that an object (B,) was brought to an area (B,)."""
+
+    def layout(self, draw: Draw) -> Layout:  # noqa: D102
+        areas = draw.number(self.num_areas)
+        pools = draw.pools
+        area_shapes = draw.choose(pools.primitive, areas)
+        room = [AREA_CAPACITY.get(name, 1) for name in area_shapes]
+        least, most = self.num_objects
+        if sum(room) < least:
+            raise LayoutError(f"no room for {least} objects")
+        objects = draw.number((least, min(most, sum(room))))
+        places = draw.roles.permutation(np.repeat(np.arange(areas), room))
+        area_of = np.zeros(OBJECTS, dtype=np.int64)
+        area_of[:objects] = places[draw.assign(objects)]
+        shapes = draw.choose(self.movable(pools), objects)
+        textures = draw.choose(pools.texture_1 + pools.texture_1_dark, areas, "textures")
+        table = Table(draw.places, W1, self.gap_m)
+        bodies: list[Body | None] = [None] * len(self.slots)
+        poses = self.lay_areas(draw, table, [shape(name, AREA_SIZE_M) for name in area_shapes])
+        for i, pose in enumerate(poses):
+            bodies[i] = Body(
+                self.slots[i], area_shapes[i], textures[i], pose, AREA_SIZE_M, static=True
+            )
+        for i in range(objects):
+            pose, slot = table.place(shape(shapes[i])), AREAS + i
+            bodies[slot] = Body(self.slots[slot], shapes[i], textures[area_of[i]], pose)
+        return Layout(tuple(bodies), {"area": area_of, "active": np.arange(OBJECTS) < objects})
+
+    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:  # noqa: D102
+        area = roles["area"]  # (B, OBJECTS)
+        slots = area * 0 + AREAS + torch.arange(OBJECTS, device=area.device)
+        pairs = zip(slots.unbind(1), area.unbind(1), strict=True)
+        return Set(tuple(self.sorted(*pair) for pair in pairs), roles["active"])
+
+    def prompts(self, layout: Layout) -> Sequence[str]:  # noqa: D102
+        pairs = [
+            (body, layout.bodies[int(layout.roles["area"][i])])
+            for i, body in enumerate(layout.bodies[AREAS:])
+            if body is not None
+        ]
+        word, verb = self.verbs
+        named = " ".join(
+            f"{word} {body.name} in {area.texture} area" for body, area in pairs if area
+        )
+        shown = [f"{{obj:{body.key}}} in {{obj:{area.key}}}" for body, area in pairs if area]
+        return [self.sentence, named[0].upper() + named[1:], f"{verb} " + ", ".join(shown)]
