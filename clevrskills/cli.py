@@ -11,8 +11,12 @@ from typing import Annotated
 
 import tyro
 
+from clevrskills.dataset_tools.card import CardArgs, card
+from clevrskills.dataset_tools.check import CheckArgs, check
+from clevrskills.dataset_tools.export import ExportArgs, export
 from clevrskills.dataset_tools.gallery import GalleryArgs, gallery
 from clevrskills.dataset_tools.generate import GenerateArgs, generate
+from clevrskills.dataset_tools.render import RenderArgs, render
 from clevrskills.dataset_tools.view import ViewArgs, view
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 
@@ -74,7 +78,11 @@ Command = (
     Annotated[DoctorArgs, tyro.conf.subcommand("doctor")]
     | Annotated[TasksArgs, tyro.conf.subcommand("tasks")]
     | Annotated[GenerateArgs, tyro.conf.subcommand("generate")]
+    | Annotated[RenderArgs, tyro.conf.subcommand("render")]
+    | Annotated[ExportArgs, tyro.conf.subcommand("export")]
     | Annotated[ViewArgs, tyro.conf.subcommand("view")]
+    | Annotated[CheckArgs, tyro.conf.subcommand("check")]
+    | Annotated[CardArgs, tyro.conf.subcommand("card")]
     | Annotated[GalleryArgs, tyro.conf.subcommand("gallery")]
 )
 
@@ -91,7 +99,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         DoctorArgs: doctor,
         TasksArgs: tasks,
         GenerateArgs: generate,
+        RenderArgs: render,
+        ExportArgs: export,
         ViewArgs: view,
+        CheckArgs: check,
+        CardArgs: card,
         GalleryArgs: gallery,
     }
     try:

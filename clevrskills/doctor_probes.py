@@ -6,7 +6,6 @@ library that crashes ends that process only; `clevrskills.doctor` reports it.
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import sys
@@ -14,62 +13,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-# Values of the Vulkan interface (vulkan_core.h).
-_STRUCTURE_INSTANCE_CREATE_INFO = 1
-_STRUCTURE_PROPERTIES_2 = 1000059001
-_STRUCTURE_DRIVER_PROPERTIES = 1000196000
-_DEVICE_TYPE_CPU = 4
-_API_VERSION_1_2 = 1 << 22 | 2 << 12
-
-
-class _ApplicationInfo(ctypes.Structure):
-    _fields_ = [
-        ("structure", ctypes.c_uint32),
-        ("next", ctypes.c_void_p),
-        ("name", ctypes.c_char_p),
-        ("version", ctypes.c_uint32),
-        ("engine", ctypes.c_char_p),
-        ("engine_version", ctypes.c_uint32),
-        ("api_version", ctypes.c_uint32),
-    ]
-
-
-class _InstanceCreateInfo(ctypes.Structure):
-    _fields_ = [
-        ("structure", ctypes.c_uint32),
-        ("next", ctypes.c_void_p),
-        ("flags", ctypes.c_uint32),
-        ("application", ctypes.POINTER(_ApplicationInfo)),
-        ("layer_count", ctypes.c_uint32),
-        ("layers", ctypes.c_void_p),
-        ("extension_count", ctypes.c_uint32),
-        ("extensions", ctypes.c_void_p),
-    ]
-
-
-class _DriverProperties(ctypes.Structure):
-    _fields_ = [
-        ("structure", ctypes.c_uint32),
-        ("next", ctypes.c_void_p),
-        ("driver_id", ctypes.c_uint32),
-        ("name", ctypes.c_char * 256),
-        ("info", ctypes.c_char * 256),
-        ("conformance", ctypes.c_uint32),
-    ]
-
-
-class _DeviceProperties(ctypes.Structure):
-    _fields_ = [
-        ("structure", ctypes.c_uint32),
-        ("next", ctypes.c_void_p),
-        ("api_version", ctypes.c_uint32),
-        ("driver_version", ctypes.c_uint32),
-        ("vendor", ctypes.c_uint32),
-        ("device", ctypes.c_uint32),
-        ("type", ctypes.c_uint32),
-        ("name", ctypes.c_char * 256),
-        ("limits", ctypes.c_uint64 * 128),  # not read; at least as large as what the driver writes
-    ]
+from clevrskills.vulkan import drawing_device, vulkan_devices
 
 
 def simulate() -> dict[str, Any]:
@@ -120,7 +64,7 @@ def render() -> dict[str, Any]:
     picture = np.asarray(camera.get_picture("Color"))[..., :3]
     return {
         "blank": bool(float(np.ptp(picture)) < 0.05),
-        "device": _rendering_device_name(sapien.render.get_device_summary()),
+        "device": drawing_device(sapien.render.get_device_summary()),
         "vulkan_devices": vulkan_devices(),
         "seconds": time.perf_counter() - start,
     }
@@ -148,39 +92,6 @@ def plan() -> dict[str, Any]:
     return {"status": result["status"], "waypoints": len(result.get("position", ()))}
 
 
-def vulkan_devices() -> list[dict[str, Any]]:
-    """Lists what the Vulkan loader finds: name, driver, and whether it draws in software."""
-    try:
-        vulkan = ctypes.CDLL("libvulkan.so.1")
-    except OSError:
-        return []
-    application = _ApplicationInfo(api_version=_API_VERSION_1_2)
-    create_info = _InstanceCreateInfo(
-        structure=_STRUCTURE_INSTANCE_CREATE_INFO, application=ctypes.pointer(application)
-    )
-    instance = ctypes.c_void_p()
-    if vulkan.vkCreateInstance(ctypes.byref(create_info), None, ctypes.byref(instance)) != 0:
-        return []
-    count = ctypes.c_uint32()
-    vulkan.vkEnumeratePhysicalDevices(instance, ctypes.byref(count), None)
-    handles = (ctypes.c_void_p * count.value)()
-    vulkan.vkEnumeratePhysicalDevices(instance, ctypes.byref(count), handles)
-    devices = [_describe(vulkan, ctypes.c_void_p(handle)) for handle in handles]
-    vulkan.vkDestroyInstance(instance, None)
-    return devices
-
-
-def _describe(vulkan: ctypes.CDLL, handle: ctypes.c_void_p) -> dict[str, Any]:
-    driver = _DriverProperties(structure=_STRUCTURE_DRIVER_PROPERTIES)
-    device = _DeviceProperties(structure=_STRUCTURE_PROPERTIES_2, next=ctypes.addressof(driver))
-    vulkan.vkGetPhysicalDeviceProperties2(handle, ctypes.byref(device))
-    return {
-        "name": device.name.decode(errors="replace"),
-        "driver": f"{driver.name.decode(errors='replace')} {driver.info.decode(errors='replace')}",
-        "software": device.type == _DEVICE_TYPE_CPU,
-    }
-
-
 def _device() -> Any:
     """A CUDA device that can draw, or else whatever the Vulkan driver offers."""
     import sapien
@@ -190,11 +101,6 @@ def _device() -> Any:
     except RuntimeError:
         return sapien.Device("cpu")
     return device if device.can_render() else sapien.Device("cpu")
-
-
-def _rendering_device_name(summary: str) -> str:
-    names = [line.removeprefix("GPU:").strip() for line in summary.splitlines() if "GPU:" in line]
-    return names[0] if names else "unknown device"
 
 
 PROBES: dict[str, Callable[[], dict[str, Any]]] = {

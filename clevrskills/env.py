@@ -466,10 +466,31 @@ class ClevrSkillsEnv(BaseEnv):
         state = super().get_state_dict()
         state["vacuum"] = self.vacuum.state()
         if self.goal_state:
-            state["goal"] = {
-                k: v.reshape(self.num_envs, -1).double() for k, v in self.goal_state.items()
-            }
+            state["goal"] = _grouped(
+                {k: v.reshape(self.num_envs, -1).double() for k, v in self.goal_state.items()}
+            )
         return state
+
+    def get_state(self) -> Tensor:
+        """The same, flat, (B, S) float64, every number as it is; ManiSkill would round what it
+        finds in nested entries to single precision, and take twice as long.
+        """
+        parts: list[Any] = []
+        for actor in self._actors:
+            if actor is None or actor.px_body_type == "static":
+                continue
+            body = actor._bodies[0]
+            pose = actor._objs[0].pose
+            parts += [pose.p, pose.q, body.linear_velocity, body.angular_velocity]
+        robot = self.agent.robot._objs[0]
+        root = robot.links[0]
+        parts += [root.pose.p, root.pose.q, root.linear_velocity, root.angular_velocity]
+        parts += [robot.qpos, robot.qvel]
+        parts += self.agent.controller.get_state().values()
+        parts.append(self.vacuum.state())
+        parts += self.goal_state.values()
+        flat = [np.asarray(part, dtype=np.float64).reshape(-1) for part in parts]
+        return torch.as_tensor(np.concatenate(flat))[None]
 
     def set_state_dict(self, state: dict[str, Any], env_idx: Tensor | None = None) -> None:
         """Restore what :meth:`get_state_dict` gave, in the same episode; also from arrays (n,) of
@@ -480,7 +501,7 @@ class ClevrSkillsEnv(BaseEnv):
         super().set_state_dict(state, env_idx)
         self.agent.controller.set_state(state["controller"])
         self.vacuum.restore(state["vacuum"])
-        goal = common.flatten_dict_keys(state.get("goal", {}))  # HDF5 makes groups of the slashes
+        goal = common.flatten_dict_keys(state.get("goal", {}))
         for key, value in self.goal_state.items():
             self.goal_state[key] = goal[key].reshape(value.shape).to(value.dtype)
         self.world.refresh()
@@ -517,6 +538,18 @@ class ClevrSkillsEnv(BaseEnv):
             else:
                 nested[group] = values
         self.set_state_dict(nested, env_idx)
+
+
+def _grouped(entries: Mapping[str, Any]) -> dict[str, Any]:
+    """Entries by name, as nested dicts where a name has slashes: HDF5 files have them so."""
+    nested: dict[str, Any] = {}
+    for name, value in entries.items():
+        *groups, last = name.split("/")
+        inner = nested
+        for group in groups:
+            inner = inner.setdefault(group, {})
+        inner[last] = value
+    return nested
 
 
 def _batched(state: Any) -> Any:

@@ -16,10 +16,11 @@ import numpy as np
 
 from clevrskills import rendering
 from clevrskills.body import Body
-from clevrskills.cameras import BASE_CAMERA, CAMERAS, RENDER_CAMERA
-from clevrskills.errors import UnknownNameError
+from clevrskills.cameras import BASE_CAMERA, CAMERAS, FAR_M, NEAR_M, RENDER_CAMERA
+from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.robots.description import robot
 from clevrskills.stage import Stage, link_poses, looking_at, render_device
+from clevrskills.vulkan import renderer
 
 if TYPE_CHECKING:
     import sapien
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 FIXED_CAMERAS = {"base_camera": BASE_CAMERA, "render_camera": RENDER_CAMERA}
 HAND_CAMERA_SIZE_PX = 256
+MIN_SIZE_PX = 16
 TABLE_ID, ROBOT_ID = 254, 255
 """What the table and the robot are in a segmentation; 0 is the background, 1 + k is body k."""
 
@@ -75,15 +77,33 @@ class View:
 
     Attributes:
         color: (H, W, 3 or 4) uint8 sRGB.
-        depth_mm: Millimetres along the optical axis, (H, W) uint16; 0: nothing within range.
-        segmentation: What is seen, (H, W) uint8: 0 background, 1 + k body k, 254 table, 255 robot.
+        numbers: Number of the entity that each pixel shows, (H, W), of any type.
+        labels: What these numbers are in a segmentation, (n,) uint8.
+        buffer: Depth as renderers keep it, see :func:`to_buffer`, (H, W).
         extrinsic: World to camera coordinates (x right, y down, z ahead), (3, 4).
     """
 
     color: np.ndarray
-    depth_mm: np.ndarray
-    segmentation: np.ndarray
+    numbers: np.ndarray
+    labels: np.ndarray
+    buffer: np.ndarray
     extrinsic: np.ndarray
+
+    @property
+    def segmentation(self) -> np.ndarray:
+        """What is seen, (H, W) uint8: 0 background, 1 + k body k, 254 table, 255 robot."""
+        return self.labels[self.numbers.astype(np.intp)]
+
+    @property
+    def depth_mm(self) -> np.ndarray:
+        """Millimetres along the optical axis, (H, W) uint16; 0: nothing within range."""
+        depth = NEAR_M / (1.0 - self.buffer.astype(np.float64) * (1.0 - NEAR_M / FAR_M))
+        return np.where(self.buffer < 1.0, np.rint(1e3 * depth), 0.0).astype(np.uint16)
+
+
+def to_buffer(depth_m: np.ndarray) -> np.ndarray:
+    """Depth along the optical axis as renderers keep it: 0 at the near plane, 1 at the far one."""
+    return (1.0 - NEAR_M / depth_m) / (1.0 - NEAR_M / FAR_M)
 
 
 def camera(name: str, robot_name: str, size_px: int | None = None) -> Camera:
@@ -96,9 +116,12 @@ def camera(name: str, robot_name: str, size_px: int | None = None) -> Camera:
 
     Raises:
         UnknownNameError: There is no such camera or robot.
+        ClevrSkillsError: Videos cannot have this size.
     """
     if name not in CAMERAS:
         raise UnknownNameError("camera", name, CAMERAS)
+    if size_px is not None and (size_px < MIN_SIZE_PX or size_px % 2):
+        raise ClevrSkillsError(f"size of pictures {size_px}: allowed are even numbers from 16")
     fixed = FIXED_CAMERAS.get(name)
     if fixed is not None:
         size = size_px or fixed.size_px
@@ -139,6 +162,11 @@ class Film:
         self.bodies: tuple[Body, ...] = ()
         self._device = device
 
+    @property
+    def renderer(self) -> str:
+        """Name and driver of the device that draws."""
+        return renderer()
+
     def open(self, scene: Mapping[str, Any]) -> list[Shape]:
         """Build the scene of an episode from its description, as ``scene_description`` gave it.
 
@@ -146,9 +174,14 @@ class Film:
             The geometry of its bodies.
         """
         self.bodies = tuple(Body.from_json(data) for data in scene["bodies"])
-        stage = Stage(self._device or render_device(), geometry=True)
+        stage = Stage(self._device or render_device(), numbers=True)
+        # first, as each takes a picture of what is there
+        self._lenses = {
+            name: stage.add_camera(name, one.width, one.height, one.fov_rad)
+            for name, one in self.cameras.items()
+        }
         table, *around = rendering.table_visuals()
-        self._ids = np.zeros(1, np.uint8)
+        self._labels = np.zeros(1, np.uint8)
         self._identify(stage.add([table]), TABLE_ID)
         self._identify(stage.add(around), 0)
         self._links = stage.add_robot(self.robot_name)
@@ -161,17 +194,13 @@ class Film:
             self._identify(entity, 1 + k)
         self._shown: dict[str, str] = {}
         self._stage = stage
-        self._lenses = {
-            name: stage.add_camera(name, one.width, one.height, one.fov_rad)
-            for name, one in self.cameras.items()
-        }
         return [body.geometry for body in self.bodies]
 
     def _identify(self, entity: sapien.Entity, number: int) -> None:
         """Have an entity segmented under a number."""
-        missing = entity.per_scene_id + 1 - len(self._ids)
-        self._ids = np.pad(self._ids, (0, max(0, missing)))
-        self._ids[entity.per_scene_id] = number
+        missing = entity.per_scene_id + 1 - len(self._labels)
+        self._labels = np.pad(self._labels, (0, max(0, missing)))
+        self._labels[entity.per_scene_id] = number
 
     def shoot(
         self, qpos: np.ndarray, body_poses: np.ndarray, textures: Mapping[str, str]
@@ -216,13 +245,12 @@ class Film:
 
     def _view(self, lens: sapien.render.RenderCameraComponent) -> View:
         lens.take_picture()
-        # x, y, z in millimetres, y up and z backwards, and the number of the entity
-        geometry = lens.get_picture("PositionSegmentation")
+        if self._stage.numbered:
+            numbers, buffer = lens.get_picture("Number"), lens.get_picture("GbufferDepth")
+        else:  # x, y, z in millimetres, y up and z backwards, and the number of the entity
+            geometry = lens.get_picture("PositionSegmentation")
+            numbers, buffer = geometry[..., 3], to_buffer(-1e-3 * geometry[..., 2])
         pose = lens.entity.pose.to_transformation_matrix()
         axes = np.stack([-pose[:3, 1], -pose[:3, 2], pose[:3, 0]])
-        return View(
-            color=lens.get_picture("Color"),
-            depth_mm=(-geometry[..., 2]).astype(np.uint16),
-            segmentation=self._ids[geometry[..., 3]],
-            extrinsic=np.column_stack([axes, -axes @ pose[:3, 3]]),
-        )
+        extrinsic = np.column_stack([axes, -axes @ pose[:3, 3]])
+        return View(lens.get_picture("Color"), numbers, self._labels, buffer, extrinsic)

@@ -65,12 +65,14 @@ class Prompt:
         keysteps: The scene at each key-step.
         picture_radius_m: What the pictures of single bodies show, so that their sizes can be
             compared; ``None``: each body fills its picture.
+        others: Other texts that ask for the same, without key-steps.
     """
 
     text: str
     bodies: tuple[Body, ...]
     keysteps: tuple[Keystep, ...] = ()
     picture_radius_m: float | None = None
+    others: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         keys = tuple(body.key for body in self.bodies)
@@ -158,13 +160,16 @@ class Prompt:
             "bodies": [body.to_json() for body in self.bodies],
             "keysteps": [keystep.to_json() for keystep in self.keysteps],
             "picture_radius_m": self.picture_radius_m,
+            "others": list(self.others),
         }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Prompt:
         """Read a prompt."""
         keysteps = tuple(Keystep.from_json(entry) for entry in data["keysteps"])
-        return cls(data["text"], _bodies(data["bodies"]), keysteps, data["picture_radius_m"])
+        others = tuple(data.get("others", ()))
+        radius_m = data["picture_radius_m"]
+        return cls(data["text"], _bodies(data["bodies"]), keysteps, radius_m, others)
 
 
 def _bodies(entries: Sequence[Mapping[str, Any]]) -> tuple[Body, ...]:

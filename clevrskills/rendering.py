@@ -40,6 +40,7 @@ STOCK_PACK = "minimal"
 PICTURE_FORMATS = {
     "Color": "r8g8b8a8unorm",
     "PositionSegmentation": "r16g16b16a16sint",
+    "Number": "r32sfloat",
 }
 
 # (pattern, replacement): each must match exactly once in the installed file
@@ -67,6 +68,15 @@ _COLOR_EDITS: _Edits = {
     "minimal/gbuffer.frag": (
         (r"layout\(location = 1\) out ivec4 outPositionSegmentation;\n", ""),
         (r" *outPositionSegmentation = [^;]*;\n", ""),
+    )
+}
+_NUMBER_EDITS: _Edits = {
+    "minimal/gbuffer.frag": (
+        (
+            r"layout\(location = 1\) out ivec4 outPositionSegmentation;",
+            "layout(location = 1) out float outNumber;",
+        ),
+        (r"outPositionSegmentation = [^;]*;", "outNumber = inSegmentation[1];"),
     )
 }
 # they mix the environment into "ColorRaw"; without them the picture is "Color" at once
@@ -121,11 +131,13 @@ def _shader_root() -> Path:
 
 
 @cache
-def shader_pack(geometry: bool) -> str:
+def shader_pack(geometry: bool = False, numbers: bool = False) -> str:
     """Directory of the fast shader pack; "minimal" where the installed shaders are unknown.
 
     Args:
         geometry: Whether it gives depth, positions and segmentation too, not only colours.
+        numbers: Whether it gives the number of the entity that each pixel shows instead, as
+            "Number"; that costs little.
 
     Raises:
         ClevrSkillsError: The cache cannot be written.
@@ -133,7 +145,7 @@ def shader_pack(geometry: bool) -> str:
     try:
         files = _edited(_read_shaders(_shader_root()), _EDITS)
         if not geometry:
-            files = _edited(files, _COLOR_EDITS)
+            files = _edited(files, _NUMBER_EDITS if numbers else _COLOR_EDITS)
     except (_UnknownShadersError, OSError) as error:
         _log.warning("rendering with the slower stock shaders: %s", error)
         return STOCK_PACK
@@ -155,10 +167,14 @@ def default_backend() -> str:
     return "gpu" if torch.cuda.is_available() else "cpu"
 
 
-def use_shader_pack(geometry: bool = False) -> None:
-    """Makes the cameras that are created next use the shader pack; see `shader_pack`."""
+def use_shader_pack(geometry: bool = False, numbers: bool = False) -> str:
+    """Makes the cameras that are created next use the shader pack and returns it; see
+    `shader_pack`.
+    """
     os.environ.setdefault("LP_NUM_THREADS", "0")
-    _use(shader_pack(geometry))
+    directory = shader_pack(geometry, numbers)
+    _use(directory)
+    return directory
 
 
 def _use(directory: str) -> None:

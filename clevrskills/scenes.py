@@ -151,7 +151,8 @@ def draw_scene(
         text = prompts[index]
         robot_shown = robot_name if task.shows_robot else None
         scenes = keystep_scenes(goal, start, layout, robot_shown) if "{ks:" in text else ()
-        prompt = Prompt(text, bodies, scenes, layout.picture_radius_m)
+        others = tuple(other for other in prompts if other != text and "{ks:" not in other)
+        prompt = Prompt(text, bodies, scenes, layout.picture_radius_m, others)
         return DrawnScene(layout, solids, start, goal, prompt)
     raise ClevrSkillsError(
         f"{task.key}, seed {seed}, split {split}: no fair scene in {ATTEMPTS} draws"

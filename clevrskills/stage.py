@@ -13,6 +13,7 @@ from clevrskills.cameras import FAR_M, NEAR_M
 
 if TYPE_CHECKING:
     import sapien
+    from sapien.wrapper.articulation_builder import LinkBuilder
 
 UPRIGHT = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
 
@@ -23,14 +24,19 @@ class Stage:
     Args:
         device: SAPIEN's name of the render device, e.g. "cpu" or "cuda:0"; None leaves the choice
             to SAPIEN.
-        geometry: Whether its cameras give depth and segmentation too, not only colours.
+        numbers: Whether its cameras tell the number of the entity that each pixel shows.
+
+    Attributes:
+        numbered: Whether they tell it as "Number"; else, where the installed shaders are unknown,
+            by "PositionSegmentation".
     """
 
-    def __init__(self, device: str | None = None, geometry: bool = False) -> None:
+    def __init__(self, device: str | None = None, numbers: bool = False) -> None:
         import sapien
 
-        self._geometry = geometry
-        rendering.use_shader_pack(geometry)
+        self._numbers = numbers
+        pack = rendering.use_shader_pack(numbers=numbers)
+        self.numbered = numbers and pack != rendering.STOCK_PACK
         system = sapien.render.RenderSystem(*([sapien.Device(device)] if device else []))
         self.scene = _scene_class()([system])
         rendering.load_lighting(self.scene, shadows=False)
@@ -40,7 +46,7 @@ class Stage:
     ) -> sapien.render.RenderCameraComponent:
         """Add a camera with a vertical field of view, and take its first picture."""
         # shaders and picture formats are global: make the camera while they are set
-        rendering.use_shader_pack(self._geometry)
+        rendering.use_shader_pack(numbers=self._numbers)
         camera = self.scene.add_camera(name, width, height, fov_rad, NEAR_M, FAR_M)
         self.scene.update_render()
         camera.take_picture()
@@ -61,16 +67,7 @@ class Stage:
 
     def add_robot(self, name: str) -> dict[str, sapien.Entity]:
         """Show a robot; returns its links by name."""
-        from sapien.wrapper.urdf_loader import URDFLoader
-
-        from clevrskills.robots.description import robot
-
-        loader = URDFLoader()
-        loader.set_scene(self.scene)
-        builder = loader.load_file_as_articulation_builder(str(robot(name).urdf(visual=True)))
-        return {
-            link.name: self._add(link.build_render_component()) for link in builder.link_builders
-        }
+        return {link.name: self._add(link.build_render_component()) for link in _links(name)}
 
     def remove(self, entity: sapien.Entity) -> None:
         """Take something away."""
@@ -108,6 +105,19 @@ def link_poses(name: str, qpos: Sequence[float] | np.ndarray) -> dict[str, sapie
     base = sapien.Pose(robot(name).base_position)
     poses = kinematics(name).link_poses(np.asarray(qpos, dtype=np.float64))
     return {link: base * pose for link, pose in poses.items()}
+
+
+@cache
+def _links(name: str) -> tuple[LinkBuilder, ...]:
+    """What draws the links of a robot; reading its URDF takes longer than drawing it."""
+    from sapien.wrapper.urdf_loader import URDFLoader
+
+    from clevrskills.robots.description import robot
+
+    loader = URDFLoader()
+    loader.set_scene(_scene_class()([]))  # the reader asks for one, and does nothing with it
+    builder = loader.load_file_as_articulation_builder(str(robot(name).urdf(visual=True)))
+    return tuple(builder.link_builders)
 
 
 @cache

@@ -95,6 +95,11 @@ def test_keysteps_must_be_given():
         Prompt("{ks:0}", BODIES)
 
 
+def test_json_round_trip_keeps_the_other_texts():
+    original = replace(prompt(), others=("Do {obj:object_0}", "Do it"))
+    assert Prompt.from_json(json.loads(json.dumps(original.to_json()))) == original
+
+
 def test_json_round_trip():
     data = json.loads(json.dumps(prompt().to_json()))
     copy = Prompt.from_json(data)

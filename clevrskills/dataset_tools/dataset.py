@@ -16,14 +16,15 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from clevrskills.dataset_tools.layout import (
+    CAMERAS_FILE,
     EPISODE_FILE,
+    IMAGES_FILE,
     STATES_FILE,
     STEPS_FILE,
     DatasetError,
-    Failure,
     Header,
-    read_failures,
 )
+from clevrskills.dataset_tools.manifest import ManifestLine, read_manifest
 from clevrskills.errors import UnknownNameError
 
 if TYPE_CHECKING:
@@ -71,13 +72,12 @@ class Episode:
     @cached_property
     def steps(self) -> pd.DataFrame:
         """One row per control step."""
-        import pandas as pd
+        return self._read_table(STEPS_FILE)
 
-        path = self.path / STEPS_FILE
-        try:
-            return pd.read_parquet(path)
-        except (OSError, ValueError) as error:
-            raise DatasetError(f"{path} is damaged: {error}") from error
+    @cached_property
+    def cameras_table(self) -> pd.DataFrame:
+        """One row per state; for each camera ``<camera>/extrinsic``, ``/boxes``, ``/visible``."""
+        return self._read_table(CAMERAS_FILE)
 
     @property
     def actions(self) -> np.ndarray:
@@ -100,6 +100,30 @@ class Episode:
             raise DatasetError(f"{path} is damaged: {error}") from error
 
     @property
+    def object_poses(self) -> np.ndarray:
+        """Where each of ``objects`` is at every state: position in metres and quaternion w, x, y,
+        z, (N + 1, K, 7) float32.
+        """
+        poses = self._column("object_poses")
+        last = np.asarray([self.info["final"]["object_poses"]], dtype=poses.dtype)
+        return np.concatenate([poses, last]).reshape(len(poses) + 1, len(self.objects), 7)
+
+    @property
+    def objects(self) -> list[dict[str, Any]]:
+        """The bodies of the scene: ``key``, ``name``, ``shape``, ``texture``, ``static``, ``role``
+        (``goal``: it plays a part in the task, or ``distractor``).
+        """
+        return list(self.info["objects"])
+
+    @property
+    def nodes(self) -> list[dict[str, Any]]:
+        """The goal tree, each node before its parts: ``path``, ``predicate``, ``depth``, ``leaf``
+        (its index among the leaves or ``None``), ``text``, ``plain``; columns ``holds`` and
+        ``terms`` of ``steps`` are in this order.
+        """
+        return list(self.info["nodes"])
+
+    @property
     def state_layout(self) -> list[dict[str, Any]]:
         """What is where in a state: ``name``, ``start``, ``stop``."""
         return list(self.info["state_layout"])
@@ -110,7 +134,7 @@ class Episode:
         Raises:
             UnknownNameError: There is no such measurement.
         """
-        final = self.info["final_proprioception"]
+        final = self.info["final"]["proprioception"]
         if name not in final:
             raise UnknownNameError("measurement", name, tuple(final))
         column = self._column(name)
@@ -147,14 +171,76 @@ class Episode:
 
         return read_frame(self.video_path(camera), step)
 
+    def boxes(self, camera: str) -> np.ndarray:
+        """Box of each object in each frame of a camera: x_min, y_min, x_max, y_max in pixels, the
+        maxima exclusive, four times -1 for what is not in the picture; (N + 1, K, 4) int16.
+
+        Raises:
+            UnknownNameError: There is no such camera.
+        """
+        return self._seen(camera, "boxes").reshape(len(self) + 1, len(self.objects), 4)
+
+    def visible(self, camera: str) -> np.ndarray:
+        """Share of each object's silhouette that each frame of a camera shows, (N + 1, K) float32.
+
+        Raises:
+            UnknownNameError: There is no such camera.
+        """
+        return self._seen(camera, "visible")
+
+    def extrinsics(self, camera: str) -> np.ndarray:
+        """World to camera coordinates (x right, y down, z ahead), (N + 1, 3, 4) float32.
+
+        Raises:
+            UnknownNameError: There is no such camera.
+        """
+        return self._seen(camera, "extrinsic").reshape(-1, 3, 4)
+
+    def depth(self, camera: str) -> np.ndarray:
+        """Depth in every frame of a camera, in millimetres along the optical axis, 0 where nothing
+        is within range; (N + 1, H, W) uint16.
+
+        Raises:
+            UnknownNameError: There is no such camera, or it did not film depth.
+        """
+        return self._lossless(camera, "depth")
+
+    def segmentation(self, camera: str) -> np.ndarray:
+        """What each pixel of a camera shows: 0 background, 1 + k object k, 254 the table, 255 the
+        robot; (N + 1, H, W) uint8.
+
+        Raises:
+            UnknownNameError: There is no such camera, or it did not film this.
+        """
+        return self._lossless(camera, "segmentation")
+
     @property
     def prompt(self) -> dict[str, Any]:
-        """``text`` with placeholders, ``plain`` words, ``images`` (paths by placeholder), data."""
+        """``text`` with placeholders, ``plain`` words, ``images`` (names by placeholder), data."""
         return dict(self.info["prompt"])
 
     def prompt_images(self) -> dict[str, np.ndarray]:
         """Pictures of the prompt by placeholder, each (H, W, 3) uint8."""
-        return {key: self._image(name) for key, name in self.prompt["images"].items()}
+        names = self.prompt["images"]
+        pictures = self.images() if names else {}
+        return {key: self._image(pictures, name) for key, name in names.items()}
+
+    def images(self) -> dict[str, np.ndarray]:
+        """All single pictures, of prompt and key-steps, by name, each (H, W, 3) uint8."""
+        if not self.cameras:
+            return {}
+        import io
+
+        from PIL import Image
+
+        table = self._read_table(IMAGES_FILE)
+        try:
+            return {
+                str(name): np.asarray(Image.open(io.BytesIO(image["bytes"])).convert("RGB"))
+                for name, image in zip(table["name"], table["image"], strict=True)
+            }
+        except (OSError, KeyError, TypeError) as error:
+            raise DatasetError(f"{self.path / IMAGES_FILE} is damaged: {error}") from error
 
     @property
     def keysteps(self) -> list[dict[str, Any]]:
@@ -163,26 +249,47 @@ class Episode:
 
     def keystep_images(self) -> list[np.ndarray]:
         """Pictures of the key-steps, each (H, W, 3) uint8; empty if cameras were off."""
-        return [self._image(k["image"]) for k in self.keysteps if k["image"]]
+        names = [k["image"] for k in self.keysteps if k["image"]]
+        pictures = self.images() if names else {}
+        return [self._image(pictures, name) for name in names]
 
     @property
     def segments(self) -> dict[str, list[dict[str, Any]]]:
-        """Runs of steps with the same ``subtask`` or ``instruction``: start, stop, text, plain."""
+        """Runs of steps with the same ``subtask`` or ``instruction``: start, stop, text, plain, and
+        predicate, skill, attempt and so on where they are the same throughout.
+        """
         return dict(self.info["segments"])
 
     def _column(self, name: str) -> np.ndarray:
         values = self.steps[name].to_numpy()
         return np.stack(values) if values.dtype == object else values
 
-    def _image(self, name: str) -> np.ndarray:
-        from PIL import Image
+    def _image(self, pictures: dict[str, np.ndarray], name: str) -> np.ndarray:
+        if name not in pictures:
+            raise DatasetError(f"{self.path / IMAGES_FILE} is damaged: it lacks {name}")
+        return pictures[name]
+
+    def _read_table(self, name: str) -> pd.DataFrame:
+        import pandas as pd
 
         path = self.path / name
         try:
-            with Image.open(path) as image:
-                return np.asarray(image.convert("RGB"))
-        except OSError as error:
+            return pd.read_parquet(path)
+        except (OSError, ValueError) as error:
             raise DatasetError(f"{path} is damaged: {error}") from error
+
+    def _seen(self, camera: str, what: str) -> np.ndarray:
+        self.video_path(camera)  # raises if there is no such camera
+        return np.stack(self.cameras_table[f"{camera}/{what}"].to_list())
+
+    def _lossless(self, camera: str, what: str) -> np.ndarray:
+        from clevrskills.dataset_tools.video import read_video
+
+        self.video_path(camera)
+        filmed = [name for name in self.cameras if what in self.info["cameras"][name]]
+        if camera not in filmed:
+            raise UnknownNameError(f"camera with {what}", camera, filmed)
+        return read_video(self.path / str(self.info["cameras"][camera][what]))
 
 
 class Dataset(Sequence[Episode]):
@@ -247,6 +354,6 @@ class Dataset(Sequence[Episode]):
         part._episodes = [e for e in self if all(e.info[k] == v for k, v in wanted.items())]
         return part
 
-    def failures(self) -> list[Failure]:
+    def failures(self) -> list[ManifestLine]:
         """The attempts that failed, which have no episode."""
-        return read_failures(self.path)
+        return [line for line in read_manifest(self.path) if not line.success]

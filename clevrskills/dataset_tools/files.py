@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import itertools
 import json
 import os
 import shutil
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,11 +18,15 @@ from clevrskills.errors import ClevrSkillsError
 
 PARTIAL_PREFIX = ".partial-"
 _FULL = (errno.ENOSPC, errno.EDQUOT)
-_counter = itertools.count()
+_TAKEN = (errno.EEXIST, errno.ENOTEMPTY)
 
 
 class StorageError(ClevrSkillsError):
     """The disk refused: full, read-only, no permission."""
+
+
+class TakenError(StorageError):
+    """Something is already where a complete directory was to go."""
 
 
 @contextlib.contextmanager
@@ -72,7 +76,7 @@ def write_whole(path: Path, text: str) -> None:
     Raises:
         StorageError: It could not be written; the old content is still there.
     """
-    aside = path.with_name(f"{PARTIAL_PREFIX}{os.getpid()}-{next(_counter)}")
+    aside = path.with_name(f".{path.name}-{uuid.uuid4().hex}")
     with storage_errors(path):
         try:
             aside.write_text(text, encoding="utf-8")
@@ -89,13 +93,18 @@ class PartialDirectory:
     Args:
         root: Directory in which to write aside, on the same file system as ``final``.
         final: Where the complete directory goes; must not exist.
+        writer: Who writes it, for :func:`remove_partial`.
+
+    Raises:
+        StorageError: The disk refused, or ``root`` is not there.
     """
 
-    def __init__(self, root: Path, final: Path) -> None:
+    def __init__(self, root: Path, final: Path, writer: str = "local") -> None:
         self.final = final
-        self.path = root / f"{PARTIAL_PREFIX}{os.getpid()}-{next(_counter)}"
+        # a name that no other process on any machine uses
+        self.path = root / f"{PARTIAL_PREFIX}{writer}-{uuid.uuid4().hex}"
         with storage_errors(root):
-            self.path.mkdir(parents=True)
+            self.path.mkdir()
 
     def commit(self) -> Path:
         """Move the directory to its final place.
@@ -104,14 +113,20 @@ class PartialDirectory:
             The final path.
 
         Raises:
-            StorageError: The final place is taken or the disk refused.
+            TakenError: Something is already there; it is left as it is.
+            StorageError: The disk refused.
         """
         with storage_errors(self.final):
             for path in sorted(self.path.rglob("*")):
                 sync(path)
             sync(self.path)
             self.final.parent.mkdir(parents=True, exist_ok=True)
-            os.rename(self.path, self.final)
+            try:
+                os.rename(self.path, self.final)
+            except OSError as error:
+                if error.errno in _TAKEN:
+                    raise TakenError(f"{self.final} exists already") from error
+                raise
             sync(self.final.parent)
         return self.final
 
@@ -120,9 +135,15 @@ class PartialDirectory:
         shutil.rmtree(self.path, ignore_errors=True)
 
 
-def remove_partial(root: Path) -> None:
-    """Remove what interrupted writers left in ``root``; call it only when no writer is alive."""
-    for path in root.glob(f"{PARTIAL_PREFIX}*"):
+def partial_writers(root: Path) -> set[str]:
+    """The writers of what lies half-written in ``root``."""
+    names = (path.name for path in root.glob(f"{PARTIAL_PREFIX}*"))
+    return {name.removeprefix(PARTIAL_PREFIX).rpartition("-")[0] for name in names}
+
+
+def remove_partial(root: Path, writer: str = "local") -> None:
+    """Remove what a writer left half-written in ``root``; call it only when it is not alive."""
+    for path in root.glob(f"{PARTIAL_PREFIX}{writer}-*"):
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)
         else:

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,11 +12,10 @@ import tyro
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 
 if TYPE_CHECKING:
-    from clevrskills.dataset_tools.pool import Pool
-    from clevrskills.dataset_tools.progress import Display
-    from clevrskills.dataset_tools.rollout import EpisodeResult
-    from clevrskills.dataset_tools.schedule import Attempt, TaskQueue
+    from clevrskills.dataset_tools.layout import Header
+    from clevrskills.dataset_tools.schedule import TaskQueue
     from clevrskills.dataset_tools.sources import Setup, Source
+    from clevrskills.dataset_tools.summary import TaskSummary
 
 INTERRUPTED = 130  # what shells report after Ctrl-C
 
@@ -41,18 +36,47 @@ class GenerateArgs:
     """Objects and textures to draw from: train or test."""
     out: Path
     """Folder of the dataset."""
-    workers: int = 1
-    """Number of processes; the result is the same for any number."""
-    cameras: tuple[str, ...] = ("base_camera", "hand_camera")
-    """Cameras to film with."""
-    no_cameras: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
-    """Film nothing: several times faster, and no renderer is needed."""
+    arg: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    """Argument of a task, TASK.NAME=VALUE, e.g. `sort.num_objects=3` or `stack.num_objects=[2,3]`;
+    may be given several times."""
     robot: str = "xarm6"
     """The robot: xarm6 or panda."""
     criteria: str = "paper"
     """When a task counts as solved: paper or released."""
+    cameras: tuple[str, ...] = ("base_camera", "hand_camera")
+    """Cameras to film with."""
+    no_cameras: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Film nothing: several times faster, and no renderer is needed."""
+    size: int | None = None
+    """Width and height of the pictures, in pixels; by default each camera's own."""
+    depth: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Film depth, too."""
+    segmentation: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Film which object each pixel shows, too."""
+    workers: int = 1
+    """Number of processes; the result is the same for any number."""
+    timeout: float = 600.0
+    """Seconds after which an attempt is ended and counts as failed."""
+    shard: str | None = None
+    """Do part i of n of the work, `i/n` with i from 0, while others do the rest, into the same
+    folder."""
+    driver: str = "local"
+    """Where the processes are: local, or ray (a Ray cluster)."""
+    address: str | None = None
+    """Address of a running Ray cluster, host:port or auto; by default one is started here."""
     json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
     """Print the summary as JSON."""
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What is to be done, all of it checked."""
+
+    header: Header
+    setups: tuple[Setup, ...]
+    levels: tuple[str, ...]
+    slots: range
+    writer: str
 
 
 def generate(args: GenerateArgs, source: Source | None = None) -> int:
@@ -70,19 +94,21 @@ def generate(args: GenerateArgs, source: Source | None = None) -> int:
             is kept.
     """
     from clevrskills.dataset_tools.files import remove_partial
-    from clevrskills.dataset_tools.layout import Header, locked
+    from clevrskills.dataset_tools.layout import locked, remove_abandoned
+    from clevrskills.dataset_tools.signals import stop_signals
 
     if source is None:
         from clevrskills.dataset_tools.sources import ClevrSkillsSource
 
         source = ClevrSkillsSource()
-    setup, tasks = _check(args, source)
-    Header(robot=args.robot, criteria=args.criteria, cameras=setup.cameras).open(args.out)
-    with locked(args.out):
-        remove_partial(args.out)
+    plan = _check(args, source)
+    root = args.out.absolute()
+    plan.header.open(root)
+    remove_abandoned(root)
+    with locked(root, plan.writer):
         try:
-            with _stop_signals():
-                return _generate(args, source, setup, tasks)
+            with stop_signals():
+                return _report(args, *_generate(args, source, plan, root))
         except KeyboardInterrupt:
             print(
                 f"interrupted; what is finished is in {args.out}, the same command continues",
@@ -90,18 +116,53 @@ def generate(args: GenerateArgs, source: Source | None = None) -> int:
             )
             return INTERRUPTED
         finally:
-            remove_partial(args.out)
+            remove_partial(root, plan.writer)
 
 
-def _check(args: GenerateArgs, source: Source) -> tuple[Setup, list[tuple[str, str]]]:
-    """Check the arguments; returns the setup and the (task, level) in the order of the registry."""
+def _generate(
+    args: GenerateArgs, source: Source, plan: _Plan, root: Path
+) -> tuple[list[TaskQueue], list[TaskSummary]]:
+    from functools import partial
+
+    from clevrskills.dataset_tools.attempts import Attempter
+    from clevrskills.dataset_tools.drivers import open_pool
+    from clevrskills.dataset_tools.history import read_history
+    from clevrskills.dataset_tools.manifest import Manifest
+    from clevrskills.dataset_tools.run import run
+    from clevrskills.dataset_tools.schedule import TaskQueue
+    from clevrskills.dataset_tools.summary import summarise
+
+    manifest = Manifest(root, plan.writer)
+    history = read_history(root, [setup.task for setup in plan.setups], args.split)
+    queues = [
+        TaskQueue(setup, level, plan.slots, args.seed, history[setup.task])
+        for setup, level in zip(plan.setups, plan.levels, strict=True)
+    ]
+    make = partial(Attempter, root, source, plan.writer)
+    pool = partial(open_pool, args.driver, make, root, args.workers, args.timeout, args.address)
+    lines = run(queues, pool, manifest, root)
+    return queues, [summarise(queue, lines[queue.setup.task], args.workers) for queue in queues]
+
+
+def _check(args: GenerateArgs, source: Source) -> _Plan:
+    """Check the arguments; tasks are in the order of the registry."""
     from clevrskills.cameras import CAMERAS
+    from clevrskills.dataset_tools.drivers import DRIVERS
+    from clevrskills.dataset_tools.layout import Header
+    from clevrskills.dataset_tools.schedule import SUBSTITUTE
     from clevrskills.dataset_tools.sources import SPLITS, Setup
 
-    for name, least in (("episodes", 1), ("seed", 0), ("workers", 1)):
+    for name, least in (("episodes", 1), ("seed", 0), ("workers", 1), ("size", 1)):
         value = getattr(args, name)
-        if value < least:
+        if value is not None and value < least:
             raise ClevrSkillsError(f"--{name} must be at least {least}, not {value}")
+    if args.seed + args.episodes > SUBSTITUTE:
+        raise ClevrSkillsError(
+            f"--seed and --episodes must not exceed {SUBSTITUTE:,} together, not "
+            f"{args.seed + args.episodes:,}: later seeds are for substitutes"
+        )
+    if not args.timeout > 0:
+        raise ClevrSkillsError(f"--timeout must be positive, not {args.timeout}")
     cameras = () if args.no_cameras else args.cameras
     levels = source.levels()
     known = {
@@ -111,83 +172,84 @@ def _check(args: GenerateArgs, source: Source) -> tuple[Setup, list[tuple[str, s
         "robot": ((args.robot,), tuple(source.robots())),
         "criteria": ((args.criteria,), tuple(source.criteria())),
         "camera": (cameras, CAMERAS),
+        "driver": ((args.driver,), DRIVERS),
     }
     for kind, (names, allowed) in known.items():
         for name in names:
             if name not in allowed:
                 raise UnknownNameError(kind, name, allowed)
-    tasks = [(t, lv) for t, lv in levels.items() if t in args.tasks or lv in args.level]
+    if args.address and args.driver != "ray":
+        raise ClevrSkillsError("--address is for --driver ray")
+    if args.shard and args.driver == "ray":
+        raise ClevrSkillsError(
+            "--shard is for --driver local: a Ray cluster shares the work itself"
+        )
+    tasks = [t for t, level in levels.items() if t in args.tasks or level in args.level]
     if not tasks:
         raise ClevrSkillsError("nothing to generate: name tasks, or a level with --level")
-    cameras = tuple(name for name in CAMERAS if name in cameras)
-    return Setup("", args.split, args.robot, args.criteria, cameras), tasks
-
-
-def _generate(
-    args: GenerateArgs,
-    source: Source,
-    setup: Setup,
-    tasks: Sequence[tuple[str, str]],
-) -> int:
-    from clevrskills.dataset_tools.attempts import Attempter
-    from clevrskills.dataset_tools.layout import EPISODE_FILE, episode_id, read_failures
-    from clevrskills.dataset_tools.pool import InlinePool, ProcessPool
-    from clevrskills.dataset_tools.progress import Display
-    from clevrskills.dataset_tools.schedule import queues_for
-
-    failed = {(f.task, f.split, f.seed) for f in read_failures(args.out)}
-    queues = queues_for(
-        setup,
-        tasks,
-        args.episodes,
-        args.seed,
-        exists=lambda t, s: (args.out / episode_id(t, setup.split, s) / EPISODE_FILE).exists(),
-        failed=lambda t: {s for task, split, s in failed if (task, split) == (t, setup.split)},
+    setup = Setup(
+        "",
+        args.split,
+        args.robot,
+        args.criteria,
+        cameras=tuple(name for name in CAMERAS if name in cameras),
+        size_px=args.size,
+        depth=args.depth,
+        segmentation=args.segmentation,
     )
-    make = partial(Attempter, args.out, source)
-    pool: Pool[Attempt, EpisodeResult]
-    pool = InlinePool(make) if args.workers == 1 else ProcessPool(make, args.workers)
-    with contextlib.closing(pool), Display(queues) as display:
-        results = _run(args.out, pool, queues, display)
-    return _report(args, queues, results)
+    given = _task_args(args.arg, tuple(levels))
+    for task, task_args in given.items():
+        source.check(task, task_args)
+    index, of = _shard(args.shard)
+    header = Header(
+        robot=args.robot,
+        criteria=args.criteria,
+        cameras=setup.cameras,
+        size_px=setup.size_px,
+        depth=setup.depth,
+        segmentation=setup.segmentation,
+        task_args=given,
+    )
+    return _Plan(
+        header,
+        tuple(replace(setup, task=task, task_args=given.get(task, {})) for task in tasks),
+        tuple(levels[task] for task in tasks),
+        range(index, args.episodes, of),
+        f"shard-{index}-of-{of}" if args.shard else args.driver,
+    )
 
 
-def _run(
-    root: Path,
-    pool: Pool[Attempt, EpisodeResult],
-    queues: Sequence[TaskQueue],
-    display: Display,
-) -> dict[str, list[EpisodeResult]]:
-    """Keep the pool busy until no queue has anything left; returns the attempts by task."""
-    from clevrskills.dataset_tools.layout import Failure, append_failure
-    from clevrskills.dataset_tools.pool import WorkerDied
-    from clevrskills.dataset_tools.rollout import EpisodeResult
-    from clevrskills.dataset_tools.schedule import next_attempt
-
-    by_task = {queue.setup.task: queue for queue in queues}
-    results: dict[str, list[EpisodeResult]] = {task: [] for task in by_task}
-    while True:
-        while pool.idle and (found := next_attempt(queues)):
-            pool.submit(found[1])
-        display.update(queues)
-        if not pool.busy:
-            return results
-        done = pool.next()
-        result, setup = done.result, done.job.setup
-        if isinstance(result, WorkerDied):
-            result = EpisodeResult(done.job.seed, False, 0, 0.0, result.reason, 0.0, 0.0)
-        if not result.success:
-            failure = Failure(setup.task, setup.split, result.seed, result.reason, result.steps)
-            append_failure(root, failure)
-        by_task[setup.task].ended(done.job, result.success)
-        results[setup.task].append(result)
+def _shard(text: str | None) -> tuple[int, int]:
+    """The part that is to be done and how many there are."""
+    index, _, of = (text or "0/1").partition("/")
+    if not (index.isdecimal() and of.isdecimal() and int(index) < int(of)):
+        raise ClevrSkillsError(f"--shard {text}: allowed is i/n with i from 0 to n - 1, e.g. 0/8")
+    return int(index), int(of)
 
 
-def _report(
-    args: GenerateArgs,
-    queues: Sequence[TaskQueue],
-    results: dict[str, list[EpisodeResult]],
-) -> int:
+def _task_args(texts: tuple[str, ...], tasks: tuple[str, ...]) -> dict[str, dict[str, Any]]:
+    """Arguments by task; values are JSON, or else plain words."""
+    import json
+
+    found: dict[str, dict[str, Any]] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        task, dot, argument = name.partition(".")
+        if not (equals and dot and argument):
+            raise ClevrSkillsError(
+                f"--arg {text}: allowed is TASK.NAME=VALUE, e.g. sort.num_objects=3"
+            )
+        if task not in tasks:
+            raise UnknownNameError("task in --arg", task, tasks)
+        try:
+            parsed = json.loads(value)
+        except ValueError:
+            parsed = value
+        found.setdefault(task, {})[argument] = parsed
+    return found
+
+
+def _report(args: GenerateArgs, queues: list[TaskQueue], summaries: list[TaskSummary]) -> int:
     """Print the summary.
 
     Raises:
@@ -196,39 +258,22 @@ def _report(
     from rich.console import Console
 
     from clevrskills.dataset_tools.files import to_json
-    from clevrskills.dataset_tools.layout import FAILURES_FILE
-    from clevrskills.dataset_tools.summary import summarise, table
+    from clevrskills.dataset_tools.layout import MANIFEST_DIR
+    from clevrskills.dataset_tools.summary import remarks, table
 
-    summaries = [summarise(args.out, queue, results[queue.setup.task]) for queue in queues]
     if args.json:
         data = {"dataset": args.out, "tasks": [s.to_json() for s in summaries]}
         print(to_json(data, indent=1))
     else:
-        Console().print(table(summaries))
-    exhausted = [queue for queue in queues if not queue.complete]
-    if exhausted:
-        names = ", ".join(f"{q.setup.task} ({q.failures} failures)" for q in exhausted)
+        console = Console()
+        console.print(table(summaries))
+        if text := remarks(summaries):
+            console.print(text, highlight=False)
+    missing = [queue for queue in queues if not queue.complete]
+    if missing:
+        names = ", ".join(f"{q.setup.task} ({len(q.failed)} failures)" for q in missing)
         raise ClevrSkillsError(
-            f"gave up on {names}: the reasons are in {args.out / FAILURES_FILE}; "
-            "remove its lines to try those seeds again"
+            f"gave up on {names}: the reasons are in {args.out / MANIFEST_DIR}; "
+            "remove the lines of failed attempts there to try those seeds again"
         )
     return 0
-
-
-@contextlib.contextmanager
-def _stop_signals() -> Iterator[None]:
-    """Being asked to end (SIGTERM) is like Ctrl-C: what is half-written is removed."""
-
-    def interrupt(*_: Any) -> None:
-        raise KeyboardInterrupt
-
-    handler: Callable[..., Any] | int | None
-    try:
-        handler = signal.signal(signal.SIGTERM, interrupt)
-    except ValueError:  # not the main thread
-        yield
-        return
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, handler)

@@ -2,23 +2,78 @@
 
 ::
 
-    DIR/dataset.json                  robot, criteria, cameras, format and package versions
-    DIR/failures.jsonl                one line per failed attempt: task, split, seed, reason, steps
+    DIR/dataset.json                  robot, criteria, cameras, format and package versions, ...
+    DIR/manifest/<writer>.jsonl       one line per attempt that ended, whether it succeeded or not
     DIR/<task>/<split>_<seed>/        one episode of N control steps
-        episode.json                  what is said once: prompt, goal, scene, segments, ...
+        episode.json                  what is said once: prompt, goal, objects, segments, ...
         steps.parquet                 N rows, one per control step
         states.npz                    ``states`` (N + 1, S), bit for bit
+        cameras.parquet               N + 1 rows: where each camera is and what it sees
+        images.parquet                pictures of the prompt and of the key-steps
         <camera>.mp4                  N + 1 frames; frame t shows the state after t steps
-        prompt/*.png, keysteps/*.png  pictures of the prompt and of the key-steps
+        <camera>.depth.mkv            optional: the same frames, depth in millimetres
+        <camera>.segmentation.mkv     optional: the same frames, what each pixel shows
+
+What shows pictures is there only if there were cameras.
+
+``steps.parquet``, row t: what the robot felt at state t, the action taken there, what came of it.
+G is the number of nodes of the goal tree, K that of objects.
+
+========================= ======================================================================
+step, timestamp           t and t / fps, in seconds
+action                    7 numbers in [-1, 1], see ``action_spec`` of the episode
+reward, progress          of state t + 1, on the scale of the published numbers and in [0, 1]
+success, terminated,      of state t + 1
+truncated
+subtask, instruction      what is being achieved and done, in words
+subtask_text,             the same with placeholders: {obj:key} an object, {tex:key} its texture,
+instruction_text          {pos:x,y,z} a world position in metres
+subgoal                   index of the leaf of the goal tree that is being solved, -1: none
+predicate, skill          type of that leaf and name of what solves it
+action_class              what the arm does: move, pick, lift, place, push, throw, swing, turn,
+                          touch, topple, wait
+attempt                   how often this leaf has been begun before
+failed                    whether the step belongs to an attempt, at a grasp, a push or the whole
+                          leaf, that was given up
+keystep                   whether state t + 1 is a key-step
+holds, terms              [G] whether each node of the goal tree holds in state t + 1; its reward
+qpos, qvel                joint angles in rad, speeds in rad / s
+ee_pose, ee_velocity      of the end effector: position in m, quaternion w, x, y, z; m / s, rad / s
+vacuum_on, holding        whether the vacuum is on, and whether it holds something
+object_poses              [7 K] position in m and quaternion w, x, y, z of each object
+========================= ======================================================================
+
+``cameras.parquet``, row t, for each camera c:
+
+========================= ======================================================================
+c/extrinsic               [12] world to camera (x right, y down, z ahead), 3 x 4 row by row
+c/boxes                   [4 K] x_min, y_min, x_max, y_max of each object in pixels, maxima
+                          exclusive, as if nothing hid it, cut off at the edges of the picture;
+                          four times -1 for what is not in the picture
+c/visible                 [K] share of each object's silhouette that is seen: neither hidden nor
+                          outside the picture
+========================= ======================================================================
+
+``images.parquet`` has the columns ``name`` and ``image``, the latter with ``bytes`` (JPEG) and
+``path``. Depth is along the optical axis, 0 where nothing is within range. A segmentation is 0 for
+the background, 1 + k for object k, 254 for the table, 255 for the robot.
+
+``episode.json`` says, beside what its names tell: ``nodes``, the goal tree, each node before its
+parts, with ``leaf``, its index among the leaves; ``objects``, with ``role``: ``goal`` for what the
+prompt or the goal names, else ``distractor``; ``segments``, runs of steps with the same sub-task
+or instruction; ``keysteps``, the states in which a sub-goal was newly reached; ``repaints``, from
+which state on objects show other textures than their own; ``final``, what was felt at state N.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import functools
 import importlib.metadata
 import json
+import logging
 import os
 import platform
 from collections.abc import Iterator
@@ -27,17 +82,27 @@ from pathlib import Path
 from typing import Any
 
 import clevrskills
-from clevrskills.dataset_tools.files import StorageError, storage_errors, to_json, write_whole
+from clevrskills.dataset_tools.files import (
+    StorageError,
+    partial_writers,
+    remove_partial,
+    storage_errors,
+    to_json,
+    write_whole,
+)
 from clevrskills.errors import ClevrSkillsError
 
 FORMAT = "clevrskills"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 DATASET_FILE = "dataset.json"
-FAILURES_FILE = "failures.jsonl"
+MANIFEST_DIR = "manifest"
 EPISODE_FILE = "episode.json"
 STEPS_FILE = "steps.parquet"
 STATES_FILE = "states.npz"
+CAMERAS_FILE = "cameras.parquet"
+IMAGES_FILE = "images.parquet"
 _LOCK_FILE = ".lock"
+_NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)
 _PACKAGES = ("mani_skill", "sapien", "torch", "numpy", "mplib")
 
 
@@ -67,12 +132,30 @@ def versions() -> dict[str, str | None]:
 
 @dataclass(frozen=True)
 class Header:
-    """What all episodes of a dataset have in common; the content of ``dataset.json``."""
+    """What all episodes of a dataset have in common; the content of ``dataset.json``.
+
+    Attributes:
+        robot: Key of the robot.
+        criteria: Name of the success criteria.
+        cameras: Names of the cameras that filmed.
+        fps: Control steps and frames per second.
+        size_px: Width and height of the pictures; ``None``: each camera's own.
+        depth: Whether depth was filmed.
+        segmentation: Whether it was filmed what each pixel shows.
+        task_args: Arguments of tasks, by their keys.
+        format: Name of the format.
+        format_version: Its version.
+        versions: Versions of what made it.
+    """
 
     robot: str
     criteria: str
     cameras: tuple[str, ...]
     fps: int = 20
+    size_px: int | None = None
+    depth: bool = False
+    segmentation: bool = False
+    task_args: dict[str, dict[str, Any]] = field(default_factory=dict)
     format: str = FORMAT
     format_version: int = FORMAT_VERSION
     versions: dict[str, str | None] = field(default_factory=versions, compare=False)
@@ -82,7 +165,7 @@ class Header:
         """Read the header of a dataset.
 
         Raises:
-            DatasetError: ``root`` is not a dataset, or one of a later format.
+            DatasetError: ``root`` is not a dataset, or one of another format.
         """
         path = root / DATASET_FILE
         if not path.is_file():
@@ -91,10 +174,10 @@ class Header:
             data = json.loads(path.read_text(encoding="utf-8"))
             if data["format"] != FORMAT:
                 raise DatasetError(f"{root} is not a dataset: format {data['format']!r}")
-            if data["format_version"] > FORMAT_VERSION:
+            if data["format_version"] != FORMAT_VERSION:
                 raise DatasetError(
                     f"{root} has format version {data['format_version']}; "
-                    f"this package reads up to {FORMAT_VERSION}: update it"
+                    f"this package reads {FORMAT_VERSION}"
                 )
             values = {f.name: data[f.name] for f in fields(cls)}
         except (ValueError, KeyError, TypeError) as error:
@@ -114,7 +197,10 @@ class Header:
             return self._check(Header.read(root), root)
         with storage_errors(root):
             root.mkdir(parents=True, exist_ok=True)
-            if any(path.name != _LOCK_FILE for path in root.iterdir()):
+            names = {path.name for path in root.iterdir() if not path.name.startswith(".")}
+            if DATASET_FILE in names:  # another writer was quicker
+                return self._check(Header.read(root), root)
+            if names:
                 raise DatasetError(
                     f"{root} is not a dataset (no {DATASET_FILE}) and not empty; "
                     "give an empty or new folder"
@@ -123,7 +209,10 @@ class Header:
         return None
 
     def _check(self, other: Header, root: Path) -> None:
-        for name in ("robot", "criteria", "cameras", "fps"):
+        for name in (
+            *("robot", "criteria", "cameras", "fps"),
+            *("size_px", "depth", "segmentation", "task_args"),
+        ):
             mine, theirs = getattr(self, name), getattr(other, name)
             if mine != theirs:
                 raise DatasetError(
@@ -139,74 +228,35 @@ def _words(value: Any) -> str:
 
 
 @contextlib.contextmanager
-def locked(root: Path) -> Iterator[None]:
-    """Keep other writers out of a dataset; the lock ends with the process.
+def locked(root: Path, writer: str = "local") -> Iterator[None]:
+    """Keep other writers of the same name out of a dataset; the lock ends with the process.
 
     Raises:
-        DatasetError: Another process writes to it.
+        DatasetError: Another process writes to it under this name.
         StorageError: It cannot be written.
     """
     with storage_errors(root):
-        descriptor = os.open(root / _LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o644)
+        descriptor = os.open(root / f"{_LOCK_FILE}-{writer}", os.O_RDWR | os.O_CREAT, 0o644)
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise DatasetError(f"another process is writing to {root}") from None
+            raise DatasetError(f"another process is writing to {root} ({writer})") from None
+        except OSError as error:
+            if error.errno not in _NO_LOCKS:
+                raise StorageError(f"cannot lock {root}: {error.strerror}") from error
+            logging.getLogger(__name__).warning(
+                "%s is on a disk without locks: see that one process only writes as %s",
+                root,
+                writer,
+            )
         yield
     finally:
         os.close(descriptor)
 
 
-@dataclass(frozen=True)
-class Failure:
-    """One failed attempt at a demonstration."""
-
-    task: str
-    split: str
-    seed: int
-    reason: str
-    steps: int
-
-
-def read_failures(root: Path) -> list[Failure]:
-    """The failed attempts of a dataset, in the order in which they ended.
-
-    Raises:
-        DatasetError: A line cannot be read.
-    """
-    path = root / FAILURES_FILE
-    if not path.exists():
-        return []
-    failures = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
-        try:
-            failures.append(Failure(**json.loads(line)))
-        except (ValueError, TypeError) as error:
-            raise DatasetError(f"{path} is damaged in line {number}; remove that line") from error
-    return failures
-
-
-def append_failure(root: Path, failure: Failure) -> None:
-    """Add one line to the failures, whole or not at all.
-
-    Raises:
-        StorageError: It could not be written; the file is as before.
-    """
-    path = root / FAILURES_FILE
-    line = (to_json(asdict(failure)) + "\n").encode()
-    with storage_errors(path):
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-        try:
-            size = os.fstat(descriptor).st_size
-            try:
-                written = os.write(descriptor, line)
-                os.fsync(descriptor)
-            except OSError:
-                os.ftruncate(descriptor, size)
-                raise
-            if written < len(line):
-                os.ftruncate(descriptor, size)
-                raise StorageError(f"the disk is full: cannot write to {path}")
-        finally:
-            os.close(descriptor)
+def remove_abandoned(root: Path) -> None:
+    """Remove what interrupted writers left half-written, unless they are at work again."""
+    for writer in sorted(partial_writers(root)):
+        with contextlib.suppress(DatasetError), locked(root, writer):
+            remove_partial(root, writer)

@@ -1,25 +1,41 @@
-"""Worker processes of which any may die at any time, at the cost of the one job it was doing."""
+"""Workers of which any may die at any time, at the cost of the one job it was doing."""
 
 from __future__ import annotations
 
-import contextlib
-import multiprocessing
-import os
-import signal
-import threading
+import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
-from multiprocessing import resource_tracker
-from multiprocessing.connection import Connection, wait
-from multiprocessing.process import BaseProcess
 from typing import Any, Generic, Protocol, TypeVar
 
 from clevrskills.errors import ClevrSkillsError
 
+JOBS_PER_WORKER = 200
+"""Jobs after which a worker is replaced by a fresh one: simulators leak a little on every scene."""
+STARTS = 5
+"""Workers that may die before they are ready, for each worker wanted, until the pool gives up."""
+
 Job = TypeVar("Job")
 Result = TypeVar("Result")
-_THREADS = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A worker has started."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a job gave."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """It makes no sense to go on; ``reason`` is for the user."""
+
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -28,17 +44,29 @@ class WorkerDied:
 
     Attributes:
         reason: How it ended.
+        killed: Whether it was ended from outside, or may have been.
     """
 
     reason: str
+    killed: bool = False
+
+
+@dataclass(frozen=True)
+class TimedOut:
+    """A job took too long; its worker was killed."""
+
+    limit_s: float
+
+
+Message = Ready | Answer | Refusal | WorkerDied
 
 
 @dataclass(frozen=True)
 class Done(Generic[Job, Result]):
-    """The answer to a job, or why its worker died."""
+    """The answer to a job, or why there is none."""
 
     job: Job
-    result: Result | WorkerDied
+    result: Result | WorkerDied | TimedOut
 
 
 class Pool(Protocol[Job, Result]):
@@ -50,69 +78,77 @@ class Pool(Protocol[Job, Result]):
 
     @property
     def busy(self) -> int:
-        """How many jobs are being done."""
+        """How many jobs were submitted and have not ended."""
 
     def submit(self, job: Job) -> None:
         """Start a job; only while :attr:`idle` is positive."""
 
     def next(self) -> Done[Job, Result]:
-        """Wait for a job to end; only while :attr:`busy` is positive."""
+        """Wait for a job to end; only while :attr:`busy` is positive.
+
+        Raises:
+            ClevrSkillsError: It makes no sense to go on.
+        """
 
     def close(self) -> None:
         """End all workers, whatever they do."""
 
 
-class InlinePool(Generic[Job, Result]):
-    """Does one job at a time in this process.
+class Driver(Protocol):
+    """Starts workers somewhere and talks to them; a worker is an opaque handle."""
 
-    Args:
-        make: Builds the function that does the jobs.
-    """
+    def start(self) -> Any:
+        """Start a worker; it will say :class:`Ready`, and end itself if this process dies."""
 
-    def __init__(self, make: Callable[[], Callable[[Job], Result]]) -> None:
-        self._run = make()
-        self._jobs: deque[Job] = deque()
+    def send(self, worker: Any, job: Any) -> None:
+        """Give a job to a ready worker; a dead one says so later."""
 
-    @property
-    def idle(self) -> int:  # noqa: D102
-        return 1 - len(self._jobs)
+    def wait(self, workers: Sequence[Any], timeout_s: float | None) -> tuple[Any, Message] | None:
+        """The next message of any worker, ``None`` if there is none in time.
 
-    @property
-    def busy(self) -> int:  # noqa: D102
-        return len(self._jobs)
+        A worker says nothing more after :class:`Refusal` and :class:`WorkerDied`.
+        """
 
-    def submit(self, job: Job) -> None:  # noqa: D102
-        self._jobs.append(job)
+    def kill(self, worker: Any) -> None:
+        """End a worker at once."""
 
-    def next(self) -> Done[Job, Result]:  # noqa: D102
-        job = self._jobs.popleft()
-        return Done(job, self._run(job))
-
-    def close(self) -> None:  # noqa: D102
-        self._jobs.clear()
+    def close(self) -> None:
+        """Give back what the driver holds; called when all workers were killed."""
 
 
-@dataclass
+@dataclass(eq=False)
 class _Worker(Generic[Job]):
-    process: BaseProcess
-    connection: Connection
+    handle: Any
+    ready: bool = False
     job: Job | None = None
+    started_s: float = 0.0
+    done: int = 0
 
 
-class ProcessPool(Generic[Job, Result]):
-    """Does jobs in ``workers`` spawned processes, each with one thread for numerics.
+class WorkerPool(Generic[Job, Result]):
+    """Does jobs with the workers of a driver; replaces those that died or did many jobs.
 
     Args:
-        make: Builds, in each worker, the function that does the jobs; picklable. A
-            ``ClevrSkillsError`` of either is raised by :meth:`next`; after another exception the
-            worker is dead.
-        workers: Number of processes.
+        driver: Starts the workers.
+        workers: How many there are at most.
+        timeout_s: A job that takes longer is ended with its worker; ``None``: it may take long.
+        jobs_per_worker: Jobs after which a worker is replaced.
     """
 
-    def __init__(self, make: Callable[[], Callable[[Job], Result]], workers: int) -> None:
-        self._make = make
+    def __init__(
+        self,
+        driver: Driver,
+        workers: int,
+        timeout_s: float | None = None,
+        jobs_per_worker: int = JOBS_PER_WORKER,
+    ) -> None:
+        self._driver = driver
         self._size = workers
+        self._timeout_s = timeout_s
+        self._jobs_per_worker = jobs_per_worker
+        self._waiting: deque[Job] = deque()
         self._workers: list[_Worker[Job]] = []
+        self._dead_starts = 0
 
     @property
     def idle(self) -> int:  # noqa: D102
@@ -120,95 +156,79 @@ class ProcessPool(Generic[Job, Result]):
 
     @property
     def busy(self) -> int:  # noqa: D102
-        return sum(worker.job is not None for worker in self._workers)
+        return len(self._waiting) + sum(w.job is not None for w in self._workers)
 
     def submit(self, job: Job) -> None:  # noqa: D102
-        free = next((w for w in self._workers if w.job is None and w.process.is_alive()), None)
-        worker = free or self._start()
-        worker.job = job
-        with contextlib.suppress(BrokenPipeError):  # it just died: next() reports it
-            worker.connection.send(job)
+        self._waiting.append(job)
+        self._assign()
 
     def next(self) -> Done[Job, Result]:  # noqa: D102
-        busy = {w.connection: w for w in self._workers if w.job is not None}
-        ready = wait(list(busy))
-        worker = busy[ready[0]]  # type: ignore[index]
-        job, worker.job = worker.job, None
-        assert job is not None
-        try:
-            kind, value = worker.connection.recv()
-        except (EOFError, ConnectionResetError):
-            return Done(job, self._bury(worker))
-        if kind == "error":
-            raise ClevrSkillsError(value)
-        return Done(job, value)
+        while True:
+            self._assign()
+            found = self._driver.wait([w.handle for w in self._workers], self._patience_s())
+            if found is None:
+                done = self._end_overdue()
+            else:
+                worker = next(w for w in self._workers if w.handle is found[0])
+                done = self._take(worker, found[1])
+            if done is not None:
+                return done
 
     def close(self) -> None:  # noqa: D102
         for worker in self._workers:
-            worker.process.terminate()
-        for worker in self._workers:
-            worker.process.join(timeout=5)
-            if worker.process.is_alive():
-                worker.process.kill()
-                worker.process.join()
-            worker.connection.close()
+            self._driver.kill(worker.handle)
         self._workers = []
+        self._waiting.clear()
+        self._driver.close()
 
-    def _start(self) -> _Worker[Job]:
-        self._workers = [w for w in self._workers if w.job is not None or w.process.is_alive()]
-        context = multiprocessing.get_context("spawn")
-        mine, theirs = context.Pipe()
-        process = context.Process(target=_serve, args=(theirs, self._make), daemon=True)
-        with _for_children():
-            process.start()
-        theirs.close()
-        worker: _Worker[Job] = _Worker(process, mine)
-        self._workers.append(worker)
-        return worker
+    def _assign(self) -> None:
+        """Give waiting jobs to ready workers, and start workers for those that are left."""
+        for worker in self._workers:
+            if worker.ready and worker.job is None and self._waiting:
+                worker.job, worker.started_s = self._waiting.popleft(), time.monotonic()
+                self._driver.send(worker.handle, worker.job)
+        starting = sum(not w.ready for w in self._workers)
+        room = self._size - len(self._workers)
+        for _ in range(min(room, len(self._waiting) - starting)):
+            self._workers.append(_Worker(self._driver.start()))
 
-    def _bury(self, worker: _Worker[Job]) -> WorkerDied:
-        worker.process.join()
-        worker.connection.close()
+    def _take(self, worker: _Worker[Job], message: Message) -> Done[Job, Result] | None:
+        job = worker.job
+        match message:
+            case Ready():
+                worker.ready, self._dead_starts = True, 0
+                return None
+            case Answer(value):
+                assert job is not None
+                worker.job, worker.done = None, worker.done + 1
+                if worker.done >= self._jobs_per_worker:
+                    self._remove(worker)
+                return Done(job, value)
+            case Refusal(reason):
+                raise ClevrSkillsError(reason)
+        self._remove(worker)
+        if not worker.ready:
+            self._dead_starts += 1
+            if self._dead_starts >= STARTS * self._size:
+                raise ClevrSkillsError(f"workers die as they start: {message.reason}")
+        return None if job is None else Done(job, message)
+
+    def _patience_s(self) -> float | None:
+        """Time until the first running job is overdue."""
+        started_s = [w.started_s for w in self._workers if w.job is not None]
+        if self._timeout_s is None or not started_s:
+            return None
+        return max(0.0, min(started_s) + self._timeout_s - time.monotonic())
+
+    def _end_overdue(self) -> Done[Job, Result] | None:
+        assert self._timeout_s is not None
+        for worker in self._workers:
+            job, age_s = worker.job, time.monotonic() - worker.started_s
+            if job is not None and age_s >= self._timeout_s:
+                self._remove(worker)
+                return Done(job, TimedOut(self._timeout_s))
+        return None
+
+    def _remove(self, worker: _Worker[Job]) -> None:
+        self._driver.kill(worker.handle)
         self._workers.remove(worker)
-        code = worker.process.exitcode or 0
-        how = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-        return WorkerDied(f"worker died ({how})")
-
-
-@contextlib.contextmanager
-def _for_children() -> Iterator[None]:
-    """Processes started here do not get Ctrl-C (this one ends them) and use one thread each."""
-    before = {name: os.environ.get(name) for name in _THREADS}
-    os.environ.update(_THREADS)
-    resource_tracker.ensure_running()  # starting it later would unblock the signal
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
-
-
-def _serve(connection: Connection, make: Callable[[], Callable[[Any], Any]]) -> None:
-    """Do jobs until the other side closes."""
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    try:
-        run = make()
-        while True:
-            connection.send(("result", run(connection.recv())))
-    except (EOFError, BrokenPipeError):
-        return
-    except ClevrSkillsError as error:
-        connection.send(("error", str(error)))
-
-
-def _end_with_parent() -> None:
-    """A worker whose parent was killed must not go on writing."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)

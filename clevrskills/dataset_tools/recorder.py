@@ -2,25 +2,24 @@
 
 Conventions: N control steps lie between N + 1 states. Frame t and state t show the world after t
 steps. Row t of ``steps.parquet`` has what the robot felt at state t, the action taken there with
-its labels in words, and the reward, success and progress of state t + 1.
+its labels in words, and the reward, success, progress and goal status of state t + 1.
 """
 
 from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
-from itertools import groupby
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from PIL import Image
 
 from clevrskills.dataset_tools.files import PartialDirectory, storage_errors, to_json
+from clevrskills.dataset_tools.footage import Footage, spent
 from clevrskills.dataset_tools.layout import (
     EPISODE_FILE,
     STATES_FILE,
@@ -28,12 +27,21 @@ from clevrskills.dataset_tools.layout import (
     episode_id,
     versions,
 )
-from clevrskills.dataset_tools.sources import Environment, Setup, camera_mounting
-from clevrskills.dataset_tools.video import VideoWriter
+from clevrskills.dataset_tools.sources import Environment, Film, Setup
+from clevrskills.dataset_tools.tables import segments, vectors
 
-KEYSTEP_CAMERA = "base_camera"
 _FLAGS = ("vacuum_on", "holding")
-_FLOAT32_COLUMNS = ("timestamp", "reward", "progress")
+_PER_NODE_OR_OBJECT = ("holds", "terms", "object_poses")
+_TYPES = {
+    "step": pa.int32(),
+    "subgoal": pa.int32(),
+    "attempt": pa.int32(),
+    "timestamp": pa.float32(),
+    "reward": pa.float32(),
+    "progress": pa.float32(),
+}
+_OBJECT_FIELDS = ("key", "name", "shape", "texture", "static")
+_PLACEHOLDER = re.compile(r"\{\w+:(\w+)\}")
 
 
 @dataclass(frozen=True)
@@ -44,11 +52,19 @@ class Labels:
         subtask: Sentence of the sub-goal it serves.
         instruction: Sentence of the step it is part of.
         subgoal: Index of the leaf of the goal tree that is being solved, -1 for none.
+        predicate: Type of that leaf.
+        skill: What solves it.
+        action_class: What the arm does now, in one word.
+        attempt: How often this leaf has been begun before.
     """
 
     subtask: str
     instruction: str
     subgoal: int
+    predicate: str = ""
+    skill: str = ""
+    action_class: str = ""
+    attempt: int = 0
 
 
 @dataclass(frozen=True)
@@ -62,7 +78,7 @@ class Step:
     truncated: bool
 
 
-@dataclass(frozen=True)
+@dataclass
 class Keystep:
     """A state at which a sub-goal is newly reached.
 
@@ -70,7 +86,7 @@ class Keystep:
         index: 0 for the initial state, k for the k-th sub-goal reached.
         step: Number of control steps done, so the index of its frame and state.
         subgoal: Index of the leaf of the goal tree that was reached; ``None`` at the start.
-        image: Picture of it, a path within the episode; ``None`` if cameras are off.
+        image: Name of a picture of it; ``None`` if the base camera is off.
     """
 
     index: int
@@ -86,27 +102,44 @@ class Recorder:
 
     Args:
         root: The dataset.
-        setup: What the environment was made from; its cameras are filmed.
+        setup: What the environment was made from.
         seed: Seed of the episode.
         fps: Frames per second of the videos, the control rate in Hz.
+        film: What films; ``None``: only numbers are recorded.
+        writer: Who writes, for what is left of interrupted writers.
+
+    Attributes:
+        times_s: CPU time by phase, so far: ``render`` (pictures and their annotations), ``encode``
+            (videos and single pictures), ``write`` (all else).
 
     Raises:
         StorageError: The disk refused, here or in any method.
     """
 
-    def __init__(self, root: Path, setup: Setup, seed: int, fps: int = 20) -> None:
+    def __init__(
+        self,
+        root: Path,
+        setup: Setup,
+        seed: int,
+        fps: int = 20,
+        film: Film | None = None,
+        writer: str = "local",
+    ) -> None:
         self.setup, self.seed, self.fps = setup, seed, fps
-        self._directory = PartialDirectory(root, root / episode_id(setup.task, setup.split, seed))
-        self._videos: dict[str, VideoWriter] = {}
-        self._frames: Mapping[str, np.ndarray] = {}  # of the last state only
+        self.times_s = {"render": 0.0, "encode": 0.0, "write": 0.0}
+        final = root / episode_id(setup.task, setup.split, seed)
+        self._directory = PartialDirectory(root, final, writer)
+        self._film = film
+        self._footage: Footage | None = None
         self._states: list[np.ndarray] = []
         self._rows: list[dict[str, Any]] = []
-        self._texts: dict[str, list[str]] = {"subtask": [], "instruction": []}
         self._words: Callable[[str], str] = str
         self._keysteps: list[Keystep] = []
+        self._repaints: list[dict[str, Any]] = []
+        self._failed: list[tuple[int, int]] = []
         self._subgoal = -1
         self._info: dict[str, Any] = {}
-        self._proprioception: Mapping[str, np.ndarray] = {}
+        self._felt: dict[str, Any] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -122,6 +155,13 @@ class Recorder:
     def start(self, env: Environment) -> None:
         """Record the state after the reset, the prompt, the goal and the scene."""
         self._words = functools.cache(env.prompt.plain)
+        prompt, scene = env.prompt.to_json(), env.scene_description()
+        if self._film is not None:
+            wanted = self.setup.depth, self.setup.segmentation
+            self._footage = Footage(
+                self._directory.path, self._film, scene, self.fps, *wanted, self.times_s
+            )
+        nodes = [{**node, "plain": self._words(node["text"])} for node in env.nodes]
         self._info = {
             "task": self.setup.task,
             "level": env.task.level,
@@ -129,9 +169,17 @@ class Recorder:
             "seed": self.seed,
             "robot": self.setup.robot,
             "criteria": self.setup.criteria,
-            "prompt": self._write_prompt(env),
+            "task_args": dict(self.setup.task_args),
+            "prompt": {
+                "text": env.prompt.text,
+                "plain": env.prompt.plain(),
+                "images": self._footage.keep_prompt(prompt) if self._footage else {},
+                "data": prompt,
+            },
             "goal": env.goal.to_json(),
-            "scene": env.scene_description(),
+            "nodes": nodes,
+            "objects": _objects(scene["bodies"], [env.prompt.text, *(n["text"] for n in nodes)]),
+            "scene": scene,
             "action_spec": env.action_spec,
             "state_layout": list(env.state_layout),
         }
@@ -151,21 +199,30 @@ class Recorder:
         if before >= 0 and (now > before or now < 0):
             self._add_keystep(before)
         self._subgoal = now
-        index = len(self._rows)
-        row = {
-            "step": index,
-            "timestamp": index / self.fps,
-            "action": np.asarray(action, dtype=np.float32).reshape(-1),
-            **asdict(step),
-            "subtask": self._words(labels.subtask),
-            "instruction": self._words(labels.instruction),
-            "subgoal": labels.subgoal,
-            **self._proprioception,
-        }
-        self._rows.append(row)
-        self._texts["subtask"].append(labels.subtask)
-        self._texts["instruction"].append(labels.instruction)
+        with spent(self.times_s, "write"):
+            index = len(self._rows)
+            holds, terms = env.goal_status()
+            self._rows.append(
+                {
+                    "step": index,
+                    "timestamp": index / self.fps,
+                    "action": np.asarray(action, dtype=np.float32).reshape(-1),
+                    **asdict(step),
+                    **asdict(labels),
+                    "subtask": self._words(labels.subtask),
+                    "instruction": self._words(labels.instruction),
+                    "subtask_text": labels.subtask,
+                    "instruction_text": labels.instruction,
+                    "holds": holds,
+                    "terms": terms,
+                    **self._felt,
+                }
+            )
         self._observe(env)
+
+    def give_up(self, runs: Iterable[tuple[int, int]]) -> None:
+        """Note which runs of control steps, start and stop, came to nothing."""
+        self._failed += runs
 
     def commit(self, success: bool) -> Path:
         """Complete the files and move the episode into place.
@@ -179,113 +236,98 @@ class Recorder:
         if success and self._subgoal >= 0:
             self._add_keystep(self._subgoal)
         path = self._directory.path
-        for video in self._videos.values():
-            video.close()
-        self._videos = {}
-        with storage_errors(self._directory.final):
-            pq.write_table(self._table(), path / STEPS_FILE, compression="zstd")
-            np.savez_compressed(path / STATES_FILE, states=np.stack(self._states))
-            text = to_json({**self._info, **self._summary(success)}, indent=1)
-            (path / EPISODE_FILE).write_text(text + "\n", encoding="utf-8")
-        return self._directory.commit()
+        cameras = self._footage.close() if self._footage else {}
+        self._footage = None
+        with spent(self.times_s, "write"):
+            self._finish_rows()
+            with storage_errors(self._directory.final):
+                pq.write_table(_table(self._rows), path / STEPS_FILE, compression="zstd")
+                np.savez_compressed(path / STATES_FILE, states=np.stack(self._states))
+                write_info(path, {**self._info, **self._summary(success, cameras)})
+            return self._directory.commit()
 
     def discard(self) -> None:
         """Remove what was written; does nothing after :meth:`commit`."""
-        for video in self._videos.values():
-            video.abandon()
-        self._videos = {}
+        if self._footage:
+            self._footage.abandon()
+            self._footage = None
         self._directory.discard()
 
     def _observe(self, env: Environment) -> None:
-        """Take in the current state: simulator state, proprioception, one frame per camera."""
-        self._states.append(np.array(env.get_state()).reshape(-1))
-        self._proprioception = {k: _measured(k, v) for k, v in env.proprioception().items()}
-        if not self.setup.cameras:
-            return
-        self._frames = env.capture()
-        for name in self.setup.cameras:
-            frame = self._frames[name]
-            if name not in self._videos:
-                height, width = frame.shape[:2]
-                path = self._directory.path / f"{name}.mp4"
-                self._videos[name] = VideoWriter(path, width, height, self.fps)
-            self._videos[name].write(frame)
+        """Take in the current state, and film it."""
+        with spent(self.times_s, "write"):
+            self._states.append(np.array(env.get_state()).reshape(-1))
+            felt = env.proprioception()
+            poses = np.asarray(env.object_poses(), dtype=np.float32)
+            self._felt = {k: _measured(k, v) for k, v in felt.items()}
+            self._felt["object_poses"] = poses.reshape(-1)
+            textures = dict(env.textures)
+            if textures != (self._repaints[-1]["textures"] if self._repaints else {}):
+                self._repaints.append({"step": len(self._states) - 1, "textures": textures})
+        if self._footage:
+            self._footage.add(np.asarray(felt["qpos"]), poses, textures)
 
     def _add_keystep(self, subgoal: int | None) -> None:
         index, step = len(self._keysteps), len(self._rows)
-        frame = self._frames.get(KEYSTEP_CAMERA)
-        image = None
-        if frame is not None:
-            image = self._write_image("keysteps", f"{index:02d}", frame)
+        image = self._footage.keep(index) if self._footage else None
         self._keysteps.append(Keystep(index, step, subgoal, image))
 
-    def _write_prompt(self, env: Environment) -> dict[str, Any]:
-        """Write the prompt's pictures; without cameras there is nothing to draw them with."""
-        prompt = env.prompt
-        pictures = prompt.images() if self.setup.cameras else {}
-        images = {
-            placeholder: self._write_image("prompt", _file_name(placeholder), picture)
-            for placeholder, picture in pictures.items()
-        }
-        return {
-            "text": prompt.text,
-            "plain": prompt.plain(),
-            "images": images,
-            "data": prompt.to_json(),
-        }
+    def _finish_rows(self) -> None:
+        """Add what is known only at the end."""
+        reached = {keystep.step - 1 for keystep in self._keysteps}
+        failed = {step for start, stop in self._failed for step in range(start, stop)}
+        for index, row in enumerate(self._rows):
+            row["keystep"], row["failed"] = index in reached, index in failed
 
-    def _write_image(self, folder: str, name: str, picture: np.ndarray) -> str:
-        path = self._directory.path / folder / f"{name}.png"
-        with storage_errors(self._directory.final):
-            path.parent.mkdir(exist_ok=True)
-            image = Image.fromarray(np.ascontiguousarray(picture))
-            image.save(path, compress_level=1)  # a third of the time, a fifth larger
-        return f"{folder}/{name}.png"
-
-    def _summary(self, success: bool) -> dict[str, Any]:
+    def _summary(self, success: bool, cameras: Mapping[str, Any]) -> dict[str, Any]:
         """What is known only at the end."""
+        names = ("subgoal", "predicate", "skill", "attempt", "failed")
+        poses = self._felt.pop("object_poses")
         return {
             "success": success,
             "steps": len(self._rows),
             "fps": self.fps,
             "return": float(sum(row["reward"] for row in self._rows)),
             "segments": {
-                name: [{**run, "plain": self._words(run["text"])} for run in segments(texts)]
-                for name, texts in self._texts.items()
+                "subtask": self._segments("subtask", names, ("text", "subgoal", "attempt")),
+                "instruction": self._segments(
+                    "instruction",
+                    (*names, "action_class"),
+                    ("text", "subgoal", "attempt", "failed"),
+                ),
             },
             "keysteps": [asdict(keystep) for keystep in self._keysteps],
-            "final_proprioception": self._proprioception,
-            "cameras": {name: self._camera(name) for name in self.setup.cameras},
+            "repaints": self._repaints,
+            "final": {"proprioception": self._felt, "object_poses": poses},
+            "cameras": cameras,
             "versions": versions(),
         }
 
-    def _camera(self, name: str) -> dict[str, Any]:
-        height, width = self._frames[name].shape[:2]
-        return {
-            "video": f"{name}.mp4",
-            "fps": self.fps,
-            "frames": len(self._states),
-            "width": width,
-            "height": height,
-            **camera_mounting(name, self.setup.robot),
+    def _segments(
+        self, level: str, names: tuple[str, ...], by: tuple[str, ...]
+    ) -> list[dict[str, Any]]:
+        rows = [
+            {"text": row[f"{level}_text"], "plain": row[level], **{n: row[n] for n in names}}
+            for row in self._rows
+        ]
+        return segments(rows, by)
+
+
+def write_info(directory: Path, info: Mapping[str, Any]) -> None:
+    """Write what is said once of an episode."""
+    (directory / EPISODE_FILE).write_text(to_json(info, indent=1) + "\n", encoding="utf-8")
+
+
+def _objects(bodies: Iterable[Mapping[str, Any]], texts: Iterable[str]) -> list[dict[str, Any]]:
+    """What is to be said of each body; those that the texts name play a part in the task."""
+    named = {key for text in texts for key in _PLACEHOLDER.findall(text)}
+    return [
+        {
+            **{name: body.get(name) for name in _OBJECT_FIELDS},
+            "role": "goal" if body["key"] in named else "distractor",
         }
-
-    def _table(self) -> pa.Table:
-        """One row per control step."""
-        reached = {keystep.step - 1 for keystep in self._keysteps}
-        columns = {name: [row[name] for row in self._rows] for name in self._rows[0]}
-        columns["keystep"] = [index in reached for index in range(len(self._rows))]
-        return pa.table({name: _column(name, values) for name, values in columns.items()})
-
-
-def segments(texts: list[str]) -> list[dict[str, Any]]:
-    """Runs of equal labels: ``start``, ``stop`` (exclusive), both in control steps, ``text``."""
-    runs, start = [], 0
-    for text, group in groupby(texts):
-        stop = start + len(list(group))
-        runs.append({"start": start, "stop": stop, "text": text})
-        start = stop
-    return runs
+        for body in bodies
+    ]
 
 
 def _measured(name: str, value: np.ndarray) -> Any:
@@ -296,18 +338,14 @@ def _measured(name: str, value: np.ndarray) -> Any:
     return bool(array[0]) if name in _FLAGS else array[0].item()
 
 
-def _column(name: str, values: list[Any]) -> pa.Array:
-    """A column with an exact type; vectors become lists of fixed length."""
-    if isinstance(values[0], np.ndarray):
-        flat = pa.array(np.concatenate(values))
-        return pa.FixedSizeListArray.from_arrays(flat, len(values[0]))
-    if name in ("step", "subgoal"):
-        return pa.array(values, type=pa.int32())
-    if name in _FLOAT32_COLUMNS:
-        return pa.array(values, type=pa.float32())
-    return pa.array(values)
-
-
-def _file_name(placeholder: str) -> str:
-    """``{obj:bowl 1}`` -> ``obj_bowl_1``."""
-    return re.sub(r"[^A-Za-z0-9]+", "_", placeholder).strip("_")
+def _table(rows: list[dict[str, Any]]) -> pa.Table:
+    """One row per control step."""
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    return pa.table(
+        {
+            name: vectors(values, varies=name in _PER_NODE_OR_OBJECT)
+            if isinstance(values[0], np.ndarray)
+            else pa.array(values, type=_TYPES.get(name))
+            for name, values in columns.items()
+        }
+    )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from clevrskills.dataset_tools.footage import spent
 from clevrskills.dataset_tools.recorder import Labels, Recorder, Step
 from clevrskills.dataset_tools.sources import Environment, Oracle
 from clevrskills.errors import ClevrSkillsError
@@ -25,8 +27,13 @@ class EpisodeResult:
         steps: Control steps made.
         total_reward: Sum of the rewards.
         reason: Why it failed; empty on success.
+        kind: What kind of failure that is, see :mod:`clevrskills.dataset_tools.manifest`.
         cpu_s: CPU time of this process, all threads.
         wall_s: Time that passed.
+        times_s: CPU time by phase: ``reset``, ``plan`` (the oracle), ``physics`` (control steps,
+            goal and reward) and, if it was recorded, ``render`` (pictures and their annotations),
+            ``encode`` (videos and single pictures), ``write`` (all else). The recorder goes on
+            adding to it while it commits.
     """
 
     seed: int
@@ -36,6 +43,8 @@ class EpisodeResult:
     reason: str
     cpu_s: float
     wall_s: float
+    kind: str = ""
+    times_s: Mapping[str, float] = field(default_factory=dict)
 
 
 def rollout(
@@ -58,26 +67,40 @@ def rollout(
         How it went. An oracle that gives up is a failure with its reason, not an exception.
     """
     cpu_s, wall_s = time.process_time(), time.perf_counter()
-    steps, total_reward, success, reason = 0, 0.0, False, STEP_LIMIT
-    env.reset(seed=seed)
-    oracle.reset()
+    times_s = {} if recorder is None else recorder.times_s
+    steps, total_reward, success, reason, kind = 0, 0.0, False, STEP_LIMIT, STEP_LIMIT
+    with spent(times_s, "reset"):
+        env.reset(seed=seed)
+        oracle.reset()
     if recorder is not None:
         recorder.start(env)
     limit = env.task.max_steps if max_steps is None else max_steps
     while steps < limit:
         try:
-            action = oracle.act()
+            with spent(times_s, "plan"):
+                action = oracle.act()
         except ClevrSkillsError as error:  # a skill gave up
-            reason = str(error)
+            reason, kind = str(error), getattr(error, "kind", "skill")
             break
-        labels = Labels(oracle.subtask, oracle.step, int(oracle.subgoal))
-        step = make_step(env, action)
+        labels = Labels(
+            oracle.subtask,
+            oracle.step,
+            int(oracle.subgoal),
+            oracle.predicate,
+            oracle.skill,
+            oracle.action_class,
+            oracle.attempt,
+        )
+        with spent(times_s, "physics"):
+            step = make_step(env, action)
         steps, total_reward = steps + 1, total_reward + step.reward
         if recorder is not None:
             recorder.record(env, action, labels, step)
         if step.success:
-            success, reason = True, ""
+            success, reason, kind = True, "", ""
             break
+    if recorder is not None:
+        recorder.give_up(oracle.failed)
     return EpisodeResult(
         seed=seed,
         success=success,
@@ -86,6 +109,8 @@ def rollout(
         reason=reason,
         cpu_s=time.process_time() - cpu_s,
         wall_s=time.perf_counter() - wall_s,
+        kind=kind,
+        times_s=times_s,
     )
 
 

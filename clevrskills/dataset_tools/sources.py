@@ -1,29 +1,45 @@
-"""What the dataset tools need of an environment and an oracle, and how they get them."""
+"""What the dataset tools need of an environment, an oracle and a film, and how they get them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from clevrskills.cameras import BASE_CAMERA, RENDER_CAMERA
-from clevrskills.robots.description import robot
+if TYPE_CHECKING:
+    from clevrskills.dataset_tools.annotations import Mesh
+    from clevrskills.film import Camera, View
 
 SPLITS = ("train", "test")
-FIXED_CAMERAS = {"base_camera": BASE_CAMERA, "render_camera": RENDER_CAMERA}
 
 
 @dataclass(frozen=True)
 class Setup:
-    """What an environment is made from; episodes of one setup differ in their seed."""
+    """What an environment is made from; episodes of one setup differ in their seed.
+
+    Attributes:
+        task: Key of the task.
+        split: Objects and textures: ``train`` or ``test``.
+        robot: Key of the robot.
+        criteria: Name of the success criteria.
+        cameras: Names of the cameras that film.
+        size_px: Width and height of their pictures; ``None``: each camera's own.
+        depth: Whether depth is filmed too.
+        segmentation: Whether it is filmed what each pixel shows.
+        task_args: Arguments of the task.
+    """
 
     task: str
     split: str = "train"
     robot: str = "xarm6"
     criteria: str = "paper"
     cameras: tuple[str, ...] = ("base_camera", "hand_camera")
+    size_px: int | None = None
+    depth: bool = False
+    segmentation: bool = False
+    task_args: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Environment(Protocol):
@@ -34,11 +50,14 @@ class Environment(Protocol):
     goal: Any
     action_spec: Mapping[str, Any]
     state_layout: Sequence[Mapping[str, Any]]
+    nodes: Sequence[Mapping[str, Any]]
+    textures: Mapping[str, str]
 
     def reset(self, *, seed: int) -> Any: ...  # noqa: D102
     def step(self, action: Any) -> Any: ...  # noqa: D102
     def get_state(self) -> Any: ...  # noqa: D102
-    def capture(self) -> Mapping[str, np.ndarray]: ...  # noqa: D102
+    def goal_status(self) -> tuple[np.ndarray, np.ndarray]: ...  # noqa: D102
+    def object_poses(self) -> np.ndarray: ...  # noqa: D102
     def proprioception(self) -> Mapping[str, np.ndarray]: ...  # noqa: D102
     def scene_description(self) -> Mapping[str, Any]: ...  # noqa: D102
     def close(self) -> None: ...  # noqa: D102
@@ -50,9 +69,35 @@ class Oracle(Protocol):
     subtask: str
     step: str
     subgoal: int
+    predicate: str
+    skill: str
+    action_class: str
+    attempt: int
+    failed: Sequence[tuple[int, int]]
 
     def reset(self) -> None: ...  # noqa: D102
     def act(self) -> np.ndarray: ...  # noqa: D102
+
+
+class Film(Protocol):
+    """Draws recorded moments as cameras see them; see :class:`clevrskills.film.Film`."""
+
+    cameras: Mapping[str, Camera]
+
+    @property
+    def renderer(self) -> str:
+        """Name and driver of the device that draws."""
+
+    def open(self, scene: Mapping[str, Any]) -> Sequence[Mesh]:
+        """Start an episode, from its description of the scene; returns the objects' meshes."""
+
+    def shoot(
+        self, qpos: np.ndarray, body_poses: np.ndarray, textures: Mapping[str, str]
+    ) -> Mapping[str, View]:
+        """What each camera sees of a moment: joint angles (n,), poses (K, 7), textures by key."""
+
+    def prompt_images(self, prompt: Mapping[str, Any]) -> Mapping[str, np.ndarray]:
+        """The pictures of a prompt given as JSON data, by placeholder."""
 
 
 class Source(Protocol):
@@ -67,27 +112,18 @@ class Source(Protocol):
     def criteria(self) -> Sequence[str]:
         """Names of the success criteria."""
 
+    def check(self, task: str, task_args: Mapping[str, Any]) -> None:
+        """Check the arguments of a task.
+
+        Raises:
+            ClevrSkillsError: One is not allowed.
+        """
+
     def make(self, setup: Setup) -> tuple[Environment, Oracle]:
-        """Build an environment and the oracle that acts in it."""
+        """Build an environment, which draws nothing, and the oracle that acts in it."""
 
-
-def camera_mounting(camera: str, robot_name: str) -> dict[str, Any]:
-    """Where a camera is, in the world or on a link of the robot, and how wide it sees."""
-    if camera in FIXED_CAMERAS:
-        fixed = FIXED_CAMERAS[camera]
-        return {
-            "eye_m": list(fixed.eye_m),
-            "target_m": list(fixed.target_m),
-            "fov_rad": fixed.fov_rad,
-        }
-    description = robot(robot_name)
-    hand = description.hand_camera
-    return {
-        "link": description.gripper_link,
-        "position_m": list(hand.position_m),
-        "quaternion_wxyz": list(hand.quaternion),
-        "fov_rad": hand.fov_rad,
-    }
+    def film(self, setup: Setup) -> Film | None:
+        """Build what films for a setup; ``None`` if it has no cameras."""
 
 
 class ClevrSkillsSource:
@@ -108,11 +144,15 @@ class ClevrSkillsSource:
 
         return tuple(CRITERIA)
 
+    def check(self, task: str, task_args: Mapping[str, Any]) -> None:  # noqa: D102
+        from clevrskills.tasks import task as make_task
+
+        make_task(task, **task_args)
+
     def make(self, setup: Setup) -> tuple[Environment, Oracle]:  # noqa: D102
         import torch
 
         from clevrskills.env import ClevrSkillsEnv
-        from clevrskills.rendering import default_backend
         from clevrskills.solvers.oracle import Oracle
 
         torch.set_num_threads(1)
@@ -121,8 +161,22 @@ class ClevrSkillsSource:
             split=setup.split,
             robot_name=setup.robot,
             criteria_name=setup.criteria,
+            task_args=setup.task_args,
             obs_mode="none",
-            cameras=setup.cameras,
-            render_backend=default_backend() if setup.cameras else "none",
+            render_backend="none",
         )
         return env, Oracle(env)
+
+    def film(self, setup: Setup) -> Film | None:  # noqa: D102
+        return _film(setup) if setup.cameras else None
+
+
+def _film(setup: Setup) -> Film:
+    from clevrskills import film
+    from clevrskills.prompt import Prompt
+
+    class PromptedFilm(film.Film):
+        def prompt_images(self, prompt: Mapping[str, Any]) -> Mapping[str, np.ndarray]:
+            return Prompt.from_json(prompt).images()
+
+    return PromptedFilm(setup.cameras, setup.robot, setup.size_px)

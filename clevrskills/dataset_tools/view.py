@@ -1,11 +1,9 @@
-"""``clevrskills view``: one page that shows episodes, complete in itself."""
+"""``clevrskills view``: pages that show episodes; each is complete in itself."""
 
 from __future__ import annotations
 
-import base64
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,49 +13,67 @@ import tyro
 from clevrskills.errors import ClevrSkillsError
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from clevrskills.dataset_tools.dataset import Dataset, Episode
+    from clevrskills.dataset_tools.manifest import ManifestLine
 
-_PLACEHOLDER = re.compile(r"(\{\w+:\w+\})")
-_PICTURE_PX = {"prompt": 128, "keystep": 224, "thumbnail": 96}
+PAGE_LIMIT = 20
+"""Episodes on one page, unless asked for more; each takes 0.3 to 2 MB."""
 
 
 @dataclass(kw_only=True)
 class ViewArgs:
-    """Write one page with videos, annotations on a timeline and reward curves."""
+    """Show episodes in a browser: videos with boxes, annotations on a timeline, rewards, goals.
+
+    `--out page.html` writes one page that holds up to `--limit` episodes and opens from disk.
+    `--out folder` writes index.html, where all episodes are listed, searched and filtered, failed
+    attempts with their reasons too, and beside it one such page per episode.
+    `--out episode.rrd` writes one episode for the Rerun viewer; needs the extra `viz`.
+    """
 
     dataset: Annotated[Path, tyro.conf.Positional]
     """Folder of the dataset."""
     episode: str | None = None
     """Show this episode only, e.g. `sort/train_00000003`."""
     out: Path
-    """The page to write, e.g. `page.html`."""
-    limit: int = 20
-    """Show at most this many episodes, from all tasks in turn."""
+    """A page, e.g. `page.html`; a folder for an index and a page per episode; or a `.rrd` file."""
+    limit: int | None = None
+    """Show at most this many, from all tasks in turn; else 20 on a page, all in a folder."""
 
 
 def view(args: ViewArgs) -> int:
-    """Write the page.
+    """Write the page, or the folder of pages.
 
     Returns:
         Exit code, 0.
 
     Raises:
-        ClevrSkillsError: There is no such dataset or episode, or the page cannot be written.
+        ClevrSkillsError: There is no such dataset or episode, or a page cannot be written.
     """
     from clevrskills.dataset_tools.dataset import Dataset
     from clevrskills.dataset_tools.files import storage_errors, write_whole
+    from clevrskills.dataset_tools.manifest import read_manifest
+    from clevrskills.dataset_tools.rerun_export import write_rerun
 
-    if args.limit < 1:
+    if args.limit is not None and args.limit < 1:
         raise ClevrSkillsError(f"--limit must be at least 1, not {args.limit}")
     dataset = Dataset(args.dataset)
     if not len(dataset):
         raise ClevrSkillsError(f"{args.dataset} has no episodes yet")
-    episodes = [dataset.episode(args.episode)] if args.episode else choose(dataset, args.limit)
+    kind = args.out.suffix.lower()
+    limit = args.limit or (PAGE_LIMIT if kind == ".html" else len(dataset))
+    episodes = [dataset.episode(args.episode)] if args.episode else choose(dataset, limit)
+    if kind == ".rrd" and len(episodes) > 1:
+        raise ClevrSkillsError(f"{args.out} holds one episode: give --episode")
+    failures = [line for line in read_manifest(args.dataset) if not line.success]
+    title = args.dataset.resolve().name
     with storage_errors(args.out):
         args.out.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(args.out, page(episodes, title=args.dataset.resolve().name, total=len(dataset)))
+    if kind == ".rrd":
+        write_rerun(episodes[0], args.out)
+    elif kind == ".html":
+        write_whole(args.out, page(episodes, title, len(dataset), failures))
+    else:
+        _write_folder(args.out, episodes, title, len(dataset), failures)
     print(f"{args.out}: {len(episodes)} of {len(dataset)} episodes")
     return 0
 
@@ -70,109 +86,87 @@ def choose(dataset: Dataset, limit: int) -> list[Episode]:
     return [dataset[index] for index in chosen]
 
 
-def page(episodes: Sequence[Episode], title: str, total: int) -> str:
-    """The page as HTML.
+def page(
+    episodes: Sequence[Episode],
+    title: str,
+    total: int,
+    failures: Iterable[ManifestLine] = (),
+    links: dict[str, str | None] | None = None,
+) -> str:
+    """A page with some episodes, as HTML.
 
     Args:
-        episodes: What to show.
+        episodes: What to show; a list to choose from if there are several.
         title: Name of the dataset.
         total: Number of episodes in it.
+        failures: Attempts that failed, for the list.
+        links: Pages of the ``index`` and of the ``previous`` and ``next`` episode.
 
     Raises:
         DatasetError: A file of an episode is missing or damaged.
     """
+    from clevrskills.dataset_tools.view_data import contents, data_uri, facts, thumbnail
+
+    cards = []
+    if len(episodes) > 1:
+        for episode in episodes:
+            picture = thumbnail(episode)
+            cards.append({**facts(episode), "picture": data_uri(picture) if picture else None})
+    return _render(
+        "episode.html",
+        title=title,
+        total=total,
+        cards=cards,
+        failures=list(failures),
+        links=links,
+        episodes=map(contents, episodes),
+    )
+
+
+def _write_folder(
+    out: Path,
+    episodes: Sequence[Episode],
+    title: str,
+    total: int,
+    failures: Sequence[ManifestLine],
+) -> None:
+    """Write ``index.html``, and for each episode ``episodes/<id>.html`` and ``.jpg``."""
+    from rich.progress import track
+
+    from clevrskills.dataset_tools.files import storage_errors, write_whole
+    from clevrskills.dataset_tools.view_data import facts, thumbnail
+
+    cards: list[dict[str, Any]] = []
+    paths = [f"episodes/{episode.id}.html" for episode in episodes]
+    for k, episode in enumerate(track(episodes, "pages", transient=True)):
+        path, up = out / paths[k], "../../"
+        links = {
+            "index": f"{up}index.html",
+            "previous": up + paths[k - 1] if k else None,
+            "next": up + paths[k + 1] if k + 1 < len(paths) else None,
+        }
+        picture = thumbnail(episode)
+        with storage_errors(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if picture:
+                path.with_suffix(".jpg").write_bytes(picture)
+        write_whole(path, page([episode], title, total, links=links))
+        cards.append({**facts(episode), "page": paths[k], "picture": bool(picture)})
+    failed = [
+        {k: v for k, v in asdict(line).items() if k not in ("times_s", "files", "worker")}
+        for line in failures
+    ]
+    index = _render(
+        "index.html", title=title, total=total, data={"episodes": cards, "failures": failed}
+    )
+    write_whole(out / "index.html", index)
+
+
+def _render(template: str, **values: Any) -> str:
+    """A template with values; ``source(name)`` in it is another file as it is."""
     import jinja2
 
     loader = jinja2.PackageLoader("clevrskills.dataset_tools")
-    template = jinja2.Environment(loader=loader, autoescape=True).get_template("view.html")
-    cards = [_card(episode) for episode in episodes]
-    return template.render(title=title, total=total, cards=cards, episodes=map(_data, episodes))
-
-
-def _card(episode: Episode) -> dict[str, Any]:
-    """What the list of episodes shows of one."""
-    pictures = episode.keystep_images()
-    return {
-        "task": episode.info["task"],
-        "seed": episode.info["seed"],
-        "split": episode.info["split"],
-        "steps": len(episode),
-        "success": episode.info["success"],
-        "picture": _picture(pictures[-1], "thumbnail") if pictures else None,
-    }
-
-
-def _data(episode: Episode) -> dict[str, Any]:
-    """What the page shows of an episode, as JSON data."""
-    info, steps = episode.info, episode.steps
-    keystep_pictures = iter(episode.keystep_images())
-    return {
-        "id": episode.id,
-        **{k: info[k] for k in ("task", "level", "split", "seed", "robot", "criteria")},
-        **{k: info[k] for k in ("success", "steps", "fps", "return", "segments", "goal")},
-        "prompt": _prompt_parts(episode),
-        "plain": episode.prompt["plain"],
-        "videos": {name: _base64(episode.video_path(name)) for name in episode.cameras},
-        "reward": steps["reward"].round(4).tolist(),
-        "progress": steps["progress"].round(4).tolist(),
-        "vacuum": _flags(episode, "vacuum_on"),
-        "holding": _flags(episode, "holding"),
-        "keysteps": [
-            {
-                "step": keystep["step"],
-                "label": _keystep_label(episode, keystep),
-                "picture": _picture(next(keystep_pictures), "keystep")
-                if keystep["image"]
-                else None,
-            }
-            for keystep in episode.keysteps
-        ],
-        "bodies": info["scene"].get("bodies", []),
-        "versions": info["versions"],
-    }
-
-
-def _prompt_parts(episode: Episode) -> list[dict[str, str]]:
-    """The prompt as ``{"text"}`` and ``{"picture", "name"}`` entries."""
-    pictures = {k: _picture(v, "prompt") for k, v in episode.prompt_images().items()}
-    parts = (part for part in _PLACEHOLDER.split(episode.prompt["text"]) if part)
-    return [
-        {"picture": pictures[part], "name": part} if part in pictures else {"text": part}
-        for part in parts
-    ]
-
-
-def _keystep_label(episode: Episode, keystep: dict[str, Any]) -> str:
-    """The sub-task that was done when a key-step was reached."""
-    if keystep["step"] == 0:
-        return "Start"
-    done = [s for s in episode.segments["subtask"] if s["start"] < keystep["step"]]
-    return str(done[-1]["plain"])
-
-
-def _flags(episode: Episode, name: str) -> list[int]:
-    """A yes-no measurement at every step; empty if it was not recorded."""
-    return episode.steps[name].astype(int).tolist() if name in episode.steps else []
-
-
-def _picture(image: np.ndarray, use: str) -> str:
-    """A picture (H, W, 3) as a data URI, no larger than its use needs."""
-    import io
-
-    from PIL import Image
-
-    size = _PICTURE_PX[use]
-    picture = Image.fromarray(image)
-    picture.thumbnail((size, size))
-    buffer = io.BytesIO()
-    picture.save(buffer, "JPEG", quality=88)
-    return "data:image/jpeg;base64," + base64.b64encode(buffer.getvalue()).decode()
-
-
-def _base64(path: Path) -> str:
-    from clevrskills.dataset_tools.layout import DatasetError
-
-    try:
-        return base64.b64encode(path.read_bytes()).decode()
-    except OSError as error:
-        raise DatasetError(f"{path} cannot be read: {error.strerror}") from error
+    environment = jinja2.Environment(loader=loader, autoescape=True)
+    environment.globals["source"] = lambda name: loader.get_source(environment, name)[0]
+    return environment.get_template(template).render(values)

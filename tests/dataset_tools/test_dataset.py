@@ -13,13 +13,13 @@ def test_episodes_are_sorted_and_complete(demos: Path) -> None:
     assert dataset.ids == (
         "reach/train_00000000",
         "reach/train_00000002",
-        "reach/train_00000003",
+        "reach/train_10000001",
         "visit/train_00000000",
         "visit/train_00000002",
-        "visit/train_00000003",
+        "visit/train_10000001",
     )
     assert len(dataset) == len(list(dataset)) == 6
-    assert dataset[-1].id == "visit/train_00000003"
+    assert dataset[-1].id == "visit/train_10000001"
     assert [failure.seed for failure in dataset.failures()] == [1, 1]
     assert dataset.header.robot == "xarm6"
 
@@ -60,6 +60,10 @@ def test_unknown_names(demos: Path) -> None:
         episode.video("top")
     with pytest.raises(UnknownNameError, match="unknown measurement 'mood'; allowed: qpos"):
         episode.proprioception("mood")
+    with pytest.raises(UnknownNameError, match="unknown camera 'top'; allowed: base_camera, hand"):
+        episode.boxes("top")
+    with pytest.raises(UnknownNameError, match="unknown camera with depth 'base_camera'; allowed"):
+        episode.depth("base_camera")
 
 
 def test_not_a_dataset(tmp_path: Path) -> None:
@@ -78,7 +82,8 @@ def test_not_a_dataset(tmp_path: Path) -> None:
         ("steps.parquet", lambda episode: episode.steps),
         ("states.npz", lambda episode: episode.states),
         ("base_camera.mp4", lambda episode: episode.video("base_camera")),
-        ("keysteps/01.png", lambda episode: episode.keystep_images()),
+        ("cameras.parquet", lambda episode: episode.boxes("base_camera")),
+        ("images.parquet", lambda episode: episode.keystep_images()),
     ],
 )
 @pytest.mark.parametrize("damage", ["cut", "missing"])

@@ -9,6 +9,8 @@ import torch
 from clevrskills.dataset_tools.files import (
     PartialDirectory,
     StorageError,
+    TakenError,
+    partial_writers,
     remove_partial,
     storage_errors,
     to_json,
@@ -35,7 +37,7 @@ def test_commit_never_replaces_a_finished_directory(tmp_path: Path) -> None:
         if text == "first":
             directory.commit()
         else:
-            with pytest.raises(StorageError, match="episode"):
+            with pytest.raises(TakenError, match="episode exists already"):
                 directory.commit()
             directory.discard()
     assert (final / "file").read_text() == "first"
@@ -44,10 +46,20 @@ def test_commit_never_replaces_a_finished_directory(tmp_path: Path) -> None:
 
 def test_remove_partial_leaves_the_rest(tmp_path: Path) -> None:
     PartialDirectory(tmp_path, tmp_path / "a")
-    (tmp_path / ".partial-1-2").write_text("")
+    other = PartialDirectory(tmp_path, tmp_path / "b", "shard-0-of-2")
+    (tmp_path / ".partial-local-2").write_text("")
     (tmp_path / "kept").mkdir()
+    assert partial_writers(tmp_path) == {"local", "shard-0-of-2"}
     remove_partial(tmp_path)
+    assert {p.name for p in tmp_path.iterdir()} == {"kept", other.path.name}
+    remove_partial(tmp_path, "shard-0-of-2")
     assert [p.name for p in tmp_path.iterdir()] == ["kept"]
+
+
+def test_a_root_that_vanished_is_not_made_again(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match="No such file or directory"):
+        PartialDirectory(tmp_path / "gone", tmp_path / "gone" / "a")
+    assert not (tmp_path / "gone").exists()
 
 
 def test_write_whole_keeps_the_old_file_when_the_disk_is_full(

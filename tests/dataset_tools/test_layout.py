@@ -1,24 +1,19 @@
-import errno
 import json
-import os
 from pathlib import Path
 
 import pytest
 
-from clevrskills.dataset_tools.files import StorageError
+from clevrskills.dataset_tools.files import PartialDirectory
 from clevrskills.dataset_tools.layout import (
     DatasetError,
-    Failure,
     Header,
-    append_failure,
     episode_id,
     locked,
-    read_failures,
+    remove_abandoned,
     versions,
 )
 
 HEADER = Header(robot="xarm6", criteria="paper", cameras=("base_camera",))
-FAILURE = Failure("sort", "train", 3, "dropped the cube", 17)
 
 
 def test_episode_id_sorts_by_seed() -> None:
@@ -51,6 +46,12 @@ def test_header_round_trip(tmp_path: Path) -> None:
         (Header("panda", "paper", ("base_camera",)), "robot xarm6, not panda"),
         (Header("xarm6", "released", ("base_camera",)), "criteria paper, not released"),
         (Header("xarm6", "paper", ()), "cameras base_camera, not none"),
+        (Header("xarm6", "paper", ("base_camera",), size_px=128), "size_px None, not 128"),
+        (Header("xarm6", "paper", ("base_camera",), depth=True), "depth False, not True"),
+        (
+            Header("xarm6", "paper", ("base_camera",), task_args={"sort": {"areas": 2}}),
+            "task_args",
+        ),
     ],
 )
 def test_header_refuses_other_arguments(tmp_path: Path, other: Header, message: str) -> None:
@@ -77,50 +78,39 @@ def test_header_of_something_else(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match="damaged"):
         Header.read(tmp_path)
     path.write_text(json.dumps({"format": "clevrskills", "format_version": 99}))
-    with pytest.raises(DatasetError, match="format version 99"):
+    with pytest.raises(DatasetError, match="format version 99; this package reads 2"):
+        Header.read(tmp_path)
+    path.write_text(json.dumps({"format": "clevrskills", "format_version": 1}))
+    with pytest.raises(DatasetError, match="format version 1"):
         Header.read(tmp_path)
     path.write_text(json.dumps({"format": "other", "format_version": 1}))
     with pytest.raises(DatasetError, match="'other'"):
         Header.read(tmp_path)
 
 
-def test_only_one_writer(tmp_path: Path) -> None:
-    with locked(tmp_path):
+def test_two_writers_may_start_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One looks whether there is a header just before the other one writes it."""
+    exists = Path.exists
+    HEADER.open(tmp_path)
+    monkeypatch.setattr(Path, "exists", lambda p: p.name != "dataset.json" and exists(p))
+    HEADER.open(tmp_path)
+    with pytest.raises(DatasetError, match="robot xarm6, not panda"):
+        Header("panda", "paper", ("base_camera",)).open(tmp_path)
+
+
+def test_only_one_writer_of_a_name(tmp_path: Path) -> None:
+    with locked(tmp_path), locked(tmp_path, "shard-0-of-2"):
         with pytest.raises(DatasetError, match="another process"), locked(tmp_path):
             pass
     with locked(tmp_path):
         pass
 
 
-def test_failures_round_trip(tmp_path: Path) -> None:
-    assert read_failures(tmp_path) == []
-    append_failure(tmp_path, FAILURE)
-    append_failure(tmp_path, FAILURE)
-    assert read_failures(tmp_path) == [FAILURE, FAILURE]
-
-
-def test_failure_on_a_full_disk_leaves_no_half_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    append_failure(tmp_path, FAILURE)
-    write = os.write
-    monkeypatch.setattr(os, "write", lambda descriptor, data: write(descriptor, data[:10]))
-    with pytest.raises(StorageError, match="the disk is full"):
-        append_failure(tmp_path, FAILURE)
-    monkeypatch.undo()
-
-    def full(*_: object) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(StorageError, match="the disk is full"):
-        append_failure(tmp_path, FAILURE)
-    assert read_failures(tmp_path) == [FAILURE]
-
-
-def test_damaged_failures_name_the_line(tmp_path: Path) -> None:
-    append_failure(tmp_path, FAILURE)
-    with (tmp_path / "failures.jsonl").open("a") as file:
-        file.write('{"task": \n')
-    with pytest.raises(DatasetError, match="line 2"):
-        read_failures(tmp_path)
+def test_abandoned_directories_are_removed(tmp_path: Path) -> None:
+    alive = PartialDirectory(tmp_path, tmp_path / "a", "shard-0-of-2")
+    PartialDirectory(tmp_path, tmp_path / "b", "shard-1-of-2")
+    with locked(tmp_path, "shard-0-of-2"):
+        remove_abandoned(tmp_path)
+    assert [p.name for p in tmp_path.glob(".partial*")] == [alive.path.name]
+    remove_abandoned(tmp_path)
+    assert list(tmp_path.glob(".partial*")) == []

@@ -1,87 +1,97 @@
+import contextlib
 import multiprocessing
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
-from fake_jobs import make_nothing, make_work
+from fake_jobs import make_death, make_nothing, make_work
 
-from clevrskills.dataset_tools.pool import InlinePool, ProcessPool, WorkerDied
+from clevrskills.dataset_tools.pool import TimedOut, WorkerDied, WorkerPool
+from clevrskills.dataset_tools.processes import Processes
 from clevrskills.errors import ClevrSkillsError
 
 
-def test_inline() -> None:
-    pool = InlinePool(make_work)
-    assert (pool.idle, pool.busy) == (1, 0)
-    pool.submit("a")
-    assert (pool.idle, pool.busy) == (0, 1)
-    done = pool.next()
-    assert (done.job, done.result) == ("a", "A")
-    assert (pool.idle, pool.busy) == (1, 0)
+@contextlib.contextmanager
+def pool_of(workers: int, make: Callable = make_work, **options: object) -> Iterator[WorkerPool]:
+    with contextlib.closing(WorkerPool(Processes(make), workers, **options)) as pool:  # type: ignore[arg-type]
+        yield pool
 
 
 def test_processes_answer_and_may_die() -> None:
-    pool = ProcessPool(make_work, workers=2)
     jobs = ["a", "kill", "b", "exit", "interrupt", "c"]
     results = {}
-    try:
+    with pool_of(2) as pool:
+        assert (pool.idle, pool.busy) == (2, 0)
         while jobs or pool.busy:
             while jobs and pool.idle:
                 pool.submit(jobs.pop(0))
+            assert pool.idle + pool.busy == 2
             done = pool.next()
             results[done.job] = done.result
-    finally:
-        pool.close()
     assert results == {
         "a": "A",
         "b": "B",
         "c": "C",
         "interrupt": "INTERRUPT",  # Ctrl-C is the parent's business
-        "kill": WorkerDied("worker died (killed by SIGKILL)"),
+        "kill": WorkerDied("worker died (killed by SIGKILL)", killed=True),
         "exit": WorkerDied("worker died (exit code 3)"),
     }
 
 
-def test_a_job_is_not_lost_when_its_worker_dies_before_the_next_one_starts() -> None:
-    pool = ProcessPool(make_work, workers=2)
-    try:
-        pool.submit("exit")
-        (process,) = multiprocessing.active_children()
-        process.join()
+def test_a_job_is_not_lost_when_its_worker_dies_before_it_starts() -> None:
+    with pool_of(1) as pool:
         pool.submit("a")
-        assert {pool.next().job, pool.next().job} == {"exit", "a"}
-    finally:
-        pool.close()
+        assert pool.next().result == "A"
+        (process,) = multiprocessing.active_children()
+        process.kill()
+        process.join()
+        pool.submit("b")
+        done = pool.next()
+        assert (done.job, done.result) == ("b", WorkerDied("worker died (killed by SIGKILL)", True))
+        pool.submit("b")
+        assert pool.next().result == "B"
 
 
-def test_ctrl_c_does_not_reach_even_the_first_worker() -> None:
-    pool = ProcessPool(make_work, workers=1)
-    pool.submit("interrupt")
-    try:
-        assert pool.next().result == "INTERRUPT"
-    finally:
-        pool.close()
+def test_a_job_that_takes_too_long_is_ended_with_its_worker() -> None:
+    with pool_of(1, timeout_s=0.5) as pool:
+        pool.submit("hang")
+        done = pool.next()
+        assert (done.job, done.result) == ("hang", TimedOut(0.5))
+        assert multiprocessing.active_children() == []
+        pool.submit("a")
+        assert pool.next().result == "A"
+
+
+def test_workers_are_replaced_after_some_jobs() -> None:
+    pids = []
+    with pool_of(1, jobs_per_worker=2) as pool:
+        for number in range(4):
+            pool.submit(f"where {number}")
+            pids.append(pool.next().result[1])
+    assert pids[0] == pids[1] != pids[2] == pids[3]
 
 
 def test_workers_have_one_thread_and_are_ended() -> None:
     before = os.environ.get("OMP_NUM_THREADS")
-    pool = ProcessPool(make_work, workers=1)
-    pool.submit("where")
-    threads, pid = pool.next().result
-    assert threads == "1"
-    assert os.environ.get("OMP_NUM_THREADS") == before
-    pool.close()
+    with pool_of(1) as pool:
+        pool.submit("where")
+        threads, pid = pool.next().result
+        assert threads == "1"
+        assert os.environ.get("OMP_NUM_THREADS") == before
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
 
 
 @pytest.mark.parametrize(
-    ("make", "message"), [(make_work, "the disk is full"), (make_nothing, "no renderer")]
+    ("make", "message"),
+    [
+        (make_work, "the disk is full"),
+        (make_nothing, "no renderer"),
+        (make_death, r"workers die as they start: worker died \(exit code 4\)"),
+    ],
 )
 def test_errors_for_the_user_reach_the_parent(make: Callable, message: str) -> None:
-    pool = ProcessPool(make, workers=1)
-    try:
+    with pool_of(1, make) as pool:
         pool.submit("error")
         with pytest.raises(ClevrSkillsError, match=message):
             pool.next()
-    finally:
-        pool.close()

@@ -1,26 +1,39 @@
+import io
 import json
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from fake_source import FakeSource
+from PIL import Image
 
 from clevrskills.dataset_tools.dataset import Episode
-from clevrskills.dataset_tools.recorder import Labels, Recorder, Step, segments
+from clevrskills.dataset_tools.recorder import Labels, Recorder, Step
 from clevrskills.dataset_tools.rollout import rollout
 from clevrskills.dataset_tools.sources import Setup
+from clevrskills.dataset_tools.tables import segments
 
 SETUP = Setup("visit", "test")
 
 
 @pytest.fixture
 def episode(tmp_path: Path) -> Episode:
-    env, oracle = FakeSource({}).make(SETUP)
-    with Recorder(tmp_path, SETUP, seed=5) as recorder:
+    return record(tmp_path, SETUP)
+
+
+def record(root: Path, setup: Setup, failed: tuple[tuple[int, int], ...] = ()) -> Episode:
+    env, oracle = FakeSource({}).make(setup)
+    with Recorder(root, setup, seed=5, film=FakeSource({}).film(setup)) as recorder:
         result = rollout(env, oracle, recorder, seed=5)
+        recorder.give_up(failed)
         assert result.success
-        return Episode(recorder.commit(success=True))
+        path = recorder.commit(success=True)
+    phases = {"reset", "plan", "physics", "render", "encode", "write"}
+    assert set(result.times_s) == phases and sum(result.times_s.values()) > 0.0
+    return Episode(path)
 
 
 def test_files(episode: Episode, tmp_path: Path) -> None:
@@ -32,11 +45,8 @@ def test_files(episode: Episode, tmp_path: Path) -> None:
         "states.npz",
         "base_camera.mp4",
         "hand_camera.mp4",
-        "prompt/obj_target_0.png",
-        "prompt/obj_target_1.png",
-        "keysteps/00.png",
-        "keysteps/01.png",
-        "keysteps/02.png",
+        "cameras.parquet",
+        "images.parquet",
     }
     assert [p.name for p in tmp_path.iterdir()] == ["visit"]
 
@@ -54,6 +64,11 @@ def test_steps_open_in_pandas(episode: Episode) -> None:
     assert steps["terminated"].iloc[-1] and not steps["truncated"].any()
     assert steps["subtask"].iloc[0] == "Reach the red dot"
     assert steps["subgoal"].iloc[-1] == 1
+    assert (steps["predicate"] == "reached").all() and (steps["skill"] == "move").all()
+    assert (steps["action_class"] == "move").all() and (steps["attempt"] == 0).all()
+    assert not steps["failed"].any()
+    assert steps["subtask_text"].iloc[0] == "Reach {obj:target_0}"
+    assert steps["instruction_text"].iloc[0] == "Move along x"
     assert len(steps["ee_pose"].iloc[0]) == 7
     assert steps["vacuum_on"].dtype == bool
 
@@ -67,8 +82,111 @@ def test_rows_hold_what_was_before_the_action(episode: Episode) -> None:
     video = episode.video("base_camera")
     assert len(video) == len(states) == episode.info["steps"] + 1
     for step, (x, y) in enumerate(states[:, :2]):
-        row, column = int((y + 1) / 2 * 55) + 4, int((x + 1) / 2 * 55) + 4
+        row, column = int(32 - y / 1.8 * 64), int(32 + x / 1.8 * 64)
         assert video[step, row, column].min() > 200  # the white point
+    np.testing.assert_array_equal(
+        episode.object_poses[:, :, :2].reshape(count(episode) + 1, 4), states[:, 2:6]
+    )
+
+
+def count(episode: Episode) -> int:
+    return int(episode.info["steps"])
+
+
+def test_what_cameras_see(episode: Episode) -> None:
+    """Boxes against where the film draws objects; visible where the point does not hide them."""
+    extrinsics, boxes = episode.extrinsics("base_camera"), episode.boxes("base_camera")
+    visible = episode.visible("base_camera")
+    assert extrinsics.shape == (count(episode) + 1, 3, 4)
+    assert boxes.shape == (count(episode) + 1, 2, 4) and visible.shape == (count(episode) + 1, 2)
+    intrinsic = np.array(episode.info["cameras"]["base_camera"]["intrinsic"])
+    for k, (x, y, *_) in enumerate(episode.object_poses[0]):
+        u, v, w = intrinsic @ extrinsics[0] @ (x, y, 0.05, 1.0)  # the middle of its upper side
+        assert np.hypot(*((boxes[0, k, :2] + boxes[0, k, 2:]) / 2 - (u / w, v / w))) < 1.0
+    away = np.abs(episode.object_poses[:, :, :2] - episode.states[:, None, :2]).max(-1)
+    assert (visible[away > 0.3] > 0.9).all() and (away > 0.3).any()
+    assert (visible[away < 0.07] < 0.1).all() and (away < 0.07).any()
+    table = pd.read_parquet(episode.path / "cameras.parquet")
+    assert sorted(table.columns) == sorted(
+        f"{camera}/{what}"
+        for camera in ("base_camera", "hand_camera")
+        for what in ("extrinsic", "boxes", "visible")
+    )
+
+
+def test_pictures_are_those_of_hugging_face(episode: Episode) -> None:
+    """Column ``image`` with bytes and path, as ``datasets`` reads pictures."""
+    table = pq.read_table(episode.path / "images.parquet")
+    assert table.schema.field("image").type == pa.struct(
+        [("bytes", pa.binary()), ("path", pa.string())]
+    )
+    names = table["name"].to_pylist()
+    assert names == [
+        "prompt/obj_target_0",
+        "prompt/obj_target_1",
+        *(f"keysteps/{k:02d}" for k in range(3)),
+    ]
+    for name, image in zip(names, table["image"].to_pylist(), strict=True):
+        picture = np.asarray(Image.open(io.BytesIO(image["bytes"])))
+        np.testing.assert_array_equal(picture, episode.images()[name])
+        assert image["path"] == f"{name}.jpg"
+
+
+def test_goal_tree(episode: Episode) -> None:
+    assert [node["path"] for node in episode.nodes] == [
+        "sequence",
+        "sequence/0.reached",
+        "sequence/1.reached",
+    ]
+    assert [node["leaf"] for node in episode.nodes] == [None, 0, 1]
+    assert episode.nodes[1]["plain"] == "Reach the red dot"
+    holds = np.stack(episode.steps["holds"].to_list())
+    first, second = (k["step"] for k in episode.keysteps[1:])
+    assert list(holds[:, 1]) == [step + 1 >= first for step in range(count(episode))]
+    assert list(holds[:, 2]) == [step + 1 >= second for step in range(count(episode))]
+    terms = np.stack(episode.steps["terms"].to_list())
+    np.testing.assert_array_equal(terms[:, 0], episode.rewards)
+
+
+def test_objects(episode: Episode) -> None:
+    assert episode.objects[0] == {
+        "key": "target_0",
+        "name": "red dot",
+        "shape": "dot",
+        "texture": "red",
+        "static": True,
+        "role": "goal",
+    }
+
+
+def test_repaints(episode: Episode) -> None:
+    """From the state in which the first target is reached, it is gold: there, and in the video."""
+    first = episode.keysteps[1]["step"]
+    assert episode.info["repaints"] == [{"step": first, "textures": {"target_0": "gold"}}]
+
+
+def test_depth_and_segmentation(tmp_path: Path) -> None:
+    setup = Setup("visit", cameras=("hand_camera",), depth=True, segmentation=True, size_px=48)
+    episode = record(tmp_path, setup)
+    depth, segmentation = episode.depth("hand_camera"), episode.segmentation("hand_camera")
+    assert depth.shape == segmentation.shape == (count(episode) + 1, 48, 48)
+    assert depth.dtype == np.uint16 and segmentation.dtype == np.uint8
+    assert set(np.unique(segmentation)) == {1, 2, 254, 255}
+    for number, millimetres in ((1, 1950), (2, 1950), (254, 2000), (255, 1800)):
+        assert (depth[segmentation == number] == millimetres).all()
+    assert episode.video("hand_camera").shape[1:3] == (48, 48)
+    assert [k["image"] for k in episode.keysteps] == [None] * 3  # the base camera is off
+    assert len(list(episode.path.iterdir())) <= 12
+
+
+def test_steps_that_came_to_nothing(tmp_path: Path) -> None:
+    episode = record(tmp_path, SETUP, failed=((1, 3), (2, 4)))
+    assert list(episode.steps.index[episode.steps["failed"]]) == [1, 2, 3]
+    runs = episode.segments["instruction"]
+    assert [step for run in runs if run["failed"] for step in range(run["start"], run["stop"])] == [
+        *(1, 2, 3)
+    ]
+    assert "failed" not in episode.segments["subtask"][0]  # some of it, not all
 
 
 def test_keysteps_are_where_subgoals_are_reached(episode: Episode) -> None:
@@ -107,19 +225,24 @@ def test_info_is_plain_json(episode: Episode) -> None:
 def test_without_cameras(tmp_path: Path) -> None:
     setup = Setup("visit", cameras=())
     env, oracle = FakeSource({}).make(setup)
-    with Recorder(tmp_path, setup, seed=5) as recorder:
+    with Recorder(tmp_path, setup, seed=5, film=FakeSource({}).film(setup)) as recorder:
         rollout(env, oracle, recorder, seed=5)
         path = recorder.commit(success=True)
     assert {p.name for p in path.iterdir()} == {"episode.json", "steps.parquet", "states.npz"}
     episode = Episode(path)
     assert episode.cameras == () and episode.keystep_images() == []
+    assert episode.images() == {} and episode.prompt_images() == {}
     assert [k["image"] for k in episode.keysteps] == [None, None, None]
 
 
 @pytest.mark.parametrize("steps", [0, 3])
 def test_nothing_is_left_without_commit(tmp_path: Path, steps: int) -> None:
     env, _ = FakeSource({}).make(SETUP)
-    with pytest.raises(KeyboardInterrupt), Recorder(tmp_path, SETUP, seed=1) as recorder:
+    film = FakeSource({}).film(SETUP)
+    with (
+        pytest.raises(KeyboardInterrupt),
+        Recorder(tmp_path, SETUP, seed=1, film=film) as recorder,
+    ):
         env.reset(seed=1)
         recorder.start(env)
         for _ in range(steps):
@@ -145,9 +268,11 @@ def test_a_step_back_is_no_keystep(tmp_path: Path) -> None:
 
 
 def test_segments() -> None:
-    assert segments([]) == []
-    assert segments(["a", "a", "b", "a"]) == [
-        {"start": 0, "stop": 2, "text": "a"},
-        {"start": 2, "stop": 3, "text": "b"},
-        {"start": 3, "stop": 4, "text": "a"},
+    rows = [{"a": a, "b": b} for a, b in ((1, 5), (1, 6), (2, 6), (1, 6))]
+    assert segments([], ["a"]) == []
+    assert segments(rows, ["a"]) == [
+        {"start": 0, "stop": 2, "a": 1},
+        {"start": 2, "stop": 3, "a": 2, "b": 6},
+        {"start": 3, "stop": 4, "a": 1, "b": 6},
     ]
+    assert len(segments(rows, ["a", "b"])) == 4

@@ -1,25 +1,25 @@
-import itertools
 import json
-import os
 import re
-import shutil
-import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 import tyro
 
 from clevrskills.dataset_tools import Dataset
+from clevrskills.dataset_tools.generate import GenerateArgs, generate
+from clevrskills.dataset_tools.manifest import ManifestLine
 from clevrskills.dataset_tools.view import ViewArgs, choose, page, view
+from clevrskills.dataset_tools.view_data import contents
 from clevrskills.errors import ClevrSkillsError
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("chrome")
+SVG = "http://www.w3.org/2000/svg"
 
 
 def embedded(text: str) -> list[dict]:
     """The data of the episodes on a page."""
     found = re.findall(
-        r'<script type="application/json" class="episode">(.*?)</script>', text, re.S
+        r'<script type="application/json" class="episode"[^>]*>(.*?)</script>', text, re.S
     )
     return [json.loads(data) for data in found]
 
@@ -27,20 +27,21 @@ def embedded(text: str) -> list[dict]:
 def test_page_is_complete_in_itself(demos: Path, tmp_path: Path) -> None:
     out = tmp_path / "new" / "page.html"
     assert view(ViewArgs(dataset=demos, out=out)) == 0
-    text = out.read_text()
+    text = out.read_text().replace(SVG, "")
     assert not re.search(r"(src|href)=[\"'](?!data:|\{)|https?://|@import|url\(", text)
     assert [p.name for p in out.parent.iterdir()] == ["page.html"]
-    assert text.count("<button data-index=") == 6
+    assert len(embedded(text)) == text.count('<span class="blank">') + text.count('<img src="data')
     assert "6 episodes" in text and "--limit" not in text
+    assert "2 failed attempts" in text and "skill: cannot reach it" in text
 
 
 def test_data_of_an_episode(demos: Path) -> None:
     episode = Dataset(demos).episode("visit/train_00000002")
     (data,) = embedded(page([episode], "demos", total=6))
+    assert data == json.loads(json.dumps(contents(episode)))
     assert (data["id"], data["task"], data["level"]) == (episode.id, "visit", "L1")
-    assert len(data["reward"]) == len(data["progress"]) == data["steps"] == len(episode)
-    assert set(data["videos"]) == {"base_camera", "hand_camera"}
-    assert data["segments"] == episode.segments
+    steps = len(episode)
+    assert len(data["reward"]) == len(data["progress"]) == data["steps"] == steps
     assert [k["label"] for k in data["keysteps"]] == [
         "Start",
         "Reach the red dot",
@@ -57,6 +58,48 @@ def test_data_of_an_episode(demos: Path) -> None:
     assert data["prompt"][1]["picture"].startswith("data:image/jpeg;base64,")
     assert data["bodies"][0]["name"] == "red dot"
     assert data["versions"]["numpy"]
+    for name, signal in data["signals"].items():
+        length = steps if name == "action" else steps + 1
+        assert {len(values) for values in signal["values"]} == {length}
+        assert len(signal["names"]) == len(signal["values"])
+
+
+def test_boxes_of_an_episode(demos: Path) -> None:
+    episode = Dataset(demos)[0]
+    cameras = contents(episode)["cameras"]
+    assert set(cameras) == {"base_camera", "hand_camera"}
+    for name, camera in cameras.items():
+        boxes = np.array(camera["boxes"]).reshape(len(episode) + 1, 2, 4)
+        assert np.array_equal(boxes, episode.boxes(name))
+        assert np.abs(np.array(camera["visible"]) - 100 * episode.visible(name)).max() <= 0.5
+        assert (camera["width"], camera["height"]) == (64, 64)
+
+
+def test_runs_of_an_episode(demos: Path) -> None:
+    episode = Dataset(demos).episode("visit/train_00000002")
+    episode.steps["failed"] = [2 <= t < 5 for t in range(len(episode))]
+    episode.steps["attempt"] = [int(t >= 5) for t in range(len(episode))]
+    data = contents(episode)
+    for lane, column in (
+        ("subtask", "subtask"),
+        ("instruction", "instruction"),
+        ("action", "action_class"),
+    ):
+        runs = data["lanes"][lane]
+        assert [run["start"] for run in runs[1:]] == [run["stop"] for run in runs[:-1]]
+        labels = [run["label"] for run in runs for _ in range(run["start"], run["stop"])]
+        assert labels == episode.steps[column].tolist()
+    failed = [
+        t for r in data["lanes"]["action"] if r["failed"] for t in range(r["start"], r["stop"])
+    ]
+    assert failed == [2, 3, 4]
+    assert [run["attempt"] for run in data["lanes"]["subtask"]][:2] == [0, 1]
+    assert not any(run["failed"] for run in data["lanes"]["subtask"])
+    holds = np.zeros((len(episode), 3), bool)
+    for k, runs in enumerate(data["holds"]):
+        for start, stop in runs:
+            holds[start:stop, k] = True
+    assert np.array_equal(holds, np.stack(episode.steps["holds"]))
 
 
 def test_texts_of_a_dataset_cannot_become_markup(demos: Path) -> None:
@@ -82,21 +125,52 @@ def test_limit_takes_from_all_tasks(demos: Path, tmp_path: Path) -> None:
 
 def test_one_episode_needs_no_list(demos: Path, tmp_path: Path) -> None:
     out = tmp_path / "page.html"
-    view(ViewArgs(dataset=demos, episode="reach/train_00000003", out=out))
+    name = Dataset(demos).ids[1]
+    view(ViewArgs(dataset=demos, episode=name, out=out))
     text = out.read_text()
-    assert [e["seed"] for e in embedded(text)] == [3]
+    assert [e["id"] for e in embedded(text)] == [name]
     assert "<nav" not in text
+
+
+def test_folder(demos: Path, tmp_path: Path) -> None:
+    out = tmp_path / "site"
+    for _ in range(2):  # again: over what is there
+        assert view(ViewArgs(dataset=demos, out=out)) == 0
+    ids = Dataset(demos).ids
+    pages = [out / "episodes" / f"{name}.html" for name in ids]
+    assert sorted(out.rglob("*.html")) == sorted([out / "index.html", *pages])
+    for path, name in zip(pages, ids, strict=True):
+        assert [e["id"] for e in embedded(path.read_text())] == [name]
+        links = re.findall(r'href="([^"]*)"', path.read_text())
+        assert {(path.parent / link).resolve() for link in links} <= {out / "index.html", *pages}
+        assert len(links) == 3 - (name in (ids[0], ids[-1]))
+        assert path.with_suffix(".jpg").stat().st_size > 200
+    found = re.search(r'id="data">(.*?)</script>', (out / "index.html").read_text(), re.S)
+    assert found
+    data = json.loads(found[1])
+    assert [e["id"] for e in data["episodes"]] == list(ids)
+    assert [(f["task"], f["seed"], f["kind"], f["reason"]) for f in data["failures"]] == [
+        ("reach", 1, "skill", "cannot reach it"),
+        ("visit", 1, "skill", "cannot reach it"),
+    ]
+
+
+def test_failures_are_those_of_the_manifest(demos: Path) -> None:
+    line = ManifestLine("reach", "train", 7, 7, 0, False, "planner", "no way <i>there</i>")
+    text = page(list(Dataset(demos)), "demos", total=6, failures=[line])
+    assert "1 failed attempt" in text
+    assert "planner: no way &lt;i&gt;there&lt;/i&gt;" in text
 
 
 def test_without_videos(tmp_path: Path) -> None:
     from fake_source import FakeSource
 
-    from clevrskills.dataset_tools.generate import GenerateArgs, generate
-
     out = tmp_path / "data"
     generate(GenerateArgs(tasks=("reach",), episodes=1, out=out, no_cameras=True), FakeSource({}))
     (data,) = embedded(page(list(Dataset(out)), "data", total=1))
-    assert data["videos"] == {} and data["keysteps"][0]["picture"] is None
+    assert data["cameras"] == {} and data["keysteps"][0]["picture"] is None
+    view(ViewArgs(dataset=out, out=tmp_path / "site"))
+    assert not list((tmp_path / "site").rglob("*.jpg"))
 
 
 @pytest.mark.parametrize(
@@ -106,6 +180,8 @@ def test_without_videos(tmp_path: Path) -> None:
         ({"episode": "reach/9"}, "unknown episode 'reach/9'; allowed: reach/train_00000000"),
         ({"limit": 0}, "--limit must be at least 1, not 0"),
         ({"out": Path("/proc/page.html")}, "cannot write to /proc/page.html: "),
+        ({"out": Path("/proc/pages")}, "cannot write to /proc/pages/"),
+        ({"out": Path("all.rrd")}, "all.rrd holds one episode: give --episode"),
     ],
 )
 def test_bad_arguments(demos: Path, tmp_path: Path, change: dict, message: str) -> None:
@@ -121,111 +197,3 @@ def test_command_line() -> None:
     assert args == ViewArgs(
         dataset=Path("data"), episode="sort/train_00000001", out=Path("page.html")
     )
-
-
-DRIVER = """
-(async () => {
-  const until = async (test) => {
-    while (!test()) await new Promise((done) => setTimeout(done, 20));
-  };
-  const brightest = (video) => {
-    const canvas = document.createElement("canvas");
-    canvas.width = video.videoWidth;
-    canvas.height = video.videoHeight;
-    const context = canvas.getContext("2d");
-    context.drawImage(video, 0, 0);
-    const pixels = context.getImageData(0, 0, canvas.width, canvas.height).data;
-    let x = 0, y = 0, count = 0;
-    for (let i = 0; i < pixels.length; i += 4) {
-      if (Math.min(pixels[i], pixels[i + 1], pixels[i + 2]) < 200) continue;
-      x += (i / 4) % canvas.width; y += Math.floor(i / 4 / canvas.width); count++;
-    }
-    return [x / count, y / count];
-  };
-  await until(() => document.readyState === "complete");
-  buttons[1].click();
-  await until(() => videos.length === 2 && videos.every((v) => v.readyState >= 2));
-  const places = [];
-  for (let step = 0; step <= episode.steps; step++) {
-    seek(step);
-    await until(() => videos.every((v) => !v.seeking && v.readyState >= 2));
-    places.push(videos.map(brightest));
-  }
-  const end = {now: $("now").textContent, clock: $("clock").textContent};
-  seek(0);
-  $("speed").value = "4";
-  $("play").click();
-  await until(() => !playing);
-  return JSON.stringify({id: episode.id, places, end, stopped: $("scrub").value});
-})()
-"""
-
-
-def run_in_browser(page: Path, script: str, profile: Path) -> str:
-    """Open a page in headless Chromium and return what a script's promise gives."""
-    command = [
-        str(CHROMIUM),
-        *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
-        *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-        *(f"--user-data-dir={profile}", "--remote-debugging-pipe", "about:blank"),
-    ]
-    # Chromium reads commands from descriptor 3 and answers on 4; the shell puts our pipes there.
-    (their_input, to_browser), (from_browser, their_output) = os.pipe(), os.pipe()
-    redirect = f'exec "$@" 3<&{their_input} 4>&{their_output}'
-    process = subprocess.Popen(
-        ["bash", "-c", redirect, "bash", *command],
-        pass_fds=(their_input, their_output),
-        stderr=subprocess.DEVNULL,
-    )
-    os.close(their_input)
-    os.close(their_output)
-    numbers = itertools.count(1)
-    with os.fdopen(to_browser, "wb") as commands, os.fdopen(from_browser, "rb") as answers:
-
-        def ask(method: str, session: dict, **params: object) -> dict:
-            number = next(numbers)
-            text = json.dumps({"id": number, "method": method, "params": params, **session})
-            commands.write(text.encode() + b"\0")
-            commands.flush()
-            while True:
-                answer = json.loads(b"".join(iter(lambda: answers.read(1), b"\0")))
-                if answer.get("id") == number:
-                    assert "error" not in answer, answer
-                    return answer["result"]
-
-        try:
-            targets = ask("Target.getTargets", {})["targetInfos"]
-            (target,) = [t["targetId"] for t in targets if t["type"] == "page"]
-            attached = ask("Target.attachToTarget", {}, targetId=target, flatten=True)
-            session = {"sessionId": attached["sessionId"]}
-            ask("Page.navigate", session, url=page.as_uri())
-            result = ask(
-                "Runtime.evaluate",
-                session,
-                expression=script,
-                awaitPromise=True,
-                returnByValue=True,
-            )
-            assert "exceptionDetails" not in result, result
-            return str(result["result"]["value"])
-        finally:
-            process.terminate()
-            process.wait()
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(CHROMIUM is None, reason="no chromium is installed")
-def test_in_a_browser(demos: Path, tmp_path: Path) -> None:
-    """The second episode is chosen, every step sought, the episode played to its end."""
-    episode = Dataset(demos)[1]
-    path = tmp_path / "page.html"
-    path.write_text(page(list(Dataset(demos)), "demos", total=6))
-    report = json.loads(run_in_browser(path, DRIVER, tmp_path / "profile"))
-    assert report["id"] == episode.id
-    assert report["end"]["now"] == "Reach the blue dotMove along " + report["end"]["now"][-1]
-    assert report["end"]["clock"].startswith(f"step {len(episode)} of {len(episode)}, reward 2.00")
-    assert report["stopped"] == str(len(episode))
-    for (x, y), places in zip(episode.states[:, :2], report["places"], strict=True):
-        expected = ((x + 1) / 2 * 55 + 3.5, (y + 1) / 2 * 55 + 3.5)
-        for place in places:
-            assert place == pytest.approx(expected, abs=1.0)

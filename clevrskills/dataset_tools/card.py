@@ -1,0 +1,171 @@
+"""``clevrskills card``: the data sheet of a dataset, as its ``README.md``."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import tyro
+
+from clevrskills.errors import ClevrSkillsError
+
+if TYPE_CHECKING:
+    from clevrskills.dataset_tools.manifest import ManifestLine
+
+CARD_FILE = "README.md"
+MARK = "<!-- written by `clevrskills card`; remove this line to keep your own changes -->"
+_SIZES = (1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9)
+_SIZE_NAMES = (  # as on the Hugging Face hub
+    *("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M"),
+    *("1M<n<10M", "10M<n<100M", "100M<n<1B", "1B<n<10B"),
+)
+
+
+@dataclass(kw_only=True)
+class CardArgs:
+    """Write the data sheet of a dataset: its README.md."""
+
+    dataset: Annotated[Path, tyro.conf.Positional]
+    """Folder of the dataset."""
+
+
+def card(args: CardArgs) -> int:
+    """Write the card.
+
+    Returns:
+        Exit code, 0.
+
+    Raises:
+        ClevrSkillsError: It is not a dataset, or has a README.md of another origin.
+    """
+    print(write_card(args.dataset))
+    return 0
+
+
+def write_card(root: Path) -> Path:
+    """Write ``README.md`` of a dataset; an older card is replaced.
+
+    Raises:
+        ClevrSkillsError: It is not a dataset, or has a README.md of another origin.
+    """
+    from clevrskills.dataset_tools.files import storage_errors, write_whole
+
+    path, text = root / CARD_FILE, card_text(root)
+    with storage_errors(path):
+        if path.exists() and MARK not in path.read_text(encoding="utf-8"):
+            raise ClevrSkillsError(f"{path} was not written by clevrskills: move it away")
+    write_whole(path, text)
+    return path
+
+
+def card_text(root: Path) -> str:
+    """The card in Markdown, with the front matter that the Hugging Face hub reads.
+
+    Header, manifest and one episode of each task are read, so it is quick for any number of them.
+
+    Raises:
+        DatasetError: It is not a dataset, or its manifest is damaged.
+    """
+    import jinja2
+
+    from clevrskills.dataset_tools.layout import Header
+    from clevrskills.dataset_tools.manifest import KINDS, read_manifest
+
+    header = Header.read(root)
+    attempts = {(line.task, line.split, line.seed): line for line in read_manifest(root)}
+    made = [line for line in attempts.values() if line.success]
+    rows, failures = _rows(list(attempts.values()))
+    sizes: Counter[str] = Counter()
+    for line in made:
+        sizes.update({name: size for name, (size, _) in line.files.items()})
+    steps = sum(line.steps for line in made)
+    dates = sorted(line.ended[:10] for line in attempts.values() if line.ended)
+    cpu_s = sum(line.times_s.get("total_cpu", 0.0) for line in attempts.values())
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("clevrskills.dataset_tools"),
+        undefined=jinja2.StrictUndefined,
+        keep_trailing_newline=True,
+    )
+    return environment.get_template("card.md").render(
+        mark=MARK,
+        name=root.resolve().name,
+        header=header,
+        versions=header.versions,
+        renderers=_renderers(root, made),
+        rows=rows,
+        failures=failures,
+        kinds=KINDS,
+        first=rows[0] if rows else None,
+        tasks=len({row["task"] for row in rows}),
+        levels=sorted({row["level"] for row in rows}),
+        splits=[split for split in ("train", "test") if any(r["split"] == split for r in rows)],
+        episodes=len(made),
+        steps=steps,
+        size_category=_SIZE_NAMES[sum(steps >= size for size in _SIZES)],
+        bytes=sizes.total(),
+        size=_size(sizes.total()),
+        files=[(name, _size(size)) for name, size in sizes.most_common()],
+        dates=(dates[0], dates[-1]) if dates else None,
+        hours=f"{cpu_s / 3600:.2g}" if cpu_s else None,
+    )
+
+
+def _rows(
+    lines: Sequence[ManifestLine],
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The table of tasks and splits, and that of their failures."""
+    from scipy.stats import binomtest
+
+    from clevrskills.dataset_tools.manifest import KINDS
+    from clevrskills.tasks import tasks
+
+    known = {key: task() for key, task in tasks().items()}
+    groups: dict[tuple[str, str, str], list[ManifestLine]] = defaultdict(list)
+    for line in lines:
+        level = known[line.task].level if line.task in known else "?"
+        groups[level, line.task, line.split].append(line)
+    rows, failures = [], []
+    for (level, task, split), group in sorted(groups.items()):
+        won = [line for line in group if line.success]
+        bounds = binomtest(len(won), len(group)).proportion_ci(method="wilson")
+        steps = sum(line.steps for line in won)
+        rows.append(
+            {
+                "level": level,
+                "task": task,
+                "sentence": known[task].sentence if task in known else "?",
+                "split": split,
+                "episodes": len(won),
+                "steps": steps,
+                "mean_steps": f"{steps / len(won):.0f}" if won else "-",
+                "attempts": len(group),
+                "rate": f"{len(won) / len(group):.1%}",
+                "interval": f"{bounds.low:.0%} - {bounds.high:.0%}",
+            }
+        )
+        kinds = Counter(line.kind for line in group if not line.success)
+        if kinds:
+            counts = [kinds[kind] for kind in KINDS]
+            failures.append({"task": task, "split": split, "counts": counts})
+    return rows, failures
+
+
+def _renderers(root: Path, made: Sequence[ManifestLine]) -> list[str]:
+    """What drew the first episode of each task and split."""
+    from clevrskills.dataset_tools.dataset import Episode
+
+    first = {(line.task, line.split): line.id for line in reversed(made)}
+    described = [Episode(root / name).info["cameras"] for name in first.values()]
+    return sorted({camera["renderer"] for cameras in described for camera in cameras.values()})
+
+
+def _size(count: float) -> str:
+    """Bytes in words."""
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if count < 1000:
+            return f"{count:.3g} {unit}"
+        count /= 1000
+    return f"{count:.3g} TB"

@@ -1,0 +1,186 @@
+"""What a LeRobot dataset says of each frame, in all versions of its format.
+
+Frame t of N is what was observed before action t. The recorded picture of the final state, after
+the last action, has no row and is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from clevrskills.dataset_tools.dataset import Episode
+from clevrskills.dataset_tools.export.selection import Selection
+from clevrskills.dataset_tools.files import to_json
+from clevrskills.prompt import Prompt
+
+ACTION_NAMES = ("dx", "dy", "dz", "drx", "dry", "drz", "gripper")
+POSE_NAMES = ("x", "y", "z", "qw", "qx", "qy", "qz")
+STATE_PARTS = ("qpos", "ee_pose", "vacuum_on", "holding")
+"""Measurements that make up ``observation.state``, in this order, as far as they were recorded."""
+PICTURES_PER_EPISODE = 8
+"""Pictures of each camera that are decoded for the statistics."""
+SPLITS = ("train", "test")
+_TEXTS = ("instruction", "predicate", "skill", "action_class")
+_FLAGS = ("failed", "keystep")
+_ALWAYS = ("timestamp", "frame_index", "episode_index", "index", "task_index")
+
+
+@dataclass
+class Sentences:
+    """Numbers different sentences in the order of their first use."""
+
+    indices: dict[str, int] = field(default_factory=dict)
+
+    def index(self, sentence: str) -> int:
+        """The number of a sentence."""
+        return self.indices.setdefault(sentence, len(self.indices))
+
+
+def by_split(selection: Selection) -> tuple[Selection, dict[str, str]]:
+    """The episodes with those of a split side by side, and the ``splits`` of ``info.json``."""
+    groups = {split: [n for n in selection.ids if f"/{split}_" in n] for split in SPLITS}
+    splits, start = {}, 0
+    for split, names in groups.items():
+        if names:
+            splits[split] = f"{start}:{start + len(names)}"
+            start += len(names)
+    ids = tuple(name for names in groups.values() for name in names)
+    return replace(selection, ids=ids), splits
+
+
+def task_sentences(episode: Episode) -> list[str]:
+    """Ways to ask for the task in words alone, the first of them its sentence.
+
+    A text that shows the goal as a picture is left out, unless there is no other.
+    """
+    data = episode.prompt["data"]
+    texts = [data["text"], *data.get("others", [])]
+    if len(texts) == 1:
+        return [str(episode.prompt["plain"])]
+    prompt = Prompt.from_json(data)
+    worded = [text for text in texts if "{ks:" not in text]
+    return list(dict.fromkeys(prompt.plain(text) for text in worded or texts))
+
+
+def image_key(camera: str) -> str:
+    """Name of the feature with the pictures of a camera."""
+    return f"observation.images.{camera}"
+
+
+def state_parts(episode: Episode) -> dict[str, int]:
+    """The measurements in ``observation.state`` and how many numbers each has."""
+    row = episode.steps.iloc[0]
+    return {name: np.size(row[name]) for name in STATE_PARTS if name in row}
+
+
+def _state_names(parts: Mapping[str, int]) -> list[str]:
+    names = []
+    for part, size in parts.items():
+        if part == "qpos":
+            names += [f"joint_{index}" for index in range(1, size + 1)]
+        elif part == "ee_pose":
+            names += [f"end_effector_{name}" for name in POSE_NAMES]
+        else:
+            names.append(part)
+    return names
+
+
+def _feature(dtype: str, names: Sequence[str] | None = None) -> dict[str, Any]:
+    return {"dtype": dtype, "shape": [len(names or [""])], "names": list(names) if names else None}
+
+
+def features(episode: Episode) -> dict[str, dict[str, Any]]:
+    """The ``features`` of ``info.json``, the same for all episodes of a dataset."""
+    found = {image_key(camera): _video_feature(episode, camera) for camera in episode.cameras}
+    found["observation.state"] = _feature("float32", _state_names(state_parts(episode)))
+    found["action"] = _feature("float32", ACTION_NAMES)
+    found |= {name: _feature("float32") for name in ("next.reward", "next.progress")}
+    found |= {name: _feature("bool") for name in ("next.done", "next.success", "next.truncated")}
+    found["subtask_index"] = _feature("int64")
+    found |= {f"label.{name}": _feature("string") for name in _TEXTS}
+    found |= {f"label.{name}": _feature("bool") for name in _FLAGS}
+    found["timestamp"] = _feature("float32")
+    return found | {name: _feature("int64") for name in _ALWAYS[1:]}
+
+
+def _video_feature(episode: Episode, camera: str) -> dict[str, Any]:
+    height, width = (int(episode.info["cameras"][camera][side]) for side in ("height", "width"))
+    return {
+        "dtype": "video",
+        "shape": [height, width, 3],
+        "names": ["height", "width", "channels"],
+        "info": {
+            "video.height": height,
+            "video.width": width,
+            "video.codec": "h264",
+            "video.pix_fmt": "yuv420p",
+            "video.is_depth_map": False,
+            "video.fps": int(episode.info["fps"]),
+            "video.channels": 3,
+            "has_audio": False,
+        },
+    }
+
+
+@dataclass(frozen=True)
+class Numbering:
+    """Where an episode stands among those written before it."""
+
+    episode: int
+    first_frame: int
+    task: int
+
+
+def columns(episode: Episode, place: Numbering, subtasks: Sentences) -> dict[str, Any]:
+    """The features of each frame but the pictures: arrays (N,) or (N, D), lists of sentences."""
+    steps, count = episode.steps, len(episode)
+    state = [_numbers(steps[name]).reshape(count, -1) for name in state_parts(episode)]
+    done = steps["terminated"].to_numpy() | steps["truncated"].to_numpy()
+    done[-1] = True
+    frames = np.arange(count)
+    return {
+        "observation.state": np.concatenate(state, axis=1),
+        "action": _numbers(steps["action"]),
+        "next.reward": _numbers(steps["reward"]),
+        "next.progress": _numbers(steps["progress"]),
+        "next.done": done,
+        "next.success": steps["success"].to_numpy(),
+        "next.truncated": steps["truncated"].to_numpy(),
+        "subtask_index": np.array([subtasks.index(text) for text in steps["subtask"]]),
+        **{f"label.{name}": steps[name].tolist() for name in _TEXTS},
+        **{f"label.{name}": steps[name].to_numpy() for name in _FLAGS},
+        "timestamp": (frames / episode.info["fps"]).astype(np.float32),
+        "frame_index": frames,
+        "episode_index": np.full(count, place.episode),
+        "index": place.first_frame + frames,
+        "task_index": np.full(count, place.task),
+    }
+
+
+def _numbers(column: Any) -> np.ndarray:
+    values = column.to_numpy()
+    return np.stack(values) if values.dtype == object else values.astype(np.float32)
+
+
+def table(data: Mapping[str, Any]) -> pa.Table:
+    """The columns as an Arrow table; vectors become lists of fixed length."""
+    return pa.table({name: _arrow(values) for name, values in data.items()})
+
+
+def _arrow(values: Any) -> pa.Array:
+    if isinstance(values, np.ndarray) and values.ndim == 2:
+        flat = pa.array(np.ascontiguousarray(values).reshape(-1))
+        return pa.FixedSizeListArray.from_arrays(flat, values.shape[1])
+    return pa.array(values)
+
+
+def write_json(path: Path, data: Any) -> None:
+    """Write a JSON file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(to_json(data, indent=1) + "\n", encoding="utf-8")

@@ -1,0 +1,106 @@
+"""ManiSkill's trajectory files: one HDF5 and one JSON file for each task and split.
+
+::
+
+    OUT/<task>/<split>.h5     traj_0, traj_1, ...: actions, env_states, success, rewards ...
+    OUT/<task>/<split>.json   how to make the environment, and the seed of every episode
+
+ManiSkill replays them as they are::
+
+    python -m mani_skill.trajectory.replay_trajectory --traj-path OUT/sort/train.h5
+
+The fields are those that ManiSkill's ``RecordEpisode`` writes. There are no observations: replaying
+with ``-o rgb --save-traj`` adds those that are wanted. The environment is made with
+``batched=True``, as ManiSkill's own environments are: torch tensors, batch first.
+"""
+
+from __future__ import annotations
+
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from clevrskills import env_id
+from clevrskills.dataset_tools.export.selection import Selection
+from clevrskills.dataset_tools.files import to_json
+from clevrskills.robots.agent import CONTROL_MODE
+
+if TYPE_CHECKING:
+    import h5py
+
+    from clevrskills.dataset_tools.dataset import Episode
+
+_OUTCOMES = ("terminated", "truncated", "success")
+
+
+def write(selection: Selection, out: Path) -> None:
+    """Write all episodes of ``selection`` into the empty folder ``out``.
+
+    Raises:
+        DatasetError: An episode is damaged.
+    """
+    import h5py
+
+    for (task, split), episodes in groupby(selection, lambda e: (e.info["task"], e.info["split"])):
+        folder = out / task
+        folder.mkdir(exist_ok=True)
+        entries = []
+        with h5py.File(folder / f"{split}.h5", "w") as file:
+            for number, episode in enumerate(episodes):
+                _write_trajectory(file.create_group(f"traj_{number}", track_order=True), episode)
+                entries.append(_entry(number, episode))
+        info = {
+            "env_info": _environment(selection, task, split),
+            "commit_info": None,
+            "episodes": entries,
+            "source_type": "motionplanning",
+            "source_desc": "The oracle of ClevrSkills: skills on top of a motion planner",
+        }
+        (folder / f"{split}.json").write_text(to_json(info, indent=1) + "\n", encoding="utf-8")
+
+
+def _write_trajectory(group: h5py.Group, episode: Episode) -> None:
+    """Write the arrays of an episode; h5py makes groups of the slashes in names of states."""
+    group["actions"] = episode.actions
+    for name in _OUTCOMES:
+        group[name] = episode.steps[name].to_numpy(bool)
+    group["rewards"] = episode.rewards
+    states = group.create_group("env_states", track_order=True)
+    for part in episode.state_layout:
+        states[part["name"]] = episode.states[:, part["start"] : part["stop"]]
+
+
+def _entry(number: int, episode: Episode) -> dict[str, Any]:
+    seed = int(episode.info["seed"])
+    return {
+        "episode_id": number,
+        "episode_seed": seed,
+        "control_mode": CONTROL_MODE,
+        "elapsed_steps": len(episode),
+        "reset_kwargs": {"seed": seed, "options": {}},
+        "success": bool(episode.info["success"]),
+    }
+
+
+def _environment(selection: Selection, task: str, split: str) -> dict[str, Any]:
+    """What ``gym.make`` is called with; the module before the colon registers the environments."""
+    from clevrskills.tasks import task as make_task
+
+    header = selection.header
+    task_args = header.task_args.get(task, {})
+    kwargs: dict[str, Any] = {
+        "batched": True,
+        "split": split,
+        "robot": header.robot,
+        "criteria": header.criteria,
+        "task_args": task_args,
+        "obs_mode": "none",
+        "control_mode": CONTROL_MODE,
+    }
+    if header.cameras:
+        kwargs["cameras"] = list(header.cameras)
+    return {
+        "env_id": f"clevrskills:{env_id(task)}",
+        "env_kwargs": kwargs,
+        "max_episode_steps": make_task(task, **task_args).max_steps,
+    }

@@ -1,0 +1,115 @@
+"""Joins recorded videos into larger files by copying packets: nothing is decoded or encoded."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+import av
+import numpy as np
+
+from clevrskills.dataset_tools.files import StorageError
+from clevrskills.dataset_tools.layout import DatasetError
+from clevrskills.dataset_tools.video import frame_count
+
+
+@dataclass(frozen=True)
+class Recording:
+    """The first frames of a recorded video, still encoded.
+
+    Attributes:
+        stream: Where they come from; it ties the packets to their decoder.
+        packets: One for each frame, in the order in which they are shown.
+        size: Number of bytes.
+    """
+
+    stream: av.VideoStream
+    packets: Sequence[av.Packet]
+    size: int
+
+    @property
+    def parameters(self) -> tuple[object, ...]:
+        """What must be equal for two recordings to be joined."""
+        codec = self.stream.codec_context
+        return codec.name, codec.width, codec.height, codec.pix_fmt, codec.extradata
+
+    def pictures(self, count: int) -> Iterator[np.ndarray]:
+        """Decode at most ``count`` key frames, spread evenly, each (H, W, 3) uint8 sRGB."""
+        keys = [packet for packet in self.packets if packet.is_keyframe]
+        chosen = np.linspace(0, len(keys) - 1, min(count, len(keys))).round().astype(int)
+        decoder = self.stream.codec_context
+        decoder.thread_count = 1
+        for packet in [*(keys[index] for index in chosen), None]:
+            for frame in decoder.decode(packet):
+                yield frame.to_ndarray(format="rgb24", threads=1)
+
+
+@contextlib.contextmanager
+def open_recording(path: Path, frames: int) -> Iterator[Recording]:
+    """Read the packets of the first ``frames`` frames of a video; they are valid until it closes.
+
+    Raises:
+        DatasetError: It is missing or damaged, shorter than that, or cannot be cut anywhere.
+    """
+    with contextlib.ExitStack() as stack:
+        try:
+            container = stack.enter_context(av.open(str(path)))
+            stream = container.streams.video[0]
+            packets = [packet for packet in container.demux(stream) if packet.size]
+        except (av.FFmpegError, OSError, IndexError) as error:
+            raise DatasetError(f"{path} is not a readable video: {error}") from error
+        if len(packets) < frames:
+            raise DatasetError(f"{path} is damaged: it has {len(packets)} frames, not {frames}")
+        packets = packets[:frames]
+        if not packets[0].is_keyframe or any(packet.pts != packet.dts for packet in packets):
+            raise DatasetError(f"{path} has frames that need later ones; it cannot be cut")
+        yield Recording(stream, packets, sum(packet.size for packet in packets))
+
+
+class JoinedVideo:
+    """One mp4 file of recordings that follow each other.
+
+    Args:
+        path: The file to write.
+        first: The recording that will be appended first; all others have its parameters.
+        fps: Frames per second.
+    """
+
+    def __init__(self, path: Path, first: Recording, fps: int) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.path = path
+        self.frames = 0
+        self.size = 0
+        self.parameters = first.parameters
+        self._period = Fraction(1, fps)
+        self._container = av.open(str(path), "w", options={"movflags": "+faststart"})
+        self._stream = self._container.add_stream_from_template(first.stream)
+        self._stream.time_base = self._period
+
+    def append(self, recording: Recording) -> None:
+        """Copy a recording, whose packets are of no use after that."""
+        for packet in recording.packets:
+            packet.stream = self._stream
+            packet.time_base = self._period
+            packet.pts = packet.dts = self.frames
+            packet.duration = 1
+            self._container.mux(packet)
+            self.frames += 1
+        self.size += recording.size
+
+    def close(self) -> None:
+        """Write the index and check that the file is complete.
+
+        Raises:
+            StorageError: It is not.
+        """
+        self._container.close()
+        try:
+            complete = frame_count(self.path) == self.frames
+        except DatasetError:
+            complete = False
+        if not complete:
+            raise StorageError(f"{self.path} was not written completely: is the disk full?")

@@ -1,0 +1,267 @@
+"""RLDS: a dataset of ``tensorflow_datasets``, as the Open X-Embodiment trainers read it.
+
+::
+
+    OUT/clevrskills/1.0.0/dataset_info.json, features.json
+    OUT/clevrskills/1.0.0/clevrskills-<split>.tfrecord-00000-of-00042
+
+It is written without TensorFlow and read with it::
+
+    tfds.load("clevrskills", data_dir=OUT, split="train")
+    tfds.builder_from_directory("OUT/clevrskills/1.0.0").as_dataset(split="train")
+
+An episode of N control steps has N steps. Step t has the observation before action t, the action
+and what came of it; so the last step still has an action, as in Open X-Embodiment, and the
+observation after it is left out. Episodes stand in a fixed random order. Pictures are JPEG.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import random
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from clevrskills.dataset_tools.export.selection import Selection
+from clevrskills.dataset_tools.export.tfrecord import ShardWriter, example
+from clevrskills.dataset_tools.export.videos import whole_video
+from clevrskills.dataset_tools.files import to_json
+from clevrskills.dataset_tools.video import iterate_frames
+
+if TYPE_CHECKING:
+    from clevrskills.dataset_tools.dataset import Episode
+
+NAME, VERSION = "clevrskills", "1.0.0"
+JPEG_QUALITY = 95
+CAMERA_NAMES = {"base_camera": "image", "hand_camera": "wrist_image"}
+"""Names of pictures that trainers expect; those of other cameras end in ``_image``."""
+_CLASSES = "tensorflow_datasets.core.features."
+
+
+@dataclass(frozen=True)
+class Feature:
+    """Type and meaning of a value.
+
+    Attributes:
+        dtype: ``float32``, ``int32``, ``int64`` or ``bool``; ``text`` or ``image``.
+        doc: What it means.
+        shape: Its shape; empty for a scalar and for text.
+    """
+
+    dtype: str
+    doc: str
+    shape: tuple[int, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Its entry in ``features.json``."""
+        shape = {"dimensions": [str(size) for size in self.shape]} if self.shape else {}
+        if self.dtype == "text":
+            kind: dict[str, Any] = {"text": {}}
+            name = "text_feature.Text"
+        elif self.dtype == "image":
+            kind = {"image": {"dtype": "uint8", "encodingFormat": "jpeg", "shape": shape}}
+            name = "image_feature.Image"
+        else:
+            kind = {"tensor": {"dtype": self.dtype, "encoding": "none", "shape": shape}}
+            name = "tensor_feature.Tensor" if self.shape else "scalar.Scalar"
+        return {"pythonClassName": _CLASSES + name, "description": self.doc, **kind}
+
+
+STEP = {
+    "action": Feature(
+        "float32",
+        "Translation (x 0.1 m) and rotation vector (x 0.1 rad) in the frame of the end effector, "
+        "vacuum on (> 0) or off",
+        (7,),
+    ),
+    "reward": Feature("float32", "Dense reward of the state after the action"),
+    "discount": Feature("float32", "0 if the action ended the task, else 1"),
+    "progress": Feature("float32", "Progress in [0, 1] after the action, 1 exactly on success"),
+    "success": Feature("bool", "Whether the task is solved after the action"),
+    "is_first": Feature("bool", "Whether it is the first step"),
+    "is_last": Feature("bool", "Whether it is the last step"),
+    "is_terminal": Feature("bool", "Whether the action ended the task"),
+    "language_instruction": Feature("text", "The task, in plain words"),
+    "subtask": Feature("text", "The sub-task that the action serves, in plain words"),
+    "instruction": Feature("text", "The step of the sub-task, in plain words"),
+    "subgoal": Feature("int32", "Index of the goal's leaf that is being solved, -1 for none"),
+    "predicate": Feature("text", "Type of that leaf"),
+    "skill": Feature("text", "Name of the skill that acts"),
+    "action_class": Feature("text", "What the arm does: move, pick, lift, place, push ..."),
+    "attempt": Feature("int32", "How often the leaf had been begun before"),
+    "failed": Feature("bool", "Whether the step belongs to an attempt that was given up"),
+}
+METADATA = {
+    "file_path": Feature("text", "Name of the episode within the source dataset"),
+    "task": Feature("text", "Key of the task"),
+    "level": Feature("text", "Level of the task: L0, L1 or L2"),
+    "split": Feature("text", "Split of objects and textures: train or test"),
+    "seed": Feature("int64", "Seed of the episode"),
+    "robot": Feature("text", "Name of the robot"),
+    "success": Feature("bool", "Whether the task was solved"),
+    "prompt": Feature("text", "The task with placeholders for objects, textures and key-steps"),
+}
+_FROM_COLUMN = tuple(
+    name
+    for name in STEP
+    if name not in ("discount", "is_first", "is_last", "is_terminal", "language_instruction")
+)
+
+
+def write(selection: Selection, out: Path) -> None:
+    """Write all episodes of ``selection`` into the empty folder ``out``.
+
+    Raises:
+        DatasetError: An episode is damaged.
+    """
+    folder = out / NAME / VERSION
+    folder.mkdir(parents=True)
+    ids = list(selection.ids)
+    random.Random(0).shuffle(ids)
+    first = selection.first()
+    observation = observation_features(first)
+    writers: dict[str, ShardWriter] = {}
+    with ExitStack() as stack:
+        for episode in dataclasses.replace(selection, ids=tuple(ids)):
+            split = str(episode.info["split"])
+            if split not in writers:
+                writer = ShardWriter(folder, f"{NAME}-{split}.tfrecord")
+                writers[split] = stack.enter_context(writer)
+            writers[split].write(example(dict(_values(episode, observation))))
+    features = {
+        "episode_metadata": METADATA,
+        "steps": {**STEP, "observation": observation},
+    }
+    _write_json(folder / "features.json", features_json(features))
+    _write_json(folder / "dataset_info.json", _dataset_info(writers))
+
+
+def observation_features(episode: Episode) -> dict[str, Feature]:
+    """Features of an observation, from an episode that has such observations."""
+    joints = episode.proprioception("qpos").shape[1]
+    features = {
+        "state": Feature(
+            "float32",
+            "End effector in the world: position (m), quaternion wxyz; whether the vacuum is on",
+            (8,),
+        ),
+        "joint_position": Feature("float32", "Angles of the arm's joints (rad)", (joints,)),
+        "joint_velocity": Feature("float32", "Speeds of the arm's joints (rad/s)", (joints,)),
+    }
+    for camera in episode.cameras:
+        data = episode.info["cameras"][camera]
+        shape = (int(data["height"]), int(data["width"]), 3)
+        features[_picture_name(camera)] = Feature("image", f"Picture of {camera}", shape)
+    return features
+
+
+def features_json(features: Mapping[str, Any], of_episode: bool = True) -> dict[str, Any]:
+    """Content of ``features.json`` for a tree of features; the episode's ``steps`` are a sequence.
+
+    Args:
+        features: Features or such mappings again by name.
+        of_episode: Whether it is the tree's root.
+    """
+    entries: dict[str, Any] = {}
+    for name, feature in sorted(features.items()):
+        if isinstance(feature, Feature):
+            entries[name] = feature.to_json()
+        else:
+            entries[name] = features_json(feature, of_episode=False)
+        if of_episode and name == "steps":
+            entries[name] = {
+                "pythonClassName": _CLASSES + "dataset_feature.Dataset",
+                "sequence": {"feature": entries[name], "length": "-1"},
+            }
+    return {
+        "pythonClassName": _CLASSES + "features_dict.FeaturesDict",
+        "featuresDict": {"features": entries},
+    }
+
+
+def _values(
+    episode: Episode, observation: Mapping[str, Feature]
+) -> Iterator[tuple[str, np.ndarray | list[bytes]]]:
+    """All values of an episode by name, as in a ``tf.train.Example``."""
+    info, steps, count = episode.info, episode.steps, len(episode)
+    metadata = {
+        **{name: info[name] for name in METADATA if name in info},
+        "file_path": episode.id,
+        "prompt": episode.prompt["text"],
+    }
+    for name, feature in METADATA.items():
+        yield f"episode_metadata/{name}", _encoded(feature, [metadata[name]])
+    last = np.arange(count) == count - 1
+    columns = {
+        **{name: _column(steps[name]) for name in _FROM_COLUMN},
+        "is_first": np.arange(count) == 0,
+        "is_last": last,
+        "is_terminal": steps["terminated"].to_numpy() & last,
+        "discount": 1.0 - (steps["terminated"].to_numpy() & last),
+        "language_instruction": [episode.prompt["plain"]] * count,
+    }
+    for name, feature in STEP.items():
+        yield f"steps/{name}", _encoded(feature, columns[name])
+    vacuum_on = episode.proprioception("vacuum_on").reshape(count + 1, 1)
+    states = {
+        "state": np.hstack([episode.proprioception("ee_pose"), vacuum_on]),
+        "joint_position": episode.proprioception("qpos"),
+        "joint_velocity": episode.proprioception("qvel"),
+    }
+    for name, values in states.items():
+        yield f"steps/observation/{name}", _encoded(observation[name], values[:count])
+    for camera in episode.cameras:
+        frames = islice(iterate_frames(whole_video(episode, camera)), count)
+        yield f"steps/observation/{_picture_name(camera)}", [_jpeg(frame) for frame in frames]
+
+
+def _column(values: Any) -> Any:
+    array = values.to_numpy()
+    return np.stack(array) if isinstance(array[0], np.ndarray) else array
+
+
+def _encoded(feature: Feature, values: Any) -> np.ndarray | list[bytes]:
+    if feature.dtype == "text":
+        return [str(value).encode() for value in values]
+    return np.asarray(values).astype(feature.dtype)
+
+
+def _jpeg(frame: np.ndarray) -> bytes:
+    from PIL import Image
+
+    file = io.BytesIO()
+    Image.fromarray(frame).save(file, "JPEG", quality=JPEG_QUALITY, subsampling=0)
+    return file.getvalue()
+
+
+def _picture_name(camera: str) -> str:
+    return CAMERA_NAMES.get(camera, camera.removesuffix("_camera") + "_image")
+
+
+def _dataset_info(writers: Mapping[str, ShardWriter]) -> dict[str, Any]:
+    return {
+        "name": NAME,
+        "version": VERSION,
+        "description": "Demonstrations of ClevrSkills tasks by a scripted oracle in simulation.",
+        "fileFormat": "tfrecord",
+        "splits": [
+            {
+                "name": split,
+                "filepathTemplate": "{DATASET}-{SPLIT}.{FILEFORMAT}-{SHARD_X_OF_Y}",
+                "numBytes": str(writer.size_bytes),
+                "shardLengths": [str(length) for length in writer.lengths],
+            }
+            for split, writer in sorted(writers.items())
+        ],
+    }
+
+
+def _write_json(path: Path, data: Mapping[str, Any]) -> None:
+    path.write_text(to_json(data, indent=1) + "\n", encoding="utf-8")

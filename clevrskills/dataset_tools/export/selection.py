@@ -1,0 +1,84 @@
+"""The episodes that are exported."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from clevrskills.errors import ClevrSkillsError, UnknownNameError
+
+if TYPE_CHECKING:
+    from clevrskills.dataset_tools.dataset import Dataset, Episode
+    from clevrskills.dataset_tools.layout import Header
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Some episodes of a dataset, to be read one after the other.
+
+    Iterating over it gives each episode once, in the order of ``ids``. An episode is read from the
+    disk then and not kept.
+
+    Args:
+        root: Folder of the dataset.
+        header: What all episodes have in common.
+        ids: Names of the episodes, e.g. ``sort/train_00000007``.
+        on_progress: Called with the number of episodes done, after each.
+    """
+
+    root: Path
+    header: Header
+    ids: tuple[str, ...]
+    on_progress: Callable[[int], None] | None = None
+
+    def __len__(self) -> int:
+        """Number of episodes."""
+        return len(self.ids)
+
+    def __iter__(self) -> Iterator[Episode]:
+        from clevrskills.dataset_tools.dataset import Episode
+
+        for done, name in enumerate(self.ids, start=1):
+            yield Episode(self.root / name)
+            if self.on_progress:
+                self.on_progress(done)
+
+    def first(self) -> Episode:
+        """The first episode."""
+        from clevrskills.dataset_tools.dataset import Episode
+
+        return Episode(self.root / self.ids[0])
+
+
+def select(
+    dataset: Dataset,
+    *,
+    tasks: Sequence[str] = (),
+    levels: Sequence[str] = (),
+    splits: Sequence[str] = (),
+) -> Selection:
+    """Choose episodes of a dataset; an empty filter fits everything.
+
+    Raises:
+        UnknownNameError: No episode has that task, level or split.
+        ClevrSkillsError: No episode fits.
+    """
+    level_of: dict[str, str] = {}
+    episodes: list[tuple[str, str, str, str]] = []  # task, level, split, name
+    for episode in dataset:
+        task, _, rest = episode.id.partition("/")
+        if task not in level_of:
+            level_of[task] = str(episode.info["level"])
+        episodes.append((task, level_of[task], rest.rpartition("_")[0], episode.id))
+    wanted = {"task": tasks, "level": levels, "split": splits}
+    for column, (kind, names) in enumerate(wanted.items()):
+        there = tuple(dict.fromkeys(row[column] for row in episodes))
+        for name in names:
+            if episodes and name not in there:
+                raise UnknownNameError(f"{kind} of {dataset.path}", name, there)
+        episodes = [row for row in episodes if not names or row[column] in names]
+    if not episodes:
+        raise ClevrSkillsError(f"{dataset.path} has no episodes that fit")
+    return Selection(dataset.path, dataset.header, tuple(row[-1] for row in episodes))

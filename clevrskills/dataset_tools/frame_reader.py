@@ -1,0 +1,80 @@
+"""Frames of one video in any order, decoded in as few steps as possible."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import av
+import numpy as np
+from av.video.reformatter import VideoReformatter
+
+from clevrskills.dataset_tools.layout import DatasetError
+
+_NEAR = 10  # frames; seeking costs more than decoding so many, the distance of key frames
+
+
+class FrameReader:
+    """Keeps a video open. Frames that follow each other are decoded without seeking.
+
+    Args:
+        path: The video.
+        size: Width and height in pixels to scale to, by area; ``None``: as filmed.
+
+    Raises:
+        DatasetError: It is missing or damaged, here or in any method.
+    """
+
+    def __init__(self, path: Path, size: tuple[int, int] | None = None) -> None:
+        self.path, self.size = path, size
+        try:
+            self._container = av.open(str(path))
+            self._stream = self._container.streams.video[0]
+        except (av.FFmpegError, OSError, IndexError) as error:
+            raise DatasetError(f"{path} is not a readable video: {error}") from error
+        self._stream.thread_count = 1
+        self._reformatter = VideoReformatter()
+        assert self._stream.average_rate is not None and self._stream.time_base is not None
+        self._ticks = 1 / (self._stream.average_rate * self._stream.time_base)  # of a frame
+        self._frames: Iterator[av.VideoFrame] = iter(())
+        self._index = -_NEAR - 1  # of the frame that was decoded last
+        self._frame: av.VideoFrame | None = None
+
+    def __len__(self) -> int:
+        """Number of frames."""
+        return int(self._stream.frames)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._frames, self._frame = iter(()), None
+        self._container.close()
+
+    def read(self, indices: Sequence[int]) -> np.ndarray:
+        """Decode frames, (len(indices), H, W, 3) uint8 sRGB; cheapest in rising order.
+
+        Raises:
+            IndexError: There is no such frame.
+        """
+        return np.stack([self._read(index) for index in indices])
+
+    def _read(self, index: int) -> np.ndarray:
+        if not 0 <= index < len(self):
+            raise IndexError(f"frame {index} of {self.path}: it has {len(self)} frames")
+        try:
+            if not self._index <= index <= self._index + _NEAR:
+                self._container.seek(round(index * self._ticks), stream=self._stream)
+                self._frames, self._frame = self._container.decode(self._stream), None
+            while self._frame is None or self._index < index:
+                self._frame = next(self._frames)
+                assert self._frame.pts is not None
+                self._index = round(self._frame.pts / self._ticks)
+        except (av.FFmpegError, OSError) as error:
+            raise DatasetError(f"{self.path} is damaged: {error}") from error
+        except StopIteration:
+            raise DatasetError(f"{self.path} is damaged: frame {index} is missing") from None
+        width, height = self.size or (self._frame.width, self._frame.height)
+        # its threads would cost more than they give, and hang processes that are forked
+        picture = self._reformatter.reformat(
+            self._frame, width, height, "rgb24", interpolation="AREA", threads=1
+        )
+        return picture.to_ndarray()

@@ -1,0 +1,193 @@
+"""What a page shows of an episode, as JSON data: rounded numbers, runs, pictures, videos."""
+
+from __future__ import annotations
+
+import base64
+import io
+import re
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from clevrskills.dataset_tools.layout import DatasetError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from clevrskills.dataset_tools.dataset import Episode
+
+_PLACEHOLDER = re.compile(r"(\{\w+:\w+\})")
+_PICTURE_PX = {"prompt": 128, "keystep": 224, "thumbnail": 96}
+_FACTS = ("task", "level", "split", "seed", "robot", "criteria", "success", "steps", "return")
+_LANES = {
+    "subtask": ("subtask", "subgoal", "attempt", "predicate"),
+    "instruction": ("instruction", "failed", "skill", "attempt"),
+    "action": ("action_class", "failed"),
+}
+_FLAGS = ("vacuum_on", "holding")
+_SIGNALS: dict[str, tuple[str, int, tuple[str, ...]]] = {
+    "end effector (m)": ("ee_pose", 3, ("x", "y", "z")),
+    "joints (rad)": ("qpos", 9, ()),
+}
+_ACTION = ("x", "y", "z", "rx", "ry", "rz", "vacuum")
+
+
+def facts(episode: Episode) -> dict[str, Any]:
+    """What a list of episodes shows of one, without its picture."""
+    info = episode.info
+    return {
+        "id": episode.id,
+        **{name: info[name] for name in _FACTS},
+        "return": round(info["return"], 2),
+        "plain": episode.prompt["plain"],
+    }
+
+
+def thumbnail(episode: Episode) -> bytes | None:
+    """The last key-step as a small JPEG; ``None`` without cameras."""
+    pictures = episode.keystep_images()
+    return _jpeg(pictures[-1], "thumbnail") if pictures else None
+
+
+def contents(episode: Episode) -> dict[str, Any]:
+    """All that the page of an episode shows.
+
+    Raises:
+        DatasetError: A file of the episode is missing or damaged.
+    """
+    info, steps, pictures = episode.info, episode.steps, episode.images()
+    return {
+        **facts(episode),
+        "fps": info["fps"],
+        "prompt": _prompt_parts(episode.prompt, pictures),
+        "cameras": {name: _camera(episode, name) for name in episode.cameras},
+        "objects": episode.objects,
+        "nodes": episode.nodes,
+        "holds": [_true_runs(column) for column in _matrix(steps["holds"]).T],
+        "terms": _rounded(_matrix(steps["terms"]).T, 3),
+        "lanes": {name: _runs(steps, columns) for name, columns in _LANES.items()},
+        "flags": {name: _true_runs(steps[name]) for name in _FLAGS if name in steps},
+        "reward": _rounded(steps["reward"], 4),
+        "progress": _rounded(steps["progress"], 4),
+        "signals": _signals(episode),
+        "keysteps": _keysteps(episode, pictures),
+        "bodies": info["scene"].get("bodies", []),
+        "goal": info["goal"],
+        "versions": info["versions"],
+    }
+
+
+def data_uri(jpeg: bytes) -> str:
+    """A JPEG as an address that holds it."""
+    return "data:image/jpeg;base64," + base64.b64encode(jpeg).decode()
+
+
+def _runs(steps: pd.DataFrame, columns: Sequence[str]) -> list[dict[str, Any]]:
+    """Runs of steps in which columns stay the same; ``label`` is the first of them.
+
+    ``failed`` is true if it is at every step of the run.
+    """
+    rows = list(zip(*(steps[name].tolist() for name in columns), strict=True))
+    failed = steps["failed"].to_numpy()
+    runs, start = [], 0
+    for values, group in groupby(rows):
+        stop = start + len(list(group))
+        run = {"start": start, "stop": stop, "label": values[0]}
+        run |= dict(zip(columns[1:], values[1:], strict=True))
+        runs.append({**run, "failed": bool(failed[start:stop].all())})
+        start = stop
+    return runs
+
+
+def _true_runs(values: Any) -> list[list[int]]:
+    """Where a flag is true, as ``[start, stop)``."""
+    edges = np.diff(np.concatenate([[0], np.asarray(values).astype(int), [0]]))
+    starts, stops = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
+    return [[int(a), int(b)] for a, b in zip(starts, stops, strict=True)]
+
+
+def _camera(episode: Episode, name: str) -> dict[str, Any]:
+    """Video, and for each frame the boxes (4 K) and visible percentages (K) of the objects."""
+    camera = episode.info["cameras"][name]
+    return {
+        "width": camera["width"],
+        "height": camera["height"],
+        "video": _base64(episode.video_path(name)),
+        "boxes": episode.boxes(name).reshape(len(episode) + 1, -1).tolist(),
+        "visible": np.round(100 * episode.visible(name)).astype(int).tolist(),
+    }
+
+
+def _signals(episode: Episode) -> dict[str, dict[str, Any]]:
+    """Curves: ``names`` of the parts, and their ``values``, one list per part."""
+    found = {"action": {"names": list(_ACTION), "values": _rounded(episode.actions.T, 3)}}
+    for title, (column, count, names) in _SIGNALS.items():
+        if column in episode.steps:
+            values = episode.proprioception(column).reshape(len(episode) + 1, -1)[:, :count]
+            parts = list(names) or [str(k + 1) for k in range(values.shape[1])]
+            found[title] = {"names": parts, "values": _rounded(values.T, 3)}
+    return found
+
+
+def _keysteps(episode: Episode, pictures: Mapping[str, np.ndarray]) -> list[dict[str, Any]]:
+    return [
+        {
+            "step": keystep["step"],
+            "label": _keystep_label(episode, keystep),
+            "picture": data_uri(_jpeg(pictures[keystep["image"]], "keystep"))
+            if keystep["image"]
+            else None,
+        }
+        for keystep in episode.keysteps
+    ]
+
+
+def _keystep_label(episode: Episode, keystep: dict[str, Any]) -> str:
+    """The sub-task that was done when a key-step was reached."""
+    if keystep["step"] == 0:
+        return "Start"
+    return str(episode.steps["subtask"].iloc[keystep["step"] - 1])
+
+
+def _prompt_parts(
+    prompt: Mapping[str, Any], pictures: Mapping[str, np.ndarray]
+) -> list[dict[str, str]]:
+    """The prompt as ``{"text"}`` and ``{"picture", "name"}`` entries."""
+    shown = {k: data_uri(_jpeg(pictures[name], "prompt")) for k, name in prompt["images"].items()}
+    parts = (part for part in _PLACEHOLDER.split(prompt["text"]) if part)
+    return [
+        {"picture": shown[part], "name": part} if part in shown else {"text": part}
+        for part in parts
+    ]
+
+
+def _matrix(column: pd.Series) -> np.ndarray:
+    """A column of lists as (N, k)."""
+    return np.stack(column.to_numpy()) if len(column) else np.empty((0, 0))
+
+
+def _rounded(values: Any, digits: int) -> list[Any]:
+    rounded: list[Any] = np.round(np.asarray(values, np.float64), digits).tolist()
+    return rounded
+
+
+def _jpeg(image: np.ndarray, use: str) -> bytes:
+    """A picture (H, W, 3), no larger than its use needs."""
+    from PIL import Image
+
+    size = _PICTURE_PX[use]
+    picture = Image.fromarray(image)
+    picture.thumbnail((size, size))
+    buffer = io.BytesIO()
+    picture.save(buffer, "JPEG", quality=88)
+    return buffer.getvalue()
+
+
+def _base64(path: Path) -> str:
+    try:
+        return base64.b64encode(path.read_bytes()).decode()
+    except OSError as error:
+        raise DatasetError(f"{path} cannot be read: {error.strerror}") from error
