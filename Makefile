@@ -12,7 +12,7 @@ CAN_RENDER := $(BIN)/python -c "from clevrskills import doctor; exit(not doctor.
 INSTALLED := $(VENV)/.installed
 DEMO := demo
 
-.PHONY: help setup vulkan demo test test-slow lint bench clean
+.PHONY: help setup vulkan demo test test-slow test-readers lint bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,6 +40,11 @@ test: setup vulkan ## the fast tests
 
 test-slow: setup vulkan ## the slow tests
 	@$(BIN)/python -m pytest -n auto --dist worksteal -m slow
+
+test-readers: setup vulkan ## exports as LeRobot and TensorFlow Datasets read them; installs those apart
+	@scripts/setup_readers.sh $(PYTHON)
+	@scripts/setup_rlds.sh $(PYTHON)
+	@$(BIN)/python -m pytest -m readers
 
 lint: setup ## ruff and mypy
 	@$(BIN)/ruff check .

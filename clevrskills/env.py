@@ -484,7 +484,8 @@ class ClevrSkillsEnv(BaseEnv):
             parts += [pose.p, pose.q, body.linear_velocity, body.angular_velocity]
         robot = self.agent.robot._objs[0]
         root = robot.links[0]
-        parts += [root.pose.p, root.pose.q, root.linear_velocity, root.angular_velocity]
+        parts += [root.entity_pose.p, root.entity_pose.q]
+        parts += [root.linear_velocity, root.angular_velocity]
         parts += [robot.qpos, robot.qvel]
         parts += self.agent.controller.get_state().values()
         parts.append(self.vacuum.state())

@@ -20,7 +20,7 @@ indexes=()
 if curl --silent --fail --max-time 10 --output /dev/null $torch_cpu/torch/; then
   indexes=(--extra-index-url $torch_cpu) # a tenth of the size
 fi
-install torch==2.13.0 "${indexes[@]}"
+install torch==2.13.0 ${indexes[@]+"${indexes[@]}"}
 install accelerate==1.15.0 av==15.1.0 datasets==4.8.5 einops==0.8.2 huggingface-hub==1.33.0 \
   jsonlines==4.0.0 'numpy>=2,<2.3' 'packaging<26' pillow
 # Only what reads datasets is installed, not what drives robots. lerobot 0.3 and 0.4 read videos with

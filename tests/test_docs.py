@@ -15,7 +15,6 @@ from PIL import Image
 
 import clevrskills
 from clevrskills.cli import Command
-from clevrskills.dataset_tools import Dataset
 from clevrskills.dataset_tools.gallery import CARD_PX, Solved, page
 from clevrskills.dataset_tools.generate import GenerateArgs, generate
 from clevrskills.predicates import predicate_types
@@ -130,15 +129,6 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path: Path = tmp_path_factory.mktemp("docs") / "demo"
     assert generate(GenerateArgs(tasks=("pick",), episodes=1, out=path, no_cameras=True)) == 0
     return path
-
-
-@needs_oracle
-def test_columns_and_files_of_an_episode(dataset: Path) -> None:
-    episode = Dataset(dataset)[0]
-    named = [quoted(row[0]) for row in table(README, "columns of `steps.parquet`")]
-    assert {name for row in named for name in row} == set(episode.steps.columns)
-    files = {name for row in table(README, "file of an episode") for name in quoted(row[0])}
-    assert {file.name for file in episode.path.iterdir()} <= files
 
 
 # --- examples

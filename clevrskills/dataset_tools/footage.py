@@ -138,7 +138,10 @@ class Footage:
             pq.write_table(pa.table(columns), self._directory / CAMERAS_FILE, compression="zstd")
             images = [{"bytes": data, "path": f"{name}.jpg"} for name, data in self._images.items()]
             table = pa.table(
-                {"name": pa.array(list(self._images), pa.string()), "image": pa.array(images, type=_IMAGE_TYPE)}
+                {
+                    "name": pa.array(list(self._images), pa.string()),
+                    "image": pa.array(images, type=_IMAGE_TYPE),
+                }
             )
             pq.write_table(table, self._directory / IMAGES_FILE, compression="none")
         return {name: self._camera(name) for name in self._film.cameras}

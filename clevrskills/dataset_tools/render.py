@@ -130,7 +130,7 @@ def _render(args: RenderArgs, setup: Setup, root: Path, source: Source) -> int:
         if not line.success and (line.id, False) not in known:
             manifest.append(line)
     names = Dataset(args.dataset).ids
-    jobs = [name for name in names if (name, True) not in known]
+    jobs = [name for name in names if (name, True) not in known or not (root / name).is_dir()]
     if not jobs:
         return len(names)
     make = partial(Refilmer, args.dataset.absolute(), root, setup, source)

@@ -295,6 +295,32 @@ def test_what_does_not_fit_together_is_named(copy: Path, name: str) -> None:
     assert any(expected in fault for fault in found), found
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"no_cameras": True},
+        {"cameras": ("hand_camera",), "size": 32},
+        {"depth": True, "segmentation": True},
+    ],
+)
+def test_all_kinds_of_datasets_are_known(tmp_path: Path, options: dict) -> None:
+    args = GenerateArgs(tasks=("reach",), episodes=1, out=tmp_path / "demos", **options)
+    assert generate(args, SOURCE) == 0
+    assert faults(args.out, replay=1, decode=True) == []
+
+
+def test_depth_is_no_segmentation(tmp_path: Path) -> None:
+    args = GenerateArgs(tasks=("reach",), episodes=1, out=tmp_path / "demos")
+    args.depth = args.segmentation = True
+    assert generate(args, SOURCE) == 0
+    (path,) = (args.out / "reach").iterdir()
+    shutil.copy(path / "hand_camera.segmentation.mkv", path / "hand_camera.depth.mkv")
+    sign(args.out, f"reach/{path.name}")
+    assert faults(args.out) == [
+        f"reach/{path.name}: hand_camera.depth.mkv: pixel format gray, not gray16le"
+    ]
+
+
 def test_broken_episodes_are_removed_and_made_again(copy: Path, demos: Path) -> None:
     flip("states.npz", 0.5)(copy)
     assert [fault.split(": ")[0] for fault in faults(copy)] == [EPISODE] * 2

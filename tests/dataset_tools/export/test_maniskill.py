@@ -82,6 +82,8 @@ def test_states_can_be_restored_from_the_files(recorded: Dataset, exported: Path
     inner = env.unwrapped
     env.reset(**entry["episodes"][0]["reset_kwargs"])
     episode = the_episode(recorded, TASK)
+    _, reward, *_ = env.step(episode.actions[0])
+    assert reward.shape == (1,)  # batched, as ManiSkill's own
     with h5py.File(exported / TASK / "train.h5") as file:
         states = file["traj_0/env_states"]
         held = [*np.flatnonzero(episode.steps["holding"]), 0]

@@ -19,44 +19,44 @@ READER = ROOT / ".venv-rlds/bin/python"
 
 
 @pytest.fixture(scope="module")
-def exported(demos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def exported(both_splits: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("rlds") / "out"
-    write_dataset(select(Dataset(demos)), "rlds", out)
+    write_dataset(select(Dataset(both_splits)), "rlds", out)
     return out
 
 
-def test_files_are_those_of_a_dataset_of_tensorflow_datasets(exported: Path, demos: Path):
+def test_files_are_those_of_a_dataset_of_tensorflow_datasets(exported: Path, both_splits: Path):
     folder = exported / "clevrskills/1.0.0"
-    files = {path.relative_to(exported).as_posix() for path in exported.rglob("*.*")}
-    assert files == {
-        f"clevrskills/1.0.0/{name}"
-        for name in (
-            "dataset_info.json",
-            "features.json",
-            "clevrskills-train.tfrecord-00000-of-00001",
-        )
-    } | {"clevrskills/1.0.0"}
+    shards = {name: f"clevrskills-{name}.tfrecord-00000-of-00001" for name in ("test", "train")}
+    files = {path.relative_to(folder).as_posix() for path in exported.rglob("*") if path.is_file()}
+    assert files == {"dataset_info.json", "features.json", *shards.values()}
     info = json.loads((folder / "dataset_info.json").read_text())
-    (split,) = info["splits"]
-    assert split["name"] == "train"
-    assert split["shardLengths"] == [str(len(Dataset(demos)))]
-    (shard,) = folder.glob("*.tfrecord-*")
-    assert int(split["numBytes"]) == shard.stat().st_size - 16 * len(Dataset(demos))
+    assert [split["name"] for split in info["splits"]] == ["test", "train"]
+    for split in info["splits"]:
+        count = len(Dataset(both_splits).filter(split=split["name"]))
+        assert split["shardLengths"] == [str(count)]
+        size = (folder / shards[split["name"]]).stat().st_size
+        assert int(split["numBytes"]) == size - 16 * count
 
 
 def test_episodes_are_in_a_fixed_order_that_mixes_tasks(
-    demos: Path, exported: Path, tmp_path: Path
+    exported: Path, both_splits: Path, tmp_path: Path
 ):
-    write_dataset(select(Dataset(demos)), "rlds", tmp_path / "again")
+    dataset = Dataset(both_splits)
+    write_dataset(select(dataset), "rlds", tmp_path / "again")
     name = "clevrskills/1.0.0/clevrskills-train.tfrecord-00000-of-00001"
     content = (exported / name).read_bytes()
     assert (tmp_path / "again" / name).read_bytes() == content
-    ids = sorted(Dataset(demos).ids, key=lambda name: content.index(name.encode()))
+    train = [episode.id for episode in dataset.filter(split="train")]
+    ids = sorted(train, key=lambda name: content.index(name.encode()))
     assert ids != sorted(ids)
 
 
+@pytest.mark.slow
 @pytest.mark.readers
-def test_tensorflow_datasets_reads_what_was_recorded(exported: Path, demos: Path, tmp_path: Path):
+def test_tensorflow_datasets_reads_what_was_recorded(
+    exported: Path, both_splits: Path, tmp_path: Path
+):
     if not READER.exists():
         pytest.skip(f"{READER.relative_to(ROOT)} is missing; make it with scripts/setup_rlds.sh")
     script = Path(__file__).parent / "readers/rlds_reader.py"
@@ -64,8 +64,10 @@ def test_tensorflow_datasets_reads_what_was_recorded(exported: Path, demos: Path
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout.splitlines()[-1])
-    dataset = Dataset(demos)
-    assert report["splits"] == {"train": len(dataset)}
+    dataset = Dataset(both_splits)
+    assert report["splits"] == {
+        split: len(dataset.filter(split=split)) for split in ("test", "train")
+    }
     written = json.loads((exported / "clevrskills/1.0.0/features.json").read_text())
     assert report["features"] == written
     with np.load(tmp_path / "seen.npz") as seen:
