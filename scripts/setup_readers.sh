@@ -8,7 +8,6 @@ cd "$(dirname "$0")/.."
 
 venv=.venv-readers
 python=$(scripts/find_python.sh "$@")
-torch_cpu=https://download.pytorch.org/whl/cpu
 
 install() {
   $venv/bin/python -m pip install --quiet --disable-pip-version-check --progress-bar off "$@"
@@ -16,12 +15,7 @@ install() {
 
 [ -x $venv/bin/python ] || "$python" -m venv --clear $venv
 say "installing lerobot into $venv; the first time takes minutes"
-indexes=()
-if curl --silent --fail --max-time 10 --output /dev/null $torch_cpu/torch/; then
-  indexes=(--extra-index-url $torch_cpu) # a tenth of the size
-fi
-install torch==2.13.0 ${indexes[@]+"${indexes[@]}"}
-install accelerate==1.15.0 av==15.1.0 datasets==4.8.5 einops==0.8.2 huggingface-hub==1.33.0 \
+install torch==2.13.0 accelerate==1.15.0 av==15.1.0 datasets==4.8.5 einops==0.8.2 huggingface-hub==1.33.0 \
   jsonlines==4.0.0 'numpy>=2,<2.3' 'packaging<26' pillow
 # Only what reads datasets is installed, not what drives robots. lerobot 0.3 and 0.4 read videos with
 # a part of torchvision that later versions lack; it is plain Python, so it need not fit torch.
