@@ -180,10 +180,12 @@ class Film:
             name: stage.add_camera(name, one.width, one.height, one.fov_rad)
             for name, one in self.cameras.items()
         }
-        table, *around = rendering.table_visuals()
+        for name, one in self.cameras.items():
+            if "eye_m" in one.mounting:
+                pose = looking_at(one.mounting["eye_m"], one.mounting["target_m"])
+                self._lenses[name].entity.set_pose(pose)
         self._labels = np.zeros(1, np.uint8)
-        self._identify(stage.add([table]), TABLE_ID)
-        self._identify(stage.add(around), 0)
+        # the nearest first: what they hide need not be shaded
         self._links = stage.add_robot(self.robot_name)
         for link in self._links.values():
             self._identify(link, ROBOT_ID)
@@ -192,6 +194,9 @@ class Film:
         ]
         for k, entity in enumerate(self._entities):
             self._identify(entity, 1 + k)
+        table, *around = rendering.table_visuals()
+        self._identify(stage.add([table]), TABLE_ID)
+        self._identify(stage.add(around), 0)
         self._shown: dict[str, str] = {}
         self._stage = stage
         return [body.geometry for body in self.bodies]
@@ -224,7 +229,10 @@ class Film:
             entity.set_pose(sapien.Pose(pose[:3], pose[3:]))
         self._repaint(textures)
         for name, lens in self._lenses.items():
-            lens.entity.set_pose(self._pose(self.cameras[name], links))
+            place = self.cameras[name].mounting
+            if "link" in place:
+                pose = sapien.Pose(place["position_m"], place["quaternion_wxyz"])
+                lens.entity.set_pose(links[place["link"]] * pose)
         self._stage.scene.update_render()
         return {name: self._view(lens) for name, lens in self._lenses.items()}
 
@@ -234,14 +242,6 @@ class Film:
             if texture != self._shown.get(body.key, body.texture):
                 rendering.repaint(entity, body.geometry, texture)
         self._shown = dict(textures)
-
-    def _pose(self, one: Camera, links: Mapping[str, sapien.Pose]) -> sapien.Pose:
-        import sapien
-
-        place = one.mounting
-        if "link" in place:
-            return links[place["link"]] * sapien.Pose(place["position_m"], place["quaternion_wxyz"])
-        return looking_at(place["eye_m"], place["target_m"])
 
     def _view(self, lens: sapien.render.RenderCameraComponent) -> View:
         lens.take_picture()

@@ -40,7 +40,7 @@ STOCK_PACK = "minimal"
 PICTURE_FORMATS = {
     "Color": "r8g8b8a8unorm",
     "PositionSegmentation": "r16g16b16a16sint",
-    "Number": "r32sfloat",
+    "Number": "r16sfloat",
 }
 
 # (pattern, replacement): each must match exactly once in the installed file

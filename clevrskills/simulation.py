@@ -75,6 +75,7 @@ class SimWorld(World):
         slots = [*range(self._table + 1), *[self._gripper] * len(gripper), *[self._arm] * len(arm)]
         self._slot_of = {id(c): k for k, c in zip(slots, solid, strict=True) if c}
         self._touched: dict[tuple[int, int], int] = {}
+        self._touches_matter = False
         self._steps = 0
         self.refresh()
 
@@ -84,7 +85,11 @@ class SimWorld(World):
         self._steps = 0
 
     def after_physics_step(self) -> None:
-        """Remember who touches whom."""
+        """Remember who touches whom; from the first time that anything about it is asked, which
+        goals do at the start, as it costs a tenth of a step.
+        """
+        if not self._touches_matter:
+            return
         self._steps += 1
         for pair, contacts in self._read_pairs().items():
             if pair not in self._touched and _touch(contacts):
@@ -165,20 +170,27 @@ class SimWorld(World):
     def on_table(self, body: Tensor) -> Tensor:  # noqa: D102
         return torch.tensor([self._lift(int(body[0]), self._table) > CONTACT_IMPULSE_NS])
 
+    def _touch_times(self) -> dict[tuple[int, int], int]:
+        """The pairs of slots that touched in the last control step, both ways, and in which physics
+        step of it they first did.
+        """
+        self._touches_matter = True
+        return self._touched
+
     def touches(self, body: Tensor, other: Tensor) -> Tensor:  # noqa: D102
-        return torch.tensor([(int(body[0]), int(other[0])) in self._touched])
+        return torch.tensor([(int(body[0]), int(other[0])) in self._touch_times()])
 
     def touches_before(self, body: Tensor, other: Tensor) -> Tensor:  # noqa: D102
         slot, robot = int(body[0]), (self._gripper, self._arm)
-        touched = {two: k for (one, two), k in self._touched.items() if one == slot}
+        touched = {two: k for (one, two), k in self._touch_times().items() if one == slot}
         last = touched.pop(int(other[0]), self._steps + 1)
         return torch.tensor([any(k < last for two, k in touched.items() if two not in robot)])
 
     def gripper_touches(self, body: Tensor) -> Tensor:  # noqa: D102
-        return torch.tensor([(int(body[0]), self._gripper) in self._touched])
+        return torch.tensor([(int(body[0]), self._gripper) in self._touch_times()])
 
     def robot_touches(self, body: Tensor) -> Tensor:  # noqa: D102
-        return self.gripper_touches(body) | ((int(body[0]), self._arm) in self._touched)
+        return self.gripper_touches(body) | ((int(body[0]), self._arm) in self._touch_times())
 
     def contacts(self) -> list[tuple[str, str, float]]:
         """The touching pairs of slot keys (or ``table``) with their least separation in metres,

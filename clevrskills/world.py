@@ -255,7 +255,8 @@ class World:
         """Forget what was computed from poses; subclasses call it whenever something moved."""
         self._derived.clear()
 
-    def _once(self, name: str, compute: Callable[[], Tensor]) -> Tensor:
+    def once(self, name: str, compute: Callable[[], Tensor]) -> Tensor:
+        """What was computed under a name since something moved last; else it is computed now."""
         if name not in self._derived:
             self._derived[name] = compute()
         return self._derived[name]
@@ -263,7 +264,17 @@ class World:
     @property
     def _matrix(self) -> Tensor:
         """Rotation matrices of all bodies, (B, K, 3, 3)."""
-        return self._once("matrix", lambda: geometry.rotation_matrix(self.body_pose[..., 3:]))
+        return self.once("matrix", lambda: geometry.rotation_matrix(self.body_pose[..., 3:]))
+
+    @property
+    def _heights(self) -> Tensor:
+        """World z of the points on all surfaces, (B, K, P)."""
+
+        def compute() -> Tensor:
+            up = self._matrix[..., 2, :, None]
+            return (self.solids.points @ up)[..., 0] + self.body_pose[..., 2:3]
+
+        return self.once("heights", compute)
 
     def _still(self) -> Tensor:
         speed = self.body_velocity.unflatten(-1, (2, 3)).norm(dim=-1)  # (B, K, 2)
@@ -277,7 +288,7 @@ class World:
 
     def gripper_distance(self, body: Tensor) -> Tensor:
         """Distance from the tips of the suction cups to a body, (B,)."""
-        return self.at(self._once("cup distance", self._cup_distance), body)
+        return self.at(self.once("cup distance", self._cup_distance), body)
 
     # ---- bodies ----
 
@@ -313,7 +324,7 @@ class World:
 
     def is_static(self, body: Tensor) -> Tensor:
         """Whether the body is at rest, (B,) bool."""
-        return self.at(self._once("still", self._still), body)
+        return self.at(self.once("still", self._still), body)
 
     def is_held(self, body: Tensor) -> Tensor:
         """Whether the gripper holds this body, (B,) bool."""
@@ -325,18 +336,18 @@ class World:
         turned = points @ self.at(self._matrix, body).transpose(-1, -2)
         return turned + self.position(body)[:, None]
 
-    def _heights(self, body: Tensor) -> Tensor:
-        """World z of the points on the body's surface, (B, P)."""
-        up = self.at(self._matrix, body)[:, 2, :, None]
-        return (self.at(self.solids.points, body) @ up)[..., 0] + self.pose(body)[:, 2:3]
+    @property
+    def tops(self) -> Tensor:
+        """World z of the highest point of every body, (B, K)."""
+        return self.once("tops", lambda: self._heights.amax(-1))
 
     def top(self, body: Tensor) -> Tensor:
         """World z of the body's highest point, (B,)."""
-        return self._heights(body).amax(-1)
+        return self.at(self.tops, body)
 
     def bottom(self, body: Tensor) -> Tensor:
         """World z of the body's lowest point, (B,)."""
-        return self._heights(body).amin(-1)
+        return self.at(self.once("bottoms", lambda: self._heights.amin(-1)), body)
 
     def planes(self, body: Tensor) -> Tensor:
         """Half-spaces of bodies in their frame, (B, C, F, 4), without the padding that all of them

@@ -214,6 +214,7 @@ def test_bodies_that_touch_are_told_and_forgotten(env, world):
 def test_a_brief_touch_counts_until_the_next_control_step(env, world):
     """What touched in one of the physics steps only, and is apart again at the end."""
     one, lower = slot(world, OBJECT), slot(world, BASE)
+    assert not world.touches(one, lower)
     put(env, OBJECT, *world.position(lower)[0, :2].tolist(), float(world.top(lower)[0]) + 0.002)
     entity(world, OBJECT).find_component_by_type(PhysxRigidDynamicComponent).linear_velocity = [
         0.0,

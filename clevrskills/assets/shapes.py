@@ -60,6 +60,12 @@ class Shape:
         return _frozen(np.average(np.stack(centres), axis=0, weights=volumes))
 
     @cached_property
+    def outline(self) -> np.ndarray:
+        """Corners of the convex outline seen from above, counter-clockwise, (n, 2) metres."""
+        points = np.concatenate(self.parts)[:, :2]
+        return _frozen(points[ConvexHull(points).vertices])
+
+    @cached_property
     def box(self) -> tuple[np.ndarray, np.ndarray, float]:
         """The upright box of least area around it: full size (3,) and centre (3,) in metres, and
         its turn about z in radians.

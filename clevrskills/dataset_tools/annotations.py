@@ -8,8 +8,9 @@ picture's segmentation.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
@@ -17,9 +18,11 @@ import numpy as np
 from clevrskills.cameras import NEAR_M
 from clevrskills.film import TABLE_ID, Camera, View, to_buffer
 
-SAMPLES = 384
-"""Surface points of an object."""
-NEARER_M = 0.004
+SAMPLES, CANDIDATES = 256, 768
+"""Surface points of an object, and from how many they are chosen."""
+FACING_SHARE = 0.25
+"""Distance between points that face opposite ways, as half a share of the object's diagonal."""
+NEARER_M = 0.0015
 """How much nearer than a point something must be to hide it."""
 NOT_IN_PICTURE = -1
 _TIP_COLUMNS = 4
@@ -67,116 +70,135 @@ class Annotator:
 
     Args:
         meshes: The objects.
+        cameras: The cameras by name.
     """
 
-    def __init__(self, meshes: Sequence[Mesh]) -> None:
-        merged = [_merged(mesh) for mesh in meshes]
-        points = [_surface_points(mesh) for mesh in merged]
-        self._meshes = merged
-        self._vertices, self._absent = _padded([mesh.vertices for mesh in merged])
-        self._faces = _Faces(merged) if merged else None
-        self._points, self._normals, self._areas = (
-            np.array([each[k] for each in points], dtype=np.float64) for k in range(3)
-        )
-        self._offsets = (self._points * self._normals).sum(-1)  # of the planes of the triangles
+    def __init__(self, meshes: Sequence[Mesh], cameras: Mapping[str, Camera]) -> None:
+        self._cameras = dict(cameras)
+        self._count = len(meshes)
+        if not self._count:
+            return
+        self._meshes, *spread = zip(*map(_spread, meshes), strict=True)
+        corners, absent = _padded([mesh.vertices for mesh in self._meshes])
+        points, normals, areas = map(np.array, spread)
+        self._faces = _Faces(self._meshes)
+        # all is done at once for every object before every camera: row c K + k, R = C K rows
+        rows = (len(cameras), 1, 1)
+        self._corners = corners.shape[1]
+        self._vertices = np.tile(np.concatenate((corners, points), axis=1), rows)  # (R, V + S, 3)
+        self._absent = np.tile(absent, rows[:2])  # (R, V)
+        self._normals, self._areas = np.tile(normals, rows), np.tile(areas, rows[:2])
+        self._offsets = np.tile((points * normals).sum(-1), rows[:2])  # of the triangles' planes
+        lenses = [camera.intrinsic for camera in cameras.values()]
+        self._focal = np.repeat([lens[0, 0] for lens in lenses], self._count)[:, None, None]
+        self._middle = np.repeat([lens[:2, 2] for lens in lenses], self._count, axis=0)[:, None]
+        sizes = [(camera.width, camera.height) for camera in cameras.values()]
+        self._size = np.repeat(sizes, self._count, axis=0)  # (R, 2)
 
-    def look(self, poses: np.ndarray, view: View, camera: Camera) -> Sighting:
-        """Annotate a picture.
+    def look(self, poses: np.ndarray, views: Mapping[str, View]) -> dict[str, Sighting]:
+        """Annotate the pictures of a moment.
 
         Args:
             poses: World positions and quaternions w, x, y, z of the objects, (K, 7).
-            view: The picture; body k is object k.
-            camera: The camera that took it.
+            views: What each of the cameras sees; body k is object k.
         """
-        if not len(self._vertices):
-            return Sighting(np.zeros((0, 4), np.int16), np.zeros(0, np.float32))
-        turned, moved = _to_camera(poses, view.extrinsic)
-        return Sighting(
-            self._boxes(turned, moved, camera), self._visible(turned, moved, view, camera)
-        )
+        if not self._count:
+            nothing = Sighting(np.zeros((0, 4), np.int16), np.zeros(0, np.float32))
+            return dict.fromkeys(self._cameras, nothing)
+        extrinsics = np.stack([views[name].extrinsic for name in self._cameras])
+        turned, moved = _to_camera(poses, extrinsics)
+        points = self._vertices @ turned.transpose(0, 2, 1) + moved[:, None]  # (R, V + S, 3)
+        ahead = points[..., 2] > NEAR_M
+        points[..., 2] = depth = np.maximum(points[..., 2], NEAR_M)
+        pixels = points[..., :2] * (self._focal / depth[..., None]) + self._middle
+        first, rest = np.s_[:, : self._corners], np.s_[:, self._corners :]
+        boxes = self._boxes(turned, moved, pixels[first], ~ahead[first].all(1))
+        lens = -np.matmul(moved[:, None], turned)[:, 0]  # in the frames of the objects
+        facing = np.matmul(self._normals, lens[:, :, None])[..., 0] - self._offsets
+        # in the picture, up to a factor, of what each point stands for
+        areas = self._areas * np.maximum(facing, 0.0) * ahead[rest] / depth[rest] ** 3
+        visible = self._visible(pixels[rest], depth[rest], areas, views)
+        cut = range(0, len(boxes), self._count)
+        return {
+            name: Sighting(boxes[k : k + self._count], visible[k : k + self._count])
+            for name, k in zip(self._cameras, cut, strict=True)
+        }
 
-    def _boxes(self, turned: np.ndarray, moved: np.ndarray, camera: Camera) -> np.ndarray:
-        points = self._vertices @ turned.transpose(0, 2, 1) + moved[:, None]  # (K, V, 3)
-        near = points[..., 2].min(1) <= NEAR_M
-        points[..., 2] = np.maximum(points[..., 2], NEAR_M)
-        pixels = _project(points, camera)
-        pixels[self._absent] = np.inf
+    def _boxes(
+        self, turned: np.ndarray, moved: np.ndarray, pixels: np.ndarray, behind: np.ndarray
+    ) -> np.ndarray:
+        pixels = np.where(self._absent[..., None], np.inf, pixels)
         low, high = _extents(pixels, self._faces)
-        for k in np.flatnonzero(near):
-            mesh = self._meshes[k]
-            ahead = _ahead(mesh.vertices @ turned[k].T + moved[k], mesh.faces)
-            if len(ahead):
-                pixels_ahead = _project(ahead, camera)
-                low[k] = np.ceil(pixels_ahead.min(0) - 0.5)
-                high[k] = np.floor(pixels_ahead.max(0) - 0.5) + 1
-            else:
-                low[k] = high[k] = 0
-        size = (camera.width, camera.height)
-        low, high = np.clip(low, 0, size), np.clip(high, 0, size)
+        for row in np.flatnonzero(behind):  # some of the object is not before the camera
+            mesh = self._meshes[row % self._count]
+            rest = _ahead(mesh.vertices @ turned[row].T + moved[row], mesh.faces)
+            low[row] = high[row] = 0
+            if len(rest):
+                ends = rest[:, :2] * (self._focal[row] / rest[:, 2:]) + self._middle[row]
+                low[row], high[row] = np.ceil(ends.min(0) - 0.5), np.floor(ends.max(0) - 0.5) + 1
+        low, high = np.clip(low, 0, self._size), np.clip(high, 0, self._size)
         boxes = np.concatenate((low, high), axis=-1)
         boxes[(low >= high).any(-1)] = NOT_IN_PICTURE
         return boxes.astype(np.int16)
 
     def _visible(
-        self, turned: np.ndarray, moved: np.ndarray, view: View, camera: Camera
+        self, pixels: np.ndarray, depth: np.ndarray, areas: np.ndarray, views: Mapping[str, View]
     ) -> np.ndarray:
-        points = self._points @ turned.transpose(0, 2, 1) + moved[:, None]  # (K, S, 3)
-        ahead = points[..., 2] > NEAR_M
-        points[..., 2] = depth = np.maximum(points[..., 2], NEAR_M)
-        lens = -np.matmul(moved[:, None], turned)[:, 0]  # (K, 3), in the frames of the objects
-        facing = np.matmul(self._normals, lens[:, :, None])[..., 0] - self._offsets
-        area = self._areas * np.maximum(facing, 0.0) * ahead / depth**3
-        pixels = _project(points, camera)
-        inside = ((pixels >= 0.0) & (pixels < (camera.width, camera.height))).all(-1)
-        columns, rows = np.where(inside, np.moveaxis(pixels, -1, 0), 0.0).astype(np.int64)
-        index = rows * camera.width + columns
-        there = view.labels[view.numbers.reshape(-1)[index].astype(np.intp)]
+        inside = ((pixels >= 0.0) & (pixels < self._size[:, None])).all(-1)  # (R, S)
+        columns, rows = np.where(inside, np.moveaxis(pixels, -1, 0), 0.0).astype(np.intp)
+        index = (rows * self._size[:, :1] + columns).reshape(len(self._cameras), self._count, -1)
+        shown, buffer = [], []
+        for name, where in zip(self._cameras, index, strict=True):
+            view = views[name]
+            shown.append(view.labels[view.numbers.reshape(-1)[where].astype(np.intp)])
+            buffer.append(view.buffer.reshape(-1)[where])
+        there, own = np.concatenate(shown), np.tile(np.arange(1, 1 + self._count), len(views))
         # at an edge the middle of a pixel may show what is behind the object
-        nearer = view.buffer.reshape(-1)[index] < to_buffer(np.maximum(depth - NEARER_M, NEAR_M))
-        other = (there != np.arange(1, 1 + len(points))[:, None]) & (there != 0)
-        hidden = other & (there != TABLE_ID) & nearer
-        seen = (area * (inside & ~hidden)).sum(1)
-        return (seen / np.maximum(area.sum(1), 1e-12)).astype(np.float32)
+        nearest = to_buffer(np.maximum(depth - NEARER_M, NEAR_M))
+        nearer = np.concatenate(buffer) < nearest
+        hidden = nearer & (there != own[:, None]) & (there != 0) & (there != TABLE_ID)
+        seen = (areas * (inside & ~hidden)).sum(1)
+        return (seen / np.maximum(areas.sum(1), 1e-12)).astype(np.float32)
 
 
-def _to_camera(poses: np.ndarray, extrinsic: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rotations (K, 3, 3) and translations (K, 3) from objects to the camera."""
-    w, x, y, z = np.moveaxis(np.asarray(poses, dtype=np.float64)[:, 3:], -1, 0)
-    rotation = np.empty((len(poses), 3, 3))
-    rotation[:, 0] = np.stack((1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y))).T
-    rotation[:, 1] = np.stack((2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x))).T
-    rotation[:, 2] = np.stack((2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y))).T
-    turn, shift = extrinsic[:, :3], extrinsic[:, 3]
-    return turn @ rotation, poses[:, :3] @ turn.T + shift
-
-
-def _project(points: np.ndarray, camera: Camera) -> np.ndarray:
-    """Pixel coordinates (..., 2) of points (..., 3) in camera coordinates."""
-    intrinsic = camera.intrinsic
-    focal, middle = intrinsic[0, 0], intrinsic[:2, 2]
-    return points[..., :2] * (focal / points[..., 2:]) + middle
+def _to_camera(poses: np.ndarray, extrinsics: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rotations (C K, 3, 3) and translations (C K, 3) from objects to cameras (C, 3, 4)."""
+    poses = np.asarray(poses, dtype=np.float64)
+    w, x, y, z = poses[:, 3:].T
+    rotation = np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+    turn, shift = extrinsics[:, None, :, :3], extrinsics[:, None, :, 3]
+    turned = turn @ rotation.transpose(2, 0, 1)
+    moved = np.matmul(turn, poses[:, :3, None])[..., 0] + shift
+    return turned.reshape(-1, 3, 3), moved.reshape(-1, 3)
 
 
 def _extents(pixels: np.ndarray, faces: _Faces) -> tuple[np.ndarray, np.ndarray]:
     """First column and row in which triangles cover the middle of a pixel, and one past the last.
 
     Args:
-        pixels: Corners (K, V, 2) in pixel coordinates; infinite: none.
-        faces: The triangles.
+        pixels: Corners (R, V, 2) in pixel coordinates, of the meshes again and again; infinite:
+            none.
+        faces: The triangles of the meshes.
 
     Returns:
-        Each (K, 2).
+        Each (R, 2).
     """
     x, y = pixels[..., 0], pixels[..., 1]
     across = np.concatenate((x, np.where(np.isinf(x), x, -x), y, np.where(np.isinf(y), y, -y)))
-    along = np.concatenate((y, y, x, x))  # (4 K, V), each to be followed upwards
+    along = np.concatenate((y, y, x, x))  # (4 R, V), each to be followed upwards
     first = np.ceil(across.min(1) - 0.5)
     found = first.copy()
     left = np.arange(len(across))
     for column in range(_TIP_COLUMNS):
         at = first[left] + 0.5 + column
         which, vertex = np.nonzero(across[left] <= at[:, None])
-        which, corners = faces.around(which, left[which] % len(pixels), vertex)
+        which, corners = faces.around(which, left[which] % faces.meshes, vertex)
         row = left[which][:, None]
         low, high = _crossed(across[row, corners], along[row, corners], at[which])
         covered = which[np.ceil(low - 0.5) <= np.floor(high - 0.5)]
@@ -193,6 +215,7 @@ class _Faces:
     """The triangles of several meshes, found by their corners."""
 
     def __init__(self, meshes: Sequence[_Mesh]) -> None:
+        self.meshes = len(meshes)
         self._most = max(len(mesh.vertices) for mesh in meshes)
         faces = np.concatenate([mesh.faces + k * self._most for k, mesh in enumerate(meshes)])
         # triangle t has corner c: sorted by corner
@@ -251,16 +274,38 @@ def _padded(arrays: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     return np.array(rows), np.array([np.arange(most) >= len(array) for array in arrays])
 
 
-def _surface_points(mesh: Mesh) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Points (S, 3) spread evenly over the surface, normals (S, 3), areas (S,) they stand for."""
+@lru_cache(maxsize=256)
+def _spread(mesh: Mesh) -> tuple[_Mesh, np.ndarray, np.ndarray, np.ndarray]:
+    """The mesh with each corner once, and points (S, 3) spread over its surface with normals (S, 3)
+    and areas (S,) that they stand for.
+    """
+    merged = _merged(mesh)
+    points, normals, area_m2 = _surface_points(merged)
+    # each next one is the farthest from all before, in place and direction
+    reach_m = float(np.linalg.norm(np.ptp(points, axis=0)))
+    places = np.column_stack((points, FACING_SHARE * reach_m * normals))
+    chosen, nearest = np.zeros(SAMPLES, np.intp), np.zeros(len(places), np.intp)
+    distance = np.full(len(places), np.inf)
+    for k in range(SAMPLES):
+        chosen[k] = int(distance.argmax()) if k else 0
+        offset = places - places[chosen[k]]
+        away = np.einsum("ni,ni->n", offset, offset)
+        nearest[away < distance] = k
+        np.minimum(distance, away, out=distance)
+    areas = np.bincount(nearest, minlength=SAMPLES) * area_m2
+    return merged, points[chosen], normals[chosen], areas
+
+
+def _surface_points(mesh: _Mesh) -> tuple[np.ndarray, np.ndarray, float]:
+    """Points (n, 3) all over the surface, normals (n, 3), and the area that each stands for."""
     a, b, c = np.moveaxis(mesh.vertices[mesh.faces], 1, 0)
     normals = np.cross(b - a, c - a)
     doubled = np.linalg.norm(normals, axis=1)
     ends = np.cumsum(doubled)
-    which = np.searchsorted(ends, (np.arange(SAMPLES) + 0.5) * ends[-1] / SAMPLES)
-    share, other = (np.arange(1, SAMPLES + 1) * step % 1.0 for step in _R2)
+    which = np.searchsorted(ends, (np.arange(CANDIDATES) + 0.5) * ends[-1] / CANDIDATES)
+    share, other = (np.arange(1, CANDIDATES + 1) * step % 1.0 for step in _R2)
     root = np.sqrt(share)
     weights = np.stack((1 - root, root * (1 - other), root * other), axis=-1)
     corners = np.stack((a, b, c), axis=1)[which]
     points = (weights[..., None] * corners).sum(1)
-    return points, normals[which] / doubled[which, None], np.full(SAMPLES, ends[-1] / 2 / SAMPLES)
+    return points, normals[which] / doubled[which, None], float(ends[-1]) / 2 / CANDIDATES

@@ -61,7 +61,7 @@ class Footage:
         self._images: dict[str, bytes] = {}
         self._rows: dict[str, list[np.ndarray]] = {}
         with spent(times_s, "render"):
-            self._annotator = Annotator(film.open(scene))
+            self._annotator = Annotator(film.open(scene), film.cameras)
 
     def add(self, qpos: np.ndarray, object_poses: np.ndarray, textures: Mapping[str, str]) -> None:
         """Film a state.
@@ -73,10 +73,9 @@ class Footage:
         """
         with spent(self._times_s, "render"):
             self._views = self._film.shoot(qpos, object_poses, textures)
-            for name, view in self._views.items():
-                sighting = self._annotator.look(object_poses, view, self._film.cameras[name])
+            for name, sighting in self._annotator.look(object_poses, self._views).items():
                 for key, value in (
-                    ("extrinsic", view.extrinsic.astype(np.float32)),
+                    ("extrinsic", self._views[name].extrinsic.astype(np.float32)),
                     ("boxes", sighting.boxes),
                     ("visible", sighting.visible),
                 ):

@@ -16,9 +16,14 @@ NEAR_M = 0.03
 
 def reach(world: World, body: Tensor) -> Tensor:
     """How near the suction cups are to the top of a body, in [0, 2], (B,)."""
-    tip = world.end_effector_pose[:, :3]
-    aside = (world.position(body)[:, :2] - tip[:, :2]).norm(dim=-1)
-    above = (tip[:, 2] - world.top(body)).clamp(min=0.0)
+    return world.at(world.once("reach", lambda: _reach(world)), body)
+
+
+def _reach(world: World) -> Tensor:
+    """The same for every body, (B, K)."""
+    tip = world.end_effector_pose[:, None, :3]
+    aside = (world.body_pose[..., :2] - tip[..., :2]).norm(dim=-1)
+    above = (tip[..., 2] - world.tops).clamp(min=0.0)
     over = torch.where(above < 0.005, 2.0, 1.0 + torch.exp(-above))
     return torch.where(aside < NEAR_M, over, torch.exp(-(aside - NEAR_M).clamp(min=0.0)))
 

@@ -8,7 +8,6 @@ from math import cos, factorial, hypot, pi, sin
 from zlib import crc32
 
 import numpy as np
-from scipy.spatial import ConvexHull
 
 from clevrskills.assets import Pools, Shape, pools
 from clevrskills.body import Body, Pose
@@ -181,10 +180,8 @@ def pose_on_table(item: Shape, x: float, y: float, yaw_rad: float) -> Pose:
 
 def _outline(item: Shape, x: float, y: float, yaw_rad: float) -> np.ndarray:
     """Convex outline seen from above, counter-clockwise, (n, 2)."""
-    points = np.concatenate(item.parts)[:, :2]
-    corners = points[ConvexHull(points).vertices]
     c, s = cos(yaw_rad), sin(yaw_rad)
-    return corners @ np.array([[c, s], [-s, c]]) + (x, y)
+    return item.outline @ np.array([[c, s], [-s, c]]) + (x, y)
 
 
 def _separation(a: np.ndarray, b: np.ndarray) -> float:
