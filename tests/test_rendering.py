@@ -45,6 +45,12 @@ def test_pack_has_no_environment_lookups(fresh_pack, stock_shaders, tmp_path):
         assert text.count("{") == text.count("}")
 
 
+def test_pack_with_numbers_gives_those_alone(fresh_pack, stock_shaders):
+    text = (Path(rendering.shader_pack(numbers=True)) / "gbuffer.frag").read_text()
+    assert "outPositionSegmentation" not in text and "outNumber = inSegmentation[1];" in text
+    assert text.replace("outNumber", "") != text and text.count("{") == text.count("}")
+
+
 def test_only_directional_lights_lose_their_highlights(fresh_pack, stock_shaders):
     file = Path("common", "lights.glsl")
     stock = (stock_shaders / file).read_text()
@@ -151,7 +157,7 @@ import numpy as np
 from clevrskills import rendering
 from clevrskills.robots.description import robot
 if sys.argv[1] == "stock":
-    rendering.shader_pack = lambda geometry: rendering.STOCK_PACK
+    rendering.shader_pack = lambda *_: rendering.STOCK_PACK
 geometry = sys.argv[1] != "colors"
 import sapien
 from clevrskills import assets

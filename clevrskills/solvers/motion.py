@@ -194,6 +194,8 @@ class Arm:
         for slot, body in enumerate(self.env.layouts[0].bodies):
             if body and bool(world.solids.present[0, slot]) and slot not in (self.held, *ignore):
                 size, center, turn_rad = body.geometry.box
+                if body.geometry.symmetry == 0:  # round: no corner of the box towards the base
+                    turn_rad = float(np.arctan2(*(self.body_pose(slot).inv() * self.base).p[1::-1]))
                 in_body = Pose(center) * turned_about_z(turn_rad)
                 pose = self.base.inv() * self.body_pose(slot) * in_body
                 boxes[body.key] = size + 2 * OBSTACLE_MARGIN_M, np.concatenate((pose.p, pose.q))

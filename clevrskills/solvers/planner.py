@@ -169,10 +169,17 @@ class MotionPlanner:
         return bool(self._touched(qpos))
 
     def _touched(self, qpos: np.ndarray) -> set[str]:
-        """Names of what the arm touches at joint angles (n,), itself or obstacles."""
+        """Names of what the arm touches at joint angles (n,), itself or obstacles; its base does
+        not move, so what is beside that is not in the way.
+        """
         self._planner.robot.set_qpos(qpos, True)
-        contacts = self._planner.planning_world.collide_full()
-        return {name for pair in contacts for name in (pair.object_name1, pair.object_name2)}
+        base = self._planner.user_link_names[0]
+        return {
+            name
+            for pair in self._planner.planning_world.collide_full()
+            for name in (pair.object_name1, pair.object_name2)
+            if pair.link_name1 != base or pair.object_name1 == pair.object_name2
+        }
 
     def solve(
         self, pose: Pose, near: np.ndarray, generator: np.random.Generator
