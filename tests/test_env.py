@@ -436,6 +436,19 @@ def test_the_layout_covers_the_flat_state(place):
     json.dumps(layout)
 
 
+def test_the_flat_state_is_the_nested_one_number_for_number(place):
+    """Nothing is rounded: what the controller has in double precision stays so."""
+    place.reset(seed=0)
+    for action in random_actions(5):
+        place.step(np.concatenate((action[:6], [1.0])))
+    state, nested = base(place).get_state()[0], base(place).get_state_dict()
+    for entry in base(place).state_layout:
+        group, _, key = entry["name"].partition("/")
+        values = nested[group][key] if key else nested[group]
+        assert torch.equal(state[entry["start"] : entry["stop"]], values[0].double()), entry
+    assert not torch.equal(state, state.float().double())
+
+
 def outline(env):
     """Everything about an environment that a policy or a test can see."""
     inner = base(env)

@@ -42,6 +42,9 @@ class Mesh(Protocol):
     def faces(self) -> np.ndarray:
         """Indices of vertices (F, 3), counter-clockwise seen from outside."""
 
+    def __hash__(self) -> int:
+        """Meshes are looked up, as the same ones come again and again."""
+
 
 @dataclass(frozen=True)
 class _Mesh:
@@ -78,7 +81,7 @@ class Annotator:
         self._count = len(meshes)
         if not self._count:
             return
-        self._meshes, *spread = zip(*map(_spread, meshes), strict=True)
+        self._meshes, *spread = zip(*(_spread(mesh) for mesh in meshes), strict=True)
         corners, absent = _padded([mesh.vertices for mesh in self._meshes])
         points, normals, areas = map(np.array, spread)
         self._faces = _Faces(self._meshes)

@@ -48,11 +48,15 @@ class Environment(Protocol):
     task: Any
     prompt: Any
     goal: Any
-    action_spec: Mapping[str, Any]
-    state_layout: Sequence[Mapping[str, Any]]
-    nodes: Sequence[Mapping[str, Any]]
-    textures: Mapping[str, str]
 
+    @property
+    def action_spec(self) -> Mapping[str, Any]: ...  # noqa: D102
+    @property
+    def state_layout(self) -> Sequence[Mapping[str, Any]]: ...  # noqa: D102
+    @property
+    def nodes(self) -> Sequence[Mapping[str, Any]]: ...  # noqa: D102
+    @property
+    def textures(self) -> Mapping[str, str]: ...  # noqa: D102
     def reset(self, *, seed: int) -> Any: ...  # noqa: D102
     def step(self, action: Any) -> Any: ...  # noqa: D102
     def get_state(self) -> Any: ...  # noqa: D102
@@ -73,8 +77,9 @@ class Oracle(Protocol):
     skill: str
     action_class: str
     attempt: int
-    failed: Sequence[tuple[int, int]]
 
+    @property
+    def failed(self) -> Sequence[tuple[int, int]]: ...  # noqa: D102
     def reset(self) -> None: ...  # noqa: D102
     def act(self) -> np.ndarray: ...  # noqa: D102
 
@@ -82,7 +87,9 @@ class Oracle(Protocol):
 class Film(Protocol):
     """Draws recorded moments as cameras see them; see :class:`clevrskills.film.Film`."""
 
-    cameras: Mapping[str, Camera]
+    @property
+    def cameras(self) -> Mapping[str, Camera]:
+        """The cameras by name."""
 
     @property
     def renderer(self) -> str:

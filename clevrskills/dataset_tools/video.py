@@ -47,7 +47,9 @@ class VideoWriter:
         self.frames = 0
         with storage_errors(path):
             self._container = av.open(str(path), "w", options=self.container_options)
-            self._stream = self._container.add_stream(self.codec, rate=fps, options=self.options)
+            stream = self._container.add_stream(self.codec, rate=fps, options=self.options)
+            assert isinstance(stream, av.VideoStream)
+            self._stream = stream
             self._stream.width, self._stream.height = width, height
             self._stream.pix_fmt = self.pixels
             self._stream.thread_count = 1

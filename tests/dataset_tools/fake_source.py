@@ -262,8 +262,11 @@ class FakeFilm:
 
 @dataclass(frozen=True)
 class FakeSource:
-    """Source of the above; ``trouble`` maps seeds to fail, crash, kill, exit, full (no file may grow beyond 1 kB), hang or interrupt,
-    or to one of these followed by " once " and the path of a file that then tells that it happened.
+    """Source of the above.
+
+    ``trouble`` maps seeds to fail, crash, kill, exit, full (no file may grow beyond 1 kB), hang or
+    interrupt, or to one of these followed by " once " and the path of a file that then tells that
+    it happened.
     """
 
     trouble: Mapping[int, str]

@@ -6,6 +6,8 @@ import pytest
 
 from clevrskills.dataset_tools.layout import DatasetError
 from clevrskills.dataset_tools.video import (
+    DepthWriter,
+    SegmentationWriter,
     VideoWriter,
     frame_count,
     iterate_frames,
@@ -63,6 +65,39 @@ def test_the_file_suits_browsers(video: Path) -> None:
     assert len(key_frames) == 4  # one every ten frames
     data = video.read_bytes()
     assert data.index(b"moov") < data.index(b"mdat")  # plays before it is loaded completely
+
+
+@pytest.mark.parametrize(("kind", "dtype"), [(SegmentationWriter, "u1"), (DepthWriter, "u2")])
+def test_lossless_frames_come_back_exactly(
+    tmp_path: Path, kind: type[VideoWriter], dtype: str
+) -> None:
+    numbers = np.random.default_rng(0).integers(0, np.iinfo(dtype).max, (23, 30, 44)).astype(dtype)
+    paths = tmp_path / "a.mkv", tmp_path / "b.mkv"
+    for path in paths:
+        writer = kind(path, 44, 30, fps=20)
+        for frame in numbers:
+            writer.write(frame)
+        writer.close()
+    assert paths[0].read_bytes() == paths[1].read_bytes()  # no dates, no random numbers
+    frames = read_video(paths[0])
+    assert frames.dtype == numbers.dtype and frame_count(paths[0]) == 23
+    np.testing.assert_array_equal(frames, numbers)
+    for index in (0, 7, 22):
+        np.testing.assert_array_equal(read_frame(paths[0], index), numbers[index])
+    data = paths[0].read_bytes()
+    paths[0].write_bytes(data[: len(data) // 2])
+    assert frame_count(paths[0]) < 23
+
+
+def test_transparency_is_ignored(tmp_path: Path) -> None:
+    for name, channels in (("rgb.mp4", 3), ("rgba.mp4", 4)):
+        writer = VideoWriter(tmp_path / name, 64, 64, fps=20)
+        for step in range(3):
+            frame = np.dstack([scene(step), np.full((64, 64), 255, np.uint8)])
+            writer.write(frame[..., :channels])
+        writer.close()
+    rgb, rgba = (read_video(tmp_path / name) for name in ("rgb.mp4", "rgba.mp4"))
+    assert np.abs(rgb.astype(int) - rgba).mean() < 1.0
 
 
 def test_damaged_videos(video: Path, tmp_path: Path) -> None:

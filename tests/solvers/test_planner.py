@@ -229,3 +229,10 @@ def test_another_process_gives_the_same_plan():
     path = planner.path(*far_ends(planner), np.random.default_rng(5))
     assert run.stdout.split()[-1] == path.tobytes().hex()
     planner.set_scene({}, None)
+
+
+def test_what_stands_beside_the_base_is_not_in_the_way(planner):
+    planner.set_scene({"area": box_at(0.1, 0.1, 0.005, 0.2, 0.2, 0.02)}, None)
+    assert planner.solve(LEFT, neutral(planner), generator()) is not None
+    planner.set_scene({"pillar": box_at(*LEFT.p, 0.1, 0.1, 0.1)}, None)
+    assert planner.solve(LEFT, neutral(planner), generator()) is None
