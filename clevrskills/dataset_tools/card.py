@@ -77,6 +77,7 @@ def card_text(root: Path) -> str:
     header = Header.read(root)
     attempts = {(line.task, line.split, line.seed): line for line in read_manifest(root)}
     made = [line for line in attempts.values() if line.success]
+    cameras = _cameras(root, made)
     rows, failures = _rows(list(attempts.values()))
     sizes: Counter[str] = Counter()
     for line in made:
@@ -94,7 +95,10 @@ def card_text(root: Path) -> str:
         name=root.resolve().name,
         header=header,
         versions=header.versions,
-        renderers=_renderers(root, made),
+        renderers=sorted({camera["renderer"] for _, camera in cameras}),
+        cameras=list(
+            dict.fromkeys(f"{name} {c['width']} x {c['height']} pixels" for name, c in cameras)
+        ),
         rows=rows,
         failures=failures,
         kinds=KINDS,
@@ -153,13 +157,13 @@ def _rows(
     return rows, failures
 
 
-def _renderers(root: Path, made: Sequence[ManifestLine]) -> list[str]:
-    """What drew the first episode of each task and split."""
+def _cameras(root: Path, made: Sequence[ManifestLine]) -> list[tuple[str, dict[str, Any]]]:
+    """The cameras of the first episode of each task and split, by name."""
     from clevrskills.dataset_tools.dataset import Episode
 
     first = {(line.task, line.split): line.id for line in reversed(made)}
     described = [Episode(root / name).info["cameras"] for name in first.values()]
-    return sorted({camera["renderer"] for cameras in described for camera in cameras.values()})
+    return [item for cameras in described for item in cameras.items()]
 
 
 def _size(count: float) -> str:
