@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Protocol
 
 import numpy as np
 
 from clevrskills.cameras import NEAR_M
+from clevrskills.dataset_tools.raster import Corners, Faces, Mesh, cut_off, extents, merged
 from clevrskills.film import TABLE_ID, Camera, View, to_buffer
 
 SAMPLES, CANDIDATES = 256, 768
@@ -25,31 +25,8 @@ FACING_SHARE = 0.25
 NEARER_M = 0.0015
 """How much nearer than a point something must be to hide it."""
 NOT_IN_PICTURE = -1
-_TIP_COLUMNS = 4
-"""Pixel columns in which the tip of an object may miss the middle of every pixel."""
 _R2 = (0.7548776662466927, 0.5698402909980532)
 """Steps of an even sequence of points in the unit square (Roberts 2018, "R2")."""
-
-
-class Mesh(Protocol):
-    """Triangles of an object in its own frame."""
-
-    @property
-    def vertices(self) -> np.ndarray:
-        """Corners (V, 3) in metres."""
-
-    @property
-    def faces(self) -> np.ndarray:
-        """Indices of vertices (F, 3), counter-clockwise seen from outside."""
-
-    def __hash__(self) -> int:
-        """Meshes are looked up, as the same ones come again and again."""
-
-
-@dataclass(frozen=True)
-class _Mesh:
-    vertices: np.ndarray
-    faces: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -84,7 +61,7 @@ class Annotator:
         self._meshes, *spread = zip(*(_spread(mesh) for mesh in meshes), strict=True)
         corners, absent = _padded([mesh.vertices for mesh in self._meshes])
         points, normals, areas = map(np.array, spread)
-        self._faces = _Faces(self._meshes)
+        self._faces = Faces(self._meshes)
         # all is done at once for every object before every camera: row c K + k, R = C K rows
         rows = (len(cameras), 1, 1)
         self._corners = corners.shape[1]
@@ -131,10 +108,10 @@ class Annotator:
         self, turned: np.ndarray, moved: np.ndarray, pixels: np.ndarray, behind: np.ndarray
     ) -> np.ndarray:
         pixels = np.where(self._absent[..., None], np.inf, pixels)
-        low, high = _extents(pixels, self._faces)
+        low, high = extents(pixels, self._faces)
         for row in np.flatnonzero(behind):  # some of the object is not before the camera
             mesh = self._meshes[row % self._count]
-            rest = _ahead(mesh.vertices @ turned[row].T + moved[row], mesh.faces)
+            rest = cut_off(mesh.vertices @ turned[row].T + moved[row], mesh.faces)
             low[row] = high[row] = 0
             if len(rest):
                 ends = rest[:, :2] * (self._focal[row] / rest[:, 2:]) + self._middle[row]
@@ -181,95 +158,6 @@ def _to_camera(poses: np.ndarray, extrinsics: np.ndarray) -> tuple[np.ndarray, n
     return turned.reshape(-1, 3, 3), moved.reshape(-1, 3)
 
 
-def _extents(pixels: np.ndarray, faces: _Faces) -> tuple[np.ndarray, np.ndarray]:
-    """First column and row in which triangles cover the middle of a pixel, and one past the last.
-
-    Args:
-        pixels: Corners (R, V, 2) in pixel coordinates, of the meshes again and again; infinite:
-            none.
-        faces: The triangles of the meshes.
-
-    Returns:
-        Each (R, 2).
-    """
-    x, y = pixels[..., 0], pixels[..., 1]
-    across = np.concatenate((x, np.where(np.isinf(x), x, -x), y, np.where(np.isinf(y), y, -y)))
-    along = np.concatenate((y, y, x, x))  # (4 R, V), each to be followed upwards
-    first = np.ceil(across.min(1) - 0.5)
-    found = first.copy()
-    left = np.arange(len(across))
-    for column in range(_TIP_COLUMNS):
-        at = first[left] + 0.5 + column
-        which, vertex = np.nonzero(across[left] <= at[:, None])
-        which, corners = faces.around(which, left[which] % faces.meshes, vertex)
-        row = left[which][:, None]
-        low, high = _crossed(across[row, corners], along[row, corners], at[which])
-        covered = which[np.ceil(low - 0.5) <= np.floor(high - 0.5)]
-        found[left[covered]] += column
-        left = np.delete(left, covered)
-        if not len(left):
-            break
-    # what is thinner than a pixel keeps its first column
-    start_x, end_x, start_y, end_y = found.reshape(4, -1)
-    return np.stack((start_x, start_y), axis=-1), np.stack((-end_x, -end_y), axis=-1)
-
-
-class _Faces:
-    """The triangles of several meshes, found by their corners."""
-
-    def __init__(self, meshes: Sequence[_Mesh]) -> None:
-        self.meshes = len(meshes)
-        self._most = max(len(mesh.vertices) for mesh in meshes)
-        faces = np.concatenate([mesh.faces + k * self._most for k, mesh in enumerate(meshes)])
-        # triangle t has corner c: sorted by corner
-        order = np.argsort(faces.reshape(-1), kind="stable")
-        self._corners = faces[order // 3] % self._most
-        counts = np.bincount(faces.reshape(-1), minlength=len(meshes) * self._most)
-        self._counts, self._starts = counts, np.cumsum(counts) - counts
-
-    def around(
-        self, tags: np.ndarray, mesh: np.ndarray, vertex: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """The triangles at some corners (n,) of some meshes (n,), as corners (m, 3), each with the
-        tag (m,) of where it was found.
-        """
-        corner = mesh * self._most + vertex
-        counts = self._counts[corner]
-        before = np.cumsum(counts) - counts
-        index = np.arange(counts.sum()) + np.repeat(self._starts[corner] - before, counts)
-        return np.repeat(tags, counts), self._corners[index]
-
-
-def _crossed(u: np.ndarray, v: np.ndarray, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Least and greatest v of triangles (n, 3) where u has some value (n,); if nowhere, +inf and
-    -inf.
-    """
-    before, ahead = u - at[:, None], v[:, [1, 2, 0]]
-    after = before[:, [1, 2, 0]]
-    crosses = (before <= 0) != (after <= 0)
-    where = v + (ahead - v) * (before / np.where(crosses, before - after, 1.0))
-    return (
-        np.where(crosses, where, np.inf).min(1),
-        np.where(crosses, where, -np.inf).max(1),
-    )
-
-
-def _ahead(points: np.ndarray, faces: np.ndarray) -> np.ndarray:
-    """Corners (n, 3) of what is left of triangles if all that is not ahead is cut off."""
-    edges = np.concatenate((faces[:, :2], faces[:, 1:], faces[:, ::2]))
-    start, end = points[edges[:, 0]], points[edges[:, 1]]
-    cut = (start[:, 2] > NEAR_M) != (end[:, 2] > NEAR_M)
-    start, end = start[cut], end[cut]
-    part = (NEAR_M - start[:, 2:]) / (end[:, 2:] - start[:, 2:])
-    return np.concatenate((points[points[:, 2] > NEAR_M], start + part * (end - start)))
-
-
-def _merged(mesh: Mesh) -> _Mesh:
-    """The same triangles with each corner once."""
-    vertices, index = np.unique(mesh.vertices, axis=0, return_inverse=True)
-    return _Mesh(vertices.astype(np.float64), index.reshape(-1)[mesh.faces])
-
-
 def _padded(arrays: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """Arrays (n, 3) as one (K, N, 3), their first rows repeated, and which are such, (K, N)."""
     most = max((len(array) for array in arrays), default=0)
@@ -278,12 +166,12 @@ def _padded(arrays: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
 
 
 @lru_cache(maxsize=256)
-def _spread(mesh: Mesh) -> tuple[_Mesh, np.ndarray, np.ndarray, np.ndarray]:
+def _spread(mesh: Mesh) -> tuple[Corners, np.ndarray, np.ndarray, np.ndarray]:
     """The mesh with each corner once, and points (S, 3) spread over its surface with normals (S, 3)
     and areas (S,) that they stand for.
     """
-    merged = _merged(mesh)
-    points, normals, area_m2 = _surface_points(merged)
+    corners = merged(mesh)
+    points, normals, area_m2 = _surface_points(corners)
     # each next one is the farthest from all before, in place and direction
     reach_m = float(np.linalg.norm(np.ptp(points, axis=0)))
     places = np.column_stack((points, FACING_SHARE * reach_m * normals))
@@ -296,10 +184,10 @@ def _spread(mesh: Mesh) -> tuple[_Mesh, np.ndarray, np.ndarray, np.ndarray]:
         nearest[away < distance] = k
         np.minimum(distance, away, out=distance)
     areas = np.bincount(nearest, minlength=SAMPLES) * area_m2
-    return merged, points[chosen], normals[chosen], areas
+    return corners, points[chosen], normals[chosen], areas
 
 
-def _surface_points(mesh: _Mesh) -> tuple[np.ndarray, np.ndarray, float]:
+def _surface_points(mesh: Corners) -> tuple[np.ndarray, np.ndarray, float]:
     """Points (n, 3) all over the surface, normals (n, 3), and the area that each stands for."""
     a, b, c = np.moveaxis(mesh.vertices[mesh.faces], 1, 0)
     normals = np.cross(b - a, c - a)

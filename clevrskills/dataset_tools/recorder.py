@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from clevrskills.dataset_tools.files import PartialDirectory, storage_errors, to_json
@@ -28,18 +27,8 @@ from clevrskills.dataset_tools.layout import (
     versions,
 )
 from clevrskills.dataset_tools.sources import Environment, Film, Setup
-from clevrskills.dataset_tools.tables import segments, vectors
+from clevrskills.dataset_tools.tables import measured, segments, steps_table
 
-_FLAGS = ("vacuum_on", "holding")
-_PER_NODE_OR_OBJECT = ("holds", "terms", "object_poses")
-_TYPES = {
-    "step": pa.int32(),
-    "subgoal": pa.int32(),
-    "attempt": pa.int32(),
-    "timestamp": pa.float32(),
-    "reward": pa.float32(),
-    "progress": pa.float32(),
-}
 _OBJECT_FIELDS = ("key", "name", "shape", "texture", "static")
 _PLACEHOLDER = re.compile(r"\{\w+:(\w+)\}")
 
@@ -241,7 +230,7 @@ class Recorder:
         with spent(self.times_s, "write"):
             self._finish_rows()
             with storage_errors(self._directory.final):
-                pq.write_table(_table(self._rows), path / STEPS_FILE, compression="zstd")
+                pq.write_table(steps_table(self._rows), path / STEPS_FILE, compression="zstd")
                 np.savez_compressed(path / STATES_FILE, states=np.stack(self._states))
                 write_info(path, {**self._info, **self._summary(success, cameras)})
             return self._directory.commit()
@@ -259,7 +248,7 @@ class Recorder:
             self._states.append(np.array(env.get_state()).reshape(-1))
             felt = env.proprioception()
             poses = np.asarray(env.object_poses(), dtype=np.float32)
-            self._felt = {k: _measured(k, v) for k, v in felt.items()}
+            self._felt = {k: measured(k, v) for k, v in felt.items()}
             self._felt["object_poses"] = poses.reshape(-1)
             textures = dict(env.textures)
             if textures != (self._repaints[-1]["textures"] if self._repaints else {}):
@@ -328,24 +317,3 @@ def _objects(bodies: Iterable[Mapping[str, Any]], texts: Iterable[str]) -> list[
         }
         for body in bodies
     ]
-
-
-def _measured(name: str, value: np.ndarray) -> Any:
-    """A measurement as an array (k,); as a Python scalar if it is one number, a bool for flags."""
-    array = np.array(value).reshape(-1)
-    if array.size > 1:
-        return array
-    return bool(array[0]) if name in _FLAGS else array[0].item()
-
-
-def _table(rows: list[dict[str, Any]]) -> pa.Table:
-    """One row per control step."""
-    columns = {name: [row[name] for row in rows] for name in rows[0]}
-    return pa.table(
-        {
-            name: vectors(values, varies=name in _PER_NODE_OR_OBJECT)
-            if isinstance(values[0], np.ndarray)
-            else pa.array(values, type=_TYPES.get(name))
-            for name, values in columns.items()
-        }
-    )

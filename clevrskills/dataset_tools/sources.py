@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 if TYPE_CHECKING:
-    from clevrskills.dataset_tools.annotations import Mesh
+    from clevrskills.dataset_tools.raster import Mesh
     from clevrskills.film import Camera, View
 
 SPLITS = ("train", "test")

@@ -9,6 +9,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+_FLAGS = ("vacuum_on", "holding")
+_PER_NODE_OR_OBJECT = ("holds", "terms", "object_poses")
+_TYPES = {
+    "step": pa.int32(),
+    "subgoal": pa.int32(),
+    "attempt": pa.int32(),
+    "timestamp": pa.float32(),
+    "reward": pa.float32(),
+    "progress": pa.float32(),
+}
+
 
 def vectors(rows: Sequence[np.ndarray], varies: bool = False) -> pa.Array:
     """A column of vectors (n,).
@@ -44,3 +55,24 @@ def segments(rows: Sequence[dict[str, Any]], by: Sequence[str]) -> list[dict[str
         runs.append({"start": start, "stop": start + len(run), **same})
         start += len(run)
     return runs
+
+
+def measured(name: str, value: np.ndarray) -> Any:
+    """A measurement as an array (k,); as a Python scalar if it is one number, a bool for flags."""
+    array = np.array(value).reshape(-1)
+    if array.size > 1:
+        return array
+    return bool(array[0]) if name in _FLAGS else array[0].item()
+
+
+def steps_table(rows: list[dict[str, Any]]) -> pa.Table:
+    """One row per control step."""
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    return pa.table(
+        {
+            name: vectors(values, varies=name in _PER_NODE_OR_OBJECT)
+            if isinstance(values[0], np.ndarray)
+            else pa.array(values, type=_TYPES.get(name))
+            for name, values in columns.items()
+        }
+    )
