@@ -15,6 +15,21 @@ _SYMMETRY_ORDERS = (16, 15, 8, 6, 5, 4, 3, 2)  # 15 and 16: round, that is conti
 _SYMMETRY_TOLERANCE_M = 0.0003
 
 
+@dataclass(frozen=True)
+class Box:
+    """A box that stands upright in the frame of a shape.
+
+    Attributes:
+        size: Full size (3,), metres.
+        center: (3,), metres.
+        turn_rad: Its turn about z.
+    """
+
+    size: np.ndarray
+    center: np.ndarray
+    turn_rad: float
+
+
 @dataclass(frozen=True, eq=False)
 class Shape:
     """A rigid object in its own frame, upright, the origin at the centre of its bounding box.
@@ -66,20 +81,14 @@ class Shape:
         return _frozen(points[ConvexHull(points).vertices])
 
     @cached_property
-    def box(self) -> tuple[np.ndarray, np.ndarray, float]:
-        """The upright box of least area around it: full size (3,) and centre (3,) in metres, and
-        its turn about z in radians.
-        """
-        from trimesh.bounds import oriented_bounds_2D
+    def box(self) -> Box:
+        """The box around it, as it stands, that covers the least area."""
+        return _box(np.concatenate(self.parts))
 
-        points = np.concatenate(self.parts)
-        to_box, (length, width) = oriented_bounds_2D(points[:, :2])
-        from_box = np.linalg.inv(to_box)
-        low, high = points[:, 2].min(), points[:, 2].max()
-        size = np.array([length, width, high - low])
-        center = np.array([*from_box[:2, 2], (low + high) / 2])
-        turn_rad = float(np.arctan2(from_box[1, 0], from_box[0, 0]))
-        return _frozen(size), _frozen(center), turn_rad
+    @cached_property
+    def boxes(self) -> tuple[Box, ...]:
+        """The same of each part."""
+        return tuple(map(_box, self.parts))
 
 
 def shape_names() -> tuple[str, ...]:
@@ -133,6 +142,19 @@ def _build(name: str, size: tuple[float, float, float] | None, density: float | 
 def _frozen(array: np.ndarray) -> np.ndarray:
     array.flags.writeable = False
     return array
+
+
+def _box(points: np.ndarray) -> Box:
+    from trimesh.bounds import oriented_bounds_2D
+
+    to_box, (length, width) = oriented_bounds_2D(points[:, :2])
+    from_box = np.linalg.inv(to_box)
+    low, high = points[:, 2].min(), points[:, 2].max()
+    return Box(
+        size=_frozen(np.array([length, width, high - low])),
+        center=_frozen(np.array([*from_box[:2, 2], (low + high) / 2])),
+        turn_rad=float(np.arctan2(from_box[1, 0], from_box[0, 0])),
+    )
 
 
 def _planes(part: np.ndarray) -> np.ndarray:

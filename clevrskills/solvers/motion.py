@@ -185,20 +185,28 @@ class Arm:
         ignore: tuple[int, ...] = (),
         with_held: bool = True,
         grip: tuple[int, Pose] | None = None,
+        hollow: bool = False,
     ) -> None:
-        """Tell the planner where everything is now, but for some bodies or what is held; as if some
-        other body were held at a pose in the end-effector frame, if that is given.
+        """Tell the planner where everything is now.
+
+        Args:
+            ignore: Slots of bodies to leave out.
+            with_held: Whether what is held must not touch anything either.
+            grip: A body, and its pose in the end-effector frame, as if that were held.
+            hollow: Whether what is hollow may be entered, which takes longer to look at.
         """
         world = self.world
         boxes = {}
         for slot, body in enumerate(self.env.layouts[0].bodies):
             if body and bool(world.solids.present[0, slot]) and slot not in (self.held, *ignore):
-                size, center, turn_rad = body.geometry.box
-                if body.geometry.symmetry == 0:  # round: no corner of the box towards the base
-                    turn_rad = float(np.arctan2(*(self.body_pose(slot).inv() * self.base).p[1::-1]))
-                in_body = Pose(center) * turned_about_z(turn_rad)
-                pose = self.base.inv() * self.body_pose(slot) * in_body
-                boxes[body.key] = size + 2 * OBSTACLE_MARGIN_M, np.concatenate((pose.p, pose.q))
+                shape, place = body.geometry, self.body_pose(slot)
+                for k, box in enumerate(shape.boxes if hollow else (shape.box,)):
+                    turn_rad = box.turn_rad
+                    if shape.symmetry == 0 and not hollow:  # round: no corner towards the base
+                        turn_rad = float(np.arctan2(*(place.inv() * self.base).p[1::-1]))
+                    pose = self.base.inv() * place * Pose(box.center) * turned_about_z(turn_rad)
+                    size = box.size + 2 * OBSTACLE_MARGIN_M
+                    boxes[f"{body.key}/{k}"] = size, np.concatenate((pose.p, pose.q))
         if grip is None and self.held >= 0:
             grip = self.held, self.grip(self.held)
         self.planner.set_scene(boxes, self._held_box(*grip) if grip and with_held else None)

@@ -175,21 +175,32 @@ def test_symmetry_follows_the_stretch():
     assert shape("cylinder", (0.2, 0.1, 0.05)).symmetry == 2
 
 
+def in_box(points, box):
+    """Points in the frame of a box, as shares of its half size."""
+    c, s = np.cos(box.turn_rad), np.sin(box.turn_rad)
+    return (points - box.center) @ np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]]) / (box.size / 2)
+
+
 @pytest.mark.parametrize("name", shape_names())
-def test_box_holds_every_part(name):
-    size, center, turn_rad = shape(name).box
-    c, s = np.cos(turn_rad), np.sin(turn_rad)
-    points = np.concatenate(shape(name).parts) - center
-    turned = points @ np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]])
-    assert (np.abs(turned) <= size / 2 + 1e-6).all()
-    assert np.abs(turned).max(axis=0) == pytest.approx(size / 2, abs=1e-6)
+def test_boxes_hold_what_they_are_of(name):
+    own = shape(name)
+    whole = [(np.concatenate(own.parts), own.box)]
+    for points, box in [*whole, *zip(own.parts, own.boxes, strict=True)]:
+        assert np.abs(in_box(points, box)).max(axis=0) == pytest.approx(1.0, abs=1e-4)
 
 
 def test_box_is_that_of_least_area():
     own = shape("diamond")
-    size, _, turn_rad = own.box
-    assert size[0] * size[1] < 0.6 * 4 * own.half_extents[0] * own.half_extents[1]
-    assert np.degrees(turn_rad) % 90 == pytest.approx(45, abs=1)
+    length, width, _ = own.box.size
+    assert length * width < 0.6 * 4 * own.half_extents[0] * own.half_extents[1]
+    assert np.degrees(own.box.turn_rad) % 90 == pytest.approx(45, abs=1)
+
+
+def test_boxes_of_parts_leave_the_inside_of_a_tray_free():
+    own = shape("tray")
+    inside = np.array([0.0, 0.0, 0.8 * own.half_extents[2]])
+    assert (np.abs(in_box(inside, own.box)) < 1).all()
+    assert all((np.abs(in_box(inside, box)) > 1).any() for box in own.boxes)
 
 
 def test_center_of_mass_of_a_known_solid():

@@ -127,7 +127,7 @@ def _reachable_grasps(
         raise SkillFailed(f"{arm.world.keys[body]} has no free patch to seal on")
     for grasp in found:
         tip = grasp_pose(arm, grasp)
-        arm.look_around(ignore=(body,))
+        arm.look_around(ignore=(body,), hollow=True)
         if arm.reachable(tip) is None:
             continue
         arm.look_around()

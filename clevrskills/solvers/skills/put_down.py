@@ -74,7 +74,7 @@ def _reachable_places(
         if down < LEVEL:
             continue
         # what is held will touch what it is put on
-        arm.look_around(ignore=(body,), with_held=False)
+        arm.look_around(ignore=(body,), with_held=False, hollow=True)
         if arm.reachable(tip, near) is None or (
             down < STEEP and arm.reachable(backed_off(tip, RETREAT_M), near) is None
         ):
@@ -115,11 +115,6 @@ def let_go(arm: Arm) -> Actions:
 def backed_off(tip: Pose, distance_m: float) -> Pose:
     """The pose some way out along the axis of the gripper."""
     return tip * Pose([0, 0, -distance_m])
-
-
-def grip_of(arm: Arm, body: int) -> Pose:
-    """Pose of the held body in the end-effector frame, as it is."""
-    return arm.grip(body)
 
 
 def put_aside(arm: Arm) -> Actions:

@@ -19,7 +19,7 @@ from clevrskills.solvers.motion import Actions, Arm, SkillFailed, rotation_vecto
 from clevrskills.solvers.skills import solves
 from clevrskills.solvers.skills.approach import place_of, spans
 from clevrskills.solvers.skills.pick import pick
-from clevrskills.solvers.skills.put_down import grip_of, rest
+from clevrskills.solvers.skills.put_down import rest
 from clevrskills.suction import cup_samples
 
 LEAST_HEIGHT_M = 0.30
@@ -63,7 +63,7 @@ class _Throw:
         arm = self.arm
         if start.p[2] < LEAST_HEIGHT_M or start.to_transformation_matrix()[2, 2] > -STEEP:
             return None
-        grip = grip_of(arm, self.body)
+        grip = arm.grip(self.body)
         flight_m = self.goal.criteria.fly_distance_m + FLIGHT_MARGIN_M
         thrower = Thrower.of(arm.env.robot_name, grip, flight_m)
         aim = (arm.base.inv() * Pose(self._aim((start * grip).p))).p
