@@ -12,7 +12,9 @@ from sapien import Pose
 from clevrskills import geometry
 from clevrskills.solvers.motion import Actions, Arm, SkillFailed, spot, turned_about_z
 
-ABOVE_M = 0.05
+ABOVE_M = (0.05, 0.10)
+"""Heights above its place from which an object is lowered: the second one where its neighbours are
+in the way of the first."""
 RETREAT_M = 0.06
 RELEASE_GAP_M = 0.0015
 """Height above its resting place at which an object is let go."""
@@ -79,10 +81,21 @@ def _reachable_places(
             down < STEEP and arm.reachable(backed_off(tip, RETREAT_M), near) is None
         ):
             continue
-        arm.look_around(ignore=(body,), grip=(body, grip))
-        qpos = arm.reachable(Pose([0, 0, ABOVE_M]) * tip, near)
-        if qpos is not None:
-            yield target, arm.effort_rad(near, qpos)
+        above = _above(arm, body, grip, tip, near)
+        if above is not None:
+            yield target, arm.effort_rad(near, above[1])
+
+
+def _above(
+    arm: Arm, body: int, grip: Pose, tip: Pose, near: np.ndarray
+) -> tuple[Pose, np.ndarray] | None:
+    """The pose of the gripper from which to go straight down to another, with a body held, and its
+    joint angles (n,) nearest to others; ``None`` if there is none.
+    """
+    arm.look_around(ignore=(body,), grip=(body, grip))
+    poses = [Pose([0, 0, height_m]) * tip for height_m in ABOVE_M]
+    reached = ((pose, arm.reachable(pose, near)) for pose in poses)
+    return next(((pose, qpos) for pose, qpos in reached if qpos is not None), None)
 
 
 def place_at(arm: Arm, body: int, target: Pose) -> Actions:
@@ -91,9 +104,13 @@ def place_at(arm: Arm, body: int, target: Pose) -> Actions:
     Raises:
         SkillFailed: There is no way there, or it was lost on the way.
     """
-    tip = Pose([0, 0, RELEASE_GAP_M]) * target * arm.grip(body).inv()
+    grip = arm.grip(body)
+    tip = Pose([0, 0, RELEASE_GAP_M]) * target * grip.inv()
+    above = _above(arm, body, grip, tip, arm.controller.target_qpos)
+    if above is None:
+        raise SkillFailed(f"no way to get above {np.round(target.p, 3).tolist()}")
     arm.now("move", f"Move {arm.label(body)} above {spot(target.p)}")
-    yield from arm.move(Pose([0, 0, ABOVE_M]) * tip)
+    yield from arm.move(above[0])
     if arm.held != body:
         raise SkillFailed(f"{arm.world.keys[body]} was lost on the way")
     # the grip may have given a little on the way
