@@ -1,35 +1,33 @@
-"""Where the work of ``generate`` is done: processes of this machine, or a Ray cluster."""
+"""Where work is done: processes of this machine, or a Ray cluster."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from clevrskills.dataset_tools.attempts import Attempter
-from clevrskills.dataset_tools.manifest import ManifestLine
 from clevrskills.dataset_tools.pool import Pool, WorkerPool
 from clevrskills.dataset_tools.processes import Processes
-from clevrskills.dataset_tools.schedule import Attempt
 
 DRIVERS = ("local", "ray")
 
 
 def open_pool(
     driver: str,
-    make: Callable[[], Attempter],
+    make: Callable[[], Callable[[Any], Any]],
     root: Path,
     workers: int,
     timeout_s: float | None = None,
     address: str | None = None,
-) -> Pool[Attempt, ManifestLine]:
+) -> Pool[Any, Any]:
     """Start a pool.
 
     Args:
         driver: One of :data:`DRIVERS`.
-        make: Builds what a worker does.
-        root: The dataset, an absolute path.
+        make: Builds, in each worker, the function that does the jobs; picklable.
+        root: The folder that all workers write to, an absolute path.
         workers: Number of processes.
-        timeout_s: Time after which an attempt is ended.
+        timeout_s: Time after which a job is ended.
         address: Of the Ray cluster, see :class:`~clevrskills.dataset_tools.ray_driver.RayActors`.
 
     Raises:

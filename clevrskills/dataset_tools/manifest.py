@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 
-from clevrskills.dataset_tools.files import StorageError, storage_errors, sync, to_json
-from clevrskills.dataset_tools.layout import MANIFEST_DIR, DatasetError, episode_id
+from clevrskills.dataset_tools.files import storage_errors, to_json
+from clevrskills.dataset_tools.journal import Journal, read_lines
+from clevrskills.dataset_tools.layout import MANIFEST_DIR, episode_id
 
 KINDS = ("skill", "planner", "step limit", "timeout", "crash")
 """Why an attempt may fail: a skill gave up, a pose or path was not found, the task's step limit or
@@ -85,7 +85,7 @@ class ManifestLine:
 
 
 class Manifest:
-    """The file of one writer, to which it appends; a torn end is removed first.
+    """The file of one writer, to which it appends.
 
     Args:
         root: The dataset.
@@ -96,33 +96,11 @@ class Manifest:
     """
 
     def __init__(self, root: Path, writer: str) -> None:
-        self.path = root / MANIFEST_DIR / f"{writer}.jsonl"
-        with storage_errors(self.path):
-            self.path.parent.mkdir(exist_ok=True)
-            if self.path.exists():
-                _remove_torn_end(self.path)
+        self._journal = Journal(root / MANIFEST_DIR / f"{writer}.jsonl")
 
     def append(self, line: ManifestLine) -> None:
         """Add one line, whole or not at all; it is on the disk when this returns."""
-        data = (line.to_json() + "\n").encode()
-        with storage_errors(self.path):
-            descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-            try:
-                size = os.fstat(descriptor).st_size
-                try:
-                    written = os.write(descriptor, data)
-                    os.fsync(descriptor)
-                except OSError:
-                    os.ftruncate(descriptor, size)
-                    raise
-                if written < len(data):
-                    os.ftruncate(descriptor, size)
-                    raise StorageError(f"the disk is full: cannot write to {self.path}")
-            finally:
-                os.close(descriptor)
-        if not size:
-            with storage_errors(self.path):
-                sync(self.path.parent)  # the file is new
+        self._journal.append(line.to_json())
 
 
 def read_manifest(root: Path) -> Iterator[ManifestLine]:
@@ -132,16 +110,7 @@ def read_manifest(root: Path) -> Iterator[ManifestLine]:
         DatasetError: A line cannot be read.
     """
     for path in sorted((root / MANIFEST_DIR).glob("*.jsonl")):
-        with path.open("rb") as file:
-            for number, text in enumerate(file, start=1):
-                if not text.endswith(b"\n"):
-                    break  # torn: its writer was killed, or is writing it
-                try:
-                    yield ManifestLine.from_json(text)
-                except ValueError as error:
-                    raise DatasetError(
-                        f"{path} is damaged in line {number}; remove that line"
-                    ) from error
+        yield from read_lines(path, ManifestLine.from_json)
 
 
 def latest_lines(root: Path) -> dict[str, ManifestLine]:
@@ -169,21 +138,3 @@ def file_hashes(directory: Path) -> dict[str, tuple[int, str]]:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
             found[path.relative_to(directory).as_posix()] = (file.tell(), digest)
     return found
-
-
-def _remove_torn_end(path: Path) -> None:
-    """Cut off what follows the last line end."""
-    with path.open("rb+") as file:
-        end = file.seek(0, os.SEEK_END)
-        keep = end
-        while keep > 0:
-            start = max(0, keep - 4096)
-            file.seek(start)
-            at = file.read(keep - start).rfind(b"\n")
-            if at >= 0:
-                keep = start + at + 1
-                break
-            keep = start
-        if keep < end:
-            file.truncate(keep)
-            os.fsync(file.fileno())

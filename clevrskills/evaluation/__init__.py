@@ -1,0 +1,1 @@
+"""Evaluation of policies: frozen episodes, a runner, metrics with intervals, reports."""

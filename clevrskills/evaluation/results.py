@@ -1,0 +1,156 @@
+"""How episodes of an evaluation went, on disk.
+
+::
+
+    DIR/run.json                    the policy, how it was evaluated, versions
+    DIR/results/<writer>.jsonl      one line for each episode that ended, well or not
+    DIR/videos/<task>_<split>_<index>.mp4
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+
+from clevrskills.dataset_tools.files import to_json
+from clevrskills.dataset_tools.journal import read_lines
+
+RESULTS_DIR = "results"
+VIDEOS_DIR = "videos"
+RUN_FILE = "run.json"
+CAUSES = ("success", "step limit", "gave up", "error")
+"""Why an episode ended: the goal was reached; the task's step limit was; a policy that may say so
+gave up (the oracle); the policy or what leads to it broke down, which says nothing of its skill."""
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeResult:
+    """How one episode went.
+
+    Attributes:
+        task: Key of the task.
+        level: Level of the task.
+        split: ``train`` (seen objects and textures) or ``test`` (unseen ones).
+        index: Which of the frozen episodes of the task and split.
+        episode: Content hash of the episode.
+        seed: Its seed.
+        cause: One of :data:`CAUSES`.
+        success_once: Whether the goal held after some step.
+        success_at_end: Whether it held after the last one.
+        goal_fraction: Share of the goal tree's leaves that held after the last step.
+        depth: Steps of an ordered goal reached, at most; ``None``: the goal has no order.
+        depth_of: How many there are.
+        total_reward: Sum of the rewards on the published scale.
+        progress: Greatest progress of any state, 0 to 1.
+        steps: Control steps made.
+        max_steps: The step limit.
+        error: What broke down, in words; empty unless ``cause`` is ``error``.
+        reason: Why it gave up; empty otherwise.
+        tries: How often the episode was begun.
+        policy_s: Wall-clock seconds waiting for the policy.
+        env_s: Wall-clock seconds in the environment, pictures included.
+        wall_s: Wall-clock seconds in all.
+        worker: Host and process.
+        ended: When, ISO 8601, UTC.
+    """
+
+    task: str
+    level: str
+    split: str
+    index: int
+    episode: str
+    seed: int
+    cause: str
+    success_once: bool = False
+    success_at_end: bool = False
+    goal_fraction: float = 0.0
+    depth: int | None = None
+    depth_of: int | None = None
+    total_reward: float = 0.0
+    progress: float = 0.0
+    steps: int = 0
+    max_steps: int = 0
+    error: str = ""
+    reason: str = ""
+    tries: int = 1
+    policy_s: float = 0.0
+    env_s: float = 0.0
+    wall_s: float = 0.0
+    worker: str = ""
+    ended: str = ""
+
+    @property
+    def id(self) -> str:
+        """Its name within the run, e.g. ``sort_test_007``."""
+        return f"{self.task}_{self.split}_{self.index:03d}"
+
+    @property
+    def counts(self) -> bool:
+        """Whether it says something of the policy's skill."""
+        return self.cause != "error"
+
+    def to_json(self) -> str:
+        """The line of the file, without its end."""
+        return to_json(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> EpisodeResult:
+        """Read a line.
+
+        Raises:
+            ValueError: It is damaged.
+        """
+        data = json.loads(text)
+        try:
+            return cls(**{f.name: data[f.name] for f in fields(cls)})
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"damaged line: {error!r}") from error
+
+
+@dataclass(frozen=True)
+class Run:
+    """One evaluation of one policy: the content of ``run.json``.
+
+    Attributes:
+        policy: As it was named on the command line.
+        label: What tables call it.
+        robot: Key of the robot.
+        criteria: Name of the success criteria.
+        stop_on_success: Whether episodes ended when the goal was reached.
+        observation: The :class:`~clevrskills.evaluation.policy.ObservationOptions` as JSON data.
+        chunk: How many actions of a chunk are executed; ``None``: all.
+        episodes: Content hash of each file of frozen episodes, by ``<task>_<split>``.
+        versions: Of Python and of the packages that shape an episode.
+        renderer: Name and driver of what drew the pictures; empty: nothing did.
+        note: Words of the user, e.g. on what the policy was trained.
+    """
+
+    policy: str
+    label: str
+    robot: str = "xarm6"
+    criteria: str = "paper"
+    stop_on_success: bool = True
+    observation: Mapping[str, object] = field(default_factory=dict)
+    chunk: int | None = None
+    episodes: Mapping[str, str] = field(default_factory=dict)
+    versions: Mapping[str, str | None] = field(default_factory=dict)
+    renderer: str = ""
+    note: str = ""
+
+
+def read_results(root: Path) -> Iterator[EpisodeResult]:
+    """The results of a run, by task, split and index; of several for one episode the last that
+    counts, or else the last.
+
+    Raises:
+        DatasetError: A line cannot be read.
+    """
+    latest: dict[str, EpisodeResult] = {}
+    for path in sorted((root / RESULTS_DIR).glob("*.jsonl")):
+        for result in read_lines(path, EpisodeResult.from_json):
+            known = latest.get(result.id)
+            if known is None or (result.counts, result.ended) >= (known.counts, known.ended):
+                latest[result.id] = result
+    yield from sorted(latest.values(), key=lambda r: (r.level, r.task, r.split, r.index))
