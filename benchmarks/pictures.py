@@ -62,13 +62,13 @@ def recorded(
     task: str, seeds: range, after: Callable[[int], None] = lambda _: None
 ) -> tuple[int, float]:
     """Control steps and CPU-seconds of recorded episodes, everything included."""
-    from clevrskills.dataset_tools.attempts import Attempter
+    from clevrskills.dataset_tools.attempts import make_attempter
     from clevrskills.dataset_tools.schedule import Attempt
     from clevrskills.dataset_tools.sources import ClevrSkillsSource
 
     steps, spent = 0, 0.0
     with tempfile.TemporaryDirectory() as folder:
-        attempt = Attempter(Path(folder), ClevrSkillsSource())
+        attempt = make_attempter(Path(folder), ClevrSkillsSource())
         attempt(Attempt(Setup(task), seeds.start - 1))  # what is made once
         for number, seed in enumerate(seeds, start=1):
             begin = time.process_time()

@@ -12,12 +12,12 @@ from typing import Any
 from clevrskills.dataset_tools.dataset import Episode
 from clevrskills.dataset_tools.files import StorageError, TakenError
 from clevrskills.dataset_tools.manifest import ManifestLine, file_hashes
-from clevrskills.dataset_tools.memory import return_freed_memory, return_holes
+from clevrskills.dataset_tools.memory import return_freed_memory, return_holes, spare_pandas
 from clevrskills.dataset_tools.recorder import Recorder
 from clevrskills.dataset_tools.rollout import EpisodeResult, rollout
 from clevrskills.dataset_tools.schedule import Attempt
 from clevrskills.dataset_tools.sources import Environment, Film, Oracle, Setup, Source
-from clevrskills.errors import ClevrSkillsError
+from clevrskills.errors import ClevrSkillsError, one_line
 
 
 class Attempter:
@@ -30,7 +30,6 @@ class Attempter:
     """
 
     def __init__(self, root: Path, source: Source, writer: str = "local") -> None:
-        return_freed_memory()
         self._root = root
         self._source = source
         self._writer = writer
@@ -64,7 +63,7 @@ class Attempter:
                 raise
             except Exception as error:
                 self._setup = None  # what it left behind is not to be trusted
-                reason, steps = _where(error), recorder.steps
+                reason, steps = one_line(error), recorder.steps
                 result = EpisodeResult(attempt.seed, False, steps, 0.0, reason, 0.0, 0.0, "crash")
         files = file_hashes(final) if result.success else {}
         return_holes()
@@ -103,10 +102,17 @@ class Attempter:
                 raise
             except Exception as error:
                 raise ClevrSkillsError(
-                    f"cannot build the environment of {setup.task}: {_where(error)}"
+                    f"cannot build the environment of {setup.task}: {one_line(error)}"
                 ) from error
             self._setup = setup
         return self._made
+
+
+def make_attempter(root: Path, source: Source, writer: str = "local") -> Attempter:
+    """An attempter in a process of its own, whose memory is kept small."""
+    return_freed_memory()
+    spare_pandas()
+    return Attempter(root, source, writer)
 
 
 def line_of(attempt: Attempt, kind: str = "", reason: str = "", **more: Any) -> ManifestLine:
@@ -133,12 +139,3 @@ def now() -> str:
 def worker_name() -> str:
     """Host and process."""
     return f"{platform.node()}:{os.getpid()}"
-
-
-def _where(error: Exception) -> str:
-    """An exception in one line, with the place where it was raised."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    place = f" ({Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno})" if trace else ""
-    return " ".join(f"{type(error).__name__}: {error}{place}".split())

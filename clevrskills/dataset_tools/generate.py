@@ -124,7 +124,7 @@ def _generate(
 ) -> tuple[list[TaskQueue], list[TaskSummary]]:
     from functools import partial
 
-    from clevrskills.dataset_tools.attempts import Attempter
+    from clevrskills.dataset_tools.attempts import make_attempter
     from clevrskills.dataset_tools.drivers import open_pool
     from clevrskills.dataset_tools.history import read_history
     from clevrskills.dataset_tools.manifest import Manifest
@@ -138,7 +138,7 @@ def _generate(
         TaskQueue(setup, level, plan.slots, args.seed, history[setup.task])
         for setup, level in zip(plan.setups, plan.levels, strict=True)
     ]
-    make = partial(Attempter, root, source, plan.writer)
+    make = partial(make_attempter, root, source, plan.writer)
     pool = partial(open_pool, args.driver, make, root, args.workers, args.timeout, args.address)
     lines = run(queues, pool, manifest, root)
     return queues, [summarise(queue, lines[queue.setup.task], args.workers) for queue in queues]
@@ -200,7 +200,7 @@ def _check(args: GenerateArgs, source: Source) -> _Plan:
     given = _task_args(args.arg, tuple(levels))
     for task, task_args in given.items():
         source.check(task, task_args)
-    index, of = _shard(args.shard)
+    index, of = shard_of(args.shard)
     header = Header(
         robot=args.robot,
         criteria=args.criteria,
@@ -219,8 +219,12 @@ def _check(args: GenerateArgs, source: Source) -> _Plan:
     )
 
 
-def _shard(text: str | None) -> tuple[int, int]:
-    """The part that is to be done and how many there are."""
+def shard_of(text: str | None) -> tuple[int, int]:
+    """The part that is to be done and how many there are, from ``i/n``.
+
+    Raises:
+        ClevrSkillsError: It says something else.
+    """
     index, _, of = (text or "0/1").partition("/")
     if not (index.isdecimal() and of.isdecimal() and int(index) < int(of)):
         raise ClevrSkillsError(f"--shard {text}: allowed is i/n with i from 0 to n - 1, e.g. 0/8")

@@ -5,7 +5,9 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
+from importlib.abc import MetaPathFinder
 from typing import Any
+from unittest import mock
 
 # parameters of glibc's mallopt, from <malloc.h>
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
@@ -37,6 +39,21 @@ def return_holes() -> None:
     trim = _from_glibc("malloc_trim")
     if trim is not None:
         trim(0)
+
+
+def spare_pandas() -> None:
+    """Keep pyarrow from importing pandas, which takes 30 MB, just to see whether what it is given
+    is a data frame; from then on this process cannot convert tables to data frames.
+    """
+    import pyarrow as pa
+
+    class NoPandas(MetaPathFinder):
+        def find_spec(self, name: str, *_: Any) -> None:
+            if name == "pandas":
+                raise ModuleNotFoundError(name)
+
+    with mock.patch.object(sys, "meta_path", [NoPandas(), *sys.meta_path]):
+        pa.array([0])
 
 
 def _from_glibc(name: str) -> Any:

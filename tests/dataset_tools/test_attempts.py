@@ -1,3 +1,5 @@
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -61,3 +63,17 @@ def test_the_environment_is_kept_while_the_setup_stays_the_same(
 def test_a_root_that_vanished_ends_the_run(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="No such file or directory"):
         Attempter(tmp_path / "gone", FakeSource({}))(ATTEMPT)
+
+
+def test_a_process_of_its_own_never_imports_pandas():
+    code = """
+import sys
+from pathlib import Path
+from clevrskills.dataset_tools.attempts import make_attempter
+from tests.dataset_tools.fake_source import FakeSource
+make_attempter(Path("."), FakeSource({}))
+import pyarrow as pa
+pa.table({"x": pa.array([1.0])})
+assert "pandas" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
