@@ -19,6 +19,13 @@ from clevrskills.dataset_tools.generate import GenerateArgs, generate
 from clevrskills.dataset_tools.render import RenderArgs, render
 from clevrskills.dataset_tools.view import ViewArgs, view
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.evaluation.compare import CompareArgs, compare
+from clevrskills.evaluation.curriculum import CurriculumArgs, curriculum
+from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
+from clevrskills.evaluation.freeze import FreezeArgs, freeze
+from clevrskills.evaluation.plan import PlanArgs, plan
+from clevrskills.evaluation.report import ReportArgs, report
+from clevrskills.evaluation.serve import ServeArgs, serve
 
 
 @dataclass
@@ -84,6 +91,13 @@ Command = (
     | Annotated[CheckArgs, tyro.conf.subcommand("check")]
     | Annotated[CardArgs, tyro.conf.subcommand("card")]
     | Annotated[GalleryArgs, tyro.conf.subcommand("gallery")]
+    | Annotated[FreezeArgs, tyro.conf.subcommand("freeze")]
+    | Annotated[EvaluateArgs, tyro.conf.subcommand("evaluate")]
+    | Annotated[ReportArgs, tyro.conf.subcommand("report")]
+    | Annotated[CompareArgs, tyro.conf.subcommand("compare")]
+    | Annotated[PlanArgs, tyro.conf.subcommand("plan")]
+    | Annotated[CurriculumArgs, tyro.conf.subcommand("curriculum")]
+    | Annotated[ServeArgs, tyro.conf.subcommand("serve")]
 )
 
 
@@ -105,6 +119,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         CheckArgs: check,
         CardArgs: card,
         GalleryArgs: gallery,
+        FreezeArgs: freeze,
+        EvaluateArgs: evaluate,
+        ReportArgs: report,
+        CompareArgs: compare,
+        PlanArgs: plan,
+        CurriculumArgs: curriculum,
+        ServeArgs: serve,
     }
     try:
         return runners[type(args)](args)  # type: ignore[operator]

@@ -21,6 +21,7 @@ from clevrskills import rendering
 from clevrskills.assets import pools
 from clevrskills.bodies import build_body, hang
 from clevrskills.cameras import BASE_CAMERA, CAMERAS, FAR_M, NEAR_M, RENDER_CAMERA, FixedCamera
+from clevrskills.episode import EpisodeSpec
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.predicates import GoalState, Predicate, criteria
 from clevrskills.predicates.tree import nodes, outcomes
@@ -29,9 +30,9 @@ from clevrskills.robots.agent import VacuumAgent, agent_uid
 from clevrskills.robots.controller import ACTION_SPEC, CONTROL_HZ, kinematics
 from clevrskills.robots.description import robot
 from clevrskills.robots.vacuum import Vacuum
-from clevrskills.scenes import DrawnScene, draw_scene
+from clevrskills.scenes import DrawnScene, draw_scene, scene_of
 from clevrskills.simulation import SimWorld
-from clevrskills.tasks import stack_roles, task
+from clevrskills.tasks import Task, stack_roles, task
 from clevrskills.threads import single_threaded
 from clevrskills.world import Solids, TensorWorld
 
@@ -178,7 +179,8 @@ class ClevrSkillsEnv(BaseEnv):
     def _load_scene(self, options: dict) -> None:
         drawn = self.can_draw = self.scene.can_render()
         self.table = rendering.load_table(self.scene, drawn)
-        self.scenes = [self._draw_scene(int(seed)) for seed in self._episode_seed]
+        episode = options.get("episode")
+        self.scenes = [self._scene(int(seed), episode) for seed in self._episode_seed]
         self.layouts = [scene.layout for scene in self.scenes]
         self._repainted: dict[str, str] = {}
         self._actors = [
@@ -191,10 +193,11 @@ class ClevrSkillsEnv(BaseEnv):
         self._nodes = nodes(self.goal)
         self._make_world()
 
-    def _draw_scene(self, seed: int) -> DrawnScene:
-        return draw_scene(
-            self.task, seed, self.split, self.robot_name, self.criteria, self.prompt_index
-        )
+    def _scene(self, seed: int, episode: EpisodeSpec | None) -> DrawnScene:
+        robot_name, criteria = self.robot_name, self.criteria
+        if episode is not None:
+            return scene_of(self.task, episode.layout, robot_name, criteria, episode.prompt)
+        return draw_scene(self.task, seed, self.split, robot_name, criteria, self.prompt_index)
 
     def _make_world(self) -> None:
         entities = [actor._objs[0] if actor else None for actor in self._actors]
@@ -258,7 +261,16 @@ class ClevrSkillsEnv(BaseEnv):
     def reset(
         self, seed: int | list[int] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Start the episode of a seed; without one, an episode drawn by the seed given last."""
+        """Start the episode of a seed; without one, an episode drawn by the seed given last.
+
+        With ``options={"episode": spec}`` the scene, the prompt and the seed are those of an
+        :class:`~clevrskills.episode.EpisodeSpec`.
+
+        Raises:
+            ClevrSkillsError: The spec is for another task, split, robot or seed.
+        """
+        if options and "episode" in options:
+            seed = _seed_of(options["episode"], self.task, self.split, self.robot_name, seed)
         if seed is not None:
             gym.Env.reset(self, seed=int(np.atleast_1d(seed)[0]))  # Gymnasium's own generator
         return super().reset(seed=seed, options=options)
@@ -539,6 +551,20 @@ class ClevrSkillsEnv(BaseEnv):
             else:
                 nested[group] = values
         self.set_state_dict(nested, env_idx)
+
+
+def _seed_of(episode: Any, task: Task, split: str, robot_name: str, seed: Any) -> int:
+    """The seed of a frozen episode that fits."""
+    if not isinstance(episode, EpisodeSpec):
+        raise ClevrSkillsError(
+            f"options['episode'] is of type {type(episode).__name__}; allowed: EpisodeSpec"
+        )
+    episode.check(task, split, robot_name)
+    if seed is not None and np.atleast_1d(seed).tolist() != [episode.seed]:
+        raise ClevrSkillsError(
+            f"episode {episode.id} has seed {episode.seed}, not {seed}; leave the seed out"
+        )
+    return episode.seed
 
 
 def _grouped(entries: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,5 +1,7 @@
 """Errors that a user can meet; the command line prints them as one line."""
 
+from pathlib import Path
+
 
 class ClevrSkillsError(Exception):
     """Base of all errors that tell the user what was wrong and what is allowed."""
@@ -20,3 +22,17 @@ class UnknownNameError(ClevrSkillsError, KeyError):
 
     def __str__(self) -> str:
         return self.message
+
+
+def one_line(error: BaseException) -> str:
+    """Any exception in one line: errors for users as they are, others with their type and the place
+    where they were raised.
+    """
+    text = " ".join(str(error).split())
+    if isinstance(error, ClevrSkillsError):
+        return text
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    place = f" ({Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno})" if trace else ""
+    return f"{type(error).__name__}: {text}{place}"

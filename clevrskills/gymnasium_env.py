@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
+from gymnasium.vector.utils import read_from_shared_memory
 from mani_skill.utils import common
 
 from clevrskills.env import ClevrSkillsEnv
@@ -17,6 +19,9 @@ class GymnasiumEnv(gym.Wrapper):
     the observations.
 
     ``reset`` gives the multi-modal :class:`~clevrskills.prompt.Prompt` as ``info["prompt"]``.
+
+    Vector environments are made of it by ``gym.make_vec``. With pictures, the processes of
+    asynchronous ones must be started afresh: ``vector_kwargs={"context": "spawn"}``.
     """
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": CONTROL_HZ}  # noqa: RUF012
@@ -27,7 +32,7 @@ class GymnasiumEnv(gym.Wrapper):
         self.action_space = env.single_action_space
         space = env.single_observation_space
         if isinstance(space, gym.spaces.Dict):
-            text = gym.spaces.Text(self.PROMPT_LENGTH, charset=_PRINTABLE)
+            text = PromptText(self.PROMPT_LENGTH, charset=_PRINTABLE)
             space = gym.spaces.Dict({**space.spaces, "prompt": text})
         self.observation_space = space
 
@@ -67,6 +72,35 @@ class GymnasiumEnv(gym.Wrapper):
 
 
 _PRINTABLE = frozenset(chr(c) for c in range(32, 127))
+
+
+class PromptText(gym.spaces.Text):
+    """Texts of prompts, which asynchronous vector environments hand on as they change."""
+
+
+class _SharedTexts(Sequence[str]):
+    """The texts in memory that processes share, as they are when looked at.
+
+    Gymnasium reads texts once, before the first episode, and would show those for ever.
+    """
+
+    def __init__(self, read: Callable[[], tuple[str, ...]]) -> None:
+        self._read = read
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._read()[index]
+
+    def __len__(self) -> int:
+        return len(self._read())
+
+    def __deepcopy__(self, memo: Any) -> tuple[str, ...]:
+        return self._read()
+
+
+@read_from_shared_memory.register(PromptText)
+def _read_prompts(space: PromptText, shared_memory: Any, n: int = 1) -> _SharedTexts:
+    read = read_from_shared_memory.dispatch(gym.spaces.Text)
+    return _SharedTexts(lambda: read(space, shared_memory, n))
 
 
 def make(

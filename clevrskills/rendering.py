@@ -22,6 +22,7 @@ import numpy as np
 
 from clevrskills.assets import surface_texture, texture
 from clevrskills.cache import cached_directory
+from clevrskills.errors import ClevrSkillsError
 
 if TYPE_CHECKING:
     import sapien
@@ -167,10 +168,25 @@ def default_backend() -> str:
     return "gpu" if torch.cuda.is_available() else "cpu"
 
 
+@cache
+def _drawing_process() -> int:
+    """The process that draws."""
+    return os.getpid()
+
+
+def _refuse_fork() -> None:
+    if _drawing_process() != os.getpid():
+        raise ClevrSkillsError(
+            "a process forked from one that draws cannot draw; start it afresh, for Gymnasium's "
+            'asynchronous environments by vector_kwargs={"context": "spawn"}'
+        )
+
+
 def use_shader_pack(geometry: bool = False, numbers: bool = False) -> str:
     """Makes the cameras that are created next use the shader pack and returns it; see
     `shader_pack`.
     """
+    _refuse_fork()
     os.environ.setdefault("LP_NUM_THREADS", "0")
     directory = shader_pack(geometry, numbers)
     _use(directory)
@@ -196,8 +212,10 @@ def prepare(geometry: bool = False) -> str:
         "minimal" where the installed shaders are unknown.
 
     Raises:
-        ClevrSkillsError: The cache cannot be written.
+        ClevrSkillsError: The cache cannot be written, or this process was forked from one that
+            draws.
     """
+    _refuse_fork()
     # one raster thread: a process spends half the CPU time per picture, and processes scale
     os.environ.setdefault("LP_NUM_THREADS", "0")
     directory = shader_pack(geometry)

@@ -25,6 +25,7 @@ ATTEMPTS = 200
 CLEARANCE_M = 0.02
 """Distance that the arm, where a goal puts it, keeps from everything."""
 EMPTY = (0.0, 0.0, 50.0, 1.0, 0.0, 0.0, 0.0)
+NOTHING_ASKED = Prompt("", ())
 
 
 @dataclass(frozen=True)
@@ -128,18 +129,15 @@ def draw_scene(
         draw = Draw(seed, task.key, attempt, split, task.variant)
         try:
             layout = task.layout(draw)
+            if task.variant >= draw.variants:
+                raise ClevrSkillsError(
+                    f"variant {task.variant} of {task.key}, seed {seed}; allowed: 0 to"
+                    f" {draw.variants - 1}"
+                )
+            scene = scene_of(task, layout, robot_name, criteria)
         except LayoutError:
             continue
-        if task.variant >= draw.variants:
-            raise ClevrSkillsError(
-                f"variant {task.variant} of {task.key}, seed {seed}; allowed: 0 to"
-                f" {draw.variants - 1}"
-            )
-        solids = _solids(layout)
-        goal = task.goal(stack_roles([layout])).using(criteria)
-        home = Home.of(robot_name)
-        start = start_world(task, layout, solids, home)
-        if start is None or not _fair(goal, start, home if task.shows_robot else None):
+        if not _fair(scene.goal, scene.start, Home.of(robot_name) if task.shows_robot else None):
             continue
         prompts = task.prompts(layout)
         index = int(draw.roles.integers(len(prompts))) if prompt_index is None else prompt_index
@@ -149,14 +147,43 @@ def draw_scene(
             )
         bodies = (*filter(None, layout.bodies), *layout.examples)
         text = prompts[index]
-        robot_shown = robot_name if task.shows_robot else None
-        scenes = keystep_scenes(goal, start, layout, robot_shown) if "{ks:" in text else ()
+        shown = robot_name if task.shows_robot else None
+        keysteps: tuple[Keystep, ...] = ()
+        if "{ks:" in text:
+            keysteps = keystep_scenes(scene.goal, scene.start, layout, shown)
         others = tuple(other for other in prompts if other != text and "{ks:" not in other)
-        prompt = Prompt(text, bodies, scenes, layout.picture_radius_m, others)
-        return DrawnScene(layout, solids, start, goal, prompt)
+        prompt = Prompt(text, bodies, keysteps, layout.picture_radius_m, others)
+        return replace(scene, prompt=prompt)
     raise ClevrSkillsError(
         f"{task.key}, seed {seed}, split {split}: no fair scene in {ATTEMPTS} draws"
     )
+
+
+def scene_of(
+    task: Task,
+    layout: Layout,
+    robot_name: str = "xarm6",
+    criteria: Criteria = PAPER,
+    prompt: Prompt = NOTHING_ASKED,
+) -> DrawnScene:
+    """The scene of a layout; nothing is drawn.
+
+    Args:
+        task: The task.
+        layout: What is where.
+        robot_name: Key of the robot.
+        criteria: Tolerances of success.
+        prompt: What is asked for.
+
+    Raises:
+        LayoutError: The gripper cannot hold, in view, what it should hold at the start.
+    """
+    solids = _solids(layout)
+    goal = task.goal(stack_roles([layout])).using(criteria)
+    start = start_world(task, layout, solids, Home.of(robot_name))
+    if start is None:
+        raise LayoutError("the gripper cannot hold what it should hold at the start")
+    return DrawnScene(layout, solids, start, goal, prompt)
 
 
 def _solids(layout: Layout) -> Solids:

@@ -1,35 +1,34 @@
-"""Roll out a policy of your own.
-
-A policy is any object with `reset(prompt)` and `act(observation)`.
+"""A policy of your own: in a loop, and evaluated with intervals on frozen episodes.
 
 python examples/my_policy.py
+cd examples; clevrskills evaluate --policy my_policy:RandomWalk pick --episodes 5 --out results
 """
-
-from typing import Any
 
 import gymnasium as gym
 import numpy as np
 
 import clevrskills  # noqa: F401  (registers the environments)
-from clevrskills.prompt import Prompt
+from clevrskills.evaluation.observe import Observer
+from clevrskills.evaluation.policy import Observation, ObservationOptions, PromptInput
+from clevrskills.robots.controller import ACTION_SPEC
 
 
 class RandomWalk:
     """Stands in for a model: wanders about with the vacuum on."""
 
-    def reset(self, prompt: Prompt) -> None:
-        """Read what is to be done; called once at the start of an episode."""
-        images = prompt.images()  # placeholder -> (256, 256, 3) uint8
-        # what a multi-modal model takes: words and pictures in the order of the prompt
-        self.prompt = [
-            name if kind == "text" else images[f"{{{kind}:{name}}}"]
-            for kind, name in prompt.parts()
-        ]
-        self.generator = np.random.default_rng(0)
+    action_spec = ACTION_SPEC  # what the model was trained to mean; compared before it is run
+    observation = ObservationOptions(cameras=("base_camera", "hand_camera"))
 
-    def act(self, observation: dict[str, Any]) -> np.ndarray:
-        """The next action, (7,), from pictures and proprioception."""
-        assert observation["sensor_data"]["hand_camera"]["rgb"].shape == (256, 256, 3)
+    def reset(self, prompt: PromptInput) -> None:
+        """Read what is to be done; called once at the start of an episode."""
+        # prompt.text has placeholders, prompt.images their pictures (256, 256, 3) uint8
+        self.goal = [picture.mean() for picture in prompt.images.values()]
+        self.generator = np.random.default_rng(prompt.seed)
+
+    def act(self, observation: Observation) -> np.ndarray:
+        """The next action (7,), or several at once (H, 7), from pictures and proprioception."""
+        assert observation["images"]["hand_camera"].shape == (256, 256, 3)
+        assert observation["proprioception"]["ee_pose"].shape == (7,)
         action = self.generator.uniform(-0.3, 0.3, 7)
         action[6] = 1.0  # vacuum on
         return action
@@ -37,17 +36,24 @@ class RandomWalk:
 
 STEPS = 40  # the task's own limit is env.unwrapped.task.max_steps
 
-env = gym.make("ClevrSkills/SimpleManipulation-v1", split="test")
-policy = RandomWalk()
-results = []
-for seed in range(3):
-    observation, info = env.reset(seed=seed)
-    policy.reset(info["prompt"])
-    for _ in range(STEPS):
-        observation, reward, terminated, truncated, info = env.step(policy.act(observation))
-        if terminated or truncated:
-            break
-    results.append(info["success"])
-    print(f"seed {seed}: success {info['success']}, progress {info['progress']:.2f}")
-print(f"{sum(results)} of {len(results)} solved")
-env.close()
+
+def main() -> None:
+    """Roll it out in a loop of our own."""
+    env = gym.make("ClevrSkills/SimpleManipulation-v1", split="test")
+    policy, observer = RandomWalk(), Observer(env.unwrapped, RandomWalk.observation)
+    solved = []
+    for seed in range(3):
+        env.reset(seed=seed)
+        policy.reset(observer.begin(seed))
+        for _ in range(STEPS):
+            *_, terminated, truncated, info = env.step(policy.act(observer.look()))
+            if terminated or truncated:
+                break
+        solved.append(info["success"])
+        print(f"seed {seed}: success {info['success']}, progress {info['progress']:.2f}")
+    print(f"{sum(solved)} of {len(solved)} solved")
+    env.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from clevrskills.dataset_tools.pool import Pool, WorkerPool
+from clevrskills.dataset_tools.pool import JOBS_PER_WORKER, Pool, WorkerPool
 from clevrskills.dataset_tools.processes import Processes
 
 DRIVERS = ("local", "ray")
@@ -17,8 +17,9 @@ def open_pool(
     make: Callable[[], Callable[[Any], Any]],
     root: Path,
     workers: int,
-    timeout_s: float | None = None,
+    timeout_s: float | Callable[[Any], float] | None = None,
     address: str | None = None,
+    jobs_per_worker: int = JOBS_PER_WORKER,
 ) -> Pool[Any, Any]:
     """Start a pool.
 
@@ -27,8 +28,9 @@ def open_pool(
         make: Builds, in each worker, the function that does the jobs; picklable.
         root: The folder that all workers write to, an absolute path.
         workers: Number of processes.
-        timeout_s: Time after which a job is ended.
+        timeout_s: Time after which a job is ended; a number, or a function of the job.
         address: Of the Ray cluster, see :class:`~clevrskills.dataset_tools.ray_driver.RayActors`.
+        jobs_per_worker: Jobs after which a worker is replaced.
 
     Raises:
         ClevrSkillsError: The Ray cluster cannot be joined.
@@ -36,5 +38,6 @@ def open_pool(
     if driver == "ray":
         from clevrskills.dataset_tools.ray_driver import RayActors
 
-        return WorkerPool(RayActors(make, root, workers, address), workers, timeout_s)
-    return WorkerPool(Processes(make), workers, timeout_s)
+        actors = RayActors(make, root, workers, address)
+        return WorkerPool(actors, workers, timeout_s, jobs_per_worker)
+    return WorkerPool(Processes(make), workers, timeout_s, jobs_per_worker)

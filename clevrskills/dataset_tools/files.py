@@ -70,8 +70,8 @@ def sync(path: Path) -> None:
         os.close(descriptor)
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Replace a text file in one move.
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Replace a file in one move; text is written as UTF-8.
 
     Raises:
         StorageError: It could not be written; the old content is still there.
@@ -79,7 +79,7 @@ def write_whole(path: Path, text: str) -> None:
     aside = path.with_name(f".{path.name}-{uuid.uuid4().hex}")
     with storage_errors(path):
         try:
-            aside.write_text(text, encoding="utf-8")
+            aside.write_bytes(content.encode() if isinstance(content, str) else content)
             sync(aside)
             os.replace(aside, path)
             sync(path.parent)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -131,7 +132,8 @@ class WorkerPool(Generic[Job, Result]):
     Args:
         driver: Starts the workers.
         workers: How many there are at most.
-        timeout_s: A job that takes longer is ended with its worker; ``None``: it may take long.
+        timeout_s: A job that takes longer is ended with its worker; a number, or a function of the
+            job; ``None``: it may take long.
         jobs_per_worker: Jobs after which a worker is replaced.
     """
 
@@ -139,7 +141,7 @@ class WorkerPool(Generic[Job, Result]):
         self,
         driver: Driver,
         workers: int,
-        timeout_s: float | None = None,
+        timeout_s: float | Callable[[Job], float] | None = None,
         jobs_per_worker: int = JOBS_PER_WORKER,
     ) -> None:
         self._driver = driver
@@ -215,18 +217,22 @@ class WorkerPool(Generic[Job, Result]):
 
     def _patience_s(self) -> float | None:
         """Time until the first running job is overdue."""
-        started_s = [w.started_s for w in self._workers if w.job is not None]
-        if self._timeout_s is None or not started_s:
+        due_s = [w.started_s + self._limit_s(w.job) for w in self._workers if w.job is not None]
+        if self._timeout_s is None or not due_s:
             return None
-        return max(0.0, min(started_s) + self._timeout_s - time.monotonic())
+        return max(0.0, min(due_s) - time.monotonic())
+
+    def _limit_s(self, job: Job) -> float:
+        if self._timeout_s is None:
+            return math.inf
+        return self._timeout_s(job) if callable(self._timeout_s) else self._timeout_s
 
     def _end_overdue(self) -> Done[Job, Result] | None:
-        assert self._timeout_s is not None
         for worker in self._workers:
             job, age_s = worker.job, time.monotonic() - worker.started_s
-            if job is not None and age_s >= self._timeout_s:
+            if job is not None and age_s >= (limit_s := self._limit_s(job)):
                 self._remove(worker)
-                return Done(job, TimedOut(self._timeout_s))
+                return Done(job, TimedOut(limit_s))
         return None
 
     def _remove(self, worker: _Worker[Job]) -> None:

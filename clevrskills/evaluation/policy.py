@@ -47,11 +47,15 @@ class PromptInput:
 
     Attributes:
         text: With placeholders such as ``{obj:object_0}``, or all in words.
-        images: Placeholder -> (256, 256, 3) uint8; nothing if all is in words.
+        images: Placeholder -> (256, 256, 3) uint8; nothing if all is in words, or if the policy is
+            shown no pictures.
+        seed: For what the policy draws at random, so that the episode can be repeated; it follows
+            from the episode.
     """
 
     text: str
     images: Mapping[str, np.ndarray]
+    seed: int = 0
 
 
 @dataclass(frozen=True)
@@ -113,3 +117,7 @@ class BatchedPolicy(Protocol):
 
 class PolicyError(ClevrSkillsError):
     """A policy, or the way to it, broke down: this is no failure at the task."""
+
+
+class GaveUp(ClevrSkillsError):  # noqa: N818 (nothing is in error)
+    """A policy stops trying: a failure at the task, with its reason. Batched policies cannot."""

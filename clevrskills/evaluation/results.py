@@ -22,7 +22,14 @@ VIDEOS_DIR = "videos"
 RUN_FILE = "run.json"
 CAUSES = ("success", "step limit", "gave up", "error")
 """Why an episode ended: the goal was reached; the task's step limit was; a policy that may say so
-gave up (the oracle); the policy or what leads to it broke down, which says nothing of its skill."""
+gave up (the oracle); the policy or what leads to it broke down, which says nothing of its skill.
+
+Where episodes go on after success, ``success`` means that the goal held at the step limit."""
+
+
+def episode_name(task: str, split: str, index: int) -> str:
+    """Name of an episode within a run, e.g. ``sort_test_007``."""
+    return f"{task}_{split}_{index:03d}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +46,10 @@ class EpisodeResult:
         cause: One of :data:`CAUSES`.
         success_once: Whether the goal held after some step.
         success_at_end: Whether it held after the last one.
-        goal_fraction: Share of the goal tree's leaves that held after the last step.
-        depth: Steps of an ordered goal reached, at most; ``None``: the goal has no order.
+        goal_fraction: Share of the goal tree's leaves that were met after the last step, see
+            :func:`clevrskills.predicates.tree.leaves_met`; 1 if the goal held.
+        depth: Steps of an ordered goal reached, at most, see
+            :func:`clevrskills.predicates.tree.depth`; ``None``: the goal has no order.
         depth_of: How many there are.
         total_reward: Sum of the rewards on the published scale.
         progress: Greatest progress of any state, 0 to 1.
@@ -84,7 +93,7 @@ class EpisodeResult:
     @property
     def id(self) -> str:
         """Its name within the run, e.g. ``sort_test_007``."""
-        return f"{self.task}_{self.split}_{self.index:03d}"
+        return episode_name(self.task, self.split, self.index)
 
     @property
     def counts(self) -> bool:
@@ -121,6 +130,10 @@ class Run:
         stop_on_success: Whether episodes ended when the goal was reached.
         observation: The :class:`~clevrskills.evaluation.policy.ObservationOptions` as JSON data.
         chunk: How many actions of a chunk are executed; ``None``: all.
+        clip: Whether actions outside [-1, 1] were clipped; else they are errors.
+        policy_args: Arguments of the policy.
+        seed: First seed of the episodes if they were drawn; ``None``: they are frozen, or those of
+            the dataset that is replayed.
         episodes: Content hash of each file of frozen episodes, by ``<task>_<split>``.
         versions: Of Python and of the packages that shape an episode.
         renderer: Name and driver of what drew the pictures; empty: nothing did.
@@ -134,6 +147,9 @@ class Run:
     stop_on_success: bool = True
     observation: Mapping[str, object] = field(default_factory=dict)
     chunk: int | None = None
+    clip: bool = False
+    policy_args: Mapping[str, object] = field(default_factory=dict)
+    seed: int | None = None
     episodes: Mapping[str, str] = field(default_factory=dict)
     versions: Mapping[str, str | None] = field(default_factory=dict)
     renderer: str = ""

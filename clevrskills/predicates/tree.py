@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import count
 
 from clevrskills.predicates.base import Outcome, Predicate
-from clevrskills.predicates.logical import Composite, Wrapper
+from clevrskills.predicates.logical import Composite, Order, Sequence, Wrapper
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +48,58 @@ def parts(predicate: Predicate) -> tuple[Predicate, ...]:
     if isinstance(predicate, Composite):
         return predicate.children
     return (predicate.child,) if isinstance(predicate, Wrapper) else ()
+
+
+def leaves_met(goal: Predicate, outcome: Outcome, env: int = 0) -> tuple[int, int]:
+    """How many leaves are met, and how many there are, among those that one environment uses.
+
+    A leaf is met if it holds, or if what it is part of holds: then it has done its part, as the
+    steps of an order that are behind. The steps of an order that are still ahead are not met, nor
+    is what holds in vain, as after a touch that was to be avoided.
+    """
+    if not parts(goal):
+        return int(outcome.holds[env]), 1
+    stage = int(outcome.state["stage"][env]) if isinstance(goal, Order) else None
+    met = of = 0
+    for i, part, result in _used_parts(goal, outcome, env):
+        part_met, part_of = leaves_met(part, result, env)
+        holds = bool(outcome.holds[env])
+        in_vain = isinstance(goal, Wrapper) and bool(result.holds[env]) and not holds
+        if holds or (stage is not None and i < stage):
+            part_met = part_of
+        elif in_vain or (stage is not None and i > stage):
+            part_met = 0
+        met, of = met + part_met, of + part_of
+    return met, of
+
+
+def depth(goal: Predicate, outcome: Outcome, env: int = 0) -> tuple[int, int] | None:
+    """How many steps of an ordered goal are done, and how many there are; ``None``: there is no
+    order.
+
+    Of an :class:`Order`, the steps that are behind; of a :class:`Sequence`, the first ones that all
+    hold now. Only the outermost of nested orders counts; of several side by side, the sum.
+    """
+    if isinstance(goal, Order):
+        stage = int(outcome.state["stage"][env])
+        used = [i for i, _, _ in _used_parts(goal, outcome, env)]
+        return sum(i < stage for i in used), len(used)
+    if isinstance(goal, Sequence):
+        holds = [bool(result.holds[env]) for _, _, result in _used_parts(goal, outcome, env)]
+        return [*holds, False].index(False), len(holds)
+    found = [depth(part, result, env) for _, part, result in _used_parts(goal, outcome, env)]
+    ordered = [pair for pair in found if pair is not None]
+    return (sum(p[0] for p in ordered), sum(p[1] for p in ordered)) if ordered else None
+
+
+def _used_parts(
+    goal: Predicate, outcome: Outcome, env: int
+) -> Iterator[tuple[int, Predicate, Outcome]]:
+    """The parts that one environment uses, with their numbers and what was said of them."""
+    mask = goal.active if isinstance(goal, Composite) else None
+    for i, (part, result) in enumerate(zip(parts(goal), outcome.children, strict=True)):
+        if mask is None or bool(mask[env, i]):
+            yield i, part, result
 
 
 def _nodes(

@@ -1,0 +1,105 @@
+"""What a policy behind a socket costs: CPU time of a round trip, client and server together.
+
+    python benchmarks/remote.py
+
+The server is ``clevrskills serve --policy zero`` in a process of its own on this machine. An
+observation has pictures of two cameras, taken from ``docs/sort.jpg``, and the robot's state; the
+policy does nothing, so that what is measured is the way to it and back.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+import tyro
+from common import print_table
+from PIL import Image
+
+from clevrskills.evaluation.policy import Observation, PromptInput
+from clevrskills.evaluation.remote import DIALECTS, connect
+from clevrskills.evaluation.remote.client import RemotePolicy
+from clevrskills.evaluation.remote.pictures import COMPRESSIONS
+
+PICTURES = Path(__file__).parent.parent / "docs/sort.jpg"
+SIZES = {"qpos": 6, "qvel": 6, "ee_pose": 7, "ee_velocity": 6, "vacuum_on": 1, "holding": 1}
+
+
+@contextlib.contextmanager
+def served(dialect: str) -> Iterator[tuple[str, int]]:
+    """Address and process of a server."""
+    command = [sys.executable, "-m", "clevrskills", "serve", "--policy", "zero"]
+    command += ["--dialect", dialect, "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        found = re.search(r"at (\S+)", process.stdout.readline())
+        assert found is not None, "the server has ended"
+        try:
+            yield found.group(1), process.pid
+        finally:
+            process.terminate()
+
+
+def observation(size_px: int) -> Observation:
+    """Two pictures and all measurements."""
+    sheet = Image.open(PICTURES).convert("RGB").resize((6 * size_px, size_px))
+    pictures = np.asarray(sheet).reshape(size_px, 6, size_px, 3)
+    felt = {name: np.full(size, 0.5, np.float32) for name, size in SIZES.items()}
+    images = {
+        name: np.ascontiguousarray(pictures[:, k])
+        for k, name in enumerate(("base_camera", "hand_camera"))
+    }
+    return {"images": images, "proprioception": felt, "prompt": "Put it there", "step": 0}
+
+
+def cpu_s(process: int) -> float:
+    """CPU time that a process has spent (Linux)."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def measure(policy: RemotePolicy, shown: Observation, server: int, trips: int) -> list[float]:
+    """Milliseconds of a round trip: CPU of both, of the client, of the server; elapsed, median."""
+    policy.reset(PromptInput(shown["prompt"], {}))
+    for _ in range(20):  # what happens once
+        policy.act(shown)
+    elapsed_s = []
+    theirs_s, ours_s = cpu_s(server), time.process_time()
+    for _ in range(trips):
+        begin = time.perf_counter()
+        policy.act(shown)
+        elapsed_s.append(time.perf_counter() - begin)
+    ours_s, theirs_s = time.process_time() - ours_s, cpu_s(server) - theirs_s
+    client_ms, server_ms = (1e3 * spent / trips for spent in (ours_s, theirs_s))
+    return [client_ms + server_ms, client_ms, server_ms, 1e3 * median(elapsed_s)]
+
+
+def main(trips: int = 500, size_px: int = 256) -> None:
+    """Measure.
+
+    Args:
+        trips: How many round trips.
+        size_px: Width and height of the pictures.
+    """
+    shown = observation(size_px)
+    rows: list[list[object]] = []
+    for dialect in DIALECTS:
+        with served(dialect) as (url, process):
+            for compress in COMPRESSIONS:
+                policy = connect(url, compress=compress)
+                rows.append([dialect, compress, *measure(policy, shown, process, trips)])
+                policy.close()
+    columns = ["dialect", "compress", "CPU ms", "of the client", "of the server", "elapsed ms"]
+    print_table(f"a round trip with two {size_px} x {size_px} pictures", columns, rows)
+
+
+if __name__ == "__main__":
+    tyro.cli(main)

@@ -1,0 +1,213 @@
+"""``clevrskills curriculum``: the paper's protocol from L0 to L2, with one command."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import tyro
+
+from clevrskills.errors import ClevrSkillsError
+
+if TYPE_CHECKING:
+    from clevrskills.evaluation.curriculum_tables import PaperTable
+    from clevrskills.evaluation.evaluate import EvaluateArgs
+    from clevrskills.evaluation.protocol import Curriculum, Trial
+    from clevrskills.evaluation.stages import Stages
+    from clevrskills.evaluation.suite import Suite
+
+Train = Callable[[str, str, str | None, Path], None]
+"""Makes a checkpoint: stage, form of the prompt, the checkpoint to go on from (``None`` at the
+first stage), the folder to write to. Raises ``ClevrSkillsError`` if it failed."""
+
+
+@dataclass(kw_only=True)
+class CurriculumArgs:
+    """Run the paper's protocol: train on L0, L1, L2 in turn, and evaluate before and after each.
+
+    After L0: L0, and L1 zero-shot; after L1: L1 fine-tuned, and L2 zero-shot; after L2: L2
+    fine-tuned. Each on seen and unseen objects, with prompts of words and pictures and of words
+    alone. The tables are laid out as the paper's Tables 2, 3 and 5, with the published numbers.
+    Running it again continues. docs/curriculum.md shows the file.
+    """
+
+    table: Annotated[Path, tyro.conf.Positional]
+    """TOML file that names the policy, and its checkpoints or the command that trains them."""
+    out: Path
+    """Folder for checkpoints, results and tables."""
+    beside: tuple[Path, ...] = ()
+    """Folders of other curricula whose rows the tables are to have, too."""
+    plan: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Only print what would be done."""
+    json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Print the tables, or the plan, as JSON."""
+
+
+def curriculum(
+    args: CurriculumArgs,
+    suite: Suite | None = None,
+    evaluate: Callable[[EvaluateArgs], int] | None = None,
+) -> int:
+    """Run the protocol.
+
+    Args:
+        args: What to run.
+        suite: Where the tasks come from; ``None``: ClevrSkills.
+        evaluate: Evaluates a policy; ``None``: ``clevrskills evaluate`` does.
+
+    Returns:
+        Exit code: 0 if all is there, that of ``evaluate`` if it was stopped.
+
+    Raises:
+        ClevrSkillsError: Bad input, a training that failed, an evaluation with errors; what was
+            finished is kept.
+    """
+    from clevrskills.evaluation.protocol import read_curriculum
+
+    return run_curriculum(read_curriculum(args.table), args, suite, evaluate)
+
+
+def run_curriculum(
+    what: Curriculum,
+    args: CurriculumArgs,
+    suite: Suite | None = None,
+    evaluate: Callable[[EvaluateArgs], int] | None = None,
+    train: Train | None = None,
+) -> int:
+    """Run a curriculum that is there as an object; see :func:`curriculum`.
+
+    Args:
+        what: The curriculum.
+        args: Where, and how to print; its ``table`` is not read.
+        suite: Where the tasks come from; ``None``: ClevrSkills.
+        evaluate: Evaluates a policy; ``None``: ``clevrskills evaluate`` does.
+        train: Makes the checkpoints that are not there, in place of the curriculum's command.
+    """
+    from clevrskills.evaluation import evaluate as evaluation
+    from clevrskills.evaluation.protocol import STAGES
+    from clevrskills.evaluation.stages import Stages
+    from clevrskills.evaluation.suite import ClevrSkillsSuite
+
+    levels = (suite or ClevrSkillsSuite()).levels()
+    stages = Stages(what, args.out, levels, train)
+    if args.plan:
+        return _print_plan(stages, args.json)
+    stages.open()
+    faults: list[str] = []
+    for stage in STAGES:
+        for trial in what.trials(stage):
+            if not stages.missing(trial):
+                continue
+            found = stages.prepare(trial)
+            if found is None:
+                continue  # no checkpoint, and nothing that makes one
+            run_args = _evaluate_args(what, trial, *found, stages.folder(trial))
+            try:
+                with _aside(args.json):
+                    code = (evaluate or evaluation.evaluate)(run_args)
+            except ClevrSkillsError as error:
+                if not stages.counts(trial):
+                    raise  # it does not work at all
+                faults.append(f"{trial.name}: {error}")
+            else:
+                if code:
+                    return code
+            _tables(args, levels)
+    code = _print_tables(args, levels)
+    if faults:
+        raise ClevrSkillsError("; ".join(faults))
+    return code
+
+
+def _evaluate_args(
+    what: Curriculum, trial: Trial, policy: str, policy_args: Mapping[str, Any], out: Path
+) -> EvaluateArgs:
+    import json
+
+    from clevrskills.evaluation.evaluate import EvaluateArgs
+
+    return EvaluateArgs(
+        policy=policy,
+        level=(trial.level,),
+        split=(trial.split,),
+        episodes=what.episodes,
+        out=out,
+        policy_arg=tuple(f"{name}={json.dumps(value)}" for name, value in policy_args.items()),
+        prompt=trial.prompt,  # type: ignore[arg-type]
+        label=f"{what.label}, {trial.stage}",
+        **what.options,
+    )
+
+
+def _aside(json: bool) -> contextlib.AbstractContextManager[Any]:
+    """Where JSON is to be printed, what else is printed goes to the standard error."""
+    return contextlib.redirect_stdout(sys.stderr) if json else contextlib.nullcontext()
+
+
+def _tables(args: CurriculumArgs, levels: Mapping[str, str]) -> tuple[list[PaperTable], list[str]]:
+    """Write the tables of what is there."""
+    from clevrskills.evaluation import curriculum_tables as made
+
+    results = [made.read_results(root, levels) for root in (args.out, *args.beside)]
+    tables = made.paper_tables(results)
+    remarks = [remark for one in results for remark in one.remarks]
+    made.write(args.out, tables, remarks)
+    return tables, remarks
+
+
+def _print_tables(args: CurriculumArgs, levels: Mapping[str, str]) -> int:
+    from clevrskills.evaluation import curriculum_tables as made
+    from clevrskills.evaluation.tables import records
+    from clevrskills.evaluation.terminal import print_lines, print_table
+
+    tables, remarks = _tables(args, levels)
+    if args.json:
+        from clevrskills.dataset_tools.files import to_json
+
+        print(to_json({"tables": records(made.numbers(tables)), "remarks": remarks}, indent=1))
+        return 0
+    for table in tables:
+        texts = made.frame(table)
+        names = [c for c in texts.columns if c[1] not in made.MEASURES[1:]]
+        texts = texts[names]
+        texts.columns = [" ".join(filter(None, name)) for name in names]
+        print_table(texts, table.title)
+    print_lines(*remarks, f"{args.out / made.PAGE}, and the tables beside it")
+    return 0
+
+
+def _print_plan(stages: Stages, json: bool) -> int:
+    from clevrskills.evaluation.stages import step_rows
+
+    rows = step_rows(stages)
+    if json:
+        from clevrskills.dataset_tools.files import to_json
+
+        print(to_json(rows, indent=1))
+        return 0
+    import pandas as pd
+
+    from clevrskills.evaluation.terminal import print_lines, print_table
+
+    table = pd.DataFrame(rows)
+    table["state"] = [_state(row) for row in rows]
+    shown = ["does", "stage", "prompt", "level", "setting", "split", "tasks", "episodes", "state"]
+    print_table(table[shown].replace({"tasks": {0: ""}, "episodes": {0: ""}}))
+    possible = [row for row in rows if row["possible"]]
+    episodes = sum(row["missing"] for row in possible if row["does"] == "evaluate")
+    trainings = sum(row["missing"] for row in possible if row["does"] == "train")
+    print_lines(f"to do: {trainings} trainings, {episodes} episodes")
+    return 0
+
+
+def _state(row: Mapping[str, Any]) -> str:
+    """How far a step is, in words."""
+    if not row["possible"]:
+        return "no checkpoint: left out"
+    if not row["missing"]:
+        return "done"
+    return "to do" if row["does"] == "train" else f"{row['missing']} episodes to do"

@@ -1,0 +1,169 @@
+"""``clevrskills plan``: how many episodes it takes to see a difference."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated
+
+import tyro
+
+from clevrskills.errors import ClevrSkillsError
+
+MAX_EPISODES = 1_000_000
+
+
+@dataclass(kw_only=True)
+class PlanArgs:
+    """Say how many episodes it takes to see a difference between two policies.
+
+    Paired means that both are evaluated on the same frozen episodes, as `clevrskills compare` wants
+    it. Then only the episodes on which they differ tell anything: `--discordant` is their share.
+    """
+
+    rate: float
+    """Success rate of one policy, between 0 and 1."""
+    difference: float
+    """By how much the other one is better or, if negative, worse: 0.1 is ten percentage points."""
+    paired: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Both do the same episodes; compared by McNemar's exact test."""
+    discordant: float | None = None
+    """Share of the episodes in which one succeeds and the other one does not; by default as if
+    their successes had nothing to do with each other."""
+    power: float = 0.8
+    """Probability with which the difference is to be found."""
+    alpha: float = 0.05
+    """Probability of finding a difference where there is none."""
+    tasks: int = 1
+    """Number of tasks over which the episodes are spread."""
+    json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Print the numbers as JSON."""
+
+
+def plan(args: PlanArgs) -> int:
+    """Print the numbers of episodes.
+
+    Raises:
+        ClevrSkillsError: An argument is not allowed.
+    """
+    if args.tasks < 1:
+        raise ClevrSkillsError(f"--tasks must be at least 1, not {args.tasks}")
+    if args.discordant is not None and not args.paired:
+        raise ClevrSkillsError("--discordant is for --paired")
+    other = args.rate + args.difference
+    facts = {"rate": args.rate, "other_rate": other, "power": args.power, "alpha": args.alpha}
+    if args.paired:
+        share = independent_discordance(args.rate, other)
+        share = share if args.discordant is None else args.discordant
+        n = paired_episodes(args.rate, args.difference, share, args.power, args.alpha)
+        facts["discordant"] = share
+        test, extra = "McNemar's exact test", f", discordant on {100 * share:g} % of the episodes"
+    else:
+        n = unpaired_episodes(args.rate, args.difference, args.power, args.alpha)
+        test, extra = "two-sided test of two proportions, other episodes for each", ""
+    each = -(-n // args.tasks)
+    if args.json:
+        import json
+
+        facts |= {"episodes": n, "tasks": args.tasks, "episodes_per_task": each}
+        print(json.dumps(facts, indent=2))
+        return 0
+    print(f"{n} episodes with each policy", end="")
+    print(f": {each} of each of {args.tasks} tasks" if args.tasks > 1 else "")
+    print(
+        f"to tell {100 * other:g} % from {100 * args.rate:g} % with probability {args.power:g}"
+        f" ({test}, level {args.alpha:g}{extra})"
+    )
+    return 0
+
+
+def unpaired_episodes(
+    rate: float, difference: float, power: float = 0.8, alpha: float = 0.05
+) -> int:
+    """Episodes that each of two policies needs, other ones for each, for a two-sided z-test of two
+    proportions (Fleiss, Levin and Paik 2003, section 4.2, without correction for continuity).
+
+    Raises:
+        ClevrSkillsError: A number is not allowed.
+    """
+    from scipy.stats import norm
+
+    _check(rate, difference, power, alpha)
+    other, middle = rate + difference, rate + difference / 2
+    null = math.sqrt(2 * middle * (1 - middle))
+    real = math.sqrt(rate * (1 - rate) + other * (1 - other))
+    root = (norm.ppf(1 - alpha / 2) * null + norm.ppf(power) * real) / difference
+    return math.ceil(root**2)
+
+
+def paired_episodes(
+    rate: float, difference: float, discordant: float, power: float = 0.8, alpha: float = 0.05
+) -> int:
+    """Episodes that both policies do, for McNemar's exact two-sided test.
+
+    Args:
+        rate: Success rate of one policy.
+        difference: By how much that of the other one is greater.
+        discordant: Share of the episodes in which one of them succeeds and the other one does not.
+        power: Probability with which the difference is to be found.
+        alpha: Level of the test.
+
+    Raises:
+        ClevrSkillsError: A number is not allowed, or no two policies can differ so.
+    """
+    _check(rate, difference, power, alpha)
+    least, most = abs(difference), min(2 * rate + difference, 2 - 2 * rate - difference)
+    if not least - 1e-9 <= discordant <= most + 1e-9:
+        raise ClevrSkillsError(
+            f"the discordant share must be between {least:g} and {most:g} for rates of {rate:g}"
+            f" and {rate + difference:g}, not {discordant:g}"
+        )
+    return _smallest(lambda n: paired_power(n, difference, discordant, alpha) >= power)
+
+
+def paired_power(n: int, difference: float, discordant: float, alpha: float = 0.05) -> float:
+    """Probability that McNemar's exact two-sided test finds a difference in n episodes."""
+    import numpy as np
+    from scipy.stats import binom
+
+    low, high = (int(k) for k in binom.ppf([1e-9, 1 - 1e-9], n, discordant))
+    counts = np.arange(max(low, 1), max(high, 1) + 1)  # of discordant episodes
+    # most wins of the one policy with which the test still rejects; its p-value is twice the tail
+    worst = binom.ppf(alpha / 2, counts, 0.5)
+    worst -= 2 * binom.cdf(worst, counts, 0.5) > alpha
+    better = min(1.0, (discordant + abs(difference)) / (2 * discordant))
+    rejects = binom.cdf(worst, counts, better) + binom.cdf(worst, counts, 1 - better)
+    return float(binom.pmf(counts, n, discordant) @ rejects)
+
+
+def independent_discordance(rate: float, other: float) -> float:
+    """Share of discordant episodes if the successes of two policies are independent."""
+    return rate * (1 - other) + other * (1 - rate)
+
+
+def _smallest(enough: Callable[[int], bool]) -> int:
+    """The smallest number of episodes that is enough."""
+    high = 1
+    while not enough(high):
+        high *= 2
+        if high > MAX_EPISODES:
+            raise ClevrSkillsError(f"that takes more than {MAX_EPISODES} episodes")
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def _check(rate: float, difference: float, power: float, alpha: float) -> None:
+    for name, value in (("rate", rate), ("rate + difference", rate + difference)):
+        if not 0 <= value <= 1:
+            raise ClevrSkillsError(f"{name} must be between 0 and 1, not {value:g}")
+    if difference == 0:
+        raise ClevrSkillsError("difference must not be 0: no number of episodes shows none")
+    for name, value in (("power", power), ("alpha", alpha)):
+        if not 0 < value < 1:
+            raise ClevrSkillsError(f"{name} must be between 0 and 1, not {value:g}")
+    if power <= alpha:
+        raise ClevrSkillsError(f"power must be greater than alpha, not {power:g}")

@@ -1,0 +1,170 @@
+"""One episode in an environment, as a policy asks for it."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from zlib import crc32
+
+import numpy as np
+
+from clevrskills.dataset_tools.attempts import now, worker_name
+from clevrskills.dataset_tools.rollout import make_step
+from clevrskills.evaluation.actions import read_actions
+from clevrskills.evaluation.observe import Observer
+from clevrskills.evaluation.policy import Observation, ObservationOptions, PromptInput
+from clevrskills.evaluation.results import EpisodeResult
+from clevrskills.evaluation.suite import Environment
+from clevrskills.predicates.tree import depth, leaves_met
+
+if TYPE_CHECKING:
+    from clevrskills.episode import EpisodeSpec
+    from clevrskills.evaluation.videos import EpisodeVideo
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How episodes are run.
+
+    Attributes:
+        stop_on_success: Whether an episode ends when the goal holds; else at the step limit.
+        chunk: How many actions of a chunk are executed, at most; ``None``: all.
+        clip: Whether actions outside [-1, 1] are clipped; else they are errors.
+    """
+
+    stop_on_success: bool = True
+    chunk: int | None = None
+    clip: bool = False
+
+
+class Rollout:
+    """One episode, from its start in an environment to its end.
+
+    Args:
+        env: The environment; it is reset.
+        episode: The episode.
+        options: What the policy is shown.
+        rules: How it is run.
+        video: Films it; ``None``: it is not filmed.
+    """
+
+    def __init__(
+        self,
+        env: Environment,
+        episode: EpisodeSpec,
+        options: ObservationOptions,
+        rules: Rules,
+        video: EpisodeVideo | None = None,
+    ) -> None:
+        self.env, self.episode, self._rules, self.video = env, episode, rules, video
+        self._history = options.history
+        self._actions: deque[np.ndarray] = deque()
+        self._steps, self._total_reward = 0, 0.0
+        self._success = self._success_once = False
+        self._policy_s = self._env_s = 0.0
+        self._began_s = time.perf_counter()
+        with _Timer(self, "_env_s"):
+            env.reset(options={"episode": episode})
+            self._progress = float(env.outcome.progress[0])
+            self._depth = depth(env.goal, env.outcome)
+            self._observer = Observer(env, options)
+            self.prompt: PromptInput = self._observer.begin(policy_seed(episode))
+            self.observation: Observation = self._observer.look()
+            if video is not None:
+                video.open(env)
+
+    @property
+    def ended(self) -> bool:
+        """Whether there is nothing left to do."""
+        done = self._success and self._rules.stop_on_success
+        return done or self._steps >= self.env.task.max_steps
+
+    def waited(self, seconds: float) -> None:
+        """Take note of time spent waiting for the policy."""
+        self._policy_s += seconds
+
+    def go_on(self, answer: Any) -> None:
+        """Do what the policy says, up to where it is asked again or the episode ends.
+
+        Raises:
+            PolicyError: These are no actions.
+        """
+        self._actions.extend(read_actions(answer, self._rules.clip)[: self._rules.chunk])
+        with _Timer(self, "_env_s"):
+            while self._actions and not self.ended:
+                self._step(self._actions.popleft())
+
+    def _step(self, action: np.ndarray) -> None:
+        env = self.env
+        step = make_step(env, action)  # type: ignore[arg-type]
+        self._steps, self._total_reward = self._steps + 1, self._total_reward + step.reward
+        self._success, self._success_once = step.success, self._success_once or step.success
+        self._progress = max(self._progress, step.progress)
+        if self._depth is not None:
+            reached = depth(env.goal, env.outcome)
+            assert reached is not None
+            self._depth = max(self._depth, reached)
+        if self.video is not None:
+            self.video.add(env)
+        # only what the policy will be shown: pictures cost more than a step
+        if len(self._actions) < self._history and not self.ended:
+            self.observation = self._observer.look()
+
+    def result(self, cause: str = "", error: str = "", reason: str = "") -> EpisodeResult:
+        """How the episode went.
+
+        Args:
+            cause: Why it ended; empty: as the environment says.
+            error: What broke down.
+            reason: Why the policy gave up.
+        """
+        episode, task, reached = self.episode, self.env.task, self._depth or (None, None)
+        met, of = leaves_met(self.env.goal, self.env.outcome)
+        return EpisodeResult(
+            task=episode.task,
+            level=task.level,
+            split=episode.split,
+            index=episode.index,
+            episode=episode.content_hash,
+            seed=episode.seed,
+            cause=cause or ("success" if self._success else "step limit"),
+            success_once=self._success_once,
+            success_at_end=self._success,
+            goal_fraction=met / of,
+            depth=reached[0],
+            depth_of=reached[1],
+            total_reward=self._total_reward,
+            progress=self._progress,
+            steps=self._steps,
+            max_steps=task.max_steps,
+            error=error,
+            reason=reason,
+            policy_s=round(self._policy_s, 6),
+            env_s=round(self._env_s, 6),
+            wall_s=round(time.perf_counter() - self._began_s, 6),
+            worker=worker_name(),
+            ended=now(),
+        )
+
+
+class _Timer:
+    """Adds the time spent inside to an attribute."""
+
+    def __init__(self, owner: Any, name: str) -> None:
+        self._owner, self._name = owner, name
+
+    def __enter__(self) -> None:
+        self._start = time.perf_counter()
+
+    def __exit__(self, *_: object) -> None:
+        spent = time.perf_counter() - self._start
+        setattr(self._owner, self._name, getattr(self._owner, self._name) + spent)
+
+
+def policy_seed(episode: EpisodeSpec) -> int:
+    """A seed for what a policy draws at random in an episode; other tasks and splits have others."""
+    words = (episode.task, episode.split, "policy")
+    entropy = (episode.seed, *(crc32(word.encode()) for word in words))
+    return int(np.random.SeedSequence(entropy).generate_state(1)[0])

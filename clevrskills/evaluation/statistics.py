@@ -1,0 +1,265 @@
+"""Estimates with their 95 % intervals, and comparisons of two policies on the same episodes.
+
+A *stratum* is the episodes of one task. What is said of several tasks is the mean over tasks, as in
+the paper, so every task weighs the same however many of its episodes ended.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtri
+
+CONFIDENCE = 0.95
+RESAMPLES = 4000
+SEED = 20241117
+"""Of the generator that resamples, so that the same results give the same interval."""
+_Z = float(ndtri(0.5 + CONFIDENCE / 2))
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A number with its 95 % interval: the only form in which reports print a rate.
+
+    Attributes:
+        value: The estimate; NaN if there was nothing to estimate it from.
+        low: Lower end of the interval; NaN if too little is known to give one.
+        high: Its upper end.
+        n: Number of episodes behind it.
+    """
+
+    value: float
+    low: float
+    high: float
+    n: int
+
+    def percent(self, digits: int = 1, sign: str = "") -> str:
+        """In percent, e.g. ``62.9 [56.6, 68.8]``; ``sign="+"`` marks what is above zero, too."""
+        return Estimate(100 * self.value, 100 * self.low, 100 * self.high, self.n).text(
+            digits, sign
+        )
+
+    def text(self, digits: int = 2, sign: str = "") -> str:
+        """As it is, e.g. ``3.06 [2.95, 3.17]``."""
+        if math.isnan(self.value):
+            return "-"
+        value, low, high = (
+            "-" if math.isnan(x) else f"{round(x, digits) + 0.0:{sign}.{digits}f}"
+            for x in (self.value, self.low, self.high)
+        )
+        return f"{value} [{low}, {high}]"
+
+
+def wilson(successes: float, n: float) -> tuple[float, float]:
+    """Wilson's 95 % score interval of a rate (Wilson 1927).
+
+    Args:
+        successes: Number of successes; need not be whole, for effective numbers.
+        n: Number of trials; with none, anything is possible.
+    """
+    if n <= 0:
+        return 0.0, 1.0
+    share, squared = successes / n, _Z**2 / n
+    middle = (share + squared / 2) / (1 + squared)
+    half = _Z * math.sqrt(share * (1 - share) / n + squared / (4 * n)) / (1 + squared)
+    return max(0.0, min(share, middle - half)), min(1.0, max(share, middle + half))
+
+
+def rate(outcomes: np.ndarray) -> Estimate:
+    """Share of the episodes of one task for which something is true, with Wilson's interval.
+
+    Args:
+        outcomes: (n,) bool.
+    """
+    n = len(outcomes)
+    if not n:
+        return Estimate(math.nan, math.nan, math.nan, 0)
+    return Estimate(float(np.mean(outcomes)), *wilson(float(np.sum(outcomes)), n), n)
+
+
+def mean(strata: Sequence[np.ndarray]) -> Estimate:
+    """Mean over tasks of the means of a quantity, with its bootstrap interval.
+
+    Each task is resampled by itself, n - 1 episodes out of its n, which makes the spread of the
+    resampled means unbiased (Rao and Wu 1988). A task with one episode gives no interval.
+
+    Args:
+        strata: For each task (n,).
+    """
+    strata = [np.asarray(values, float) for values in strata if len(values)]
+    n = sum(map(len, strata))
+    if not strata:
+        return Estimate(math.nan, math.nan, math.nan, 0)
+    value = float(np.mean([values.mean() for values in strata]))
+    if min(map(len, strata)) < 2:
+        return Estimate(value, math.nan, math.nan, n)
+    return Estimate(value, *_bootstrap(strata), n)
+
+
+def share(strata: Sequence[np.ndarray]) -> Estimate:
+    """Mean over tasks of the means of a quantity in [0, 1], such as success.
+
+    For one task and a quantity that is 0 or 1 the interval is Wilson's. Otherwise it is that of the
+    bootstrap, see :func:`mean`, but no narrower than Wilson's with the effective number of
+    episodes: resampling 300 failures would say that the rate is exactly 0.
+
+    Args:
+        strata: For each task (n,), numbers in [0, 1] or bool.
+    """
+    strata = [np.asarray(values, float) for values in strata if len(values)]
+    if len(strata) == 1 and set(strata[0]) <= {0.0, 1.0}:
+        return rate(strata[0])
+    estimate = mean(strata)
+    if not strata:
+        return estimate
+    n = _effective(strata, estimate.value * (1 - estimate.value))
+    low, high = wilson(estimate.value * n, n)
+    return _hull(estimate, low, high)
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """How two policies did on the same episodes: numbers of episodes, or shares of them.
+
+    Attributes:
+        both: Both succeeded.
+        only_a: Only the first one did.
+        only_b: Only the second one did.
+        neither: Neither did.
+    """
+
+    both: float
+    only_a: float
+    only_b: float
+    neither: float
+
+    @classmethod
+    def count(cls, outcomes: np.ndarray) -> Pairs:
+        """Count episodes.
+
+        Args:
+            outcomes: (n, 2) bool, for each episode of the first and of the second policy.
+        """
+        a, b = np.asarray(outcomes, bool).reshape(-1, 2).T
+        return cls(*(int(k.sum()) for k in (a & b, a & ~b, ~a & b, ~a & ~b)))
+
+    @property
+    def total(self) -> float:
+        """Number of episodes."""
+        return self.both + self.only_a + self.only_b + self.neither
+
+    @property
+    def difference(self) -> float:
+        """Rate of the second one less that of the first one."""
+        return (self.only_b - self.only_a) / self.total
+
+    @property
+    def p_value(self) -> float:
+        """Of the exact two-sided McNemar test: does one win more of the episodes on which they
+        differ than chance would? Needs whole numbers.
+        """
+        from scipy.stats import binomtest  # takes a second to import
+
+        discordant = int(self.only_a + self.only_b)
+        return float(binomtest(int(self.only_b), discordant).pvalue) if discordant else 1.0
+
+    def interval(self, n: float | None = None) -> tuple[float, float]:
+        """Newcombe's 95 % interval of the difference (Newcombe 1998, paired method 10).
+
+        Args:
+            n: Number of episodes, where the attributes are shares.
+        """
+        total = self.total
+        a, b = (self.both + self.only_a) / total, (self.both + self.only_b) / total
+        n = total if n is None else n
+        (low_a, high_a), (low_b, high_b) = wilson(a * n, n), wilson(b * n, n)
+        phi = self._correlation(n / total)
+        down = _combine(b - low_b, high_a - a, phi)
+        up = _combine(high_b - b, a - low_a, phi)
+        return self.difference - down, self.difference + up
+
+    def _correlation(self, scale: float) -> float:
+        """Of the two outcomes, with Newcombe's correction for continuity; ``scale`` makes numbers
+        of shares.
+        """
+        both, only_a, only_b, neither = (
+            scale * x for x in (self.both, self.only_a, self.only_b, self.neither)
+        )
+        margins = (both + only_a) * (only_b + neither) * (both + only_b) * (only_a + neither)
+        if margins <= 0:
+            return 0.0
+        surplus = both * neither - only_a * only_b
+        if surplus > 0:
+            surplus = max(0.0, surplus - scale * self.total / 2)
+        return surplus / math.sqrt(margins)
+
+
+def paired_difference(strata: Sequence[np.ndarray]) -> Estimate:
+    """Mean over tasks of the difference of two success rates, second less first.
+
+    The interval is Newcombe's for one task; for several it is that of the paired bootstrap (pairs
+    are resampled within each task), but no narrower than Newcombe's with the effective number of
+    episodes.
+
+    Args:
+        strata: For each task (n, 2) bool.
+    """
+    strata = [np.asarray(pairs, float) for pairs in strata if len(pairs)]
+    if not strata:
+        return Estimate(math.nan, math.nan, math.nan, 0)
+    cells = [Pairs.count(pairs) for pairs in strata]
+    if len(cells) == 1:
+        return Estimate(cells[0].difference, *cells[0].interval(), len(strata[0]))
+    estimate = mean([b - a for a, b in (pairs.T for pairs in strata)])
+    names = ("both", "only_a", "only_b", "neither")
+    whole = Pairs(*(float(np.mean([getattr(c, k) / c.total for c in cells])) for k in names))
+    variance = whole.only_a + whole.only_b - whole.difference**2
+    n = _effective([pairs[:, 1] - pairs[:, 0] for pairs in strata], variance)
+    return _hull(estimate, *whole.interval(n))
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """p-values of several tests at once, made larger so that together they err at most as often as
+    one (Holm 1979).
+    """
+    order = np.argsort(p_values)
+    scaled = np.asarray(p_values, float)[order] * np.arange(len(order), 0, -1)
+    adjusted = np.empty(len(order))
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(scaled))
+    return [float(p) for p in adjusted]
+
+
+def _bootstrap(strata: Sequence[np.ndarray]) -> tuple[float, float]:
+    generator = np.random.default_rng(SEED)
+    means = np.zeros(RESAMPLES)
+    for values in strata:
+        chosen = generator.integers(len(values), size=(RESAMPLES, len(values) - 1))
+        means += values[chosen].mean(axis=1)
+    low, high = np.quantile(means / len(strata), [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+    return float(low), float(high)
+
+
+def _effective(strata: Sequence[np.ndarray], variance: float) -> float:
+    """How many episodes drawn from all tasks alike, each with this variance, would tell as much.
+
+    Tasks that differ are told apart beforehand, so it is more than there are, where the variance
+    within the tasks is less; but no fewer than if every episode had the whole variance.
+    """
+    alike = len(strata) ** 2 / sum(1 / len(values) for values in strata)
+    if min(map(len, strata)) < 2:
+        return alike
+    within = sum(values.var(ddof=1) / len(values) for values in strata) / len(strata) ** 2
+    return max(alike, variance / within) if within > 0 else alike
+
+
+def _hull(estimate: Estimate, low: float, high: float) -> Estimate:
+    """The estimate with an interval that holds another one, too."""
+    low, high = float(np.nanmin([estimate.low, low])), float(np.nanmax([estimate.high, high]))
+    return Estimate(estimate.value, low, high, estimate.n)
+
+
+def _combine(one: float, other: float, phi: float) -> float:
+    return math.sqrt(max(0.0, one**2 - 2 * phi * one * other + other**2))

@@ -1,0 +1,112 @@
+"use strict";
+/* All episodes as cells, and a window that shows one of them. */
+const OUTCOMES = {
+  "solved": (o) => o.once && o.cause !== "error",
+  "not solved": (o) => !o.once && o.cause !== "error",
+  "solved, not at the end": (o) => o.once && !o.end,
+  "part of the goal met": (o) => !o.once && o.goals > 0,
+  "step limit": (o) => o.cause === "step limit",
+  "gave up": (o) => o.cause === "gave up",
+  "error": (o) => o.cause === "error",
+};
+const DIFFER = "runs differ";
+let shown = [], current = null;
+
+function cell(episode) {
+  const parts = episode.runs.map((o) => element("i", {
+    class: (!o ? "none" : o.cause === "error" ? "error" : o.once ? "success" : "part") + (o?.video ? " filmed" : ""),
+    "--colour": o && CAUSES[o.cause][1], "--met": o && !o.once ? percent(o.goals) : null,
+  }));
+  const words = episode.runs.map((o, k) => `${data.runs[k].label}: ${o ? o.cause : "not done"}`).join("\n");
+  return element("button", {class: "cell", title: `${episode.id}\n${words}`,
+    "aria-label": `${episode.id}, ${words}`, onclick: () => openEpisode(episode.id)}, ...parts);
+}
+
+function differ({runs}) {
+  const found = runs.filter((o) => o && o.cause !== "error");
+  return found.some((o) => o.once !== found[0].once);
+}
+
+function search() {
+  const chosen = (id) => $(id).value;
+  const fits = (e) => ["level", "task", "split"].every((id) => !chosen(id) || chosen(id) === e[id]);
+  const runs = (e) => (chosen("run") === "" ? e.runs : [e.runs[Number(chosen("run"))]]).filter(Boolean);
+  const ended = (e) => !chosen("outcome") ? runs(e).length > 0
+    : chosen("outcome") === DIFFER ? differ(e) : runs(e).some(OUTCOMES[chosen("outcome")]);
+  const filmed = (e) => !$("filmed").checked || runs(e).some((o) => o.video);
+  shown = data.episodes.filter((e) => fits(e) && ended(e) && filmed(e));
+  const rows = new Map();
+  for (const e of shown) {
+    const key = `${e.task} ${e.split}`;
+    if (!rows.has(key)) rows.set(key, []);
+    rows.get(key).push(e);
+  }
+  fill("grid", rows.size ? [...rows.values()].map((group) => element("div", {class: "row"},
+    element("div", {}, group[0].task, element("small", {}, `${group[0].level}, ${splitName(group[0].split)}, ${group.length}`)),
+    element("div", {class: "cells", "--runs": data.runs.length}, ...group.map(cell)))) : [element("p", {id: "nothing"}, "Nothing fits.")]);
+  $("count").textContent = `${shown.length} of ${data.episodes.length}`;
+}
+
+function videoOf(id) {
+  const script = document.querySelector(`script.video[data-id="${CSS.escape(id)}"]`);
+  if (script.dataset.link) return script.dataset.link;
+  const bytes = Uint8Array.from(atob(script.textContent), (c) => c.charCodeAt(0));
+  return URL.createObjectURL(new Blob([bytes], {type: "video/mp4"}));
+}
+
+function film(outcome) {
+  if (!outcome.video) return element("div", {class: "blank"}, "not filmed");
+  const src = videoOf(outcome.video);
+  const video = element("video", {src, controls: true, muted: true, autoplay: true, loop: true, playsInline: true});
+  video.onerror = () => video.replaceWith(element("div", {class: "blank"},
+    src.startsWith("blob:") ? "this browser cannot play it" : `${src} is not there`));
+  return video;
+}
+
+function outcomePanel(outcome, k) {
+  const name = element("span", {class: "run"}, element("i", {"--colour": colour(k)}), data.runs[k].label);
+  if (!outcome) return element("div", {class: "outcome"}, element("div", {class: "heading"}, name), element("div", {class: "blank"}, "this run has not done it"));
+  const good = outcome.once && outcome.cause !== "error";
+  const facts = [
+    ["ended by", outcome.cause],
+    ["goal held", outcome.end ? "at the end" : outcome.once ? "once, but not at the end" : "never"],
+    ["leaves of the goal met at the end", outcome.goals.toFixed(2)],
+    ...(outcome.depth ? [["steps of the goal reached", outcome.depth.map((x) => x ?? 0).join(" of ")]] : []),
+    ["greatest progress", outcome.progress.toFixed(2)],
+    ["reward", outcome.reward.toFixed(1)],
+    ["steps", outcome.steps.join(" of ")],
+    ...(outcome.tries > 1 ? [["tries", outcome.tries]] : []),
+    ...(outcome.why ? [["because", outcome.why]] : []),
+  ];
+  return element("div", {class: "outcome"},
+    element("div", {class: "heading"}, name, element("span", {class: good ? "chip good end" : "chip bad end"}, good ? "solved" : outcome.cause)),
+    film(outcome),
+    element("table", {class: "number"}, ...facts.map((pair) => element("tr", {}, ...pair.map((text) => element("td", {}, String(text)))))));
+}
+
+function release() {
+  for (const video of $("outcomes").querySelectorAll("video")) {
+    const {src} = video;
+    video.removeAttribute("src");
+    video.load(); /* it lets go of what it was reading */
+    URL.revokeObjectURL(src);
+  }
+  $("outcomes").replaceChildren();
+}
+
+function openEpisode(id) {
+  current = data.episodes.find((e) => e.id === id);
+  release();
+  $("episode-title").textContent = id;
+  $("episode-facts").textContent = `${current.level}, ${splitName(current.split)}, seed ${current.seed}`;
+  fill("outcomes", current.runs.map(outcomePanel));
+  const at = shown.indexOf(current);
+  $("previous").disabled = at <= 0;
+  $("next").disabled = at < 0 || at + 1 >= shown.length;
+  if (!$("episode").open) $("episode").showModal();
+}
+
+function turn(by) {
+  const next = shown[shown.indexOf(current) + by];
+  if (next) openEpisode(next.id);
+}

@@ -1,0 +1,38 @@
+"""What our benchmark says of itself to vla-eval, as JSON, for parameters given as JSON.
+
+Usage: vla_eval_probe.py PARAMETERS, with vla_eval on PYTHONPATH.
+"""
+
+import json
+import sys
+
+from vla_eval.registry import resolve_import_string
+from vla_eval.specs import check_specs
+
+
+def main(parameters: str) -> None:
+    benchmark_class = resolve_import_string("clevrskills.evaluation.vla_eval:ClevrSkillsBenchmark")
+    assert "sapien" not in sys.modules  # or the renderer could not be chosen any more
+    benchmark_class.configure_render("gpu")
+    try:
+        benchmark = benchmark_class(**json.loads(parameters))
+    except Exception as error:  # noqa: BLE001
+        print(json.dumps({"error": type(error).__name__, "said": str(error)}))
+        return
+    action, shown = benchmark.get_action_spec(), benchmark.get_observation_spec()
+    said = {
+        "tasks": benchmark.get_tasks(),
+        "metadata": benchmark.get_metadata(),
+        "metrics": benchmark.get_metric_keys(),
+        "action": {name: spec.to_dict() for name, spec in action.items()},
+        "observation": {name: spec.to_dict() for name, spec in shown.items()},
+        "mismatches": check_specs(action, action, shown, shown),
+        "hold": benchmark.get_hold_action({"actions": [0.5] * 7})["actions"].tolist(),
+        "hold_first": benchmark.get_hold_action(None)["actions"].tolist(),
+        "backends": sorted(benchmark.render_backends),
+    }
+    print(json.dumps(said))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

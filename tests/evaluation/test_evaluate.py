@@ -1,0 +1,591 @@
+"""``clevrskills evaluate`` on a fake suite: the same results whoever makes them, errors apart."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+import tyro
+from fake_suite import FakeSuite
+
+from clevrskills.dataset_tools.pool import Done, WorkerDied
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
+from clevrskills.evaluation.results import EpisodeResult, read_results
+from clevrskills.evaluation.runs import read_run
+from tests.dataset_tools.fake_jobs import InlinePool
+
+HERE = Path(__file__).parent
+PASSING = ("policy_s", "env_s", "wall_s", "worker", "ended", "tries")
+"""What may differ between runs."""
+
+
+@pytest.fixture
+def inline(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everything in this process: quick."""
+    monkeypatch.setattr(
+        "clevrskills.dataset_tools.drivers.open_pool", lambda _, make, *rest: InlinePool(make)
+    )
+
+
+def args_for(root: Path, policy: str = "fake_policies:Wanderer", **more: object) -> EvaluateArgs:
+    given = {"policy": policy, "tasks": ("reach", "visit"), "episodes": 4, "out": root, **more}
+    return EvaluateArgs(**given)  # type: ignore[arg-type]
+
+
+def core(root: Path) -> list[dict]:
+    """All that must not depend on who made it, nor when."""
+    return [{k: v for k, v in asdict(r).items() if k not in PASSING} for r in read_results(root)]
+
+
+def result(root: Path, name: str) -> EpisodeResult:
+    return next(r for r in read_results(root) if r.id == name)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> list[dict]:
+    """The results of an undisturbed run of ``Wanderer`` in this process."""
+    root = tmp_path_factory.mktemp("whole") / "run"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            "clevrskills.dataset_tools.drivers.open_pool", lambda _, make, *rest: InlinePool(make)
+        )
+        assert evaluate(args_for(root), FakeSuite()) == 0
+    results = core(root)
+    assert len(results) == 16
+    assert len({r["success_once"] for r in results}) == 2, "some fail, some succeed"
+    return results
+
+
+# --- results and metrics
+
+
+@pytest.mark.usefixtures("inline")
+def test_metrics_and_what_is_printed(
+    tmp_path: Path, whole: list[dict], capsys: pytest.CaptureFixture
+) -> None:
+    assert evaluate(args_for(tmp_path, json=True, label="W", note="n"), FakeSuite()) == 0
+    for r in whole:
+        assert r["level"] == {"reach": "L0", "visit": "L1"}[r["task"]]
+        assert r["seed"] == 100 + r["index"]
+        assert r["episode"] == f"hash of {r['task']} {r['split']} {r['seed']}"
+        assert r["success_once"] == r["success_at_end"] == (r["cause"] == "success")
+        assert r["cause"] in ("success", "step limit") and r["max_steps"] == 40
+        assert (r["steps"] < 40) or not r["success_once"]
+        assert r["depth_of"] == 2 and r["goal_fraction"] == r["depth"] / 2 == r["progress"]
+        assert r["success_once"] == (r["depth"] == 2)
+    one = result(tmp_path, "reach_test_002")
+    assert one.policy_s > 0 and one.wall_s >= one.policy_s + one.env_s and one.worker and one.ended
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["rule"].startswith("Episodes end when the goal holds")
+    reach = next(r for r in printed["tasks"] if (r["task"], r["split"]) == ("reach", "train"))
+    assert reach["episodes"] == 4 and reach["errors"] == 0
+    assert reach["success_once_low"] < reach["success_once_high"]
+    run = read_run(tmp_path)
+    assert (run.policy, run.label, run.note) == ("fake_policies:Wanderer", "W", "n")
+    assert run.episodes["reach_test"] == "reach test 1" and len(run.episodes) == 4
+    assert run.observation["cameras"] == [] and run.renderer == ""
+    assert run.versions["clevrskills"]
+
+
+@pytest.mark.usefixtures("inline")
+def test_going_on_after_success(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    assert evaluate(args_for(tmp_path, keep_going=True), FakeSuite()) == 0
+    results = list(read_results(tmp_path))
+    assert {r.steps for r in results} == {40}
+    assert any(r.success_once for r in results)
+    assert all(r.cause == ("success" if r.success_at_end else "step limit") for r in results)
+    assert "go on to the task's step limit, also after the goal held" in capsys.readouterr().out
+    assert not read_run(tmp_path).stop_on_success
+
+
+@pytest.mark.usefixtures("inline")
+def test_built_in_policies(tmp_path: Path) -> None:
+    assert evaluate(args_for(tmp_path / "zero", "zero"), FakeSuite()) == 0
+    assert {(r.cause, r.steps) for r in read_results(tmp_path / "zero")} == {("step limit", 40)}
+    assert evaluate(args_for(tmp_path / "random", "random"), FakeSuite()) == 0
+    assert evaluate(args_for(tmp_path / "again", "random", batch=3), FakeSuite()) == 0
+    assert core(tmp_path / "random") == core(tmp_path / "again")
+    rewards = [r.total_reward for r in read_results(tmp_path / "random")]
+    assert len(set(rewards)) == len(rewards)
+
+
+@pytest.mark.usefixtures("inline")
+def test_chunks(tmp_path: Path) -> None:
+    """Executing one action of each chunk is like giving one; executing all is not."""
+    arguments = ("chunk=5",)
+    for name, chunk in (("one", 1), ("two", 2), ("all", None), ("five", 5)):
+        args = args_for(tmp_path / name, policy_arg=arguments, chunk=chunk)
+        assert evaluate(args, FakeSuite()) == 0
+    assert evaluate(args_for(tmp_path / "none"), FakeSuite()) == 0
+    assert core(tmp_path / "one") == core(tmp_path / "none")
+    assert core(tmp_path / "five") == core(tmp_path / "all") != core(tmp_path / "two")
+    assert read_run(tmp_path / "two").chunk == 2
+    assert read_run(tmp_path / "two").policy_args == {"chunk": 5}
+
+
+@pytest.mark.usefixtures("inline")
+def test_drawn_episodes(tmp_path: Path) -> None:
+    assert evaluate(args_for(tmp_path, seed=102, robot="panda"), FakeSuite()) == 0
+    assert result(tmp_path, "visit_test_001").seed == 103
+    run = read_run(tmp_path)
+    assert (run.seed, run.robot, run.episodes) == (102, "panda", {})
+
+
+@pytest.mark.usefixtures("inline")
+def test_pictures_with_a_history(tmp_path: Path) -> None:
+    """The same with chunks in which not every state is looked at."""
+    for name, chunk in (("one", 1), ("chunks", 4)):
+        args = args_for(
+            tmp_path / name, "fake_policies:Onlooker", policy_arg=(f"chunk={chunk}",), size=8
+        )
+        assert evaluate(args, FakeSuite()) == 0
+    run = read_run(tmp_path / "one")
+    assert run.observation == {
+        "cameras": ["hand_camera"],
+        "size_px": 8,
+        "history": 3,
+        "proprioception": True,
+        "prompt": "multimodal",
+    }
+    assert run.renderer == "a fake"
+
+
+# --- the same whoever makes it
+
+
+@pytest.mark.usefixtures("inline")
+@pytest.mark.parametrize("policy", ["Wanderer", "Crowd", "make_wanderer"])
+@pytest.mark.parametrize("batch", [1, 3, 4])
+def test_the_same_in_any_batch(tmp_path: Path, whole: list[dict], policy: str, batch: int) -> None:
+    args = args_for(tmp_path, f"fake_policies:{policy}", batch=batch)
+    assert evaluate(args, FakeSuite()) == 0
+    assert core(tmp_path) == whole
+
+
+@pytest.mark.usefixtures("inline")
+@pytest.mark.parametrize("shards", [2, 4])
+def test_the_same_in_shards_and_another_order(
+    tmp_path: Path, whole: list[dict], shards: int
+) -> None:
+    for shard in reversed(range(shards)):
+        args = args_for(tmp_path, shard=f"{shard}/{shards}", batch=2, tasks=("visit", "reach"))
+        assert evaluate(args, FakeSuite()) == 0
+    assert core(tmp_path) == whole
+    names = sorted(path.name for path in (tmp_path / "results").iterdir())
+    assert names == [f"shard-{k}-of-{shards}.jsonl" for k in range(shards)]
+    assert evaluate(args_for(tmp_path), FakeSuite()) == 0  # nothing is missing
+    assert not (tmp_path / "results/local.jsonl").exists()
+
+
+@pytest.mark.slow
+def test_the_same_by_several_workers_of_which_one_is_killed(
+    tmp_path: Path, whole: list[dict]
+) -> None:
+    arguments = (f'trouble="kill once {tmp_path / "killed"}"', 'at="visit_train_001"')
+    args = args_for(
+        tmp_path / "run", "fake_policies:Troubled", policy_arg=arguments, workers=3, batch=2
+    )
+    assert evaluate(args, FakeSuite()) == 0
+    assert (tmp_path / "killed").exists()
+    assert core(tmp_path / "run") == whole
+
+
+@pytest.mark.slow
+def test_the_same_after_the_run_was_killed(tmp_path: Path, whole: list[dict]) -> None:
+    root = tmp_path / "run"
+    script = tmp_path / "script.py"
+    script.write_text(
+        f"import sys; sys.path[:0] = [{str(HERE)!r}, {str(HERE.parents[1])!r}]\n"
+        "from pathlib import Path\n"
+        "from fake_suite import FakeSuite\n"
+        "from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate\n"
+        "if __name__ == '__main__':\n"
+        "    args = EvaluateArgs(policy='fake_policies:Wanderer', tasks=('reach', 'visit'),\n"
+        f"        episodes=4, out=Path({str(root)!r}), workers=2)\n"
+        "    evaluate(args, FakeSuite())\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, str(script)], stdout=subprocess.DEVNULL, start_new_session=True
+    )
+    while not (root / "results").exists() or len(list(read_results(root))) < 5:
+        assert process.poll() is None, "ended too early"
+        time.sleep(0.005)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait(timeout=60)
+    made = {r.id: r.ended for r in read_results(root)}
+    assert 5 <= len(made)
+    assert evaluate(args_for(root), FakeSuite()) == 0
+    assert core(root) == whole
+    ended = {r.id: r.ended for r in read_results(root)}
+    assert {name: ended[name] for name in made} == made  # none is done twice
+
+
+@pytest.mark.usefixtures("inline")
+def test_continuing(tmp_path: Path, whole: list[dict]) -> None:
+    assert evaluate(args_for(tmp_path, episodes=2, tasks=("visit",)), FakeSuite()) == 0
+    before = {r.id: r.ended for r in read_results(tmp_path)}
+    assert len(before) == 4
+    assert evaluate(args_for(tmp_path, split=("test",)), FakeSuite()) == 0
+    assert evaluate(args_for(tmp_path), FakeSuite()) == 0
+    assert core(tmp_path) == whole
+    after = {r.id: r.ended for r in read_results(tmp_path)}
+    assert {name: after[name] for name in before} == before
+    assert len(read_run(tmp_path).episodes) == 4
+
+
+# --- errors
+
+
+@pytest.mark.usefixtures("inline")
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("raise", "ValueError: a bug in the policy (fake_policies.py:"),
+        ("size", "an action of shape (6,); allowed: (7,) or (H, 7)"),
+        ("chunk", "an action of shape (2, 3, 7); allowed: (7,) or (H, 7)"),
+        ("empty", "no action: the chunk is empty"),
+        ("nan", "entry 0 of an action is nan, not a number"),
+        ("large", "of an action is "),
+        ("words", "an action of type str; allowed: numbers (7,) or (H, 7)"),
+    ],
+)
+@pytest.mark.parametrize("batch", [1, 2])
+def test_errors_are_told_retried_and_not_counted(
+    tmp_path: Path,
+    whole: list[dict],
+    capsys: pytest.CaptureFixture,
+    kind: str,
+    message: str,
+    batch: int,
+) -> None:
+    arguments = (f'trouble="{kind}"', 'at="reach_train_002"')
+    args = args_for(tmp_path, "fake_policies:Troubled", policy_arg=arguments, batch=batch)
+    name = "policy fake_policies:Troubled, episode reach_train_002"
+    with pytest.raises(ClevrSkillsError) as error:
+        evaluate(args, FakeSuite())
+    assert str(error.value).startswith("1 of 16 episodes ended in errors and count for nothing")
+    assert f"{name}, try 2: " in str(error.value) and message in str(error.value)
+    assert "\n" not in str(error.value)
+    printed = capsys.readouterr()
+    assert f"{name}, try 1: " in printed.err
+    assert "errors" in printed.out and "success" in printed.out  # the table
+    bad = result(tmp_path, "reach_train_002")
+    assert (bad.cause, bad.tries, bad.counts) == ("error", 2, False) and message in bad.error
+    good = [r for r in core(tmp_path) if r["cause"] != "error"]
+    assert good == [
+        r for r in whole if (r["task"], r["split"], r["index"]) != ("reach", "train", 2)
+    ]
+    lines = (tmp_path / "results/local.jsonl").read_text().splitlines()
+    assert len(lines) == 17
+
+
+@pytest.mark.usefixtures("inline")
+@pytest.mark.parametrize("kind", ["raise", "nan"])
+def test_an_error_that_does_not_come_again(tmp_path: Path, whole: list[dict], kind: str) -> None:
+    arguments = (f'trouble="{kind} once {tmp_path / "happened"}"',)
+    root = tmp_path / "run"
+    args = args_for(root, "fake_policies:Troubled", policy_arg=arguments)
+    assert evaluate(args, FakeSuite()) == 0
+    assert core(root) == whole
+    assert sorted(r.tries for r in read_results(root)) == [1] * 15 + [2]
+
+
+@pytest.mark.usefixtures("inline")
+def test_the_same_command_tries_errors_again(tmp_path: Path, whole: list[dict]) -> None:
+    root, marker = tmp_path / "run", tmp_path / "happened"
+    arguments = (f'trouble="raise once {marker}"',)
+    args = args_for(root, "fake_policies:Troubled", policy_arg=arguments, retries=0)
+    with pytest.raises(ClevrSkillsError, match="^1 of 16 episodes ended in errors"):
+        evaluate(args, FakeSuite())
+    assert evaluate(args, FakeSuite()) == 0
+    assert core(root) == whole
+
+
+@pytest.mark.usefixtures("inline")
+@pytest.mark.parametrize("kind", ["raise", "missing", "nan"])
+def test_who_is_to_blame_in_a_batch(tmp_path: Path, whole: list[dict], kind: str) -> None:
+    """One episode breaks the policy of all; the others are done again and count."""
+    from fake_suite import FakeEpisode
+
+    from clevrskills.evaluation.rollout import policy_seed
+
+    seed = policy_seed(FakeEpisode("reach", "test", 1, 101))  # type: ignore[arg-type]
+    arguments = (f"trouble={kind}", f"at_seed={seed}")
+    args = args_for(tmp_path, "fake_policies:Crowd", policy_arg=arguments, batch=4)
+    with pytest.raises(ClevrSkillsError, match="^1 of 16 episodes ended in errors"):
+        evaluate(args, FakeSuite())
+    bad = result(tmp_path, "reach_test_001")
+    messages = {"raise": "ValueError: a bug", "missing": "no action for slot", "nan": "is nan"}
+    assert messages[kind] in bad.error
+    good = [r for r in core(tmp_path) if r["cause"] != "error"]
+    assert good == [r for r in whole if (r["task"], r["split"], r["index"]) != ("reach", "test", 1)]
+
+
+@pytest.mark.usefixtures("inline")
+@pytest.mark.parametrize(("policy", "batch"), [("Troubled", 1), ("Troubled", 2), ("Crowd", 3)])
+def test_a_policy_that_always_breaks_down_ends_the_run(
+    tmp_path: Path, policy: str, batch: int
+) -> None:
+    if policy == "Crowd":
+        arguments: tuple[str, ...] = ('trouble="raise"', "at_seed=null")
+        path = "fake_policies:AngryCrowd"
+    else:
+        arguments, path = ('trouble="raise"',), "fake_policies:Troubled"
+    args = args_for(tmp_path, path, policy_arg=arguments, batch=batch, episodes=8)
+    with pytest.raises(ClevrSkillsError) as error:
+        evaluate(args, FakeSuite())
+    assert " episodes in a row ended in errors, the last one: policy fake_p" in str(error.value)
+    assert ", episode " in str(error.value) and "ValueError: a bug" in str(error.value)
+    assert len(list(read_results(tmp_path))) <= 4
+
+
+@pytest.mark.usefixtures("inline")
+def test_giving_up_is_a_failure_with_a_reason(tmp_path: Path) -> None:
+    arguments = ('trouble="give up"', 'at="reach_train_002"')
+    args = args_for(tmp_path, "fake_policies:Troubled", policy_arg=arguments)
+    assert evaluate(args, FakeSuite()) == 0
+    bad = result(tmp_path, "reach_train_002")
+    assert (bad.cause, bad.reason, bad.error, bad.steps) == ("gave up", "too far", "", 2)
+    assert bad.counts and not bad.success_once
+
+
+@pytest.mark.usefixtures("inline")
+def test_an_environment_that_breaks_down(tmp_path: Path) -> None:
+    with pytest.raises(ClevrSkillsError, match="^1 of 16 episodes ended in errors"):
+        evaluate(args_for(tmp_path), FakeSuite(("visit_test_001",)))
+    bad = result(tmp_path, "visit_test_001")
+    assert bad.error.startswith("the environment broke down: RuntimeError: device lost (")
+    assert sum(r.counts for r in read_results(tmp_path)) == 15
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kind", "message"), [("exit", "worker died (exit code 3)"), ("hang", "not done after 2 s")]
+)
+def test_workers_that_die_or_hang(
+    tmp_path: Path, whole: list[dict], kind: str, message: str
+) -> None:
+    arguments = (f'trouble="{kind}"', 'at="reach_train_002"')
+    args = args_for(tmp_path, "fake_policies:Troubled", policy_arg=arguments, workers=2, timeout=2)
+    with pytest.raises(ClevrSkillsError, match="^1 of 16 episodes ended in errors"):
+        evaluate(args, FakeSuite())
+    bad = result(tmp_path, "reach_train_002")
+    assert (bad.cause, bad.error, bad.tries, bad.level) == ("error", message, 2, "L0")
+    good = [r for r in core(tmp_path) if r["cause"] != "error"]
+    assert good == [
+        r for r in whole if (r["task"], r["split"], r["index"]) != ("reach", "train", 2)
+    ]
+
+
+class DyingPool(InlinePool):
+    """All jobs but the first, and those of single episodes every second time, end their worker."""
+
+    def next(self) -> Done:
+        done = super().next()
+        if hasattr(done.job, "cases"):
+            return Done(done.job, WorkerDied("worker died (exit code 1)"))
+        return done
+
+
+def test_workers_that_always_die_end_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "clevrskills.dataset_tools.drivers.open_pool", lambda _, make, *rest: DyingPool(make)
+    )
+    with pytest.raises(ClevrSkillsError, match="^3 workers in a row died, the last one: policy"):
+        evaluate(args_for(tmp_path, batch=2), FakeSuite())
+    assert len(list(read_results(tmp_path))) == 3
+
+
+# --- videos
+
+
+@pytest.mark.usefixtures("inline")
+def test_videos(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    from clevrskills.dataset_tools.video import frame_count
+
+    args = args_for(tmp_path, videos=1, tasks=("reach",), batch=4, video=("reach_test_002",))
+    assert evaluate(args, FakeSuite()) == 0
+    videos = {path.stem: path for path in (tmp_path / "videos").iterdir()}
+    assert sorted(videos) == ["reach_test_000", "reach_test_002", "reach_train_000"]
+    for name, path in videos.items():
+        assert frame_count(path) == result(tmp_path, name).steps + 1
+    assert [path.name for path in tmp_path.glob(".partial*")] == []
+    before = core(tmp_path)
+    args = args_for(tmp_path, tasks=("reach",), video=("reach_train_003",))
+    assert evaluate(args, FakeSuite()) == 0
+    assert (tmp_path / "videos/reach_train_003.mp4").exists()
+    assert core(tmp_path) == before
+    assert "went otherwise" not in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("inline")
+def test_a_filmed_episode_that_goes_otherwise_changes_no_result(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    args = args_for(tmp_path / "run", "fake_policies:Fickle", tasks=("reach",))
+    args.policy_arg = (f'marker="{tmp_path / "marker"}"',)
+    assert evaluate(args, FakeSuite()) == 0
+    before = core(tmp_path / "run")
+    args.video = ("reach_train_001",)
+    assert evaluate(args, FakeSuite()) == 0
+    assert core(tmp_path / "run") == before
+    assert "reach_train_001 went otherwise when it was filmed" in capsys.readouterr().err
+
+
+# --- arguments
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"tasks": ("juggle",)}, "unknown task 'juggle'; allowed: reach, visit, follow_order"),
+        ({"level": ("L7",)}, "unknown level 'L7'; allowed: L0, L1"),
+        ({"split": ("dev",)}, "unknown split 'dev'; allowed: train, test"),
+        ({"robot": "ur5"}, "unknown robot 'ur5'; allowed: xarm6, panda"),
+        ({"robot": "panda"}, "the frozen episodes are for xarm6, not panda; with --seed others"),
+        ({"criteria": "mine"}, "unknown criteria 'mine'; allowed: paper, released"),
+        ({"cameras": ("top",)}, "unknown camera 'top'; allowed: base_camera, hand_camera"),
+        ({"video_camera": "top"}, "unknown camera 'top'; allowed: base_camera, hand_camera"),
+        ({"driver": "slurm"}, "unknown driver 'slurm'; allowed: local, ray"),
+        ({"episodes": 9}, "--episodes 9: 8 episodes of reach, split train, are frozen"),
+        ({"episodes": 0}, "--episodes must be at least 1, not 0"),
+        ({"seed": -1}, "--seed must be at least 0, not -1"),
+        ({"workers": 0}, "--workers must be at least 1, not 0"),
+        ({"batch": 0}, "--batch must be at least 1, not 0"),
+        ({"size": 0}, "--size must be at least 1, not 0"),
+        ({"history": 0}, "--history must be at least 1, not 0"),
+        ({"chunk": 0}, "--chunk must be at least 1, not 0"),
+        ({"retries": -1}, "--retries must be at least 0, not -1"),
+        ({"timeout": 0.0}, "--timeout must be positive, not 0.0"),
+        ({"shard": "3/3"}, "--shard 3/3: allowed is i/n with i from 0 to n - 1"),
+        ({"shard": "0/3", "driver": "ray"}, "--shard is for --driver local"),
+        ({"address": "auto"}, "--address is for --driver ray"),
+        ({"cameras": (), "no_cameras": True}, "--cameras and --no-cameras exclude each other"),
+        ({"seed": 1, "frozen": Path("x")}, "--seed and --frozen exclude each other"),
+        ({"tasks": ()}, "nothing to evaluate: name tasks, or a level with --level"),
+        ({"video": ("reach_test_009",)}, "unknown episode 'reach_test_009'; allowed: reach_train_"),
+        ({"policy_arg": ("a",)}, "'a' is no argument; allowed: NAME=VALUE, each name once"),
+        ({"policy": "oracel"}, "unknown policy 'oracel'; allowed: oracle, zero, random, replay:DA"),
+        ({"policy": "replay:"}, "unknown policy 'replay:'; allowed: oracle, zero, random, replay"),
+        ({"policy": "replay:x"}, "{cwd}/x is not a dataset: it has no dataset.json"),
+    ],
+)
+def test_bad_arguments(tmp_path: Path, change: dict, message: str) -> None:
+    with pytest.raises(ClevrSkillsError) as error:
+        evaluate(args_for(tmp_path / "out", **change), FakeSuite())
+    assert str(error.value).startswith(message.format(cwd=os.getcwd()))
+    assert "\n" not in str(error.value)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.usefixtures("inline")
+@pytest.mark.parametrize(
+    ("policy", "message"),
+    [
+        ("nothing_like_it:Policy", "policy nothing_like_it:Policy: there is no module nothing_li"),
+        ("fake_policies:Nobody", "unknown attribute of fake_policies 'Nobody'; allowed: Wanderer"),
+        ("fake_policies:INSTANCE", "fake_policies:INSTANCE is of type Wanderer; name a class, or"),
+        ("fake_policies:SEES", "fake_policies:SEES is of type ObservationOptions; name a class"),
+        ("fake_policies:Dumb", "fake_policies:Dumb is no policy: it has no method 'reset'"),
+        ("fake_policies:WrongFrame", "policy fake_policies:WrongFrame does not act as the envir"),
+        ("fake_policies:Wanderer", "cannot make the policy fake_policies:Wanderer: TypeError: "),
+    ],
+)
+def test_policies_that_cannot_be_made(tmp_path: Path, policy: str, message: str) -> None:
+    arguments = ("speed=3",) if "cannot make" in message else ()
+    with pytest.raises(ClevrSkillsError) as error:
+        evaluate(args_for(tmp_path, policy, policy_arg=arguments), FakeSuite())
+    assert str(error.value).startswith(message) and "\n" not in str(error.value)
+    assert not (tmp_path / "run.json").exists()
+
+
+@pytest.mark.usefixtures("inline")
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"policy": "zero"}, "policy fake_policies:Wanderer, not zero"),
+        ({"policy_arg": ("chunk=2",)}, "policy_args {}, not {'chunk': 2}"),
+        ({"criteria": "released"}, "criteria paper, not released"),
+        ({"keep_going": True}, "stop_on_success on, not off"),
+        ({"chunk": 3}, "chunk unset, not 3"),
+        ({"clip": True}, "clip off, not on"),
+        ({"seed": 3}, "seed unset, not 3"),
+        ({"label": "other"}, "label fake_policies:Wanderer, not other"),
+        ({"history": 2}, "history 1, not 2"),
+        ({"cameras": ("base_camera",)}, "cameras none, not base_camera"),
+    ],
+)
+def test_a_folder_of_other_options_is_refused(tmp_path: Path, change: dict, message: str) -> None:
+    args = args_for(tmp_path, episodes=1, tasks=("reach",))
+    assert evaluate(args, FakeSuite()) == 0
+    before = sorted(path.name for path in tmp_path.rglob("*"))
+    for name, value in change.items():
+        setattr(args, name, value)
+    for episodes in (1, 2):  # whether anything is left to do or not
+        args.episodes = episodes
+        with pytest.raises(ClevrSkillsError) as error:
+            evaluate(args, FakeSuite())
+        assert str(error.value) == f"{tmp_path} was made with {message}; give another folder"
+    assert sorted(path.name for path in tmp_path.rglob("*")) == before
+
+
+@pytest.mark.usefixtures("inline")
+def test_other_folders_and_other_frozen_episodes(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ClevrSkillsError, match="is no run of .* and not empty"):
+        evaluate(args_for(tmp_path), FakeSuite())
+    with pytest.raises(ClevrSkillsError, match="is a file; give a folder"):
+        evaluate(args_for(tmp_path / "file"), FakeSuite())
+    root = tmp_path / "run"
+    evaluate(args_for(root, episodes=1, tasks=("reach",)), FakeSuite())
+    with pytest.raises(ClevrSkillsError, match="with other frozen episodes of reach_test; give"):
+        evaluate(args_for(root, episodes=2, tasks=("reach",)), FakeSuite(version="2"))
+
+
+@pytest.mark.usefixtures("inline")
+def test_words_alone_leave_out_the_tasks_of_the_paper(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    args = args_for(tmp_path / "a", tasks=("reach",), level=("L1",), prompt="language")
+    for _ in range(2):
+        assert evaluate(args, FakeSuite()) == 0
+        assert "Left out in words alone, as in the paper: follow_order." in capsys.readouterr().out
+    assert {r.task for r in read_results(tmp_path / "a")} == {"reach", "visit"}
+    args = args_for(tmp_path / "b", tasks=("follow_order",), prompt="language")
+    assert evaluate(args, FakeSuite()) == 0  # named, and its prompt can be said
+    assert {r.task for r in read_results(tmp_path / "b")} == {"follow_order"}
+
+
+def test_command_line() -> None:
+    words = (
+        "reach --policy my:P --level L0 --level L1 --split test --episodes 3 --out out --batch 4 "
+        "--cameras hand_camera --policy-arg a=1 --policy-arg b=[2] --no-stop-on-success --json "
+        "--shard 0/8 --video reach_test_001 --video reach_test_002 --prompt language --chunk 5"
+    )
+    args = tyro.cli(EvaluateArgs, args=words.split())
+    assert args == EvaluateArgs(
+        policy="my:P",
+        tasks=("reach",),
+        level=("L0", "L1"),
+        split=("test",),
+        episodes=3,
+        out=Path("out"),
+        batch=4,
+        cameras=("hand_camera",),
+        policy_arg=("a=1", "b=[2]"),
+        keep_going=True,
+        json=True,
+        shard="0/8",
+        video=("reach_test_001", "reach_test_002"),
+        prompt="language",
+        chunk=5,
+    )
+    assert tyro.cli(EvaluateArgs, args="--policy zero --out o --keep-going".split()).keep_going
