@@ -244,14 +244,14 @@ class ClevrSkillsEnv(BaseEnv):
         for body, actor in zip(self.layouts[0].bodies, self._actors, strict=True):
             if body and actor and not body.static:
                 actor.set_pose(sapien.Pose(body.pose[:3], body.pose[3:]))
-        self.world.refresh()
+        self.world.moved()
         held = self.layouts[0].in_gripper
         if held >= 0:
             index = torch.tensor([held])
             self.world.hold(index, self.scenes[0].start.pose(index))
         for _ in range(SETTLE_STEPS):
             self.scene.step()
-        self.world.refresh()
+        self.world.moved()
         self._clear_sim_state()
         self.agent.controller.vacuum_on[:] = held >= 0
         self.start = TensorWorld.snapshot(self.world)
@@ -279,7 +279,7 @@ class ClevrSkillsEnv(BaseEnv):
         self.world.after_physics_step()
 
     def _after_control_step(self) -> None:
-        self.world.refresh()
+        self.world.moved()
         self.vacuum.update(self.world, bool(self.agent.controller.vacuum_on[0]))
 
     def _before_control_step(self) -> None:
@@ -517,7 +517,7 @@ class ClevrSkillsEnv(BaseEnv):
         goal = common.flatten_dict_keys(state.get("goal", {}))
         for key, value in self.goal_state.items():
             self.goal_state[key] = goal[key].reshape(value.shape).to(value.dtype)
-        self.world.refresh()
+        self.world.moved()
         self.world.start_control_step()  # what was touched was touched in another state
         goal_state = dict(self.goal_state)
         self.evaluate()

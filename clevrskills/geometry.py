@@ -135,7 +135,7 @@ def signed_distance(planes: Tensor, points: Tensor) -> Tensor:
     normals, offsets = planes[..., :3], planes[..., 3]
 
     def distance(points: Tensor) -> Tensor:
-        along = torch.einsum("...cfk,...nk->...ncf", normals, points)
+        along = (points @ normals.flatten(-3, -2).mT).unflatten(-1, offsets.shape[-2:])
         return (along - offsets[..., None, :, :]).amax(-1).amin(-1)
 
     return _in_pieces(distance, planes, points)

@@ -23,12 +23,12 @@ CONTACT_IMPULSE_NS = 1e-5
 """Impulse per physics step from which two bodies touch."""
 CONTACT_OVERLAP_M = 1e-4
 """Overlap from which they touch: PhysX moves bodies apart without an impulse."""
-PARKED = np.array([0.0, 0.0, 50.0, 1.0, 0.0, 0.0, 0.0])
+PARKED = np.array([0.0, 0.0, 50.0, 1.0, 0.0, 0.0, 0.0], np.float32)
 """Pose reported for empty slots."""
 
 
 class SimWorld(World):
-    """Reads one CPU simulation; what it read is kept until :meth:`refresh`.
+    """Reads one CPU simulation; what it read is kept until :meth:`moved`.
 
     Args:
         keys: Names of the body slots.
@@ -77,7 +77,7 @@ class SimWorld(World):
         self._touched: dict[tuple[int, int], int] = {}
         self._touches_matter = False
         self._steps = 0
-        self.refresh()
+        self.moved()
 
     def start_control_step(self) -> None:
         """Forget who touched whom in the last control step."""
@@ -95,58 +95,51 @@ class SimWorld(World):
             if pair not in self._touched and _touch(contacts):
                 self._touched |= {pair: self._steps, pair[::-1]: self._steps}
 
-    def refresh(self) -> None:
-        """Forget what was read; to be called whenever the simulation moved."""
-        self._body_pose: Tensor | None = None
-        self._body_velocity: Tensor | None = None
-        self._end_effector_pose: Tensor | None = None
-        self._touching: dict[tuple[int, int], list[PhysxContact]] | None = None
-        self.moved()
-
     @property
     def body_pose(self) -> Tensor:  # noqa: D102
-        if self._body_pose is None:
-            rows = [
-                PARKED if e is None else np.concatenate((e.pose.p, e.pose.q)) for e in self._bodies
-            ]
-            self._body_pose = torch.as_tensor(np.stack(rows), dtype=torch.float32)[None]
-        return self._body_pose
+        return self.once("pose", SimWorld._read_poses)
+
+    def _read_poses(self) -> Tensor:
+        poses = np.tile(PARKED, (len(self._bodies), 1))
+        for row, entity in zip(poses, self._bodies, strict=True):
+            if entity is not None:
+                pose = entity.pose
+                row[:3], row[3:] = pose.p, pose.q
+        return torch.from_numpy(poses)[None]
 
     @property
     def body_velocity(self) -> Tensor:  # noqa: D102
-        if self._body_velocity is None:
-            rows = [
-                np.zeros(6)
-                if c is None
-                else np.concatenate((c.linear_velocity, c.angular_velocity))
-                for c in self._components
-            ]
-            self._body_velocity = torch.as_tensor(np.stack(rows), dtype=torch.float32)[None]
-        return self._body_velocity
+        return self.once("velocity", SimWorld._read_velocities)
+
+    def _read_velocities(self) -> Tensor:
+        velocities = np.zeros((len(self._components), 6), np.float32)
+        for row, component in zip(velocities, self._components, strict=True):
+            if component is not None:
+                row[:3], row[3:] = component.linear_velocity, component.angular_velocity
+        return torch.from_numpy(velocities)[None]
 
     @property
     def end_effector_pose(self) -> Tensor:  # noqa: D102
-        if self._end_effector_pose is None:
-            pose = self._tcp.entity.pose  # type: ignore[attr-defined]
-            values = np.concatenate((pose.p, pose.q))
-            self._end_effector_pose = torch.as_tensor(values, dtype=torch.float32)[None]
-        return self._end_effector_pose
+        return self._of_each(self.once("end effector", SimWorld._read_end_effector))
+
+    def _read_end_effector(self) -> Tensor:
+        pose = self._tcp.entity.pose  # type: ignore[attr-defined]
+        return torch.from_numpy(np.concatenate((pose.p, pose.q), dtype=np.float32))[None]
 
     @property
     def end_effector_speed(self) -> Tensor:  # noqa: D102
-        return torch.as_tensor(self._tcp.linear_velocity).norm()[None]  # type: ignore[attr-defined]
+        speed = torch.as_tensor(self._tcp.linear_velocity).norm()[None]  # type: ignore[attr-defined]
+        return self._of_each(speed)
 
     @property
     def held(self) -> Tensor:  # noqa: D102
-        return torch.tensor([self._vacuum.held])
+        return torch.full((self.num_envs,), self._vacuum.held)
 
     def _pairs(self) -> dict[tuple[int, int], list[PhysxContact]]:
         """The contacts of the last physics step by pair of slots; the table comes after the last
         slot.
         """
-        if self._touching is None:
-            self._touching = self._read_pairs()
-        return self._touching
+        return self.once("contacts", SimWorld._read_pairs)
 
     def _read_pairs(self) -> dict[tuple[int, int], list[PhysxContact]]:
         pairs: dict[tuple[int, int], list[PhysxContact]] = {}
@@ -156,41 +149,50 @@ class SimWorld(World):
                 pairs.setdefault((one, other), []).append(contact)
         return pairs
 
-    def _lift(self, upper: int, lower: int) -> float:
-        """Upward impulse in the last physics step on one slot from another, in N s."""
+    def _lift(self, upper: Tensor, lower: Tensor) -> Tensor:
+        """Upward impulse in the last physics step on slots from others, in N s, (B,)."""
         pairs = self._pairs()
-        up = sum(float(p.impulse[2]) for c in pairs.get((upper, lower), ()) for p in c.points)
-        down = sum(float(p.impulse[2]) for c in pairs.get((lower, upper), ()) for p in c.points)
-        return up - down
+
+        def up(one: int, other: int) -> float:
+            points = (point for c in pairs.get((one, other), ()) for point in c.points)
+            return sum(float(point.impulse[2]) for point in points)
+
+        both = zip(upper.tolist(), lower.tolist(), strict=True)
+        return torch.tensor([up(one, other) - up(other, one) for one, other in both])
 
     def supports(self, lower: Tensor, upper: Tensor) -> Tensor:  # noqa: D102
-        weight = self.at(self.solids.mass, upper) * GRAVITY * self._physics.timestep
-        return self._lift(int(upper[0]), int(lower[0])) / weight
+        weight = self.at(self.solids.mass, upper) * (GRAVITY * self._physics.timestep)
+        return self._lift(upper, lower) / weight
 
     def on_table(self, body: Tensor) -> Tensor:  # noqa: D102
-        return torch.tensor([self._lift(int(body[0]), self._table) > CONTACT_IMPULSE_NS])
+        return self._lift(body, torch.full_like(body, self._table)) > CONTACT_IMPULSE_NS
 
     def _touch_times(self) -> dict[tuple[int, int], int]:
         """The pairs of slots that touched in the last control step, both ways, and in which physics
         step of it they first did.
         """
-        self._touches_matter = True
+        (self._repeated or self)._touches_matter = True
         return self._touched
 
     def touches(self, body: Tensor, other: Tensor) -> Tensor:  # noqa: D102
-        return torch.tensor([(int(body[0]), int(other[0])) in self._touch_times()])
+        touched, pairs = self._touch_times(), zip(body.tolist(), other.tolist(), strict=True)
+        return torch.tensor([pair in touched for pair in pairs])
 
     def touches_before(self, body: Tensor, other: Tensor) -> Tensor:  # noqa: D102
-        slot, robot = int(body[0]), (self._gripper, self._arm)
-        touched = {two: k for (one, two), k in self._touch_times().items() if one == slot}
-        last = touched.pop(int(other[0]), self._steps + 1)
-        return torch.tensor([any(k < last for two, k in touched.items() if two not in robot)])
+        robot, times = (self._gripper, self._arm), self._touch_times().items()
+
+        def before(slot: int, last: int) -> bool:
+            touched = {two: k for (one, two), k in times if one == slot and two not in robot}
+            least = touched.pop(last, self._steps + 1)
+            return any(k < least for k in touched.values())
+
+        return torch.tensor(list(map(before, body.tolist(), other.tolist())))
 
     def gripper_touches(self, body: Tensor) -> Tensor:  # noqa: D102
-        return torch.tensor([(int(body[0]), self._gripper) in self._touch_times()])
+        return self.touches(body, torch.full_like(body, self._gripper))
 
     def robot_touches(self, body: Tensor) -> Tensor:  # noqa: D102
-        return self.gripper_touches(body) | ((int(body[0]), self._arm) in self._touch_times())
+        return self.gripper_touches(body) | self.touches(body, torch.full_like(body, self._arm))
 
     def contacts(self) -> list[tuple[str, str, float]]:
         """The touching pairs of slot keys (or ``table``) with their least separation in metres,
@@ -218,7 +220,7 @@ class SimWorld(World):
         component.linear_velocity = np.zeros(3)
         component.angular_velocity = np.zeros(3)
         component.wake_up()
-        self.refresh()
+        self.moved()
 
     def set_end_effector_pose(self, pose: Tensor, where: Tensor | None = None) -> None:  # noqa: D102
         if where is not None and not bool(where[0]):
@@ -232,7 +234,7 @@ class SimWorld(World):
             entity = self._bodies[self._vacuum.held]
             assert entity is not None
             entity.set_pose(self._tcp.entity.pose * before.inv() * entity.pose)  # type: ignore[attr-defined]
-        self.refresh()
+        self.moved()
 
     def hold(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:  # noqa: D102
         if where is not None and not bool(where[0]):

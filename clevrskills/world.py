@@ -12,9 +12,11 @@ for tests and for pictures of scenes that no simulation has reached.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -170,7 +172,25 @@ class World:
         self.num_envs = solids.mass.shape[0]
         self.device = solids.mass.device
         self._rows = torch.arange(self.num_envs, device=self.device)
-        self._derived: dict[str, Tensor] = {}
+        self._derived: dict[str, Any] = {}
+        self._repeated: Self | None = None
+
+    def repeat(self, times: int) -> Self:
+        """The same environments several times over, to be asked about ``times`` bodies at once:
+        environment ``k * B + b`` is environment ``b``.
+
+        It is to be looked at only, before anything moves. What it tells of all bodies at once
+        (B, K, ...) is not repeated; :meth:`at` and the questions about a body are.
+        """
+        other = copy.copy(self)
+        other._repeated = self
+        other._rows = self._rows.repeat(times)
+        other.num_envs = times * self.num_envs
+        return other
+
+    def _of_each(self, values: Tensor) -> Tensor:
+        """Values (B, ...) of environments, repeated if these are."""
+        return values if self._repeated is None else values[self._rows]
 
     # ---- what a subclass knows ----
 
@@ -252,43 +272,32 @@ class World:
     # ---- computed for all bodies at once and kept until something moves ----
 
     def moved(self) -> None:
-        """Forget what was computed from poses; subclasses call it whenever something moved."""
+        """Forget what was read and computed; to be called whenever something moved."""
         self._derived.clear()
 
-    def once(self, name: str, compute: Callable[[], Tensor]) -> Tensor:
-        """What was computed under a name since something moved last; else it is computed now."""
+    def once(self, name: str, compute: Callable[[Self], Any]) -> Any:
+        """What was computed under a name since something moved last; else it is computed now, from
+        the world without repeats.
+        """
         if name not in self._derived:
-            self._derived[name] = compute()
+            self._derived[name] = compute(self._repeated or self)
         return self._derived[name]
 
     @property
     def _matrix(self) -> Tensor:
         """Rotation matrices of all bodies, (B, K, 3, 3)."""
-        return self.once("matrix", lambda: geometry.rotation_matrix(self.body_pose[..., 3:]))
+        return self.once("matrix", lambda w: geometry.rotation_matrix(w.body_pose[..., 3:]))
 
     @property
     def _heights(self) -> Tensor:
         """World z of the points on all surfaces, (B, K, P)."""
-
-        def compute() -> Tensor:
-            up = self._matrix[..., 2, :, None]
-            return (self.solids.points @ up)[..., 0] + self.body_pose[..., 2:3]
-
-        return self.once("heights", compute)
-
-    def _still(self) -> Tensor:
-        speed = self.body_velocity.unflatten(-1, (2, 3)).norm(dim=-1)  # (B, K, 2)
-        return (speed <= speed.new_tensor([STATIC_SPEED_M_PER_S, STATIC_SPIN_RAD_PER_S])).all(-1)
-
-    def _cup_distance(self) -> Tensor:
-        tips = self.cup_tips.expand(self.num_envs, -1, 3)
-        return self.distance(geometry.to_world(self.end_effector_pose, tips)).amin(-1)
+        return self.once("heights", _heights)
 
     # ---- robot ----
 
     def gripper_distance(self, body: Tensor) -> Tensor:
         """Distance from the tips of the suction cups to a body, (B,)."""
-        return self.at(self.once("cup distance", self._cup_distance), body)
+        return self.at(self.once("cup distance", _cup_distance), body)
 
     # ---- bodies ----
 
@@ -303,8 +312,11 @@ class World:
         return torch.full((self.num_envs,), self.keys.index(key), device=self.device)
 
     def at(self, values: Tensor, body: Tensor) -> Tensor:
-        """Pick one body's entry from values of all bodies, (B, K, ...) -> (B, ...)."""
-        return values[self._rows, body]
+        """Pick one body's entry from values of all bodies, (B, K, ...) -> (B, ...); of several
+        bodies (B, n) -> (B, n, ...).
+        """
+        rows = self._rows if body.dim() == 1 else self._rows[:, None]
+        return values[rows, body]
 
     def pose(self, body: Tensor) -> Tensor:
         """World pose, (B, 7)."""
@@ -324,7 +336,7 @@ class World:
 
     def is_static(self, body: Tensor) -> Tensor:
         """Whether the body is at rest, (B,) bool."""
-        return self.at(self.once("still", self._still), body)
+        return self.at(self.once("still", _still), body)
 
     def is_held(self, body: Tensor) -> Tensor:
         """Whether the gripper holds this body, (B,) bool."""
@@ -339,7 +351,7 @@ class World:
     @property
     def tops(self) -> Tensor:
         """World z of the highest point of every body, (B, K)."""
-        return self.once("tops", lambda: self._heights.amax(-1))
+        return self.once("tops", lambda w: w._heights.amax(-1))
 
     def top(self, body: Tensor) -> Tensor:
         """World z of the body's highest point, (B,)."""
@@ -347,7 +359,7 @@ class World:
 
     def bottom(self, body: Tensor) -> Tensor:
         """World z of the body's lowest point, (B,)."""
-        return self.at(self.once("bottoms", lambda: self._heights.amin(-1)), body)
+        return self.at(self.once("bottoms", lambda w: w._heights.amin(-1)), body)
 
     def planes(self, body: Tensor) -> Tensor:
         """Half-spaces of bodies in their frame, (B, C, F, 4), without the padding that all of them
@@ -360,14 +372,15 @@ class World:
         """Signed distance from world points (B, N, 3) to every body, (B, K, N); empty slots are far
         away.
         """
-        local = (points[:, None] - self.body_pose[:, :, None, :3]) @ self._matrix  # (B, K, N, 3)
-        return geometry.signed_distance(self.solids.planes, local)
+        position, matrix = self._of_each(self.body_pose[..., :3]), self._of_each(self._matrix)
+        local = (points[:, None] - position[:, :, None]) @ matrix  # (B, K, N, 3)
+        return geometry.signed_distance(self._of_each(self.solids.planes), local)
 
     def clearance(self, body: Tensor) -> Tensor:
         """Distance from a body to the nearest other body or the table, (B,)."""
         points = self.world_points(body)
         distance = self.distance(points).amin(-1)  # (B, K)
-        distance[self._rows, body] = geometry.PAD
+        distance.scatter_(1, body[:, None], geometry.PAD)
         return torch.minimum(distance.amin(-1), points[..., 2].amin(-1))
 
     def overhang(self, upper: Tensor, lower: Tensor) -> Tensor:
@@ -377,7 +390,7 @@ class World:
         offset = self.world_points(upper) - self.position(lower)[:, None]
         local = offset @ self.at(self._matrix, lower)[..., :2]  # (B, P, 2)
         edges = self.at(self.solids.footprint, lower)  # (B, E, 3)
-        beyond = torch.einsum("bek,bpk->bpe", edges[..., :2], local) - edges[:, None, :, 2]
+        beyond = local @ edges[..., :2].mT - edges[:, None, :, 2]  # (B, P, E)
         return beyond.amax((-1, -2))
 
     def rest(self, body: Tensor, pose: Tensor, on: Tensor) -> tuple[Tensor, Tensor]:
@@ -407,6 +420,21 @@ class World:
         reach = (points - center)[..., :2] @ directions  # (B, M, P, 16)
         reach = torch.where(touching[..., None], reach, -geometry.PAD)
         return height, reach.amax(-2).amin(-1)
+
+
+def _heights(world: World) -> Tensor:
+    up = world._matrix[..., 2, :, None]
+    return (world.solids.points @ up)[..., 0] + world.body_pose[..., 2:3]
+
+
+def _still(world: World) -> Tensor:
+    speed = world.body_velocity.unflatten(-1, (2, 3)).norm(dim=-1)  # (B, K, 2)
+    return (speed <= speed.new_tensor([STATIC_SPEED_M_PER_S, STATIC_SPIN_RAD_PER_S])).all(-1)
+
+
+def _cup_distance(world: World) -> Tensor:
+    tips = world.cup_tips.expand(world.num_envs, -1, 3)
+    return world.distance(geometry.to_world(world.end_effector_pose, tips)).amin(-1)
 
 
 class TensorWorld(World):
@@ -461,15 +489,15 @@ class TensorWorld(World):
 
     @property
     def end_effector_pose(self) -> Tensor:  # noqa: D102
-        return self._end_effector_pose
+        return self._of_each(self._end_effector_pose)
 
     @property
     def end_effector_speed(self) -> Tensor:  # noqa: D102
-        return self._end_effector_speed
+        return self._of_each(self._end_effector_speed)
 
     @property
     def held(self) -> Tensor:  # noqa: D102
-        return self._held
+        return self._of_each(self._held)
 
     def supports(self, lower: Tensor, upper: Tensor) -> Tensor:  # noqa: D102
         points = self.world_points(upper)
@@ -496,11 +524,11 @@ class TensorWorld(World):
     def touches_before(self, body: Tensor, other: Tensor) -> Tensor:  # noqa: D102
         gap = self.distance(self.world_points(body)).amin(-1)  # (B, K)
         points = geometry.to_world(self.body_pose, self.solids.points).flatten(1, 2)
-        points = geometry.to_local(self.pose(body), points)
+        points = geometry.to_local(self.pose(body), self._of_each(points))
         theirs = geometry.signed_distance(self.planes(body), points)
         gap = torch.minimum(gap, theirs.unflatten(1, gap.shape[1:] + (-1,)).amin(-1))
-        gap = torch.where(self.solids.present, gap, geometry.PAD)
-        gap[self._rows, body] = gap[self._rows, other] = geometry.PAD
+        gap = torch.where(self._of_each(self.solids.present), gap, geometry.PAD)
+        gap.scatter_(1, torch.stack((body, other), dim=-1), geometry.PAD)
         return self.on_table(body) | (gap.amin(-1) <= CONTACT_TOLERANCE_M)
 
     def gripper_touches(self, body: Tensor) -> Tensor:  # noqa: D102

@@ -39,6 +39,18 @@ class Outcome:
     state: GoalState
     children: tuple[Outcome, ...] = ()
 
+    def split(self, count: int) -> list[Outcome]:
+        """The outcomes of ``count`` batches that were looked at as one."""
+        holds, rewards, progress = (
+            values.unflatten(0, (count, -1)).unbind(0)
+            for values in (self.holds, self.reward, self.progress)
+        )
+        state = {key: value.unflatten(0, (count, -1)) for key, value in self.state.items()}
+        return [
+            Outcome(h, r, p, {key: value[i] for key, value in state.items()})
+            for i, (h, r, p) in enumerate(zip(holds, rewards, progress, strict=True))
+        ]
+
 
 _TYPES: dict[str, type[Predicate]] = {}
 

@@ -11,20 +11,14 @@ import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
+from typing import NamedTuple, Self
 
 import torch
 from torch import Tensor
 
-from clevrskills.predicates.base import GoalState, Outcome, Predicate
+from clevrskills.predicates.base import GoalState, Outcome, PhysicalPredicate, Predicate
 from clevrskills.predicates.criteria import Criteria
 from clevrskills.world import World
-
-
-def _nothing(world: World, state: GoalState) -> Outcome:
-    """The outcome of a part that no environment uses."""
-    zero = torch.zeros(world.num_envs, device=world.device)
-    return Outcome(zero.bool(), zero, zero, state)
 
 
 def _part_of(index: int, state: GoalState) -> GoalState:
@@ -38,8 +32,16 @@ def _as_part(index: int, state: GoalState) -> GoalState:
     return {f"{index}/{key}": value for key, value in state.items()}
 
 
-def _stack(values: list[Tensor]) -> Tensor:
-    return torch.stack(values, dim=-1)  # (B, n)
+class Look(NamedTuple):
+    """What was seen of the n parts of a whole: their outcomes, the same as (B, n), and the state of
+    the whole.
+    """
+
+    outcomes: tuple[Outcome, ...]
+    holds: Tensor
+    reward: Tensor
+    progress: Tensor
+    state: GoalState
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,20 +76,36 @@ class Composite(Predicate):
             return (True,) * len(self.children)
         return tuple(self.active.any(0).tolist())
 
-    def _mask(self, like: Tensor) -> Tensor:
-        """(B, n) bool."""
+    @cached_property
+    def _mask(self) -> Tensor:
+        """Which children an environment uses, (B, n) bool, or (1, n) if all use all."""
         if self.active is None:
-            return torch.ones((len(like), len(self.children)), dtype=torch.bool, device=like.device)
+            return torch.ones((1, len(self.children)), dtype=torch.bool)
         return self.active
 
-    def _most(self, like: Tensor) -> Tensor:
-        """The greatest reward of each child, (B, n)."""
-        return _stack(
-            [
-                torch.as_tensor(child.max_reward).to(like).expand(len(like))
-                for child in self.children
-            ]
-        )
+    @cached_property
+    def _count(self) -> Tensor:
+        """How many children an environment uses, (B,) or (1,)."""
+        return self._mask.sum(-1)
+
+    @cached_property
+    def _most(self) -> Tensor:
+        """The greatest reward of each child, (B, n) or (1, n)."""
+        rewards = [
+            torch.as_tensor(c.max_reward, dtype=torch.float32).reshape(-1) for c in self.children
+        ]
+        return torch.stack(torch.broadcast_tensors(*rewards), dim=-1)
+
+    @cached_property
+    def _groups(self) -> list[tuple[Predicate, list[int]]]:
+        """The children that any environment uses; those that differ in numbers only are joined and
+        looked at together, as more environments than there are.
+        """
+        groups: dict[object, list[int]] = {}
+        for i, child in enumerate(self.children):
+            if self._used[i]:
+                groups.setdefault(_likeness(child) or i, []).append(i)
+        return [(_joined([self.children[i] for i in group]), group) for group in groups.values()]
 
     @property
     def max_reward(self) -> Tensor | float:  # noqa: D102
@@ -114,15 +132,30 @@ class Composite(Predicate):
     def using(self, table: Criteria) -> Self:  # noqa: D102
         return dataclasses.replace(self, children=tuple(c.using(table) for c in self.children))
 
-    def _look(self, world: World, state: GoalState) -> tuple[tuple[Outcome, ...], GoalState]:
+    def _look(self, world: World, state: GoalState) -> Look:
         """Evaluate every child once."""
-        outcomes: list[Outcome] = []
-        new_state: GoalState = {}
-        for i, child in enumerate(self.children):
-            look = child.evaluate if self._used[i] else _nothing
-            outcomes.append(look(world, _part_of(i, state)))
-            new_state |= _as_part(i, outcomes[i].state)
-        return tuple(outcomes), new_state
+        outcomes: list[Outcome | None] = [None] * len(self.children)
+        for predicate, group in self._groups:
+            parts = [_part_of(i, state) for i in group]
+            if len(group) == 1:
+                outcomes[group[0]] = predicate.evaluate(world, parts[0])
+                continue
+            joined = {key: torch.cat([part[key] for part in parts]) for key in parts[0]}
+            outcome = predicate.evaluate(world.repeat(len(group)), joined)
+            for i, part in zip(group, outcome.split(len(group)), strict=True):
+                outcomes[i] = part
+        zero = world.end_effector_pose.new_zeros(world.num_envs)
+        said = tuple(
+            outcome or Outcome(zero.bool(), zero, zero, _part_of(i, state))
+            for i, outcome in enumerate(outcomes)
+        )
+        return Look(
+            said,
+            torch.stack([o.holds for o in said], dim=-1),
+            torch.stack([o.reward for o in said], dim=-1),
+            torch.stack([o.progress for o in said], dim=-1),
+            {k: v for i, o in enumerate(said) for k, v in _as_part(i, o.state).items()},
+        )
 
     def says(self, world: World, env: int = 0) -> str:  # noqa: D102
         parts = [c.says(world, env) for i, c in enumerate(self.children) if self._uses(i, env)]
@@ -141,6 +174,29 @@ class Composite(Predicate):
             child.realise(world, mask)
 
 
+def _likeness(predicate: Predicate) -> object:
+    """What predicates must share to be looked at together; ``None`` for one that must stay
+    alone.
+    """
+    if not isinstance(predicate, PhysicalPredicate):
+        return None
+    values = [getattr(predicate, field.name) for field in dataclasses.fields(predicate)]
+    kinds = [tuple(v.shape) if isinstance(v, Tensor) else v for v in values]
+    return (type(predicate), *kinds)
+
+
+def _joined(predicates: list[Predicate]) -> Predicate:
+    """One predicate for several that are alike, their environments one after the other."""
+    if len(predicates) == 1:
+        return predicates[0]
+    tensors = {
+        field.name: torch.cat([getattr(predicate, field.name) for predicate in predicates])
+        for field in dataclasses.fields(predicates[0])
+        if isinstance(getattr(predicates[0], field.name), Tensor)
+    }
+    return dataclasses.replace(predicates[0], **tensors)
+
+
 @dataclass(frozen=True, eq=False)
 class Set(Composite):
     """All active children hold now, in any order."""
@@ -148,19 +204,15 @@ class Set(Composite):
     name = "set"
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
-        outcomes, new_state = self._look(world, state)
-        holds, reward, progress = (
-            _stack([getattr(o, f) for o in outcomes]) for f in ("holds", "reward", "progress")
-        )
-        active = self._mask(holds)
-        done, open_ = holds & active, ~holds & active
+        outcomes, holds, reward, progress, new_state = self._look(world, state)
+        done, open_ = holds & self._mask, ~holds & self._mask
         everything = ~open_.any(-1)
         # the published rule: what is done, plus the best of what is not
         total = (reward * done).sum(-1) + torch.where(open_, reward, -torch.inf).amax(-1).clamp(
             min=0.0
         )
         best = torch.where(open_, progress, 0.0).amax(-1)
-        share = (done.sum(-1) + best) / active.sum(-1)
+        share = (done.sum(-1) + best) / self._count
         return Outcome(everything, total, torch.where(everything, 1.0, share), new_state, outcomes)
 
     def next_leaf(self, outcome: Outcome, env: int = 0) -> Predicate | None:  # noqa: D102
@@ -178,17 +230,13 @@ class Sequence(Set):
     conjunction = ", then "
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
-        outcomes, new_state = self._look(world, state)
-        holds, reward, progress = (
-            _stack([getattr(o, f) for o in outcomes]) for f in ("holds", "reward", "progress")
-        )
-        active = self._mask(holds)
-        most = self._most(reward)
+        outcomes, holds, reward, progress, new_state = self._look(world, state)
+        active = self._mask
         # what only has to come to rest does not hide the reward for what comes next
-        passed = (holds | (reward >= most) | ~active).long().cumprod(-1).bool()
+        passed = (holds | (reward >= self._most) | ~active).long().cumprod(-1).bool()
         reached = torch.cat((torch.ones_like(passed[:, :1]), passed[:, :-1]), dim=-1) & active
         everything = (holds | ~active).all(-1)
-        share = (progress * reached).sum(-1) / active.sum(-1)
+        share = (progress * reached).sum(-1) / self._count
         return Outcome(
             everything,
             (reward * reached).sum(-1),
@@ -210,14 +258,11 @@ class Order(Composite):
         return {"stage": stage, **super().initial_state(world)}
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
-        outcomes, new_state = self._look(world, state)
-        holds, reward, progress = (
-            _stack([getattr(o, f) for o in outcomes]) for f in ("holds", "reward", "progress")
-        )
-        active = self._mask(holds)
-        stage = state["stage"]
+        outcomes, holds, reward, progress, new_state = self._look(world, state)
+        active = self._mask
+        stage, passed = state["stage"], holds | ~active
         for i in range(len(self.children)):
-            stage = stage + ((stage == i) & (holds[:, i] | ~active[:, i])).long()
+            stage = stage + ((stage == i) & passed[:, i]).long()
         index = torch.arange(len(self.children), device=holds.device)
         for i in range(len(self.children)):
             # what a later part remembers starts when its turn comes
@@ -225,10 +270,9 @@ class Order(Composite):
                 turn = (stage >= i).reshape(-1, *(1,) * (new_state[key].dim() - 1))
                 new_state[key] = torch.where(turn, new_state[key], state[key])
         finished, current = (index < stage[:, None]) & active, (index == stage[:, None]) & active
-        most = self._most(reward)
         everything = stage == len(self.children)
-        share = (finished + progress * current).sum(-1) / active.sum(-1)
-        total = (most * finished + reward * current).sum(-1)
+        share = (finished + progress * current).sum(-1) / self._count
+        total = (self._most * finished + reward * current).sum(-1)
         return Outcome(
             everything,
             total,

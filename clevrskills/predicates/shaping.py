@@ -16,7 +16,7 @@ NEAR_M = 0.03
 
 def reach(world: World, body: Tensor) -> Tensor:
     """How near the suction cups are to the top of a body, in [0, 2], (B,)."""
-    return world.at(world.once("reach", lambda: _reach(world)), body)
+    return world.at(world.once("reach", _reach), body)
 
 
 def _reach(world: World) -> Tensor:
@@ -34,7 +34,7 @@ def carry(world: World, body: Tensor, target: Tensor) -> Tensor:
     """
     offset = world.position(body) - target
     aside, height = offset[:, :2].norm(dim=-1), offset[:, 2]
-    over = torch.where(height < 0, 4.0, 4.0 + torch.exp(-6.0 * height.clamp(min=0.0)))
-    lifted = torch.exp(-(6.0 * (0.15 - height)).clamp(min=0.0))
-    away = 2.0 + torch.exp(-(aside - NEAR_M).clamp(min=0.0)) + lifted
-    return torch.where(aside < NEAR_M, over, away)
+    missing = torch.stack((6.0 * height, 0.9 - 6.0 * height, aside - NEAR_M))
+    low, lifted, near = torch.exp(-missing.clamp(min=0.0)).unbind(0)
+    over = torch.where(height < 0, 4.0, 4.0 + low)
+    return torch.where(aside < NEAR_M, over, 2.0 + near + lifted)

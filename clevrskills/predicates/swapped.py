@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from clevrskills.predicates.base import GoalState, Outcome, Predicate
-from clevrskills.predicates.logical import Composite, _stack
+from clevrskills.predicates.logical import Composite
 from clevrskills.world import World
 
 GAP_M = 0.01
@@ -49,11 +49,8 @@ class Swapped(Composite):
         return {"next": start, **super().initial_state(world)}
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
-        outcomes, new_state = self._look(world, state)
-        holds, reward, progress = (
-            _stack([getattr(o, f) for o in outcomes]) for f in ("holds", "reward", "progress")
-        )  # (B, 3)
-        most = self._most(reward)
+        outcomes, holds, reward, progress, new_state = self._look(world, state)
+        most = self._most
         to_first, to_second = self.children[1:]
         second_can = ~holds[:, 1] & ~_in_the_way(world, to_second, to_first)
         first_can = ~holds[:, 2] & (holds[:, 1] | ~_in_the_way(world, to_first, to_second))

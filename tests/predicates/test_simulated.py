@@ -166,10 +166,10 @@ def test_while_it_moves_it_does_not_hold(env, name):
     component = world._components[CUBE_SLOT]
     for linear, angular in (((0.004, 0.0, 0.0), (0.0, 0.0, 0.0)), ((0.0,) * 3, (0.0, 0.0, 0.04))):
         component.linear_velocity, component.angular_velocity = linear, angular
-        world.refresh()
+        world.moved()
         assert not holds(env, goal) and not holds(env, goal, "released")
     component.linear_velocity = component.angular_velocity = [0.0, 0.0, 0.0]
-    world.refresh()
+    world.moved()
     assert holds(env, goal)
 
 
