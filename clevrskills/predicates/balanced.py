@@ -162,10 +162,9 @@ class Balanced(PhysicalPredicate):
         """The published reward short of success, on the best split: what lies right, what lies
         wrong, and how near the gripper, or what it holds, is to the next place.
         """
-        rows = torch.arange(world.num_envs, device=world.device)[:, None]
         objects = torch.stack(self._objects(), dim=-1)  # (B, n)
-        position = world.body_pose[rows, objects][..., :3]
-        plates = world.body_pose[rows, self.plates][..., :2]
+        position = world.at(world.body_pose, objects)[..., :3]
+        plates = world.at(world.body_pose, self.plates)[..., :2]
         aside = (position[:, :, None, :2] - plates[:, None]).norm(dim=-1)  # (B, n, 2)
         aside, side = torch.where(loads.open, aside, geometry.PAD).min(-1)
         tops = torch.stack([self.highest(world, loads, plate)[1] for plate in (0, 1)], dim=-1)

@@ -1,5 +1,6 @@
 """The faces that every kind of predicate has: holds, how close, says, looks; and its JSON form."""
 
+import dataclasses
 import json
 import re
 
@@ -7,7 +8,16 @@ import pytest
 import torch
 
 from clevrskills.errors import UnknownNameError
-from clevrskills.predicates import CRITERIA, Once, Order, Outcome, from_json, predicate_types
+from clevrskills.predicates import (
+    CRITERIA,
+    Once,
+    Order,
+    Outcome,
+    Set,
+    from_json,
+    predicate_types,
+)
+from clevrskills.predicates.base import PhysicalPredicate
 from clevrskills.world import TensorWorld
 from tests.predicates.examples import EXAMPLES, achieve
 from tests.worlds import row_of, row_of_state, row_of_world, tabletop
@@ -295,3 +305,29 @@ def test_a_body_that_is_not_there_raises(kind):
     goal = from_json(data | {key: [17]})
     with pytest.raises(IndexError):
         goal.evaluate(world, goal.initial_state(world))
+
+
+PHYSICAL = [kind for kind in KINDS if issubclass(predicate_types()[kind], PhysicalPredicate)]
+
+
+@pytest.mark.parametrize("kind", PHYSICAL)
+def test_parts_that_are_looked_at_together_say_what_they_say_alone(kind):
+    world = tabletop(8)
+    one = EXAMPLES[kind](world)
+    rolled = {
+        field.name: getattr(one, field.name).roll(3, 0)
+        for field in dataclasses.fields(one)
+        if isinstance(getattr(one, field.name), torch.Tensor)
+    }
+    parts = (one, dataclasses.replace(one, **rolled), one)
+    both = Set(parts)
+    assert len(both._groups) == 1
+    states = [part.initial_state(world) for part in parts]
+    state = both.initial_state(world)
+    for seed in range(3):
+        look = both.evaluate(disturbed(world, seed), state)
+        for i, part in enumerate(parts):
+            alone = part.evaluate(disturbed(world, seed), states[i])
+            assert same(look.children[i], alone, exactly=False)
+            states[i] = alone.state
+        state = look.state
