@@ -98,29 +98,48 @@ def run_curriculum(
         return _print_plan(stages, args.json)
     stages.open()
     faults: list[str] = []
+    run_trial = evaluate or evaluation.evaluate
     for stage in STAGES:
-        for trial in what.trials(stage):
-            if not stages.missing(trial):
-                continue
-            found = stages.prepare(trial)
-            if found is None:
-                continue  # no checkpoint, and nothing that makes one
-            run_args = _evaluate_args(what, trial, *found, stages.folder(trial))
-            try:
-                with _aside(args.json):
-                    code = (evaluate or evaluation.evaluate)(run_args)
-            except ClevrSkillsError as error:
-                if not stages.counts(trial):
-                    raise  # it does not work at all
-                faults.append(f"{trial.name}: {error}")
-            else:
-                if code:
-                    return code
+        trials = [trial for trial in what.trials(stage) if stages.missing(trial)]
+        for trial in trials:
+            code = _run_trial(stages, trial, run_trial, args.json, faults)
+            if code:
+                return code
+        if trials:
             _tables(args, levels)
-    code = _print_tables(args, levels)
+    _print_tables(args, levels)
     if faults:
         raise ClevrSkillsError("; ".join(faults))
-    return code
+    return 0
+
+
+def _run_trial(
+    stages: Stages,
+    trial: Trial,
+    evaluate: Callable[[EvaluateArgs], int],
+    json: bool,
+    faults: list[str],
+) -> int:
+    """Train if need be, and evaluate; what is wrong with some episodes only is added to faults.
+
+    Returns:
+        Exit code of the evaluation.
+
+    Raises:
+        ClevrSkillsError: The training failed, or no episode counts.
+    """
+    found = stages.prepare(trial)
+    if found is None:
+        return 0  # no checkpoint, and nothing that makes one
+    run_args = _evaluate_args(stages.what, trial, *found, stages.folder(trial))
+    try:
+        with _aside(json):
+            return evaluate(run_args)
+    except ClevrSkillsError as error:
+        if not stages.counts(trial):
+            raise
+        faults.append(f"{trial.name}: {error}")
+        return 0
 
 
 def _evaluate_args(
@@ -159,7 +178,7 @@ def _tables(args: CurriculumArgs, levels: Mapping[str, str]) -> tuple[list[Paper
     return tables, remarks
 
 
-def _print_tables(args: CurriculumArgs, levels: Mapping[str, str]) -> int:
+def _print_tables(args: CurriculumArgs, levels: Mapping[str, str]) -> None:
     from clevrskills.evaluation import curriculum_tables as made
     from clevrskills.evaluation.tables import records
     from clevrskills.evaluation.terminal import print_lines, print_table
@@ -169,7 +188,7 @@ def _print_tables(args: CurriculumArgs, levels: Mapping[str, str]) -> int:
         from clevrskills.dataset_tools.files import to_json
 
         print(to_json({"tables": records(made.numbers(tables)), "remarks": remarks}, indent=1))
-        return 0
+        return
     for table in tables:
         texts = made.frame(table)
         names = [c for c in texts.columns if c[1] not in made.MEASURES[1:]]
@@ -177,7 +196,6 @@ def _print_tables(args: CurriculumArgs, levels: Mapping[str, str]) -> int:
         texts.columns = [" ".join(filter(None, name)) for name in names]
         print_table(texts, table.title)
     print_lines(*remarks, f"{args.out / made.PAGE}, and the tables beside it")
-    return 0
 
 
 def _print_plan(stages: Stages, json: bool) -> int:

@@ -183,6 +183,7 @@ def _complain(plan: Plan, done: Done) -> None:
         lines = [error_line(plan.run.policy, result) for result in done.errors[:SHOWN_ERRORS]]
         more = len(done.errors) - len(lines)
         raise ClevrSkillsError(
-            f"{len(done.errors)} of {done.episodes} episodes ended in errors and count for nothing; "
-            f"the same command tries them again: {'; '.join(lines)}" + (f"; and {more} more" if more else "")
+            f"{len(done.errors)} of {done.episodes} episodes ended in errors and count for nothing;"
+            f" the same command tries them again: {'; '.join(lines)}"
+            + (f"; and {more} more" if more else "")
         )

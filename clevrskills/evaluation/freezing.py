@@ -24,14 +24,10 @@ from clevrskills.dataset_tools.layout import versions
 from clevrskills.dataset_tools.pool import TimedOut, WorkerDied
 from clevrskills.episode import EpisodeSpec
 from clevrskills.errors import ClevrSkillsError
+from clevrskills.evaluation.candidates import FIRST_SEED, Candidate, Verdict
 from clevrskills.evaluation.frozen import FORMAT_VERSION, Header, Rejection, write
-from clevrskills.evaluation.screening import Candidate, Verdict
 from clevrskills.tasks import tasks
 
-FIRST_SEED = 1_000_000_000
-"""Where the seeds of frozen episodes begin. ``generate`` never gets there: its seeds, substitutes
-included, stay below 200,000,000 (``SUBSTITUTE * ATTEMPTS`` in ``dataset_tools/schedule.py``), so no
-demonstration starts as an episode that is evaluated on."""
 JOURNAL_DIR = "screening"
 CONDITIONS_FILE = "conditions.json"
 MIN_REJECTED = 20

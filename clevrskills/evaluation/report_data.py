@@ -5,12 +5,15 @@ from __future__ import annotations
 import base64
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from clevrskills.dataset_tools.files import storage_errors
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.evaluation import frozen
 from clevrskills.evaluation.pages import plain
 from clevrskills.evaluation.pairs import Comparison
 from clevrskills.evaluation.results import EpisodeResult
@@ -23,6 +26,8 @@ PAGE_LIMIT_BYTES = 24_000_000
 """Of all videos in the page; those that come later are linked."""
 REASONS = 12
 """Reasons that are listed for each run and cause."""
+_WHICH = ("id", "task", "level", "split", "index", "seed")
+"""What tells an episode from others."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +61,9 @@ def contents(
             "episodes": _episodes(evaluations),
         }
     )
+    prompts = _prompts([e for e in data["episodes"] if _filmed(e)], _hashes(evaluations))
+    for episode in data["episodes"]:
+        episode["prompt"] = prompts.get(episode["id"], "")
     return data
 
 
@@ -102,7 +110,7 @@ def _run(evaluation: Evaluation) -> dict[str, Any]:
         "policy": run.policy,
         "note": run.note,
         "folder": str(evaluation.root),
-        "settings": {name: getattr(run, name) for name in SETTINGS},
+        "settings": {name: getattr(run, name) for name in ("policy_args", *SETTINGS)},
         "reasons": {cause: found.most_common(REASONS) for cause, found in reasons.items() if found},
         "episodes": sum(r.counts for r in evaluation.results),
         "errors": sum(not r.counts for r in evaluation.results),
@@ -115,13 +123,39 @@ def _episodes(evaluations: Sequence[Evaluation]) -> list[dict[str, Any]]:
     for k, evaluation in enumerate(evaluations):
         for result in evaluation.results:
             key = (result.level, result.task, result.split != "train", result.index)
-            fallback = {
-                **{n: getattr(result, n) for n in ("id", "task", "level", "split", "seed")},
-                "runs": [None] * len(evaluations),
-            }
-            entry = entries.setdefault(key, fallback)
+            which = {name: getattr(result, name) for name in _WHICH}
+            entry = entries.setdefault(key, {**which, "runs": [None] * len(evaluations)})
             entry["runs"][k] = _outcome(evaluation, result, f"{k}-{result.id}")
     return [entries[key] for key in sorted(entries)]
+
+
+def _filmed(entry: Mapping[str, Any]) -> bool:
+    return any(outcome and outcome["video"] for outcome in entry["runs"])
+
+
+def _hashes(evaluations: Sequence[Evaluation]) -> dict[str, str]:
+    """Content hash of each episode, by its id."""
+    return {r.id: r.episode for evaluation in evaluations for r in evaluation.results}
+
+
+def _prompts(entries: Sequence[Mapping[str, Any]], hashes: Mapping[str, str]) -> dict[str, str]:
+    """What was asked for in words, by id of the episode, where it is one of the package's frozen
+    ones.
+    """
+    found: dict[str, str] = {}
+    by_file = groupby(entries, key=lambda entry: (entry["task"], entry["split"]))
+    for (task, split), group in by_file:
+        indices = {entry["index"]: entry["id"] for entry in group}
+        try:
+            count = min(max(indices) + 1, frozen.header(task, split, frozen.SHIPPED).episodes)
+            specs = frozen.episodes(task, split, count, frozen.SHIPPED)
+        except ClevrSkillsError:
+            continue  # the episodes are others
+        for spec in specs:
+            name = indices.get(spec.index)
+            if name is not None and hashes[name] == spec.content_hash:
+                found[name] = spec.prompt.plain()
+    return found
 
 
 def _outcome(evaluation: Evaluation, result: EpisodeResult, video: str) -> dict[str, Any]:

@@ -164,7 +164,9 @@ class _Timer:
 
 
 def policy_seed(episode: EpisodeSpec) -> int:
-    """A seed for what a policy draws at random in an episode; other tasks and splits have others."""
+    """A seed for what a policy draws at random in an episode; it differs between tasks and
+    splits.
+    """
     words = (episode.task, episode.split, "policy")
     entropy = (episode.seed, *(crc32(word.encode()) for word in words))
     return int(np.random.SeedSequence(entropy).generate_state(1)[0])

@@ -13,7 +13,7 @@ from clevrskills.dataset_tools import drivers
 from clevrskills.dataset_tools.journal import Journal
 from clevrskills.dataset_tools.pool import JOBS_PER_WORKER, Pool, TimedOut, WorkerDied
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.evaluation.cases import groups, unspeakable
+from clevrskills.evaluation.cases import ROUNDS, groups, unspeakable
 from clevrskills.evaluation.checking import Plan
 from clevrskills.evaluation.display import Display, error_line
 from clevrskills.evaluation.jobs import Case, Describe, Description, Ended, Group
@@ -109,7 +109,7 @@ def _pool(plan: Plan) -> Pool[Any, Any]:
         args.workers,
         limit_s,
         args.address,
-        max(1, JOBS_PER_WORKER // args.batch),
+        max(1, JOBS_PER_WORKER // (ROUNDS * args.batch)) if args.batch > 1 else JOBS_PER_WORKER,
     )
 
 

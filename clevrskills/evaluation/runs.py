@@ -11,7 +11,10 @@ from clevrskills.dataset_tools.files import storage_errors
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.results import RUN_FILE, VIDEOS_DIR, EpisodeResult, Run, read_results
 
-SETTINGS = ("robot", "criteria", "stop_on_success", "observation", "chunk", "renderer", "versions")
+SETTINGS = (
+    *("robot", "criteria", "stop_on_success", "observation", "chunk", "clip", "seed"),
+    *("renderer", "versions"),
+)
 """Attributes of a run on which its numbers depend, besides the policy."""
 
 

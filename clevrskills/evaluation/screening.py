@@ -5,9 +5,7 @@ doing nothing does not.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 import torch
@@ -18,6 +16,7 @@ from clevrskills.dataset_tools.rollout import STEP_LIMIT, make_step
 from clevrskills.env import ClevrSkillsEnv
 from clevrskills.episode import EpisodeSpec
 from clevrskills.errors import ClevrSkillsError
+from clevrskills.evaluation.candidates import Candidate, Verdict
 from clevrskills.robots.controller import CONTROL_HZ
 from clevrskills.solvers.oracle import Oracle
 
@@ -25,50 +24,6 @@ OVERLAP_M = 1e-3
 DRIFT_M = 5e-4
 STILL_STEPS = 2 * CONTROL_HZ
 """Equal states, bit for bit, after which nothing will ever change under the same action."""
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A seed to be screened."""
-
-    task: str
-    split: str
-    robot: str
-    seed: int
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """What became of it.
-
-    Attributes:
-        seed: The seed.
-        reason: Why it is rejected; empty: it is not.
-        oracle_steps: Control steps that the oracle needed.
-        episode: The :class:`~clevrskills.episode.EpisodeSpec` as JSON data, unless rejected.
-    """
-
-    seed: int
-    reason: str = ""
-    oracle_steps: int = 0
-    episode: Mapping[str, Any] | None = None
-
-    def to_json(self) -> str:
-        """One line of a journal, without its end."""
-        return to_json(asdict(self))
-
-    @classmethod
-    def from_json(cls, text: str | bytes) -> Verdict:
-        """Read a line.
-
-        Raises:
-            ValueError: It is damaged.
-        """
-        data = json.loads(text)
-        try:
-            return cls(**{f.name: data[f.name] for f in fields(cls)})
-        except (KeyError, TypeError) as error:
-            raise ValueError(f"damaged line: {error!r}") from error
 
 
 class Screener:

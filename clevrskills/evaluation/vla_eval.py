@@ -23,8 +23,8 @@ from vla_eval.benchmarks.base import StepBenchmark, StepResult
 from vla_eval.render import configure_sapien_render
 from vla_eval.specs import IMAGE_RGB, LANGUAGE, DimSpec
 
-from clevrskills import task_keys
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.evaluation.choosing import choose_tasks
 from clevrskills.evaluation.policy import ObservationOptions
 from clevrskills.evaluation.remote import dim_specs
 
@@ -96,7 +96,14 @@ class ClevrSkillsBenchmark(StepBenchmark):
             tuple(cameras), size_px, proprioception=send_state, prompt=prompt
         )
         self._rules = Rules(stop_on_success)
-        self._tasks = self._selected(tasks, level)
+        in_words = prompt == "language"
+        self._tasks = choose_tasks(self._suite.levels(), tasks, level, in_words)
+        for kind, name, allowed in (
+            ("robot", robot, self._suite.robots()),
+            ("criteria", criteria, self._suite.criteria()),
+        ):
+            if name not in allowed:
+                raise UnknownNameError(kind, name, tuple(allowed))
         self._setup = {"split": split, "robot": robot, "criteria": criteria}
         headers = {task: self._suite.header(task, split) for task in self._tasks}
         there = min(header.episodes for header in headers.values())
@@ -107,25 +114,6 @@ class ClevrSkillsBenchmark(StepBenchmark):
         self._env: ClevrSkillsEnv | None = None
         self._rollout: Rollout | None = None
         self._frozen: tuple[str, Sequence[EpisodeSpec]] = "", ()
-
-    def _selected(
-        self, tasks: Sequence[str] | None, level: str | Sequence[str] | None
-    ) -> tuple[str, ...]:
-        from clevrskills.evaluation.language import KEYSTEP_TASKS
-        from clevrskills.tasks import LEVELS
-
-        for task in tasks or ():
-            if task not in task_keys():
-                raise UnknownNameError("task", task, task_keys())
-        if tasks:
-            return tuple(tasks)
-        wanted = [level] if isinstance(level, str) else level or LEVELS
-        for name in wanted:
-            if name not in LEVELS:
-                raise UnknownNameError("level", name, LEVELS)
-        unsaid = KEYSTEP_TASKS if self._options.prompt == "language" else ()
-        of = self._suite.levels()
-        return tuple(task for task in of if of[task] in wanted and task not in unsaid)
 
     # ---- what there is ----
 

@@ -62,6 +62,14 @@ def test_a_job_that_takes_too_long_is_ended_with_its_worker() -> None:
         assert pool.next().result == "A"
 
 
+def test_the_limit_may_depend_on_the_job() -> None:
+    with pool_of(2, timeout_s={"hang": 0.5, "a": 3600.0}.__getitem__) as pool:
+        for job in ("a", "hang"):
+            pool.submit(job)
+        found = {done.job: done.result for done in (pool.next(), pool.next())}
+    assert found == {"a": "A", "hang": TimedOut(0.5)}
+
+
 def test_workers_are_replaced_after_some_jobs() -> None:
     pids = []
     with pool_of(1, jobs_per_worker=2) as pool:

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from clevrskills.dataset_tools.files import to_json
-from clevrskills.dataset_tools.journal import Journal
 from clevrskills.dataset_tools.video import VideoWriter
 from clevrskills.evaluation.results import (
     RESULTS_DIR,
@@ -20,6 +19,14 @@ from clevrskills.evaluation.results import (
     EpisodeResult,
     Run,
 )
+from clevrskills.evaluation.suite import ClevrSkillsSuite
+
+
+class FewTasks(ClevrSkillsSuite):
+    """One task of each level."""
+
+    def levels(self) -> dict[str, str]:
+        return {"trace": "L0", "sort": "L1", "stack_topple": "L2"}
 
 
 def result(
@@ -60,9 +67,9 @@ def write_run(
     root.mkdir(parents=True, exist_ok=True)
     known = Run(**{"policy": "package:Policy", "label": label, **run})
     (root / RUN_FILE).write_text(to_json(asdict(known)))
-    journal = Journal(root / RESULTS_DIR / "local.jsonl")
-    for one in results:
-        journal.append(one.to_json())
+    path = root / RESULTS_DIR / "local.jsonl"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("".join(one.to_json() + "\n" for one in results))
     return root
 
 

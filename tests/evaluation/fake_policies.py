@@ -155,7 +155,7 @@ class Groper:
         self.generator = np.random.default_rng(prompt.seed)
         if self.observation["cameras"]:
             assert all(image.shape == (256, 256, 3) for image in prompt.images.values())
-        assert bool(prompt.images) == bool(self.observation["cameras"]) and "{" in prompt.text
+        assert bool(prompt.images) == bool(self.observation["cameras"] and "{" in prompt.text)
 
     def act(self, observation: Mapping[str, Any]) -> np.ndarray:
         felt, images = observation["proprioception"], observation["images"]

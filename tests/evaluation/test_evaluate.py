@@ -197,6 +197,19 @@ def test_the_same_by_several_workers_of_which_one_is_killed(
 
 
 @pytest.mark.slow
+def test_the_same_on_ray(
+    tmp_path: Path, whole: list[dict], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("ray")
+    monkeypatch.setenv("PYTHONPATH", str(HERE))
+    monkeypatch.setenv("HOME", str(tmp_path))  # the user's token is not looked for
+    root = tmp_path / "run"
+    assert evaluate(args_for(root, driver="ray", workers=2, batch=2), FakeSuite()) == 0
+    assert core(root) == whole
+    assert [path.name for path in (root / "results").iterdir()] == ["ray.jsonl"]
+
+
+@pytest.mark.slow
 def test_the_same_after_the_run_was_killed(tmp_path: Path, whole: list[dict]) -> None:
     root = tmp_path / "run"
     script = tmp_path / "script.py"

@@ -84,10 +84,11 @@ def test_the_same_in_batches_and_shards(tmp_path: Path, episodes: Path) -> None:
 @pytest.mark.render
 def test_the_same_with_pictures_and_videos(tmp_path: Path, episodes: Path) -> None:
     arguments = ('cameras=["base_camera", "hand_camera"]', "size_px=64")
-    more = {"policy_arg": arguments, "episodes": 2}
     policy = "fake_policies:Groper"
-    assert evaluate(args_for(tmp_path / "one", policy, episodes, **more)) == 0
-    assert evaluate(args_for(tmp_path / "two", policy, episodes, batch=2, videos=1, **more)) == 0
+    for name, more in (("one", {}), ("two", {"batch": 2, "videos": 1})):
+        args = args_for(tmp_path / name, policy, episodes, policy_arg=arguments, **more)
+        args.episodes = 2
+        assert evaluate(args) == 0
     assert core(tmp_path / "one") == core(tmp_path / "two")
     assert read_run(tmp_path / "one").renderer != ""
     (video,) = (tmp_path / "two/videos").iterdir()

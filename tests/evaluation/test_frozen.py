@@ -5,13 +5,14 @@ import json
 from dataclasses import replace
 
 import pytest
-from fake_screening import spec_of
+from fake_screening import data_of
 
 from clevrskills.dataset_tools.sources import SPLITS
 from clevrskills.env import ClevrSkillsEnv
+from clevrskills.episode import EpisodeSpec
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.evaluation import frozen
-from clevrskills.evaluation.freezing import FIRST_SEED
+from clevrskills.evaluation.candidates import FIRST_SEED
 from clevrskills.evaluation.frozen import Header, Rejection
 from clevrskills.evaluation.screening import faults
 from clevrskills.tasks import tasks
@@ -24,10 +25,13 @@ HEAD = Header(
 )
 
 
+def spec_of(task: str, split: str, seed: int) -> EpisodeSpec:
+    return replace(EpisodeSpec.from_json(data_of(task, split, seed)), index=seed)
+
+
 @pytest.fixture
 def folder(tmp_path):
-    specs = [replace(spec_of("sort", "test", seed), index=seed) for seed in range(3)]
-    frozen.write(tmp_path, HEAD, specs)
+    frozen.write(tmp_path, HEAD, [spec_of("sort", "test", seed) for seed in range(3)])
     return tmp_path
 
 
@@ -77,7 +81,7 @@ def test_what_is_not_there_is_said(folder):
     ("change", "message"),
     [
         (lambda lines: lines[:-1], "damaged: 2 of 3 episodes"),
-        (lambda lines: [*lines[:-1], b'{"task": "sort"}\n'], r"damaged: KeyError\('split'\)"),
+        (lambda lines: [*lines[:-1], b'{"task": "sort"}\n'], r"damaged: KeyError\('layout'\)"),
         (lambda lines: [], "cannot be read"),
         (lambda lines: [b"[]\n"], "cannot be read"),
         (lambda lines: [b'{"format": "lerobot"}\n'], "format 'lerobot'; allowed: 'clevrskills-epi"),

@@ -9,8 +9,9 @@ import pytest
 from fabricated import outcomes, result, write_run, write_video
 
 from clevrskills.cli import main
+from clevrskills.episode import EpisodeSpec
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.evaluation import report_data
+from clevrskills.evaluation import frozen, report_data
 from clevrskills.evaluation.report import ReportArgs, report
 
 SVG = "http://www.w3.org/2000/svg"
@@ -124,6 +125,35 @@ def test_small_videos_are_in_the_page_others_are_linked(
     assert (tmp_path / "out" / second[0]).is_file()
     monkeypatch.setattr(report_data, "VIDEO_LIMIT_BYTES", 10)
     assert all(link for link, _ in found().values())
+
+
+@pytest.fixture
+def frozen_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> EpisodeSpec:
+    """The only frozen episode of the package."""
+    spec = EpisodeSpec.draw("trace", "train", seed=5, index=0)
+    head = frozen.Header("trace", "train", "xarm6", 1, 140, (60,))
+    frozen.write(tmp_path, head, [spec])
+    monkeypatch.setattr(frozen, "SHIPPED", tmp_path)
+    return spec
+
+
+def test_filmed_episodes_say_what_was_asked_for(frozen_trace: EpisodeSpec, tmp_path: Path) -> None:
+    episodes = [
+        result("trace", 0, episode=frozen_trace.content_hash),
+        result("trace", 1),
+        result("pick", 0),
+    ]
+    root = write_run(tmp_path / "run", episodes)
+    for episode in episodes:
+        write_video(root, episode)
+    report(ReportArgs(runs=(root,)))
+    found = data_of((root / "report" / "report.html").read_text())["episodes"]
+    assert {e["id"]: e["prompt"] for e in found} == {
+        "trace_train_000": frozen_trace.prompt.plain(),
+        "trace_train_001": "",
+        "pick_train_000": "",
+    }
+    assert len(frozen_trace.prompt.plain()) > 20
 
 
 def test_json(runs: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,7 +7,7 @@ import pytest
 from browser import CHROMIUM, Browser
 from fabricated import outcomes, result, write_run, write_video
 
-from clevrskills.evaluation import report_data
+from clevrskills.evaluation import curriculum_tables, report_data
 from clevrskills.evaluation.report import ReportArgs, report
 
 pytestmark = pytest.mark.skipif(
@@ -78,14 +78,16 @@ def test_numbers_are_those_of_the_results(tab: Browser, page: Path) -> None:
         + """
         const found = {cards: texts(".level"), runs: texts("#runs .chip")};
         const row = (name) => {
-          const at = [...document.querySelectorAll("#task-chart .name")].find((n) => n.textContent === name);
-          const bars = [...at.nextElementSibling.querySelectorAll("rect")];
-          return [at.nextElementSibling.nextElementSibling.textContent, bars.map((b) => b.getAttribute("width"))];
+          const names = [...document.querySelectorAll("#task-chart .name")];
+          const picture = names.find((n) => n.textContent === name).nextElementSibling;
+          const bars = [...picture.querySelectorAll("rect")];
+          return [picture.nextElementSibling.textContent, bars.map((b) => b.getAttribute("width"))];
         };
         found.pick = row("pick"); found.push = row("push");
         choose("measure", "steps"); found.steps = row("pick");
         choose("measure", "depth"); found.depth = row("sort");
-        choose("measure", "success_at_end"); choose("chart-split", "test"); found.unseen = row("pick");
+        choose("measure", "success_at_end"); choose("chart-split", "test");
+        found.unseen = row("pick");
         choose("chart-split", ""); found.both = texts("#task-chart .name");
         return found;"""
     )
@@ -105,13 +107,10 @@ def test_no_rate_is_shown_without_its_interval(tab: Browser, page: Path) -> None
     words = tab.run(
         HELPERS
         + """
-        const walker = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_ELEMENT);
-        const found = [];
-        for (let node = walker.nextNode(); node; node = walker.nextNode()) {
-          const own = [...node.childNodes].filter((c) => c.nodeType === 3).map((c) => c.data).join("");
-          if (/\\d\\.\\d %/.test(own)) found.push(node.parentElement.textContent);
-        }
-        return found;"""
+        const own = (e) => [...e.childNodes].filter((c) => c.nodeType === 3).map((c) => c.data);
+        return [...document.querySelectorAll("main *")]
+          .filter((e) => /\\d\\.\\d %/.test(own(e).join("")))
+          .map((e) => e.parentElement.textContent);"""
     )
     assert len(words) > 8
     assert all(" % [" in text.replace("%[", "% [") for text in words), words
@@ -170,10 +169,12 @@ def test_filters(tab: Browser, page: Path) -> None:
 PLAYS = (
     HELPERS
     + """
-    [...document.querySelectorAll(".cell")].find((c) => c.title.startsWith("push_train_000")).click();
+    const found = [...document.querySelectorAll(".cell")];
+    found.find((c) => c.title.startsWith("push_train_000")).click();
     const videos = [...document.querySelectorAll("#outcomes video")];
     await until(() => videos.length === 2 && videos.every((v) => v.currentTime > 0.2));
-    return videos.map((v) => [v.videoWidth, Math.round(10 * v.duration) / 10, v.src.split(":")[0]]);"""
+    const tenths = (x) => Math.round(10 * x) / 10;
+    return videos.map((v) => [v.videoWidth, tenths(v.duration), v.src.split(":")[0]]);"""
 )
 
 
@@ -244,6 +245,24 @@ def test_light_and_dark(tab: Browser, page: Path) -> None:
     tab.run("localStorage.clear();")
 
 
+@pytest.mark.parametrize("width", [360, 1200])
+def test_page_of_a_curriculum(tab: Browser, tmp_path: Path, width: int) -> None:
+    curriculum_tables.write(tmp_path, curriculum_tables.paper_tables([]), ["a remark"])
+    tab.look(width, 900)
+    tab.open(tmp_path / "index.html")
+    found = tab.run(
+        HELPERS
+        + """
+        const bar = document.querySelector("[data-table='2'] .published:nth-child(2) svg");
+        const {width} = bar.querySelector(".bar").getBoundingClientRect();
+        const share = width / bar.getBoundingClientRect().width;
+        return [document.documentElement.scrollWidth, texts("tr.published").length,
+          texts("[data-table='3'] .group"), Math.round(1e4 * share) / 100];"""
+    )
+    groups = ["L1 zero-shot", "L1 fine-tuned", "L2 zero-shot", "L2 fine-tuned"]
+    assert found == [width, 18, groups, 23.75]
+
+
 @pytest.mark.parametrize("width", [360, 800, 1200, 1900])
 def test_nothing_is_wider_than_the_window(tab: Browser, page: Path, width: int) -> None:
     tab.look(width, 900)
@@ -253,7 +272,9 @@ def test_nothing_is_wider_than_the_window(tab: Browser, page: Path, width: int) 
         HELPERS
         + """
         const clipped = (e) => e.closest(".scroll") || getComputedStyle(e).position === "absolute";
-        return [...document.querySelectorAll("main *")].filter((e) => !clipped(e)
-          && e.getBoundingClientRect().right > innerWidth + 1).map((e) => e.outerHTML.slice(0, 100));"""
+        const right = (e) => e.getBoundingClientRect().right;
+        return [...document.querySelectorAll("main *")]
+          .filter((e) => !clipped(e) && right(e) > innerWidth + 1)
+          .map((e) => e.outerHTML.slice(0, 100));"""
     )
     assert outside == []

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
@@ -16,7 +17,7 @@ from websockets.asyncio.server import ServerConnection
 
 import clevrskills
 from clevrskills.errors import one_line
-from clevrskills.evaluation.policy import GaveUp, Observation, PromptInput
+from clevrskills.evaluation.policy import GaveUp, Observation, ObservationOptions, PromptInput
 from clevrskills.evaluation.remote import dim_specs
 from clevrskills.evaluation.remote.client import RemotePolicy
 from clevrskills.evaluation.remote.codecs import (
@@ -31,6 +32,7 @@ from clevrskills.evaluation.remote.seats import About, Seat
 
 _log = logging.getLogger(__name__)
 PROTOCOL = 1
+_CHUNKS = "action_chunks"  # said in the hello of clients that take several actions at once
 
 
 class VlaEvalPolicy(RemotePolicy):
@@ -41,7 +43,7 @@ class VlaEvalPolicy(RemotePolicy):
 
     def _greet(self) -> Any:
         self._number, self._ends = 0, False
-        self._send("hello", _hello())
+        self._send("hello", _hello(**{_CHUNKS: True}))
         greeting = self._receive("hello")
         if isinstance(greeting, Mapping) and greeting.get("protocol_version") != PROTOCOL:
             version = greeting.get("protocol_version")
@@ -62,7 +64,10 @@ class VlaEvalPolicy(RemotePolicy):
         self._send("observation", to_payload(observation, prompt, self._compress))
 
     def _receive_answer(self) -> Any:
-        return self._receive("action")
+        answer = self._receive("action")
+        if isinstance(answer, Mapping) and "action" in answer:  # as some servers call them
+            return {"actions": answer["action"], **answer}
+        return answer
 
     def _send(self, kind: str, payload: Mapping[str, Any]) -> None:
         self._number += 1
@@ -136,33 +141,71 @@ def from_payload(data: Any) -> tuple[dict[str, Any], PromptInput]:
     return read(data, data.get("images") or {}, state, data.get("task_description", ""))
 
 
+class _Turns:
+    """The observations of one client and the answers to them.
+
+    Clients that do not say that they take chunks, such as vla-eval's own, get the actions of a
+    chunk one by one: the policy is asked again when all are made.
+    """
+
+    def __init__(self, seat: Seat) -> None:
+        self._seat = seat
+        self._left: deque[np.ndarray] = deque()
+        self.takes_chunks = False
+        self.begin()
+
+    def begin(self) -> None:
+        """The next observation is the first of an episode."""
+        self._starts = True
+        self._left.clear()
+
+    async def answer(self, payload: Any) -> dict[str, Any]:
+        """The payload of an action."""
+        observation, prompt = from_payload(payload)
+        if self._starts:
+            await self._seat.reset(prompt)
+            self._starts = False
+        try:
+            if self.takes_chunks:
+                return {"actions": await self._seat.act(observation)}
+            if not self._left:
+                self._left.extend(np.atleast_2d(await self._seat.act(observation)))
+        except GaveUp as end:
+            return {"gave_up": str(end)}
+        return {"actions": self._left.popleft()}
+
+
 async def talk(connection: ServerConnection, seat: Seat, about: About) -> None:
     """Serve one client until it leaves."""
-    starts = True
+    turns = _Turns(seat)
     async for message in connection:
-        kind, payload, number = opened(message)
-        if kind == "hello":
-            await connection.send(sealed("hello", _server_hello(about), number))
-        elif kind in ("episode_start", "episode_end"):
-            starts = True
-        elif kind == "observation":
-            try:
-                observation, prompt = from_payload(payload)
-                if starts:
-                    await seat.reset(prompt)
-                    starts = False
-                answer: dict[str, Any] = {"actions": await seat.act(observation)}
-            except GaveUp as end:
-                answer = {"gave_up": str(end)}
-            except Exception as error:  # of a client or a policy: both are told
-                _log.warning("no actions for a client of %s", about.name, exc_info=error)
-                await connection.send(sealed("error", {"error": one_line(error)}, number))
-                continue
-            await connection.send(sealed("action", answer, number))
-        elif kind == "error":
-            _log.warning("a client of %s reports: %s", about.name, payload)
-        else:
-            raise CodecError(f"a message of an unknown kind: {kind!r:.80}")
+        number = 0
+        try:
+            kind, payload, number = opened(message)
+            reply = await _reply(kind, payload, turns, about)
+        except Exception as error:  # of a client or a policy: both are told
+            _log.warning("no actions for a client of %s", about.name, exc_info=error)
+            reply = "error", {"error": one_line(error)}
+        if reply is not None:
+            await connection.send(sealed(*reply, number))
+
+
+async def _reply(
+    kind: str, payload: Any, turns: _Turns, about: About
+) -> tuple[str, Mapping[str, Any]] | None:
+    """Kind and payload of the reply to a message, if there is to be one."""
+    if kind == "hello":
+        turns.takes_chunks = _CHUNKS in payload
+        return "hello", _server_hello(about)
+    if kind == "observation":
+        return "action", await turns.answer(payload)
+    if kind in ("episode_start", "episode_end"):
+        turns.begin()
+    elif kind == "error":
+        _log.warning("a client of %s reports: %s", about.name, payload)
+    else:
+        raise CodecError(f"a message of an unknown kind: {kind!r:.80}")
+    return None
 
 
 def _hello(**more: Any) -> dict[str, Any]:
@@ -181,5 +224,20 @@ def _server_hello(about: About) -> dict[str, Any]:
         if about.observation.proprioception:
             wanted["state"] = dim_specs.STATE
         hello["observation_spec"] = wanted
+        hello["observation_params"] = _params(about.observation)
         hello["observation_options"] = asdict(about.observation)
     return hello
+
+
+def _params(options: ObservationOptions) -> dict[str, Any]:
+    """The options as arguments of a benchmark of vla-eval, ours or, where it has them, another."""
+    params: dict[str, Any] = {
+        "cameras": list(options.cameras),
+        "send_state": options.proprioception,
+        "prompt": options.prompt,
+    }
+    if options.size_px is not None:
+        params["size_px"] = options.size_px
+    if options.history > 1:
+        params["history"] = options.history
+    return params

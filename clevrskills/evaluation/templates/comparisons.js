@@ -2,7 +2,7 @@
 /* Two runs on the same episodes. */
 const pWords = (p) => (p < 0.001 ? "p < 0.001" : `p = ${p.toFixed(p < 0.1 ? 3 : 2)}`);
 
-function forestRow(row, scale, at, b) {
+function forestRow(row, scale, at, b, many) {
   const {difference, cells} = row, y = LINE / 2 + 2, height = LINE + 4;
   const dot = shape("circle", {cx: scale(difference.value), cy: y, r: row.task ? 4.5 : 6});
   dot.style.fill = colour(b);
@@ -10,7 +10,7 @@ function forestRow(row, scale, at, b) {
     + `${number(row.b.value, {share: true})} % [${number(row.b.low, {share: true})}, ${number(row.b.high, {share: true})}], `
     + `${row.episodes} episodes: both ${cells.both}, only the first ${cells.only_a}, only the second ${cells.only_b}, neither ${cells.neither}`;
   const p = row.p_holm ?? row.p_value;
-  const name = element(row.task ? "div" : "b", {class: "name", title: rates}, row.task || row.level, element("small", {}, splitName(row.split)));
+  const name = element(row.task ? "div" : "b", {class: "name", title: rates}, row.task || row.level, many ? element("small", {}, splitName(row.split)) : "");
   return [name,
     plot(height, ...gridLines(scale, at, height), ...whisker(scale, difference, y), dot),
     element("div", {class: "words number", title: rates},
@@ -29,11 +29,11 @@ function showComparison() {
   const rows = [...levels, ...tasks];
   const reach = Math.max(0.1, ...rows.flatMap(({difference: d}) => [Math.abs(d.low ?? 0), Math.abs(d.high ?? 0)]));
   const scale = scaleOf(-reach, reach), at = ticks(-reach, reach);
-  const axisRow = axis(at, scale, signed);
+  const axisRow = axis(at, scale, signed), many = !$("pair-split").value && splits.length > 1;
   fill("pair-chart", [
     ...axisRow, element("div", {class: "group"}, "all tasks of a level"),
-    ...levels.flatMap((row) => forestRow(row, scale, at, b)),
-    ...withLevels(tasks, (row) => forestRow(row, scale, at, b))]);
+    ...levels.flatMap((row) => forestRow(row, scale, at, b, many)),
+    ...withLevels(tasks, (row) => forestRow(row, scale, at, b, many))]);
   const list = (ids, words) => element("div", {}, element("p", {class: "hint"}, `${ids.length} ${words}`),
     element("div", {class: "chips"}, ...ids.map((id) => element("button", {onclick: () => openEpisode(id)}, id))));
   fill("changed", [list(one.won, `episodes that only ${one.b} solved`), list(one.lost, `episodes that only ${one.a} solved`)]);

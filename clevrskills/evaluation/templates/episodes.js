@@ -99,6 +99,7 @@ function openEpisode(id) {
   release();
   $("episode-title").textContent = id;
   $("episode-facts").textContent = `${current.level}, ${splitName(current.split)}, seed ${current.seed}`;
+  $("episode-prompt").textContent = current.prompt;
   fill("outcomes", current.runs.map(outcomePanel));
   const at = shown.indexOf(current);
   $("previous").disabled = at <= 0;

@@ -1,26 +1,25 @@
-"""What our benchmark says of itself to vla-eval, as JSON, for parameters given as JSON.
+"""What our benchmark says of itself to vla-eval, or why it refuses parameters, as JSON.
 
-Usage: vla_eval_probe.py PARAMETERS, with vla_eval on PYTHONPATH.
+Usage: vla_eval_probe.py PARAMETERS..., each JSON, with vla_eval on PYTHONPATH.
 """
 
 import json
 import sys
+from typing import Any
 
 from vla_eval.registry import resolve_import_string
 from vla_eval.specs import check_specs
 
+from clevrskills.errors import ClevrSkillsError
 
-def main(parameters: str) -> None:
-    benchmark_class = resolve_import_string("clevrskills.evaluation.vla_eval:ClevrSkillsBenchmark")
-    assert "sapien" not in sys.modules  # or the renderer could not be chosen any more
-    benchmark_class.configure_render("gpu")
+
+def said(benchmark_class: type, parameters: dict[str, Any]) -> dict[str, Any]:
     try:
-        benchmark = benchmark_class(**json.loads(parameters))
-    except Exception as error:  # noqa: BLE001
-        print(json.dumps({"error": type(error).__name__, "said": str(error)}))
-        return
+        benchmark = benchmark_class(**parameters)
+    except ClevrSkillsError as error:
+        return {"error": str(error)}
     action, shown = benchmark.get_action_spec(), benchmark.get_observation_spec()
-    said = {
+    return {
         "tasks": benchmark.get_tasks(),
         "metadata": benchmark.get_metadata(),
         "metrics": benchmark.get_metric_keys(),
@@ -31,7 +30,13 @@ def main(parameters: str) -> None:
         "hold_first": benchmark.get_hold_action(None)["actions"].tolist(),
         "backends": sorted(benchmark.render_backends),
     }
-    print(json.dumps(said))
+
+
+def main(*parameters: str) -> None:
+    benchmark_class = resolve_import_string("clevrskills.evaluation.vla_eval:ClevrSkillsBenchmark")
+    assert "sapien" not in sys.modules  # or the renderer could not be chosen any more
+    benchmark_class.configure_render("gpu")
+    print(json.dumps([said(benchmark_class, json.loads(text)) for text in parameters]))
 
 
 if __name__ == "__main__":

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
+from fake_policies import Wanderer
 
 from clevrskills.evaluation.policy import GaveUp, Observation, ObservationOptions, PromptInput
 from clevrskills.robots.controller import ACTION_SPEC
@@ -113,3 +115,21 @@ class OtherActions(One):
 
 class Privileged(One):
     privileged = True
+
+
+class Stumbling(Wanderer):
+    """Stumbles in the third step of its fourth episode over what lies there."""
+
+    over: ClassVar[list[Callable[[], object]]] = []
+    go_on = threading.Event()
+    episodes = 0
+
+    def reset(self, prompt: PromptInput) -> None:
+        super().reset(prompt)
+        self.episodes += 1
+
+    def act(self, observation: Mapping[str, Any]) -> np.ndarray:
+        action = super().act(observation)
+        if self.episodes == 4 and self.calls == 3 and self.over:
+            self.over.pop()()
+        return action

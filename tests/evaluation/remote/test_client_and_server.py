@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from websockets.sync.client import connect as raw_connect
 
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.loading import PolicySource
@@ -18,6 +19,7 @@ from clevrskills.evaluation.policies.simple import BLIND
 from clevrskills.evaluation.policy import GaveUp, PolicyError
 from clevrskills.evaluation.remote import DIALECTS, connect
 from clevrskills.evaluation.remote.server import HEALTH
+from clevrskills.evaluation.remote.vla_eval import opened, sealed
 from clevrskills.robots.controller import ACTION_SPEC
 from tests.evaluation.remote.policies import HERE, Recorder, Together, actions
 from tests.evaluation.remote.servers import observation, prompt, served, serving_source
@@ -321,3 +323,35 @@ def test_a_port_that_is_taken(dialect: str) -> None:
         with pytest.raises(ClevrSkillsError, match=f"cannot listen at 127.0.0.1:{port}: .* --port"):
             with serving_source(PolicySource("zero"), dialect, port=port):
                 pass
+
+
+@pytest.mark.parametrize("message", [b"\xc1", b"\x90", "hello", b"\x80", b"\xa1a"])
+def test_clients_that_talk_nonsense_are_told(dialect: str, message: bytes | str) -> None:
+    with served("One", dialect) as url:
+        with raw_connect(url.replace(dialect, "ws"), proxy=None) as connection:
+            if dialect == "openpi":
+                connection.recv()
+            connection.send(message)
+            answer = connection.recv()
+        if dialect == "openpi":
+            if message != b"\x80":  # an empty observation is none the less one
+                assert isinstance(answer, str)
+        else:
+            kind, payload, number = opened(answer)
+            assert (kind, number) == ("error", 0)
+            assert payload["error"].startswith("CodecError: ")
+        policy = connect(url)  # and the others are served on
+        policy.reset(prompt())
+        assert policy.act(observation()).size == 7
+
+
+def test_an_unknown_kind_of_message() -> None:
+    with served("One", "vla-eval") as url:
+        with raw_connect(url.replace("vla-eval", "ws"), proxy=None) as connection:
+            for number, kind in enumerate(("pause", "hello")):
+                connection.send(sealed(kind, {}, number))
+                found, payload, echoed = opened(connection.recv())
+                assert echoed == number
+                if kind == "pause":
+                    assert "unknown kind: 'pause'" in payload["error"]
+            assert found == "hello"

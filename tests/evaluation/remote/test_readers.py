@@ -151,10 +151,19 @@ def test_the_client_of_vla_eval_with_our_server(tmp_path: Path, form: str) -> No
     assert found["mismatches"] == []
     assert found["info"]["model_server"].endswith("Recorder")
     assert "the prompt is no text but int" in found["error"]
-    np.testing.assert_allclose(found["actions"], [actions(0)] * 6)
+    assert found["info"]["observation_params"] == {
+        "cameras": ["base_camera", "hand_camera"],
+        "send_state": True,
+        "prompt": "multimodal",
+        "size_px": 32,
+        "history": 2,
+    }
+    # it makes one action of a chunk after the other, and the policy is asked again after them
+    expected = [actions(0)[k] for k in (0, 1, 2, 0)] * 2
+    np.testing.assert_allclose(found["actions"], expected)
     (recorder,) = Recorder.made
     assert [p.text for p in recorder.prompts] == ["push it", "push it"]
-    for step, shown in zip((0, 1, 2, 0, 1, 2), recorder.observations, strict=True):
+    for step, shown in zip((0, 3, 0, 3), recorder.observations, strict=True):
         (picture,) = shown["images"].values()
         np.testing.assert_array_equal(picture, np.full((4, 4, 3), 10 * step, np.uint8))
         np.testing.assert_array_equal(shown["proprioception"]["state"], np.arange(5) + step)

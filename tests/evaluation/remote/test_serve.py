@@ -5,12 +5,14 @@ import signal
 import socket
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from clevrskills.cli import main
 from clevrskills.errors import ClevrSkillsError
+from clevrskills.evaluation.policy import PolicyError
 from clevrskills.evaluation.remote import connect
 from clevrskills.evaluation.serve import policy_arguments
 from tests.evaluation.remote.servers import observation, prompt
@@ -83,3 +85,25 @@ def test_from_start_to_end(dialect: str, end: signal.Signals) -> None:
         process.send_signal(end)
         assert process.stdout.read() == "stopped\n"
         assert process.wait() == 0
+
+
+@pytest.mark.slow
+def test_a_second_signal_ends_a_policy_that_hangs(tmp_path: Path) -> None:
+    (tmp_path / "hanging.py").write_text(
+        "import threading\n"
+        "class Hanging:\n"
+        "    def reset(self, prompt): ...\n"
+        "    def act(self, observation): threading.Event().wait()\n"
+    )
+    arguments = ["serve", "--policy", "hanging:Hanging", "--port", "0"]
+    command = [sys.executable, "-m", "clevrskills", *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=tmp_path) as process:
+        assert process.stdout is not None
+        policy = connect(process.stdout.readline().split()[3])
+        policy.reset(prompt())
+        policy.ask(observation())
+        process.send_signal(signal.SIGINT)
+        with pytest.raises(PolicyError, match="closed the connection"):
+            policy.answer()
+        process.send_signal(signal.SIGINT)
+        assert process.wait() == -signal.SIGINT

@@ -18,12 +18,12 @@ async def main() -> dict:
     async with Connection(address) as connection:
         for prompt in ("push it", "push it"):
             await connection.start_episode({"task": {"name": "push"}})
-            for step in range(3):
+            for step in range(4):
                 picture = np.full((4, 4, 3), 10 * step, np.uint8)
                 shown = {"images": {"base_camera": picture}, "task_description": prompt}
                 shown["states"] = np.arange(5, dtype=np.float32) + step
                 actions.append((await connection.act(shown))["actions"].tolist())
-            await connection.end_episode({"metrics": {"success": True}, "steps": 3})
+            await connection.end_episode({"metrics": {"success": True}, "steps": 4})
         error = ""
         try:
             await connection.act({"task_description": 3})

@@ -1,0 +1,92 @@
+"""The configuration by which LeRobot makes ClevrSkills environments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from gymnasium.vector import VectorEnv
+from lerobot.configs import FeatureType, PolicyFeature
+from lerobot.envs import EnvConfig
+from lerobot.envs.utils import freeze_after_episode_end
+from lerobot.utils.constants import ACTION, OBS_IMAGES, OBS_STATE
+
+
+@EnvConfig.register_subclass("clevrskills")
+@dataclass
+class ClevrSkillsEnvConfig(EnvConfig):
+    """Tasks of ClevrSkills on their frozen episodes, the prompt in words.
+
+    Attributes:
+        task: Keys of tasks, separated by commas; ``None``: those of the levels.
+        level: Levels, separated by commas; ``None``: all. Tasks that show their goal in pictures of
+            key-steps are left out.
+        split: ``train`` (seen objects and textures) or ``test`` (unseen ones).
+        episodes: How many of a task's frozen episodes are run; ``None``: all.
+        robot: ``xarm6`` or ``panda``.
+        cameras: Names of cameras, separated by commas.
+        size_px: Width and height of the pictures.
+        folder: Where the frozen episodes are; ``None``: those of the package.
+        fps: Control steps per second; they are what they are.
+    """
+
+    task: str | None = None
+    level: str | None = None
+    split: str = "train"
+    episodes: int | None = None
+    robot: str = "xarm6"
+    cameras: str = "base_camera,hand_camera"
+    size_px: int = 256
+    folder: str | None = None
+    fps: int = 20
+    features: dict[str, PolicyFeature] = field(default_factory=dict)
+    features_map: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        from clevrskills.evaluation.lerobot import state_size
+
+        picture = PolicyFeature(FeatureType.VISUAL, (self.size_px, self.size_px, 3))
+        state = PolicyFeature(FeatureType.STATE, (state_size(self.robot),))
+        self.features = {
+            ACTION: PolicyFeature(FeatureType.ACTION, (7,)),
+            "agent_pos": state,
+            **{f"pixels/{name}": picture for name in _names(self.cameras)},
+        }
+        self.features_map = {
+            ACTION: ACTION,
+            "agent_pos": OBS_STATE,
+            **{f"pixels/{name}": f"{OBS_IMAGES}.{name}" for name in _names(self.cameras)},
+        }
+
+    @property
+    def gym_kwargs(self) -> dict[str, Any]:
+        """Arguments of each environment."""
+        return {
+            "split": self.split,
+            "robot": self.robot,
+            "cameras": _names(self.cameras),
+            "size_px": self.size_px,
+            "episodes": self.episodes,
+            "folder": self.folder,
+        }
+
+    def create_envs(
+        self, n_envs: int, use_async_envs: bool = False
+    ) -> dict[str, dict[int, VectorEnv]]:
+        """The vector environments: task key -> 0 -> environment. An environment whose episode is
+        over waits, without simulating, for the others of its batch.
+        """
+        from clevrskills.evaluation.lerobot import make_vector_envs
+
+        return make_vector_envs(
+            _names(self.task),
+            _names(self.level),
+            n_envs,
+            use_async_envs,
+            freeze_after_episode_end,
+            **self.gym_kwargs,
+        )
+
+
+def _names(text: str | None) -> tuple[str, ...]:
+    return tuple(name.strip() for name in (text or "").split(",") if name.strip())

@@ -1,0 +1,64 @@
+"""docs/evaluation.md names what there is, and its code runs."""
+
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+import tyro
+
+from clevrskills.evaluation.evaluate import EvaluateArgs
+from clevrskills.evaluation.language import KEYSTEP_TASKS
+from clevrskills.evaluation.loading import PolicySource
+from clevrskills.evaluation.results import CAUSES, EpisodeResult
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "evaluation.md").read_text(encoding="utf-8")
+KEYS = {"task", "level", "split", "index", "max_steps", "error", "reason"}
+"""Fields that need no explanation."""
+
+
+def section(heading: str) -> str:
+    return PAGE.split(f"\n## {heading}\n", 1)[1].split("\n## ", 1)[0]
+
+
+def test_what_is_measured_is_explained() -> None:
+    text = section("What is measured")
+    rows = "\n".join(line.split(" | ")[0] for line in text.splitlines() if line.startswith("| `"))
+    explained = set(re.findall(r"`([^`]+)`", rows))
+    names = {field.name for field in fields(EpisodeResult)}
+    assert explained <= names and names - explained <= KEYS
+    assert all(f"`{cause}`" in text for cause in CAUSES)
+
+
+def test_options_that_are_named_exist(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        tyro.cli(EvaluateArgs, args=["--help"])
+    known = set(re.findall(r"--[a-z-]+", capsys.readouterr().out))
+    own = PAGE.split("\n## Policies behind a server\n")[0]  # what follows is on other commands
+    assert set(re.findall(r"--[a-z][a-z-]+", own)) <= known
+    assert all(f"`{task}`" in PAGE for task in KEYSTEP_TASKS)
+
+
+def test_commands_can_be_read() -> None:
+    for line in re.findall(r"^clevrskills evaluate (.*)$", PAGE, re.MULTILINE):
+        args = tyro.cli(EvaluateArgs, args=line.split())
+        assert args.out.name in ("results", "oracle")
+
+
+def test_the_policy_is_one(tmp_path: Path) -> None:
+    code = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)[1]
+    (tmp_path / "policy_of_the_page.py").write_text(code)
+    source = PolicySource("policy_of_the_page:MyPolicy", {"checkpoint": "x"}, str(tmp_path))
+    policy = source.make()
+    assert source.options(policy).history == 2
+    policy.reset(None)
+    assert policy.act({}).shape == (7,)
+
+
+def test_links_lead_somewhere() -> None:
+    headings = re.findall(r"^## (.+)$", PAGE, re.MULTILINE)
+    places = {re.sub(r"[^a-z0-9 -]", "", name.lower()).replace(" ", "-") for name in headings}
+    assert set(re.findall(r"\(#([^)]+)\)", PAGE)) <= places
+    for name in re.findall(r"\]\((?!https?:|#)([^)#]+)", PAGE):
+        assert (ROOT / "docs" / name).exists(), name
