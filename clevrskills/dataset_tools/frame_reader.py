@@ -10,6 +10,7 @@ import numpy as np
 from av.video.reformatter import VideoReformatter
 
 from clevrskills.dataset_tools.layout import DatasetError
+from clevrskills.dataset_tools.video import ONE_THREAD
 
 _NEAR = 10  # frames; seeking costs more than decoding so many, the distance of key frames
 
@@ -75,6 +76,6 @@ class FrameReader:
         width, height = self.size or (self._frame.width, self._frame.height)
         # its threads would cost more than they give, and hang processes that are forked
         picture = self._reformatter.reformat(
-            self._frame, width, height, "rgb24", interpolation="AREA", threads=1
+            self._frame, width, height, "rgb24", interpolation="AREA", **ONE_THREAD
         )
         return picture.to_ndarray()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import av
 import numpy as np
@@ -19,6 +19,8 @@ from av.video.reformatter import ColorRange, Colorspace, VideoReformatter
 from clevrskills.dataset_tools.files import StorageError, storage_errors
 from clevrskills.dataset_tools.layout import DatasetError
 
+ONE_THREAD: dict[str, Any] = {"threads": 1} if int(av.__version__.split(".")[0]) >= 17 else {}
+"""For scaling pictures, which has threads since PyAV 17."""
 _OPTIONS = {"preset": "superfast", "crf": "24", "g": "10", "bf": "0"}
 _BT709 = 1  # code point of primaries and transfer (ITU-T H.273)
 _BT601 = 6  # code point of the matrix; some readers assume it, whatever the file says
@@ -75,7 +77,7 @@ class VideoWriter:
             format=self.pixels,
             dst_colorspace=Colorspace.ITU601,
             dst_color_range=ColorRange.MPEG,
-            threads=1,
+            **ONE_THREAD,
         )
 
     def close(self) -> None:
@@ -184,4 +186,4 @@ def read_frame(path: Path, index: int) -> np.ndarray:
 
 def _to_array(frame: av.VideoFrame) -> np.ndarray:
     lossless = frame.format.name in (SegmentationWriter.pixels, DepthWriter.pixels)
-    return frame.to_ndarray(format=frame.format.name if lossless else "rgb24", threads=1)
+    return frame.to_ndarray(format=frame.format.name if lossless else "rgb24", **ONE_THREAD)

@@ -55,7 +55,7 @@ class LeRobotEnv(gym.Env):
         episodes: How many of the frozen episodes are run; ``None``: all.
         first: Which is the first one without seeds.
         stride: From one to the next without seeds.
-        folder: Where the frozen episodes are; ``None``: those of the package.
+        frozen: Where the frozen episodes are; ``None``: those of the package.
 
     Attributes:
         task: Key of the task.
@@ -78,7 +78,7 @@ class LeRobotEnv(gym.Env):
         episodes: int | None = None,
         first: int = 0,
         stride: int = 1,
-        folder: str | None = None,
+        frozen: str | None = None,
     ) -> None:
         self.task, self.task_description = task, ""
         self._max_episode_steps = make_task(task).max_steps
@@ -87,7 +87,7 @@ class LeRobotEnv(gym.Env):
             raise ClevrSkillsError("LeRobot needs at least one camera")
         self._setup = Setup(task, split, robot, cameras=options.cameras, size_px=size_px)
         self._first, self._stride = first, stride
-        self._suite = _suite(folder)
+        self._suite = _suite(frozen)
         self._episodes = _count_episodes(self._suite, task, split, episodes)
         self._index: int | None = None
         self._env: Environment | None = None
@@ -244,7 +244,7 @@ def make_vector_envs(
     """
     if n_envs < 1:
         raise ClevrSkillsError(f"n_envs must be at least 1, not {n_envs}")
-    levels = _suite(options.get("folder")).levels()
+    levels = _suite(options.get("frozen")).levels()
     made: dict[str, dict[int, VectorEnv]] = {}
     for task in choose_tasks(levels, tasks, level, in_words=True):
         makers = [

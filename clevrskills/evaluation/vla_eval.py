@@ -58,7 +58,7 @@ class ClevrSkillsBenchmark(StepBenchmark):
         send_state: Whether the robot's own state is shown.
         stop_on_success: Whether an episode ends when the goal is reached; else at the task's step
             limit.
-        folder: Where the frozen episodes are; ``None``: those of the package.
+        frozen: Where the frozen episodes are; ``None``: those of the package.
 
     Raises:
         ClevrSkillsError: A name or value is not allowed.
@@ -82,7 +82,7 @@ class ClevrSkillsBenchmark(StepBenchmark):
         size_px: int | None = None,
         send_state: bool = True,
         stop_on_success: bool = True,
-        folder: str | None = None,
+        frozen: str | None = None,
     ) -> None:
         from clevrskills.evaluation.remote.client import PROMPT_IMAGES
         from clevrskills.evaluation.rollout import Rules
@@ -91,7 +91,7 @@ class ClevrSkillsBenchmark(StepBenchmark):
         super().__init__()
         if prompt_images not in PROMPT_IMAGES:
             raise UnknownNameError("value of prompt_images", prompt_images, PROMPT_IMAGES)
-        self._suite = ClevrSkillsSuite(Path(folder) if folder else None)
+        self._suite = ClevrSkillsSuite(Path(frozen) if frozen else None)
         self._options = ObservationOptions(
             tuple(cameras), size_px, proprioception=send_state, prompt=prompt
         )

@@ -11,7 +11,7 @@ from gymnasium.vector import VectorEnv
 
 from clevrskills.evaluation.lerobot import make_vector_envs
 
-OPTIONS = ("split", "robot", "size_px", "episodes", "folder")
+OPTIONS = ("split", "robot", "size_px", "episodes", "frozen")
 
 
 def make_env(
@@ -23,7 +23,7 @@ def make_env(
         n_envs: How many environments each has.
         use_async_envs: Whether each runs in a process of its own.
         cfg: May have the attributes task, level and cameras, each several names separated by
-            commas, and split, robot, size_px, episodes, folder, as
+            commas, and split, robot, size_px, episodes, frozen, as
             ``clevrskills.evaluation.lerobot`` explains them; those that are missing or ``None`` are
             the defaults: all tasks of level L0, on seen objects.
     """

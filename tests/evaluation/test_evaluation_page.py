@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 import tyro
 
+from clevrskills.evaluation import frozen
 from clevrskills.evaluation.evaluate import EvaluateArgs
 from clevrskills.evaluation.language import KEYSTEP_TASKS
 from clevrskills.evaluation.loading import PolicySource
 from clevrskills.evaluation.results import CAUSES, EpisodeResult
+from clevrskills.tasks import tasks
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "evaluation.md").read_text(encoding="utf-8")
@@ -20,6 +22,29 @@ KEYS = {"task", "level", "split", "index", "max_steps", "error", "reason"}
 
 def section(heading: str) -> str:
     return PAGE.split(f"\n## {heading}\n", 1)[1].split("\n## ", 1)[0]
+
+
+def limits() -> str:
+    """The table of step limits."""
+    lines = [
+        "| level | task | limit | oracle, median | oracle, longest | limit / longest |",
+        "|---|---|---|---|---|---|",
+    ]
+    for key, task in tasks().items():
+        heads = [frozen.header(key, split) for split in ("train", "test")]
+        assert {head.max_steps for head in heads} == {task.max_steps}
+        median = ", ".join(f"{head.oracle_median_steps:g}" for head in heads)
+        longest = max(head.oracle_most_steps for head in heads)
+        each = ", ".join(f"{head.oracle_most_steps}" for head in heads)
+        lines.append(
+            f"| {task.level} | `{key}` | {task.max_steps} | {median} | {each} "
+            f"| {task.max_steps / longest:.1f} |"
+        )
+    return "\n".join(lines)
+
+
+def test_step_limits_are_those_of_the_frozen_episodes() -> None:
+    assert limits() in PAGE, f"the table should be:\n{limits()}"
 
 
 def test_what_is_measured_is_explained() -> None:

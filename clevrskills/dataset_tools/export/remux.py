@@ -13,7 +13,7 @@ import numpy as np
 
 from clevrskills.dataset_tools.files import StorageError
 from clevrskills.dataset_tools.layout import DatasetError
-from clevrskills.dataset_tools.video import frame_count
+from clevrskills.dataset_tools.video import ONE_THREAD, frame_count
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Recording:
         decoder.thread_count = 1
         for packet in [*(keys[index] for index in chosen), None]:
             for frame in decoder.decode(packet):
-                yield frame.to_ndarray(format="rgb24", threads=1)
+                yield frame.to_ndarray(format="rgb24", **ONE_THREAD)
 
 
 @contextlib.contextmanager

@@ -26,7 +26,7 @@ class ClevrSkillsEnvConfig(EnvConfig):
         robot: ``xarm6`` or ``panda``.
         cameras: Names of cameras, separated by commas.
         size_px: Width and height of the pictures.
-        folder: Where the frozen episodes are; ``None``: those of the package.
+        frozen: Where the frozen episodes are; ``None``: those of the package.
         fps: Control steps per second; they are what they are.
     """
 
@@ -37,7 +37,7 @@ class ClevrSkillsEnvConfig(EnvConfig):
     robot: str = "xarm6"
     cameras: str = "base_camera,hand_camera"
     size_px: int = 256
-    folder: str | None = None
+    frozen: str | None = None
     fps: int = 20
     features: dict[str, PolicyFeature] = field(default_factory=dict)
     features_map: dict[str, str] = field(default_factory=dict)
@@ -67,7 +67,7 @@ class ClevrSkillsEnvConfig(EnvConfig):
             "cameras": _names(self.cameras),
             "size_px": self.size_px,
             "episodes": self.episodes,
-            "folder": self.folder,
+            "frozen": self.frozen,
         }
 
     def create_envs(

@@ -13,16 +13,20 @@ from lerobot.policies.act.configuration_act import ACTConfig
 from lerobot.policies.act.modeling_act import ACTPolicy
 from lerobot.utils.import_utils import register_third_party_plugins
 
+KINDS = ("VISUAL", "STATE", "ACTION")
+
 
 def main(folder: str, out: str) -> None:
     register_third_party_plugins()
-    config = make_env_config("clevrskills", task="pick", folder=folder)
+    config = make_env_config("clevrskills", task="pick", frozen=folder)
     features = env_to_policy_features(config)
     torch.manual_seed(0)
     act = ACTConfig(
         input_features={k: v for k, v in features.items() if v.type is not FeatureType.ACTION},
         output_features={k: v for k, v in features.items() if v.type is FeatureType.ACTION},
-        normalization_mapping=dict.fromkeys(("VISUAL", "STATE", "ACTION"), NormalizationMode.IDENTITY),
+        normalization_mapping=dict.fromkeys(
+            ("VISUAL", "STATE", "ACTION"), NormalizationMode.IDENTITY
+        ),
         pretrained_backbone_weights=None,
         dim_model=32,
         n_heads=2,

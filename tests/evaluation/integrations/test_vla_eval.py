@@ -47,7 +47,7 @@ def probe(*parameters: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def test_echo_server_evaluates_two_tasks(frozen_folder, tmp_path):
-    params = {"folder": str(frozen_folder), "tasks": ["pick", "touch"], "cameras": []}
+    params = {"frozen": str(frozen_folder), "tasks": ["pick", "touch"], "cameras": []}
     overrides = {"episodes_per_task": 2, "max_steps": 3, "params": params}
     found = run("l0.yaml", tmp_path, overrides)
     for split in ("train", "test"):
@@ -56,7 +56,7 @@ def test_echo_server_evaluates_two_tasks(frozen_folder, tmp_path):
         assert result["mean_success"] == 0.0 and result["mean_goal_fraction"] == 0.0
         assert [task["task"] for task in result["tasks"]] == ["pick", "touch"]
         for task in result["tasks"]:
-            specs = frozen.episodes(task["task"], split, folder=frozen_folder)
+            specs = frozen.episodes(task["task"], split, 2, frozen_folder)
             for episode, spec in zip(task["episodes"], specs, strict=True):
                 metrics = episode["metrics"]
                 assert episode["episode_id"] == spec.index
@@ -68,7 +68,7 @@ def test_echo_server_evaluates_two_tasks(frozen_folder, tmp_path):
 
 @pytest.mark.render
 def test_server_is_shown_the_episode(frozen_folder, tmp_path):
-    params = {"folder": str(frozen_folder), "tasks": ["pick"]}
+    params = {"frozen": str(frozen_folder), "tasks": ["pick"]}
     overrides = {"episodes_per_task": 2, "max_steps": 2, "params": params}
     moves = [[0.0, 0.0, 0.5, 0.0, 0.0, 0.0, -1.0]]
     seen = run("l0.yaml", tmp_path, overrides, moves)["seen"]
@@ -87,8 +87,21 @@ def test_server_is_shown_the_episode(frozen_folder, tmp_path):
             assert {n for n in shapes if n.startswith("prompt")} == (set() if step else pictures)
 
 
+def test_episodes_end_with_success_or_at_the_step_limit(frozen_folder, solution, tmp_path):
+    params = {"frozen": str(frozen_folder), "tasks": ["pick"], "cameras": []}
+    found = run("l0.yaml", tmp_path, {"episodes_per_task": 2, "params": params}, solution)
+    result = found["ClevrSkills_L0_test_aggregate.json"]
+    assert result["mean_success"] == 0.5
+    solved, missed = result["tasks"][0]["episodes"]
+    assert solved["steps"] == len(solution)
+    assert solved["metrics"]["cause"] == "success"
+    assert solved["metrics"]["goal_fraction"] == solved["metrics"]["progress"] == 1.0
+    assert missed["steps"] == tasks()["pick"].max_steps
+    assert missed["metrics"]["cause"] == "step limit"
+
+
 def test_bad_actions_are_errors_of_the_server(frozen_folder, tmp_path):
-    params = {"folder": str(frozen_folder), "tasks": ["pick"], "cameras": []}
+    params = {"frozen": str(frozen_folder), "tasks": ["pick"], "cameras": []}
     overrides = {"episodes_per_task": 1, "max_steps": 2, "params": params}
     found = run("l0.yaml", tmp_path, overrides, [[float("nan")] + [0.0] * 6])
     result = found["ClevrSkills_L0_train_aggregate.json"]
@@ -100,13 +113,13 @@ def test_bad_actions_are_errors_of_the_server(frozen_folder, tmp_path):
 
 def test_what_it_says_of_itself(frozen_folder):
     parameters = {"tasks": ["touch", "pick"], "split": "test", "robot": "xarm6"}
-    [said] = probe({"folder": str(frozen_folder), **parameters})
+    [said] = probe({"frozen": str(frozen_folder), **parameters})
     assert [task["name"] for task in said["tasks"]] == ["touch", "pick"]
     assert {task["suite"] for task in said["tasks"]} == {"L0"}
     limits = {key: tasks()[key].max_steps for key in ("touch", "pick")}
     assert said["metadata"]["task_max_steps"] == limits
     assert said["metadata"]["max_steps"] == max(limits.values())
-    assert said["metadata"]["max_episodes_per_task"] == 2
+    assert said["metadata"]["max_episodes_per_task"] == 3
     hashes = {key: frozen.file_hash(key, "test", frozen_folder) for key in limits}
     assert said["metadata"]["episode_hashes"] == hashes
     assert said["metrics"]["success"] == "mean"
@@ -130,10 +143,10 @@ def test_bad_parameters_are_named(frozen_folder):
         "unknown split of pick 'val'": {"tasks": ["pick"], "split": "val"},
         "unknown camera 'front'": {"tasks": ["pick"], "cameras": ["front"]},
         "unknown value of prompt_images 'last'": {"tasks": ["pick"], "prompt_images": "last"},
-        "episodes=3; allowed: 1 to 2": {"tasks": ["pick"], "episodes": 3},
+        "episodes=4; allowed: 1 to 3": {"tasks": ["pick"], "episodes": 4},
         "unknown robot 'ur5'": {"tasks": ["pick"], "robot": "ur5"},
         "unknown criteria 'lax'": {"tasks": ["pick"], "criteria": "lax"},
     }
-    answers = probe(*({"folder": str(frozen_folder), **wrong} for wrong in reasons.values()))
+    answers = probe(*({"frozen": str(frozen_folder), **wrong} for wrong in reasons.values()))
     for answer, reason in zip(answers, reasons, strict=True):
         assert answer["error"].startswith(reason)
