@@ -41,9 +41,11 @@ test: setup vulkan ## the fast tests
 test-slow: setup vulkan ## the slow tests
 	@$(BIN)/python -m pytest -n auto --dist worksteal -m slow
 
-test-readers: setup vulkan ## exports as LeRobot and TensorFlow Datasets read them; installs those apart
+test-readers: setup vulkan ## with the software that ours is to work with; installs that apart
 	@scripts/setup_readers.sh $(PYTHON)
 	@scripts/setup_rlds.sh $(PYTHON)
+	@scripts/setup_clients.sh $(PYTHON)
+	@scripts/setup_lerobot.sh $(PYTHON)
 	@$(BIN)/python -m pytest -m readers
 
 lint: setup ## ruff and mypy

@@ -1,11 +1,12 @@
-"""Which tasks an evaluation by other software is about."""
+"""Which tasks and episodes an evaluation by other software is about."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from clevrskills.errors import UnknownNameError
+from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.evaluation.language import KEYSTEP_TASKS
+from clevrskills.evaluation.suite import Suite
 
 
 def choose_tasks(
@@ -38,3 +39,24 @@ def choose_tasks(
             raise UnknownNameError("level", name, there)
     left_out = KEYSTEP_TASKS if in_words else ()
     return tuple(t for t, of in levels.items() if of in wanted and t not in left_out)
+
+
+def count_episodes(suite: Suite, task: str, split: str, robot: str, wanted: int | None) -> int:
+    """How many frozen episodes of a task and split are run.
+
+    Args:
+        suite: Where they come from.
+        task: Key of the task.
+        split: ``train`` or ``test``.
+        robot: Key of the robot.
+        wanted: How many; ``None``: all.
+
+    Raises:
+        ClevrSkillsError: There are not as many, or they are for another robot.
+    """
+    head = suite.header(task, split)
+    if robot != head.robot:
+        raise ClevrSkillsError(f"robot={robot}: the frozen episodes of {task} are for {head.robot}")
+    if wanted is not None and not 1 <= wanted <= head.episodes:
+        raise ClevrSkillsError(f"episodes={wanted} of {task}; allowed: 1 to {head.episodes}")
+    return wanted or head.episodes

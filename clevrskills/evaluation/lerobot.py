@@ -19,7 +19,7 @@ from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, Vecto
 from clevrskills.dataset_tools.rollout import make_step
 from clevrskills.dataset_tools.sources import Setup
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.evaluation.choosing import choose_tasks
+from clevrskills.evaluation.choosing import choose_tasks, count_episodes
 from clevrskills.evaluation.language import say
 from clevrskills.evaluation.policy import ObservationOptions
 from clevrskills.evaluation.remote.layout import state_vector
@@ -88,7 +88,7 @@ class LeRobotEnv(gym.Env):
         self._setup = Setup(task, split, robot, cameras=options.cameras, size_px=size_px)
         self._first, self._stride = first, stride
         self._suite = _suite(frozen)
-        self._episodes = _count_episodes(self._suite, task, split, episodes)
+        self._episodes = count_episodes(self._suite, task, split, robot, episodes)
         self._index: int | None = None
         self._env: Environment | None = None
         picture = spaces.Box(0, 255, (size_px, size_px, 3), np.uint8)
@@ -154,13 +154,6 @@ class LeRobotEnv(gym.Env):
 
 def _suite(folder: str | None) -> ClevrSkillsSuite:
     return ClevrSkillsSuite(Path(folder) if folder else None)
-
-
-def _count_episodes(suite: ClevrSkillsSuite, task: str, split: str, wanted: int | None) -> int:
-    there = suite.header(task, split).episodes
-    if wanted is not None and not 1 <= wanted <= there:
-        raise ClevrSkillsError(f"episodes={wanted} of {task}; allowed: 1 to {there}")
-    return wanted or there
 
 
 class LazyVectorEnv(VectorEnv):

@@ -24,7 +24,7 @@ from vla_eval.render import configure_sapien_render
 from vla_eval.specs import IMAGE_RGB, LANGUAGE, DimSpec
 
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
-from clevrskills.evaluation.choosing import choose_tasks
+from clevrskills.evaluation.choosing import choose_tasks, count_episodes
 from clevrskills.evaluation.policy import ObservationOptions
 from clevrskills.evaluation.remote import dim_specs
 
@@ -36,11 +36,14 @@ if TYPE_CHECKING:
 
 ICD_VARIABLE = "CLEVRSKILLS_LAVAPIPE_ICD"
 """Environment variable that names the driver for ``render: cpu`` where it is in no usual place."""
-NOTHING = (0.0,) * 6
+METRICS = ("success", "success_at_end", "goal_fraction", "progress", "total_reward")
 
 
 class ClevrSkillsBenchmark(StepBenchmark):
     """The tasks of some levels, or tasks by name, on their frozen episodes.
+
+    Servers may set arguments that the configuration does not, as those of ``clevrskills serve`` do
+    with what their policy is to be shown.
 
     Args:
         tasks: Keys of tasks; none: those of the levels.
@@ -55,6 +58,8 @@ class ClevrSkillsBenchmark(StepBenchmark):
             of an episode or ``always``.
         cameras: Names of cameras.
         size_px: Width and height of their pictures; ``None``: 256.
+        history: Number of control steps in each observation; if several, they are the first
+            dimension of pictures and state, the latest last.
         send_state: Whether the robot's own state is shown.
         stop_on_success: Whether an episode ends when the goal is reached; else at the task's step
             limit.
@@ -80,6 +85,7 @@ class ClevrSkillsBenchmark(StepBenchmark):
         prompt_images: Literal["first", "always"] = "first",
         cameras: Sequence[str] = ("base_camera", "hand_camera"),
         size_px: int | None = None,
+        history: int = 1,
         send_state: bool = True,
         stop_on_success: bool = True,
         frozen: str | None = None,
@@ -92,12 +98,9 @@ class ClevrSkillsBenchmark(StepBenchmark):
         if prompt_images not in PROMPT_IMAGES:
             raise UnknownNameError("value of prompt_images", prompt_images, PROMPT_IMAGES)
         self._suite = ClevrSkillsSuite(Path(frozen) if frozen else None)
-        self._options = ObservationOptions(
-            tuple(cameras), size_px, proprioception=send_state, prompt=prompt
-        )
+        self._options = ObservationOptions(tuple(cameras), size_px, history, send_state, prompt)
         self._rules = Rules(stop_on_success)
-        in_words = prompt == "language"
-        self._tasks = choose_tasks(self._suite.levels(), tasks, level, in_words)
+        self._tasks = choose_tasks(self._suite.levels(), tasks, level, prompt == "language")
         for kind, name, allowed in (
             ("robot", robot, self._suite.robots()),
             ("criteria", criteria, self._suite.criteria()),
@@ -105,11 +108,9 @@ class ClevrSkillsBenchmark(StepBenchmark):
             if name not in allowed:
                 raise UnknownNameError(kind, name, tuple(allowed))
         self._setup = {"split": split, "robot": robot, "criteria": criteria}
-        headers = {task: self._suite.header(task, split) for task in self._tasks}
-        there = min(header.episodes for header in headers.values())
-        if episodes is not None and not 1 <= episodes <= there:
-            raise ClevrSkillsError(f"episodes={episodes}; allowed: 1 to {there}")
-        self._episodes = episodes or there
+        self._episodes = min(
+            count_episodes(self._suite, task, split, robot, episodes) for task in self._tasks
+        )
         self._always_shown = prompt_images == "always"
         self._env: ClevrSkillsEnv | None = None
         self._rollout: Rollout | None = None
@@ -120,10 +121,8 @@ class ClevrSkillsBenchmark(StepBenchmark):
     def get_tasks(self) -> list[dict[str, Any]]:
         """The tasks; their suite is their level."""
         levels = self._suite.levels()
-        return [
-            {"name": task, "suite": levels[task], "split": self._setup["split"]}
-            for task in self._tasks
-        ]
+        split = self._setup["split"]
+        return [{"name": task, "suite": levels[task], "split": split} for task in self._tasks]
 
     def get_metadata(self) -> dict[str, Any]:
         """Step limits and what the episodes are. The harness knows one limit for all tasks; each
@@ -145,8 +144,7 @@ class ClevrSkillsBenchmark(StepBenchmark):
 
     def get_metric_keys(self) -> dict[str, str]:
         """What is averaged."""
-        names = ("success", "success_at_end", "goal_fraction", "progress", "total_reward")
-        return dict.fromkeys(names, "mean")
+        return dict.fromkeys(METRICS, "mean")
 
     def get_action_spec(self) -> dict[str, DimSpec]:
         """What our seven numbers mean."""
@@ -252,18 +250,15 @@ class ClevrSkillsBenchmark(StepBenchmark):
     def get_step_result(self, step_result: StepResult) -> dict[str, Any]:
         """How the episode went."""
         info = step_result.info
-        names = (*list(self.get_metric_keys())[1:], "depth", "depth_of", "steps", "episode")
+        names = (*METRICS[1:], "depth", "depth_of", "steps", "episode")
         cause = "gave up" if self._gave_up else info["cause"]
-        return {
-            "success": info["success_once"],
-            **{name: info[name] for name in names},
-            "cause": cause,
-        }
+        told = {name: info[name] for name in names}
+        return {"success": info["success_once"], **told, "cause": cause}
 
     def get_hold_action(self, last_action: Mapping[str, Any] | None) -> dict[str, Any]:
         """Stay and go on holding, or not holding, as in the action before."""
         grip = float(np.asarray(last_action["actions"]).reshape(-1)[6]) if last_action else -1.0
-        return {"actions": np.array([*NOTHING, grip], dtype=np.float32)}
+        return {"actions": np.array([0, 0, 0, 0, 0, 0, grip], dtype=np.float32)}
 
     def cleanup(self) -> None:
         """Close the environment."""

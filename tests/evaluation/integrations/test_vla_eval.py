@@ -143,8 +143,12 @@ def test_bad_parameters_are_named(frozen_folder):
         "unknown split of pick 'val'": {"tasks": ["pick"], "split": "val"},
         "unknown camera 'front'": {"tasks": ["pick"], "cameras": ["front"]},
         "unknown value of prompt_images 'last'": {"tasks": ["pick"], "prompt_images": "last"},
-        "episodes=4; allowed: 1 to 3": {"tasks": ["pick"], "episodes": 4},
+        "episodes=4 of pick; allowed: 1 to 3": {"tasks": ["pick"], "episodes": 4},
         "unknown robot 'ur5'": {"tasks": ["pick"], "robot": "ur5"},
+        "robot=panda: the frozen episodes of pick are for xarm6": {
+            "tasks": ["pick"],
+            "robot": "panda",
+        },
         "unknown criteria 'lax'": {"tasks": ["pick"], "criteria": "lax"},
     }
     answers = probe(*({"frozen": str(frozen_folder), **wrong} for wrong in reasons.values()))
