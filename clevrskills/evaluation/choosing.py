@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.evaluation.language import KEYSTEP_TASKS
-from clevrskills.evaluation.suite import Suite
+
+if TYPE_CHECKING:
+    from clevrskills.evaluation.suite import Suite
 
 
 def choose_tasks(

@@ -21,6 +21,7 @@ class TouchTopple(Touch):
 
     key = "touch_topple"
     sentence = "Touch and topple the objects"
+    max_steps = 300
     verb = "Touch and topple"
     predicate = TouchedToppled
     size_m = (0.05, 0.05, 0.20)
