@@ -7,13 +7,14 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation import frozen
-from clevrskills.evaluation.language import say
+from clevrskills.evaluation.language import KEYSTEP_TASKS, say
 from clevrskills.evaluation.lerobot import (
     NEW_ROLLOUT,
     LazyVectorEnv,
     LeRobotEnv,
     make_vector_envs,
 )
+from clevrskills.tasks import tasks
 
 STILL = np.array([0, 0, 0, 0, 0, 0, -1], dtype=np.float32)
 
@@ -78,6 +79,13 @@ def test_tasks_become_vector_environments(frozen_folder):
         assert env.metadata["render_fps"] == 20
         assert [e._choose(None, {}) for e in env.envs] == [0, 1]
     assert envs["touch"][0].call("_max_episode_steps") == (200, 200)
+
+
+def test_shipped_episodes_are_the_default():
+    envs = make_vector_envs(level="L0", split="test")
+    wanted = [key for key, task in tasks().items() if task.level == "L0"]
+    assert list(envs) == [key for key in wanted if key not in KEYSTEP_TASKS]
+    assert {env._episodes for group in envs.values() for env in group[0].envs} == {100}
 
 
 def test_processes_start_when_they_are_needed(frozen_folder):

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from clevrskills.evaluation import frozen
+from clevrskills.evaluation.language import KEYSTEP_TASKS
 from clevrskills.evaluation.rollout import policy_seed
 from clevrskills.tasks import tasks
 
@@ -113,7 +114,12 @@ def test_bad_actions_are_errors_of_the_server(frozen_folder, tmp_path):
 
 def test_what_it_says_of_itself(frozen_folder):
     parameters = {"tasks": ["touch", "pick"], "split": "test", "robot": "xarm6"}
-    [said] = probe({"frozen": str(frozen_folder), **parameters})
+    shipped = {"level": "L1", "prompt": "language", "cameras": [], "send_state": False}
+    said, worded = probe({"frozen": str(frozen_folder), **parameters}, shipped)
+    speakable = {k for k, t in tasks().items() if t.level == "L1" and k not in KEYSTEP_TASKS}
+    assert {task["name"] for task in worded["tasks"]} == speakable
+    assert worded["metadata"]["max_episodes_per_task"] == 100
+    assert worded["observation"].keys() == {"language"}
     assert [task["name"] for task in said["tasks"]] == ["touch", "pick"]
     assert {task["suite"] for task in said["tasks"]} == {"L0"}
     limits = {key: tasks()[key].max_steps for key in ("touch", "pick")}
