@@ -313,7 +313,7 @@ class World:
 
     def at(self, values: Tensor, body: Tensor) -> Tensor:
         """Pick one body's entry from values of all bodies, (B, K, ...) -> (B, ...); of several
-        bodies (B, n) -> (B, n, ...).
+        bodies (B, n) -> (B, n, ...). The values are those without repeats.
         """
         rows = self._rows if body.dim() == 1 else self._rows[:, None]
         return values[rows, body]
@@ -516,7 +516,7 @@ class TensorWorld(World):
 
     def touches(self, body: Tensor, other: Tensor) -> Tensor:  # noqa: D102
         gaps = [
-            self.at(self.distance(self.world_points(one)).amin(-1), two)
+            self.distance(self.world_points(one)).amin(-1).gather(1, two[:, None])[:, 0]
             for one, two in ((body, other), (other, body))
         ]
         return torch.minimum(*gaps) <= CONTACT_TOLERANCE_M

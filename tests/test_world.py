@@ -426,3 +426,49 @@ def test_environment_0_does_not_depend_on_the_batch():
             one.clearance(index(one, slot)), many.clearance(index(many, slot))[:1], atol=1e-6
         )
     assert HEXAGON.geometry is shape("hexagon", HEXAGON.size)
+
+
+def test_a_repeated_world_answers_about_several_bodies_at_once():
+    world = tabletop(5)
+    cube = index(world, 0)
+    on_slab = world.pose(index(world, SLAB_SLOT)).clone()  # the cube touches it in some of them
+    on_slab[:, 2] += torch.tensor([0.04, 0.2, 0.04, 0.2, 0.04])
+    world.set_body_pose(cube, on_slab)
+    world.set_body_velocity(cube, torch.linspace(0.0, 0.01, 5)[:, None].expand(5, 6))
+    world.hold(index(world, BRICK_SLOT), world.pose(index(world, BRICK_SLOT)), torch.arange(5) > 2)
+    pairs = [(0, SLAB_SLOT), (BRICK_SLOT, AREA_SLOT), (SLAB_SLOT, 0)]
+    bodies, others = ([index(world, pair[i]) for pair in pairs] for i in (0, 1))
+    at = [world.pose(other) for other in others]
+    questions = {
+        "position": lambda w, b, o, p: w.position(b),
+        "orientation": lambda w, b, o, p: w.orientation(b),
+        "velocity": lambda w, b, o, p: w.velocity(b),
+        "end effector": lambda w, b, o, p: w.end_effector_pose,
+        "end effector's speed": lambda w, b, o, p: w.end_effector_speed,
+        "held": lambda w, b, o, p: w.held,
+        "is_held": lambda w, b, o, p: w.is_held(b),
+        "is_static": lambda w, b, o, p: w.is_static(b),
+        "gripper_distance": lambda w, b, o, p: w.gripper_distance(b),
+        "points": lambda w, b, o, p: w.world_points(b),
+        "top": lambda w, b, o, p: w.top(b),
+        "bottom": lambda w, b, o, p: w.bottom(b),
+        "distance": lambda w, b, o, p: w.distance(w.world_points(b)),
+        "clearance": lambda w, b, o, p: w.clearance(b),
+        "overhang": lambda w, b, o, p: w.overhang(b, o),
+        "supports": lambda w, b, o, p: w.supports(o, b),
+        "on_table": lambda w, b, o, p: w.on_table(b),
+        "touches": lambda w, b, o, p: w.touches(b, o),
+        "touches_before": lambda w, b, o, p: w.touches_before(b, o),
+        "gripper_touches": lambda w, b, o, p: w.gripper_touches(b),
+        "robot_touches": lambda w, b, o, p: w.robot_touches(b),
+        "rest": lambda w, b, o, p: w.rest(b, p[:, None], o)[0],
+    }
+    together = (torch.cat(bodies), torch.cat(others), torch.cat(at))
+    for name, ask in questions.items():
+        alone = [ask(world, *asked) for asked in zip(bodies, others, at, strict=True)]
+        assert torch.allclose(ask(world.repeat(3), *together).float(), torch.cat(alone).float()), (
+            name
+        )
+    assert torch.equal(
+        world.touches(cube, others[0]), torch.tensor([True, False, True, False, True])
+    )

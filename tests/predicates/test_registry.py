@@ -324,10 +324,13 @@ def test_parts_that_are_looked_at_together_say_what_they_say_alone(kind):
     assert len(both._groups) == 1
     states = [part.initial_state(world) for part in parts]
     state = both.initial_state(world)
-    for seed in range(3):
-        look = both.evaluate(disturbed(world, seed), state)
+    done = TensorWorld.snapshot(world)
+    one.realise(done)
+    worlds = [disturbed(world, seed) for seed in range(3)]
+    for seen in (*worlds, done, TensorWorld.snapshot(done), disturbed(done, 3)):
+        look = both.evaluate(seen, state)
         for i, part in enumerate(parts):
-            alone = part.evaluate(disturbed(world, seed), states[i])
+            alone = part.evaluate(seen, states[i])
             assert same(look.children[i], alone, exactly=False)
             states[i] = alone.state
         state = look.state
