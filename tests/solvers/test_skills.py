@@ -192,7 +192,7 @@ def test_what_stands_on_its_edge_is_brought_to_a_pose(env):
 
 def test_what_leans_on_another_body_out_of_reach_is_freed():
     """Nothing reaches the leaning side of the tile this far out: what it leans on is put away."""
-    tile = Thing("tile", "cube", (0.08, 0.08, 0.015))
+    tile = Thing("tile", "cube", (0.08, 0.08, 0.017))
     prop = Thing("prop", "cube", (0.14, 0.08, 0.04))
     env = bench(body(tile, 0.0, 0.2), body(prop, -0.005, 0.0), body(SLAB, -0.15, 0.15))
     lean = torch.tensor([[0.09, 0.0, 0.045, np.cos(0.3), 0.0, np.sin(0.3), 0.0]])
