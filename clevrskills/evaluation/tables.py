@@ -30,8 +30,8 @@ HEADINGS = {
 :class:`Row`. All rates and shares are printed in percent."""
 EXPLANATION = (
     "In brackets: 95 % intervals. Success: the goal held after some step; at the end: after the "
-    "last one. Goals met: share of the leaves of the goal tree that held at the end. Depth: share "
-    "of the steps of an ordered goal that were reached. Reward: sum over the episode, on the "
+    "last one. Goals met: share of the leaves of the goal tree that were met at the end. Depth: "
+    "share of the steps of an ordered goal that were reached. Reward: sum over the episode, on the "
     "paper's scale; reward/step: that divided by the episode's steps. Of several tasks: the mean "
     "over tasks. Episodes that ended in an error of the infrastructure are counted under errors "
     "and nowhere else."
@@ -52,7 +52,7 @@ class Row:
         errors: Episodes that ended in an error of the infrastructure.
         success_once: Share of them in which the goal held after some step.
         success_at_end: After the last step.
-        goal_fraction: Share of the goal's leaves that held in the end.
+        goal_fraction: Share of the goal's leaves that were met in the end.
         depth: Share of the steps of an ordered goal that were reached.
         reward: Sum over an episode, on the published scale.
         reward_per_step: That divided by the steps of the episode.
