@@ -34,12 +34,24 @@ class Screen {
     if (this.video.readyState < HTMLMediaElement.HAVE_CURRENT_DATA) return;
     let time = this.video.currentTime;
     if (window.VideoFrame) {
-      const frame = new VideoFrame(this.video);
+      const frame = this.take();
+      if (!frame) return;
       time = frame.timestamp / 1e6;
       this.frame.getContext("2d").drawImage(frame, 0, 0, this.camera.width, this.camera.height);
       frame.close();
     }
     this.draw(Math.floor(time * this.fps + 1e-3));
+  }
+
+  /* The frame on the screen; none while a browser that says it has it still decodes it: when it
+     appears, follow() paints it. */
+  take() {
+    try {
+      return new VideoFrame(this.video);
+    } catch (error) {
+      if (error.name !== "InvalidStateError") throw error;
+      return null;
+    }
   }
 
   /* Frame t is on screen from t / fps on; aiming at its middle is safe from rounding. */
