@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields
 from pathlib import Path
-from typing import TypeVar
+from types import MappingProxyType
+from typing import Any, TypeVar
 
 from clevrskills.dataset_tools.files import StorageError, storage_errors, sync
 from clevrskills.dataset_tools.layout import DatasetError
@@ -73,6 +76,26 @@ def read_lines(path: Path, parse: Callable[[bytes], Line]) -> Iterator[Line]:
                 raise DatasetError(
                     f"{path} is damaged in line {number}; remove that line"
                 ) from error
+
+
+def parse_record(
+    kind: Callable[..., Line], text: str | bytes, renamed: Mapping[str, str] = MappingProxyType({})
+) -> Line:
+    """A dataclass from a line that has all its fields as a JSON object.
+
+    Args:
+        kind: The dataclass.
+        text: The line.
+        renamed: What fields are called in the file, where that is another name.
+
+    Raises:
+        ValueError: The line is damaged.
+    """
+    data: Any = json.loads(text)
+    try:
+        return kind(**{f.name: data[renamed.get(f.name, f.name)] for f in fields(kind)})  # type: ignore[arg-type]
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"damaged line: {error!r}") from error
 
 
 def _remove_torn_end(path: Path) -> None:

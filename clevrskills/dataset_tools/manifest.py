@@ -9,13 +9,12 @@ started again.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 from clevrskills.dataset_tools.files import storage_errors, to_json
-from clevrskills.dataset_tools.journal import Journal, read_lines
+from clevrskills.dataset_tools.journal import Journal, parse_record, read_lines
 from clevrskills.dataset_tools.layout import MANIFEST_DIR, episode_id
 
 KINDS = ("skill", "planner", "step limit", "timeout", "crash")
@@ -77,11 +76,7 @@ class ManifestLine:
         Raises:
             ValueError: It is damaged.
         """
-        data = json.loads(text)
-        try:
-            return cls(**{f.name: data[_RENAMED.get(f.name, f.name)] for f in fields(cls)})
-        except (KeyError, TypeError) as error:
-            raise ValueError(f"damaged line: {error!r}") from error
+        return parse_record(cls, text, _RENAMED)
 
 
 class Manifest:

@@ -16,19 +16,24 @@ LOG_EVERY_S = 60.0
 """Where standard error is not a terminal, such as in a batch job, a line is printed this often."""
 
 
+def bars(console: Console) -> Progress:
+    """Bars with a count and the field ``more``; nothing where the console is not a terminal."""
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[more]}"),
+        console=console,
+        disable=not console.is_terminal,
+    )
+
+
 class Display:
     """Progress on standard error: a bar for each task that is being worked on, and one for all."""
 
     def __init__(self, queues: Sequence[TaskQueue]) -> None:
         self._console = Console(stderr=True)
-        self._progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[more]}"),
-            console=self._console,
-            disable=not self._console.is_terminal,
-        )
+        self._progress = bars(self._console)
         self._bars = {queue.setup.task: self._bar(queue.setup.task, queue) for queue in queues}
         self._all = self._bar("all", *queues) if len(queues) > 1 else None
         self._began_s = self._logged_s = time.monotonic()

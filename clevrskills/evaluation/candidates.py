@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from clevrskills.dataset_tools.files import to_json
+from clevrskills.dataset_tools.journal import parse_record
 
 FIRST_SEED = 1_000_000_000
 """Where the seeds of frozen episodes begin. ``generate`` never gets there: its seeds, substitutes
@@ -52,8 +52,4 @@ class Verdict:
         Raises:
             ValueError: It is damaged.
         """
-        data = json.loads(text)
-        try:
-            return cls(**{f.name: data[f.name] for f in fields(cls)})
-        except (KeyError, TypeError) as error:
-            raise ValueError(f"damaged line: {error!r}") from error
+        return parse_record(cls, text)

@@ -7,13 +7,10 @@ from types import TracebackType
 from typing import Self
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
+from clevrskills.dataset_tools.progress import LOG_EVERY_S, bars
 from clevrskills.evaluation.results import EpisodeResult
 from clevrskills.evaluation.statistics import wilson
-
-LOG_EVERY_S = 60.0
-"""Where standard error is not a terminal, such as in a batch job, a line is printed this often."""
 
 
 class Display:
@@ -30,14 +27,7 @@ class Display:
         self._results = dict(before)
         self._before = len(before)
         self._console = Console(stderr=True)
-        self._progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[more]}"),
-            console=self._console,
-            disable=not self._console.is_terminal,
-        )
+        self._progress = bars(self._console)
         self._bar = self._progress.add_task("episodes", total=total, more="")
         self._began_s = self._logged_s = time.monotonic()
 

@@ -9,13 +9,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from clevrskills.dataset_tools.files import to_json
-from clevrskills.dataset_tools.journal import read_lines
+from clevrskills.dataset_tools.journal import parse_record, read_lines
 
 RESULTS_DIR = "results"
 VIDEOS_DIR = "videos"
@@ -111,11 +110,7 @@ class EpisodeResult:
         Raises:
             ValueError: It is damaged.
         """
-        data = json.loads(text)
-        try:
-            return cls(**{f.name: data[f.name] for f in fields(cls)})
-        except (KeyError, TypeError) as error:
-            raise ValueError(f"damaged line: {error!r}") from error
+        return parse_record(cls, text)
 
 
 @dataclass(frozen=True)

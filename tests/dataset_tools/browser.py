@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import itertools
 import json
 import os
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Self
 
@@ -127,6 +129,17 @@ class Browser:
         """Click a point of the window."""
         for kind in ("mousePressed", "mouseReleased"):
             self.ask("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+
+    @contextlib.contextmanager
+    def watched(self, width: int, height: int) -> Iterator[Browser]:
+        """In the end it must have asked for files only, and have nothing to complain."""
+        self.errors.clear()
+        self.requests.clear()
+        self.look(width, height)
+        yield self
+        assert self.errors == []
+        assert self.requests
+        assert {a.partition(":")[0] for a in self.requests} <= {"file", "data", "blob", "about"}
 
     def look(self, width: int, height: int, scheme: str = "light") -> None:
         """Set the size of the window and the preferred colours, ``light`` or ``dark``."""

@@ -36,14 +36,8 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 @pytest.fixture
 def tab(browser: Browser) -> Iterator[Browser]:
-    """The browser; in the end it must have asked for files only, and have nothing to complain."""
-    browser.errors.clear()
-    browser.requests.clear()
-    browser.look(1200, 900)
-    yield browser
-    assert browser.errors == []
-    assert browser.requests
-    assert {a.partition(":")[0] for a in browser.requests} <= {"file", "data", "blob", "about"}
+    with browser.watched(1200, 900) as watched:
+        yield watched
 
 
 @pytest.fixture(scope="module")
