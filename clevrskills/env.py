@@ -23,7 +23,8 @@ from clevrskills.bodies import build_body, hang
 from clevrskills.cameras import BASE_CAMERA, CAMERAS, FAR_M, NEAR_M, RENDER_CAMERA, FixedCamera
 from clevrskills.episode import EpisodeSpec
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
-from clevrskills.predicates import GoalState, Predicate, criteria
+from clevrskills.observation import Observer, flat
+from clevrskills.predicates import GoalState, Outcome, Predicate, criteria
 from clevrskills.predicates.tree import nodes, outcomes
 from clevrskills.prompt import Prompt
 from clevrskills.robots.agent import VacuumAgent, agent_uid
@@ -31,7 +32,7 @@ from clevrskills.robots.controller import ACTION_SPEC, CONTROL_HZ, kinematics
 from clevrskills.robots.description import robot
 from clevrskills.robots.vacuum import Vacuum
 from clevrskills.scenes import DrawnScene, draw_scene, scene_of
-from clevrskills.simulation import SimWorld
+from clevrskills.simulation import Simulation, SimWorld
 from clevrskills.tasks import Task, stack_roles, task
 from clevrskills.threads import single_threaded
 from clevrskills.world import Solids, TensorWorld
@@ -168,7 +169,7 @@ class ClevrSkillsEnv(BaseEnv):
 
     def _clear(self) -> None:
         # what still refers to the old scene would keep it in memory beside the new one
-        for name in ("world", "vacuum", "table", "_actors", "outcome"):
+        for name in ("world", "simulation", "observer", "vacuum", "table", "_actors", "outcome"):
             self.__dict__.pop(name, None)
         super()._clear()
 
@@ -201,20 +202,22 @@ class ClevrSkillsEnv(BaseEnv):
 
     def _make_world(self) -> None:
         entities = [actor._objs[0] if actor else None for actor in self._actors]
-        description = self.agent.description
         tcp = self.agent.tcp._objs[0]
-        self.vacuum = Vacuum(description, tcp, entities, self.sim_timestep)
-        self.world = SimWorld(
+        self.vacuum = Vacuum(self.agent.description, tcp, entities, self.sim_timestep)
+        self.simulation = Simulation(
             self.task.slots,
-            Solids.stack([scene.solids for scene in self.scenes]),
             entities,
             self.table._objs[0],
+            self.agent.controller,
             tcp,
             self.vacuum,
             self.scene.px,
             *self._robot_entities(),
             self._place_arm,
         )
+        solids = Solids.stack([scene.solids for scene in self.scenes])
+        self.world = SimWorld(self.task.slots, solids, [self.simulation])
+        self.observer = Observer(self.goal, self.world)
 
     def _robot_entities(self) -> tuple[list[sapien.Entity], list[sapien.Entity]]:
         """The links that count as the gripper, and the others."""
@@ -249,13 +252,27 @@ class ClevrSkillsEnv(BaseEnv):
         if held >= 0:
             index = torch.tensor([held])
             self.world.hold(index, self.scenes[0].start.pose(index))
+        self._settle()
+        self.agent.controller.vacuum_on = held >= 0
+        self.start = TensorWorld.snapshot(self.world)
+        self.goal_state: GoalState = self.goal.initial_state(self.world)
+        self._start_ahead(float(options.get("head_start", 0.0)))
+
+    def _start_ahead(self, share: float) -> None:
+        """Achieve the first parts of the goal: a share of them in [0, 1), rounded down."""
+        if not 0.0 <= share < 1.0:
+            raise ClevrSkillsError(f"options['head_start'] is {share}; allowed: 0 to below 1")
+        parts = list(self.goal.steps())
+        for part in parts[: int(share * len(parts))]:
+            part.realise(self.world)
+            self._settle()
+            self.goal_state = self.goal.evaluate(self.world, self.goal_state).state
+
+    def _settle(self) -> None:
         for _ in range(SETTLE_STEPS):
             self.scene.step()
         self.world.moved()
         self._clear_sim_state()
-        self.agent.controller.vacuum_on[:] = held >= 0
-        self.start = TensorWorld.snapshot(self.world)
-        self.goal_state: GoalState = self.goal.initial_state(self.world)
 
     @single_threaded
     def reset(
@@ -264,10 +281,12 @@ class ClevrSkillsEnv(BaseEnv):
         """Start the episode of a seed; without one, an episode drawn by the seed given last.
 
         With ``options={"episode": spec}`` the scene, the prompt and the seed are those of an
-        :class:`~clevrskills.episode.EpisodeSpec`.
+        :class:`~clevrskills.episode.EpisodeSpec`. With ``options={"head_start": share}`` it starts
+        with that share, in [0, 1), of the parts of the goal achieved, rounded down.
 
         Raises:
-            ClevrSkillsError: The spec is for another task, split, robot or seed.
+            ClevrSkillsError: The spec is for another task, split, robot or seed, or the share is
+                out of range.
         """
         if options and "episode" in options:
             seed = _seed_of(options["episode"], self.task, self.split, self.robot_name, seed)
@@ -275,17 +294,11 @@ class ClevrSkillsEnv(BaseEnv):
             gym.Env.reset(self, seed=int(np.atleast_1d(seed)[0]))  # Gymnasium's own generator
         return super().reset(seed=seed, options=options)
 
-    def _after_simulation_step(self) -> None:
-        self.world.after_physics_step()
-
-    def _after_control_step(self) -> None:
+    def _step_action(self, action: Any) -> Any:
+        self.simulation.step(np.asarray(action, np.float64).reshape(7))
         self.world.moved()
-        self.vacuum.update(self.world, bool(self.agent.controller.vacuum_on[0]))
-
-    def _before_control_step(self) -> None:
-        self.world.start_control_step()
-        if self.vacuum.held >= 0 and not bool(self.agent.controller.vacuum_on[0]):
-            self.vacuum.release()
+        self.world.grip()
+        return action
 
     @single_threaded
     def step(self, action: Any) -> tuple[Any, Tensor, Tensor, Tensor, dict[str, Any]]:
@@ -306,7 +319,7 @@ class ClevrSkillsEnv(BaseEnv):
         self.outcome = self.goal.evaluate(self.world, self.goal_state)
         self.goal_state = self.outcome.state
         if self.can_draw:
-            self._repaint()
+            self.repaint(self.outcome)
         return {
             "success": self.outcome.holds,
             "progress": self.outcome.progress,
@@ -318,9 +331,9 @@ class ClevrSkillsEnv(BaseEnv):
             },
         }
 
-    def _repaint(self) -> None:
-        """Show the textures that the task wants now."""
-        wanted = dict(self.task.textures(self.outcome))
+    def repaint(self, outcome: Outcome, env: int = 0) -> None:
+        """Show the textures that the task wants, by what the goal says of an environment now."""
+        wanted = dict(self.task.textures(outcome, env))
         if wanted == self._repainted:
             return
         for body, actor in zip(self.layouts[0].bodies, self._actors, strict=True):
@@ -358,27 +371,20 @@ class ClevrSkillsEnv(BaseEnv):
     def _get_obs_agent(self) -> dict[str, Tensor]:
         return {
             **self.agent.get_proprioception(),
-            "vacuum_on": self.agent.controller.vacuum_on[:, None].float(),
+            "vacuum_on": torch.tensor([[float(self.agent.controller.vacuum_on)]]),
             "holding": (self.world.held >= 0)[:, None].float(),
         }
 
-    def _get_obs_extra(self, info: dict) -> dict[str, Tensor]:
-        if not self.obs_mode_struct.state and self.obs_mode != "state_dict":
-            return {}
-        world = self.world
-        roles = stack_roles(self.layouts, self.device)
-        return {
-            "body_pose": world.body_pose.flatten(1),
-            "body_velocity": world.body_velocity.flatten(1),
-            "body_present": world.solids.present.float(),
-            "held": torch.nn.functional.one_hot(world.held + 1, len(world.keys) + 1).float(),
-            "roles": torch.cat([v.reshape(len(v), -1).float() for v in roles.values()], dim=-1),
-            "goal_state": torch.cat(
-                [v.reshape(len(v), -1).float() for v in self.goal_state.values()]
-                or [info["progress"][:, None]],
-                dim=-1,
-            ),
-        }
+    def _get_obs_state_dict(self, info: dict) -> dict[str, Tensor]:
+        return self.observer(self.outcome)
+
+    def _flatten_raw_obs(self, obs: Any) -> Any:
+        if self._obs_mode == "state":
+            return flat(obs)
+        if self.obs_mode_struct.state and self._obs_mode != "state_dict":
+            rest = {name: value for name, value in obs.items() if name not in ("agent", "extra")}
+            return {**rest, "state": flat(self.observer(self.outcome))}
+        return obs
 
     def _get_obs_with_sensor_data(self, info: dict, apply_texture_transforms: bool = True) -> dict:
         if self.obs_mode != "rgb":
@@ -518,7 +524,7 @@ class ClevrSkillsEnv(BaseEnv):
         for key, value in self.goal_state.items():
             self.goal_state[key] = goal[key].reshape(value.shape).to(value.dtype)
         self.world.moved()
-        self.world.start_control_step()  # what was touched was touched in another state
+        self.simulation.forget_touches()  # what was touched was touched in another state
         goal_state = dict(self.goal_state)
         self.evaluate()
         self.goal_state = goal_state  # nothing happened while looking

@@ -84,6 +84,14 @@ def rotation_angle(a: Tensor, b: Tensor) -> Tensor:
     return 2.0 * torch.atan2(relative[..., 1:].norm(dim=-1), relative[..., 0].abs())
 
 
+def rotation_vector(q: Tensor) -> Tensor:
+    """Axis times angle, at most pi, of unit quaternions, (..., 4) -> (..., 3)."""
+    q = torch.where(q[..., :1] < 0, -q, q)
+    sine = q[..., 1:].norm(dim=-1, keepdim=True)
+    angle = 2.0 * torch.atan2(sine, q[..., :1])
+    return q[..., 1:] * torch.where(sine > 1e-7, angle / sine.clamp(min=1e-7), 2.0)
+
+
 def compose(a: Tensor, b: Tensor) -> Tensor:
     """Pose ``a`` followed, in its frame, by pose ``b``; each (..., 7)."""
     position = a[..., :3] + rotate(a[..., 3:], b[..., :3])

@@ -1,8 +1,9 @@
-"""The world of a running simulation."""
+"""Running simulations, and the world that reads them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import sapien
@@ -16,7 +17,9 @@ from sapien.physx import (
 )
 from torch import Tensor
 
+from clevrskills.robots.controller import EndEffectorDeltaController
 from clevrskills.robots.vacuum import Vacuum
+from clevrskills.suction import sealed_cups
 from clevrskills.world import GRAVITY, Solids, World
 
 CONTACT_IMPULSE_NS = 1e-5
@@ -26,15 +29,21 @@ CONTACT_OVERLAP_M = 1e-4
 PARKED = np.array([0.0, 0.0, 50.0, 1.0, 0.0, 0.0, 0.0], np.float32)
 """Pose reported for empty slots."""
 
+CUP_MARGIN_M = 0.03
+"""More than a cup's radius and the gap that it closes."""
 
-class SimWorld(World):
-    """Reads one CPU simulation; what it read is kept until :meth:`moved`.
+Contacts = dict[tuple[int, int], list[PhysxContact]]
+"""Contacts of a physics step by pair of slots; the table comes after the last slot."""
+
+
+class Simulation:
+    """One scene on the CPU: steps it, and tells of it in plain numbers, body by slot.
 
     Args:
         keys: Names of the body slots.
-        solids: Geometry of the bodies, B = 1.
         bodies: Entities of the slots, ``None`` for empty ones.
         table: Entity of the table.
+        controller: Moves the arm.
         tcp: Tool centre point link of the robot.
         vacuum: The gripper.
         physics: The physics system.
@@ -47,200 +56,346 @@ class SimWorld(World):
     def __init__(
         self,
         keys: Sequence[str],
-        solids: Solids,
         bodies: Sequence[Entity | None],
         table: Entity,
-        tcp: object,
+        controller: EndEffectorDeltaController,
+        tcp: Any,
         vacuum: Vacuum,
         physics: PhysxCpuSystem,
-        gripper: Sequence[Entity] = (),
-        arm: Sequence[Entity] = (),
-        place_arm: Callable[[sapien.Pose], None] | None = None,
+        gripper: Sequence[Entity],
+        arm: Sequence[Entity],
+        place_arm: Callable[[sapien.Pose], None],
     ) -> None:
-        super().__init__(keys, solids, vacuum.tips)
-        self._bodies = list(bodies)
-        self._components = [
+        self.keys, self.bodies = tuple(keys), list(bodies)
+        self.components = [
             entity.find_component_by_type(PhysxRigidDynamicComponent) if entity else None
-            for entity in self._bodies
+            for entity in self.bodies
         ]
-        self._tcp = tcp
-        self._vacuum = vacuum
-        self._physics = physics
+        self.controller, self.vacuum = controller, vacuum
+        self.timestep_s = physics.timestep
+        self._tcp, self._physics, self._place_arm = tcp, physics, place_arm
         # pybind gives the same object for the same component as long as it is referred to
-        solid = [_solid(entity) for entity in (*self._bodies, table, *gripper, *arm)]
-        self._solid = solid
-        self._place_arm = place_arm
-        self._table = len(self._bodies)
-        self._gripper, self._arm = self._table + 1, self._table + 2
-        slots = [*range(self._table + 1), *[self._gripper] * len(gripper), *[self._arm] * len(arm)]
-        self._slot_of = {id(c): k for k, c in zip(slots, solid, strict=True) if c}
-        self._touched: dict[tuple[int, int], int] = {}
-        self._touches_matter = False
-        self._steps = 0
-        self.moved()
-
-    def start_control_step(self) -> None:
-        """Forget who touched whom in the last control step."""
-        self._touched.clear()
+        self._solid = [_solid(entity) for entity in (*self.bodies, table, *gripper, *arm)]
+        self.table = len(self.bodies)
+        self.gripper, self.arm = self.table + 1, self.table + 2
+        slots = [*range(self.table + 1), *[self.gripper] * len(gripper), *[self.arm] * len(arm)]
+        self._slot_of = {id(c): k for k, c in zip(slots, self._solid, strict=True) if c}
+        self.touched: dict[tuple[int, int], int] = {}
+        """The pairs of slots that touched in the last control step, both ways, and in which physics
+        step of it they first did."""
+        self.touches_matter = False
+        """Whether :attr:`touched` is kept, which costs a tenth of a step."""
         self._steps = 0
 
-    def after_physics_step(self) -> None:
-        """Remember who touches whom; from the first time that anything about it is asked, which
-        goals do at the start, as it costs a tenth of a step.
+    def step(self, action: np.ndarray) -> None:
+        """Run one control step with an action (7,); what the cups let go and take is left to
+        :meth:`SimWorld.grip`.
+
+        Raises:
+            ValueError: The action is not a number.
         """
-        if not self._touches_matter:
-            return
+        if not np.isfinite(action).all():
+            raise ValueError(f"action {np.asarray(action).tolist()}; allowed: numbers in [-1, 1]")
+        self.controller.set_action(action)
+        self.forget_touches()
+        if self.vacuum.held >= 0 and not self.controller.vacuum_on:
+            self.vacuum.release()
+        for _ in range(self.controller.sim_steps):
+            self.controller.before_simulation_step()
+            self._physics.step()
+            if self.touches_matter:
+                self._note_touches()
+
+    def forget_touches(self) -> None:
+        """Begin a control step: nothing has touched yet."""
+        self.touched.clear()
+        self._steps = 0
+
+    def _note_touches(self) -> None:
         self._steps += 1
-        for pair, contacts in self._read_pairs().items():
-            if pair not in self._touched and _touch(contacts):
-                self._touched |= {pair: self._steps, pair[::-1]: self._steps}
+        for pair, contacts in self.contacts().items():
+            if pair not in self.touched and _touch(contacts):
+                self.touched |= {pair: self._steps, pair[::-1]: self._steps}
 
-    @property
-    def body_pose(self) -> Tensor:  # noqa: D102
-        return self.once("pose", SimWorld._read_poses)
+    # ---- what it tells ----
 
-    def _read_poses(self) -> Tensor:
-        poses = np.tile(PARKED, (len(self._bodies), 1))
-        for row, entity in zip(poses, self._bodies, strict=True):
-            if entity is not None:
+    def read_poses(self, out: np.ndarray) -> None:
+        """Write the world poses of the bodies to an array (K, 7)."""
+        for row, entity in zip(out, self.bodies, strict=True):
+            if entity is None:
+                row[:] = PARKED
+            else:
                 pose = entity.pose
                 row[:3], row[3:] = pose.p, pose.q
-        return torch.from_numpy(poses)[None]
 
-    @property
-    def body_velocity(self) -> Tensor:  # noqa: D102
-        return self.once("velocity", SimWorld._read_velocities)
-
-    def _read_velocities(self) -> Tensor:
-        velocities = np.zeros((len(self._components), 6), np.float32)
-        for row, component in zip(velocities, self._components, strict=True):
+    def read_velocities(self, out: np.ndarray) -> None:
+        """Write linear and angular velocities of the bodies to an array (K, 6) of zeros."""
+        for row, component in zip(out, self.components, strict=True):
             if component is not None:
                 row[:3], row[3:] = component.linear_velocity, component.angular_velocity
-        return torch.from_numpy(velocities)[None]
 
-    @property
-    def end_effector_pose(self) -> Tensor:  # noqa: D102
-        return self._of_each(self.once("end effector", SimWorld._read_end_effector))
+    def end_effector_pose(self) -> np.ndarray:
+        """World pose of the tool centre point, (7,)."""
+        pose = self._tcp.entity_pose
+        return np.concatenate((pose.p, pose.q))
 
-    def _read_end_effector(self) -> Tensor:
-        pose = self._tcp.entity.pose  # type: ignore[attr-defined]
-        return torch.from_numpy(np.concatenate((pose.p, pose.q), dtype=np.float32))[None]
+    def end_effector_velocity(self) -> np.ndarray:
+        """Linear and angular velocity of the tool centre point in world axes, (6,)."""
+        return np.concatenate((self._tcp.linear_velocity, self._tcp.angular_velocity))
 
-    @property
-    def end_effector_speed(self) -> Tensor:  # noqa: D102
-        speed = torch.as_tensor(self._tcp.linear_velocity).norm()[None]  # type: ignore[attr-defined]
-        return self._of_each(speed)
-
-    @property
-    def held(self) -> Tensor:  # noqa: D102
-        return torch.full((self.num_envs,), self._vacuum.held)
-
-    def _pairs(self) -> dict[tuple[int, int], list[PhysxContact]]:
-        """The contacts of the last physics step by pair of slots; the table comes after the last
-        slot.
-        """
-        return self.once("contacts", SimWorld._read_pairs)
-
-    def _read_pairs(self) -> dict[tuple[int, int], list[PhysxContact]]:
-        pairs: dict[tuple[int, int], list[PhysxContact]] = {}
+    def contacts(self) -> Contacts:
+        """The contacts of the last physics step."""
+        pairs: Contacts = {}
         for contact in self._physics.get_contacts():
             one, other = (self._slot_of.get(id(body)) for body in contact.bodies)
             if one is not None and other is not None:
                 pairs.setdefault((one, other), []).append(contact)
         return pairs
 
+    def touched_before(self, slot: int, last: int) -> bool:
+        """Whether a body touched anything but the robot before another slot, or without it."""
+        robot = (self.gripper, self.arm)
+        found = {
+            two: k for (one, two), k in self.touched.items() if one == slot and two not in robot
+        }
+        least = found.pop(last, self._steps + 1)
+        return any(k < least for k in found.values())
+
+    # ---- what can be put ----
+
+    def move(self, slot: int, pose: sapien.Pose) -> None:
+        """Put a body at a world pose, at rest.
+
+        Raises:
+            ValueError: The body cannot be moved.
+        """
+        if self.vacuum.held == slot:
+            self.vacuum.release()
+        entity, component = self.bodies[slot], self.components[slot]
+        if entity is None or component is None:
+            raise ValueError(f"{self.keys[slot]} cannot be moved")
+        entity.set_pose(pose)
+        component.linear_velocity = np.zeros(3)
+        component.angular_velocity = np.zeros(3)
+        component.wake_up()
+
+    def move_arm(self, pose: sapien.Pose) -> None:
+        """Put the arm so that the tool centre point is at a world pose, with what it holds.
+
+        Raises:
+            ValueError: The arm does not reach.
+        """
+        before = self._tcp.entity_pose
+        self._place_arm(pose)
+        if self.vacuum.held >= 0:
+            entity = self.bodies[self.vacuum.held]
+            assert entity is not None
+            entity.set_pose(self._tcp.entity_pose * before.inv() * entity.pose)
+
+
+class SimWorld(World):
+    """Reads simulations, one per environment; what it read is kept until :meth:`moved`.
+
+    Args:
+        keys: Names of the body slots.
+        solids: Geometry of the bodies, B = number of simulations.
+        simulations: The simulations.
+    """
+
+    def __init__(
+        self, keys: Sequence[str], solids: Solids, simulations: Sequence[Simulation]
+    ) -> None:
+        super().__init__(keys, solids, simulations[0].vacuum.tips)
+        self.simulations = list(simulations)
+
+    def _of(self) -> list[Simulation]:
+        """The simulation of each row."""
+        if self._whole is None:
+            return self.simulations
+        return [self.simulations[row] for row in self._rows.tolist()]
+
+    @property
+    def body_pose(self) -> Tensor:  # noqa: D102
+        return self.once("pose", SimWorld._read_poses)
+
+    def _read_poses(self) -> Tensor:
+        poses = np.empty((self.num_envs, len(self.keys), 7), np.float32)
+        for rows, simulation in zip(poses, self.simulations, strict=True):
+            simulation.read_poses(rows)
+        return torch.from_numpy(poses)
+
+    @property
+    def body_velocity(self) -> Tensor:  # noqa: D102
+        return self.once("velocity", SimWorld._read_velocities)
+
+    def _read_velocities(self) -> Tensor:
+        velocities = np.zeros((self.num_envs, len(self.keys), 6), np.float32)
+        for rows, simulation in zip(velocities, self.simulations, strict=True):
+            simulation.read_velocities(rows)
+        return torch.from_numpy(velocities)
+
+    @property
+    def end_effector_pose(self) -> Tensor:  # noqa: D102
+        return self._of_each(self.once("end effector", _read(Simulation.end_effector_pose)))
+
+    @property
+    def end_effector_velocity(self) -> Tensor:
+        """Linear (m/s) and angular (rad/s) velocity of the tool centre point, (B, 6)."""
+        read = _read(Simulation.end_effector_velocity)
+        return self._of_each(self.once("end effector velocity", read))
+
+    @property
+    def end_effector_speed(self) -> Tensor:  # noqa: D102
+        return self.end_effector_velocity[:, :3].norm(dim=-1)
+
+    @property
+    def qpos(self) -> Tensor:
+        """Joint angles in rad, (B, n)."""
+        return self._of_each(self.once("qpos", _read(lambda s: s.controller.qpos)))
+
+    @property
+    def qvel(self) -> Tensor:
+        """Joint speeds in rad/s, (B, n)."""
+        return self._of_each(self.once("qvel", _read(lambda s: s.controller.qvel)))
+
+    @property
+    def vacuum_on(self) -> Tensor:
+        """Whether the vacuum is on, (B,) bool."""
+        return torch.tensor([simulation.controller.vacuum_on for simulation in self._of()])
+
+    @property
+    def held(self) -> Tensor:  # noqa: D102
+        return torch.tensor([simulation.vacuum.held for simulation in self._of()])
+
+    def _contacts(self) -> list[Contacts]:
+        """The contacts of the last physics step of each row."""
+        found = self.once("contacts", lambda w: [s.contacts() for s in w.simulations])
+        return found if self._whole is None else [found[row] for row in self._rows.tolist()]
+
     def _lift(self, upper: Tensor, lower: Tensor) -> Tensor:
         """Upward impulse in the last physics step on slots from others, in N s, (B,)."""
-        pairs = self._pairs()
 
-        def up(one: int, other: int) -> float:
-            points = (point for c in pairs.get((one, other), ()) for point in c.points)
+        def up(contacts: Contacts, one: int, other: int) -> float:
+            points = (point for c in contacts.get((one, other), ()) for point in c.points)
             return sum(float(point.impulse[2]) for point in points)
 
-        both = zip(upper.tolist(), lower.tolist(), strict=True)
-        return torch.tensor([up(one, other) - up(other, one) for one, other in both])
+        rows = zip(self._contacts(), upper.tolist(), lower.tolist(), strict=True)
+        return torch.tensor([up(c, one, other) - up(c, other, one) for c, one, other in rows])
 
     def supports(self, lower: Tensor, upper: Tensor) -> Tensor:  # noqa: D102
-        weight = self.at(self.solids.mass, upper) * (GRAVITY * self._physics.timestep)
+        timestep_s = self.simulations[0].timestep_s
+        weight = self.at(self.solids.mass, upper) * (GRAVITY * timestep_s)
         return self._lift(upper, lower) / weight
 
     def on_table(self, body: Tensor) -> Tensor:  # noqa: D102
-        return self._lift(body, torch.full_like(body, self._table)) > CONTACT_IMPULSE_NS
+        return self._lift(body, torch.full_like(body, len(self.keys))) > CONTACT_IMPULSE_NS
 
-    def _touch_times(self) -> dict[tuple[int, int], int]:
-        """The pairs of slots that touched in the last control step, both ways, and in which physics
-        step of it they first did.
+    def _where_touches_matter(self) -> list[Simulation]:
+        """The simulation of each row; from now on they note who touches whom. Goals ask at the
+        start.
         """
-        (self._repeated or self)._touches_matter = True
-        return self._touched
+        for simulation in self.simulations:
+            simulation.touches_matter = True
+        return self._of()
 
     def touches(self, body: Tensor, other: Tensor) -> Tensor:  # noqa: D102
-        touched, pairs = self._touch_times(), zip(body.tolist(), other.tolist(), strict=True)
-        return torch.tensor([pair in touched for pair in pairs])
+        rows = zip(self._where_touches_matter(), body.tolist(), other.tolist(), strict=True)
+        return torch.tensor([(one, two) in s.touched for s, one, two in rows])
 
     def touches_before(self, body: Tensor, other: Tensor) -> Tensor:  # noqa: D102
-        robot, times = (self._gripper, self._arm), self._touch_times().items()
-
-        def before(slot: int, last: int) -> bool:
-            touched = {two: k for (one, two), k in times if one == slot and two not in robot}
-            least = touched.pop(last, self._steps + 1)
-            return any(k < least for k in touched.values())
-
-        return torch.tensor(list(map(before, body.tolist(), other.tolist())))
+        rows = zip(self._where_touches_matter(), body.tolist(), other.tolist(), strict=True)
+        return torch.tensor([s.touched_before(one, two) for s, one, two in rows])
 
     def gripper_touches(self, body: Tensor) -> Tensor:  # noqa: D102
-        return self.touches(body, torch.full_like(body, self._gripper))
+        return self.touches(body, torch.full_like(body, self.simulations[0].gripper))
 
     def robot_touches(self, body: Tensor) -> Tensor:  # noqa: D102
-        return self.gripper_touches(body) | self.touches(body, torch.full_like(body, self._arm))
+        arm = torch.full_like(body, self.simulations[0].arm)
+        return self.gripper_touches(body) | self.touches(body, arm)
 
-    def contacts(self) -> list[tuple[str, str, float]]:
-        """The touching pairs of slot keys (or ``table``) with their least separation in metres,
-        negative: overlap.
+    def contacts(self, env: int = 0) -> list[tuple[str, str, float]]:
+        """The touching pairs of slot keys (or ``table``) of one environment with their least
+        separation in metres, negative: overlap.
         """
         names = [*self.keys, "table", "gripper", "arm"]
         return [
             (names[one], names[other], min(float(point.separation) for point in contact.points))
-            for (one, other), contacts in self._pairs().items()
+            for (one, other), contacts in self._contacts()[env].items()
             for contact in contacts
             if contact.points
         ]
 
+    def _asked(
+        self, pose: Tensor, where: Tensor | None
+    ) -> Iterable[tuple[int, Simulation, sapien.Pose]]:
+        """The rows to be changed, with the pose (7,) that is asked for there."""
+        chosen = range(self.num_envs) if where is None else where.nonzero()[:, 0].tolist()
+        for row in chosen:
+            values = pose[row].double().numpy()
+            yield row, self.simulations[row], sapien.Pose(values[:3], values[3:])
+
     def set_body_pose(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:  # noqa: D102
-        if where is not None and not bool(where[0]):
-            return
-        slot = int(body[0])
-        if self._vacuum.held == slot:
-            self._vacuum.release()
-        entity, component = self._bodies[slot], self._components[slot]
-        if entity is None or component is None:
-            raise ValueError(f"{self.keys[slot]} cannot be moved")
-        values = pose[0].double().numpy()
-        entity.set_pose(sapien.Pose(values[:3], values[3:]))
-        component.linear_velocity = np.zeros(3)
-        component.angular_velocity = np.zeros(3)
-        component.wake_up()
+        for row, simulation, there in self._asked(pose, where):
+            simulation.move(int(body[row]), there)
         self.moved()
 
     def set_end_effector_pose(self, pose: Tensor, where: Tensor | None = None) -> None:  # noqa: D102
-        if where is not None and not bool(where[0]):
-            return
-        if self._place_arm is None:
-            raise ValueError("there is no arm to be put")
-        before = self._tcp.entity.pose  # type: ignore[attr-defined]
-        values = pose[0].double().numpy()
-        self._place_arm(sapien.Pose(values[:3], values[3:]))
-        if self._vacuum.held >= 0:
-            entity = self._bodies[self._vacuum.held]
-            assert entity is not None
-            entity.set_pose(self._tcp.entity.pose * before.inv() * entity.pose)  # type: ignore[attr-defined]
+        for _, simulation, there in self._asked(pose, where):
+            simulation.move_arm(there)
         self.moved()
 
     def hold(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:  # noqa: D102
-        if where is not None and not bool(where[0]):
+        self.set_body_pose(body, pose, where)
+        rows = [row for row, _, _ in self._asked(pose, where)]
+        self._take(rows, [int(body[row]) for row in rows])
+
+    def grip(self) -> None:
+        """After a control step: let go of what slipped, take what a cup touches."""
+        seeking = []
+        for row, simulation in enumerate(self.simulations):
+            vacuum = simulation.vacuum
+            if vacuum.held >= 0:
+                vacuum.release_slipped()
+            elif simulation.controller.vacuum_on:
+                seeking.append(row)
+        if not seeking:
             return
-        self.set_body_pose(body, pose)
-        self._vacuum.take(self, int(body[0]))
+        near = _near_cups(self.select(torch.tensor(seeking)))
+        rows = [row for row, is_near in zip(seeking, near.tolist(), strict=True) if is_near]
+        if rows:
+            self._take(rows)
+
+    def _take(self, rows: Sequence[int], bodies: Sequence[int] | None = None) -> None:
+        """Let grippers hold bodies that are at their cups, with those that seal, at least one; if
+        none are named, the one that most cups seal on, if there is one.
+        """
+        if not rows:
+            return
+        chosen = self.select(torch.tensor(rows))
+        sealed, distance = sealed_cups(chosen, self.simulations[0].vacuum.samples)
+        cups = sealed.sum(-1) * self.solids.movable[rows]  # (n, K)
+        for i, row in enumerate(rows):
+            body = int(cups[i].argmax()) if bodies is None else bodies[i]
+            if bodies is not None or int(cups[i, body]) > 0:
+                vacuum = self.simulations[row].vacuum
+                vacuum.take(body, max(1, int(sealed[i, body].sum())), float(distance[i, body]))
+
+
+def _near_cups(world: World) -> Tensor:
+    """Whether a cup could seal on any body that can be moved, by their bounding spheres, (B,)."""
+    reach_m = float(world.cup_tips.norm(dim=-1).max()) + CUP_MARGIN_M
+    away = (world.end_effector_pose[:, None, :3] - world._of_each(world.body_pose[..., :3])).norm(
+        dim=-1
+    )
+    near = away <= world._of_each(world.solids.radius) + reach_m
+    return (near & world._of_each(world.solids.movable)).any(-1)
+
+
+def _read(read: Callable[[Simulation], np.ndarray]) -> Callable[[SimWorld], Tensor]:
+    """Stacks what is read of each simulation, as float32."""
+    return lambda world: torch.from_numpy(
+        np.stack([read(simulation) for simulation in world.simulations]).astype(np.float32)
+    )
 
 
 def _touch(contacts: Iterable[PhysxContact]) -> bool:

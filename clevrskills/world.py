@@ -15,7 +15,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Self
 
 import numpy as np
@@ -149,11 +149,37 @@ class Solids:
 
     @classmethod
     def stack(cls, solids: Sequence[Solids]) -> Solids:
-        """Join batches of equal shape."""
+        """Join batches; those with fewer parts, facets, points or edges are padded."""
         if len(solids) == 1:
             return solids[0]
-        names = cls.__dataclass_fields__
-        return cls(**{n: torch.cat([getattr(s, n) for s in solids]) for n in names})
+        stacked = {}
+        for name in cls.__dataclass_fields__:
+            values = [getattr(s, name) for s in solids]
+            shape = [max(sizes) for sizes in zip(*(v.shape[2:] for v in values), strict=True)]
+            stacked[name] = torch.cat([_grown(v, shape) for v in values])
+        return cls(**stacked)
+
+    @cached_property
+    def size(self) -> Tensor:
+        """Edges of the bounding box in the body's frame, (B, K, 3)."""
+        return self.points.amax(-2) - self.points.amin(-2)
+
+    @cached_property
+    def radius(self) -> Tensor:
+        """Distance of a body's furthest point from its origin, (B, K)."""
+        return self.points.norm(dim=-1).amax(-1)
+
+
+def _grown(values: Tensor, shape: Sequence[int]) -> Tensor:
+    """Values (B, K, ..., n) with sizes ``shape`` after K; rows are repeated, which changes no solid
+    as parts may overlap.
+    """
+    for dim, size in enumerate(shape, start=2):
+        missing = size - values.shape[dim]
+        if missing:
+            more = values.narrow(dim, 0, 1).repeat_interleave(missing, dim)
+            values = torch.cat((values, more), dim)
+    return values
 
 
 class World:
@@ -173,24 +199,52 @@ class World:
         self.device = solids.mass.device
         self._rows = torch.arange(self.num_envs, device=self.device)
         self._derived: dict[str, Any] = {}
-        self._repeated: Self | None = None
+        self._whole: Self | None = None
+
+    def select(self, rows: Tensor) -> Self:
+        """Some of the environments, each as often as its number is among the rows (n,): as if they
+        were the environments of the world.
+
+        It is to be looked at only, before anything moves. What it tells of all bodies at once
+        (B, K, ...) is not selected; :meth:`at` and the questions about a body are.
+        """
+        other = copy.copy(self)
+        other._whole = self._whole or self
+        other._rows = self._rows[rows]
+        other.num_envs = len(rows)
+        return other
 
     def repeat(self, times: int) -> Self:
         """The same environments several times over, to be asked about ``times`` bodies at once:
-        environment ``k * B + b`` is environment ``b``.
-
-        It is to be looked at only, before anything moves. What it tells of all bodies at once
-        (B, K, ...) is not repeated; :meth:`at` and the questions about a body are.
+        environment ``k * B + b`` is environment ``b``; see :meth:`select`.
         """
-        other = copy.copy(self)
-        other._repeated = self
-        other._rows = self._rows.repeat(times)
-        other.num_envs = times * self.num_envs
-        return other
+        return self.select(torch.arange(self.num_envs, device=self.device).repeat(times))
+
+    def sparse(
+        self, where: Tensor, fill: float, ask: Callable[..., Tensor], *bodies: Tensor
+    ) -> Tensor:
+        """What is costly to tell, only in the environments in which it matters.
+
+        Args:
+            where: In which, (B,) bool.
+            fill: What to tell of the others.
+            ask: Called with a world and indices of bodies; gives (n,).
+            bodies: Indices of bodies, each (B,).
+
+        Returns:
+            (B,) float.
+        """
+        rows = where.nonzero()[:, 0]
+        if len(rows) == len(where):
+            return ask(self, *bodies)
+        told = torch.full(where.shape, fill, device=self.device)
+        if len(rows):
+            told[rows] = ask(self.select(rows), *(body[rows] for body in bodies))
+        return told
 
     def _of_each(self, values: Tensor) -> Tensor:
-        """Values (B, ...) of environments, repeated if these are."""
-        return values if self._repeated is None else values[self._rows]
+        """Values (B, ...) of all environments, for those that were selected."""
+        return values if self._whole is None else values[self._rows]
 
     # ---- what a subclass knows ----
 
@@ -280,11 +334,11 @@ class World:
         the world without repeats.
         """
         if name not in self._derived:
-            self._derived[name] = compute(self._repeated or self)
+            self._derived[name] = compute(self._whole or self)
         return self._derived[name]
 
     @property
-    def _matrix(self) -> Tensor:
+    def matrix(self) -> Tensor:
         """Rotation matrices of all bodies, (B, K, 3, 3)."""
         return self.once("matrix", lambda w: geometry.rotation_matrix(w.body_pose[..., 3:]))
 
@@ -345,7 +399,7 @@ class World:
     def world_points(self, body: Tensor) -> Tensor:
         """Points on the body's surface in world coordinates, (B, P, 3)."""
         points = self.at(self.solids.points, body)
-        turned = points @ self.at(self._matrix, body).transpose(-1, -2)
+        turned = points @ self.at(self.matrix, body).transpose(-1, -2)
         return turned + self.position(body)[:, None]
 
     @property
@@ -372,7 +426,7 @@ class World:
         """Signed distance from world points (B, N, 3) to every body, (B, K, N); empty slots are far
         away.
         """
-        position, matrix = self._of_each(self.body_pose[..., :3]), self._of_each(self._matrix)
+        position, matrix = self._of_each(self.body_pose[..., :3]), self._of_each(self.matrix)
         local = (points[:, None] - position[:, :, None]) @ matrix  # (B, K, N, 3)
         return geometry.signed_distance(self._of_each(self.solids.planes), local)
 
@@ -388,7 +442,7 @@ class World:
         negative: inside by that much.
         """
         offset = self.world_points(upper) - self.position(lower)[:, None]
-        local = offset @ self.at(self._matrix, lower)[..., :2]  # (B, P, 2)
+        local = offset @ self.at(self.matrix, lower)[..., :2]  # (B, P, 2)
         edges = self.at(self.solids.footprint, lower)  # (B, E, 3)
         beyond = local @ edges[..., :2].mT - edges[:, None, :, 2]  # (B, P, E)
         return beyond.amax((-1, -2))
@@ -423,7 +477,7 @@ class World:
 
 
 def _heights(world: World) -> Tensor:
-    up = world._matrix[..., 2, :, None]
+    up = world.matrix[..., 2, :, None]
     return (world.solids.points @ up)[..., 0] + world.body_pose[..., 2:3]
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from clevrskills.predicates.base import GoalState, Outcome, Predicate
+from clevrskills.predicates.base import GoalState, Outcome
 from clevrskills.predicates.logical import Wrapper
 from clevrskills.world import World
 
@@ -43,11 +43,10 @@ class Avoiding(Wrapper):
             (part,),
         )
 
-    def next_leaf(self, outcome: Outcome, env: int = 0) -> Predicate | None:  # noqa: D102
-        if bool(outcome.holds[env]):
-            return None
+    def next_index(self, outcome: Outcome) -> Tensor:  # noqa: D102
         # after a touch nothing is left to do, but it does not hold either
-        return super().next_leaf(outcome, env) or next(self.leaves())
+        left = self.child.next_index(outcome.children[0]).clamp(min=0)
+        return torch.where(outcome.holds, -1, left)
 
     def says(self, world: World, env: int = 0) -> str:  # noqa: D102
         slots = [k for k in self.objects[env].tolist() if bool(world.solids.present[env, k])]

@@ -105,9 +105,14 @@ class Predicate(ABC):
         del env
         yield self
 
+    def next_index(self, outcome: Outcome) -> Tensor:
+        """Which of the :meth:`leaves` is to be achieved next, -1 where it holds, (B,)."""
+        return -outcome.holds.long()
+
     def next_leaf(self, outcome: Outcome, env: int = 0) -> Predicate | None:
-        """The first physical predicate that is still to be achieved, ``None`` if it holds."""
-        return None if bool(outcome.holds[env]) else self
+        """The physical predicate that is to be achieved next, ``None`` if it holds."""
+        index = int(self.next_index(outcome)[env])
+        return None if index < 0 else list(self.leaves())[index]
 
     def using(self, table: Criteria) -> Self:
         """The same tree with other tolerances."""

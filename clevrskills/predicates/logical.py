@@ -11,6 +11,7 @@ import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from typing import NamedTuple, Self
 
 import torch
@@ -157,6 +158,19 @@ class Composite(Predicate):
             {k: v for i, o in enumerate(said) for k, v in _as_part(i, o.state).items()},
         )
 
+    @cached_property
+    def _first_leaf(self) -> list[int]:
+        """Index of the first leaf of each child among the leaves of the whole."""
+        return [0, *accumulate(sum(1 for _ in child.leaves()) for child in self.children)][:-1]
+
+    def _next_of(self, child: Tensor, outcome: Outcome) -> Tensor:
+        """The index (B,) of the leaf that is next in a child (B,); -1 where the whole holds."""
+        parts = zip(self.children, outcome.children, self._first_leaf, strict=True)
+        # what an order has behind it may hold no more, and what it asks for may hold already
+        each = [c.next_index(part).clamp(min=0) + first for c, part, first in parts]
+        chosen = torch.stack(each, dim=-1).gather(-1, child[:, None])[:, 0]
+        return torch.where(outcome.holds, -1, chosen)
+
     def says(self, world: World, env: int = 0) -> str:  # noqa: D102
         parts = [c.says(world, env) for i, c in enumerate(self.children) if self._uses(i, env)]
         return self.conjunction.join(parts)
@@ -215,11 +229,9 @@ class Set(Composite):
         share = (done.sum(-1) + best) / self._count
         return Outcome(everything, total, torch.where(everything, 1.0, share), new_state, outcomes)
 
-    def next_leaf(self, outcome: Outcome, env: int = 0) -> Predicate | None:  # noqa: D102
-        for i, (child, part) in enumerate(zip(self.children, outcome.children, strict=True)):
-            if self._uses(i, env) and not bool(part.holds[env]):
-                return child.next_leaf(part, env)
-        return None
+    def next_index(self, outcome: Outcome) -> Tensor:  # noqa: D102
+        holds = torch.stack([part.holds for part in outcome.children], dim=-1)
+        return self._next_of((~holds & self._mask).long().argmax(-1), outcome)
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,10 +272,9 @@ class Order(Composite):
     def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
         outcomes, holds, reward, progress, new_state = self._look(world, state)
         active = self._mask
-        stage, passed = state["stage"], holds | ~active
-        for i in range(len(self.children)):
-            stage = stage + ((stage == i) & passed[:, i]).long()
         index = torch.arange(len(self.children), device=holds.device)
+        behind = holds | ~active | (index < state["stage"][:, None])
+        stage = behind.long().cumprod(-1).sum(-1)
         for i in range(len(self.children)):
             # what a later part remembers starts when its turn comes
             for key in [k for k in new_state if k.startswith(f"{i}/")]:
@@ -281,11 +292,8 @@ class Order(Composite):
             outcomes,
         )
 
-    def next_leaf(self, outcome: Outcome, env: int = 0) -> Predicate | None:  # noqa: D102
-        stage = int(outcome.state["stage"][env])
-        if stage == len(self.children):
-            return None
-        return self.children[stage].next_leaf(outcome.children[stage], env)
+    def next_index(self, outcome: Outcome) -> Tensor:  # noqa: D102
+        return self._next_of(outcome.state["stage"].clamp(max=len(self.children) - 1), outcome)
 
 
 @dataclass(frozen=True, eq=False)
@@ -316,10 +324,8 @@ class Wrapper(Predicate):
     def steps(self, env: int = 0) -> Iterator[Predicate]:  # noqa: D102
         yield from self.child.steps(env)
 
-    def next_leaf(self, outcome: Outcome, env: int = 0) -> Predicate | None:  # noqa: D102
-        if bool(outcome.holds[env]):
-            return None
-        return self.child.next_leaf(outcome.children[0], env)
+    def next_index(self, outcome: Outcome) -> Tensor:  # noqa: D102
+        return torch.where(outcome.holds, -1, self.child.next_index(outcome.children[0]))
 
     def using(self, table: Criteria) -> Self:  # noqa: D102
         return dataclasses.replace(self, child=self.child.using(table))

@@ -34,15 +34,19 @@ class OnTop(PhysicalPredicate):
         resting = world.supports(self.bottom, self.top) >= self.criteria.support_share
         resting &= ~world.on_table(self.top)
         if self.inside:
-            resting &= world.overhang(self.top, self.bottom) <= self.criteria.inside_overhang_m
-        free = ~held & ~world.is_held(self.bottom)
-        free &= world.gripper_distance(self.top) > self.criteria.release_distance_m
+            overhang = world.sparse(
+                resting, torch.inf, lambda w, *two: w.overhang(*two), self.top, self.bottom
+            )
+            resting &= overhang <= self.criteria.inside_overhang_m
+        free = resting & ~held & ~world.is_held(self.bottom)
+        away = world.sparse(free, 0.0, lambda w, top: w.gripper_distance(top), self.top)
+        free &= away > self.criteria.release_distance_m
         still = world.is_static(self.top) & world.is_static(self.bottom)
         approach = torch.where(
             held, carry(world, self.top, world.position(self.bottom)), reach(world, self.top)
         )
         shaping = torch.where(resting, torch.where(held, 5.0, 6.0), approach)
-        return self.outcome(resting & free & still, shaping)
+        return self.outcome(free & still, shaping)
 
     def says(self, world: World, env: int = 0) -> str:  # noqa: D102
         top, bottom = (world.keys[int(index[env])] for index in (self.top, self.bottom))

@@ -28,7 +28,7 @@ class Picked(PhysicalPredicate):
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
         held = world.is_held(self.object)
-        clearance = world.clearance(self.object)
+        clearance = world.sparse(held, 0.0, lambda w, body: w.clearance(body), self.object)
         least = self.criteria.pick_clearance_m
         lifting = 2.0 + (clearance / least).clamp(0.0, 1.0)
         calm = world.end_effector_speed < self.criteria.pick_speed_m_per_s

@@ -70,11 +70,8 @@ class Swapped(Composite):
             outcomes,
         )
 
-    def next_leaf(self, outcome: Outcome, env: int = 0) -> Predicate | None:  # noqa: D102
-        if bool(outcome.holds[env]):
-            return None
-        part = int(outcome.state["next"][env])
-        return self.children[part].next_leaf(outcome.children[part], env)
+    def next_index(self, outcome: Outcome) -> Tensor:  # noqa: D102
+        return self._next_of(outcome.state["next"], outcome)
 
 
 def _in_the_way(world: World, other: Predicate, goal: Predicate) -> Tensor:

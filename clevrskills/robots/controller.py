@@ -146,7 +146,7 @@ class EndEffectorDeltaController(BaseController):
         self._kinematics = kinematics(self.config.robot_name)
         self._robot = self.articulation._objs[0]
         self._tcp = self.articulation.links_map[robot(self.config.robot_name).tcp_link]._objs[0]
-        self.vacuum_on = torch.zeros(1, dtype=torch.bool)
+        self.vacuum_on = False
         self.reset()
 
     def set_drive_property(self) -> None:
@@ -169,6 +169,16 @@ class EndEffectorDeltaController(BaseController):
         self._drive(self._target_qpos, np.zeros(len(self.joints)))
 
     @property
+    def qpos(self) -> np.ndarray:
+        """The joint angles as they are, (n,)."""
+        return self._robot.get_qpos()
+
+    @property
+    def qvel(self) -> np.ndarray:
+        """The joint speeds as they are, (n,)."""
+        return self._robot.get_qvel()
+
+    @property
     def target_pose(self) -> Pose:
         """The commanded pose of the tool centre point in world coordinates."""
         return self._robot.pose * self._target
@@ -178,15 +188,20 @@ class EndEffectorDeltaController(BaseController):
         """The commanded joint angles (n,)."""
         return self._target_qpos
 
-    def set_action(self, action: torch.Tensor) -> None:
-        """Move the commanded pose by actions (B, 7); a pose that can't be reached leaves it where
-        it is.
+    @property
+    def sim_steps(self) -> int:
+        """Physics steps in a control step."""
+        return int(self._sim_steps)
+
+    def set_action(self, action: torch.Tensor | np.ndarray) -> None:
+        """Move the commanded pose by an action, (7,) or (1, 7); a pose that can't be reached leaves
+        it where it is.
         """
         values = np.asarray(action, dtype=np.float64).reshape(-1)
         move = np.clip(values[:6], -1.0, 1.0)
         turn = move[3:] / max(1.0, float(np.linalg.norm(move[3:])))
         step = rotation_vector_pose(move[:3] * TRANSLATION_M, turn * ROTATION_RAD)
-        self.vacuum_on[:] = bool(values[6] > 0)
+        self.vacuum_on = bool(values[6] > 0)
         pose, near = self._leashed()
         target = pose * step
         target.q = target.q / np.linalg.norm(target.q)
@@ -231,7 +246,7 @@ class EndEffectorDeltaController(BaseController):
         return {
             "target_pose": torch.as_tensor(np.concatenate((self._target.p, self._target.q)))[None],
             "target_qpos": torch.as_tensor(self._target_qpos)[None],
-            "vacuum_on": self.vacuum_on[:, None].double(),
+            "vacuum_on": torch.tensor([[self.vacuum_on]], dtype=torch.float64),
         }
 
     def set_state(self, state: dict[str, torch.Tensor]) -> None:
@@ -239,7 +254,7 @@ class EndEffectorDeltaController(BaseController):
         pose = state["target_pose"][0].double().numpy()
         self._target = Pose(pose[:3], pose[3:])
         self._target_qpos = state["target_qpos"][0].double().numpy().copy()
-        self.vacuum_on[:] = state["vacuum_on"][0] > 0
+        self.vacuum_on = bool(state["vacuum_on"][0] > 0)
         self._from_qpos = self._target_qpos
         self._drive(self._target_qpos, np.zeros(len(self.joints)))
 

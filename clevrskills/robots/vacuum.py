@@ -9,8 +9,7 @@ from sapien.physx import PhysxDriveComponent, PhysxRigidDynamicComponent
 from torch import Tensor
 
 from clevrskills.robots.description import RobotDescription
-from clevrskills.suction import cup_samples, sealed_cups
-from clevrskills.world import World
+from clevrskills.suction import cup_samples
 
 FORCE_PER_CUP_N = 20.0
 """Pull of one sealed cup (released code: 20 N per cup)."""
@@ -50,23 +49,21 @@ class Vacuum:
         self._grip = Pose()
         self._drive: PhysxDriveComponent | None = None
 
-    def update(self, world: World, on: bool) -> None:
-        """After a control step: let go of what slipped, take what a cup touches."""
-        if self.held >= 0:
-            if self._slipped():
-                self.release()
-        elif on:
-            sealed, _ = sealed_cups(world, self.samples)
-            cups = sealed[0].sum(-1) * world.solids.movable[0]  # (K,)
-            if int(cups.max()) > 0:
-                self.take(world, int(cups.argmax()))
+    def release_slipped(self) -> None:
+        """Let go of a body that was pulled out of place."""
+        if self._slipped():
+            self.release()
 
-    def take(self, world: World, body: int) -> None:
-        """Hold a body that is at the cups, with those that seal on it, at least one."""
-        sealed, distance = sealed_cups(world, self.samples)
+    def take(self, body: int, cups: int, distance_m: float) -> None:
+        """Hold a body at the cups.
+
+        Args:
+            body: Its slot.
+            cups: How many cups seal on it.
+            distance_m: Its distance from the plane of the cups.
+        """
         # the lips close a gap, and give way where they were pressed in
-        contact = Pose([0, 0, -float(distance[0, body])])
-        self.attach(body, max(1, int(sealed[0, body].sum())), contact * self._present(body))
+        self.attach(body, cups, Pose([0, 0, -distance_m]) * self._present(body))
 
     def _present(self, body: int) -> Pose:
         """Pose of a body in the frame of the tool centre point."""

@@ -163,7 +163,7 @@ def test_while_it_moves_it_does_not_hold(env, name):
     goal = GOALS[name]
     realise(env, goal)
     world = base(env).world
-    component = world._components[CUBE_SLOT]
+    component = world.simulations[0].components[CUBE_SLOT]
     for linear, angular in (((0.004, 0.0, 0.0), (0.0, 0.0, 0.0)), ((0.0,) * 3, (0.0, 0.0, 0.04))):
         component.linear_velocity, component.angular_velocity = linear, angular
         world.moved()

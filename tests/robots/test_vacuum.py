@@ -54,7 +54,7 @@ def grip(env, slot=CUBE_SLOT):
 
 
 def component(env, slot) -> PhysxRigidDynamicComponent:
-    entity = base(env).world._bodies[slot]
+    entity = base(env).world.simulations[0].bodies[slot]
     return entity.find_component_by_type(PhysxRigidDynamicComponent)
 
 

@@ -139,7 +139,7 @@ def test_it_starts_over_when_what_it_holds_is_taken_away(env):
 
 def test_it_gives_up_with_a_reason_after_bounded_attempts():
     env = bench(body(CUBE, -0.2, 0.1), body(SLAB, -0.1, -0.2))
-    entity = base(env).world._bodies[0]
+    entity = base(env).world.simulations[0].bodies[0]
     entity.find_component_by_type(PhysxRigidDynamicComponent).mass = 8.0
     oracle = Oracle(base(env))
     with pytest.raises(SkillFailed, match="cube could not be grasped") as error:

@@ -234,7 +234,7 @@ def failure(env, actions):
 
 
 def test_what_is_too_heavy_is_given_up(env):
-    entity = base(env).world._bodies[CUBE_SLOT]
+    entity = base(env).world.simulations[0].bodies[CUBE_SLOT]
     entity.find_component_by_type(PhysxRigidDynamicComponent).mass = 8.0
     reason = failure(env, pick(arm_of(env), CUBE_SLOT))
     assert reason == "cube could not be grasped in 4 attempts"

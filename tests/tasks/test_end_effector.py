@@ -222,7 +222,7 @@ def test_every_part_of_the_arm_counts(avoid, part):
     """An obstacle is put into a link from one step to the next."""
     avoid.reset(seed=1)
     surface = arm_surface("xarm6").points(base(avoid).agent.robot.get_qpos()[0].numpy())
-    entity = base(avoid).world._bodies[0]
+    entity = base(avoid).world.simulations[0].bodies[0]
     entity.set_pose(Pose(surface[part].mean(axis=0), entity.pose.q))
     base(avoid).world.moved()
     assert touching_distance_m(avoid, part) < 0.0
@@ -236,7 +236,7 @@ def test_a_graze_counts_and_a_near_miss_does_not(avoid, gap_m, touched):
     avoid.reset(seed=1)
     x, y, z = base(avoid).world.end_effector_pose[0, :3].tolist()
     beside = y + GRIPPER.head_size_m[1] / 2 + SIZE_M[1] / 2 + gap_m
-    base(avoid).world._bodies[0].set_pose(Pose([x, beside, z + 0.03]))
+    base(avoid).world.simulations[0].bodies[0].set_pose(Pose([x, beside, z + 0.03]))
     avoid.step(act())
     assert bool(base(avoid).goal_state["touched"]) == touched
 
@@ -245,7 +245,7 @@ def test_a_restored_state_forgets_later_touches(avoid):
     avoid.reset(seed=1)
     state = base(avoid).get_state()
     surface = arm_surface("xarm6").points(base(avoid).agent.robot.get_qpos()[0].numpy())
-    entity = base(avoid).world._bodies[0]
+    entity = base(avoid).world.simulations[0].bodies[0]
     home = entity.pose
     entity.set_pose(Pose(surface["link5"].mean(axis=0)))
     avoid.step(act())

@@ -1,0 +1,13 @@
+"""Many environments at once, for reinforcement learning.
+
+>>> from clevrskills.vector import make_vec  # doctest: +SKIP
+>>> envs = make_vec("trace", num_envs=32, workers=2)  # doctest: +SKIP
+
+Scenes are stepped one after the other on the CPU; their goals, rewards and observations are
+evaluated in one batched call per process.
+"""
+
+from clevrskills.vector.env import VectorEnv, make_vec
+from clevrskills.vector.spec import VectorSpec
+
+__all__ = ["VectorEnv", "VectorSpec", "make_vec"]

@@ -1,0 +1,203 @@
+"""The environments of one process, looked at together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from clevrskills.observation import Observer, flat
+from clevrskills.predicates import GoalState
+from clevrskills.predicates.tree import nodes, outcomes
+from clevrskills.simulation import SimWorld
+from clevrskills.tasks import stack_roles
+from clevrskills.threads import single_threaded
+from clevrskills.vector.spec import VectorSpec
+from clevrskills.world import Solids
+
+SEEDS = 1_000_000_000
+"""Seeds of episodes that begin by themselves are below; those of frozen episodes are not."""
+
+Arrays = Mapping[str, np.ndarray]
+"""What is told of the environments, by name; each (B, ...)."""
+
+
+class SceneBatch:
+    """Runs several environments, one scene after the other, and evaluates their goals, rewards and
+    observations in one call.
+
+    Args:
+        spec: What they are.
+        count: How many.
+    """
+
+    def __init__(self, spec: VectorSpec, count: int) -> None:
+        self._spec = spec
+        self._envs = [spec.make() for _ in range(count)]
+        self._task = self._envs[0].task
+        self._seeders = [np.random.default_rng(k) for k in range(count)]
+        self._steps = np.zeros(count, np.int64)
+        self._returns = np.zeros(count)
+        self._once = np.zeros(count, bool)
+        self._progress = torch.zeros(count)
+        self._state: GoalState = {}
+        self._begin(range(count))
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Arrays to tell with, filled with zeros, for as many environments as there are."""
+        count = len(self._envs)
+        seen = self._look().items()
+        told = {
+            **{f"obs/{name}": values for name, values in seen},
+            **{f"final_obs/{name}": values for name, values in seen},
+            "reward": np.zeros(count),
+            "terminated": np.zeros(count, bool),
+            "truncated": np.zeros(count, bool),
+            "success": np.zeros(count, bool),
+            "progress": np.zeros(count, np.float32),
+            "reward_terms": np.zeros((count, len(self.terms)), np.float32),
+            "episode/return": np.zeros(count),
+            "episode/length": np.zeros(count, np.int64),
+            "episode/success_once": np.zeros(count, bool),
+            "episode/success_at_end": np.zeros(count, bool),
+        }
+        return {name: np.zeros_like(values) for name, values in told.items()}
+
+    @property
+    def terms(self) -> list[str]:
+        """Names of the reward terms."""
+        return [node.path for node in nodes(self._goal)]
+
+    @single_threaded
+    def reset(self, seeds: Sequence[int | None], out: Arrays) -> None:
+        """Begin episodes.
+
+        Args:
+            seeds: Of all environments; with ``None`` the next episode of what was seeded before.
+            out: Where to tell.
+        """
+        for row, seed in enumerate(seeds):
+            if seed is not None:
+                self._seeders[row] = np.random.default_rng(seed)
+        self._begin(range(len(seeds)), seeds)
+        self._tell(out)
+        _write(out, "obs", self._look())
+
+    @single_threaded
+    def step(self, actions: np.ndarray, out: Arrays) -> None:
+        """Run one control step with actions (B, 7); where it ends an episode, begin the next one.
+
+        Args:
+            actions: The actions.
+            out: Where to tell.
+        """
+        for env, action in zip(self._envs, actions, strict=True):
+            env.simulation.step(action)
+        self._world.moved()
+        self._world.grip()
+        before = self._progress
+        self._evaluate()
+        reward = self._reward(before).numpy()
+        success = self._outcome.holds.numpy()
+        self._steps += 1
+        self._returns += reward
+        self._once |= success
+        out["reward"][:] = reward
+        out["terminated"][:] = success & self._spec.terminate_on_success
+        out["truncated"][:] = self._steps >= self._task.max_steps
+        self._tell(out)
+        ended = (out["terminated"] | out["truncated"]).nonzero()[0]
+        seen = self._look()
+        if len(ended):
+            _write(out, "final_obs", seen, ended)
+            for name, values in (
+                ("return", self._returns),
+                ("length", self._steps),
+                ("success_once", self._once),
+                ("success_at_end", success),
+            ):
+                out[f"episode/{name}"][ended] = values[ended]
+            self._begin(ended.tolist())
+            seen = self._look()
+        _write(out, "obs", seen)
+
+    def close(self) -> None:
+        """Give up the scenes."""
+        for env in self._envs:
+            env.close()
+
+    def _begin(self, rows: Sequence[int], seeds: Sequence[int | None] = ()) -> None:
+        """Begin episodes in some environments; the others go on."""
+        for row in rows:
+            seeder = self._seeders[row]
+            drawn = int(seeder.integers(SEEDS))
+            share = float(seeder.random()) if seeder.random() < self._spec.head_starts else 0.0
+            seed = seeds[row] if seeds else None
+            self._envs[row].reset(
+                seed=drawn if seed is None else seed, options={"head_start": share}
+            )
+        index = torch.as_tensor(list(rows))
+        self._steps[index], self._returns[index], self._once[index] = 0, 0.0, False
+        layouts = [env.layouts[0] for env in self._envs]
+        self._goal = self._task.goal(stack_roles(layouts)).using(self._envs[0].criteria)
+        for key in self._envs[0].goal_state:
+            fresh = torch.cat([env.goal_state[key] for env in self._envs])
+            kept = self._state.get(key, fresh)
+            self._state[key] = kept.index_copy(0, index, fresh[index])
+        self._world = SimWorld(
+            self._task.slots,
+            Solids.stack([env.world.solids for env in self._envs]),
+            [env.simulation for env in self._envs],
+        )
+        self._observer = Observer(self._goal, self._world)
+        self._outcome = self._goal.evaluate(self._world, self._state)
+        self._progress = self._outcome.progress
+
+    def _evaluate(self) -> None:
+        """Look at the goals once."""
+        self._outcome = self._goal.evaluate(self._world, self._state)
+        self._state = self._outcome.state
+        self._progress = self._outcome.progress
+
+    def _reward(self, before: Tensor) -> Tensor:
+        match self._spec.reward_mode:
+            case "dense":
+                return self._outcome.reward
+            case "sparse":
+                return self._outcome.holds.float()
+            case "potential":
+                return self._outcome.progress - before
+            case _:
+                return self._outcome.progress
+
+    def _tell(self, out: Arrays) -> None:
+        """Tell what the goals say."""
+        said = outcomes(self._goal, self._outcome)
+        out["success"][:] = self._outcome.holds.numpy()
+        out["progress"][:] = self._outcome.progress.numpy()
+        out["reward_terms"][:] = torch.stack([one.reward for one in said], dim=-1).numpy()
+
+    def _look(self) -> dict[str, np.ndarray]:
+        """The observations of all environments, (B, ...)."""
+        entries = self._observer(self._outcome)
+        if not self._spec.pictures:
+            return {"state": flat(entries).numpy()}
+        own = {name: values for name, values in entries.items() if name.startswith("robot/")}
+        for row, env in enumerate(self._envs):
+            env.repaint(self._outcome, row)
+        pictures = [env.capture() for env in self._envs]
+        return {
+            **{name: np.stack([shown[name] for shown in pictures]) for name in self._spec.pictures},
+            "state": flat(own).numpy(),
+        }
+
+
+def _write(
+    out: Arrays, group: str, values: Mapping[str, np.ndarray], rows: np.ndarray | None = None
+) -> None:
+    """Tell values (B, ...) of a group, of some environments only if rows are given."""
+    chosen = slice(None) if rows is None else rows
+    for name, value in values.items():
+        out[f"{group}/{name}"][chosen] = value[chosen]

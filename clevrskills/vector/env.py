@@ -1,0 +1,214 @@
+"""The vector environment that learners use."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.vector import AutoresetMode
+from gymnasium.vector.utils import batch_space
+
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.robots.controller import CONTROL_HZ
+from clevrskills.tasks import task
+from clevrskills.vector.batch import SceneBatch
+from clevrskills.vector.shards import LocalShard, RemoteShard, Shard, SharedArrays, kinds_of
+from clevrskills.vector.spec import VectorSpec
+
+
+def make_vec(
+    task: str, num_envs: int, *, workers: int = 0, seed: int = 0, **spec: Any
+) -> VectorEnv:
+    """Make a vector environment of a task.
+
+    Args:
+        task: Key of the task.
+        num_envs: Number of environments.
+        workers: Processes that they are shared out to; 0: all in this one.
+        seed: Where the seeds of the first episodes count from.
+        spec: Attributes of :class:`~clevrskills.vector.spec.VectorSpec`.
+
+    Raises:
+        ClevrSkillsError: A name is unknown or a value is not allowed.
+    """
+    return VectorEnv(VectorSpec(task=task, **spec), num_envs, workers=workers, seed=seed)
+
+
+class VectorEnv(gym.vector.VectorEnv):
+    """Environments of one task, as Gymnasium defines a vector environment; numpy arrays.
+
+    Observations are (B, D) float32, see :mod:`clevrskills.observation`; with ``obs_mode="rgb"`` a
+    dict of pictures (B, H, W, 3) uint8 by camera and ``state``, (B, P), the robot's own part. An
+    episode that ends is followed by the next one in the same step: the observation is the first of
+    the new one, the last of the old one is in the infos.
+
+    Infos of a step:
+
+    =============================== ================================================================
+    ``success``, ``progress``       (B,), of the state after the step
+    ``reward_terms``                of each node of the goal tree by its path, (B,), on the scale
+                                    of the published numbers
+    ``final_obs``, ``_final_obs``   the last observations, and where an episode ended, (B,) bool;
+                                    only in steps in which one did
+    ``final_info``, ``_final_info`` the infos above of the last states, and ``episode``: return,
+                                    length, success_once, success_at_end, each (B,)
+    =============================== ================================================================
+
+    ``final_observation`` is another name for ``final_obs``, as ManiSkill has it.
+
+    Args:
+        spec: What the environments are.
+        num_envs: How many there are.
+        workers: Processes that they are shared out to; 0: all in this one.
+        seed: Where the seeds of the first episodes count from.
+
+    Raises:
+        ClevrSkillsError: A name is unknown or a value is not allowed.
+    """
+
+    def __init__(self, spec: VectorSpec, num_envs: int, *, workers: int = 0, seed: int = 0) -> None:
+        if num_envs < 1:
+            raise ClevrSkillsError(f"num_envs={num_envs}; allowed: 1 and more")
+        if not 0 <= workers <= num_envs:
+            raise ClevrSkillsError(f"workers={workers}; allowed: 0 to num_envs, {num_envs}")
+        self.spec_of_all, self.num_envs, self._seed = spec, num_envs, seed
+        self.max_episode_steps = task(spec.task, **spec.task_args).max_steps
+        first = SceneBatch(spec, 1 if workers else num_envs)
+        self.terms = first.terms
+        kinds = kinds_of(first.arrays(), num_envs)
+        kinds.append(("actions", (num_envs, 7), "<f4"))
+        self._shards: list[Shard] = []
+        self._block: SharedArrays | None = None
+        if workers:
+            first.close()
+            self._block = SharedArrays(kinds)
+            self._arrays = self._block.arrays
+            ends = np.linspace(0, num_envs, workers + 1).astype(int).tolist()
+            for rows in zip(ends[:-1], ends[1:], strict=True):
+                self._shards.append(RemoteShard(spec, rows, self._block))
+            self._wait()  # until they have started
+        else:
+            self._arrays = {name: np.zeros(shape, kind) for name, shape, kind in kinds}
+            self._shards.append(LocalShard(first, self._arrays))
+        self._began = False
+        self._set_spaces()
+
+    def _set_spaces(self) -> None:
+        self.metadata = {"autoreset_mode": AutoresetMode.SAME_STEP, "render_fps": CONTROL_HZ}
+        self.single_action_space = gym.spaces.Box(-1.0, 1.0, (7,), np.float32)
+        self.action_space = batch_space(self.single_action_space, self.num_envs)
+        spaces = {
+            name.removeprefix("obs/"): _space(array[0])
+            for name, array in self._arrays.items()
+            if name.startswith("obs/")
+        }
+        pictures = bool(self.spec_of_all.pictures)
+        self.single_observation_space = gym.spaces.Dict(spaces) if pictures else spaces["state"]
+        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+
+    def reset(
+        self, *, seed: int | Sequence[int | None] | None = None, options: Any = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Begin an episode in each environment.
+
+        Args:
+            seed: Of the first episode of each; a number counts up. The seeds of later ones follow
+                from it. ``None``: the next episodes.
+            options: There are none.
+
+        Raises:
+            ClevrSkillsError: There are not as many seeds as environments.
+        """
+        if seed is None and not self._began:
+            seed = self._seed
+        if seed is None or isinstance(seed, int):
+            seeds = [None if seed is None else seed + row for row in range(self.num_envs)]
+        else:
+            seeds = list(seed)
+        if len(seeds) != self.num_envs:
+            raise ClevrSkillsError(f"{len(seeds)} seeds; allowed: {self.num_envs}, or one number")
+        self._began = True
+        start = 0
+        for shard, count in zip(self._shards, self._counts(), strict=True):
+            shard.send("reset", seeds[start : start + count])
+            start += count
+        self._wait()
+        return self._seen("obs"), self._said()
+
+    def step(
+        self, actions: np.ndarray
+    ) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+        """Run one control step with actions (B, 7).
+
+        Raises:
+            ClevrSkillsError: The actions have another shape or are not numbers.
+        """
+        actions = np.asarray(actions, np.float32)
+        if actions.shape != (self.num_envs, 7):
+            raise ClevrSkillsError(
+                f"actions of shape {actions.shape}; allowed: ({self.num_envs}, 7)"
+            )
+        if not np.isfinite(actions).all():
+            raise ClevrSkillsError("actions that are not numbers; allowed: numbers in [-1, 1]")
+        self._arrays["actions"][:] = actions
+        for shard in self._shards:
+            shard.send("step")
+        self._wait()
+        told = {name: self._arrays[name].copy() for name in ("reward", "terminated", "truncated")}
+        infos = self._said()
+        ended = told["terminated"] | told["truncated"]
+        if ended.any():
+            episode = {
+                name.removeprefix("episode/"): array.copy()
+                for name, array in self._arrays.items()
+                if name.startswith("episode/")
+            }
+            final = self._seen("final_obs")
+            infos = {
+                **infos,
+                **{"final_obs": final, "_final_obs": ended, "final_observation": final},
+                **{"final_info": {**infos, "episode": episode}, "_final_info": ended},
+            }
+        return self._seen("obs"), *told.values(), infos
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """End the processes."""
+        for shard in self._shards:
+            shard.close()
+        if self._block:
+            self._arrays = {}
+            self._block.close()
+
+    def _counts(self) -> list[int]:
+        """How many environments each shard has."""
+        ends = np.linspace(0, self.num_envs, len(self._shards) + 1).astype(int)
+        return np.diff(ends).tolist()
+
+    def _wait(self) -> None:
+        for shard in self._shards:
+            shard.wait()
+
+    def _seen(self, group: str) -> Any:
+        seen = {
+            name.removeprefix(f"{group}/"): array.copy()
+            for name, array in self._arrays.items()
+            if name.startswith(f"{group}/")
+        }
+        return seen if self.spec_of_all.pictures else seen["state"]
+
+    def _said(self) -> dict[str, Any]:
+        terms = self._arrays["reward_terms"].copy()
+        return {
+            "success": self._arrays["success"].copy(),
+            "progress": self._arrays["progress"].copy(),
+            "reward_terms": {name: terms[:, k] for k, name in enumerate(self.terms)},
+        }
+
+
+def _space(values: np.ndarray) -> gym.spaces.Box:
+    """The space of one environment's values."""
+    if values.dtype == np.uint8:
+        return gym.spaces.Box(0, 255, values.shape, np.uint8)
+    return gym.spaces.Box(-np.inf, np.inf, values.shape, values.dtype)

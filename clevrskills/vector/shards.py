@@ -1,0 +1,152 @@
+"""Where a part of the environments runs: in this process or in another one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from multiprocessing.shared_memory import SharedMemory
+from typing import Any, Protocol
+
+import numpy as np
+
+from clevrskills.dataset_tools.pool import Answer, Ready, Refusal
+from clevrskills.dataset_tools.processes import Processes
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.vector.batch import SceneBatch
+from clevrskills.vector.spec import VectorSpec
+
+Array = tuple[str, tuple[int, ...], str]
+"""Name, shape and data type of an array."""
+
+
+class Shard(Protocol):
+    """A part of the environments. What they tell, they write to arrays that were agreed on."""
+
+    def send(self, call: str, *arguments: Any) -> None:
+        """Begin to ``reset`` with seeds or to ``step`` with what stands in ``actions``."""
+
+    def wait(self) -> None:
+        """Wait until that is done.
+
+        Raises:
+            ClevrSkillsError: It went wrong.
+        """
+
+    def close(self) -> None:
+        """End it."""
+
+
+class LocalShard:
+    """Environments in this process.
+
+    Args:
+        batch: The environments.
+        arrays: What they tell, and ``actions``.
+    """
+
+    def __init__(self, batch: SceneBatch, arrays: Mapping[str, np.ndarray]) -> None:
+        self._batch, self._arrays = batch, arrays
+
+    def send(self, call: str, *arguments: Any) -> None:  # noqa: D102
+        _do(self._batch, self._arrays, call, arguments)
+
+    def wait(self) -> None:  # noqa: D102
+        pass
+
+    def close(self) -> None:  # noqa: D102
+        self._batch.close()
+
+
+class RemoteShard:
+    """Environments in a process of their own.
+
+    Args:
+        spec: What they are.
+        rows: Which of all environments: first and one past the last.
+        block: The shared arrays of all of them.
+    """
+
+    def __init__(self, spec: VectorSpec, rows: tuple[int, int], block: SharedArrays) -> None:
+        self._driver = Processes(partial(_serve, spec, rows, block.name, block.kinds))
+        self._worker = self._driver.start()
+
+    def send(self, call: str, *arguments: Any) -> None:  # noqa: D102
+        self._driver.send(self._worker, (call, arguments))
+
+    def wait(self) -> None:  # noqa: D102
+        found = self._driver.wait([self._worker], None)
+        assert found is not None
+        message = found[1]
+        if isinstance(message, Refusal):
+            raise ClevrSkillsError(message.reason)
+        if not isinstance(message, (Answer, Ready)):
+            raise ClevrSkillsError(f"a process of the vector environment died: {message}")
+
+    def close(self) -> None:  # noqa: D102
+        self._driver.kill(self._worker)
+        self._driver.close()
+
+
+class SharedArrays:
+    """Arrays in memory that processes share.
+
+    Args:
+        kinds: Name, shape and data type of each.
+        name: Of memory that another process made; empty: it is made here.
+    """
+
+    def __init__(self, kinds: Sequence[Array], name: str = "") -> None:
+        self.kinds = list(kinds)
+        sizes = [int(np.prod(shape)) * np.dtype(kind).itemsize for _, shape, kind in kinds]
+        starts = np.cumsum([0, *(-(-size // ALIGNED_BYTES) * ALIGNED_BYTES for size in sizes)])
+        size = max(1, int(starts[-1]))
+        self._memory = SharedMemory(name) if name else SharedMemory(create=True, size=size)
+        self._owned = not name
+        self.arrays: dict[str, np.ndarray] = {
+            key: np.ndarray(shape, kind, self._memory.buf, int(start))
+            for (key, shape, kind), start in zip(kinds, starts, strict=False)
+        }
+
+    @property
+    def name(self) -> str:
+        """What another process finds it by."""
+        return self._memory.name
+
+    def close(self) -> None:
+        """Give the memory back."""
+        self.arrays.clear()
+        if self._owned:
+            self._memory.unlink()
+
+
+ALIGNED_BYTES = 64
+
+
+def kinds_of(arrays: Mapping[str, np.ndarray], count: int) -> list[Array]:
+    """The same arrays for another number of environments."""
+    return [(name, (count, *a.shape[1:]), a.dtype.str) for name, a in arrays.items()]
+
+
+def _do(
+    batch: SceneBatch, arrays: Mapping[str, np.ndarray], call: str, arguments: Sequence[Any]
+) -> None:
+    match call:
+        case "reset":
+            batch.reset(arguments[0], arrays)
+        case "step":
+            batch.step(arrays["actions"], arrays)
+
+
+def _serve(
+    spec: VectorSpec, rows: tuple[int, int], name: str, kinds: Sequence[Array]
+) -> Callable[[Any], None]:
+    """What does the calls in a worker process."""
+    block = SharedArrays(kinds, name)
+    arrays = {key: array[slice(*rows)] for key, array in block.arrays.items()}
+    batch = SceneBatch(spec, rows[1] - rows[0])
+
+    def run(job: tuple[str, Sequence[Any]]) -> None:
+        _do(batch, arrays, *job)
+
+    run.block = block  # type: ignore[attr-defined]  # as long as there are views of it
+    return run

@@ -1,0 +1,86 @@
+"""What the environments of a vector environment have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from clevrskills.env import ClevrSkillsEnv
+from clevrskills.errors import ClevrSkillsError, UnknownNameError
+
+OBS_MODES = ("state", "rgb")
+REWARD_MODES = ("normalized_dense", "dense", "potential", "sparse")
+
+
+@dataclass(frozen=True, kw_only=True)
+class VectorSpec:
+    """What is to be run, in every process alike; picklable.
+
+    Attributes:
+        task: Key of the task.
+        split: ``train`` or ``test``.
+        robot_name: ``xarm6`` or ``panda``.
+        obs_mode: ``state``, see :mod:`clevrskills.observation`, or ``rgb``: pictures and the
+            robot's own part of the state.
+        reward_mode: ``normalized_dense`` (progress in [0, 1]), ``dense`` (the scale of the
+            published numbers), ``potential`` (how much the progress rose in the step; it sums up
+            to the last progress less the first) or ``sparse`` (1 on success).
+        cameras: Cameras of ``rgb``.
+        size_px: Width and height of their pictures.
+        task_args: Arguments of the task.
+        terminate_on_success: Whether an episode ends with success. If not, it always lasts until
+            the task's step limit, so that success must be kept.
+        head_starts: Probability that an episode starts with a part of the goal achieved, drawn
+            evenly: a reverse curriculum.
+        render_backend: ``cpu``, ``gpu`` or ``none``; ``None``: what the machine has if there are
+            pictures.
+
+    Raises:
+        ClevrSkillsError: A value is not allowed.
+    """
+
+    task: str
+    split: str = "train"
+    robot_name: str = "xarm6"
+    obs_mode: str = "state"
+    reward_mode: str = "normalized_dense"
+    cameras: tuple[str, ...] = ("base_camera", "hand_camera")
+    size_px: int = 128
+    task_args: Mapping[str, Any] = field(default_factory=dict)
+    terminate_on_success: bool = False
+    head_starts: float = 0.0
+    render_backend: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.obs_mode not in OBS_MODES:
+            raise UnknownNameError("obs_mode", self.obs_mode, OBS_MODES)
+        if self.reward_mode not in REWARD_MODES:
+            raise UnknownNameError("reward_mode", self.reward_mode, REWARD_MODES)
+        if not 0.0 <= self.head_starts <= 1.0:
+            raise ClevrSkillsError(f"head_starts={self.head_starts}; allowed: 0 to 1")
+        if self.size_px < 1:
+            raise ClevrSkillsError(f"size_px={self.size_px}; allowed: 1 and more")
+
+    @property
+    def pictures(self) -> tuple[str, ...]:
+        """The cameras that are looked through."""
+        return self.cameras if self.obs_mode == "rgb" else ()
+
+    def make(self) -> ClevrSkillsEnv:
+        """One of the environments.
+
+        Raises:
+            ClevrSkillsError: A name is unknown, or the machine cannot do what is asked for.
+        """
+        return ClevrSkillsEnv(
+            self.task,
+            split=self.split,
+            robot_name=self.robot_name,
+            obs_mode="rgb" if self.pictures else "none",
+            reward_mode="none",
+            cameras=self.pictures,
+            sensor_configs={"width": self.size_px, "height": self.size_px},
+            task_args=self.task_args,
+            render_backend=self.render_backend,
+        )
