@@ -65,8 +65,8 @@ def _matrix_terms(device: torch.device, dtype: torch.dtype) -> Tensor:
 
 def rotation_matrix(q: Tensor) -> Tensor:
     """Rotation matrices (..., 3, 3) of unit quaternions (..., 4)."""
-    products = (q[..., :, None] * q[..., None, :]).flatten(-2)
-    return (products @ _matrix_terms(q.device, q.dtype)).unflatten(-1, (3, 3))
+    products = (q.unsqueeze(-1) * q.unsqueeze(-2)).flatten(-2)
+    return (products @ _matrix_terms(q.device, q.dtype)).view(*q.shape[:-1], 3, 3)
 
 
 def yaw_quaternion(yaw_rad: Tensor) -> Tensor:

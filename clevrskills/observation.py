@@ -11,19 +11,19 @@ robot/rotation      6        first two columns of its rotation matrix
 robot/velocity      6        linear (m/s) and angular (rad/s), world axes
 robot/vacuum_on     1        whether the vacuum is on
 robot/holding       1        whether the gripper holds a body
-bodies/present      K        whether the slot is used
-bodies/held         K        whether the gripper holds the body
-bodies/position     K x 3    world, metres
-bodies/offset       K x 3    from the tool centre point, in the end-effector frame, metres
-bodies/rotation     K x 6    first two columns of the rotation matrix
-bodies/velocity     K x 6    linear and angular, world axes
-bodies/size         K x 3    edges of the bounding box in the body's frame, metres
+bodies/<slot>       23       of each body slot, e.g. ``bodies/object_0``; all 0 for an empty one:
+                             present (1), held (1),
+                             position (3) in the world, metres,
+                             offset (3) from the tool centre point, in the end-effector frame,
+                             rotation (6), first two columns of the rotation matrix,
+                             velocity (6), linear and angular, world axes,
+                             size (3), edges of the bounding box in the body's frame, metres
 goal/holds          L        which leaves hold now; 0 for those that an episode does not use
 goal/progress       L        how far each leaf is, 0 to 1
 goal/state          -        what the goal remembers, such as the stage of an order
 next/leaf           L        the leaf that is to be achieved next; all 0 on success
-next/<body>         22       of each field of that leaf that names a body, e.g. ``next/object``:
-                             held, position, offset, rotation, velocity, size as above
+next/<body>         23       of each field of that leaf that names a body, e.g. ``next/object``: what
+                             is told of that body
 next/<bodies>       K        of each field that names several bodies: which
 next/position       6        where it wants its body or the end effector: offset in the
                              end-effector frame, and from that body or end effector in world axes
@@ -66,6 +66,8 @@ class Observer:
         self._is_leaf = [node.leaf is not None for node in nodes(goal)]
         self._count = sum(self._is_leaf)
         self._fields = _fields(goal)
+        self._present = world.solids.present.float()[..., None]
+        self._slots = torch.arange(len(world.keys), device=world.device)
         every = torch.ones(world.num_envs, dtype=torch.bool, device=world.device)
         self._used = torch.stack(list(_used(goal, every)), dim=-1).float()
 
@@ -78,7 +80,7 @@ class Observer:
         bodies = self._bodies()
         return {
             **{f"robot/{name}": values for name, values in self._robot().items()},
-            **{f"bodies/{name}": values.flatten(1) for name, values in bodies.items()},
+            **{f"bodies/{key}": bodies[:, k] for k, key in enumerate(self._world.keys)},
             **{f"goal/{name}": values for name, values in self._told(outcome).items()},
             **{f"next/{name}": values for name, values in self._next(outcome, bodies).items()},
         }
@@ -90,26 +92,25 @@ class Observer:
             "qpos": world.qpos,
             "qvel": world.qvel,
             "position": pose[:, :3],
-            "rotation": _columns(geometry.rotation_matrix(pose[:, 3:])),
+            "rotation": _columns(world.end_effector_matrix),
             "velocity": world.end_effector_velocity,
             "vacuum_on": world.vacuum_on[:, None].float(),
             "holding": (world.held >= 0)[:, None].float(),
         }
 
-    def _bodies(self) -> dict[str, Tensor]:
-        """Of all bodies, each (B, K, ...)."""
-        world, used = self._world, self._world.solids.present
-        slots = torch.arange(used.shape[1])
-        values = {
-            "present": used.float()[..., None],
-            "held": (world.held[:, None] == slots).float()[..., None],
-            "position": world.body_pose[..., :3],
-            "offset": _offset(world, world.body_pose[..., :3]),
-            "rotation": _columns(world.matrix),
-            "velocity": world.body_velocity,
-            "size": world.solids.size,
-        }
-        return {name: value * used[..., None] for name, value in values.items()}
+    def _bodies(self) -> Tensor:
+        """What is told of all bodies, (B, K, 23)."""
+        world, position = self._world, self._world.body_pose[..., :3]
+        values = (
+            self._present,
+            (world.held[:, None] == self._slots).float()[..., None],
+            position,
+            _offset(world, position),
+            _columns(world.matrix),
+            world.body_velocity,
+            world.solids.size,
+        )
+        return torch.cat(values, dim=-1) * self._present
 
     def _told(self, outcome: Outcome) -> dict[str, Tensor]:
         said = zip(outcomes(self._goal, outcome), self._is_leaf, strict=True)
@@ -122,17 +123,16 @@ class Observer:
             "state": torch.cat(state, dim=-1) if state else progress[:, :0],
         }
 
-    def _next(self, outcome: Outcome, bodies: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    def _next(self, outcome: Outcome, bodies: Tensor) -> dict[str, Tensor]:
         world = self._world
         index = self._goal.next_index(outcome)
         leaf = index.clamp(min=0)
         chosen = {name: world.at(values, leaf) for name, values in self._fields.items()}
-        each = torch.cat([values for name, values in bodies.items() if name != "present"], dim=-1)
         frame = self._frame(chosen.get("object"))
         entries = {"leaf": torch.nn.functional.one_hot(leaf, self._count).float()}
         for name, value in chosen.items():
             if not value.is_floating_point():
-                entries[name] = self._named(value, each)
+                entries[name] = self._named(value, bodies)
             elif name == "position":
                 offset = _offset(world, value[:, None])[:, 0]
                 entries[name] = torch.cat((offset, value - frame[:, :3]), dim=-1)
@@ -143,7 +143,7 @@ class Observer:
                 )
             else:
                 entries[name] = value.reshape(len(value), -1)
-        is_open = (index >= 0).float()[:, None]
+        is_open = (index >= 0)[:, None]
         return {name: value * is_open for name, value in entries.items()}
 
     def _frame(self, body: Tensor | None) -> Tensor:
@@ -153,12 +153,11 @@ class Observer:
             return pose
         return torch.where((body >= 0)[:, None], self._world.pose(body.clamp(min=0)), pose)
 
-    def _named(self, body: Tensor, each: Tensor) -> Tensor:
+    def _named(self, body: Tensor, bodies: Tensor) -> Tensor:
         """What is told of a body (B,), or which bodies (B, n) are named; -1 names none."""
         if body.dim() == 1:
-            return self._world.at(each, body.clamp(min=0)) * (body >= 0).float()[:, None]
-        slots = torch.arange(each.shape[1], device=body.device)
-        return (body[..., None] == slots).any(1).float()
+            return self._world.at(bodies, body.clamp(min=0)) * (body >= 0)[:, None]
+        return (body[..., None] == self._slots).any(1).float()
 
 
 class Observed(Protocol):
@@ -222,4 +221,4 @@ def _columns(matrix: Tensor) -> Tensor:
 
 def _offset(world: World, points: Tensor) -> Tensor:
     """World points (B, N, 3) in the end-effector frame."""
-    return geometry.to_local(world.end_effector_pose, points)
+    return (points - world.end_effector_pose[:, None, :3]) @ world.end_effector_matrix

@@ -265,7 +265,8 @@ class SimWorld(World):
 
     @property
     def held(self) -> Tensor:  # noqa: D102
-        return torch.tensor([simulation.vacuum.held for simulation in self._of()])
+        found = self.once("held", lambda w: torch.tensor([s.vacuum.held for s in w.simulations]))
+        return self._of_each(found)
 
     def _contacts(self) -> list[Contacts]:
         """The contacts of the last physics step of each row."""

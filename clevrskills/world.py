@@ -218,28 +218,29 @@ class World:
         """The same environments several times over, to be asked about ``times`` bodies at once:
         environment ``k * B + b`` is environment ``b``; see :meth:`select`.
         """
-        return self.select(torch.arange(self.num_envs, device=self.device).repeat(times))
+        return self.select(_every(self.num_envs, times, self.device))
 
     def sparse(
-        self, where: Tensor, fill: float, ask: Callable[..., Tensor], *bodies: Tensor
+        self, where: Tensor, fill: float, ask: Callable[..., Tensor], *about: Tensor
     ) -> Tensor:
         """What is costly to tell, only in the environments in which it matters.
 
         Args:
             where: In which, (B,) bool.
             fill: What to tell of the others.
-            ask: Called with a world and indices of bodies; gives (n,).
-            bodies: Indices of bodies, each (B,).
+            ask: Called with a world of n of the environments, and what it is about there; gives
+                (n,).
+            about: Bodies, positions and the like, each (B, ...).
 
         Returns:
             (B,) float.
         """
         rows = where.nonzero()[:, 0]
         if len(rows) == len(where):
-            return ask(self, *bodies)
+            return ask(self, *about)
         told = torch.full(where.shape, fill, device=self.device)
         if len(rows):
-            told[rows] = ask(self.select(rows), *(body[rows] for body in bodies))
+            told[rows] = ask(self.select(rows), *(values[rows] for values in about))
         return told
 
     def _of_each(self, values: Tensor) -> Tensor:
@@ -341,6 +342,11 @@ class World:
     def matrix(self) -> Tensor:
         """Rotation matrices of all bodies, (B, K, 3, 3)."""
         return self.once("matrix", lambda w: geometry.rotation_matrix(w.body_pose[..., 3:]))
+
+    @property
+    def end_effector_matrix(self) -> Tensor:
+        """Rotation matrix of the end effector, (B, 3, 3)."""
+        return self._of_each(self.once("end effector matrix", _end_effector_matrix))
 
     @property
     def _heights(self) -> Tensor:
@@ -474,6 +480,16 @@ class World:
         reach = (points - center)[..., :2] @ directions  # (B, M, P, 16)
         reach = torch.where(touching[..., None], reach, -geometry.PAD)
         return height, reach.amax(-2).amin(-1)
+
+
+@lru_cache(maxsize=256)
+def _every(count: int, times: int, device: torch.device) -> Tensor:
+    """The numbers from 0 to ``count``, several times over."""
+    return torch.arange(count, device=device).repeat(times)
+
+
+def _end_effector_matrix(world: World) -> Tensor:
+    return geometry.rotation_matrix(world.end_effector_pose[:, 3:])
 
 
 def _heights(world: World) -> Tensor:

@@ -159,16 +159,18 @@ class Composite(Predicate):
         )
 
     @cached_property
-    def _first_leaf(self) -> list[int]:
-        """Index of the first leaf of each child among the leaves of the whole."""
-        return [0, *accumulate(sum(1 for _ in child.leaves()) for child in self.children)][:-1]
+    def _first_leaf(self) -> Tensor:
+        """Index of the first leaf of each child among the leaves of the whole, (n,)."""
+        counts = [sum(1 for _ in child.leaves()) for child in self.children]
+        return torch.tensor([0, *accumulate(counts)][:-1])
 
     def _next_of(self, child: Tensor, outcome: Outcome) -> Tensor:
         """The index (B,) of the leaf that is next in a child (B,); -1 where the whole holds."""
-        parts = zip(self.children, outcome.children, self._first_leaf, strict=True)
-        # what an order has behind it may hold no more, and what it asks for may hold already
-        each = [c.next_index(part).clamp(min=0) + first for c, part, first in parts]
-        chosen = torch.stack(each, dim=-1).gather(-1, child[:, None])[:, 0]
+        chosen = self._first_leaf.to(child.device)[child]
+        for i, (each, part) in enumerate(zip(self.children, outcome.children, strict=True)):
+            if not isinstance(each, PhysicalPredicate):
+                # what an order has behind it may hold no more, what it asks for may hold already
+                chosen = chosen + (child == i) * each.next_index(part).clamp(min=0)
         return torch.where(outcome.holds, -1, chosen)
 
     def says(self, world: World, env: int = 0) -> str:  # noqa: D102

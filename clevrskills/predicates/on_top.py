@@ -42,9 +42,8 @@ class OnTop(PhysicalPredicate):
         away = world.sparse(free, 0.0, lambda w, top: w.gripper_distance(top), self.top)
         free &= away > self.criteria.release_distance_m
         still = world.is_static(self.top) & world.is_static(self.bottom)
-        approach = torch.where(
-            held, carry(world, self.top, world.position(self.bottom)), reach(world, self.top)
-        )
+        carrying = world.sparse(held, 0.0, carry, self.top, world.position(self.bottom))
+        approach = torch.where(held, carrying, reach(world, self.top))
         shaping = torch.where(resting, torch.where(held, 5.0, 6.0), approach)
         return self.outcome(free & still, shaping)
 
