@@ -22,8 +22,8 @@ goal/holds          L        which leaves hold now; 0 for those that an episode 
 goal/progress       L        how far each leaf is, 0 to 1
 goal/state          -        what the goal remembers, such as the stage of an order
 next/leaf           L        the leaf that is to be achieved next; all 0 on success
-next/<body>         23       of each field of that leaf that names a body, e.g. ``next/object``: what
-                             is told of that body
+next/<body>         23       of each field of that leaf that names a body, e.g. ``next/object``:
+                             what is told of that body
 next/<bodies>       K        of each field that names several bodies: which
 next/position       6        where it wants its body or the end effector: offset in the
                              end-effector frame, and from that body or end effector in world axes
