@@ -38,7 +38,7 @@ Entries of fields that a leaf does not have are 0.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -47,8 +47,7 @@ from torch import Tensor
 
 from clevrskills import geometry
 from clevrskills.predicates import Outcome, Predicate
-from clevrskills.predicates.logical import Composite
-from clevrskills.predicates.tree import nodes, outcomes, parts
+from clevrskills.predicates.tree import nodes, outcomes, used
 from clevrskills.simulation import SimWorld
 from clevrskills.world import World
 
@@ -68,8 +67,7 @@ class Observer:
         self._fields = _fields(goal)
         self._present = world.solids.present.float()[..., None]
         self._slots = torch.arange(len(world.keys), device=world.device)
-        every = torch.ones(world.num_envs, dtype=torch.bool, device=world.device)
-        self._used = torch.stack(list(_used(goal, every)), dim=-1).float()
+        self._used = used(goal, world.num_envs)[:, self._is_leaf].float()
 
     def __call__(self, outcome: Outcome) -> dict[str, Tensor]:
         """The observation by entry, each (B, n) float32, in the order of the module's table.
@@ -198,15 +196,6 @@ def _fields(goal: Predicate) -> dict[str, Tensor]:
         missing = torch.full_like(like, 0 if like.is_floating_point() else -1)
         fields[name] = torch.stack([found.get(name, missing) for found in tensors], dim=1)
     return fields
-
-
-def _used(predicate: Predicate, where: Tensor) -> Iterator[Tensor]:
-    """In which environments each leaf is used, (B,) bool each."""
-    if not parts(predicate):
-        yield where
-    mask = predicate.active if isinstance(predicate, Composite) else None
-    for i, part in enumerate(parts(predicate)):
-        yield from _used(part, where if mask is None else where & mask[:, i])
 
 
 def _tensors(leaf: Predicate) -> dict[str, Tensor]:

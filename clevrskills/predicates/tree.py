@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
 
+import torch
+from torch import Tensor
+
 from clevrskills.predicates.base import Outcome, Predicate
 from clevrskills.predicates.logical import Composite, Order, Sequence, Wrapper
 
@@ -41,6 +44,11 @@ def outcomes(goal: Predicate, outcome: Outcome) -> Iterator[Outcome]:
     yield outcome
     for part, result in zip(parts(goal), outcome.children, strict=True):
         yield from outcomes(part, result)
+
+
+def used(goal: Predicate, num_envs: int) -> Tensor:
+    """Which nodes each environment uses, in the order of :func:`nodes`, (B, N) bool."""
+    return torch.stack(list(_used(goal, torch.ones(num_envs, dtype=torch.bool))), dim=-1)
 
 
 def parts(predicate: Predicate) -> tuple[Predicate, ...]:
@@ -100,6 +108,13 @@ def _used_parts(
     for i, (part, result) in enumerate(zip(parts(goal), outcome.children, strict=True)):
         if mask is None or bool(mask[env, i]):
             yield i, part, result
+
+
+def _used(predicate: Predicate, where: Tensor) -> Iterator[Tensor]:
+    yield where
+    mask = predicate.active if isinstance(predicate, Composite) else None
+    for i, part in enumerate(parts(predicate)):
+        yield from _used(part, where if mask is None else where & mask[:, i])
 
 
 def _nodes(

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from clevrskills.observation import Observer, flat
 from clevrskills.predicates import GoalState
-from clevrskills.predicates.tree import nodes, outcomes
+from clevrskills.predicates.tree import nodes, outcomes, used
 from clevrskills.simulation import SimWorld
 from clevrskills.tasks import stack_roles
 from clevrskills.threads import single_threaded
@@ -152,6 +152,7 @@ class SceneBatch:
             [env.simulation for env in self._envs],
         )
         self._observer = Observer(self._goal, self._world)
+        self._used = used(self._goal, len(layouts))
         self._outcome = self._goal.evaluate(self._world, self._state)
         self._progress = self._outcome.progress
 
@@ -177,7 +178,8 @@ class SceneBatch:
         said = outcomes(self._goal, self._outcome)
         out["success"][:] = self._outcome.holds.numpy()
         out["progress"][:] = self._outcome.progress.numpy()
-        out["reward_terms"][:] = torch.stack([one.reward for one in said], dim=-1).numpy()
+        rewards = torch.stack([one.reward for one in said], dim=-1)
+        out["reward_terms"][:] = (rewards * self._used).numpy()
 
     def _look(self) -> dict[str, np.ndarray]:
         """The observations of all environments, (B, ...)."""

@@ -1,0 +1,159 @@
+"""State observations: every entry tells what its name says."""
+
+import numpy as np
+import pytest
+import torch
+
+from clevrskills import geometry, task_keys
+from clevrskills.observation import flat, layout, observe
+from tests.envs import act, base, make_env, random_actions
+
+BODY = {
+    "present": slice(0, 1),
+    "held": slice(1, 2),
+    "position": slice(2, 5),
+    "offset": slice(5, 8),
+    "rotation": slice(8, 14),
+    "velocity": slice(14, 20),
+    "size": slice(20, 23),
+}
+
+
+@pytest.fixture(scope="module")
+def envs():
+    made = {}
+
+    def get(key):
+        if key not in made:
+            made[key] = make_env(key, "state_dict")
+        return made[key]
+
+    yield get
+    for env in made.values():
+        env.close()
+
+
+def entries(env) -> dict[str, np.ndarray]:
+    simulation = base(env)
+    return {k: v[0].numpy() for k, v in simulation.observer(simulation.outcome).items()}
+
+
+@pytest.mark.parametrize("key", task_keys())
+def test_size_does_not_depend_on_the_episode(envs, key):
+    env, found = envs(key), []
+    for seed in range(3):
+        env.reset(seed=seed)
+        found.append(layout(base(env).observer(base(env).outcome)))
+        assert np.isfinite(observe(base(env))).all()
+    assert found[0] == found[1] == found[2]
+    assert found[0][-1]["stop"] == len(observe(base(env)))
+
+
+def test_layout_tells_where_entries_stand(envs):
+    env = envs("sort")
+    env.reset(seed=1)
+    row, told = observe(base(env)), base(env).observer(base(env).outcome)
+    for entry in layout(told):
+        values = told[entry["name"]][0].numpy()
+        np.testing.assert_array_equal(row[entry["start"] : entry["stop"]], values)
+    np.testing.assert_array_equal(flat(told)[0].numpy(), row)
+
+
+def test_bodies(envs):
+    env = envs("pick")
+    env.reset(seed=2)
+    env.step(act(x=0.2, turn=(0.3, 0.1, 0.2)))
+    world, told = base(env).world, entries(env)
+    for k, key in enumerate(world.keys):
+        body = told[f"bodies/{key}"]
+        if not bool(world.solids.present[0, k]):
+            assert not body.any()
+            continue
+        pose = world.body_pose[0, k]
+        np.testing.assert_allclose(body[BODY["position"]], pose[:3].numpy())
+        there = geometry.to_world(
+            world.end_effector_pose, torch.as_tensor(body[BODY["offset"]])[None, None]
+        )
+        np.testing.assert_allclose(there[0, 0].numpy(), pose[:3].numpy(), atol=1e-5)
+        matrix = geometry.rotation_matrix(pose[3:]).numpy()
+        columns = body[BODY["rotation"]].reshape(2, 3)
+        np.testing.assert_allclose(columns, matrix[:, :2].T, atol=1e-6)
+        np.testing.assert_allclose(body[BODY["velocity"]], world.body_velocity[0, k].numpy())
+        points = world.solids.points[0, k]
+        np.testing.assert_allclose(
+            body[BODY["size"]], (points.amax(0) - points.amin(0)).numpy(), atol=1e-6
+        )
+        assert body[BODY["present"]] == 1 and body[BODY["held"]] == 0
+
+
+def test_what_is_held_and_what_is_next(envs):
+    env = envs("place")
+    env.reset(seed=0)  # the episode starts with the object in the gripper
+    world, told = base(env).world, entries(env)
+    key = world.keys[int(world.held[0])]
+    assert told[f"bodies/{key}"][BODY["held"]] == 1 and told["robot/holding"] == 1
+    assert told["robot/vacuum_on"] == 1
+    leaf = next(base(env).goal.leaves())
+    for name in ("top", "bottom"):
+        named = world.keys[int(getattr(leaf, name)[0])]
+        np.testing.assert_array_equal(told[f"next/{name}"], told[f"bodies/{named}"])
+    assert told["next/leaf"].tolist() == [1.0]
+
+
+def test_the_next_leaf_moves_on_and_vanishes_with_success(envs):
+    env = envs("trace")
+    env.reset(seed=3)
+    simulation = base(env)
+    used = int(simulation.goal.active[0].sum())
+    seen = []
+    for leaf in list(simulation.goal.steps()):
+        told = entries(env)
+        seen.append(int(told["next/leaf"].argmax()))
+        slot = simulation.world.keys[int(leaf.object[0])]
+        np.testing.assert_array_equal(told["next/object"], told[f"bodies/{slot}"])
+        leaf.realise(simulation.world)
+        simulation.evaluate()
+    assert seen == list(range(used))
+    told = entries(env)
+    assert not any(values.any() for name, values in told.items() if name.startswith("next/"))
+
+
+def test_where_the_end_effector_is_to_be(envs):
+    """What is told is the way: going it ends at the goal."""
+    env = envs("match_pose")
+    env.reset(seed=4)
+    simulation, told = base(env), entries(env)
+    leaf = list(simulation.goal.leaves())[int(told["next/leaf"].argmax())]
+    pose = simulation.world.end_effector_pose
+    offset, turn = (
+        torch.as_tensor(told["next/position"][:3]),
+        torch.as_tensor(told["next/orientation"]),
+    )
+    angle = turn.norm()
+    step = torch.cat(((angle / 2).cos()[None], (angle / 2).sin() * turn / angle))
+    reached = geometry.compose(pose, torch.cat((offset, step))[None])
+    np.testing.assert_allclose(reached[0, :3].numpy(), leaf.position[0].numpy(), atol=1e-5)
+    assert float(geometry.rotation_angle(reached[0, 3:], leaf.orientation[0])) < 1e-3
+    np.testing.assert_allclose(
+        told["next/position"][3:], (leaf.position - pose[:, :3])[0].numpy(), atol=1e-6
+    )
+
+
+def test_goal_entries_are_those_of_the_outcome(envs):
+    env = envs("sort")
+    env.reset(seed=5)
+    for action in random_actions(3):
+        env.step(action)
+    simulation, told = base(env), entries(env)
+    for k, part in enumerate(simulation.outcome.children):
+        used = bool(simulation.goal.active[0, k])
+        assert told["goal/progress"][k] == (float(part.progress[0]) if used else 0.0)
+        assert told["goal/holds"][k] == (float(part.holds[0]) if used else 0.0)
+
+
+@pytest.mark.render
+def test_pictures_with_state():
+    env = make_env("pick", "depth+state", render_backend="cpu")
+    observation, _ = env.reset(seed=0)
+    np.testing.assert_array_equal(observation["state"], observe(base(env)))
+    env.close()
