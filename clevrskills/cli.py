@@ -26,6 +26,7 @@ from clevrskills.evaluation.freeze import FreezeArgs, freeze
 from clevrskills.evaluation.plan import PlanArgs, plan
 from clevrskills.evaluation.report import ReportArgs, report
 from clevrskills.evaluation.serve import ServeArgs, serve
+from clevrskills.rl.command import RLArgs, rl
 
 
 @dataclass
@@ -98,6 +99,7 @@ Command = (
     | Annotated[PlanArgs, tyro.conf.subcommand("plan")]
     | Annotated[CurriculumArgs, tyro.conf.subcommand("curriculum")]
     | Annotated[ServeArgs, tyro.conf.subcommand("serve")]
+    | Annotated[RLArgs, tyro.conf.subcommand("rl")]
 )
 
 
@@ -126,6 +128,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         PlanArgs: plan,
         CurriculumArgs: curriculum,
         ServeArgs: serve,
+        RLArgs: rl,
     }
     try:
         return runners[type(args)](args)  # type: ignore[operator]
