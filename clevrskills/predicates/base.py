@@ -138,11 +138,19 @@ class PhysicalPredicate(Predicate):
     def using(self, table: Criteria) -> Self:  # noqa: D102
         return dataclasses.replace(self, criteria=table)
 
-    def outcome(self, holds: Tensor, shaping: Tensor) -> Outcome:
-        """Build the outcome from success (B,) and the reward short of success (B,)."""
-        reward = torch.where(holds, float(self.max_reward), shaping)
-        progress = (shaping / float(self.max_reward)).clamp(0.0, 0.99)
-        return Outcome(holds, reward, torch.where(holds, 1.0, progress), {})
+    def outcome(self, holds: Tensor, shaping: Tensor, progress: Tensor | None = None) -> Outcome:
+        """Build the outcome.
+
+        Args:
+            holds: Whether it holds, (B,).
+            shaping: The reward short of success, on the published scale, (B,).
+            progress: How far it is short of success, in [0, 1], (B,); ``None``: the share that
+                the shaping has of the greatest reward.
+        """
+        most = float(self.max_reward)
+        reward = torch.where(holds, most, shaping)
+        short = (shaping / most if progress is None else progress).clamp(0.0, 0.99)
+        return Outcome(holds, reward, torch.where(holds, 1.0, short), {})
 
 
 def _encode(value: Any) -> Any:

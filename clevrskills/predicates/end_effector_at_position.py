@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from clevrskills.predicates.base import GoalState, Outcome, PhysicalPredicate
+from clevrskills.predicates.shaping import closeness
 from clevrskills.world import World
 
 
@@ -26,7 +27,8 @@ class EndEffectorAtPosition(PhysicalPredicate):
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
         error = self.error(world)
-        return self.outcome(error < self.tolerance, (2.0 - error).clamp(min=0.0))
+        shaping = (2.0 - error).clamp(min=0.0)
+        return self.outcome(error < self.tolerance, shaping, closeness(error))
 
     @property
     def tolerance(self) -> float:

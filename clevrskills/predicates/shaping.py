@@ -12,6 +12,15 @@ from torch import Tensor
 from clevrskills.world import World
 
 NEAR_M = 0.03
+STEEPNESS_PER_M = 5.0
+"""How fast closeness falls with distance. With 1 per metre, as the published rewards have it, the
+way to a goal is worth so little beside its end that PPO did not find the second goal of ``trace``
+in 200,000 steps; with this it solved 96 % of the episodes."""
+
+
+def closeness(distance: Tensor) -> Tensor:
+    """Progress by distance in metres, or radians, (B,): 1 at none, 0 far away."""
+    return 1.0 - torch.tanh(STEEPNESS_PER_M * distance)
 
 
 def reach(world: World, body: Tensor) -> Tensor:
@@ -26,6 +35,12 @@ def _reach(world: World) -> Tensor:
     above = (tip[..., 2] - world.tops).clamp(min=0.0)
     over = torch.where(above < 0.005, 2.0, 1.0 + torch.exp(-above))
     return torch.where(aside < NEAR_M, over, torch.exp(-(aside - NEAR_M).clamp(min=0.0)))
+
+
+def approach(world: World, body: Tensor) -> Tensor:
+    """How close the suction cups are to the middle of the top of a body, in [0, 1], (B,)."""
+    place = torch.cat((world.position(body)[:, :2], world.top(body)[:, None]), dim=-1)
+    return closeness((world.end_effector_pose[:, :3] - place).norm(dim=-1))
 
 
 def carry(world: World, body: Tensor, target: Tensor) -> Tensor:
