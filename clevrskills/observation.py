@@ -17,7 +17,8 @@ bodies/<slot>       23       of each body slot, e.g. ``bodies/object_0``; all 0 
                              offset (3) from the tool centre point, in the end-effector frame,
                              rotation (6), first two columns of the rotation matrix,
                              velocity (6), linear and angular, world axes,
-                             size (3), edges of the bounding box in the body's frame, metres
+                             size (3), edges of the bounding box in the body's frame, metres; 0 for what
+                             cannot be touched, such as goals in the air
 goal/holds          L        which leaves hold now; 0 for those that an episode does not use
 goal/progress       L        how far each leaf is, 0 to 1
 goal/state          -        what the goal remembers, such as the stage of an order
@@ -65,7 +66,7 @@ class Observer:
         self._is_leaf = [node.leaf is not None for node in nodes(goal)]
         self._count = sum(self._is_leaf)
         self._fields = _fields(goal)
-        self._present = world.solids.present.float()[..., None]
+        self._present = world.filled.float()[..., None]
         self._slots = torch.arange(len(world.keys), device=world.device)
         self._used = used(goal, world.num_envs)[:, self._is_leaf].float()
 

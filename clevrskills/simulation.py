@@ -215,6 +215,11 @@ class SimWorld(World):
         return [self.simulations[row] for row in self._rows.tolist()]
 
     @property
+    def filled(self) -> Tensor:
+        """Which slots have a body, also one that cannot be touched, (B, K) bool."""
+        return torch.tensor([[body is not None for body in s.bodies] for s in self.simulations])
+
+    @property
     def body_pose(self) -> Tensor:  # noqa: D102
         return self.once("pose", SimWorld._read_poses)
 
