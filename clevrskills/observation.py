@@ -17,8 +17,8 @@ bodies/<slot>       23       of each body slot, e.g. ``bodies/object_0``; all 0 
                              offset (3) from the tool centre point, in the end-effector frame,
                              rotation (6), first two columns of the rotation matrix,
                              velocity (6), linear and angular, world axes,
-                             size (3), edges of the bounding box in the body's frame, metres; 0 for what
-                             cannot be touched, such as goals in the air
+                             size (3), edges of the bounding box in the body's frame, metres;
+                             0 for what cannot be touched, such as goals in the air
 goal/holds          L        which leaves hold now; 0 for those that an episode does not use
 goal/progress       L        how far each leaf is, 0 to 1
 goal/state          -        what the goal remembers, such as the stage of an order
