@@ -11,6 +11,8 @@ from typing import Annotated
 
 import tyro
 
+from clevrskills.baselines.dagger import DaggerArgs, dagger
+from clevrskills.baselines.train import TrainArgs, train
 from clevrskills.dataset_tools.card import CardArgs, card
 from clevrskills.dataset_tools.check import CheckArgs, check
 from clevrskills.dataset_tools.export import ExportArgs, export
@@ -99,6 +101,8 @@ Command = (
     | Annotated[PlanArgs, tyro.conf.subcommand("plan")]
     | Annotated[CurriculumArgs, tyro.conf.subcommand("curriculum")]
     | Annotated[ServeArgs, tyro.conf.subcommand("serve")]
+    | Annotated[TrainArgs, tyro.conf.subcommand("train")]
+    | Annotated[DaggerArgs, tyro.conf.subcommand("dagger")]
     | Annotated[RLArgs, tyro.conf.subcommand("rl")]
 )
 
@@ -128,6 +132,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         PlanArgs: plan,
         CurriculumArgs: curriculum,
         ServeArgs: serve,
+        TrainArgs: train,
+        DaggerArgs: dagger,
         RLArgs: rl,
     }
     try:
