@@ -53,7 +53,7 @@ class RLArgs:
     """Cameras, for `--obs rgb`."""
     size: int = 64
     """Width and height of the pictures, in pixels."""
-    reward: Literal["normalized_dense", "dense", "potential", "sparse"] = "normalized_dense"
+    reward: Literal["normalized_dense", "dense", "potential", "sparse"] = "potential"
     """What is learnt from: progress in [0, 1], the published rewards, the progress made by the
     step, or success alone."""
     arg: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()

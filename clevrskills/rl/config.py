@@ -25,7 +25,7 @@ class PPOConfig:
     """Step size of Adam, at first."""
     anneal: bool = True
     """Let the step size fall to zero, linearly."""
-    gamma: float = 0.98
+    gamma: float = 0.95
     """Discount of a control step."""
     gae_lambda: float = 0.95
     """How far advantages look ahead beyond the value function: 0 not at all, 1 to the end."""
@@ -41,7 +41,7 @@ class PPOConfig:
     """Norm to which gradients are cut."""
     target_kl: float | None = 0.03
     """Divergence from the old policy at which an update ends early; unset: never."""
-    initial_std: float = 0.5
+    initial_std: float = 0.12
     """Standard deviation of actions at first."""
     hidden: tuple[int, ...] = (256, 256)
     """Units of each hidden layer, of the policy and of the value function."""
