@@ -13,10 +13,12 @@ from clevrskills.world import World
 
 NEAR_M = 0.03
 HALF_WAY_M = 0.2
-"""Distance, or angle in radians, at which closeness is a half. It falls steeply near a goal, so that
-the way there is worth something beside the end of it, and slowly far away, so that there is a way
-to be found: with the published rewards, which fall by 1 per metre, PPO did not find the goals of
-``trace``; with what is nearly flat from 0.6 on it did not find those of ``match_pose``."""
+"""Distance, or angle in radians, at which closeness is a half.
+
+It falls steeply near a goal, so that the way there is worth something beside the end of it, and
+slowly far away, so that there is a way to be found: with the published rewards, which fall by 1 per
+metre, PPO found few of the goals of a kinematic stand-in of ``trace`` in 200,000 steps, and with
+what is nearly flat from 0.6 on none of ``match_pose`` in 100,000."""
 
 
 def closeness(distance: Tensor) -> Tensor:

@@ -89,8 +89,7 @@ def test_processes_make_no_difference(learnt, tmp_path) -> None:
 @pytest.mark.slow
 def test_it_is_evaluated(learnt, tmp_path) -> None:
     args = EvaluateArgs(
-        policy="clevrskills.rl.policy:Learned",
-        policy_arg=(f"folder={learnt}",),
+        policy=f"rl:{learnt}",
         tasks=("trace",),
         split=("test",),
         episodes=1,
@@ -110,6 +109,6 @@ def test_it_does_only_what_it_learnt(learnt, tmp_path) -> None:
         episode = type("Other", (Episode,), changes)
         with pytest.raises(PolicyError, match=words):
             policy.reset(PromptInput("", {}), env=None, episode=episode)
-    source = PolicySource("clevrskills.rl.policy:Learned", {"folder": str(tmp_path)})
+    source = PolicySource(f"rl:{tmp_path}")
     with pytest.raises(ClevrSkillsError, match="is no training of `clevrskills rl`"):
         source.make()
