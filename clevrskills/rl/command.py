@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 INTERRUPTED = 130  # what shells report after Ctrl-C
 _LEAST = {
-    **dict.fromkeys(("num_envs", "total_steps", "threads", "save_every"), 1),
+    **dict.fromkeys(("num_envs", "total_steps", "episode_steps", "threads", "save_every"), 1),
     **dict.fromkeys(("workers", "seed"), 0),
     "size": 36,  # what the convolutions need
 }
@@ -59,7 +59,8 @@ class RLArgs:
     arg: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
     """Argument of the task, NAME=VALUE, e.g. `num_goals=2`; may be given several times."""
     episode_steps: int | None = None
-    """Control steps after which an episode is cut off while learning; unset: those of the task."""
+    """Control steps after which an episode is cut off; by default the task's limit. Short episodes
+    waste less of what comes after a mistake, or after success."""
     head_starts: float = 0.0
     """Probability that an episode starts with a part of the goal achieved, drawn evenly: a reverse
     curriculum."""
@@ -133,10 +134,9 @@ def _check(args: RLArgs) -> Run:
         if name not in allowed:
             raise UnknownNameError(kind, name, allowed)
     for name, least in _LEAST.items():
-        if getattr(args, name) < least:
+        value = getattr(args, name)
+        if value is not None and value < least:
             raise ClevrSkillsError(f"--{name.replace('_', '-')} must be at least {least}")
-    if args.episode_steps is not None and args.episode_steps < 1:
-        raise ClevrSkillsError("--episode-steps must be at least 1")
     if not 0.0 <= args.head_starts <= 1.0:
         raise ClevrSkillsError(f"--head-starts {args.head_starts}; allowed: 0 to 1")
     return Run(

@@ -151,6 +151,7 @@ def test_other_settings_need_another_folder(tmp_path):
         ({"num_envs": 0}, "--num-envs must be at least 1"),
         ({"total_steps": 0}, "--total-steps must be at least 1"),
         ({"seed": -1}, "--seed must be at least 0"),
+        ({"episode_steps": 0}, "--episode-steps must be at least 1"),
         ({"size": 20}, "--size must be at least 36"),
         ({"head_starts": 1.5}, "--head-starts 1.5; allowed: 0 to 1"),
         ({"arg": ("goals",)}, "'goals' is no argument"),

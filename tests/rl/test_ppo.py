@@ -14,7 +14,14 @@ from clevrskills.rl.config import PPOConfig
 from clevrskills.rl.ppo import PPO, estimate_advantages
 from tests.rl.toy import PICTURE_PX, ToyVec
 
-QUICK = PPOConfig(rollout_steps=50, minibatch=250, hidden=(64, 64), gamma=0.9, learning_rate=2e-3)
+QUICK = PPOConfig(
+    rollout_steps=50,
+    minibatch=250,
+    hidden=(64, 64),
+    gamma=0.9,
+    learning_rate=2e-3,
+    initial_std=0.5,
+)
 
 
 @pytest.fixture(autouse=True)
