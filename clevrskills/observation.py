@@ -49,8 +49,7 @@ from torch import Tensor
 from clevrskills import geometry
 from clevrskills.predicates import Outcome, Predicate
 from clevrskills.predicates.tree import nodes, outcomes, used
-from clevrskills.simulation import SimWorld
-from clevrskills.world import World
+from clevrskills.world import RobotWorld, World
 
 
 class Observer:
@@ -61,7 +60,7 @@ class Observer:
         world: The world that it is about.
     """
 
-    def __init__(self, goal: Predicate, world: SimWorld) -> None:
+    def __init__(self, goal: Predicate, world: RobotWorld) -> None:
         self._goal, self._world = goal, world
         self._is_leaf = [node.leaf is not None for node in nodes(goal)]
         self._count = sum(self._is_leaf)

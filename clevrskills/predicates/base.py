@@ -17,6 +17,7 @@ from clevrskills.errors import UnknownNameError
 from clevrskills.predicates.criteria import PAPER, Criteria, criteria
 from clevrskills.world import World
 
+CPU = torch.device("cpu")
 GoalState = dict[str, Tensor]
 """What a goal must remember, by name; every tensor is (B, ...)."""
 
@@ -113,6 +114,12 @@ class Predicate(ABC):
         """The physical predicate that is to be achieved next, ``None`` if it holds."""
         index = int(self.next_index(outcome)[env])
         return None if index < 0 else list(self.leaves())[index]
+
+    @property
+    def device(self) -> torch.device:
+        """Where its numbers are."""
+        values = (getattr(leaf, f.name) for leaf in self.leaves() for f in dataclasses.fields(leaf))
+        return next((value.device for value in values if isinstance(value, Tensor)), CPU)
 
     def using(self, table: Criteria) -> Self:
         """The same tree with other tolerances."""
