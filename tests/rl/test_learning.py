@@ -7,6 +7,7 @@ import re
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import tyro
@@ -49,6 +50,15 @@ def test_options_exist(capsys: pytest.CaptureFixture[str]) -> None:
 def test_links() -> None:
     for name in re.findall(r"\]\((?!#)([^)]+)\)", PAGE):
         assert (ROOT / "docs" / name).exists(), name
+
+
+@pytest.mark.slow
+def test_the_vector_environment_of_the_page() -> None:
+    code = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)[0]
+    names: dict[str, Any] = {}
+    exec(compile(code, "rl.md", "exec"), names)
+    assert names["reward"].shape == (16,) and len(names["observation"]) == 16
+    names["envs"].close()
 
 
 def test_options_of_ppo_are_those_of_the_command() -> None:

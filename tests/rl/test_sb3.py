@@ -12,6 +12,7 @@ from stable_baselines3.common.vec_env import VecFrameStack, VecTransposeImage
 
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.rl.sb3 import SB3VecEnv
+from clevrskills.vector import make_vec
 from tests.rl.toy import ToyVec
 
 
@@ -94,3 +95,13 @@ def test_pictures():
     assert {name: entry.shape for name, entry in final.items()} == {
         name: space.shape for name, space in envs.observation_space.spaces.items()
     }
+
+
+@pytest.mark.slow
+def test_a_real_task():
+    envs = SB3VecEnv(make_vec("trace", 2, episode_steps=6))
+    learner = PPO("MlpPolicy", envs, n_steps=16, batch_size=16, n_epochs=1, device="cpu")
+    learner.learn(64)
+    assert [told["l"] for told in learner.ep_info_buffer] == [6] * 10  # of 32 steps in each
+    assert len(learner.ep_success_buffer) == 10
+    envs.close()

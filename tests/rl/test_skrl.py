@@ -12,6 +12,7 @@ from skrl.trainers.torch import SequentialTrainer
 from torch import nn
 
 from clevrskills.rl.skrl import FinalObservations, SkrlEnv
+from clevrskills.vector import make_vec
 from tests.rl.toy import ToyVec
 
 
@@ -138,3 +139,14 @@ def test_pictures_are_flattened():
     assert envs.reset()[0].shape == (2, 2 * 48 * 48 * 3 + 4)
     infos = envs.step(torch.zeros(2, 7))[-1]
     assert infos["final_obs"].shape == (2, 2 * 48 * 48 * 3 + 4)
+
+
+@pytest.mark.slow
+def test_a_real_task():
+    envs = SkrlEnv(make_vec("trace", 2, episode_steps=20))
+    agent = learner(envs)
+    cfg = {"timesteps": 100, "disable_progressbar": True, "close_environment_at_exit": False}
+    SequentialTrainer(env=envs, agents=agent, cfg=cfg).train()
+    assert agent.told["Info / length"] == [20.0] * 5
+    assert len(agent.told["Loss / Policy loss"]) == 2
+    envs.close()
