@@ -98,6 +98,7 @@ class Annotator:
         # in the picture, up to a factor, of what each point stands for
         areas = self._areas * np.maximum(facing, 0.0) * ahead[rest] / depth[rest] ** 3
         visible = self._visible(pixels[rest], depth[rest], areas, views)
+        visible[boxes[:, 0] == NOT_IN_PICTURE] = 0.0  # less than reaches the middle of a pixel
         cut = range(0, len(boxes), self._count)
         return {
             name: Sighting(boxes[k : k + self._count], visible[k : k + self._count])

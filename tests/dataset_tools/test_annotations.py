@@ -125,6 +125,13 @@ def test_what_is_outside_the_picture_is_not_seen() -> None:
     assert visible[1] == 0.0
 
 
+def test_what_reaches_no_middle_of_a_pixel_is_not_seen() -> None:
+    tile = trimesh.creation.box((0.1, 0.1, 1e-4))  # 1 m away: the picture ends at x = 1 m
+    sighting = look([pose(1.04, 0.0, 0.0), pose(1.02, 0.0, 0.0)], view(0, 5.0), tile)
+    assert sighting.boxes[0].tolist() == [-1] * 4 and sighting.visible[0] == 0.0
+    assert sighting.boxes[1, 0] == 63 and sighting.visible[1] > 0.0
+
+
 def test_nothing_to_see() -> None:
     sighting = look([])
     assert sighting.boxes.shape == (0, 4) and sighting.visible.shape == (0,)
