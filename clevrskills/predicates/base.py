@@ -39,18 +39,6 @@ class Outcome:
     state: GoalState
     children: tuple[Outcome, ...] = ()
 
-    def split(self, count: int) -> list[Outcome]:
-        """The outcomes of ``count`` batches that were looked at as one."""
-        holds, rewards, progress = (
-            values.unflatten(0, (count, -1)).unbind(0)
-            for values in (self.holds, self.reward, self.progress)
-        )
-        state = {key: value.unflatten(0, (count, -1)) for key, value in self.state.items()}
-        return [
-            Outcome(h, r, p, {key: value[i] for key, value in state.items()})
-            for i, (h, r, p) in enumerate(zip(holds, rewards, progress, strict=True))
-        ]
-
 
 _TYPES: dict[str, type[Predicate]] = {}
 
@@ -140,9 +128,11 @@ class PhysicalPredicate(Predicate):
 
     def outcome(self, holds: Tensor, shaping: Tensor) -> Outcome:
         """Build the outcome from success (B,) and the reward short of success (B,)."""
-        reward = torch.where(holds, float(self.max_reward), shaping)
-        progress = (shaping / float(self.max_reward)).clamp(0.0, 0.99)
-        return Outcome(holds, reward, torch.where(holds, 1.0, progress), {})
+        most = float(self.max_reward)
+        progress = (shaping / most).clamp(0.0, 0.99)
+        return Outcome(
+            holds, shaping.masked_fill(holds, most), progress.masked_fill(holds, 1.0), {}
+        )
 
 
 def _encode(value: Any) -> Any:

@@ -28,11 +28,12 @@ class Picked(PhysicalPredicate):
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
         held = world.is_held(self.object)
-        clearance = world.sparse(held, 0.0, lambda w, body: w.clearance(body), self.object)
+        reaching = reach(world, self.object, ~held)
+        clearance = torch.zeros_like(reaching)
+        clearance = world.sparse(held, clearance, lambda w, body: w.clearance(body), self.object)
         least = self.criteria.pick_clearance_m
-        lifting = 2.0 + (clearance / least).clamp(0.0, 1.0)
         calm = world.end_effector_speed < self.criteria.pick_speed_m_per_s
-        shaping = torch.where(held, lifting, reach(world, self.object))
+        shaping = torch.where(held, 2.0 + (clearance / least).clamp(0.0, 1.0), reaching)
         return self.outcome(held & (clearance >= least) & calm, shaping)
 
     def says(self, world: World, env: int = 0) -> str:  # noqa: D102
