@@ -64,7 +64,7 @@ class Observer:
         self._is_leaf = [node.leaf is not None for node in nodes(goal)]
         self._used = used(goal, world.num_envs)[:, self._is_leaf].float()
         self._leaves = torch.arange(sum(self._is_leaf), device=world.device)
-        self._slots = torch.arange(len(world.keys), device=world.device)
+        self._slots = torch.arange(len(world.keys) + 1, device=world.device)  # the last is none
         self._fields, self._has_position = _fields(goal)
         self._present = _and_none(world.solids.present.float()[..., None])
         self._size = _and_none(world.solids.size)
@@ -98,10 +98,9 @@ class Observer:
 
     def _bodies(self, frames: _Frames) -> Tensor:
         """What is told of all bodies, and zeros for none, (B, K + 1, 23)."""
-        held = self._world.held[:, None, None] == self._slots[:, None]
         values = (
             self._present,
-            torch.nn.functional.pad(held, (0, 0, 0, 1)),
+            self._world.held[:, None, None] == self._slots[:, None],
             frames.position,
             frames.offset(frames.position),
             frames.columns,
@@ -155,7 +154,7 @@ class Observer:
         """What is told of a body (B,), or which bodies (B, n) are named; -1 names none."""
         if body.dim() == 1:
             return self._world.at(bodies, body)
-        return (body[..., None] == self._slots).any(1).float()
+        return (body[..., None] == self._slots[:-1]).any(1).float()
 
 
 class _Frames:

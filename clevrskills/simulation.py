@@ -252,8 +252,8 @@ class SimWorld(World):
     ) -> None:
         super().__init__(keys, solids, simulations[0].vacuum.tips)
         self.simulations = list(simulations)
-        # impulse that carries a body for a physics step
-        self._weight_ns = solids.mass * (GRAVITY * simulations[0].timestep_s)
+        # impulse that carries a body for a physics step, by environment and slot
+        self._weight_ns = (solids.mass * (GRAVITY * simulations[0].timestep_s)).tolist()
 
     def _of(self) -> list[Simulation]:
         """The simulation of each row."""
@@ -316,21 +316,26 @@ class SimWorld(World):
             self.once("held", lambda w: _told(s.vacuum.held for s in w.simulations))
         )
 
-    def _lift(self, upper: Tensor, lower: Tensor) -> np.ndarray:
-        """Upward impulse in the last physics step on slots from others, in N s, (B,) float32."""
+    def _lift(self, upper: Tensor, lower: Tensor) -> list[float]:
+        """Upward impulse in the last physics step on slots from others, in N s, of each row."""
         lifts = self.once("lifts", lambda w: [s.lifts() for s in w.simulations])
         rows = zip(self._rows.tolist(), upper.tolist(), lower.tolist(), strict=True)
-        return np.array([lifts[row](one, other) for row, one, other in rows], np.float32)
+        return [lifts[row](one, other) for row, one, other in rows]
+
+    def _shares(self, lower: Tensor, upper: Tensor) -> list[float]:
+        """What :meth:`supports` tells, of each row."""
+        rows = zip(self._lift(upper, lower), self._rows.tolist(), upper.tolist(), strict=True)
+        return [lift / self._weight_ns[row][slot] for lift, row, slot in rows]
 
     def supports(self, lower: Tensor, upper: Tensor) -> Tensor:  # noqa: D102
-        return torch.from_numpy(self._lift(upper, lower)) / self.at(self._weight_ns, upper)
+        return _told(self._shares(lower, upper)).float()
 
     def on_table(self, body: Tensor) -> Tensor:  # noqa: D102
-        lift = self._lift(body, torch.full_like(body, len(self.keys)))
-        return torch.from_numpy(lift > CONTACT_IMPULSE_NS)
+        lifts = self._lift(body, torch.full_like(body, len(self.keys)))
+        return _told(lift > CONTACT_IMPULSE_NS for lift in lifts)
 
     def carries(self, lower: Tensor, upper: Tensor, share: float) -> Tensor:  # noqa: D102
-        carried = self.supports(lower, upper) >= share
+        carried = _told(part >= share for part in self._shares(lower, upper))
         return self.sparse(carried, carried, lambda w, body: ~w.on_table(body), upper)
 
     def _where_touches_matter(self) -> list[Simulation]:
@@ -441,7 +446,7 @@ def _read(read: Callable[[Simulation], np.ndarray]) -> Callable[[SimWorld], Tens
     )
 
 
-def _told(answers: Iterable[bool | int]) -> Tensor:
+def _told(answers: Iterable[float]) -> Tensor:
     """What simulations tell, one after the other, (B,); by way of numpy in a third of the time."""
     return torch.from_numpy(np.array(list(answers)))
 

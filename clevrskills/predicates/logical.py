@@ -79,8 +79,8 @@ class Composite(Predicate):
 
     @cached_property
     def _count(self) -> Tensor:
-        """How many children an environment uses, (B,) or (1,)."""
-        return self._mask.sum(-1)
+        """How many children an environment uses, (B,) or (1,) float."""
+        return self._mask.sum(-1).float()
 
     @cached_property
     def _most(self) -> Tensor:
@@ -117,6 +117,11 @@ class Composite(Predicate):
         places = {i: column for column, i in enumerate(found)}
         columns = [places.get(i, len(found)) for i in range(len(self.children))]
         return torch.tensor(columns, device=self._mask.device)
+
+    @cached_property
+    def _unused(self) -> Tensor:
+        """Which children an environment does not use, (B, n) or (1, n)."""
+        return ~self._mask
 
     @cached_property
     def _all_used(self) -> bool:
@@ -184,7 +189,7 @@ class Composite(Predicate):
             tables.append(torch.zeros_like(tables[0][:, :1]))
         table = tables[0] if len(tables) == 1 else torch.cat(tables, dim=1)
         table = table if self._columns is None else table[:, self._columns]
-        return table if self._all_used else table * self._mask
+        return table if self._all_used else table.masked_fill(self._unused, 0)
 
     @cached_property
     def _first_leaf(self) -> Tensor:
@@ -195,13 +200,13 @@ class Composite(Predicate):
     def _next_of(self, child: Tensor, outcome: Outcome) -> Tensor:
         """The index (B,) of the leaf that is next in a child (B,); -1 where the whole holds."""
         if all(isinstance(each, PhysicalPredicate) for each in self.children):
-            return torch.where(outcome.holds, -1, child)
+            return child.masked_fill(outcome.holds, -1)
         chosen = self._first_leaf.to(child.device)[child]
         for i, (each, part) in enumerate(zip(self.children, outcome.children, strict=True)):
             if not isinstance(each, PhysicalPredicate):
                 # what an order has behind it may hold no more, what it asks for may hold already
                 chosen = chosen + (child == i) * each.next_index(part).clamp(min=0)
-        return torch.where(outcome.holds, -1, chosen)
+        return chosen.masked_fill(outcome.holds, -1)
 
     def says(self, world: World, env: int = 0) -> str:  # noqa: D102
         parts = [c.says(world, env) for i, c in enumerate(self.children) if self._uses(i, env)]
@@ -266,18 +271,17 @@ class Set(Composite):
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
         outcomes, holds, reward, progress, new_state = self._look(world, state)
-        missing = holds ^ self._mask
+        missing = self._mask.masked_fill(holds, False)
+        both = torch.stack((reward, progress))  # (2, B, n)
         # the published rule: what is done, plus the best of what is not
-        done, best = reward.masked_fill(missing, 0.0), reward.masked_fill(holds, 0.0)
-        count = holds.sum(-1)
-        share = (count + progress.masked_fill(holds, 0.0).amax(-1)) / self._count
-        return Outcome(
-            count == self._count, done.sum(-1) + best.amax(-1), share, new_state, outcomes
-        )
+        done, best = both.masked_fill(missing, 0.0).sum(-1), both.masked_fill(holds, 0.0).amax(-1)
+        total, share = (done + best).unbind(0)
+        return Outcome(~missing.any(-1), total, share / self._count, new_state, outcomes)
 
     def next_index(self, outcome: Outcome) -> Tensor:  # noqa: D102
         holds = torch.stack([part.holds for part in outcome.children], dim=-1)
-        return self._next_of((~holds & self._mask).long().argmax(-1), outcome)
+        missing = self._mask.masked_fill(holds, False)
+        return self._next_of(missing.byte().argmax(-1), outcome)
 
 
 @dataclass(frozen=True, eq=False)
@@ -318,7 +322,7 @@ class Order(Composite):
     def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
         outcomes, holds, reward, progress, new_state = self._look(world, state)
         index = self._numbers
-        behind = holds | ~self._mask | (index < state["stage"][:, None])
+        behind = holds | self._unused | (index < state["stage"][:, None])
         stage = behind.long().cumprod(-1).sum(-1)
         for i in range(len(self.children)):
             # what a later part remembers starts when its turn comes
