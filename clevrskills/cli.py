@@ -11,6 +11,8 @@ from typing import Annotated
 
 import tyro
 
+from clevrskills.baselines.dagger import DaggerArgs, dagger
+from clevrskills.baselines.train import TrainArgs, train
 from clevrskills.dataset_tools.card import CardArgs, card
 from clevrskills.dataset_tools.check import CheckArgs, check
 from clevrskills.dataset_tools.export import ExportArgs, export
@@ -26,6 +28,7 @@ from clevrskills.evaluation.freeze import FreezeArgs, freeze
 from clevrskills.evaluation.plan import PlanArgs, plan
 from clevrskills.evaluation.report import ReportArgs, report
 from clevrskills.evaluation.serve import ServeArgs, serve
+from clevrskills.rl.command import RLArgs, rl
 
 
 @dataclass
@@ -98,6 +101,9 @@ Command = (
     | Annotated[PlanArgs, tyro.conf.subcommand("plan")]
     | Annotated[CurriculumArgs, tyro.conf.subcommand("curriculum")]
     | Annotated[ServeArgs, tyro.conf.subcommand("serve")]
+    | Annotated[TrainArgs, tyro.conf.subcommand("train")]
+    | Annotated[DaggerArgs, tyro.conf.subcommand("dagger")]
+    | Annotated[RLArgs, tyro.conf.subcommand("rl")]
 )
 
 
@@ -126,6 +132,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         PlanArgs: plan,
         CurriculumArgs: curriculum,
         ServeArgs: serve,
+        TrainArgs: train,
+        DaggerArgs: dagger,
+        RLArgs: rl,
     }
     try:
         return runners[type(args)](args)  # type: ignore[operator]

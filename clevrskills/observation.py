@@ -17,7 +17,8 @@ bodies/<slot>       23       of each body slot, e.g. ``bodies/object_0``; all 0 
                              offset (3) from the tool centre point, in the end-effector frame,
                              rotation (6), first two columns of the rotation matrix,
                              velocity (6), linear and angular, world axes,
-                             size (3), edges of the bounding box in the body's frame, metres
+                             size (3), edges of the bounding box in the body's frame, metres;
+                             0 for what cannot be touched, such as goals in the air
 goal/holds          L        which leaves hold now; 0 for those that an episode does not use
 goal/progress       L        how far each leaf is, 0 to 1
 goal/state          -        what the goal remembers, such as the stage of an order
@@ -48,7 +49,7 @@ from torch import Tensor
 from clevrskills import geometry
 from clevrskills.predicates import Outcome, Predicate
 from clevrskills.predicates.tree import nodes, outcomes, used
-from clevrskills.simulation import SimWorld
+from clevrskills.world import RobotWorld
 
 
 class Observer:
@@ -59,14 +60,14 @@ class Observer:
         world: The world that it is about.
     """
 
-    def __init__(self, goal: Predicate, world: SimWorld) -> None:
+    def __init__(self, goal: Predicate, world: RobotWorld) -> None:
         self._goal, self._world = goal, world
         self._is_leaf = [node.leaf is not None for node in nodes(goal)]
         self._used = used(goal, world.num_envs)[:, self._is_leaf].float()
         self._leaves = torch.arange(sum(self._is_leaf), device=world.device)
         self._slots = torch.arange(len(world.keys) + 1, device=world.device)  # the last is none
         self._fields, self._has_position = _fields(goal)
-        self._present = _and_none(world.solids.present.float()[..., None])
+        self._present = _and_none(world.filled.float()[..., None])
         self._size = _and_none(world.solids.size)
 
     def __call__(self, outcome: Outcome) -> dict[str, Tensor]:
@@ -167,7 +168,7 @@ class _Frames:
         velocity: Linear and angular, world axes, (B, K + 1, 6).
     """
 
-    def __init__(self, world: SimWorld) -> None:
+    def __init__(self, world: RobotWorld) -> None:
         pose = torch.cat((world.body_pose, world.end_effector_pose[:, None]), dim=1)
         self.position, self.orientation = pose.split((3, 4), dim=-1)
         matrix = geometry.rotation_matrix(self.orientation)

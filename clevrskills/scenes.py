@@ -137,7 +137,7 @@ def draw_scene(
             scene = scene_of(task, layout, robot_name, criteria)
         except LayoutError:
             continue
-        if not _fair(scene.goal, scene.start, Home.of(robot_name) if task.shows_robot else None):
+        if not is_fair(scene.goal, scene.start, Home.of(robot_name) if task.shows_robot else None):
             continue
         prompts = task.prompts(layout)
         index = int(draw.roles.integers(len(prompts))) if prompt_index is None else prompt_index
@@ -209,7 +209,7 @@ def start_world(task: Task, layout: Layout, solids: Solids, home: Home) -> Tenso
     return world
 
 
-def _fair(goal: Predicate, start: TensorWorld, home: Home | None) -> bool:
+def is_fair(goal: Predicate, start: TensorWorld, home: Home | None) -> bool:
     """Whether the goal does not hold yet, and there is a state in which it does; if asked for, with
     the arm clear of everything at the start and after each part of the goal.
     """

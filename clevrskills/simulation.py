@@ -20,7 +20,7 @@ from torch import Tensor
 from clevrskills.robots.controller import EndEffectorDeltaController
 from clevrskills.robots.vacuum import Vacuum
 from clevrskills.suction import sealed_cups
-from clevrskills.world import GRAVITY, Solids, World
+from clevrskills.world import GRAVITY, RobotWorld, Solids, World
 
 CONTACT_IMPULSE_NS = 1e-5
 """Impulse per physics step from which two bodies touch."""
@@ -238,7 +238,7 @@ class Simulation:
             entity.set_pose(self._tcp.entity_pose * before.inv() * entity.pose)
 
 
-class SimWorld(World):
+class SimWorld(RobotWorld):
     """Reads simulations, one per environment; what it read is kept until :meth:`moved`.
 
     Args:
@@ -260,6 +260,10 @@ class SimWorld(World):
         if self._whole is None:
             return self.simulations
         return [self.simulations[row] for row in self._rows.tolist()]
+
+    @property
+    def filled(self) -> Tensor:  # noqa: D102
+        return torch.tensor([[body is not None for body in s.bodies] for s in self.simulations])
 
     @property
     def body_pose(self) -> Tensor:  # noqa: D102
@@ -286,28 +290,20 @@ class SimWorld(World):
         return self._of_each(self.once("end effector", _read(Simulation.end_effector_pose)))
 
     @property
-    def end_effector_velocity(self) -> Tensor:
-        """Linear (m/s) and angular (rad/s) velocity of the tool centre point, (B, 6)."""
+    def end_effector_velocity(self) -> Tensor:  # noqa: D102
         read = _read(Simulation.end_effector_velocity)
         return self._of_each(self.once("end effector velocity", read))
 
     @property
-    def end_effector_speed(self) -> Tensor:  # noqa: D102
-        return self.end_effector_velocity[:, :3].norm(dim=-1)
-
-    @property
-    def qpos(self) -> Tensor:
-        """Joint angles in rad, (B, n)."""
+    def qpos(self) -> Tensor:  # noqa: D102
         return self._of_each(self.once("qpos", _read(lambda s: s.controller.qpos)))
 
     @property
-    def qvel(self) -> Tensor:
-        """Joint speeds in rad/s, (B, n)."""
+    def qvel(self) -> Tensor:  # noqa: D102
         return self._of_each(self.once("qvel", _read(lambda s: s.controller.qvel)))
 
     @property
-    def vacuum_on(self) -> Tensor:
-        """Whether the vacuum is on, (B,) bool."""
+    def vacuum_on(self) -> Tensor:  # noqa: D102
         return _told(simulation.controller.vacuum_on for simulation in self._of())
 
     @property
@@ -408,7 +404,7 @@ class SimWorld(World):
                 seeking.append(row)
         if not seeking:
             return
-        near = _near_cups(self.select(torch.tensor(seeking)))
+        near = near_cups(self.select(torch.tensor(seeking)))
         rows = [row for row, is_near in zip(seeking, near.tolist(), strict=True) if is_near]
         if rows:
             self._take(rows)
@@ -429,7 +425,7 @@ class SimWorld(World):
                 vacuum.take(body, max(1, int(sealed[i, body].sum())), float(distance[i, body]))
 
 
-def _near_cups(world: World) -> Tensor:
+def near_cups(world: World) -> Tensor:
     """Whether a cup could seal on any body that can be moved, by their bounding spheres, (B,)."""
     reach_m = float(world.cup_tips.norm(dim=-1).max()) + CUP_MARGIN_M
     away = (world.end_effector_pose[:, None, :3] - world._of_each(world.body_pose[..., :3])).norm(

@@ -565,6 +565,39 @@ class World:
         return height, reach.amax(-2).amin(-1)
 
 
+class RobotWorld(World):
+    """A world with a robot that moves, of which an observer tells more than goals ask for."""
+
+    @property
+    def filled(self) -> Tensor:
+        """Which slots have a body, also one that cannot be touched, (B, K) bool."""
+        raise NotImplementedError
+
+    @property
+    def qpos(self) -> Tensor:
+        """Joint angles in rad, (B, n)."""
+        raise NotImplementedError
+
+    @property
+    def qvel(self) -> Tensor:
+        """Joint speeds in rad/s, (B, n)."""
+        raise NotImplementedError
+
+    @property
+    def vacuum_on(self) -> Tensor:
+        """Whether the vacuum is on, (B,) bool."""
+        raise NotImplementedError
+
+    @property
+    def end_effector_velocity(self) -> Tensor:
+        """Linear (m/s) and angular (rad/s) velocity of the tool centre point, (B, 6)."""
+        raise NotImplementedError
+
+    @property
+    def end_effector_speed(self) -> Tensor:  # noqa: D102
+        return self.end_effector_velocity[:, :3].norm(dim=-1)
+
+
 @lru_cache(maxsize=256)
 def _each(count: int, times: int, device: torch.device) -> Tensor:
     """The numbers from 0 to ``count``, each several times."""

@@ -66,7 +66,7 @@ def test_bodies(envs):
     world, told = base(env).world, entries(env)
     for k, key in enumerate(world.keys):
         body = told[f"bodies/{key}"]
-        if not bool(world.solids.present[0, k]):
+        if base(env).layouts[0].bodies[k] is None:
             assert not body.any()
             continue
         pose = world.body_pose[0, k]
@@ -111,6 +111,10 @@ def test_the_next_leaf_moves_on_and_vanishes_with_success(envs):
         seen.append(int(told["next/leaf"].argmax()))
         slot = simulation.world.keys[int(leaf.object[0])]
         np.testing.assert_array_equal(told["next/object"], told[f"bodies/{slot}"])
+        away = told["next/object"][BODY["offset"]]
+        tip = simulation.world.end_effector_pose[:, :3]
+        there = simulation.world.position(leaf.object)
+        assert np.linalg.norm(away) == pytest.approx(float((there - tip).norm()), abs=1e-5)
         leaf.realise(simulation.world)
         simulation.evaluate()
     assert seen == list(range(used))

@@ -56,7 +56,8 @@ class FrameReader:
         Raises:
             IndexError: There is no such frame.
         """
-        return np.stack([self._read(index) for index in indices])
+        pictures = {index: self._read(index) for index in dict.fromkeys(indices)}
+        return np.stack([pictures[index] for index in indices])
 
     def _read(self, index: int) -> np.ndarray:
         if not 0 <= index < len(self):

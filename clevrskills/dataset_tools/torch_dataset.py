@@ -34,6 +34,7 @@ class _Table:
     """What a sample needs of an episode besides frames."""
 
     actions: np.ndarray  # (N, 7) float32
+    failed: np.ndarray  # (N,) bool
     proprioception: dict[str, np.ndarray]  # (N, k) float32
     subtask: Sequence[str]
     instruction: Sequence[str]
@@ -55,6 +56,7 @@ class TrainingDataset(TorchDataset[dict[str, Any]]):
     ``observation_is_pad``  (history,) bool: before the first state, which is repeated there
     ``action``              actions t ... t + horizon - 1, (horizon, 7) float32
     ``action_is_pad``       (horizon,) bool: after the last action, which is repeated there
+    ``action_failed``       (horizon,) bool: part of an attempt that was given up
     ``task``                the prompt in plain words
     ``subtask``             the sub-task of step t in plain words
     ``instruction``         what the arm does at step t in plain words
@@ -119,7 +121,8 @@ class TrainingDataset(TorchDataset[dict[str, Any]]):
         self.proprioception, self.prompt_images = tuple(proprioception), prompt_images
         self._open_videos = open_videos
         self._paths = [episode.path for episode in dataset]
-        self._stops = np.cumsum(_lengths(dataset))
+        self.lengths = tuple(_lengths(dataset))
+        self._stops = np.cumsum(self.lengths)
         self._kept = None if failed_steps else _kept(dataset)
         self._process = -1
 
@@ -134,21 +137,34 @@ class TrainingDataset(TorchDataset[dict[str, Any]]):
             IndexError: There is no such sample.
         """
         number, step = self.where(index)
+        observed = np.arange(step - self.history + 1, step + 1)
+        return self.window(number, observed, np.arange(step, step + self.horizon))
+
+    def window(self, number: int, observed: np.ndarray, acted: np.ndarray) -> dict[str, Any]:
+        """Read any steps of an episode as a sample, of step ``observed[-1]``.
+
+        Args:
+            number: Which episode of the dataset.
+            observed: The states to show, rising; before the first and after the last one these are
+                repeated, marked by ``observation_is_pad``.
+            acted: The actions to give, likewise; the sample says by ``action_failed`` which of them
+                belong to an attempt that was given up.
+        """
         self._open()
         table = self._table(number)
-        wanted = np.arange(step - self.history + 1, step + 1)
-        seen = wanted.clip(min=0)
-        ahead = np.arange(step, step + self.horizon)
-        done = ahead.clip(max=len(table.actions) - 1)
+        last = len(table.actions) - 1
+        seen, done = observed.clip(0, last), acted.clip(0, last)
+        step = int(seen[-1])
         sample = {
             "images": {name: self._images(number, name, seen) for name in self.cameras},
             "proprioception": {
                 name: torch.from_numpy(values[seen])
                 for name, values in table.proprioception.items()
             },
-            "observation_is_pad": torch.from_numpy(wanted != seen),
+            "observation_is_pad": torch.from_numpy(observed != seen),
             "action": torch.from_numpy(table.actions[done]),
-            "action_is_pad": torch.from_numpy(ahead != done),
+            "action_is_pad": torch.from_numpy(acted != done),
+            "action_failed": torch.from_numpy(table.failed[done]),
             "task": table.task,
             "subtask": table.subtask[step],
             "instruction": table.instruction[step],
@@ -194,6 +210,7 @@ class TrainingDataset(TorchDataset[dict[str, Any]]):
         pictures = episode.prompt_images() if self.prompt_images else {}
         return _Table(
             actions=episode.actions,
+            failed=columns["failed"].to_numpy(),
             proprioception=measured,
             subtask=columns["subtask"].tolist(),
             instruction=columns["instruction"].tolist(),

@@ -27,8 +27,9 @@ class EvaluateArgs:
     """Evaluate a policy on frozen episodes; running it again continues."""
 
     policy: str
-    """The policy: `module:attribute`, `openpi://HOST:PORT`, `vla-eval://HOST:PORT`, `oracle`,
-    `zero`, `random`, or `replay:DATASET` on the episodes of a dataset."""
+    """The policy: `module:attribute`, `checkpoint:DIR` of `clevrskills train`, `rl:DIR` of
+    `clevrskills rl`, `openpi://HOST:PORT`, `vla-eval://HOST:PORT`, `oracle`, `zero`, `random`, or
+    `replay:DATASET` on the episodes of a dataset."""
     tasks: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
     """Keys of tasks, e.g. `sort stack`."""
     level: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()

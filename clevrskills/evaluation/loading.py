@@ -9,12 +9,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from clevrskills.errors import ClevrSkillsError, UnknownNameError, one_line
-from clevrskills.evaluation.policies import BUILT_IN
+from clevrskills.evaluation.policies import BUILT_IN, OF_FOLDER
 from clevrskills.evaluation.policy import ObservationOptions
 from clevrskills.evaluation.specs import check_action_spec
 
 FORMS = (
-    *("oracle", "zero", "random", "replay:DATASET"),
+    *("oracle", "zero", "random", "replay:DATASET", "checkpoint:DIR", "rl:DIR"),
     *("module:attribute", "openpi://HOST:PORT", "vla-eval://HOST:PORT"),
 )
 
@@ -24,8 +24,8 @@ class PolicySource:
     """A policy by its name; picklable, for worker processes.
 
     Attributes:
-        name: A built-in policy, ``replay:DATASET``, ``module:attribute`` or the address of a
-            server.
+        name: A built-in policy, ``checkpoint:DIR``, ``rl:DIR``, ``replay:DATASET``,
+            ``module:attribute`` or the address of a server.
         arguments: Arguments of the constructor, or of the connection.
         folder: A folder whose modules can be imported.
         shown: What it is shown in place of what it asks for: attributes of
@@ -38,8 +38,8 @@ class PolicySource:
     shown: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        head, colon, rest = self.name.partition(":")
-        if (head == "replay" and not rest) or (self.name not in BUILT_IN and not (colon and rest)):
+        _, colon, rest = self.name.partition(":")
+        if self.name not in BUILT_IN and not (colon and rest):
             raise UnknownNameError("policy", self.name, FORMS)
 
     def make(self) -> Any:
@@ -92,11 +92,11 @@ class PolicySource:
             from clevrskills.evaluation.remote import connect
 
             return connect(self.name, **self.arguments)
-        head, _, rest = self.name.partition(":")
-        if head == "replay":
-            return _attribute(BUILT_IN[head])(rest, **self.arguments)
         if self.folder and self.folder not in sys.path:
             sys.path.insert(0, self.folder)
+        head, _, rest = self.name.partition(":")
+        if head in OF_FOLDER:
+            return _attribute(OF_FOLDER[head])(rest, **self.arguments)
         make = _attribute(BUILT_IN.get(self.name, self.name))
         if not isinstance(make, type) and (hasattr(make, "act") or not callable(make)):
             raise ClevrSkillsError(

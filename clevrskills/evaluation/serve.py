@@ -20,7 +20,8 @@ class ServeArgs:
     """Serve a policy over WebSocket, to clients of openpi or vla-eval; Ctrl-C ends it."""
 
     policy: str
-    """The policy: `module:attribute`, `zero` or `random`."""
+    """The policy: `module:attribute`, `checkpoint:DIR` of `clevrskills train`, `zero` or
+    `random`."""
     dialect: Literal["openpi", "vla-eval"] = "openpi"
     """What clients talk."""
     host: str = "127.0.0.1"

@@ -17,6 +17,7 @@ from clevrskills.errors import UnknownNameError
 from clevrskills.predicates.criteria import PAPER, Criteria, criteria
 from clevrskills.world import World
 
+CPU = torch.device("cpu")
 GoalState = dict[str, Tensor]
 """What a goal must remember, by name; every tensor is (B, ...)."""
 
@@ -102,6 +103,12 @@ class Predicate(ABC):
         index = int(self.next_index(outcome)[env])
         return None if index < 0 else list(self.leaves())[index]
 
+    @property
+    def device(self) -> torch.device:
+        """Where its numbers are."""
+        values = (getattr(leaf, f.name) for leaf in self.leaves() for f in dataclasses.fields(leaf))
+        return next((value.device for value in values if isinstance(value, Tensor)), CPU)
+
     def using(self, table: Criteria) -> Self:
         """The same tree with other tolerances."""
         del table
@@ -126,13 +133,18 @@ class PhysicalPredicate(Predicate):
     def using(self, table: Criteria) -> Self:  # noqa: D102
         return dataclasses.replace(self, criteria=table)
 
-    def outcome(self, holds: Tensor, shaping: Tensor) -> Outcome:
-        """Build the outcome from success (B,) and the reward short of success (B,)."""
+    def outcome(self, holds: Tensor, shaping: Tensor, progress: Tensor | None = None) -> Outcome:
+        """Build the outcome.
+
+        Args:
+            holds: Whether it holds, (B,).
+            shaping: The reward short of success, on the published scale, (B,).
+            progress: How far it is short of success, in [0, 1], (B,); ``None``: the share that
+                the shaping has of the greatest reward.
+        """
         most = float(self.max_reward)
-        progress = (shaping / most).clamp(0.0, 0.99)
-        return Outcome(
-            holds, shaping.masked_fill(holds, most), progress.masked_fill(holds, 1.0), {}
-        )
+        short = (shaping / most if progress is None else progress).clamp(0.0, 0.99)
+        return Outcome(holds, shaping.masked_fill(holds, most), short.masked_fill(holds, 1.0), {})
 
 
 def _encode(value: Any) -> Any:

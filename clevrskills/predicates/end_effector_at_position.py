@@ -9,6 +9,7 @@ from torch import Tensor
 
 from clevrskills import geometry
 from clevrskills.predicates.base import GoalState, Outcome, PhysicalPredicate
+from clevrskills.predicates.shaping import closeness
 from clevrskills.world import World
 
 
@@ -27,7 +28,8 @@ class EndEffectorAtPosition(PhysicalPredicate):
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
         error = self.error(world)
-        return self.outcome(error < self.tolerance, (2.0 - error).clamp(min=0.0))
+        shaping = (2.0 - error).clamp(min=0.0)
+        return self.outcome(error < self.tolerance, shaping, closeness(error))
 
     @property
     def tolerance(self) -> float:

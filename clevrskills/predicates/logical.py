@@ -74,7 +74,7 @@ class Composite(Predicate):
     def _mask(self) -> Tensor:
         """Which children an environment uses, (B, n) bool, or (1, n) if all use all."""
         if self.active is None:
-            return torch.ones((1, len(self.children)), dtype=torch.bool, device=_device(self))
+            return torch.ones((1, len(self.children)), dtype=torch.bool, device=self.device)
         return self.active
 
     @cached_property
@@ -86,7 +86,7 @@ class Composite(Predicate):
     def _most(self) -> Tensor:
         """The greatest reward of each child, (B, n) or (1, n)."""
         rewards = [
-            torch.as_tensor(c.max_reward, dtype=torch.float32, device=self._mask.device).reshape(-1)
+            torch.as_tensor(c.max_reward, dtype=torch.float32, device=self.device).reshape(-1)
             for c in self.children
         ]
         return torch.stack(torch.broadcast_tensors(*rewards), dim=-1)
@@ -131,7 +131,8 @@ class Composite(Predicate):
     def max_reward(self) -> Tensor | float:  # noqa: D102
         if self.active is None:
             return sum(child.max_reward for child in self.children)
-        rewards = [torch.as_tensor(child.max_reward) for child in self.children]
+        device = self.active.device
+        rewards = [torch.as_tensor(child.max_reward, device=device) for child in self.children]
         return sum(r * a for r, a in zip(rewards, self.active.T, strict=True))
 
     def initial_state(self, world: World) -> GoalState:  # noqa: D102
@@ -195,13 +196,13 @@ class Composite(Predicate):
     def _first_leaf(self) -> Tensor:
         """Index of the first leaf of each child among the leaves of the whole, (n,)."""
         counts = [sum(1 for _ in child.leaves()) for child in self.children]
-        return torch.tensor([0, *accumulate(counts)][:-1])
+        return torch.tensor([0, *accumulate(counts)][:-1], device=self.device)
 
     def _next_of(self, child: Tensor, outcome: Outcome) -> Tensor:
         """The index (B,) of the leaf that is next in a child (B,); -1 where the whole holds."""
         if all(isinstance(each, PhysicalPredicate) for each in self.children):
             return child.masked_fill(outcome.holds, -1)
-        chosen = self._first_leaf.to(child.device)[child]
+        chosen = self._first_leaf[child]
         for i, (each, part) in enumerate(zip(self.children, outcome.children, strict=True)):
             if not isinstance(each, PhysicalPredicate):
                 # what an order has behind it may hold no more, what it asks for may hold already
@@ -223,16 +224,6 @@ class Composite(Predicate):
             if self.active is not None:
                 mask = self.active[:, i] if where is None else where & self.active[:, i]
             child.realise(world, mask)
-
-
-def _device(predicate: Predicate) -> torch.device:
-    """Where the numbers of a tree are."""
-    for leaf in predicate.leaves():
-        for field in dataclasses.fields(leaf):
-            value = getattr(leaf, field.name)
-            if isinstance(value, Tensor):
-                return value.device
-    return torch.device("cpu")
 
 
 def _likeness(predicate: Predicate) -> object:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from clevrskills.predicates.base import GoalState, Outcome, PhysicalPredicate
-from clevrskills.predicates.shaping import reach
+from clevrskills.predicates.shaping import approach, reach
 from clevrskills.suction import pose_in_gripper
 from clevrskills.world import World
 
@@ -32,9 +32,11 @@ class Picked(PhysicalPredicate):
         clearance = torch.zeros_like(reaching)
         clearance = world.sparse(held, clearance, lambda w, body: w.clearance(body), self.object)
         least = self.criteria.pick_clearance_m
+        lifted = (clearance / least).clamp(0.0, 1.0)
         calm = world.end_effector_speed < self.criteria.pick_speed_m_per_s
-        shaping = torch.where(held, 2.0 + (clearance / least).clamp(0.0, 1.0), reaching)
-        return self.outcome(held & (clearance >= least) & calm, shaping)
+        shaping = torch.where(held, 2.0 + lifted, reaching)
+        progress = torch.where(held, 0.5 + 0.5 * lifted, 0.5 * approach(world, self.object))
+        return self.outcome(held & (clearance >= least) & calm, shaping, progress)
 
     def says(self, world: World, env: int = 0) -> str:  # noqa: D102
         return f"Pick up {{obj:{world.keys[int(self.object[env])]}}}"

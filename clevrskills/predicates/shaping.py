@@ -13,6 +13,20 @@ from clevrskills import geometry
 from clevrskills.world import World
 
 NEAR_M = 0.03
+HALF_WAY_M = 0.2
+"""Distance, or angle in radians, at which closeness is a half.
+
+It falls steeply near a goal, so that the way there is worth something beside the end of it, and
+slowly far away, so that there is a way to be found: with the published rewards, which fall by 1 per
+metre, PPO found few of the goals of a kinematic stand-in of ``trace`` in 200,000 steps, and with
+what is nearly flat from 0.6 on none of ``match_pose`` in 100,000."""
+
+
+def closeness(distance: Tensor) -> Tensor:
+    """Progress by distance in metres, or radians, (B,): 1 at none, 0 far away."""
+    return HALF_WAY_M / (HALF_WAY_M + distance)
+
+
 HELD_REWARD = 5.0
 """For what is where it should be, but still held."""
 
@@ -31,6 +45,12 @@ def _lower(world: World, body: Tensor) -> Tensor:
     """The same for cups that are above a body, or lower than its top."""
     above = (world.end_effector_pose[:, 2] - world.top(body)).clamp(min=0.0)
     return torch.where(above < 0.005, 2.0, 1.0 + torch.exp(-above))
+
+
+def approach(world: World, body: Tensor) -> Tensor:
+    """How close the suction cups are to the middle of the top of a body, in [0, 1], (B,)."""
+    place = torch.cat((world.position(body)[:, :2], world.top(body)[:, None]), dim=-1)
+    return closeness((world.end_effector_pose[:, :3] - place).norm(dim=-1))
 
 
 def carry(world: World, body: Tensor, target: Tensor) -> Tensor:

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from clevrskills import geometry
 from clevrskills.predicates.base import GoalState, Outcome, PhysicalPredicate
+from clevrskills.predicates.shaping import closeness
 from clevrskills.world import World
 
 
@@ -27,9 +28,8 @@ class Traced(PhysicalPredicate):
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
         distance = geometry.length(world.end_effector_pose[:, :3] - world.position(self.object))
-        return self.outcome(
-            distance < self.criteria.end_effector_m, (2.0 - distance).clamp(min=0.0)
-        )
+        holds = distance < self.criteria.end_effector_m
+        return self.outcome(holds, (2.0 - distance).clamp(min=0.0), closeness(distance))
 
     def says(self, world: World, env: int = 0) -> str:  # noqa: D102
         return f"Move to {{obj:{world.keys[int(self.object[env])]}}}"

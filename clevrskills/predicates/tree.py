@@ -48,7 +48,8 @@ def outcomes(goal: Predicate, outcome: Outcome) -> Iterator[Outcome]:
 
 def used(goal: Predicate, num_envs: int) -> Tensor:
     """Which nodes each environment uses, in the order of :func:`nodes`, (B, N) bool."""
-    return torch.stack(list(_used(goal, torch.ones(num_envs, dtype=torch.bool))), dim=-1)
+    every = torch.ones(num_envs, dtype=torch.bool, device=goal.device)
+    return torch.stack(list(_used(goal, every)), dim=-1)
 
 
 def parts(predicate: Predicate) -> tuple[Predicate, ...]:

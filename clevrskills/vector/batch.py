@@ -36,7 +36,7 @@ class SceneBatch:
     def __init__(self, spec: VectorSpec, count: int) -> None:
         self._spec = spec
         self._envs = [spec.make() for _ in range(count)]
-        self._task = self._envs[0].task
+        self._task, self._limit = self._envs[0].task, spec.step_limit
         self._seeders = [np.random.default_rng(k) for k in range(count)]
         self._steps = np.zeros(count, np.int64)
         self._returns = np.zeros(count)
@@ -106,7 +106,7 @@ class SceneBatch:
         self._once |= success
         out["reward"][:] = reward
         out["terminated"][:] = success & self._spec.terminate_on_success
-        out["truncated"][:] = self._steps >= self._task.max_steps
+        out["truncated"][:] = self._steps >= self._limit
         self._tell(out)
         ended = (out["terminated"] | out["truncated"]).nonzero()[0]
         seen = self._look()

@@ -12,7 +12,6 @@ from gymnasium.vector.utils import batch_space
 
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.robots.controller import CONTROL_HZ
-from clevrskills.tasks import task
 from clevrskills.vector.batch import SceneBatch
 from clevrskills.vector.shards import LocalShard, RemoteShard, Shard, SharedArrays, kinds_of
 from clevrskills.vector.spec import VectorSpec
@@ -74,7 +73,7 @@ class VectorEnv(gym.vector.VectorEnv):
         if not 0 <= workers <= num_envs:
             raise ClevrSkillsError(f"workers={workers}; allowed: 0 to num_envs, {num_envs}")
         self.spec_of_all, self.num_envs, self._seed = spec, num_envs, seed
-        self.max_episode_steps = task(spec.task, **spec.task_args).max_steps
+        self.max_episode_steps = spec.step_limit
         first = SceneBatch(spec, 1 if workers else num_envs)
         self.terms = first.terms
         kinds = kinds_of(first.arrays(), num_envs)

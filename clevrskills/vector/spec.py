@@ -8,6 +8,7 @@ from typing import Any
 
 from clevrskills.env import ClevrSkillsEnv
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.tasks import task
 
 OBS_MODES = ("state", "rgb")
 REWARD_MODES = ("normalized_dense", "dense", "potential", "sparse")
@@ -29,8 +30,10 @@ class VectorSpec:
         cameras: Cameras of ``rgb``.
         size_px: Width and height of their pictures.
         task_args: Arguments of the task.
+        episode_steps: Control steps after which an episode is cut off; ``None``: those of the task.
+            Learners that waste what comes after a mistake learn faster from short episodes.
         terminate_on_success: Whether an episode ends with success. If not, it always lasts until
-            the task's step limit, so that success must be kept.
+            it is cut off, so that success must be kept.
         head_starts: Probability that an episode starts with a part of the goal achieved, drawn
             evenly: a reverse curriculum.
         render_backend: ``cpu``, ``gpu`` or ``none``; ``None``: what the machine has if there are
@@ -48,6 +51,7 @@ class VectorSpec:
     cameras: tuple[str, ...] = ("base_camera", "hand_camera")
     size_px: int = 128
     task_args: Mapping[str, Any] = field(default_factory=dict)
+    episode_steps: int | None = None
     terminate_on_success: bool = False
     head_starts: float = 0.0
     render_backend: str | None = None
@@ -59,13 +63,20 @@ class VectorSpec:
             raise UnknownNameError("reward_mode", self.reward_mode, REWARD_MODES)
         if not 0.0 <= self.head_starts <= 1.0:
             raise ClevrSkillsError(f"head_starts={self.head_starts}; allowed: 0 to 1")
-        if self.size_px < 1:
-            raise ClevrSkillsError(f"size_px={self.size_px}; allowed: 1 and more")
+        for name in ("size_px", "episode_steps"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ClevrSkillsError(f"{name}={value}; allowed: 1 and more")
 
     @property
     def pictures(self) -> tuple[str, ...]:
         """The cameras that are looked through."""
         return self.cameras if self.obs_mode == "rgb" else ()
+
+    @property
+    def step_limit(self) -> int:
+        """Control steps after which an episode is cut off."""
+        return self.episode_steps or task(self.task, **self.task_args).max_steps
 
     def make(self) -> ClevrSkillsEnv:
         """One of the environments.

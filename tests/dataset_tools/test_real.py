@@ -100,9 +100,9 @@ def test_a_grasp_that_fails_is_labelled(tmp_path: Path, monkeypatch: pytest.Monk
     """The vacuum fails at first: what was done until the arm tried again came to nothing."""
     take, blocked = Vacuum.take, [True]
 
-    def take_late(self: Vacuum, world: object, body: int) -> None:
+    def take_late(self: Vacuum, body: int, cups: int, distance_m: float) -> None:
         if not blocked[0]:
-            take(self, world, body)  # type: ignore[arg-type]
+            take(self, body, cups, distance_m)
 
     give_up = Arm.give_up
 

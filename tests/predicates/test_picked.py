@@ -87,7 +87,7 @@ def test_a_body_that_moves_is_picked_all_the_same():
 def test_reward_grows_with_clearance(gap_m, reward):
     outcome = look(held_over_slab(gap_m))
     assert float(outcome.reward) == pytest.approx(reward, abs=1e-2)
-    assert float(outcome.progress) == pytest.approx(reward / 4.0, abs=1e-2)
+    assert float(outcome.progress) == pytest.approx(0.5 + 0.5 * (reward - 2.0), abs=1e-2)
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ def test_far_away_the_reward_is_not_negative():
     world = tabletop()
     move_gripper(world, (5.0, 0.0, 0.0))
     outcome = Traced(index(world, 0)).evaluate(world, {})
-    assert float(outcome.reward) == float(outcome.progress) == 0.0
+    assert float(outcome.reward) == 0.0 and 0.0 < float(outcome.progress) < 0.05
 
 
 @pytest.mark.parametrize("batch", [1, 1000])

@@ -1,7 +1,7 @@
 """Tasks about the end effector: what their scenes must be like, and that they can't be cheated."""
 
 import json
-from itertools import combinations
+from itertools import combinations, permutations
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ from clevrskills.solvers.oracle import Oracle
 from clevrskills.tasks import task
 from clevrskills.tasks.end_effector import APART_M, gripper_points
 from clevrskills.tasks.l0.move_without_hitting import SIZE_M
-from clevrskills.tasks.l0.trace import DIAMETER_M
+from clevrskills.tasks.l0.trace import DIAMETER_M, WAY_M
 from tests.envs import act, base, make_env, random_actions, stay
 from tests.tasks.scenes import SEEDS, SPLITS
 
@@ -134,9 +134,24 @@ def test_an_obstacle_is_near_the_straight_way():
     assert np.mean(near) < 0.06 and max(near) < 0.15
 
 
-def test_goals_of_a_trace_are_seen_and_not_through_each_other():
+@pytest.mark.parametrize("goals", [2, 3, 4, 5])
+@pytest.mark.parametrize("robot", ROBOTS)
+def test_no_way_through_the_goals_of_a_trace_is_short(goals, robot):
+    start = Home.of(robot).pose[0, :3].numpy()
+    for seed in range(20):
+        places = goal_positions(TRACE, drawn(TRACE, seed, robot=robot, num_goals=goals).layout)
+        assert len(places) == goals
+        for way in permutations(places):
+            legs = np.diff([start, *way], axis=0)
+            assert np.linalg.norm(legs, axis=1).sum() >= WAY_M - 1e-3
+
+
+@pytest.mark.parametrize("goals", [2, 5])
+def test_goals_of_a_trace_are_seen_and_not_through_each_other(goals):
+    ball = shape("sphere", (DIAMETER_M,) * 3)
     for seed in SEEDS:
-        places = goal_positions(TRACE, drawn(TRACE, seed, num_goals=5).layout)
+        places = goal_positions(TRACE, drawn(TRACE, seed, num_goals=goals).layout)
+        assert all(BASE_CAMERA.sees(ball.vertices + place) for place in places)
         eye = np.array(BASE_CAMERA.eye_m)
         for one, other in combinations(places, 2):
             near, far = sorted((one - eye, other - eye), key=np.linalg.norm)

@@ -258,6 +258,18 @@ def test_areas_count_only_in_their_turn(split):
     assert play.solved
 
 
+@pytest.mark.parametrize("seed", [1_000_000_026, 1_000_000_101])
+def test_the_object_is_not_pushed_aside_by_pieces_of_its_area(seed):
+    """An S on a star: pieces that touch exactly were pushed apart by 0.8 mm."""
+    env = make_env("follow_order_restore", split="test")
+    env.reset(seed=seed)
+    layout = base(env).layouts[0]
+    assert [body.shape for body in layout.bodies if body] == ["star", "star", "letter S"]
+    laid = torch.tensor(layout.bodies[4].pose[:3])
+    assert float((base(env).world.body_pose[0, 4, :3] - laid).norm()) < 1e-4
+    env.close()
+
+
 @pytest.mark.parametrize("key", ["follow_order", "follow_order_restore"])
 def test_the_object_starts_in_an_area_that_is_not_visited(key, split):
     for drawn in scenes(key, split):

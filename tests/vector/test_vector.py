@@ -38,11 +38,6 @@ def trace():
     envs.close()
 
 
-def short(envs: VectorEnv, steps: int) -> None:
-    """Let the episodes of a vector environment in this process end after some steps."""
-    envs._shards[0]._batch._task.max_steps = steps
-
-
 @pytest.mark.parametrize("key", task_keys())
 def test_each_environment_is_as_it_would_be_alone(key):
     """To the last bit: nothing depends on how many are looked at together."""
@@ -83,8 +78,8 @@ def test_one_seed_counts_up_and_none_goes_on(trace):
 
 
 def test_an_episode_that_ends_is_followed_by_the_next():
-    envs = make_vec("pick", 2)
-    short(envs, 3)
+    envs = make_vec("pick", 2, episode_steps=3)
+    assert envs.max_episode_steps == 3
     first, _ = envs.reset(seed=SEED)
     steps = [envs.step(move) for move in actions(4, 2)]
     for step in steps[:2]:
@@ -202,6 +197,7 @@ def test_pictures():
         ({"workers": 3}, ClevrSkillsError, "0 to num_envs"),
         ({"head_starts": 1.5}, ClevrSkillsError, "0 to 1"),
         ({"size_px": 0}, ClevrSkillsError, "1 and more"),
+        ({"episode_steps": 0}, ClevrSkillsError, "1 and more"),
         ({"split": "all"}, UnknownNameError, "train"),
     ],
 )

@@ -22,6 +22,10 @@ AREA_SIZE_M = (0.18, 0.18, 0.01)
 AREAS = Workspace(x_m=(-0.40, 0.0), y_m=(-0.32, 0.32), reach_m=(0.24, 0.58))
 SPARE_M = 0.005
 """Least room between an object in the middle of an area and the edge of the area."""
+RISE_M = 1e-5
+"""How far an object is laid above an area of several convex pieces: where one of its own pieces
+touches such a piece exactly, and just beyond its edge, PhysX pushes them apart sideways.
+"""
 
 
 @dataclass(kw_only=True, eq=False)
@@ -106,4 +110,5 @@ def _in_the_middle(item: Shape, area: Body, yaw_rad: float) -> Pose:
     turn = np.array([[cos(angle), -sin(angle)], [sin(angle), cos(angle)]])
     x, y = (turn @ area.geometry.center_of_mass[:2] + (x, y)).tolist()
     x, y, height, *turned = pose_on_table(item, x, y, yaw_rad)
-    return (x, y, height + AREA_SIZE_M[2], turned[0], turned[1], turned[2], turned[3])
+    height += AREA_SIZE_M[2] + (RISE_M if len(area.geometry.parts) > 1 else 0.0)
+    return (x, y, height, turned[0], turned[1], turned[2], turned[3])

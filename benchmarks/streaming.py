@@ -1,0 +1,117 @@
+"""What a control step costs early and late in an episode, for policies that carry a memory.
+
+    python benchmarks/streaming.py
+
+CPU time of one thread. Two episodes are brought to the two ages; then their steps alternate, so
+that both are measured under the same conditions. Weights are random, pictures and prompt are noise:
+neither changes what a step costs.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any
+
+import numpy as np
+import torch
+import tyro
+from common import print_table
+
+from clevrskills.baselines.policy import LearnedPolicy
+from clevrskills.baselines.registry import build, configuration
+from clevrskills.baselines.spec import PolicySpec
+from clevrskills.evaluation.policy import ObservationOptions, PromptInput
+
+
+def make(name: str, variant: str, changes: Mapping[str, int]) -> LearnedPolicy:
+    """A policy of random weights."""
+    config = configuration(name, variant, changes)
+    shown = ObservationOptions(cameras=config.cameras, size_px=config.image_size)
+    nothing: list[float] = []
+    statistics = {
+        "action": {"mean": [0.0] * 7, "std": [1.0] * 7},
+        "state": {"mean": nothing, "std": nothing},
+    }
+    return build(name, config, PolicySpec(shown, {}, statistics)).eval()
+
+
+def prompt(size_px: int) -> PromptInput:
+    """A prompt of usual length, with two pictures."""
+    images = {
+        f"{{obj:object_{k}}}": np.random.default_rng(k).integers(
+            0, 256, (size_px, size_px, 3), dtype=np.uint8
+        )
+        for k in range(2)
+    }
+    return PromptInput("Put {obj:object_0} on top of {obj:object_1}, then move away.", images)
+
+
+def observations(policy: LearnedPolicy) -> Iterator[dict[str, Any]]:
+    """What an episode shows."""
+    rng, size_px = np.random.default_rng(0), policy.config.image_size
+    step = 0
+    while True:
+        images = {
+            camera: rng.integers(0, 256, (size_px, size_px, 3), dtype=np.uint8)
+            for camera in policy.config.cameras
+        }
+        yield {"images": images, "proprioception": {}, "prompt": "", "step": step}
+        step += 1
+
+
+def step_costs_ms(policy: LearnedPolicy, ages: tuple[int, int], repeats: int) -> list[float]:
+    """Median cost of the steps around these ages."""
+    shown = [observations(policy) for _ in ages]
+    policy.reset({slot: prompt(policy.config.image_size) for slot in range(len(ages))})
+    for slot, age in enumerate(ages):
+        for _ in range(age - repeats // 2):
+            policy.act({slot: next(shown[slot])})
+    spent_ms: list[list[float]] = [[] for _ in ages]
+    for _ in range(repeats):
+        for slot, episode in enumerate(shown):
+            seen = next(episode)
+            begin = time.process_time()
+            policy.act({slot: seen})
+            spent_ms[slot].append(1e3 * (time.process_time() - begin))
+    return [float(np.median(costs)) for costs in spent_ms]
+
+
+def main(
+    policies: Annotated[tuple[str, ...], tyro.conf.Positional] = (
+        "stream_robolm:tiny",
+        "stream_robolm:small",
+        "robo_flamingo:tiny",
+    ),
+    ages: tuple[int, int] = (100, 900),
+    repeats: int = 40,
+    window: int | None = None,
+) -> None:
+    """Measure.
+
+    Args:
+        policies: Names and configurations.
+        ages: Two ages of an episode, in control steps.
+        repeats: How many steps around each are measured.
+        window: How many control steps a policy that has this setting can look back.
+    """
+    torch.set_num_threads(1)
+    rows: list[list[object]] = []
+    changes = {} if window is None else {"window": window}
+    for which in policies:
+        name, variant = which.split(":")
+        policy = make(name, variant, changes)
+        count = sum(p.numel() for p in policy.parameters()) / 1e6
+        early_ms, late_ms = step_costs_ms(policy, ages, repeats)
+        rows.append([which, count, early_ms, late_ms, late_ms / early_ms])
+    columns = [
+        "policy",
+        "million weights",
+        *(f"step {age}, CPU ms" for age in ages),
+        "late / early",
+    ]
+    print_table("cost of a control step", columns, rows)
+
+
+if __name__ == "__main__":
+    tyro.cli(main, description=__doc__)

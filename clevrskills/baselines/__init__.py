@@ -1,0 +1,34 @@
+"""Learned policies: what they have in common, their data and their training, and the policies.
+
+>>> from clevrskills.baselines import load  # doctest: +SKIP
+>>> policy = load("runs/bc")  # doctest: +SKIP
+
+A policy of one's own is a class beside those here: :mod:`clevrskills.baselines.policy` tells what
+it has to have, and ``clevrskills train --policy my_module:MyPolicy`` trains it.
+
+===================  ==============================================================================
+``policy``           the base of all policies: training on windows, acting in slots
+``spec``             configuration of a policy; what it sees and does, as its data say
+``batch``            observations, prompts and batches as tensors
+``prompts``          prompts cut into words and pictures; tokenizers
+``registry``         policies and configurations by name
+``checkpoint``       folders of weights (safetensors) and words (JSON)
+``data``             windows of demonstrations, from our datasets and from LeRobot exports
+``trainer``          the loop of training
+===================  ==============================================================================
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from clevrskills.baselines.policy import LearnedPolicy
+
+
+def load(path: str | Path, device: str | None = None) -> LearnedPolicy:
+    """A trained policy; see :func:`clevrskills.baselines.checkpoint.load`."""
+    from clevrskills.baselines import checkpoint
+
+    return checkpoint.load(path, device)

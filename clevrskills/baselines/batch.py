@@ -1,0 +1,98 @@
+"""What policies learn from and act on, as tensors: observations, prompts, batches of windows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Self
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+
+class Movable:
+    """A dataclass of tensors that can be moved to a device."""
+
+    def to(self, device: torch.device | str) -> Self:
+        """The same on a device."""
+        moved = {f.name: _to(getattr(self, f.name), device) for f in fields(self)}  # type: ignore[arg-type]
+        return type(self)(**moved)
+
+
+@dataclass(frozen=True)
+class Observations(Movable):
+    """What was seen and felt at T control steps of each of B episodes.
+
+    Attributes:
+        images: By camera, (B, T, 3, S, S): uint8 in [0, 255] as loaded; a policy's ``loss`` and
+            ``step`` get floating point numbers in [0, 1].
+        state: The robot's own state, (B, T, P); in ``loss`` and ``step`` it is normalised.
+        mask: Which of the steps exist, (B, T) bool; the others repeat the first or the last one.
+    """
+
+    images: Mapping[str, Tensor]
+    state: Tensor
+    mask: Tensor
+
+
+@dataclass(frozen=True)
+class Prompts(Movable):
+    """The prompts of B episodes: words, and places where a picture stands.
+
+    Attributes:
+        tokens: Numbers of the tokenizer, (B, L); prompts that are shorter are padded at the end.
+        mask: Which of the tokens exist, (B, L) bool.
+        images: The M pictures of all prompts, (M, 3, S, S), as in :class:`Observations`.
+        image_index: Which of the pictures stands at each place, (B, L); -1: none, there is a word.
+    """
+
+    tokens: Tensor
+    mask: Tensor
+    images: Tensor
+    image_index: Tensor
+
+
+@dataclass(frozen=True)
+class Batch(Movable):
+    """Windows of T steps of B demonstrations, and what was done there.
+
+    Attributes:
+        observations: The observations.
+        prompts: The prompts.
+        actions: At every step the next H actions, (B, T, H, 7); in ``loss`` they are normalised.
+        action_mask: Which of them are to be learned, (B, T, H) bool: not those after the end of the
+            demonstration, which repeat the last one, nor those of attempts that were given up.
+    """
+
+    observations: Observations
+    prompts: Prompts
+    actions: Tensor
+    action_mask: Tensor
+
+
+def masked_mean(values: Tensor, mask: Tensor) -> Tensor:
+    """Mean of the values (..., 7) where a mask (...) is set; 0 if it is set nowhere."""
+    weights = mask.unsqueeze(-1).to(values.dtype)
+    return (values * weights).sum() / (weights.sum() * values.shape[-1]).clamp(min=1.0)
+
+
+def scale_images(images: Tensor, size_px: int) -> Tensor:
+    """Pictures (..., 3, H, W) uint8 in another size, (..., 3, size_px, size_px) uint8.
+
+    Training and acting scale with this one function, on the CPU, so that they see the same.
+    """
+    *lead, _, height, width = images.shape
+    if (height, width) == (size_px, size_px) or not images.numel():
+        return images.reshape(*lead, 3, size_px, size_px)
+    flat = images.reshape(-1, 3, height, width)
+    scaled = functional.interpolate(flat, size=size_px, mode="bilinear", antialias=True)
+    return scaled.reshape(*lead, 3, size_px, size_px)
+
+
+def _to(value: Any, device: torch.device | str) -> Any:
+    if isinstance(value, Tensor):
+        return value.to(device, non_blocking=True)
+    if isinstance(value, Mapping):
+        return {name: _to(entry, device) for name, entry in value.items()}
+    return value.to(device)

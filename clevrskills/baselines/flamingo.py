@@ -1,0 +1,222 @@
+"""Language models that look at pictures, after Flamingo (Alayrac et al. 2022, arXiv 2204.14198).
+
+Between the layers of a language model, tokens attend to the features of pictures; gates let in as
+much of what they see as training finds useful. The parts are those of OpenFlamingo (Awadalla et al.
+2023, arXiv 2308.01390), and so are the names of their parameters, so that its weights can be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from clevrskills.errors import UnknownNameError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+HEAD_WIDTH = 64
+"""Numbers in a head of attention to pictures (OpenFlamingo, which has 8 heads)."""
+
+_LAYERS = {"opt": "decoder.layers", "llama": "layers", "mpt": "blocks"}
+"""Where the layers of a kind of language model are."""
+
+
+class CrossAttention(nn.Module):
+    """Tokens attend to pictures.
+
+    Args:
+        width: Numbers in a token.
+        picture_width: Numbers in a feature of a picture.
+        heads: Heads of the attention.
+    """
+
+    def __init__(self, width: int, picture_width: int, heads: int = 8) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(width)
+        self.to_q = nn.Linear(width, heads * HEAD_WIDTH, bias=False)
+        self.to_kv = nn.Linear(picture_width, 2 * heads * HEAD_WIDTH, bias=False)
+        self.to_out = nn.Linear(heads * HEAD_WIDTH, width, bias=False)
+
+    def forward(self, tokens: Tensor, pictures: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Tokens (N, L, width) and features of pictures (N, K, picture_width) -> what the tokens
+        see (N, L, width): nothing, zeros, where a mask (N, L, K) of what they may see is empty.
+        """
+        query = self.to_q(self.norm(tokens))
+        answer: Tensor = self.to_out(_attend(query, self.to_kv(pictures), mask))
+        return answer if mask is None else answer * mask.any(-1, keepdim=True)
+
+
+class GatedCrossAttention(nn.Module):
+    """What is put before a layer of a language model: a look at pictures and a thought about it.
+
+    Args:
+        width: Numbers in a token.
+        picture_width: Numbers in a feature of a picture.
+        heads: Heads of the attention.
+        gate: What both gates start at, before the tanh; 0: the language model is at first as it
+            was.
+    """
+
+    def __init__(self, width: int, picture_width: int, heads: int = 8, gate: float = 0.0) -> None:
+        super().__init__()
+        self.attn = CrossAttention(width, picture_width, heads)
+        self.attn_gate = nn.Parameter(torch.tensor([gate]))
+        self.ff = feed_forward(width)
+        self.ff_gate = nn.Parameter(torch.tensor([gate]))
+
+    def forward(self, tokens: Tensor, pictures: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Tokens (N, L, width) -> tokens (N, L, width); see :class:`CrossAttention`."""
+        tokens = tokens + self.attn_gate.tanh() * self.attn(tokens, pictures, mask)
+        return tokens + self.ff_gate.tanh() * self.ff(tokens)
+
+
+class PerceiverResampler(nn.Module):
+    """Turns the many features of a picture into a few.
+
+    Args:
+        width: Numbers in a feature.
+        latents: How many features come out.
+        depth: Number of layers.
+        heads: Heads of the attention.
+    """
+
+    def __init__(self, width: int, latents: int = 64, depth: int = 6, heads: int = 8) -> None:
+        super().__init__()
+        self.latents = nn.Parameter(torch.randn(latents, width))
+        self.layers = nn.ModuleList(
+            nn.ModuleList([_PerceiverAttention(width, heads), feed_forward(width)])
+            for _ in range(depth)
+        )
+        self.norm = nn.LayerNorm(width)
+
+    def forward(self, features: Tensor) -> Tensor:
+        """Features (N, K, width) -> features (N, latents, width)."""
+        latents = self.latents.expand(len(features), -1, -1)
+        for layer in self.layers:
+            assert isinstance(layer, nn.ModuleList)
+            latents = latents + layer[0](features, latents)
+            latents = latents + layer[1](latents)
+        normed: Tensor = self.norm(latents)
+        return normed
+
+
+class _PerceiverAttention(nn.Module):
+    """Latents attend to features and to each other."""
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.norm_media = nn.LayerNorm(width)
+        self.norm_latents = nn.LayerNorm(width)
+        self.to_q = nn.Linear(width, heads * HEAD_WIDTH, bias=False)
+        self.to_kv = nn.Linear(width, 2 * heads * HEAD_WIDTH, bias=False)
+        self.to_out = nn.Linear(heads * HEAD_WIDTH, width, bias=False)
+
+    def forward(self, features: Tensor, latents: Tensor) -> Tensor:
+        latents = self.norm_latents(latents)
+        there = torch.cat([self.norm_media(features), latents], 1)
+        answer: Tensor = self.to_out(_attend(self.to_q(latents), self.to_kv(there)))
+        return answer
+
+
+Look = Callable[[GatedCrossAttention, Tensor], Tensor]
+"""Applies a block to the tokens (N, L, width) of a language model with the pictures that they are
+to see; returns the tokens."""
+
+
+class LookingModel(nn.Module):
+    """A language model with gated cross-attention before every n-th of its layers.
+
+    Args:
+        model: The language model, of transformers, without its head.
+        picture_width: Numbers in a feature of a picture.
+        every: The n: the n-th layer, the 2n-th ... get one.
+        heads: Heads of the cross-attention.
+        gate: What its gates start at.
+
+    Attributes:
+        width: Numbers in a token.
+
+    Raises:
+        UnknownNameError: It is not known where the layers of such a model are.
+    """
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        picture_width: int,
+        every: int,
+        heads: int = 8,
+        gate: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.model = model
+        self.width: int = model.get_input_embeddings().embedding_dim
+        inner = model.config.hidden_size
+        self.cross = nn.ModuleDict(
+            {
+                str(number): GatedCrossAttention(inner, picture_width, heads, gate)
+                for number in range(every - 1, len(self._layers), every)
+            }
+        )
+
+    @property
+    def _layers(self) -> nn.ModuleList:
+        kind = self.model.config.model_type
+        if kind not in _LAYERS:
+            raise UnknownNameError("kind of language model", kind, tuple(_LAYERS))
+        layers = self.model.get_submodule(_LAYERS[kind])
+        assert isinstance(layers, nn.ModuleList)
+        return layers
+
+    def embed(self, tokens: Tensor) -> Tensor:
+        """Tokens (N, L) -> tokens (N, L, width)."""
+        embedded: Tensor = self.model.get_input_embeddings()(tokens)
+        return embedded
+
+    def forward(self, look: Look, **inputs: Any) -> Tensor:
+        """What the language model answers, (N, L, width).
+
+        Args:
+            look: Shows pictures to tokens.
+            **inputs: Of the language model.
+        """
+
+        def before(block: Any, _: nn.Module, given: tuple[Any, ...]) -> Any:
+            return look(block, given[0]), *given[1:]
+
+        hooks = [
+            self._layers[int(number)].register_forward_pre_hook(partial(before, block))
+            for number, block in self.cross.items()
+        ]
+        try:
+            answer: Tensor = self.model(**inputs).last_hidden_state
+        finally:
+            for hook in hooks:
+                hook.remove()
+        return answer
+
+
+def feed_forward(width: int) -> nn.Sequential:
+    """The part of a layer in which each token is on its own."""
+    return nn.Sequential(
+        nn.LayerNorm(width),
+        nn.Linear(width, 4 * width, bias=False),
+        nn.GELU(),
+        nn.Linear(4 * width, width, bias=False),
+    )
+
+
+def _attend(query: Tensor, key_value: Tensor, mask: Tensor | None = None) -> Tensor:
+    """Attention (N, L, heads * head width) with a mask (N, L, K); to anything where it is empty."""
+    key, value = key_value.chunk(2, -1)
+    split = [t.unflatten(-1, (-1, HEAD_WIDTH)).transpose(1, 2) for t in (query, key, value)]
+    if mask is not None:
+        mask = (mask | ~mask.any(-1, keepdim=True))[:, None]
+    seen = functional.scaled_dot_product_attention(split[0], split[1], split[2], mask)
+    return seen.transpose(1, 2).flatten(2)

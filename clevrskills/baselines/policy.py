@@ -1,0 +1,222 @@
+"""The base of all learned policies.
+
+A policy is a torch module with four methods of its own and a configuration::
+
+    @dataclass(frozen=True, kw_only=True)
+    class MyConfig(PolicyConfig):
+        width: int = 256
+
+    class MyPolicy(LearnedPolicy[MyConfig]):
+        config_type = MyConfig
+        configurations = {"default": MyConfig(), "tiny": MyConfig(width=32, image_size=64)}
+
+        def __init__(self, config, spec):
+            super().__init__(config, spec)
+            ...
+
+        tokenizer = WordTokenizer()
+
+        def loss(self, batch): ...                   # Batch -> {"loss": scalar, other terms}
+        def begin(self, prompts, seeds): ...         # Prompts of n episodes -> a memory for each
+        def step(self, observations, memories): ...  # -> actions (n, 7) or (n, H, 7), memories
+
+What those see is normalised already and on the right device, pictures are floating point numbers in
+[0, 1] of the configured size; the actions they learn and give are normalised too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, Generic, TypeVar
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from clevrskills.baselines.batch import Batch, Observations, Prompts, scale_images
+from clevrskills.baselines.normalizer import Normalizer
+from clevrskills.baselines.prompts import Tokenizer, encode, stack
+from clevrskills.baselines.spec import PolicyConfig, PolicySpec
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.evaluation.policy import Observation, ObservationOptions, PromptInput
+from clevrskills.threads import single_threaded
+
+Config = TypeVar("Config", bound=PolicyConfig)
+
+
+class LearnedPolicy(nn.Module, Generic[Config]):
+    """A policy that is trained on windows of demonstrations and acts in slots.
+
+    What it does in an episode depends on that episode alone: not on other slots, nor on what was
+    before. On a CPU, slots are worked on one by one, so that not even rounding differs.
+
+    Args:
+        config: The configuration.
+        spec: What it sees and does.
+
+    Attributes:
+        config_type: The type of its configuration.
+        configurations: Configurations by name, among them ``default`` and ``tiny``.
+        tokenizer: Reads its prompts.
+    """
+
+    config_type: ClassVar[type[PolicyConfig]]
+    configurations: ClassVar[Mapping[str, PolicyConfig]]
+    tokenizer: Tokenizer
+    batched = True
+
+    def __init__(self, config: Config, spec: PolicySpec) -> None:
+        super().__init__()
+        self.config, self.spec = config, spec
+        self.action_spec = spec.action
+        self.normalize_action = Normalizer(spec.statistics["action"])
+        self.normalize_state = Normalizer(spec.statistics["state"])
+        self._memories: dict[int, Any] = {}
+
+    @property
+    def observation(self) -> ObservationOptions:
+        """What it is shown when it acts."""
+        return self.spec.observation
+
+    @property
+    def state_size(self) -> int:
+        """How many numbers of the robot's own state it gets, P."""
+        return self.spec.state_size if self.config.proprioception else 0
+
+    @property
+    def device(self) -> torch.device:
+        """Where it is."""
+        return self.normalize_action.mean.device
+
+    # --- what a policy has of its own
+
+    def loss(self, batch: Batch) -> dict[str, Tensor]:
+        """What is to be made small, under ``loss``, and other terms worth watching, each a scalar.
+
+        Means are over what ``batch.action_mask`` (and ``batch.observations.mask``) leave.
+        """
+        raise NotImplementedError
+
+    def begin(self, prompts: Prompts, seeds: Sequence[int]) -> list[Any]:
+        """What is remembered of each of n episodes as they begin.
+
+        Args:
+            prompts: Their prompts.
+            seeds: For what is drawn at random in each of them.
+        """
+        raise NotImplementedError
+
+    def step(self, observations: Observations, memories: list[Any]) -> tuple[Tensor, list[Any]]:
+        """What to do next in n episodes.
+
+        Args:
+            observations: The latest observation of each (n, 1, ...), or, if the windows of training
+                end at each step, the last T ones (n, T, ...).
+            memories: What is remembered of each.
+
+        Returns:
+            Actions (n, 7), or the next ones (n, H, 7); what is remembered from now on.
+        """
+        raise NotImplementedError
+
+    def pretrained(self) -> set[str]:
+        """Names in its state dict that are not kept in checkpoints, as they were loaded from
+        elsewhere and are not trained.
+        """
+        return set()
+
+    # --- what all have in common
+
+    def forward(self, batch: Batch) -> dict[str, Tensor]:
+        """The losses of a batch as it is loaded; see :meth:`loss`."""
+        ready = replace(
+            batch,
+            observations=self._normalized(batch.observations),
+            prompts=_as_fractions(batch.prompts),
+            actions=self.normalize_action(batch.actions),
+        )
+        return self.loss(ready)
+
+    def reset(self, prompts: Mapping[int, PromptInput]) -> None:
+        """Episodes begin in these slots; the other slots go on."""
+        for slots in self._groups(prompts):
+            size_px = self.config.image_size
+            encoded = [encode(prompts[slot], self.tokenizer, size_px) for slot in slots]
+            batch = _as_fractions(stack(encoded, self.tokenizer.pad).to(self.device))
+            seeds = [prompts[slot].seed for slot in slots]
+            begun = self._without_gradients(self.begin, batch, seeds)
+            self._memories.update(zip(slots, begun, strict=True))
+
+    def act(self, observations: Mapping[int, Observation]) -> dict[int, np.ndarray]:
+        """The next action (7,) or actions (H, 7) of these slots, in [-1, 1]."""
+        actions: dict[int, np.ndarray] = {}
+        for slots in self._groups(observations):
+            seen = self._observations([observations[slot] for slot in slots])
+            before = [self._memories[slot] for slot in slots]
+            given, after = self._without_gradients(self.step, seen, before)
+            self._memories.update(zip(slots, after, strict=True))
+            given = self.normalize_action.inverse(given.float()).clamp(-1.0, 1.0).cpu().numpy()
+            actions.update(zip(slots, given, strict=True))
+        return actions
+
+    def _groups(self, slots: Mapping[int, Any]) -> Iterator[list[int]]:
+        """The slots that are worked on together."""
+        if self.device.type == "cpu":
+            yield from ([slot] for slot in slots)
+        else:
+            yield list(slots)
+
+    def _without_gradients(self, method: Callable[..., Any], *args: Any) -> Any:
+        """Call a method without gradients, without dropout and, on a CPU, without threads."""
+        if self.training:
+            self.eval()
+        call = single_threaded(method) if self.device.type == "cpu" else method
+        with torch.inference_mode():
+            return call(*args)
+
+    def _observations(self, shown: Sequence[Observation]) -> Observations:
+        """Observations of n slots as tensors, normalised, on the device."""
+        history = self.observation.history
+        images = {}
+        for camera in self.config.cameras:
+            frames = torch.stack([torch.tensor(np.asarray(o["images"][camera])) for o in shown])
+            frames = frames.reshape(len(shown), history, *frames.shape[-3:])
+            images[camera] = scale_images(frames.movedim(-1, -3), self.config.image_size)
+        state = torch.zeros(len(shown), history, 0)
+        if self.config.proprioception:
+            state = torch.stack([self._state(o["proprioception"], history) for o in shown])
+        age = torch.tensor([int(o["step"]) for o in shown])[:, None]
+        mask = torch.arange(history - 1, -1, -1)[None] <= age
+        return self._normalized(Observations(images, state, mask).to(self.device))
+
+    def _state(self, felt: Mapping[str, Any], history: int) -> Tensor:
+        """The robot's own state, (T, P)."""
+        parts = []
+        for name, size in self.spec.state_parts.items():
+            if name not in felt:
+                raise ClevrSkillsError(f"the policy was trained with {name}; it is not shown")
+            values = np.asarray(felt[name], dtype=np.float32).reshape(history, -1)
+            if values.shape[1] != size:
+                raise ClevrSkillsError(
+                    f"the policy was trained with {size} numbers of {name}, not {values.shape[1]}: "
+                    "is this another robot?"
+                )
+            parts.append(torch.from_numpy(values))
+        return torch.cat(parts, dim=-1)
+
+    def _normalized(self, observations: Observations) -> Observations:
+        images = {name: fractions(observations.images[name]) for name in self.config.cameras}
+        state = observations.state[..., :0]
+        if self.config.proprioception:
+            state = self.normalize_state(observations.state)
+        return Observations(images, state, observations.mask)
+
+
+def fractions(images: Tensor) -> Tensor:
+    """Pictures uint8 -> floating point numbers in [0, 1]."""
+    return images.float() / 255
+
+
+def _as_fractions(prompts: Prompts) -> Prompts:
+    return replace(prompts, images=fractions(prompts.images))

@@ -1,0 +1,144 @@
+"""Prompts as policies read them: cut into words and pictures, as tokens, as tensors.
+
+A prompt such as ``Put {obj:object_0} here`` is the text ``Put``, a picture and the text ``here``.
+A tokenizer turns each text into numbers; a picture takes one place, with the number ``image``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+from zlib import crc32
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from clevrskills.baselines.batch import Prompts, scale_images
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.evaluation.policy import PromptInput
+
+_PLACEHOLDER = re.compile(r"(\{\w+:\w+\})")
+_WORD = re.compile(r"[a-z0-9]+|[^a-z0-9\s]")
+
+
+class Tokenizer(Protocol):
+    """Turns text into numbers; picklable, for worker processes.
+
+    Attributes:
+        size: How many numbers there are, those below included.
+        pad: The number that stands after the end.
+        image: The number that stands where a picture is.
+    """
+
+    @property
+    def size(self) -> int: ...  # noqa: D102
+    @property
+    def pad(self) -> int: ...  # noqa: D102
+    @property
+    def image(self) -> int: ...  # noqa: D102
+
+    def encode(self, text: str) -> list[int]:
+        """The numbers of a piece of a prompt."""
+
+
+@dataclass(frozen=True)
+class WordTokenizer:
+    """A number for each word and punctuation mark, by a hash: no vocabulary, nothing to download.
+
+    Attributes:
+        size: How many numbers there are.
+    """
+
+    size: int = 4096
+    pad = 0
+    image = 1
+
+    def encode(self, text: str) -> list[int]:
+        """The numbers of the words, upper and lower case alike."""
+        return [2 + crc32(word.encode()) % (self.size - 2) for word in _WORD.findall(text.lower())]
+
+
+@dataclass(frozen=True)
+class ByteTokenizer:
+    """A number for each byte of the text: stands in for a language model's own tokenizer where the
+    model is a small one without trained weights.
+    """
+
+    size = 258
+    pad = 0
+    image = 1
+
+    def encode(self, text: str) -> list[int]:
+        """The bytes as numbers from 2 on."""
+        return [2 + byte for byte in text.encode()]
+
+
+def pieces(prompt: PromptInput) -> list[str | np.ndarray]:
+    """The texts and pictures (H, W, 3) of a prompt in order; a prompt in words is one text.
+
+    A placeholder without a picture stays text.
+    """
+    parts = [part for part in _PLACEHOLDER.split(prompt.text) if part]
+    return [prompt.images.get(part, part) for part in parts]
+
+
+@dataclass(frozen=True)
+class EncodedPrompt:
+    """One prompt.
+
+    Attributes:
+        tokens: Numbers of the tokenizer, with ``image`` where a picture stands.
+        images: The pictures in order, (k, 3, S, S) uint8.
+        image: The number that stands for a picture.
+    """
+
+    tokens: tuple[int, ...]
+    images: Tensor
+    image: int
+
+
+def encode(prompt: PromptInput, tokenizer: Tokenizer, size_px: int) -> EncodedPrompt:
+    """Read a prompt.
+
+    Args:
+        prompt: The prompt.
+        tokenizer: Reads the words.
+        size_px: Width and height that pictures are scaled to.
+
+    Raises:
+        ClevrSkillsError: There is nothing in it.
+    """
+    tokens: list[int] = []
+    images = []
+    for piece in pieces(prompt):
+        if isinstance(piece, str):
+            tokens += tokenizer.encode(piece)
+        else:
+            tokens.append(tokenizer.image)
+            picture = torch.tensor(piece).permute(2, 0, 1)
+            images.append(scale_images(picture, size_px))
+    if not tokens:
+        raise ClevrSkillsError("an empty prompt")
+    nothing = torch.empty(0, 3, size_px, size_px, dtype=torch.uint8)
+    return EncodedPrompt(tuple(tokens), torch.stack(images) if images else nothing, tokenizer.image)
+
+
+def stack(prompts: Sequence[EncodedPrompt], pad: int) -> Prompts:
+    """Several prompts side by side; ``pad`` stands after the end of the shorter ones."""
+    length = max(len(prompt.tokens) for prompt in prompts)
+    tokens = torch.full((len(prompts), length), pad)
+    index = torch.full((len(prompts), length), -1)
+    mask = torch.zeros(len(prompts), length, dtype=torch.bool)
+    first = 0
+    for row, prompt in enumerate(prompts):
+        end = len(prompt.tokens)
+        tokens[row, :end] = torch.tensor(prompt.tokens)
+        mask[row, :end] = True
+        count = len(prompt.images)
+        places = tokens[row, :end] == prompt.image
+        index[row, :end][places] = torch.arange(first, first + count)
+        first += count
+    return Prompts(tokens, mask, torch.cat([prompt.images for prompt in prompts]), index)

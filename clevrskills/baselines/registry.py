@@ -1,0 +1,73 @@
+"""Learned policies by name."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from clevrskills.errors import ClevrSkillsError, UnknownNameError
+
+if TYPE_CHECKING:
+    from clevrskills.baselines.policy import LearnedPolicy
+    from clevrskills.baselines.spec import PolicyConfig, PolicySpec
+
+POLICIES = {
+    "bc": "clevrskills.baselines.bc:BehaviorCloning",
+    "act": "clevrskills.baselines.act:ActionChunking",
+    "stream_robolm": "clevrskills.baselines.stream_robolm:StreamRoboLM",
+    "jat": "clevrskills.baselines.jat:JAT",
+    "robo_flamingo": "clevrskills.baselines.robo_flamingo:RoboFlamingo",
+    "octo": "clevrskills.baselines.octo:Octo",
+}
+"""Where each policy is; a policy of one's own is named like that, ``module:Class``."""
+
+
+def policy_type(name: str) -> type[LearnedPolicy]:
+    """The class of a policy.
+
+    Raises:
+        ClevrSkillsError: There is no such policy, or a package that it needs is not installed.
+    """
+    path = POLICIES.get(name, name)
+    module_name, colon, attribute = path.partition(":")
+    if not colon:
+        raise UnknownNameError("policy", name, (*POLICIES, "module:Class"))
+    try:
+        module = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and module_name.startswith(error.name):
+            raise ClevrSkillsError(f"policy {name}: there is no module {error.name}") from None
+        raise ClevrSkillsError(
+            f"policy {name} needs the package {error.name}: pip install 'clevrskills[vla]'"
+        ) from error
+    if not hasattr(module, attribute):
+        raise ClevrSkillsError(f"policy {name}: {module_name} has no {attribute}")
+    found: type[LearnedPolicy] = getattr(module, attribute)
+    return found
+
+
+def configuration(name: str, variant: str, changes: Mapping[str, Any]) -> PolicyConfig:
+    """A named configuration of a policy, with some values changed.
+
+    Raises:
+        ClevrSkillsError: There is no such policy, configuration or entry.
+    """
+    known = policy_type(name).configurations
+    if variant not in known:
+        raise UnknownNameError(f"configuration of {name}", variant, tuple(known))
+    return known[variant].changed(changes)
+
+
+def build(name: str, config: PolicyConfig, spec: PolicySpec, seed: int = 0) -> LearnedPolicy:
+    """A policy with weights drawn from a seed, but for those that it loads from elsewhere.
+
+    Raises:
+        ClevrSkillsError: There is no such policy, or it cannot be built.
+    """
+    import torch
+
+    kind = policy_type(name)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return kind(config, spec)

@@ -1,0 +1,136 @@
+"""What a policy is made from: its configuration, and what the data say it sees and does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from types import NoneType, UnionType
+from typing import Any, Self, get_args, get_origin, get_type_hints
+
+from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.evaluation.policy import ObservationOptions
+from clevrskills.robots.controller import ACTION_SPEC
+
+Statistics = Mapping[str, Mapping[str, list[float]]]
+"""Of ``state`` and ``action``: ``mean``, ``std``, ``min``, ``max``, ``q01``, ``q99`` and others, by
+entry."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PolicyConfig:
+    """Configuration of a policy: plain numbers, texts and tuples of them, kept as JSON.
+
+    Each policy has a subclass of its own with what else it needs, and default values for these.
+
+    Attributes:
+        cameras: The cameras it sees.
+        image_size: Width and height in pixels of the pictures it gets, those of prompts too.
+        proprioception: Whether it is told the robot's own state; else ``state`` is (B, T, 0).
+        steps: Observations in a window of training, T.
+        starts_every: ``None``: a window for each control step, which ends there; the first
+            observation is repeated where the episode is younger, and so it is when the policy acts,
+            on the last T observations. A number: windows start at this distance from each other,
+            the last observation is repeated where the episode ends; when the policy acts it gets
+            one observation at a time, T = 1, and carries what it remembers.
+        horizon: Actions from each step on, H.
+        learning_rate: For training: the highest learning rate.
+        batch_size: For training: windows in a batch of one process.
+        weight_decay: For training.
+        warm_up_steps: For training: steps in which the learning rate rises.
+        max_gradient_norm: For training: where gradients are clipped.
+    """
+
+    cameras: tuple[str, ...] = ("base_camera", "hand_camera")
+    image_size: int = 256
+    proprioception: bool = False
+    steps: int = 1
+    starts_every: int | None = None
+    horizon: int = 1
+    learning_rate: float = 1e-4
+    batch_size: int = 64
+    weight_decay: float = 1e-2
+    warm_up_steps: int = 500
+    max_gradient_norm: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name in ("image_size", "steps", "starts_every", "horizon", "batch_size"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ClevrSkillsError(f"{name} must be at least 1, not {value}")
+        if self.starts_every is not None and self.starts_every > self.steps:
+            raise ClevrSkillsError(
+                f"starts_every must be at most steps, {self.steps}, not {self.starts_every}"
+            )
+
+    def changed(self, changes: Mapping[str, Any]) -> Self:
+        """The same with other values, given as JSON data.
+
+        Raises:
+            ClevrSkillsError: There is no such entry, or its value is of another kind.
+        """
+        return self.from_json({f.name: getattr(self, f.name) for f in fields(self)} | dict(changes))
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Read what ``dataclasses.asdict`` wrote as JSON.
+
+        Raises:
+            ClevrSkillsError: There is no such entry, or its value is of another kind.
+        """
+        kinds = get_type_hints(cls)
+        known = [f.name for f in fields(cls)]
+        for name in data:
+            if name not in known:
+                raise UnknownNameError(f"entry of {cls.__name__}", name, known)
+        return cls(**{name: _of_kind(name, value, kinds[name]) for name, value in data.items()})
+
+
+@dataclass(frozen=True)
+class PolicySpec:
+    """What a policy sees and does, as its training data say; part of its checkpoint.
+
+    Attributes:
+        observation: What it is shown when it acts.
+        state_parts: Measurements that make up ``state``, in order, with the size of each.
+        statistics: What it normalises states and actions by.
+        action: What its actions mean.
+    """
+
+    observation: ObservationOptions
+    state_parts: Mapping[str, int]
+    statistics: Statistics
+    action: Mapping[str, Any] = field(default_factory=lambda: dict(ACTION_SPEC))
+
+    @property
+    def state_size(self) -> int:
+        """How many numbers ``state`` has."""
+        return sum(self.state_parts.values())
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON data."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Read what :meth:`to_json` wrote."""
+        shown = {name: _tuples(value) for name, value in data["observation"].items()}
+        return cls(
+            ObservationOptions(**shown), data["state_parts"], data["statistics"], data["action"]
+        )
+
+
+def _of_kind(name: str, value: Any, kind: Any) -> Any:
+    """A value of JSON data as one of a kind, e.g. ``int | None`` or ``tuple[str, ...]``."""
+    value = _tuples(value)
+    union = isinstance(kind, UnionType)
+    kinds = [get_origin(k) or k for k in (get_args(kind) if union else (kind,))]
+    if float in kinds and type(value) is int:
+        return float(value)
+    if type(value) not in kinds:
+        names = " or ".join("null" if k is NoneType else k.__name__ for k in kinds)
+        raise ClevrSkillsError(f"{name} must be a {names}, not {value!r}")
+    return value
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value

@@ -1,0 +1,85 @@
+"""What StreamRoboLM remembers of the tokens it has read: their keys and values, a bounded number.
+
+A token can attend to the prompt and to the tokens of the latest control steps. The rules of that
+are here, for tokens that are read all at once and for tokens that come one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+from transformers import DynamicCache
+
+Cache = tuple[tuple[Tensor, Tensor], ...]
+"""Of each layer of a language model: keys and values (heads, C, width) of C tokens."""
+
+
+def window_mask(prompt: Tensor, steps: int, window: int) -> Tensor:
+    """What each of the tokens of prompts and control steps attends to.
+
+    Args:
+        prompt: Which tokens of the prompts exist, (B, P); the first one does.
+        steps: Number of control steps, T, with a token each, after the prompts.
+        window: Of how many control steps, its own included, a token sees the tokens.
+
+    Returns:
+        (B, 1, P + T, P + T); from tokens to tokens.
+    """
+    places = torch.arange(prompt.shape[1] + steps, device=prompt.device)
+    back = places[:, None] - places
+    in_prompt = places < prompt.shape[1]
+    near = (back >= 0) & (in_prompt | (back < window))
+    exists = functional.pad(prompt, (0, steps), value=True)
+    return (near & exists[:, None])[:, None]
+
+
+def stack(caches: Sequence[Cache]) -> tuple[DynamicCache, Tensor]:
+    """Several caches side by side, the shorter ones padded at the front.
+
+    Returns:
+        The caches; to what a token that follows attends: to all that exist and to itself,
+        (N, 1, 1, C + 1).
+    """
+    lengths = [cache[0][0].shape[-2] for cache in caches]
+    longest = max(lengths)
+    layers = []
+    for layer in zip(*caches, strict=True):
+        padded = [
+            [functional.pad(t, (0, 0, longest - t.shape[-2], 0)) for t in tensors]
+            for tensors in zip(*layer, strict=True)
+        ]
+        layers.append((torch.stack(padded[0]), torch.stack(padded[1])))
+    device = layers[0][0].device
+    missing = longest - torch.tensor(lengths, device=device)
+    mask = torch.arange(longest + 1, device=device) >= missing[:, None]
+    return DynamicCache(layers), mask[:, None, None]
+
+
+def cut(cache: DynamicCache, row: int, tokens: slice) -> Cache:
+    """Some tokens of one of the caches that are side by side."""
+    return tuple(
+        (layer.keys[row, :, tokens], layer.values[row, :, tokens]) for layer in cache.layers
+    )
+
+
+def forget(cache: Cache, prompt: int, window: int) -> Cache:
+    """A cache without the control steps that no later token attends to.
+
+    Args:
+        cache: Of a prompt and control steps.
+        prompt: Length of the prompt.
+        window: As in :func:`window_mask`.
+    """
+    first = cache[0][0].shape[-2] - (window - 1)
+    if first <= prompt:
+        return cache
+    return tuple(
+        (_without(keys, prompt, first), _without(values, prompt, first)) for keys, values in cache
+    )
+
+
+def _without(tokens: Tensor, begin: int, end: int) -> Tensor:
+    return torch.cat([tokens[:, :begin], tokens[:, end:]], dim=1)

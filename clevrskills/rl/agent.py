@@ -1,0 +1,181 @@
+"""The networks of PPO: what to do, and what it is worth."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from gymnasium.spaces import Dict
+from gymnasium.vector import VectorEnv
+from torch import Tensor, nn
+from torch.distributions import Independent, Normal
+
+from clevrskills.rl.config import PPOConfig
+
+STATE, PICTURES = "state", "pictures"
+PICTURE_FEATURES = 128
+FARTHEST = 10.0
+"""Standard deviations at which numbers of a state are cut off."""
+
+Tensors = dict[str, Tensor]
+"""An observation: ``state`` (B, P) float32 and, if it has any, ``pictures`` (B, C, S, S) uint8."""
+
+
+@dataclass(frozen=True)
+class Spaces:
+    """What an agent sees and does.
+
+    Attributes:
+        state: How many numbers its state has.
+        actions: How many numbers its action has.
+        channels: How many channels its pictures have, all cameras together; 0: it sees none.
+        size_px: Width and height of its pictures.
+    """
+
+    state: int
+    actions: int
+    channels: int = 0
+    size_px: int = 0
+
+    @classmethod
+    def of(cls, envs: VectorEnv) -> Spaces:
+        """Those of environments."""
+        space, actions = envs.single_observation_space, envs.single_action_space.shape[0]
+        if not isinstance(space, Dict):
+            return cls(space.shape[0], actions)
+        pictures = [shown for name, shown in space.items() if name != STATE]
+        return cls(space[STATE].shape[0], actions, 3 * len(pictures), pictures[0].shape[0])
+
+
+def to_tensors(observation: np.ndarray | Mapping[str, np.ndarray], device: str = "cpu") -> Tensors:
+    """An observation as the agent is given it, pictures stacked.
+
+    Args:
+        observation: States (B, P), or ``state`` (B, P) and by camera (B, S, S, 3) uint8.
+        device: Where the tensors are to be.
+    """
+    if not isinstance(observation, Mapping):
+        return {STATE: torch.as_tensor(observation, dtype=torch.float32).to(device)}
+    pictures = [torch.as_tensor(observation[k]) for k in sorted(observation) if k != STATE]
+    tensors = to_tensors(observation[STATE], device)
+    if pictures:
+        tensors[PICTURES] = torch.cat(pictures, dim=-1).permute(0, 3, 1, 2).to(device)
+    return tensors
+
+
+class RunningScale(nn.Module):
+    """Mean and variance of all that was seen, (P,), to bring numbers to a common scale.
+
+    Source: Chan, Golub, LeVeque (1983), for adding batches.
+    """
+
+    mean: Tensor
+    variance: Tensor
+    count: Tensor
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(size))
+        self.register_buffer("variance", torch.ones(size))
+        self.register_buffer("count", torch.zeros((), dtype=torch.float64))
+
+    def add(self, values: Tensor) -> None:
+        """Take note of values (N, P)."""
+        values = values.double()
+        n = len(values)
+        mean, variance = values.mean(0), values.var(0, unbiased=False)
+        old = float(self.count)
+        share = n / (old + n)
+        ahead = mean - self.mean.double()
+        spread = (1 - share) * self.variance.double() + share * variance
+        self.variance.copy_(spread + share * (1 - share) * ahead**2 if old else variance)
+        self.mean.add_((share * ahead).float())
+        self.count += n
+
+    @property
+    def std(self) -> Tensor:
+        """Standard deviation, (P,); never quite zero."""
+        return (self.variance + 1e-6).sqrt()
+
+    def forward(self, values: Tensor) -> Tensor:
+        """Values (..., P) in standard deviations from the mean."""
+        return (values - self.mean) / self.std
+
+    def undo(self, values: Tensor) -> Tensor:
+        """Values from what :meth:`forward` made of them."""
+        return values * self.std + self.mean
+
+
+class Agent(nn.Module):
+    """A Gaussian over actions and the value of what is seen.
+
+    The two share nothing but the encoder of pictures. Actions are meant to be cut to [-1, 1].
+
+    Args:
+        spaces: What it sees and does.
+        config: Sizes of its layers.
+    """
+
+    def __init__(self, spaces: Spaces, config: PPOConfig) -> None:
+        super().__init__()
+        self.spaces = spaces
+        self.states = RunningScale(spaces.state)
+        self.returns = RunningScale(1)
+        self.eyes = _eyes(spaces.channels, spaces.size_px) if spaces.channels else None
+        seen = spaces.state + (PICTURE_FEATURES if self.eyes is not None else 0)
+        self.policy = _layers(seen, config.hidden, spaces.actions, last_gain=0.01)
+        self.critic = _layers(seen, config.hidden, 1, last_gain=1.0)
+        start = math.log(config.initial_std)
+        self.log_std = nn.Parameter(torch.full((spaces.actions,), start))
+
+    def forward(self, observation: Tensors) -> tuple[Independent, Tensor]:
+        """The distribution of actions (B, A), and values (B,) on the scale of ``returns``."""
+        seen = self._features(observation)
+        mean = self.policy(seen)
+        actions = Independent(Normal(mean, self.log_std.exp().expand_as(mean)), 1)
+        return actions, self.critic(seen).squeeze(-1)
+
+    def value(self, observation: Tensors) -> Tensor:
+        """The expected return, (B,)."""
+        return self.returns.undo(self.critic(self._features(observation))).squeeze(-1)
+
+    def act(self, observation: Tensors) -> Tensor:
+        """The mean action (B, A), cut to [-1, 1]."""
+        action: Tensor = self.policy(self._features(observation)).clamp(-1.0, 1.0)
+        return action
+
+    def _features(self, observation: Tensors) -> Tensor:
+        state: Tensor = self.states(observation[STATE]).clamp(-FARTHEST, FARTHEST)
+        if self.eyes is None:
+            return state
+        pictures = observation[PICTURES].float() / 255.0 - 0.5
+        return torch.cat((state, self.eyes(pictures)), dim=-1)
+
+
+def _linear(layer: Any, gain: float) -> Any:
+    nn.init.orthogonal_(layer.weight, gain)
+    nn.init.zeros_(layer.bias)
+    return layer
+
+
+def _layers(inputs: int, hidden: tuple[int, ...], outputs: int, last_gain: float) -> nn.Sequential:
+    layers: list[nn.Module] = []
+    for units in hidden:
+        layers += [_linear(nn.Linear(inputs, units), math.sqrt(2)), nn.Tanh()]
+        inputs = units
+    return nn.Sequential(*layers, _linear(nn.Linear(inputs, outputs), last_gain))
+
+
+def _eyes(channels: int, size_px: int) -> nn.Sequential:
+    """Three convolutions, as in Mnih et al. (2015)."""
+    convolutions: list[nn.Module] = []
+    for outputs, kernel, stride in ((32, 8, 4), (64, 4, 2), (64, 3, 1)):
+        layer = _linear(nn.Conv2d(channels, outputs, kernel, stride), math.sqrt(2))
+        convolutions += [layer, nn.ReLU()]
+        channels, size_px = outputs, (size_px - kernel) // stride + 1
+    flat = nn.Linear(channels * size_px**2, PICTURE_FEATURES)
+    return nn.Sequential(*convolutions, nn.Flatten(), _linear(flat, math.sqrt(2)), nn.ReLU())

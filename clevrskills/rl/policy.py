@@ -1,0 +1,64 @@
+"""What was learnt as a policy to be evaluated: ``clevrskills evaluate --policy rl:DIR TASK``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from clevrskills.evaluation.policy import Observation, ObservationOptions, PolicyError, PromptInput
+from clevrskills.observation import flat
+from clevrskills.rl.agent import STATE, to_tensors
+from clevrskills.rl.checkpoint import load_agent
+from clevrskills.rl.run import read_run
+from clevrskills.robots.controller import ACTION_SPEC
+
+
+class Learned:
+    """Does what was learnt, without the noise of learning.
+
+    It is shown the state of the simulation, or, with pictures, what it saw while it learnt.
+
+    Args:
+        folder: Folder of the training.
+
+    Raises:
+        ClevrSkillsError: There is no training, or it has no checkpoint yet.
+    """
+
+    privileged = True
+    action_spec = ACTION_SPEC
+
+    def __init__(self, folder: str) -> None:
+        root = Path(folder)
+        self._run = read_run(root)
+        self._agent = load_agent(root, self._run)
+        self.observation = ObservationOptions(
+            self._run.cameras, self._run.size_px, proprioception=False
+        )
+
+    def reset(self, prompt: PromptInput, *, env: Any, episode: Any) -> None:
+        """An episode begins.
+
+        Raises:
+            PolicyError: It learnt another task, or with another robot.
+        """
+        for kind, learnt, now in (
+            ("task", self._run.task, episode.task),
+            ("robot", self._run.robot, episode.robot),
+        ):
+            if now != learnt:
+                raise PolicyError(f"what was learnt is the {kind} {learnt}, not {now}")
+        self._env = env
+
+    def act(self, observation: Observation) -> np.ndarray:
+        """The mean action, (7,)."""
+        pictures = {name: picture[None] for name, picture in observation["images"].items()}
+        entries = self._env.observer(self._env.outcome)
+        if pictures:  # then the state is the robot's own
+            entries = {k: values for k, values in entries.items() if k.startswith("robot/")}
+        with torch.no_grad():
+            action = self._agent.act(to_tensors({**pictures, STATE: flat(entries).numpy()}))
+        return action[0].numpy()

@@ -1,0 +1,291 @@
+"""Proximal policy optimisation (Schulman et al. 2017, arXiv 1707.06347).
+
+Actions are drawn from a Gaussian and cut to [-1, 1]. States and returns are brought to a common
+scale by their running mean and variance. Where an episode ends by its step limit, the return goes
+on with the value of its last observation; only where it terminates nothing follows.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from gymnasium.vector import VectorEnv
+from torch import Tensor, nn
+
+from clevrskills.rl.agent import STATE, Agent, Spaces, Tensors, to_tensors
+from clevrskills.rl.config import PPOConfig
+
+EPISODE = ("return", "length", "success_once", "success_at_end")
+"""What is told of the episodes that ended."""
+
+
+@dataclass
+class Rollout:
+    """What happened in T control steps of B environments, all (T, B, ...)."""
+
+    observations: Tensors
+    actions: Tensor
+    log_probs: Tensor
+    values: Tensor
+    advantages: Tensor
+
+    def flat(self) -> Rollout:
+        """The same as T * B samples."""
+        observations = {name: seen.flatten(0, 1) for name, seen in self.observations.items()}
+        parts = (self.actions, self.log_probs, self.values, self.advantages)
+        return Rollout(observations, *(part.flatten(0, 1) for part in parts))
+
+    def at(self, index: Tensor) -> Rollout:
+        """Some of the samples."""
+        observations = {name: seen[index] for name, seen in self.observations.items()}
+        parts = (self.actions, self.log_probs, self.values, self.advantages)
+        return Rollout(observations, *(part[index] for part in parts))
+
+
+class PPO:
+    """Learns in a vector environment, one update after the other.
+
+    Args:
+        envs: The environments; they start anew within the step in which an episode ends.
+        config: Numbers that it is tuned by.
+        total_steps: Control steps, of all environments together, after which learning ends.
+        seed: Of weights, actions and the order of samples.
+        device: Where the networks are: ``cpu`` or ``cuda``.
+
+    Attributes:
+        agent: The networks.
+        steps: Control steps made, of all environments together.
+    """
+
+    def __init__(
+        self,
+        envs: VectorEnv,
+        config: PPOConfig,
+        total_steps: int,
+        seed: int = 0,
+        device: str = "cpu",
+    ) -> None:
+        self.envs, self.config, self.total_steps, self.device = envs, config, total_steps, device
+        self.steps = 0
+        self.generator = torch.Generator().manual_seed(seed)
+        with torch.random.fork_rng():  # torch initialises layers by its global generator
+            torch.manual_seed(seed)
+            self.agent = Agent(Spaces.of(envs), config).to(device)
+        self.optimizer = torch.optim.Adam(self.agent.parameters(), config.learning_rate, eps=1e-5)
+
+    @property
+    def done(self) -> bool:
+        """Whether all steps were made."""
+        return self.steps >= self.total_steps
+
+    def start(self, seed: int) -> None:
+        """Start episodes, the seed being that of the first one."""
+        self._seen = self._tensors(self.envs.reset(seed=seed)[0])
+        if not self.agent.states.count:
+            self._look_around()
+            self._seen = self._tensors(self.envs.reset(seed=seed)[0])
+
+    def iterate(self) -> dict[str, float]:
+        """Make some steps, learn from them.
+
+        Returns:
+            What there is to tell, by name.
+        """
+        began_s = time.perf_counter()
+        if self.config.anneal:
+            left = 1.0 - self.steps / self.total_steps
+            self.optimizer.param_groups[0]["lr"] = self.config.learning_rate * left
+        rollout, told = self._collect()
+        collected_s = time.perf_counter()
+        told |= self._update(rollout)
+        self.agent.states.add(rollout.observations[STATE].flatten(0, 1))
+        steps = rollout.actions.shape[0] * rollout.actions.shape[1]
+        self.steps += steps
+        now_s = time.perf_counter()
+        told["speed/steps_per_s"] = steps / (now_s - began_s)
+        told["speed/update_share"] = (now_s - collected_s) / (now_s - began_s)
+        return told
+
+    # ---- acting
+
+    def _tensors(self, observation: Any) -> Tensors:
+        return to_tensors(observation, self.device)
+
+    def _look_around(self) -> None:
+        """Act at random, to see on which scale states are before anything is learnt from them."""
+        states = [self._seen[STATE]]
+        for _ in range(self.config.rollout_steps):
+            shape = (self.envs.num_envs, self.agent.spaces.actions)
+            actions = torch.rand(shape, generator=self.generator) * 2.0 - 1.0
+            states.append(self._tensors(self.envs.step(actions.numpy())[0])[STATE])
+        self.agent.states.add(torch.cat(states))
+        self.steps += self.config.rollout_steps * self.envs.num_envs
+
+    @torch.no_grad()
+    def _collect(self) -> tuple[Rollout, dict[str, float]]:
+        steps: dict[str, list[Tensor]] = defaultdict(list)
+        seen: dict[str, list[Tensor]] = defaultdict(list)
+        diary = Diary()
+        for _ in range(self.config.rollout_steps):
+            chosen, value = self.agent(self._seen)
+            noise = torch.randn(chosen.mean.shape, generator=self.generator).to(self.device)
+            action = chosen.mean + chosen.stddev * noise
+            for name, entry in self._seen.items():
+                seen[name].append(entry)
+            steps["actions"].append(action)
+            steps["log_probs"].append(chosen.log_prob(action))
+            steps["values"].append(self.agent.returns.undo(value))
+            cut = action.clamp(-1.0, 1.0).cpu().numpy()
+            observation, reward, terminated, truncated, infos = self.envs.step(cut)
+            diary.add(reward, infos)
+            self._seen = self._tensors(observation)
+            steps["rewards"].append(self._numbers(reward))
+            steps["ended"].append(self._numbers(terminated | truncated))
+            steps["next"].append(self._next_value(terminated, truncated, infos))
+        whole = {name: torch.stack(entries) for name, entries in steps.items()}
+        going_on = torch.cat((whole["values"][1:], self.agent.value(self._seen)[None]))
+        following = torch.where(whole["ended"] > 0, whole["next"], going_on)
+        advantages = estimate_advantages(
+            *(whole["rewards"], whole["values"], following, whole["ended"]),
+            *(self.config.gamma, self.config.gae_lambda),
+        )
+        rollout = Rollout(
+            {name: torch.stack(entries) for name, entries in seen.items()},
+            whole["actions"],
+            whole["log_probs"],
+            whole["values"],
+            advantages,
+        )
+        return rollout, diary.means()
+
+    def _next_value(
+        self, terminated: np.ndarray, truncated: np.ndarray, infos: Mapping[str, Any]
+    ) -> Tensor:
+        """The value of the last observation where an episode was cut off, else 0, (B,)."""
+        cut_off = truncated & ~terminated
+        if not cut_off.any():
+            return torch.zeros(len(cut_off), device=self.device)
+        value = self.agent.value(self._tensors(infos["final_obs"]))
+        return torch.where(self._numbers(cut_off) > 0, value, 0.0)
+
+    def _numbers(self, values: np.ndarray) -> Tensor:
+        return torch.as_tensor(values, dtype=torch.float32, device=self.device)
+
+    # ---- learning
+
+    def _update(self, rollout: Rollout) -> dict[str, float]:
+        samples = rollout.flat()
+        targets = samples.values + samples.advantages
+        unexplained = samples.advantages.var() / targets.var().clamp(min=1e-8)
+        self.agent.returns.add(targets[:, None])
+        count = len(targets)
+        told: dict[str, list[float]] = defaultdict(list)
+        for _ in range(self.config.epochs):
+            order = torch.randperm(count, generator=self.generator).to(self.device)
+            for index in order.tensor_split(max(1, count // self.config.minibatch)):
+                losses = self._losses(samples.at(index), targets[index])
+                self._step(losses)
+                for name, loss in losses.items():
+                    told[f"losses/{name}"].append(float(loss.detach()))
+            if self.config.target_kl and told["losses/kl"][-1] > self.config.target_kl:
+                break
+        means = {name: float(np.mean(values)) for name, values in told.items()}
+        return means | {
+            "losses/explained_variance": 1.0 - float(unexplained),
+            "policy/std": float(self.agent.log_std.detach().exp().mean()),
+            "policy/learning_rate": self.optimizer.param_groups[0]["lr"],
+        }
+
+    def _losses(self, samples: Rollout, targets: Tensor) -> dict[str, Tensor]:
+        config = self.config
+        chosen, value = self.agent(samples.observations)
+        log_ratio = chosen.log_prob(samples.actions) - samples.log_probs
+        ratio = log_ratio.exp()
+        advantages = samples.advantages
+        advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
+        cut = ratio.clamp(1.0 - config.clip, 1.0 + config.clip)
+        target = self.agent.returns(targets[:, None]).squeeze(-1)
+        error = (value - target) ** 2
+        if config.value_clip is not None:
+            old = self.agent.returns(samples.values[:, None]).squeeze(-1)
+            moved = (value - old).clamp(-config.value_clip, config.value_clip)
+            error = torch.maximum(error, (old + moved - target) ** 2)
+        with torch.no_grad():
+            kl = (ratio - 1.0 - log_ratio).mean()  # Schulman's estimate, never negative
+            clipped = ((ratio - 1.0).abs() > config.clip).float().mean()
+        return {
+            "policy": -torch.minimum(advantages * ratio, advantages * cut).mean(),
+            "value": 0.5 * error.mean(),
+            "entropy": chosen.entropy().mean(),
+            "kl": kl,
+            "clipped": clipped,
+        }
+
+    def _step(self, losses: Mapping[str, Tensor]) -> None:
+        config = self.config
+        loss = losses["policy"] + config.value_weight * losses["value"]
+        loss = loss - config.entropy_weight * losses["entropy"]
+        self.optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(self.agent.parameters(), config.max_gradient)
+        self.optimizer.step()
+
+
+class Diary:
+    """Takes note of rewards, and of the episodes that ended."""
+
+    def __init__(self) -> None:
+        self._values: dict[str, list[np.ndarray]] = defaultdict(list)
+
+    def add(self, reward: np.ndarray, infos: Mapping[str, Any]) -> None:
+        """Take note of a step."""
+        self._values["reward/mean"].append(reward)
+        for path, values in infos.get("reward_terms", {}).items():
+            self._values[f"reward_terms/{path}"].append(values)
+        if "final_info" in infos:
+            ended = infos["_final_info"]
+            for name in EPISODE:
+                values = infos["final_info"]["episode"][name]
+                self._values[f"episode/{name}"].append(values[ended])
+
+    def means(self) -> dict[str, float]:
+        """Means by name, and the number of episodes that ended; of these nothing else is told if
+        there were none.
+        """
+        all_of = {name: np.concatenate(values) for name, values in self._values.items()}
+        means = {name: float(values.mean()) for name, values in all_of.items() if len(values)}
+        return means | {"episode/count": float(len(all_of.get("episode/length", ())))}
+
+
+def estimate_advantages(
+    rewards: Tensor,
+    values: Tensor,
+    next_values: Tensor,
+    ended: Tensor,
+    gamma: float,
+    gae_lambda: float,
+) -> Tensor:
+    """How much better each action was than expected, (T, B): generalised advantage estimation
+    (Schulman et al. 2016, arXiv 1506.02438).
+
+    Args:
+        rewards: After each step, (T, B).
+        values: Of the state before it, (T, B).
+        next_values: Of the state after it, (T, B); 0 where the episode terminated, and where it was
+            cut off that of its last state, not of the next episode's first.
+        ended: 1 where the episode ended with it, (T, B).
+        gamma: Discount.
+        gae_lambda: Weight of what comes later.
+    """
+    surprises = rewards + gamma * next_values - values
+    advantages, later = torch.zeros_like(rewards), torch.zeros_like(rewards[0])
+    for step in reversed(range(len(rewards))):
+        later = surprises[step] + gamma * gae_lambda * (1.0 - ended[step]) * later
+        advantages[step] = later
+    return advantages

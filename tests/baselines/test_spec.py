@@ -1,0 +1,75 @@
+import json
+from dataclasses import asdict, dataclass
+
+import pytest
+
+from clevrskills.baselines.registry import POLICIES, configuration, policy_type
+from clevrskills.baselines.spec import PolicyConfig, PolicySpec
+from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.evaluation.policy import ObservationOptions
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(PolicyConfig):
+    channels: tuple[int, ...] = (8, 16)
+    backbone: str | None = None
+    bias: bool = True
+
+
+def test_configurations_survive_json() -> None:
+    config = Config(channels=(1, 2), backbone="x", starts_every=1)
+    assert Config.from_json(json.loads(json.dumps(asdict(config)))) == config
+
+
+def test_changes() -> None:
+    changed = Config().changed(
+        {"channels": [4], "learning_rate": 1, "backbone": None, "cameras": ["hand_camera"]}
+    )
+    assert (changed.channels, changed.learning_rate) == ((4,), 1.0)
+    assert changed.cameras == ("hand_camera",) and changed.image_size == Config().image_size
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"width": 3}, "unknown entry of Config 'width'; allowed: cameras, image_size, "),
+        ({"image_size": "big"}, "image_size must be a int, not 'big'"),
+        ({"image_size": None}, "image_size must be a int, not None"),
+        ({"image_size": 0}, "image_size must be at least 1, not 0"),
+        ({"bias": 1}, "bias must be a bool, not 1"),
+        ({"steps": True}, "steps must be a int, not True"),
+        ({"backbone": 4}, "backbone must be a str or null, not 4"),
+        ({"steps": 4, "starts_every": 5}, "starts_every must be at most steps, 4, not 5"),
+    ],
+)
+def test_bad_changes(changes: dict, message: str) -> None:
+    with pytest.raises(ClevrSkillsError, match=message):
+        Config().changed(changes)
+
+
+def test_specifications_survive_json() -> None:
+    shown = ObservationOptions(cameras=("hand_camera",), size_px=64, history=2, prompt="language")
+    spec = PolicySpec(shown, {"qpos": 6, "holding": 1}, {"state": {"mean": [0.5] * 7}})
+    again = PolicySpec.from_json(json.loads(json.dumps(spec.to_json())))
+    assert again == spec and again.state_size == 7
+
+
+def test_unknown_policies() -> None:
+    with pytest.raises(UnknownNameError, match=r"unknown policy 'gpt'; allowed: bc, act, .*Class"):
+        policy_type("gpt")
+    with pytest.raises(ClevrSkillsError, match="policy nowhere:X: there is no module nowhere"):
+        policy_type("nowhere:X")
+    with pytest.raises(ClevrSkillsError, match="policy json:X: json has no X"):
+        policy_type("json:X")
+    with pytest.raises(UnknownNameError, match="unknown configuration of bc 'huge'; allowed: def"):
+        configuration("bc", "huge", {})
+
+
+@pytest.mark.parametrize("name", ["bc", "act"])
+def test_every_policy_has_a_default_and_a_tiny_configuration(name: str) -> None:
+    assert name in POLICIES
+    kind = policy_type(name)
+    assert {"default", "tiny"} <= set(kind.configurations)
+    for config in kind.configurations.values():
+        assert type(config) is kind.config_type
+        assert kind.config_type.from_json(json.loads(json.dumps(asdict(config)))) == config
