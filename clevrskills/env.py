@@ -269,6 +269,7 @@ class ClevrSkillsEnv(BaseEnv):
             self.goal_state = self.goal.evaluate(self.world, self.goal_state).state
 
     def _settle(self) -> None:
+        self.simulation.forget_step()
         for _ in range(SETTLE_STEPS):
             self.scene.step()
         self.world.moved()
@@ -478,8 +479,8 @@ class ClevrSkillsEnv(BaseEnv):
     # ---- state ----
 
     def get_state_dict(self) -> dict[str, Any]:
-        """Everything that an episode depends on: bodies, robot, commanded pose, gripper, goal;
-        tensors (B, n).
+        """Everything that an episode depends on: bodies, robot, commanded pose, gripper, goal, and
+        what the last step tells of contacts; tensors (B, n).
         """
         state = super().get_state_dict()
         state["vacuum"] = self.vacuum.state()
@@ -487,6 +488,10 @@ class ClevrSkillsEnv(BaseEnv):
             state["goal"] = _grouped(
                 {k: v.reshape(self.num_envs, -1).double() for k, v in self.goal_state.items()}
             )
+        state["last_step"] = {
+            name: torch.as_tensor(value, dtype=torch.float64).reshape(1, -1)
+            for name, value in self.simulation.step_state().items()
+        }
         return state
 
     def get_state(self) -> Tensor:
@@ -508,6 +513,7 @@ class ClevrSkillsEnv(BaseEnv):
         parts += self.agent.controller.get_state().values()
         parts.append(self.vacuum.state())
         parts += self.goal_state.values()
+        parts += self.simulation.step_state().values()
         flat = [np.asarray(part, dtype=np.float64).reshape(-1) for part in parts]
         return torch.as_tensor(np.concatenate(flat))[None]
 
@@ -523,8 +529,8 @@ class ClevrSkillsEnv(BaseEnv):
         goal = common.flatten_dict_keys(state.get("goal", {}))
         for key, value in self.goal_state.items():
             self.goal_state[key] = goal[key].reshape(value.shape).to(value.dtype)
+        self.simulation.restore_step({k: v[0].numpy() for k, v in state["last_step"].items()})
         self.world.moved()
-        self.simulation.forget_touches()  # what was touched was touched in another state
         goal_state = dict(self.goal_state)
         self.evaluate()
         self.goal_state = goal_state  # nothing happened while looking

@@ -17,6 +17,14 @@ PAD = 1.0e3
 """Distance in metres that stands for "nowhere near"."""
 PAIRS_AT_ONCE = 400_000
 """Pairs of point and half-space that are looked at in one go, about 2 MB for each tensor."""
+POINTS_AT_ONCE = 8
+"""Points that are looked at in one go however many solids there are: products of single points with
+many solids take several times as long."""
+
+
+def length(vectors: Tensor) -> Tensor:
+    """Euclidean length of vectors, (..., n) -> (...)."""
+    return torch.linalg.vector_norm(vectors, dim=-1)
 
 
 def quaternion_multiply(a: Tensor, b: Tensor) -> Tensor:
@@ -120,7 +128,7 @@ def _in_pieces(function: Callable[[Tensor], Tensor], planes: Tensor, points: Ten
     point and half-space stays small.
     """
     pairs = planes[..., 0].numel()
-    piece = max(1, PAIRS_AT_ONCE // max(1, pairs))
+    piece = max(POINTS_AT_ONCE, PAIRS_AT_ONCE // max(1, pairs))
     if points.shape[-2] <= piece:
         return function(points)
     return torch.cat([function(part) for part in points.split(piece, dim=-2)], dim=-1)
@@ -140,12 +148,14 @@ def signed_distance(planes: Tensor, points: Tensor) -> Tensor:
     Returns:
         (..., N) in metres, negative inside, at least ``PAD`` for a solid without parts.
     """
-    normals, offsets = planes[..., :3], planes[..., 3]
+    parts = planes.shape[-3:-1]
+    rows = planes.flatten(-3, -2).mT  # (..., 4, C * F)
 
     def distance(points: Tensor) -> Tensor:
-        along = (points @ normals.flatten(-3, -2).mT).unflatten(-1, offsets.shape[-2:])
-        return (along - offsets[..., None, :, :]).amax(-1).amin(-1)
+        return (points @ rows).unflatten(-1, parts).amax(-1).amin(-1)
 
+    # n . p - d of all pairs in one product
+    points = torch.cat((points, torch.full_like(points[..., :1], -1.0)), dim=-1)
     return _in_pieces(distance, planes, points)
 
 

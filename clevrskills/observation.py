@@ -49,7 +49,7 @@ from torch import Tensor
 from clevrskills import geometry
 from clevrskills.predicates import Outcome, Predicate
 from clevrskills.predicates.tree import nodes, outcomes, used
-from clevrskills.world import RobotWorld, World
+from clevrskills.world import RobotWorld
 
 
 class Observer:
@@ -63,11 +63,12 @@ class Observer:
     def __init__(self, goal: Predicate, world: RobotWorld) -> None:
         self._goal, self._world = goal, world
         self._is_leaf = [node.leaf is not None for node in nodes(goal)]
-        self._count = sum(self._is_leaf)
-        self._fields = _fields(goal)
-        self._present = world.filled.float()[..., None]
-        self._slots = torch.arange(len(world.keys), device=world.device)
         self._used = used(goal, world.num_envs)[:, self._is_leaf].float()
+        self._leaves = torch.arange(sum(self._is_leaf), device=world.device)
+        self._slots = torch.arange(len(world.keys) + 1, device=world.device)  # the last is none
+        self._fields, self._has_position = _fields(goal)
+        self._present = _and_none(world.filled.float()[..., None])
+        self._size = _and_none(world.solids.size)
 
     def __call__(self, outcome: Outcome) -> dict[str, Tensor]:
         """The observation by entry, each (B, n) float32, in the order of the module's table.
@@ -75,38 +76,37 @@ class Observer:
         Args:
             outcome: What the goal says of the world now.
         """
-        bodies = self._bodies()
+        frames = _Frames(self._world)
+        bodies = self._bodies(frames)
         return {
-            **{f"robot/{name}": values for name, values in self._robot().items()},
-            **{f"bodies/{key}": bodies[:, k] for k, key in enumerate(self._world.keys)},
+            **{f"robot/{name}": values for name, values in self._robot(frames).items()},
+            **{f"bodies/{k}": b for k, b in zip(self._world.keys, bodies.unbind(1), strict=False)},
             **{f"goal/{name}": values for name, values in self._told(outcome).items()},
-            **{f"next/{name}": values for name, values in self._next(outcome, bodies).items()},
+            **{f"next/{name}": v for name, v in self._next(outcome, frames, bodies).items()},
         }
 
-    def _robot(self) -> dict[str, Tensor]:
+    def _robot(self, frames: _Frames) -> dict[str, Tensor]:
         world = self._world
-        pose = world.end_effector_pose
         return {
             "qpos": world.qpos,
             "qvel": world.qvel,
-            "position": pose[:, :3],
-            "rotation": _columns(world.end_effector_matrix),
-            "velocity": world.end_effector_velocity,
+            "position": frames.position[:, -1],
+            "rotation": frames.columns[:, -1],
+            "velocity": frames.velocity[:, -1],
             "vacuum_on": world.vacuum_on[:, None].float(),
             "holding": (world.held >= 0)[:, None].float(),
         }
 
-    def _bodies(self) -> Tensor:
-        """What is told of all bodies, (B, K, 23)."""
-        world, position = self._world, self._world.body_pose[..., :3]
+    def _bodies(self, frames: _Frames) -> Tensor:
+        """What is told of all bodies, and zeros for none, (B, K + 1, 23)."""
         values = (
             self._present,
-            (world.held[:, None] == self._slots).float()[..., None],
-            position,
-            _offset(world, position),
-            _columns(world.matrix),
-            world.body_velocity,
-            world.solids.size,
+            self._world.held[:, None, None] == self._slots[:, None],
+            frames.position,
+            frames.offset(frames.position),
+            frames.columns,
+            frames.velocity,
+            self._size,
         )
         return torch.cat(values, dim=-1) * self._present
 
@@ -121,41 +121,66 @@ class Observer:
             "state": torch.cat(state, dim=-1) if state else progress[:, :0],
         }
 
-    def _next(self, outcome: Outcome, bodies: Tensor) -> dict[str, Tensor]:
+    def _next(self, outcome: Outcome, frames: _Frames, bodies: Tensor) -> dict[str, Tensor]:
         world = self._world
-        index = self._goal.next_index(outcome)
-        leaf = index.clamp(min=0)
-        chosen = {name: world.at(values, leaf) for name, values in self._fields.items()}
-        frame = self._frame(chosen.get("object"))
-        entries = {"leaf": torch.nn.functional.one_hot(leaf, self._count).float()}
+        index = self._goal.next_index(outcome)  # -1, on success, is the last place: none
+        chosen = {name: world.at(values, index) for name, values in self._fields.items()}
+        entries = {"leaf": (index[:, None] == self._leaves).float()}
         for name, value in chosen.items():
             if not value.is_floating_point():
                 entries[name] = self._named(value, bodies)
             elif name == "position":
-                offset = _offset(world, value[:, None])[:, 0]
-                entries[name] = torch.cat((offset, value - frame[:, :3]), dim=-1)
+                there = self._frame(frames.position, chosen.get("object"))
+                offset = frames.offset(value[:, None])[:, 0]
+                is_asked = self._has_position[index][:, None]
+                entries[name] = torch.cat((offset, value - there), dim=-1) * is_asked
             elif name == "orientation":
-                turned = geometry.quaternion_conjugate(frame[:, 3:])
+                turned = self._frame(frames.orientation, chosen.get("object"))
                 entries[name] = geometry.rotation_vector(
-                    geometry.quaternion_multiply(turned, value)
+                    geometry.quaternion_multiply(geometry.quaternion_conjugate(turned), value)
                 )
             else:
                 entries[name] = value.reshape(len(value), -1)
-        is_open = (index >= 0)[:, None]
-        return {name: value * is_open for name, value in entries.items()}
+        return entries
 
-    def _frame(self, body: Tensor | None) -> Tensor:
-        """Pose (B, 7) of the body that a leaf is about; of the end effector, if of none."""
-        pose = self._world.end_effector_pose
+    def _frame(self, values: Tensor, body: Tensor | None) -> Tensor:
+        """What frames (B, K + 1, n) have for the body that a leaf is about; for the end effector,
+        if it is about none.
+        """
         if body is None or body.dim() > 1:
-            return pose
-        return torch.where((body >= 0)[:, None], self._world.pose(body.clamp(min=0)), pose)
+            return values[:, -1]
+        return self._world.at(values, body)
 
     def _named(self, body: Tensor, bodies: Tensor) -> Tensor:
         """What is told of a body (B,), or which bodies (B, n) are named; -1 names none."""
         if body.dim() == 1:
-            return self._world.at(bodies, body.clamp(min=0)) * (body >= 0)[:, None]
-        return (body[..., None] == self._slots).any(1).float()
+            return self._world.at(bodies, body)
+        return (body[..., None] == self._slots[:-1]).any(1).float()
+
+
+class _Frames:
+    """Where all bodies are and, last, the end effector, so that it can be asked for as body -1.
+
+    Attributes:
+        position: World positions, (B, K + 1, 3).
+        orientation: World orientations, (B, K + 1, 4).
+        columns: First two columns of the rotation matrices, (B, K + 1, 6).
+        velocity: Linear and angular, world axes, (B, K + 1, 6).
+    """
+
+    def __init__(self, world: RobotWorld) -> None:
+        pose = torch.cat((world.body_pose, world.end_effector_pose[:, None]), dim=1)
+        self.position, self.orientation = pose.split((3, 4), dim=-1)
+        matrix = geometry.rotation_matrix(self.orientation)
+        self.columns = matrix[..., :2].mT.flatten(-2)
+        self.velocity = torch.cat(
+            (world.body_velocity, world.end_effector_velocity[:, None]), dim=1
+        )
+        self._end_effector = matrix[:, -1]
+
+    def offset(self, points: Tensor) -> Tensor:
+        """World points (B, N, 3) in the end-effector frame."""
+        return (points - self.position[:, -1:]) @ self._end_effector
 
 
 class Observed(Protocol):
@@ -184,18 +209,19 @@ def layout(entries: Mapping[str, Tensor]) -> list[dict[str, Any]]:
     return found
 
 
-def _fields(goal: Predicate) -> dict[str, Tensor]:
-    """The numbers of all leaves by field, (B, L, ...); where a leaf has no such field, -1 for
-    bodies and 0 for other numbers.
+def _fields(goal: Predicate) -> tuple[dict[str, Tensor], Tensor]:
+    """The numbers of all leaves by field, and of none, (B, L + 1, ...): where a leaf has no such
+    field, -1 for bodies and 0 for other numbers; and which leaves have a position, (L + 1,).
     """
-    leaves = list(goal.leaves())
-    tensors = [_tensors(leaf) for leaf in leaves]
+    tensors = [_tensors(leaf) for leaf in goal.leaves()]
     fields = {}
     for name in dict.fromkeys(name for found in tensors for name in found):
         like = next(found[name] for found in tensors if name in found)
         missing = torch.full_like(like, 0 if like.is_floating_point() else -1)
-        fields[name] = torch.stack([found.get(name, missing) for found in tensors], dim=1)
-    return fields
+        values = [found.get(name, missing) for found in tensors]
+        fields[name] = torch.stack([*values, missing], dim=1)
+    device = next(iter(fields.values())).device
+    return fields, torch.tensor([*("position" in found for found in tensors), False], device=device)
 
 
 def _tensors(leaf: Predicate) -> dict[str, Tensor]:
@@ -203,11 +229,6 @@ def _tensors(leaf: Predicate) -> dict[str, Tensor]:
     return {name: value for name, value in values.items() if isinstance(value, Tensor)}
 
 
-def _columns(matrix: Tensor) -> Tensor:
-    """The first two columns of rotation matrices, (..., 3, 3) -> (..., 6)."""
-    return matrix[..., :2].mT.flatten(-2)
-
-
-def _offset(world: World, points: Tensor) -> Tensor:
-    """World points (B, N, 3) in the end-effector frame."""
-    return (points - world.end_effector_pose[:, None, :3]) @ world.end_effector_matrix
+def _and_none(values: Tensor) -> Tensor:
+    """Values of all bodies (B, K, n), and zeros for none, (B, K + 1, n)."""
+    return torch.nn.functional.pad(values, (0, 0, 0, 1))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -86,6 +86,7 @@ class Simulation:
         self.touches_matter = False
         """Whether :attr:`touched` is kept, which costs a tenth of a step."""
         self._steps = 0
+        self._restored: dict[str, np.ndarray] | None = None
 
     def step(self, action: np.ndarray) -> None:
         """Run one control step with an action (7,); what the cups let go and take is left to
@@ -97,7 +98,7 @@ class Simulation:
         if not np.isfinite(action).all():
             raise ValueError(f"action {np.asarray(action).tolist()}; allowed: numbers in [-1, 1]")
         self.controller.set_action(action)
-        self.forget_touches()
+        self.forget_step()
         if self.vacuum.held >= 0 and not self.controller.vacuum_on:
             self.vacuum.release()
         for _ in range(self.controller.sim_steps):
@@ -106,10 +107,11 @@ class Simulation:
             if self.touches_matter:
                 self._note_touches()
 
-    def forget_touches(self) -> None:
-        """Begin a control step: nothing has touched yet."""
+    def forget_step(self) -> None:
+        """Forget the last control step: nothing has touched yet, what was restored is past."""
         self.touched.clear()
         self._steps = 0
+        self._restored = None
 
     def _note_touches(self) -> None:
         self._steps += 1
@@ -141,6 +143,8 @@ class Simulation:
 
     def end_effector_velocity(self) -> np.ndarray:
         """Linear and angular velocity of the tool centre point in world axes, (6,)."""
+        if self._restored is not None:
+            return self._restored["end_effector_velocity"]
         return np.concatenate((self._tcp.linear_velocity, self._tcp.angular_velocity))
 
     def contacts(self) -> Contacts:
@@ -152,6 +156,13 @@ class Simulation:
                 pairs.setdefault((one, other), []).append(contact)
         return pairs
 
+    def lifts(self) -> Callable[[int, int], float]:
+        """Tells the upward impulse in the last physics step on one slot from another, in N s."""
+        if self._restored is not None:
+            return self._restored["lift"].item
+        contacts = self.contacts()
+        return lambda upper, lower: _lift(contacts, upper, lower)
+
     def touched_before(self, slot: int, last: int) -> bool:
         """Whether a body touched anything but the robot before another slot, or without it."""
         robot = (self.gripper, self.arm)
@@ -160,6 +171,40 @@ class Simulation:
         }
         least = found.pop(last, self._steps + 1)
         return any(k < least for k in found.values())
+
+    # ---- what only the last control step tells ----
+
+    def step_state(self) -> dict[str, np.ndarray]:
+        """What is to be remembered of the last control step, as poses and joints do not tell it:
+        ``lift`` (K, K + 1), see :meth:`lifts`; ``touched`` (K, K + 3), the physics steps in
+        :attr:`touched`, 0 for none; ``end_effector_velocity`` (6,).
+        """
+        if self._restored is not None:
+            return dict(self._restored)
+        contacts, lift = self.contacts(), np.zeros((self.table, self.table + 1))
+        for pair in contacts:
+            for upper, lower in (pair, pair[::-1]):
+                if upper < self.table and lower <= self.table:
+                    lift[upper, lower] = _lift(contacts, upper, lower)
+        touched = np.zeros((self.table, self.arm + 1))
+        for (one, other), step in self.touched.items():
+            if one < self.table:
+                touched[one, other] = step
+        velocity = self.end_effector_velocity()
+        return {"lift": lift, "touched": touched, "end_effector_velocity": velocity}
+
+    def restore_step(self, state: Mapping[str, np.ndarray]) -> None:
+        """Restore what :meth:`step_state` gave, until the next step."""
+        self.forget_step()
+        shapes = {"lift": (self.table, -1), "touched": (self.table, -1)}
+        self._restored = {
+            name: np.asarray(values).reshape(shapes.get(name, -1)) for name, values in state.items()
+        }
+        self._steps = self.controller.sim_steps
+        touched = self._restored["touched"]
+        for one, other in zip(*touched.nonzero(), strict=True):
+            step = int(touched[one, other])
+            self.touched |= {(one, other): step, (other, one): step}
 
     # ---- what can be put ----
 
@@ -207,6 +252,8 @@ class SimWorld(RobotWorld):
     ) -> None:
         super().__init__(keys, solids, simulations[0].vacuum.tips)
         self.simulations = list(simulations)
+        # impulse that carries a body for a physics step, by environment and slot
+        self._weight_ns = (solids.mass * (GRAVITY * simulations[0].timestep_s)).tolist()
 
     def _of(self) -> list[Simulation]:
         """The simulation of each row."""
@@ -257,35 +304,35 @@ class SimWorld(RobotWorld):
 
     @property
     def vacuum_on(self) -> Tensor:  # noqa: D102
-        return torch.tensor([simulation.controller.vacuum_on for simulation in self._of()])
+        return _told(simulation.controller.vacuum_on for simulation in self._of())
 
     @property
     def held(self) -> Tensor:  # noqa: D102
-        found = self.once("held", lambda w: torch.tensor([s.vacuum.held for s in w.simulations]))
-        return self._of_each(found)
+        return self._of_each(
+            self.once("held", lambda w: _told(s.vacuum.held for s in w.simulations))
+        )
 
-    def _contacts(self) -> list[Contacts]:
-        """The contacts of the last physics step of each row."""
-        found = self.once("contacts", lambda w: [s.contacts() for s in w.simulations])
-        return found if self._whole is None else [found[row] for row in self._rows.tolist()]
+    def _lift(self, upper: Tensor, lower: Tensor) -> list[float]:
+        """Upward impulse in the last physics step on slots from others, in N s, of each row."""
+        lifts = self.once("lifts", lambda w: [s.lifts() for s in w.simulations])
+        rows = zip(self._rows.tolist(), upper.tolist(), lower.tolist(), strict=True)
+        return [lifts[row](one, other) for row, one, other in rows]
 
-    def _lift(self, upper: Tensor, lower: Tensor) -> Tensor:
-        """Upward impulse in the last physics step on slots from others, in N s, (B,)."""
-
-        def up(contacts: Contacts, one: int, other: int) -> float:
-            points = (point for c in contacts.get((one, other), ()) for point in c.points)
-            return sum(float(point.impulse[2]) for point in points)
-
-        rows = zip(self._contacts(), upper.tolist(), lower.tolist(), strict=True)
-        return torch.tensor([up(c, one, other) - up(c, other, one) for c, one, other in rows])
+    def _shares(self, lower: Tensor, upper: Tensor) -> list[float]:
+        """What :meth:`supports` tells, of each row."""
+        rows = zip(self._lift(upper, lower), self._rows.tolist(), upper.tolist(), strict=True)
+        return [lift / self._weight_ns[row][slot] for lift, row, slot in rows]
 
     def supports(self, lower: Tensor, upper: Tensor) -> Tensor:  # noqa: D102
-        timestep_s = self.simulations[0].timestep_s
-        weight = self.at(self.solids.mass, upper) * (GRAVITY * timestep_s)
-        return self._lift(upper, lower) / weight
+        return _told(self._shares(lower, upper)).float()
 
     def on_table(self, body: Tensor) -> Tensor:  # noqa: D102
-        return self._lift(body, torch.full_like(body, len(self.keys))) > CONTACT_IMPULSE_NS
+        lifts = self._lift(body, torch.full_like(body, len(self.keys)))
+        return _told(lift > CONTACT_IMPULSE_NS for lift in lifts)
+
+    def carries(self, lower: Tensor, upper: Tensor, share: float) -> Tensor:  # noqa: D102
+        carried = _told(part >= share for part in self._shares(lower, upper))
+        return self.sparse(carried, carried, lambda w, body: ~w.on_table(body), upper)
 
     def _where_touches_matter(self) -> list[Simulation]:
         """The simulation of each row; from now on they note who touches whom. Goals ask at the
@@ -297,11 +344,11 @@ class SimWorld(RobotWorld):
 
     def touches(self, body: Tensor, other: Tensor) -> Tensor:  # noqa: D102
         rows = zip(self._where_touches_matter(), body.tolist(), other.tolist(), strict=True)
-        return torch.tensor([(one, two) in s.touched for s, one, two in rows])
+        return _told((one, two) in s.touched for s, one, two in rows)
 
     def touches_before(self, body: Tensor, other: Tensor) -> Tensor:  # noqa: D102
         rows = zip(self._where_touches_matter(), body.tolist(), other.tolist(), strict=True)
-        return torch.tensor([s.touched_before(one, two) for s, one, two in rows])
+        return _told(s.touched_before(one, two) for s, one, two in rows)
 
     def gripper_touches(self, body: Tensor) -> Tensor:  # noqa: D102
         return self.touches(body, torch.full_like(body, self.simulations[0].gripper))
@@ -317,7 +364,7 @@ class SimWorld(RobotWorld):
         names = [*self.keys, "table", "gripper", "arm"]
         return [
             (names[one], names[other], min(float(point.separation) for point in contact.points))
-            for (one, other), contacts in self._contacts()[env].items()
+            for (one, other), contacts in self.simulations[env].contacts().items()
             for contact in contacts
             if contact.points
         ]
@@ -391,8 +438,23 @@ def near_cups(world: World) -> Tensor:
 def _read(read: Callable[[Simulation], np.ndarray]) -> Callable[[SimWorld], Tensor]:
     """Stacks what is read of each simulation, as float32."""
     return lambda world: torch.from_numpy(
-        np.stack([read(simulation) for simulation in world.simulations]).astype(np.float32)
+        np.array([read(simulation) for simulation in world.simulations], np.float32)
     )
+
+
+def _told(answers: Iterable[float]) -> Tensor:
+    """What simulations tell, one after the other, (B,); by way of numpy in a third of the time."""
+    return torch.from_numpy(np.array(list(answers)))
+
+
+def _lift(contacts: Contacts, upper: int, lower: int) -> float:
+    """Upward impulse of contacts on a slot from another, in N s."""
+
+    def up(one: int, other: int) -> float:
+        points = (point for c in contacts.get((one, other), ()) for point in c.points)
+        return sum(float(point.impulse[2]) for point in points)
+
+    return up(upper, lower) - up(lower, upper)
 
 
 def _touch(contacts: Iterable[PhysxContact]) -> bool:

@@ -12,10 +12,9 @@ for tests and for pictures of scenes that no simulation has reached.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import Any, Self
 
 import numpy as np
@@ -38,6 +37,8 @@ bodies at rest tremble by up to
 
 POINTS_PER_SIDE = 7
 """Resolution of the grid of points on the upper and lower side of a body."""
+FEW = 64
+"""Up to how many answers are cheaper to look at one by one."""
 
 
 @lru_cache(maxsize=1024)
@@ -78,8 +79,10 @@ def _stack_planes(shapes: Sequence[Shape | None]) -> np.ndarray:
     return out
 
 
-def _counts(shape: Shape | None) -> tuple[int, int]:
-    return (len(shape.planes), max(len(p) for p in shape.planes)) if shape else (1, 1)
+def _counts(shape: Shape | None) -> tuple[int, int, int]:
+    if shape is None:
+        return 1, 1, 1
+    return len(shape.planes), max(len(p) for p in shape.planes), len(_footprint(shape))
 
 
 def _pad(rows: Sequence[np.ndarray], columns: int) -> np.ndarray:
@@ -104,7 +107,8 @@ class Solids:
         mass: Kilograms, (B, K).
         movable: False for bodies that are part of the furniture, (B, K).
         present: False for slots that an environment does not use, (B, K).
-        counts: How many parts and how many facets a part the body really has, (B, K, 2).
+        counts: How many parts, how many facets a part and how many edges of its outline a body
+            really has, (B, K, 3).
     """
 
     planes: Tensor
@@ -165,9 +169,19 @@ class Solids:
         return self.points.amax(-2) - self.points.amin(-2)
 
     @cached_property
+    def middle(self) -> Tensor:
+        """Centre of the bounding box in the body's frame, (B, K, 3)."""
+        return (self.points.amax(-2) + self.points.amin(-2)) / 2
+
+    @cached_property
+    def reach(self) -> Tensor:
+        """Distance of a body's furthest point from the centre of its bounding box, (B, K)."""
+        return geometry.length(self.points - self.middle[:, :, None]).amax(-1)
+
+    @cached_property
     def radius(self) -> Tensor:
         """Distance of a body's furthest point from its origin, (B, K)."""
-        return self.points.norm(dim=-1).amax(-1)
+        return geometry.length(self.points).amax(-1)
 
 
 def _grown(values: Tensor, shape: Sequence[int]) -> Tensor:
@@ -180,6 +194,11 @@ def _grown(values: Tensor, shape: Sequence[int]) -> Tensor:
             more = values.narrow(dim, 0, 1).repeat_interleave(missing, dim)
             values = torch.cat((values, more), dim)
     return values
+
+
+def anywhere(where: Tensor) -> bool:
+    """Whether any of some answers (B,) is yes; of a few, without the start of a kernel."""
+    return True in where.tolist() if len(where) <= FEW else bool(where.any())
 
 
 class World:
@@ -208,44 +227,55 @@ class World:
         It is to be looked at only, before anything moves. What it tells of all bodies at once
         (B, K, ...) is not selected; :meth:`at` and the questions about a body are.
         """
-        other = copy.copy(self)
+        return self._chosen(self._rows[rows])
+
+    def repeat(self, times: int) -> Self:
+        """Every environment several times over, to be asked about several bodies at once:
+        environment ``times * b + k`` is environment ``b``; see :meth:`select`. Asked about
+        ``bodies.flatten()``, what it tells is ``.view_as(bodies)``, (B, times).
+        """
+        rows = _each(self.num_envs, times, self.device)
+        return self._chosen(rows if self._whole is None else self._rows[rows])
+
+    def _chosen(self, rows: Tensor) -> Self:
+        """Some environments of the whole world, by their rows."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
         other._whole = self._whole or self
-        other._rows = self._rows[rows]
+        other._rows = rows
         other.num_envs = len(rows)
         return other
 
-    def repeat(self, times: int) -> Self:
-        """The same environments several times over, to be asked about ``times`` bodies at once:
-        environment ``k * B + b`` is environment ``b``; see :meth:`select`.
-        """
-        return self.select(_every(self.num_envs, times, self.device))
-
     def sparse(
-        self, where: Tensor, fill: float, ask: Callable[..., Tensor], *about: Tensor
+        self, where: Tensor, otherwise: Tensor, ask: Callable[..., Tensor], *about: Tensor
     ) -> Tensor:
         """What is costly to tell, only in the environments in which it matters.
 
         Args:
             where: In which, (B,) bool.
-            fill: What to tell of the others.
+            otherwise: What to tell of the others, (B,).
             ask: Called with a world of n of the environments, and what it is about there; gives
                 (n,).
             about: Bodies, positions and the like, each (B, ...).
 
         Returns:
-            (B,) float.
+            (B,), of the type of ``otherwise``.
         """
+        if not anywhere(where):
+            return otherwise
         rows = where.nonzero()[:, 0]
         if len(rows) == len(where):
             return ask(self, *about)
-        told = torch.full(where.shape, fill, device=self.device)
-        if len(rows):
-            told[rows] = ask(self.select(rows), *(values[rows] for values in about))
-        return told
+        told = ask(self.select(rows), *(values.index_select(0, rows) for values in about))
+        return otherwise.index_copy(0, rows, told)
 
     def _of_each(self, values: Tensor) -> Tensor:
         """Values (B, ...) of all environments, for those that were selected."""
-        return values if self._whole is None else values[self._rows]
+        if self._whole is None:
+            return values
+        if self._whole.num_envs == 1:
+            return values.expand(self.num_envs, *values.shape[1:])
+        return values.index_select(0, self._rows)
 
     # ---- what a subclass knows ----
 
@@ -281,6 +311,12 @@ class World:
     def on_table(self, body: Tensor) -> Tensor:
         """Whether the body touches the table, (B,) bool."""
         raise NotImplementedError
+
+    def carries(self, lower: Tensor, upper: Tensor, share: float) -> Tensor:
+        """Whether at least a share of the weight of ``upper`` rests on ``lower``, and nothing of it
+        on the table, (B,) bool.
+        """
+        return (self.supports(lower, upper) >= share) & ~self.on_table(upper)
 
     def touches(self, body: Tensor, other: Tensor) -> Tensor:
         """Whether two bodies touched at any time of the last control step, (B,) bool."""
@@ -348,16 +384,26 @@ class World:
         """Rotation matrix of the end effector, (B, 3, 3)."""
         return self._of_each(self.once("end effector matrix", _end_effector_matrix))
 
-    @property
-    def _heights(self) -> Tensor:
-        """World z of the points on all surfaces, (B, K, P)."""
-        return self.once("heights", _heights)
-
     # ---- robot ----
 
     def gripper_distance(self, body: Tensor) -> Tensor:
         """Distance from the tips of the suction cups to a body, (B,)."""
-        return self.at(self.once("cup distance", _cup_distance), body)
+        tips = self.cup_tips.expand(self.num_envs, -1, 3)
+        tips = geometry.to_world(self.end_effector_pose, tips)
+        local = geometry.to_local(self.pose(body), tips)
+        return geometry.signed_distance(self.planes(body), local).amin(-1)
+
+    def gripper_clear(self, body: Tensor, distance_m: float) -> Tensor:
+        """Whether all suction cups are further away from a body than a distance, (B,) bool."""
+        away = geometry.length(self.end_effector_pose[:, :3] - self.position(body))
+        spheres_m = away - self.at(self.solids.radius, body) - (self._whole or self)._cup_reach_m
+        clear = spheres_m > distance_m
+        return self.sparse(~clear, clear, lambda w, b: w.gripper_distance(b) > distance_m, body)
+
+    @cached_property
+    def _cup_reach_m(self) -> float:
+        """Distance of the outermost suction cup from the tool centre point."""
+        return float(geometry.length(self.cup_tips).max())
 
     # ---- bodies ----
 
@@ -375,6 +421,9 @@ class World:
         """Pick one body's entry from values of all bodies, (B, K, ...) -> (B, ...); of several
         bodies (B, n) -> (B, n, ...). The values are those without repeats.
         """
+        if values.dim() > 3 and body.dim() == 1 and len(body) > FEW:  # copied by the row
+            slots = values.shape[1]
+            return values.flatten(0, 1).index_select(0, self._rows * slots + body % slots)
         rows = self._rows if body.dim() == 1 else self._rows[:, None]
         return values[rows, body]
 
@@ -408,24 +457,25 @@ class World:
         turned = points @ self.at(self.matrix, body).transpose(-1, -2)
         return turned + self.position(body)[:, None]
 
-    @property
-    def tops(self) -> Tensor:
-        """World z of the highest point of every body, (B, K)."""
-        return self.once("tops", lambda w: w._heights.amax(-1))
-
     def top(self, body: Tensor) -> Tensor:
         """World z of the body's highest point, (B,)."""
-        return self.at(self.tops, body)
+        return self._heights(body).amax(-1)
 
     def bottom(self, body: Tensor) -> Tensor:
         """World z of the body's lowest point, (B,)."""
-        return self.at(self.once("bottoms", lambda w: w._heights.amin(-1)), body)
+        return self._heights(body).amin(-1)
+
+    def _heights(self, body: Tensor) -> Tensor:
+        """World z of the points on the body's surface, (B, P)."""
+        pose = self.pose(body)
+        up = geometry.rotation_matrix(pose[:, 3:])[:, 2, :, None]
+        return (self.at(self.solids.points, body) @ up)[..., 0] + pose[:, 2:3]
 
     def planes(self, body: Tensor) -> Tensor:
         """Half-spaces of bodies in their frame, (B, C, F, 4), without the padding that all of them
         share.
         """
-        parts, facets = (int(n) for n in self.at(self.solids.counts, body).amax(0))
+        parts, facets, _ = self.at(self.solids.counts, body).amax(0).tolist()
         return self.at(self.solids.planes[:, :, :parts, :facets], body)
 
     def distance(self, points: Tensor) -> Tensor:
@@ -447,11 +497,44 @@ class World:
         """How far the upper body reaches over the outline of the lower one, seen from above, (B,);
         negative: inside by that much.
         """
-        offset = self.world_points(upper) - self.position(lower)[:, None]
-        local = offset @ self.at(self.matrix, lower)[..., :2]  # (B, P, 2)
-        edges = self.at(self.solids.footprint, lower)  # (B, E, 3)
-        beyond = local @ edges[..., :2].mT - edges[:, None, :, 2]  # (B, P, E)
-        return beyond.amax((-1, -2))
+        turn, offset = self._seen_from_above(upper, lower)
+        points = self.at(self.solids.points, upper) @ turn + offset  # (B, P, 2)
+        edges = self._outline(lower)  # (B, E, 3)
+        furthest = (points @ edges[..., :2].mT).amax(-2)  # (B, E)
+        return (furthest - edges[..., 2]).amax(-1)
+
+    def within(self, upper: Tensor, lower: Tensor, margin_m: float) -> Tensor:
+        """Whether the upper body, seen from above, reaches over the outline of the lower one by at
+        most a margin, (B,) bool.
+        """
+        edges = self._outline(lower)
+        turn, offset = self._seen_from_above(upper, lower)
+        middle = self.at(self.solids.middle, upper)[:, None] @ turn + offset  # (B, 1, 2)
+        # as far as the bounding box reaches, or the sphere around it
+        half = self.at(self.solids.size, upper)[..., None] * (0.5 * turn)  # (B, 3, 2)
+        box = (half @ edges[..., :2].mT).abs().sum(-2)  # (B, E)
+        reach = torch.minimum(box, self.at(self.solids.reach, upper)[:, None])
+        beyond = (middle @ edges[..., :2].mT)[:, 0] - edges[..., 2]
+        inside = (beyond + reach).amax(-1) <= margin_m
+        return self.sparse(
+            ~inside, inside, lambda w, *two: w.overhang(*two) <= margin_m, upper, lower
+        )
+
+    def _outline(self, body: Tensor) -> Tensor:
+        """Half-planes of bodies' outlines in their frame, (B, E, 3), without the padding that all
+        of them share.
+        """
+        edges = int(self.at(self.solids.counts, body)[:, 2].amax())
+        return self.at(self.solids.footprint[:, :, :edges], body)
+
+    def _seen_from_above(self, upper: Tensor, lower: Tensor) -> tuple[Tensor, Tensor]:
+        """What takes points in the frame of the upper body to the plane of the lower one's outline:
+        matrices (B, 3, 2), to be followed by offsets (B, 1, 2).
+        """
+        over, under = self.pose(upper), self.pose(lower)
+        plane = geometry.rotation_matrix(under[:, 3:])[..., :2]
+        turn = geometry.rotation_matrix(over[:, 3:]).mT @ plane
+        return turn, (over[:, None, :3] - under[:, None, :3]) @ plane
 
     def rest(self, body: Tensor, pose: Tensor, on: Tensor) -> tuple[Tensor, Tensor]:
         """Where a body would come to rest if it were lowered straight down onto another one.
@@ -516,28 +599,23 @@ class RobotWorld(World):
 
 
 @lru_cache(maxsize=256)
-def _every(count: int, times: int, device: torch.device) -> Tensor:
-    """The numbers from 0 to ``count``, several times over."""
-    return torch.arange(count, device=device).repeat(times)
+def _each(count: int, times: int, device: torch.device) -> Tensor:
+    """The numbers from 0 to ``count``, each several times."""
+    return torch.arange(count, device=device).repeat_interleave(times)
 
 
 def _end_effector_matrix(world: World) -> Tensor:
     return geometry.rotation_matrix(world.end_effector_pose[:, 3:])
 
 
-def _heights(world: World) -> Tensor:
-    up = world.matrix[..., 2, :, None]
-    return (world.solids.points @ up)[..., 0] + world.body_pose[..., 2:3]
-
-
 def _still(world: World) -> Tensor:
-    speed = world.body_velocity.unflatten(-1, (2, 3)).norm(dim=-1)  # (B, K, 2)
-    return (speed <= speed.new_tensor([STATIC_SPEED_M_PER_S, STATIC_SPIN_RAD_PER_S])).all(-1)
+    speed = geometry.length(world.body_velocity.unflatten(-1, (2, 3)))  # (B, K, 2)
+    return (speed <= _static_limits(speed.device)).all(-1)
 
 
-def _cup_distance(world: World) -> Tensor:
-    tips = world.cup_tips.expand(world.num_envs, -1, 3)
-    return world.distance(geometry.to_world(world.end_effector_pose, tips)).amin(-1)
+@cache
+def _static_limits(device: torch.device) -> Tensor:
+    return torch.tensor([STATIC_SPEED_M_PER_S, STATIC_SPIN_RAD_PER_S], device=device)
 
 
 class TensorWorld(World):

@@ -17,9 +17,12 @@ import clevrskills
 from clevrskills.cameras import CAMERAS
 from clevrskills.env import ClevrSkillsEnv
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.observation import observe
 from clevrskills.predicates import Order, Picked, from_json
+from clevrskills.predicates.tree import outcomes
 from clevrskills.prompt import Prompt
 from clevrskills.robots.description import ROBOTS
+from clevrskills.solvers.oracle import Oracle
 from clevrskills.tasks import Task
 from tests.envs import act, base, go_to, make_env, random_actions, stay
 from tests.tasks.scenes import TASKS
@@ -583,6 +586,50 @@ def test_the_flat_state_can_be_restored_with_nested_goal_state(monkeypatch):
     inner.set_state(saved)
     assert inner.goal_state["0/stage"].tolist() == [1]
     env.close()
+
+
+def look(inner) -> dict[str, torch.Tensor]:
+    """All that the goal says now, and the state observation."""
+    each = list(outcomes(inner.goal, inner.outcome))
+    return {
+        "holds": torch.stack([one.holds for one in each]),
+        "reward": torch.stack([one.reward for one in each]),
+        "progress": torch.stack([one.progress for one in each]),
+        "observation": torch.as_tensor(observe(inner)),
+        **inner.outcome.state,
+    }
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "place",
+        "rotate",
+        "touch",
+        *(
+            pytest.param(key, marks=pytest.mark.slow)
+            for key in ("trace", "push", "throw", "sort", "neighbour", "swap_push", "stack_topple")
+        ),
+    ],
+)
+def test_what_a_goal_says_is_restored_with_the_state(key):
+    """In the same environment and in a fresh one: contacts, and what the goal remembers."""
+    env, fresh = make_env(key), make_env(key)
+    env.reset(seed=3), fresh.reset(seed=3)
+    inner, oracle, moments = base(env), Oracle(base(env)), []
+    while not moments or not moments[-1][1]["holds"][0].all():
+        env.step(oracle.act())
+        moments.append((inner.get_state(), look(inner)))
+    order = np.random.default_rng(0).permutation(len(moments))[-12:].tolist()
+    for restored in (inner, base(fresh)):
+        for k in (*order, -1):
+            state, said = moments[k]
+            restored.set_state(state)
+            found = look(restored)
+            assert found.keys() == said.keys()
+            for name, values in said.items():
+                assert torch.allclose(found[name].double(), values.double(), atol=1e-6), (k, name)
+    env.close(), fresh.close()
 
 
 def test_the_vacuum_that_is_on_is_restored_with_the_empty_hand(place):

@@ -190,3 +190,21 @@ def test_surface_height_is_where_the_solid_begins(name):
     )
     beside = geometry.signed_distance(planes, geometry.to_local(pose, column.reshape(-1, 3)))
     assert (beside >= -1e-9).all()
+
+
+def test_length():
+    vectors = torch.tensor([[3.0, 4.0], [0.0, 0.0]])
+    assert geometry.length(vectors).tolist() == [5.0, 0.0]
+    assert geometry.length(vectors[:, None]).shape == (2, 1)
+
+
+@pytest.mark.parametrize("solids", [1, 3])
+def test_distances_do_not_depend_on_how_many_points_are_looked_at(solids, monkeypatch):
+    generator = torch.Generator().manual_seed(0)
+    planes = torch.randn(solids, 2, 6, 4, generator=generator)
+    points = torch.randn(solids, 50, 3, generator=generator)
+    whole = geometry.signed_distance(planes, points)
+    monkeypatch.setattr(geometry, "PAIRS_AT_ONCE", 1)  # in pieces
+    assert torch.allclose(geometry.signed_distance(planes, points), whole, atol=1e-6)
+    along = (points[:, :, None, None] * planes[:, None, ..., :3]).sum(-1) - planes[:, None, ..., 3]
+    assert torch.allclose(whole, along.amax(-1).amin(-1), atol=1e-5)

@@ -6,7 +6,7 @@ import torch
 
 from clevrskills import geometry, task_keys
 from clevrskills.observation import flat, layout, observe
-from tests.envs import act, base, make_env, random_actions
+from tests.envs import act, base, make_env, random_actions, stay
 
 BODY = {
     "present": slice(0, 1),
@@ -141,6 +141,24 @@ def test_where_the_end_effector_is_to_be(envs):
     np.testing.assert_allclose(
         told["next/position"][3:], (leaf.position - pose[:, :3])[0].numpy(), atol=1e-6
     )
+
+
+def test_entries_that_the_next_leaf_does_not_have_are_zero(envs):
+    """Its goal has leaves that want a body on another, then one that wants it back in its place."""
+    env = envs("follow_order_restore")
+    env.reset(seed=3)
+    simulation, told = base(env), entries(env)
+    assert told["next/bottom"].any()
+    assert not told["next/position"].any() and not told["next/orientation"].any()
+    *visits, back = simulation.goal.steps()
+    for step in visits:
+        step.realise(simulation.world)
+        stay(env, 25)
+    away = simulation.world.pose(back.object).clone()
+    away[:, 2] += 0.2
+    simulation.world.set_body_pose(back.object, away)
+    simulation.evaluate()
+    assert entries(env)["next/position"].any()
 
 
 def test_goal_entries_are_those_of_the_outcome(envs):

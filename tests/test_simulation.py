@@ -79,7 +79,7 @@ def test_the_table_carries_what_stands_on_it(env, world):
     assert world.on_table(one) and world.on_table(lower)
     assert float(world.supports(lower, one)) == 0.0
     table = torch.tensor([len(world.keys)])
-    lift = float(world._lift(one, table)) / (GRAVITY * world.simulations[0].timestep_s)
+    lift = world._lift(one, table)[0] / (GRAVITY * world.simulations[0].timestep_s)
     assert lift == pytest.approx(float(world.solids.mass[0, OBJECT]), rel=0.05)
 
 

@@ -15,6 +15,7 @@ from clevrskills.world import (
     Solids,
     TensorWorld,
     World,
+    anywhere,
 )
 from tests.worlds import (
     AREA,
@@ -22,6 +23,7 @@ from tests.worlds import (
     CUBE,
     HEXAGON,
     KEYS,
+    MOVABLE,
     SLAB,
     THINGS,
     Thing,
@@ -195,6 +197,33 @@ def test_overhang_ignores_height():
     assert values[0] == pytest.approx(values[1], abs=1e-6)
 
 
+def scattered(names, batch, seed):
+    """Shapes near the origin, some upright, some turned anyhow."""
+    generator = torch.Generator().manual_seed(seed)
+    shapes = [[shape(name) for name in names]] * batch
+    where = torch.rand(batch, len(names), 7, generator=generator) - 0.5
+    where[..., :3] *= 0.3
+    where[: batch // 2, :, 4:6] = 0.0
+    where[..., 3:] = torch.nn.functional.normalize(where[..., 3:], dim=-1)
+    solids = Solids.from_shapes(shapes, [[False] * len(names)] * batch)
+    return TensorWorld(names, solids, where)
+
+
+@pytest.mark.parametrize("upper", ["cube", "mug", "banana", "ring", "letter K", "ball"])
+def test_within_is_that_the_overhang_is_small(upper):
+    """However both lie; at margins about those at which it matters."""
+    for lower in ("cutting board", "plate", "arrow"):
+        world = scattered((upper, lower), 200, seed=3)
+        bodies = index(world, 0), index(world, 1)
+        overhang = world.overhang(*bodies)
+        for share in (0.1, 0.5, 0.9):
+            margin = float(overhang.quantile(share))
+            inside = world.within(*bodies, margin)
+            assert torch.equal(inside, overhang <= margin) and inside.any() and not inside.all()
+        assert world.within(*bodies, torch.inf).all()
+        assert not world.within(*bodies, -torch.inf).any()
+
+
 # ---- coming to rest ----
 
 
@@ -309,6 +338,44 @@ def test_gripper_distance_is_that_of_the_nearest_cup():
     world.cup_tips = torch.tensor([[0.2, 0.0, 0.0], [0.0, 0.0, 0.01]])  # the second is nearer
     world.moved()
     assert float(world.gripper_distance(cube)) == pytest.approx(0.02, abs=1e-5)
+
+
+@pytest.mark.parametrize("name", ["cube", "mug", "ring", "bowl", "cake stand", "pear"])
+def test_the_gripper_is_clear_of_a_body_from_a_distance_on(name):
+    """As far as the solid's planes tell; where bounding spheres already keep it, always."""
+    world = scattered((name,), 400, seed=5)
+    world.cup_tips = torch.tensor([[0.02, 0.0, 0.0], [-0.02, 0.0, 0.0], [0.0, 0.0, 0.001]])
+    tip = torch.rand(400, 3, generator=torch.Generator().manual_seed(6)) - 0.5
+    move_gripper(world, world.position(index(world, 0)) + 0.3 * tip)
+    body = index(world, 0)
+    tips = geometry.to_world(world.end_effector_pose, world.cup_tips.expand(400, 3, 3))
+    furthest = world.solids.points[:, 0].norm(dim=-1).amax(-1)
+    spheres = (tips - world.position(body)[:, None]).norm(dim=-1).amin(-1) - furthest
+    distance = world.gripper_distance(body)
+    for least in (0.0, 0.002, 0.02):
+        clear = world.gripper_clear(body, least)
+        assert clear.any() and not clear.all()
+        assert torch.equal(clear | (spheres > least), (distance > least) | (spheres > least))
+        assert clear[spheres > least + 0.04].all()  # by the size of the gripper at most
+    assert world.gripper_clear(body, -torch.inf).all()
+
+
+@pytest.mark.parametrize(("gap", "clear"), [(0.0019, False), (0.0021, True)])
+def test_the_gripper_lets_go_at_the_very_distance(gap, clear):
+    world = single((CUBE, pose(CUBE, 0.0, 0.0)), (SLAB, pose(SLAB, 0.3, 0.0)))
+    world.cup_tips = torch.tensor([[0.0, 0.0, 0.0], [0.01, 0.0, 0.001]])  # the second is lower
+    move_gripper(world, (0.0, 0.0, 0.05 + 0.001 + gap))
+    assert bool(world.gripper_clear(index(world, 0), 0.002)) is clear
+
+
+def test_what_is_carried_rests_on_it_and_not_on_the_table():
+    world = tabletop(3)
+    cube, slab = index(world, CUBE_SLOT), index(world, SLAB_SLOT)
+    on_slab = world.pose(slab).clone()
+    on_slab[:, 2] += torch.tensor([0.04, 0.2, -0.005])  # on it, above it, through it
+    world.set_body_pose(cube, on_slab)
+    assert world.carries(slab, cube, 0.5).tolist() == [True, False, False]
+    assert not world.carries(slab, cube, 1.1).any()  # no more than all of its weight
 
 
 @pytest.mark.parametrize(("gap", "touches"), [(0.9, True), (1.1, False)])
@@ -428,6 +495,40 @@ def test_environment_0_does_not_depend_on_the_batch():
     assert HEXAGON.geometry is shape("hexagon", HEXAGON.size)
 
 
+@pytest.mark.parametrize("batch", [5, 200])
+@pytest.mark.parametrize("share", [0.0, 0.4, 1.0])
+def test_costly_questions_are_asked_only_where_they_matter(batch, share):
+    world = tabletop(batch)
+    where = torch.arange(batch) < share * batch
+    body = draw_slots(world, MOVABLE, 7)
+    otherwise, asked = torch.full((batch,), -1.0), []
+
+    def ask(part, about, number):
+        asked.append(part.num_envs)
+        assert about.shape == number.shape == (part.num_envs,)
+        return part.top(about) + number
+
+    told = world.sparse(where, otherwise, ask, body, torch.arange(batch))
+    expected = torch.where(where, world.top(body) + torch.arange(batch), otherwise)
+    assert torch.equal(told, expected)
+    assert asked == ([int(where.sum())] if where.any() else [])
+    assert (otherwise == -1.0).all()
+    assert anywhere(where) == bool(where.any())
+
+
+def test_questions_about_some_of_some_environments():
+    world = tabletop(6)
+    some = world.select(torch.tensor([4, 1, 5])).select(torch.tensor([2, 0]))
+    body = torch.tensor([0, 3])
+    expected = torch.stack((world.body_pose[5, 0], world.body_pose[4, 3]))
+    assert torch.equal(some.pose(body), expected)
+    twice = some.repeat(2)
+    assert torch.equal(
+        twice.pose(torch.tensor([0, 3, 0, 3])).view(2, 2, 7),
+        world.body_pose[[5, 4]][:, [0, 3]],
+    )
+
+
 def test_a_repeated_world_answers_about_several_bodies_at_once():
     world = tabletop(5)
     cube = index(world, 0)
@@ -463,12 +564,15 @@ def test_a_repeated_world_answers_about_several_bodies_at_once():
         "robot_touches": lambda w, b, o, p: w.robot_touches(b),
         "rest": lambda w, b, o, p: w.rest(b, p[:, None], o)[0],
     }
-    together = (torch.cat(bodies), torch.cat(others), torch.cat(at))
+
+    def one_by_one(values):
+        return torch.stack(values, dim=1).flatten(0, 1)
+
+    together = (one_by_one(bodies), one_by_one(others), one_by_one(at))
     for name, ask in questions.items():
         alone = [ask(world, *asked) for asked in zip(bodies, others, at, strict=True)]
-        assert torch.allclose(ask(world.repeat(3), *together).float(), torch.cat(alone).float()), (
-            name
-        )
+        found = ask(world.repeat(3), *together)
+        assert torch.allclose(found.float(), one_by_one(alone).float()), name
     assert torch.equal(
         world.touches(cube, others[0]), torch.tensor([True, False, True, False, True])
     )

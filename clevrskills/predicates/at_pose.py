@@ -36,7 +36,7 @@ class AtPose(AtPosition):
 
     def carrying(self, world: World, state: GoalState) -> Tensor:  # noqa: D102
         offset = world.position(self.object) - self.position
-        aside, turned = offset[:, :2].norm(dim=-1), self.angle(world, state) / torch.pi
+        aside, turned = geometry.length(offset[:, :2]), self.angle(world, state) / torch.pi
         near = (aside < NEAR_M) & (turned < 0.05)
         xy = torch.exp(-(aside - NEAR_M).clamp(min=0.0))
         lifted = torch.exp(-(6.0 * (0.15 - offset[:, 2])).clamp(min=0.0))

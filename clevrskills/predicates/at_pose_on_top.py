@@ -22,8 +22,7 @@ class AtPoseOnTop(AtPose):
     bottom: Tensor
 
     def resting(self, world: World) -> Tensor:  # noqa: D102
-        share = world.supports(self.bottom, self.object)
-        return (share >= self.criteria.support_share) & ~world.on_table(self.object)
+        return world.carries(self.bottom, self.object, self.criteria.support_share)
 
     def says(self, world: World, env: int = 0) -> str:  # noqa: D102
         return f"{super().says(world, env)} on {{obj:{world.keys[int(self.bottom[env])]}}}"

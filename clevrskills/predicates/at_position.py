@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from clevrskills import geometry
 from clevrskills.predicates.base import GoalState, Outcome, PhysicalPredicate
-from clevrskills.predicates.shaping import carry, reach
-from clevrskills.world import World
+from clevrskills.predicates.shaping import HELD_REWARD, carry, reach
+from clevrskills.world import World, anywhere
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,12 +31,20 @@ class AtPosition(PhysicalPredicate):
     def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
         held = world.is_held(self.object)
         offset = world.position(self.object)[:, :2] - self.position[:, :2]
-        there = (offset.norm(dim=-1) < self.criteria.position_m) & self.resting(world)
-        there &= self.aligned(world, state)
-        approach = torch.where(held, self.carrying(world, state), reach(world, self.object))
-        shaping = torch.where(there, torch.where(held, 5.0, 6.0), approach)
-        free = ~held & (world.gripper_distance(self.object) > self.criteria.release_distance_m)
-        return self.outcome(there & free & world.is_static(self.object), shaping)
+        there = (geometry.length(offset) < self.criteria.position_m) & self.resting(world)
+        if anywhere(there):
+            there = there & self.aligned(world, state)
+        put_down = there & ~held
+        holds = world.sparse(put_down, put_down, self._left_alone, self.object)
+        shaping = reach(world, self.object, ~(held | there))
+        if anywhere(held):
+            carrying = torch.where(there, HELD_REWARD, self.carrying(world, state))
+            shaping = torch.where(held, carrying, shaping)
+        return self.outcome(holds, shaping.masked_fill(put_down, self.max_reward))
+
+    def _left_alone(self, world: World, body: Tensor) -> Tensor:
+        """Whether a body is at rest and let go, (B,) bool."""
+        return world.gripper_clear(body, self.criteria.release_distance_m) & world.is_static(body)
 
     def resting(self, world: World) -> Tensor:
         """Whether the object rests where it should, (B,) bool."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
+from clevrskills import geometry
 from clevrskills.predicates.base import GoalState, Outcome
 from clevrskills.predicates.pushed import Pushed
 from clevrskills.world import World
@@ -24,7 +25,7 @@ class AtPositionPushed(Pushed):
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
         target = self.position[:, :2]
-        aside = (world.position(self.object)[:, :2] - target).norm(dim=-1)
+        aside = geometry.length(world.position(self.object)[:, :2] - target)
         return self.pushed(world, aside < self.criteria.pushed_position_m, target, state)
 
     def says(self, world: World, env: int = 0) -> str:  # noqa: D102

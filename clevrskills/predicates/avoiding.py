@@ -32,9 +32,8 @@ class Avoiding(Wrapper):
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
         part, new_state = self._look(world, state)
-        touched = state["touched"]
-        for body in self.objects.unbind(-1):
-            touched = touched | world.robot_touches(body)
+        touching = world.repeat(self.objects.shape[1]).robot_touches(self.objects.flatten())
+        touched = state["touched"] | touching.view_as(self.objects).any(-1)
         return Outcome(
             part.holds & ~touched,
             part.reward * ~touched,

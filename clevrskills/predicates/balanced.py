@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from itertools import product
 
 import torch
@@ -75,44 +75,42 @@ class Balanced(PhysicalPredicate):
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
         loads = self.loads(world)
-        free = torch.stack(
-            [world.gripper_distance(o) > self.criteria.release_distance_m for o in self._objects()],
-            dim=-1,
-        )
-        bodies = (self.beam, *self._plates(), *self._objects())
-        resting = torch.stack([world.is_static(body) for body in bodies], dim=-1).all(-1)
-        placed = ((loads.on.sum(-1) == 1) & free | ~loads.used).all(-1)
+        placed = ((loads.on.sum(-1) == 1) | ~loads.used).all(-1)
         tilt = geometry.rotation_angle(self.level[:, 0, 3:], world.orientation(self.beam))
         equal = self._difference(world, loads.on[..., 1].long(), loads.used) <= MASS_SHARE
-        holds = placed & equal & resting & (tilt <= self.criteria.tilt_rad)
+        level = placed & equal & (tilt <= self.criteria.tilt_rad)
+        scale = torch.cat((self.beam[:, None], self.plates), dim=-1)
+        holds = world.sparse(level, level, self._left_alone, self._objects, loads.used, scale)
         reward = self._shaping(world, loads).clamp(min=0.0)
         reward = torch.where(holds, self.max_reward, reward.minimum(0.999 * self.max_reward))
         progress = torch.where(holds, 1.0, (reward / self.max_reward).clamp(max=0.99))
         return Outcome(holds, reward, progress, {})
 
+    def _left_alone(self, world: World, objects: Tensor, used: Tensor, scale: Tensor) -> Tensor:
+        """Whether objects (B, n) that are used are let go, and they and the bodies of the scale
+        (B, 3) are at rest, (B,) bool.
+        """
+        several = world.repeat(objects.shape[1])
+        clear = several.gripper_clear(objects.flatten(), self.criteria.release_distance_m)
+        bodies = torch.cat((objects, scale), dim=-1)
+        resting = world.repeat(bodies.shape[1]).is_static(bodies.flatten())
+        return (clear.view_as(used) | ~used).all(-1) & resting.view_as(bodies).all(-1)
+
     def loads(self, world: World) -> Loads:
         """Look at who is where."""
-        objects, count = self._objects(), self.objects.shape[1]
+        objects = self._objects
+        batch, count = objects.shape
         used = self.objects >= 0
-        fit = torch.stack([~world.is_held(o) & ~world.on_table(o) for o in objects], -1) & used
-
-        def carried(lower: Tensor, upper: int) -> Tensor:
-            share = world.supports(lower, objects[upper])
-            return (share >= self.criteria.support_share) & fit[:, upper]
-
-        on = torch.stack(
-            [torch.stack([carried(p, i) for p in self._plates()], -1) for i in range(count)], 1
-        )  # (B, n, 2)
-        nothing = torch.zeros_like(self.beam, dtype=torch.bool)
-        stacked = torch.stack(
-            [
-                torch.stack(
-                    [carried(objects[j], i) if j != i else nothing for j in range(count)], -1
-                )
-                for i in range(count)
-            ],
-            dim=1,
-        )  # (B, upper, lower)
+        grounded = world.repeat(count).on_table(objects.flatten()).view_as(objects)
+        fit = (objects != world.held[:, None]) & ~grounded & used
+        below = torch.cat((self.plates, objects), dim=-1)
+        lower = below[:, None].expand(batch, count, count + 2)
+        upper = objects[:, :, None].expand(batch, count, count + 2)
+        several = world.repeat(count * (count + 2))
+        share = several.supports(lower.flatten(), upper.flatten()).view_as(upper)
+        carried = (share >= self.criteria.support_share) & fit[..., None]  # (B, upper, lower)
+        on = carried[..., :2]  # (B, n, 2)
+        stacked = carried[..., 2:] & ~torch.eye(count, dtype=torch.bool, device=on.device)
         for _ in range(count - 1):
             on = on | (stacked[..., None] & on[:, None]).any(2)
         splits = _splits(count).to(self.objects.device)
@@ -136,43 +134,40 @@ class Balanced(PhysicalPredicate):
 
     def highest(self, world: World, loads: Loads, plate: int) -> tuple[Tensor, Tensor]:
         """The highest of a plate and what rests on it: index (B,) and world z of its top (B,)."""
-        bodies = torch.stack([self._plates()[plate], *self._objects()], dim=-1)
-        heights = torch.stack([world.top(b) for b in bodies.unbind(-1)], dim=-1)
+        bodies = torch.cat((self.plates[:, plate, None], self._objects), dim=-1)
         there = torch.nn.functional.pad(loads.on[..., plate], (1, 0), value=True)
+        heights = world.repeat(bodies.shape[1]).top(bodies.flatten()).view_as(bodies)
         height, which = torch.where(there, heights, -geometry.PAD).max(-1)
         return bodies.gather(1, which[:, None])[:, 0], height
 
-    def _objects(self) -> list[Tensor]:
-        """The objects one by one, (B,) each; another body of the scale stands for one that is not
-        there.
-        """
-        return [torch.where(o < 0, self.beam, o) for o in self.objects.unbind(-1)]
-
-    def _plates(self) -> list[Tensor]:
-        return list(self.plates.unbind(-1))
+    @cached_property
+    def _objects(self) -> Tensor:
+        """The objects (B, n); another body of the scale stands for one that is not there."""
+        return torch.where(self.objects < 0, self.beam[:, None], self.objects)
 
     def _difference(self, world: World, side: Tensor, used: Tensor) -> Tensor:
         """Difference of the loads as a share of their sum, (...), if each object were on a side, 0
         or 1 (..., n).
         """
-        mass = torch.stack([world.at(world.solids.mass, o) for o in self._objects()], -1) * used
+        mass = world.at(world.solids.mass, self._objects) * used
         return ((2 * side - 1) * mass).sum(-1).abs() / mass.sum(-1)
 
     def _shaping(self, world: World, loads: Loads) -> Tensor:
         """The published reward short of success, on the best split: what lies right, what lies
         wrong, and how near the gripper, or what it holds, is to the next place.
         """
-        objects = torch.stack(self._objects(), dim=-1)  # (B, n)
+        objects = self._objects
         position = world.at(world.body_pose, objects)[..., :3]
         plates = world.at(world.body_pose, self.plates)[..., :2]
-        aside = (position[:, :, None, :2] - plates[:, None]).norm(dim=-1)  # (B, n, 2)
+        aside = geometry.length(position[:, :, None, :2] - plates[:, None])  # (B, n, 2)
         aside, side = torch.where(loads.open, aside, geometry.PAD).min(-1)
         tops = torch.stack([self.highest(world, loads, plate)[1] for plate in (0, 1)], dim=-1)
-        bottom = torch.stack([world.bottom(o) for o in self._objects()], dim=-1)
+        several = world.repeat(objects.shape[1])
+        bottom = several.bottom(objects.flatten()).view_as(objects)
+        top = several.top(objects.flatten()).view_as(objects)
         carry = HELD_REWARD + _approach(aside, bottom - tops.gather(1, side), NEAR_M)
         tip = world.end_effector_pose[:, None, :3]
-        away = (position - tip)[..., :2].norm(dim=-1)
-        top = torch.stack([world.top(o) for o in self._objects()], dim=-1)
+        away = geometry.length((position - tip)[..., :2])
         reach = _approach(away, tip[..., 2] - top, 0.0)
         held = (world.held[:, None] == objects) & loads.used
         # what is held comes first, then what lies wrong, then the nearest
@@ -192,12 +187,13 @@ class Balanced(PhysicalPredicate):
         chosen = torch.ones_like(self.beam, dtype=torch.bool) if where is None else where
         used = self.objects >= 0
         upright = world.end_effector_pose.new_tensor([1.0, 0.0, 0.0, 0.0])
-        for i, body in enumerate(self._objects()):
+        for i, body in enumerate(self._objects.unbind(-1)):
             pose = world.pose(body).clone()
             pose[:, 2] += LIFTED_M * (i + 1)
             pose[:, 3:] = upright
             world.set_body_pose(body, pose, chosen & used[:, i])
-        for body, pose in zip((self.beam, *self._plates()), self.level.unbind(1), strict=True):
+        scale = (self.beam, *self.plates.unbind(-1))
+        for body, pose in zip(scale, self.level.unbind(1), strict=True):
             world.set_body_pose(body, pose.clone(), chosen)
         splits = _splits(self.objects.shape[1]).to(self.objects.device)
         equal = self._difference(world, splits[:, None], used) <= MASS_SHARE  # (S, B)
@@ -205,7 +201,7 @@ class Balanced(PhysicalPredicate):
             raise ValueError("the objects cannot be split into two of equal mass")
         split = splits[equal.int().argmax(0)]  # (B, n)
         below = self.plates.clone()
-        for i, body in enumerate(self._objects()):
+        for i, body in enumerate(self._objects.unbind(-1)):
             lower = below.gather(1, split[:, i : i + 1])[:, 0]
             put(world, body, lower, False, chosen & used[:, i])
             stacked = below.scatter(1, split[:, i : i + 1], body[:, None])

@@ -40,18 +40,6 @@ class Outcome:
     state: GoalState
     children: tuple[Outcome, ...] = ()
 
-    def split(self, count: int) -> list[Outcome]:
-        """The outcomes of ``count`` batches that were looked at as one."""
-        holds, rewards, progress = (
-            values.unflatten(0, (count, -1)).unbind(0)
-            for values in (self.holds, self.reward, self.progress)
-        )
-        state = {key: value.unflatten(0, (count, -1)) for key, value in self.state.items()}
-        return [
-            Outcome(h, r, p, {key: value[i] for key, value in state.items()})
-            for i, (h, r, p) in enumerate(zip(holds, rewards, progress, strict=True))
-        ]
-
 
 _TYPES: dict[str, type[Predicate]] = {}
 
@@ -155,9 +143,8 @@ class PhysicalPredicate(Predicate):
                 the shaping has of the greatest reward.
         """
         most = float(self.max_reward)
-        reward = torch.where(holds, most, shaping)
         short = (shaping / most if progress is None else progress).clamp(0.0, 0.99)
-        return Outcome(holds, reward, torch.where(holds, 1.0, short), {})
+        return Outcome(holds, shaping.masked_fill(holds, most), short.masked_fill(holds, 1.0), {})
 
 
 def _encode(value: Any) -> Any:

@@ -38,8 +38,8 @@ class EndEffectorAtPose(EndEffectorAtPosition):
 
     def error(self, world: World) -> Tensor:  # noqa: D102
         now = world.end_effector_pose[:, 3:]
-        signs = ((now - self.orientation).norm(dim=-1), (now + self.orientation).norm(dim=-1))
-        return super().error(world) + torch.minimum(*signs)
+        signs = (now - self.orientation, now + self.orientation)
+        return super().error(world) + torch.minimum(*(geometry.length(sign) for sign in signs))
 
     def says(self, world: World, env: int = 0) -> str:  # noqa: D102
         axis = geometry.rotation_matrix(self.orientation[env])[:, 2]

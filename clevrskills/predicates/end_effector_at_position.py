@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from clevrskills import geometry
 from clevrskills.predicates.base import GoalState, Outcome, PhysicalPredicate
 from clevrskills.predicates.shaping import closeness
 from clevrskills.world import World
@@ -41,7 +42,7 @@ class EndEffectorAtPosition(PhysicalPredicate):
 
     def error(self, world: World) -> Tensor:
         """Distance to the position in metres, (B,)."""
-        return (world.end_effector_pose[:, :3] - self.position).norm(dim=-1)
+        return geometry.length(world.end_effector_pose[:, :3] - self.position)
 
     def says(self, world: World, env: int = 0) -> str:  # noqa: D102
         place = ", ".join(f"{float(v):.2f}" for v in self.position[env])

@@ -54,7 +54,7 @@ class Hit(PhysicalPredicate):
         strikes = world.touches(self.object, self.target) & ~world.is_held(self.object)
         strays = world.touches_before(self.object, self.target)
         robot = world.robot_touches(self.object)
-        way = (position - state["from"])[:, :2].norm(dim=-1)
+        way = geometry.length((position - state["from"])[:, :2])
         flown = torch.where(state["flies"] & ~strays & ~robot, way, 0.0)
         return {
             **state,
@@ -73,22 +73,9 @@ class Hit(PhysicalPredicate):
         target it would fly if it were let go now.
         """
         flying = state["flies"] & ~world.is_static(self.object)
-        near = HELD_REWARD + AIMED_REWARD * torch.exp(-10.0 * self._miss_m(world))
-        return torch.where(world.is_held(self.object) | flying, near, reach(world, self.object))
-
-    def _miss_m(self, world: World) -> Tensor:
-        """Least distance from the target to the object's flight, as far as the table, (B,)."""
-        position, velocity = world.position(self.object), world.velocity(self.object)[:, :3]
-        up, height = velocity[:, 2], position[:, 2].clamp(min=0.0)
-        landing_s = (up + (up.square() + 2 * GRAVITY * height).sqrt()) / GRAVITY
-        t = (
-            landing_s[:, None, None]
-            * torch.linspace(0, 1, ARC_POINTS, device=world.device)[:, None]
-        )
-        fall = torch.tensor([0.0, 0.0, -GRAVITY / 2], device=world.device)
-        arc = position[:, None] + t * velocity[:, None] + t.square() * fall  # (B, N, 3)
-        local = geometry.to_local(world.pose(self.target), arc)
-        return geometry.signed_distance(world.planes(self.target), local).amin(-1).clamp(min=0.0)
+        aimed = world.is_held(self.object) | flying
+        reaching = reach(world, self.object, ~aimed)
+        return world.sparse(aimed, reaching, _aimed, self.object, self.target)
 
     def says(self, world: World, env: int = 0) -> str:  # noqa: D102
         thrown, target = (world.keys[int(index[env])] for index in (self.object, self.target))
@@ -96,3 +83,16 @@ class Hit(PhysicalPredicate):
 
     def realise(self, world: World, where: Tensor | None = None) -> None:  # noqa: D102
         put(world, self.object, self.target, False, where)
+
+
+def _aimed(world: World, body: Tensor, target: Tensor) -> Tensor:
+    """Reward for the least distance from a target to a body's flight, as far as the table, (B,)."""
+    position, velocity = world.position(body), world.velocity(body)[:, :3]
+    up, height = velocity[:, 2], position[:, 2].clamp(min=0.0)
+    landing_s = (up + (up.square() + 2 * GRAVITY * height).sqrt()) / GRAVITY
+    t = landing_s[:, None, None] * torch.linspace(0, 1, ARC_POINTS, device=world.device)[:, None]
+    fall = torch.tensor([0.0, 0.0, -GRAVITY / 2], device=world.device)
+    arc = position[:, None] + t * velocity[:, None] + t.square() * fall  # (B, N, 3)
+    local = geometry.to_local(world.pose(target), arc)
+    miss_m = geometry.signed_distance(world.planes(target), local).amin(-1).clamp(min=0.0)
+    return HELD_REWARD + AIMED_REWARD * torch.exp(-10.0 * miss_m)

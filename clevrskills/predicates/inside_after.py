@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -11,7 +11,7 @@ from clevrskills.placement import put
 from clevrskills.predicates.base import GoalState, Outcome
 from clevrskills.predicates.inside import Inside
 from clevrskills.predicates.shaping import reach
-from clevrskills.world import World
+from clevrskills.world import World, anywhere
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,9 @@ class InsideAfter(Inside):
         there, first = (self.resting(world, body) for body in (self.top, self.before))
         early = there & (state["early"] | ~first)
         outcome = super().evaluate(world, {})
-        again = self.outcome(torch.zeros_like(early), reach(world, self.top))
+        if not anywhere(early):
+            return replace(outcome, state={"early": early})
+        again = self.outcome(torch.zeros_like(early), reach(world, self.top, early))
         return Outcome(
             outcome.holds & ~early,
             torch.where(early, again.reward, outcome.reward),

@@ -35,7 +35,7 @@ def _as_part(index: int, state: GoalState) -> GoalState:
 
 class Look(NamedTuple):
     """What was seen of the n parts of a whole: their outcomes, the same as (B, n), and the state of
-    the whole.
+    the whole. All is 0 for parts that an environment does not use.
     """
 
     outcomes: tuple[Outcome, ...]
@@ -71,13 +71,6 @@ class Composite(Predicate):
                 raise ValueError("each environment needs at least one active child")
 
     @cached_property
-    def _used(self) -> tuple[bool, ...]:
-        """Which children any environment uses."""
-        if self.active is None:
-            return (True,) * len(self.children)
-        return tuple(self.active.any(0).tolist())
-
-    @cached_property
     def _mask(self) -> Tensor:
         """Which children an environment uses, (B, n) bool, or (1, n) if all use all."""
         if self.active is None:
@@ -86,8 +79,8 @@ class Composite(Predicate):
 
     @cached_property
     def _count(self) -> Tensor:
-        """How many children an environment uses, (B,) or (1,)."""
-        return self._mask.sum(-1)
+        """How many children an environment uses, (B,) or (1,) float."""
+        return self._mask.sum(-1).float()
 
     @cached_property
     def _most(self) -> Tensor:
@@ -100,14 +93,39 @@ class Composite(Predicate):
 
     @cached_property
     def _groups(self) -> list[tuple[Predicate, list[int]]]:
-        """The children that any environment uses; those that differ in numbers only are joined and
-        looked at together, as more environments than there are.
+        """The children that any environment uses, with their numbers; those that differ in numbers
+        only are joined and looked at together, as more environments than there are.
         """
+        used = self._mask.any(0).tolist()
         groups: dict[object, list[int]] = {}
         for i, child in enumerate(self.children):
-            if self._used[i]:
-                groups.setdefault(_likeness(child) or i, []).append(i)
-        return [(_joined([self.children[i] for i in group]), group) for group in groups.values()]
+            groups.setdefault(_likeness(child) or i, []).append(i)
+        return [
+            (_joined([self.children[i] for i in group]), group)
+            for group in groups.values()
+            if any(used[i] for i in group)
+        ]
+
+    @cached_property
+    def _columns(self) -> Tensor | None:
+        """Where the groups have each child, (n,), one past all others if they do not have it;
+        ``None``: they have all, in order.
+        """
+        found = [i for _, group in self._groups for i in group]
+        if found == list(range(len(self.children))):
+            return None
+        places = {i: column for column, i in enumerate(found)}
+        columns = [places.get(i, len(found)) for i in range(len(self.children))]
+        return torch.tensor(columns, device=self._mask.device)
+
+    @cached_property
+    def _unused(self) -> Tensor:
+        """Which children an environment does not use, (B, n) or (1, n)."""
+        return ~self._mask
+
+    @cached_property
+    def _all_used(self) -> bool:
+        return bool(self._mask.all())
 
     @property
     def max_reward(self) -> Tensor | float:  # noqa: D102
@@ -137,28 +155,42 @@ class Composite(Predicate):
 
     def _look(self, world: World, state: GoalState) -> Look:
         """Evaluate every child once."""
-        outcomes: list[Outcome | None] = [None] * len(self.children)
+        parts = [_part_of(i, state) for i in range(len(self.children))]
+        within: list[tuple[Outcome, ...]] = [()] * len(parts)
+        seen = []
         for predicate, group in self._groups:
-            parts = [_part_of(i, state) for i in group]
             if len(group) == 1:
-                outcomes[group[0]] = predicate.evaluate(world, parts[0])
-                continue
-            joined = {key: torch.cat([part[key] for part in parts]) for key in parts[0]}
-            outcome = predicate.evaluate(world.repeat(len(group)), joined)
-            for i, part in zip(group, outcome.split(len(group)), strict=True):
-                outcomes[i] = part
-        zero = world.end_effector_pose.new_zeros(world.num_envs)
-        said = tuple(
-            outcome or Outcome(zero.bool(), zero, zero, _part_of(i, state))
-            for i, outcome in enumerate(outcomes)
-        )
+                outcome = predicate.evaluate(world, parts[group[0]])
+                parts[group[0]], within[group[0]] = outcome.state, outcome.children
+            else:
+                several = [parts[i] for i in group]
+                joined = {key: _interleave([part[key] for part in several]) for key in several[0]}
+                outcome = predicate.evaluate(world.repeat(len(group)), joined)
+                for key, values in outcome.state.items():
+                    apart = values.unflatten(0, (-1, len(group))).unbind(1)
+                    for i, value in zip(group, apart, strict=True):
+                        parts[i][key] = value
+            seen.append(outcome)
+        holds = self._by_child([outcome.holds for outcome in seen], world.num_envs)
+        reward = self._by_child([outcome.reward for outcome in seen], world.num_envs)
+        progress = self._by_child([outcome.progress for outcome in seen], world.num_envs)
+        said = (holds.unbind(1), reward.unbind(1), progress.unbind(1), parts, within)
         return Look(
-            said,
-            torch.stack([o.holds for o in said], dim=-1),
-            torch.stack([o.reward for o in said], dim=-1),
-            torch.stack([o.progress for o in said], dim=-1),
-            {k: v for i, o in enumerate(said) for k, v in _as_part(i, o.state).items()},
+            tuple(Outcome(*values) for values in zip(*said, strict=True)),
+            holds,
+            reward,
+            progress,
+            {k: v for i, part in enumerate(parts) for k, v in _as_part(i, part).items()},
         )
+
+    def _by_child(self, values: list[Tensor], num_envs: int) -> Tensor:
+        """What was seen of the groups, each (B * m,), as (B, n)."""
+        tables = [value.reshape(num_envs, -1) for value in values]
+        if self._columns is not None:
+            tables.append(torch.zeros_like(tables[0][:, :1]))
+        table = tables[0] if len(tables) == 1 else torch.cat(tables, dim=1)
+        table = table if self._columns is None else table[:, self._columns]
+        return table if self._all_used else table.masked_fill(self._unused, 0)
 
     @cached_property
     def _first_leaf(self) -> Tensor:
@@ -168,12 +200,14 @@ class Composite(Predicate):
 
     def _next_of(self, child: Tensor, outcome: Outcome) -> Tensor:
         """The index (B,) of the leaf that is next in a child (B,); -1 where the whole holds."""
+        if all(isinstance(each, PhysicalPredicate) for each in self.children):
+            return child.masked_fill(outcome.holds, -1)
         chosen = self._first_leaf[child]
         for i, (each, part) in enumerate(zip(self.children, outcome.children, strict=True)):
             if not isinstance(each, PhysicalPredicate):
                 # what an order has behind it may hold no more, what it asks for may hold already
                 chosen = chosen + (child == i) * each.next_index(part).clamp(min=0)
-        return torch.where(outcome.holds, -1, chosen)
+        return chosen.masked_fill(outcome.holds, -1)
 
     def says(self, world: World, env: int = 0) -> str:  # noqa: D102
         parts = [c.says(world, env) for i, c in enumerate(self.children) if self._uses(i, env)]
@@ -204,15 +238,20 @@ def _likeness(predicate: Predicate) -> object:
 
 
 def _joined(predicates: list[Predicate]) -> Predicate:
-    """One predicate for several that are alike, their environments one after the other."""
+    """One predicate for several that are alike, for the environments of ``World.repeat``."""
     if len(predicates) == 1:
         return predicates[0]
     tensors = {
-        field.name: torch.cat([getattr(predicate, field.name) for predicate in predicates])
+        field.name: _interleave([getattr(predicate, field.name) for predicate in predicates])
         for field in dataclasses.fields(predicates[0])
         if isinstance(getattr(predicates[0], field.name), Tensor)
     }
     return dataclasses.replace(predicates[0], **tensors)
+
+
+def _interleave(values: list[Tensor]) -> Tensor:
+    """Values of n parts, each (B, ...), one environment after the other, (B * n, ...)."""
+    return torch.stack(values, dim=1).flatten(0, 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,19 +262,17 @@ class Set(Composite):
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
         outcomes, holds, reward, progress, new_state = self._look(world, state)
-        done, open_ = holds & self._mask, ~holds & self._mask
-        everything = ~open_.any(-1)
+        missing = self._mask.masked_fill(holds, False)
+        both = torch.stack((reward, progress))  # (2, B, n)
         # the published rule: what is done, plus the best of what is not
-        total = (reward * done).sum(-1) + torch.where(open_, reward, -torch.inf).amax(-1).clamp(
-            min=0.0
-        )
-        best = torch.where(open_, progress, 0.0).amax(-1)
-        share = (done.sum(-1) + best) / self._count
-        return Outcome(everything, total, torch.where(everything, 1.0, share), new_state, outcomes)
+        done, best = both.masked_fill(missing, 0.0).sum(-1), both.masked_fill(holds, 0.0).amax(-1)
+        total, share = (done + best).unbind(0)
+        return Outcome(~missing.any(-1), total, share / self._count, new_state, outcomes)
 
     def next_index(self, outcome: Outcome) -> Tensor:  # noqa: D102
         holds = torch.stack([part.holds for part in outcome.children], dim=-1)
-        return self._next_of((~holds & self._mask).long().argmax(-1), outcome)
+        missing = self._mask.masked_fill(holds, False)
+        return self._next_of(missing.byte().argmax(-1), outcome)
 
 
 @dataclass(frozen=True, eq=False)
@@ -275,26 +312,28 @@ class Order(Composite):
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
         outcomes, holds, reward, progress, new_state = self._look(world, state)
-        active = self._mask
-        index = torch.arange(len(self.children), device=holds.device)
-        behind = holds | ~active | (index < state["stage"][:, None])
+        index = self._numbers
+        behind = holds | self._unused | (index < state["stage"][:, None])
         stage = behind.long().cumprod(-1).sum(-1)
         for i in range(len(self.children)):
             # what a later part remembers starts when its turn comes
             for key in [k for k in new_state if k.startswith(f"{i}/")]:
                 turn = (stage >= i).reshape(-1, *(1,) * (new_state[key].dim() - 1))
                 new_state[key] = torch.where(turn, new_state[key], state[key])
-        finished, current = (index < stage[:, None]) & active, (index == stage[:, None]) & active
-        everything = stage == len(self.children)
-        share = (finished + progress * current).sum(-1) / self._count
-        total = (self._most * finished + reward * current).sum(-1)
+        finished = (index < stage[:, None]) & self._mask
+        current = index == stage[:, None]
         return Outcome(
-            everything,
-            total,
-            torch.where(everything, 1.0, share),
+            stage == len(self.children),
+            (self._most * finished + reward * current).sum(-1),
+            (finished + progress * current).sum(-1) / self._count,
             {"stage": stage, **new_state},
             outcomes,
         )
+
+    @cached_property
+    def _numbers(self) -> Tensor:
+        """The numbers of the children, (n,)."""
+        return torch.arange(len(self.children), device=self._mask.device)
 
     def next_index(self, outcome: Outcome) -> Tensor:  # noqa: D102
         return self._next_of(outcome.state["stage"].clamp(max=len(self.children) - 1), outcome)

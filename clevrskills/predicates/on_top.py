@@ -9,7 +9,7 @@ from torch import Tensor
 
 from clevrskills.placement import put
 from clevrskills.predicates.base import GoalState, Outcome, PhysicalPredicate
-from clevrskills.predicates.shaping import carry, reach
+from clevrskills.predicates.shaping import HELD_REWARD, carry, reach
 from clevrskills.world import World
 
 
@@ -31,21 +31,27 @@ class OnTop(PhysicalPredicate):
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
         held = world.is_held(self.top)
-        resting = world.supports(self.bottom, self.top) >= self.criteria.support_share
-        resting &= ~world.on_table(self.top)
+        resting = world.carries(self.bottom, self.top, self.criteria.support_share)
         if self.inside:
-            overhang = world.sparse(
-                resting, torch.inf, lambda w, *two: w.overhang(*two), self.top, self.bottom
+            margin = self.criteria.inside_overhang_m
+            resting = world.sparse(
+                resting, resting, lambda w, *two: w.within(*two, margin), self.top, self.bottom
             )
-            resting &= overhang <= self.criteria.inside_overhang_m
-        free = resting & ~held & ~world.is_held(self.bottom)
-        away = world.sparse(free, 0.0, lambda w, top: w.gripper_distance(top), self.top)
-        free &= away > self.criteria.release_distance_m
-        still = world.is_static(self.top) & world.is_static(self.bottom)
-        carrying = world.sparse(held, 0.0, carry, self.top, world.position(self.bottom))
-        approach = torch.where(held, carrying, reach(world, self.top))
-        shaping = torch.where(resting, torch.where(held, 5.0, 6.0), approach)
-        return self.outcome(free & still, shaping)
+        put_down = resting & ~held
+        holds = world.sparse(put_down, put_down, self._left_alone, self.top, self.bottom)
+        shaping = reach(world, self.top, ~(held | resting))
+        shaping = world.sparse(held, shaping, self._carrying, self.top, self.bottom, resting)
+        return self.outcome(holds, shaping.masked_fill(put_down, self.max_reward))
+
+    def _left_alone(self, world: World, top: Tensor, bottom: Tensor) -> Tensor:
+        """Whether both are at rest and let go, (B,) bool."""
+        free = world.gripper_clear(top, self.criteria.release_distance_m)
+        free = free & ~world.is_held(bottom)
+        return free & world.is_static(top) & world.is_static(bottom)
+
+    def _carrying(self, world: World, top: Tensor, bottom: Tensor, resting: Tensor) -> Tensor:
+        """Reward while the upper body is held, (B,)."""
+        return torch.where(resting, HELD_REWARD, carry(world, top, world.position(bottom)))
 
     def says(self, world: World, env: int = 0) -> str:  # noqa: D102
         top, bottom = (world.keys[int(index[env])] for index in (self.top, self.bottom))

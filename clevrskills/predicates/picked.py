@@ -28,11 +28,13 @@ class Picked(PhysicalPredicate):
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
         held = world.is_held(self.object)
-        clearance = world.sparse(held, 0.0, lambda w, body: w.clearance(body), self.object)
+        reaching = reach(world, self.object, ~held)
+        clearance = torch.zeros_like(reaching)
+        clearance = world.sparse(held, clearance, lambda w, body: w.clearance(body), self.object)
         least = self.criteria.pick_clearance_m
         lifted = (clearance / least).clamp(0.0, 1.0)
         calm = world.end_effector_speed < self.criteria.pick_speed_m_per_s
-        shaping = torch.where(held, 2.0 + lifted, reach(world, self.object))
+        shaping = torch.where(held, 2.0 + lifted, reaching)
         progress = torch.where(held, 0.5 + 0.5 * lifted, 0.5 * approach(world, self.object))
         return self.outcome(held & (clearance >= least) & calm, shaping, progress)
 

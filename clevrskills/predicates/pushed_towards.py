@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
+from clevrskills import geometry
 from clevrskills.predicates.base import GoalState, Outcome
 from clevrskills.predicates.pushed import Pushed
 from clevrskills.world import World
@@ -38,8 +39,8 @@ class PushedTowards(Pushed):
         start, goal = state["start"][:, :2], state["goal"]
         place, other = (world.position(b)[:, :2] for b in (self.object, self.towards))
         there = self.reached(place, start, goal)
-        between = (other - place).norm(dim=-1)
-        there &= between <= (goal - start).norm(dim=-1) * (
+        between = geometry.length(other - place)
+        there &= between <= geometry.length(goal - start) * (
             1.0 - self.criteria.push_gain * self.criteria.push_target_share
         )
         return self.pushed(world, there, self._target(start, goal), state)
@@ -56,7 +57,7 @@ class PushedTowards(Pushed):
             goal: Where the other one was at first, (..., 2).
         """
         target = self._target(start, goal)
-        left, way = (target - place).norm(dim=-1), (target - start).norm(dim=-1)
+        left, way = geometry.length(target - place), geometry.length(target - start)
         return left <= (1.0 - self.criteria.push_gain) * way
 
     def says(self, world: World, env: int = 0) -> str:  # noqa: D102

@@ -42,16 +42,14 @@ class Rotated(AtPose):
         return {"turned_rad": self._turned(world, torch.zeros_like(self.angle_rad))}
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
-        turned = self._turned(world, state["turned_rad"])
-        left = super().angle(world, state)
-        if not self.criteria.any_direction:
-            left = torch.maximum(left, (self.angle_rad - turned).abs().clamp(max=torch.pi))
-        outcome = super().evaluate(world, {"left_rad": left})
-        return replace(outcome, state={"turned_rad": turned})
+        state = {"turned_rad": self._turned(world, state["turned_rad"])}
+        return replace(super().evaluate(world, state), state=state)
 
     def angle(self, world: World, state: GoalState) -> Tensor:  # noqa: D102
-        del world
-        return state["left_rad"]
+        left = super().angle(world, state)
+        if self.criteria.any_direction:
+            return left
+        return torch.maximum(left, (self.angle_rad - state["turned_rad"]).abs().clamp(max=torch.pi))
 
     @cached_property
     def _half_turn(self) -> Tensor:

@@ -51,54 +51,42 @@ class SameStack(PhysicalPredicate):
         return REWARD_PER_BODY * ((self.objects >= 0).sum(-1) - 1)
 
     @cached_property
-    def _slots(self) -> list[Tensor]:
-        """The objects one by one, (B,) each, as many as any environment has; the first stands for
-        one that is not there.
+    def _slots(self) -> Tensor:
+        """The objects (B, m), as many as any environment has; the first stands for one that is not
+        there.
         """
-        used = int((self.objects >= 0).any(0).sum())
-        return [
-            torch.where(o < 0, self.objects[:, 0], o) for o in self.objects[:, :used].unbind(-1)
-        ]
+        count = int((self.objects >= 0).any(0).sum())
+        return torch.where(self.objects < 0, self.objects[:, :1], self.objects)[:, :count]
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
         towers = self.towers(world)
         count = towers.used.sum(-1)
-        free = torch.stack(
-            [
-                world.is_static(o) & (world.gripper_distance(o) > self.criteria.release_distance_m)
-                for o in self._slots
-            ],
-            dim=-1,
-        )
         height = towers.height.amax(-1)
-        holds = (height == count) & (free | ~towers.used).all(-1)
+        stacked = height == count
+        holds = world.sparse(stacked, stacked, self._left_alone, self._slots)
         shaping = REWARD_PER_BODY * (height - 1).clamp(min=0) + self._approach(world, towers)
         reward = torch.where(holds, self.max_reward, shaping.minimum(0.999 * self.max_reward))
         progress = torch.where(holds, 1.0, (reward / self.max_reward).clamp(max=0.99))
         return Outcome(holds, reward, progress, {})
 
+    def _left_alone(self, world: World, bodies: Tensor) -> Tensor:
+        """Whether all bodies (B, m) are at rest and let go, (B,) bool."""
+        several, body = world.repeat(bodies.shape[1]), bodies.flatten()
+        clear = several.gripper_clear(body, self.criteria.release_distance_m)
+        return (clear & several.is_static(body)).view_as(bodies).all(-1)
+
     def towers(self, world: World) -> Towers:
         """Look at what rests on what."""
-        slots, count = self._slots, len(self._slots)
+        slots = self._slots
+        batch, count = slots.shape
         used = self.objects[:, :count] >= 0
-        standing = torch.stack([world.on_table(o) for o in slots], dim=-1) & used
-        loose = torch.stack([~world.is_held(o) for o in slots], dim=-1) & used
-        nothing = torch.zeros_like(used[:, 0])
-        on = torch.stack(
-            [
-                torch.stack(
-                    [
-                        world.supports(slots[j], slots[i]) >= self.criteria.support_share
-                        if i != j
-                        else nothing
-                        for j in range(count)
-                    ],
-                    dim=-1,
-                )
-                for i in range(count)
-            ],
-            dim=1,
-        )  # (B, upper, lower)
+        standing = world.repeat(count).on_table(slots.flatten()).view_as(slots) & used
+        loose = (slots != world.held[:, None]) & used
+        lower = slots[:, None].expand(batch, count, count)
+        upper = slots[:, :, None].expand(batch, count, count)
+        share = world.repeat(count**2).supports(lower.flatten(), upper.flatten()).view_as(upper)
+        on = share >= self.criteria.support_share  # (B, upper, lower)
+        on &= ~torch.eye(count, dtype=torch.bool, device=on.device)
         on &= (loose & ~standing)[:, :, None] & loose[:, None]
         alone = on & (on.sum(2, keepdim=True) == 1) & (on.sum(1, keepdim=True) == 1)
         foot = standing & loose & ~on.any(2)
@@ -113,16 +101,18 @@ class SameStack(PhysicalPredicate):
         """How near the gripper, or what it holds, is to putting one more object on the highest
         tower, in [0, 5], (B,).
         """
-        slots = torch.stack(self._slots, dim=-1)
+        slots = self._slots
         foot = towers.height.argmax(-1, keepdim=True)
         rows = torch.arange(len(slots), device=slots.device)
         top = slots.gather(1, towers.top.gather(1, foot))[:, 0]
         left = towers.used & ~towers.members[rows, foot[:, 0]]
         held = (slots == world.held[:, None]) & left
-        place = carry(world, world.held.clamp(min=0), world.position(top))
-        reaching = torch.stack([reach(world, o) for o in self._slots], dim=-1)
-        nearest = torch.where(left, reaching, 0.0).amax(-1)
-        return torch.where(held.any(-1), place, nearest)
+        several = world.repeat(slots.shape[1])
+        near = reach(several, slots.flatten(), left.flatten()).view_as(slots)
+        nearest = torch.where(left, near, 0.0).amax(-1)
+        return world.sparse(
+            held.any(-1), nearest, lambda w, top: carry(w, w.held, w.position(top)), top
+        )
 
     def says(self, world: World, env: int = 0) -> str:  # noqa: D102
         names = [f"{{obj:{world.keys[i]}}}" for i in self.objects[env].tolist() if i >= 0]
@@ -130,6 +120,7 @@ class SameStack(PhysicalPredicate):
 
     def realise(self, world: World, where: Tensor | None = None) -> None:  # noqa: D102
         used = self.objects >= 0
-        for k, (lower, upper) in enumerate(zip(self._slots, self._slots[1:], strict=False)):
+        slots = self._slots.unbind(1)
+        for k, (lower, upper) in enumerate(zip(slots, slots[1:], strict=False)):
             chosen = used[:, k + 1] if where is None else used[:, k + 1] & where
             put(world, upper, lower, False, chosen)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from clevrskills import geometry
 from clevrskills.world import World
 
 NEAR_M = 0.03
@@ -26,18 +27,24 @@ def closeness(distance: Tensor) -> Tensor:
     return HALF_WAY_M / (HALF_WAY_M + distance)
 
 
-def reach(world: World, body: Tensor) -> Tensor:
-    """How near the suction cups are to the top of a body, in [0, 2], (B,)."""
-    return world.at(world.once("reach", _reach), body)
+HELD_REWARD = 5.0
+"""For what is where it should be, but still held."""
 
 
-def _reach(world: World) -> Tensor:
-    """The same for every body, (B, K)."""
-    tip = world.end_effector_pose[:, None, :3]
-    aside = (world.body_pose[..., :2] - tip[..., :2]).norm(dim=-1)
-    above = (tip[..., 2] - world.tops).clamp(min=0.0)
-    over = torch.where(above < 0.005, 2.0, 1.0 + torch.exp(-above))
-    return torch.where(aside < NEAR_M, over, torch.exp(-(aside - NEAR_M).clamp(min=0.0)))
+def reach(world: World, body: Tensor, where: Tensor) -> Tensor:
+    """How near the suction cups are to the top of a body, in [0, 2], (B,); not told exactly but
+    where (B,) it is of use.
+    """
+    offset = world.position(body)[:, :2] - world.end_effector_pose[:, :2]
+    aside = geometry.length(offset)
+    beside = torch.exp((NEAR_M - aside).clamp(max=0.0))
+    return world.sparse(where & (aside < NEAR_M), beside, _lower, body)
+
+
+def _lower(world: World, body: Tensor) -> Tensor:
+    """The same for cups that are above a body, or lower than its top."""
+    above = (world.end_effector_pose[:, 2] - world.top(body)).clamp(min=0.0)
+    return torch.where(above < 0.005, 2.0, 1.0 + torch.exp(-above))
 
 
 def approach(world: World, body: Tensor) -> Tensor:
@@ -51,7 +58,7 @@ def carry(world: World, body: Tensor, target: Tensor) -> Tensor:
     down.
     """
     offset = world.position(body) - target
-    aside, height = offset[:, :2].norm(dim=-1), offset[:, 2]
+    aside, height = geometry.length(offset[:, :2]), offset[:, 2]
     missing = torch.stack((6.0 * height, 0.9 - 6.0 * height, aside - NEAR_M))
     low, lifted, near = torch.exp(-missing.clamp(min=0.0)).unbind(0)
     over = torch.where(height < 0, 4.0, 4.0 + low)

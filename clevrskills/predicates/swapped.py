@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from clevrskills import geometry
 from clevrskills.predicates.base import GoalState, Outcome, Predicate
 from clevrskills.predicates.logical import Composite
 from clevrskills.world import World
@@ -79,6 +80,17 @@ def _in_the_way(world: World, other: Predicate, goal: Predicate) -> Tensor:
     (B,) bool.
     """
     theirs, mine, place = other.object, goal.object, goal.position  # type: ignore[attr-defined]
-    radius = world.at(world.solids.points, mine)[..., :2].norm(dim=-1).amax(-1)
-    away = (world.world_points(theirs)[..., :2] - place[:, None, :2]).norm(dim=-1).amin(-1)
-    return (away < radius + GAP_M) | world.is_held(theirs)
+    radius = geometry.length(world.at(world.solids.points, mine)[..., :2]).amax(-1) + GAP_M
+    held = world.is_held(theirs)
+    # no nearer than the sphere around it
+    apart = geometry.length(world.position(theirs)[:, :2] - place[:, :2])
+    open_ = ~held & (apart - world.at(world.solids.radius, theirs) < radius)
+    return world.sparse(open_, held, _near, theirs, place, radius)
+
+
+def _near(world: World, body: Tensor, place: Tensor, radius: Tensor) -> Tensor:
+    """Whether a point of a body is nearer to a place (B, 3) than a radius, seen from above, (B,)
+    bool.
+    """
+    points = world.world_points(body)[..., :2]
+    return geometry.length(points - place[:, None, :2]).amin(-1) < radius

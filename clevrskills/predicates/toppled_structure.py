@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import pi
 
 import torch
 from torch import Tensor
 
+from clevrskills import geometry
 from clevrskills.predicates.base import GoalState, Outcome, PhysicalPredicate
 from clevrskills.predicates.touched import SHAPING_SHARE, put_free, tilt, touch_top
 from clevrskills.predicates.touched_toppled import toppling
@@ -40,29 +42,28 @@ class ToppledStructure(PhysicalPredicate):
         no = torch.zeros(world.num_envs, dtype=torch.bool, device=world.device)
         return {"seen": no, "touched": no, "grasped": no, "start": self._poses(world)}
 
-    def _bodies(self) -> list[Tensor]:
-        """The bodies one by one, each (B,); the lowest in place of missing ones."""
-        return [torch.where(o < 0, self.objects[:, 0], o) for o in self.objects.unbind(-1)]
+    @cached_property
+    def _bodies(self) -> Tensor:
+        """The bodies (B, n); the lowest in place of missing ones."""
+        return torch.where(self.objects < 0, self.objects[:, :1], self.objects)
 
     def _poses(self, world: World) -> Tensor:
-        return torch.stack([world.pose(body) for body in self._bodies()], dim=1)  # (B, n, 7)
+        return world.at(world.body_pose, self._bodies)  # (B, n, 7)
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
-        touched, grasped = state["touched"], state["grasped"]
-        start = torch.where(state["seen"][:, None, None], state["start"], self._poses(world))
-        grounded, still, rewards = [], [], []
-        for i, body in enumerate(self._bodies()):
-            touched = touched | world.gripper_touches(body)
-            grasped = grasped | world.is_held(body)
-            grounded.append(world.on_table(body))
-            still.append(world.is_static(body))
-            tilted = tilt(start[:, i, 3:], world.orientation(body))
-            moved = (world.position(body) - start[:, i, :3]).norm(dim=-1)
-            near = torch.exp(-5.0 * world.gripper_distance(body).clamp(min=0.0))
-            rewards.append(toppling(near, tilted / self.criteria.topple_angle_rad, moved))
-        down, best = torch.stack(grounded, dim=-1), torch.stack(rewards, dim=-1)
+        bodies, poses = self._bodies, self._poses(world)
+        start = torch.where(state["seen"][:, None, None], state["start"], poses)
+        several, body = world.repeat(bodies.shape[1]), bodies.flatten()
+        touched = state["touched"] | several.gripper_touches(body).view_as(bodies).any(-1)
+        grasped = state["grasped"] | (bodies == world.held[:, None]).any(-1)
+        down = several.on_table(body).view_as(bodies)
+        tilted = tilt(start[..., 3:], poses[..., 3:]) / self.criteria.topple_angle_rad
+        moved = geometry.length(poses[..., :3] - start[..., :3])
+        distance = several.gripper_distance(body).view_as(bodies).clamp(min=0.0)
+        best = toppling(torch.exp(-5.0 * distance), tilted, moved)
         used = self.objects >= 0
-        holds = down.all(-1) & torch.stack(still, dim=-1).all(-1) & touched & ~grasped
+        still = several.is_static(body).view_as(bodies)
+        holds = (down & still).all(-1) & touched & ~grasped
         most = torch.as_tensor(self.max_reward, dtype=best.dtype, device=best.device)
         shaping = REWARD_PER_BODY * (down & used).sum(-1)
         shaping = shaping + torch.where(down, 0.0, SHAPING_SHARE * best).amax(-1)
@@ -84,7 +85,7 @@ class ToppledStructure(PhysicalPredicate):
         return f"Topple the stack of {', '.join(names)}"
 
     def realise(self, world: World, where: Tensor | None = None) -> None:  # noqa: D102
-        bodies = self._bodies()
+        bodies = self._bodies.unbind(-1)
         angle = torch.arange(DIRECTIONS, device=world.device) * (2 * pi / DIRECTIONS)
         ring = torch.stack((angle.cos(), angle.sin()), dim=-1)
         around = torch.cat([radius * ring for radius in RINGS_M])  # (M, 2)

@@ -79,7 +79,7 @@ class Touched(Handled):
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
         state = self.remember(world, state)
-        moved = (world.position(self.object) - state["start"][:, :3]).norm(dim=-1)
+        moved = geometry.length(world.position(self.object) - state["start"][:, :3])
         turned = geometry.rotation_angle(world.orientation(self.object), state["start"][:, 3:])
         in_place = moved < self.criteria.touch_displacement_m
         as_turned = turned < self.criteria.touch_turn_rad
@@ -96,11 +96,11 @@ class Touched(Handled):
 
 def tilt(start: Tensor, orientation: Tensor) -> Tensor:
     """Angle in radians between the vertical and what was vertical at first, from two orientations
-    (B, 4): (B,).
+    (..., 4): (...).
     """
     turn = geometry.quaternion_multiply(orientation, geometry.quaternion_conjugate(start))
-    up = geometry.rotate(turn, turn.new_tensor([0.0, 0.0, 1.0]).expand(len(turn), 3))
-    return torch.atan2(up[:, :2].norm(dim=-1), up[:, 2])
+    up = geometry.rotate(turn, turn.new_tensor([0.0, 0.0, 1.0]).expand(*turn.shape[:-1], 3))
+    return torch.atan2(geometry.length(up[..., :2]), up[..., 2])
 
 
 def touch_top(
@@ -119,7 +119,8 @@ def touch_top(
     # ends of a prism, the one near the gripper
     points, top = world.world_points(body), world.top(body)
     tip = world.end_effector_pose[:, None, :3]
-    aside = (points - center)[..., :2].norm(dim=-1) + TIE * (points - tip)[..., :2].norm(dim=-1)
+    aside = geometry.length((points - center)[..., :2])
+    aside = aside + TIE * geometry.length((points - tip)[..., :2])
     aside = torch.where(points[..., 2] > top[:, None] - LEVEL_M, aside, geometry.PAD)
     rows = torch.arange(world.num_envs, device=world.device)
     level = over[:, 2:] > top[:, None] - LEVEL_M
@@ -143,10 +144,10 @@ def put_free(world: World, body: Tensor, poses: Tensor, where: Tensor | None = N
     points = geometry.to_world(poses, world.at(world.solids.points, body)[:, None])  # (B, M, P, 3)
     poses = poses.clone()
     poses[..., 2] -= points[..., 2].amin(-1)
-    radius = (points - poses[..., None, :3])[..., :2].norm(dim=-1).amax(-1)  # (B, M)
+    radius = geometry.length((points - poses[..., None, :3])[..., :2]).amax(-1)  # (B, M)
     around = geometry.to_world(world.body_pose, world.solids.points)  # (B, K, P, 3)
-    others = (around - world.body_pose[:, :, None, :3])[..., :2].norm(dim=-1).amax(-1)
-    away = (poses[:, :, None, :2] - world.body_pose[:, None, :, :2]).norm(dim=-1)  # (B, M, K)
+    others = geometry.length((around - world.body_pose[:, :, None, :3])[..., :2]).amax(-1)
+    away = geometry.length(poses[:, :, None, :2] - world.body_pose[:, None, :, :2])  # (B, M, K)
     gap = away - radius[..., None] - others[:, None]
     gap = torch.where(world.solids.present[:, None], gap, geometry.PAD)
     rows = torch.arange(world.num_envs, device=world.device)
@@ -155,6 +156,6 @@ def put_free(world: World, body: Tensor, poses: Tensor, where: Tensor | None = N
     impossible = ~free.any(-1) if where is None else ~free.any(-1) & where
     if impossible.any():
         raise ValueError("no free place to put the body")
-    reach = (poses[..., :2] - world.end_effector_pose[:, None, :2]).norm(dim=-1)
+    reach = geometry.length(poses[..., :2] - world.end_effector_pose[:, None, :2])
     best = torch.where(free, reach, geometry.PAD).argmin(-1)
     world.set_body_pose(body, poses[rows, best], where)

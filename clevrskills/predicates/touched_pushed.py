@@ -8,6 +8,7 @@ from math import pi
 import torch
 from torch import Tensor
 
+from clevrskills import geometry
 from clevrskills.predicates.base import GoalState, Outcome
 from clevrskills.predicates.touched import Handled, put_free, tilt, touch_top
 from clevrskills.world import World
@@ -28,7 +29,7 @@ class TouchedPushed(Handled):
     def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
         state = self.remember(world, state)
         least, limit = self.criteria.push_displacement_m, self.criteria.topple_angle_rad
-        moved = (world.position(self.object) - state["start"][:, :3])[:, :2].norm(dim=-1)
+        moved = geometry.length((world.position(self.object) - state["start"][:, :3])[:, :2])
         tilted = tilt(state["start"][:, 3:], world.orientation(self.object))
         holds = state["touched"] & (moved >= least) & (tilted < limit)
         upright, way = 1.0 - (tilted / limit).clamp(max=1.0), (moved / least).clamp(max=1.0)

@@ -30,7 +30,7 @@ class TouchedToppled(Handled):
     def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
         state = self.remember(world, state)
         limit = self.criteria.topple_angle_rad
-        moved = (world.position(self.object) - state["start"][:, :3]).norm(dim=-1)
+        moved = geometry.length(world.position(self.object) - state["start"][:, :3])
         tilted = tilt(state["start"][:, 3:], world.orientation(self.object))
         holds = state["touched"] & (tilted >= limit) & world.is_static(self.object)
         holds &= moved >= self.criteria.topple_displacement_m
@@ -46,12 +46,12 @@ class TouchedToppled(Handled):
 
 
 def toppling(near: Tensor, tilted: Tensor, moved: Tensor) -> Tensor:
-    """Reward while a body is toppled, in [0, 3], (B,).
+    """Reward while a body is toppled, in [0, 3], (...).
 
     Args:
-        near: How near the cups are, (B,).
-        tilted: Tilt as a share of the one that counts, (B,).
-        moved: How far it moved, in metres, (B,).
+        near: How near the cups are, (...).
+        tilted: Tilt as a share of the one that counts, (...).
+        moved: How far it moved, in metres, (...).
     """
     return near + tilted.clamp(max=1.0) + (moved / 0.10).clamp(max=1.0)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from clevrskills import geometry
 from clevrskills.predicates.base import GoalState, Outcome, PhysicalPredicate
 from clevrskills.predicates.shaping import closeness
 from clevrskills.world import World
@@ -26,7 +27,7 @@ class Traced(PhysicalPredicate):
     object: Tensor
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
-        distance = (world.end_effector_pose[:, :3] - world.position(self.object)).norm(dim=-1)
+        distance = geometry.length(world.end_effector_pose[:, :3] - world.position(self.object))
         holds = distance < self.criteria.end_effector_m
         return self.outcome(holds, (2.0 - distance).clamp(min=0.0), closeness(distance))
 

@@ -25,7 +25,7 @@ def recorded():
     contacts = Contacts(physics.pairs, 1, 4)
     simulation = base(env).simulation
     simulation.touches_matter = True
-    forget, note = simulation.forget_touches, simulation._note_touches
+    forget, note = simulation.forget_step, simulation._note_touches
 
     def begin():
         forget()
@@ -35,7 +35,7 @@ def recorded():
         note()
         contacts.note(physics.impulses())
 
-    simulation.forget_touches, simulation._note_touches = begin, both
+    simulation.forget_step, simulation._note_touches = begin, both
     yield env, contacts, physics
     env.close()
 

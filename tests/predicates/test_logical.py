@@ -10,9 +10,19 @@ import pytest
 import torch
 from torch import Tensor
 
-from clevrskills.predicates import Once, Order, Outcome, Predicate, Sequence, Set
+from clevrskills.predicates import (
+    Once,
+    OnTop,
+    Order,
+    Outcome,
+    Picked,
+    Predicate,
+    Sequence,
+    Set,
+    Touched,
+)
 from clevrskills.world import TensorWorld
-from tests.worlds import CUBE, make_world, pose
+from tests.worlds import CUBE, index, make_world, pose, row_of, row_of_world, tabletop
 
 LEVELS = (0.0, 0.25, 0.5, 1.0)
 """How far along a statement is; it holds at 1."""
@@ -365,6 +375,46 @@ def test_steps_leaves_and_sentence():
     assert [step.column for step in goal.steps(1)] == [1, 2, 0]
     assert goal.says(world, 1) == "raise 1, then raise 2, then raise 0"
     assert Set(LEAVES, mask).says(world, 1) == "raise 1, raise 2"
+
+
+def mixed(world):
+    """Parts of several kinds, those that are alike not side by side; one of them remembers."""
+    a, b, c, slab = (index(world, k) for k in (0, 1, 2, 3))
+    parts = (OnTop(a, slab), Touched(b), Picked(c), OnTop(b, slab), Once(Picked(a)), Touched(a))
+    mask = torch.ones(world.num_envs, len(parts), dtype=torch.bool)
+    mask[1, :2] = mask[2, 2:] = mask[:, 5] = False  # no environment uses the last one
+    return Set(parts, mask)
+
+
+def test_parts_that_are_alike_are_looked_at_together_and_told_apart():
+    world = tabletop(4)
+    goal = mixed(world)
+    goal.children[0].realise(world)
+    goal.children[1].realise(world)
+    outcome = goal.evaluate(world, goal.initial_state(world))
+    assert outcome.children[0].holds.tolist() == [True, False, True, True]
+    for i, (part, told) in enumerate(zip(goal.children, outcome.children, strict=True)):
+        alone, used = part.evaluate(world, part.initial_state(world)), goal.active[:, i]
+        for name in ("holds", "reward", "progress"):
+            assert torch.equal(getattr(told, name), getattr(alone, name) * used), (i, name)
+        for key, value in alone.state.items():
+            if used.any():
+                assert torch.equal(outcome.state[f"{i}/{key}"], value), (i, key)
+
+
+def test_each_environment_of_a_tree_is_as_it_would_be_alone():
+    """Also where an environment does not use parts that others use."""
+    world = tabletop(4)
+    goal = mixed(world)
+    goal.children[3].realise(world)
+    together = goal.evaluate(world, goal.initial_state(world))
+    for env in range(4):
+        part, one = row_of(goal, env), row_of_world(world, env)
+        alone = part.evaluate(one, part.initial_state(one))
+        assert float(together.reward[env]) == float(alone.reward)
+        for ours, own in zip(together.children, alone.children, strict=True):
+            assert float(ours.reward[env]) == float(own.reward)
+            assert bool(ours.holds[env]) == bool(own.holds)
 
 
 def test_realising_changes_only_active_parts_of_chosen_environments():

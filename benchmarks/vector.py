@@ -1,0 +1,230 @@
+"""What goals and observations cost: one environment with and without evaluating the goal, several
+scenes in a process, one process and several, thousands of recorded states in one call.
+
+    python benchmarks/vector.py
+    python benchmarks/vector.py --soak 200000     # a long run instead: memory, jumps, drift
+
+Times within one run are to be compared: steps with and without the goal alternate, as do one
+process and several.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+import numpy as np
+import torch
+import tyro
+from common import print_table
+from recorded import record
+from soak import soak, wander
+
+from clevrskills.env import ClevrSkillsEnv
+from clevrskills.solvers.motion import SkillFailed
+from clevrskills.solvers.oracle import Oracle
+from clevrskills.vector import VectorEnv, make_vec
+
+TASK, TASK_ARGS = "sort", {"num_areas": 2, "num_objects": 4}
+"""Six bodies, four leaves."""
+BLOCK = 20
+"""Steps that are timed together."""
+TOLERANCE = 1e-5
+
+
+@dataclass
+class VectorArgs:
+    """What to measure."""
+
+    episodes: int = 4
+    """Oracle episodes whose steps are timed in one environment."""
+    scenes: int = 16
+    """Scenes in one process."""
+    rounds: int = 8
+    """How often several scenes, and one process and several, are timed."""
+    workers: int = 2
+    """Processes to compare with one."""
+    batch: int = 4096
+    """Recorded states that are evaluated together."""
+    seed: int = 0
+    """The first seed."""
+    soak: int = 0
+    """Run so many steps with random actions in several processes instead."""
+    json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Print JSON after the tables."""
+
+
+@dataclass
+class Report:
+    """Tables, as they are printed and as data."""
+
+    data: dict[str, Any] = field(default_factory=dict)
+
+    def show(self, name: str, columns: list[str], rows: list[list[object]]) -> None:
+        """Print a table and keep it."""
+        print_table(name, columns, rows)
+        self.data[name] = [dict(zip(columns, row, strict=True)) for row in rows]
+
+
+def one_environment(args: VectorArgs, report: Report) -> None:
+    """CPU time of a step along oracle episodes and of the same step without looking at the goal."""
+    env, blind = (
+        ClevrSkillsEnv(
+            TASK,
+            task_args=TASK_ARGS,
+            obs_mode="state",
+            reward_mode="normalized_dense",
+            render_backend="none",
+        )
+        for _ in range(2)
+    )
+    found: dict[str, list[list[float]]] = {"oracle": [], "random": []}
+    for seed in range(args.seed, args.seed + args.episodes):
+        actions = oracle_actions(env, seed)
+        others = [wander(np.random.default_rng(seed), 1)[0] for _ in actions]
+        for kind, moves in (("oracle", actions), ("random", others)):
+            for each in (env, blind):
+                each.reset(seed=seed)
+            forget_goal(blind)
+            for start in range(0, len(moves) - BLOCK, BLOCK):
+                block = moves[start : start + BLOCK]
+                found[kind].append([cpu_ms(play, each, block) / BLOCK for each in (env, blind)])
+            del blind.evaluate
+    rows: list[list[object]] = []
+    for kind, times in found.items():
+        ratio = statistics.median(one / other for one, other in times)
+        rows.append([kind, *np.median(times, axis=0).tolist(), ratio])
+    columns = ["actions", "CPU-ms / step", "without the goal", "ratio"]
+    report.show(f"{TASK}, one environment, six bodies, state observations", columns, rows)
+
+
+def forget_goal(env: ClevrSkillsEnv) -> None:
+    """Let an environment say of its goal what it said last, without looking."""
+    told = {"success": env.outcome.holds, "progress": env.outcome.progress}
+    env.evaluate = lambda: told  # type: ignore[method-assign]
+
+
+def play(env: ClevrSkillsEnv, actions: Sequence[np.ndarray]) -> None:
+    """Run steps."""
+    for action in actions:
+        env.step(action)
+
+
+def oracle_actions(env: ClevrSkillsEnv, seed: int) -> list[np.ndarray]:
+    """What the oracle does in an episode."""
+    env.reset(seed=seed)
+    oracle, actions = Oracle(env), []
+    try:
+        for _ in range(env.task.max_steps):
+            actions.append(np.asarray(oracle.act(), np.float32))
+            if env.step(actions[-1])[2]:
+                break
+    except SkillFailed:
+        pass
+    return actions
+
+
+def several_scenes(args: VectorArgs, report: Report) -> None:
+    """CPU time of an environment's step with several scenes in this process."""
+    rows: list[list[object]] = []
+    for count in (1, args.scenes):
+        envs = make_vec(TASK, count, task_args=TASK_ARGS)
+        envs.reset(seed=args.seed)
+        generator = np.random.default_rng(0)
+        ms = [cpu_ms(run, envs, generator) / BLOCK / count for _ in range(args.rounds)]
+        rows.append([count, statistics.median(ms)])
+        envs.close()
+    report.show(f"{TASK}, scenes in one process", ["scenes", "CPU-ms / environment step"], rows)
+
+
+def several_processes(args: VectorArgs, report: Report) -> None:
+    """Steps a second of the same environments in one process and in several, in turns."""
+    counts = (1, args.workers)
+    all_envs = [make_vec(TASK, args.scenes, workers=n, task_args=TASK_ARGS) for n in counts]
+    rates: list[list[float]] = [[] for _ in counts]
+    for envs in all_envs:
+        envs.reset(seed=args.seed)
+    for turn in range(args.rounds + 1):
+        for envs, found in zip(all_envs, rates, strict=True):
+            begin = time.perf_counter()
+            run(envs, np.random.default_rng(turn))
+            if turn:  # the first warms up
+                found.append(BLOCK * args.scenes / (time.perf_counter() - begin))
+    for envs in all_envs:
+        envs.close()
+    ratios = [
+        statistics.median(one / alone for one, alone in zip(found, rates[0], strict=True))
+        for found in rates
+    ]
+    rows: list[list[object]] = [
+        [count, statistics.median(found), ratio]
+        for count, found, ratio in zip(counts, rates, ratios, strict=True)
+    ]
+    columns = ["processes", "environment steps / s", "x one process"]
+    report.show(f"{TASK}, {args.scenes} environments", columns, rows)
+
+
+def run(envs: VectorEnv, generator: np.random.Generator) -> None:
+    """A block of random steps."""
+    for _ in range(BLOCK):
+        envs.step(wander(generator, envs.num_envs))
+
+
+def recorded_states(args: VectorArgs, report: Report) -> bool:
+    """Time of looking at thousands of states at once; whether it says what was said of each."""
+    env = ClevrSkillsEnv(TASK, obs_mode="none", render_backend="none")
+    states = record(env, args.batch, args.seed)
+    rows: list[list[object]] = []
+    for threads in (1, 2):
+        torch.set_num_threads(threads)
+        wall, cpu = [], []
+        for _ in range(20):
+            states.world.moved()
+            begin, spent = time.perf_counter(), time.process_time()
+            outcome = states.goal.evaluate(states.world, {})
+            wall.append(1e3 * (time.perf_counter() - begin))
+            cpu.append(1e3 * (time.process_time() - spent))
+        wrong = [
+            int((outcome.holds != states.holds).sum()),
+            float((outcome.reward - states.reward).abs().max()),
+            float((outcome.progress - states.progress).abs().max()),
+        ]
+        rows.append([threads, statistics.median(wall), min(wall), statistics.median(cpu), *wrong])
+    torch.set_num_threads(1)
+    columns = ["threads", "ms", "least ms", "CPU-ms", "others hold", "reward by", "progress by"]
+    rows = [[*row[:-2], *(f"{value:.1e}" for value in row[-2:])] for row in rows]
+    report.show(f"{TASK}, {args.batch} recorded states in one call", columns, rows)
+    return all(float(value) <= TOLERANCE for row in rows for value in row[-3:])  # type: ignore[arg-type]
+
+
+def cpu_ms(call: Callable[..., object], *arguments: Any) -> float:
+    """CPU time of a call in milliseconds."""
+    begin = time.process_time()
+    call(*arguments)
+    return 1e3 * (time.process_time() - begin)
+
+
+def main(args: VectorArgs) -> None:
+    """Measure."""
+    torch.set_num_threads(1)
+    report, fine = Report(), True
+    if args.soak:
+        report.data["soak"] = soak(TASK, args.soak, args.scenes, args.workers)
+    else:
+        one_environment(args, report)
+        several_scenes(args, report)
+        several_processes(args, report)
+        fine = recorded_states(args, report)
+    if args.json:
+        sys.stdout.write(json.dumps(report.data, indent=1) + "\n")
+    if not fine:
+        sys.exit("the batch says something else than the single environment")
+
+
+if __name__ == "__main__":
+    main(tyro.cli(VectorArgs, description=__doc__))
