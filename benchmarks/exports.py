@@ -59,15 +59,17 @@ def main(dataset: Annotated[Path, tyro.conf.Positional], to: str = "lerobot") ->
 
 def read(export: Path, folder: Path) -> dict[str, Any]:
     """What lerobot finds; see readers/lerobot_all.py."""
-    command = [READERS / "bin/python", "-W", "ignore", ROOT / "benchmarks/readers/lerobot_all.py"]
+    reader = ROOT / "benchmarks/readers/lerobot_all.py"
     environment = {
         **os.environ,
         "PYTHONPATH": f"{READERS / 'lerobot-0.4'}:{ROOT / 'tests/dataset_tools/export/readers'}",
         "HF_HOME": str(folder / "cache"),
         "HF_HUB_OFFLINE": "1",
     }
-    done = subprocess.run([*command, export], env=environment, stdout=subprocess.PIPE, check=True)
-    return json.loads(done.stdout)
+    command: list[str | Path] = [READERS / "bin/python", "-W", "ignore", reader, export]
+    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True)
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
 
 
 def compare(dataset: Dataset, found: dict[str, Any]) -> None:

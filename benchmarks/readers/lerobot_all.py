@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from lerobot_reader import open_dataset  # that of the tests
+from lerobot_reader import open_dataset  # type: ignore[import-not-found]  # that of the tests
 
 
 def main(root: Path) -> None:

@@ -21,6 +21,7 @@ PICTURE_FEATURES = 128
 FARTHEST = 10.0
 """Standard deviations at which numbers of a state are cut off."""
 
+Array = np.ndarray | Tensor
 Tensors = dict[str, Tensor]
 """An observation: ``state`` (B, P) float32 and, if it has any, ``pictures`` (B, C, S, S) uint8."""
 
@@ -51,7 +52,7 @@ class Spaces:
         return cls(space[STATE].shape[0], actions, 3 * len(pictures), pictures[0].shape[0])
 
 
-def to_tensors(observation: np.ndarray | Mapping[str, np.ndarray], device: str = "cpu") -> Tensors:
+def to_tensors(observation: Array | Mapping[str, Array], device: str = "cpu") -> Tensors:
     """An observation as the agent is given it, pictures stacked.
 
     Args:

@@ -34,6 +34,8 @@ class RLArgs:
     """Key of the task, e.g. `pick`."""
     out: Path
     """Folder of the training."""
+    backend: Literal["cpu", "gpu"] = "cpu"
+    """Where scenes are simulated; gpu is experimental."""
     num_envs: int = 32
     """Environments that run at the same time."""
     workers: int = 0
@@ -150,6 +152,7 @@ def _check(args: RLArgs) -> Run:
         task_args=task_args,
         episode_steps=args.episode_steps,
         head_starts=args.head_starts,
+        backend=args.backend,
         num_envs=args.num_envs,
         total_steps=args.total_steps,
         seed=args.seed,

@@ -18,7 +18,7 @@ import torch
 from gymnasium.vector import VectorEnv
 from torch import Tensor, nn
 
-from clevrskills.rl.agent import STATE, Agent, Spaces, Tensors, to_tensors
+from clevrskills.rl.agent import STATE, Agent, Array, Spaces, Tensors, to_tensors
 from clevrskills.rl.config import PPOConfig
 
 EPISODE = ("return", "length", "success_once", "success_at_end")
@@ -86,7 +86,9 @@ class PPO:
 
     def start(self, seed: int) -> None:
         """Start episodes, the seed being that of the first one."""
-        self._seen = self._tensors(self.envs.reset(seed=seed)[0])
+        observation, _ = self.envs.reset(seed=seed)
+        self._on_gpu = isinstance(observation, Tensor)
+        self._seen = self._tensors(observation)
         if not self.agent.states.count:
             self._look_around()
             self._seen = self._tensors(self.envs.reset(seed=seed)[0])
@@ -123,7 +125,7 @@ class PPO:
         for _ in range(self.config.rollout_steps):
             shape = (self.envs.num_envs, self.agent.spaces.actions)
             actions = torch.rand(shape, generator=self.generator) * 2.0 - 1.0
-            states.append(self._tensors(self.envs.step(actions.numpy())[0])[STATE])
+            states.append(self._tensors(self.envs.step(self._as_they_are(actions))[0])[STATE])
         self.agent.states.add(torch.cat(states))
         self.steps += self.config.rollout_steps * self.envs.num_envs
 
@@ -141,7 +143,7 @@ class PPO:
             steps["actions"].append(action)
             steps["log_probs"].append(chosen.log_prob(action))
             steps["values"].append(self.agent.returns.undo(value))
-            cut = action.clamp(-1.0, 1.0).cpu().numpy()
+            cut = self._as_they_are(action.clamp(-1.0, 1.0))
             observation, reward, terminated, truncated, infos = self.envs.step(cut)
             diary.add(reward, infos)
             self._seen = self._tensors(observation)
@@ -164,9 +166,7 @@ class PPO:
         )
         return rollout, diary.means()
 
-    def _next_value(
-        self, terminated: np.ndarray, truncated: np.ndarray, infos: Mapping[str, Any]
-    ) -> Tensor:
+    def _next_value(self, terminated: Array, truncated: Array, infos: Mapping[str, Any]) -> Tensor:
         """The value of the last observation where an episode was cut off, else 0, (B,)."""
         cut_off = truncated & ~terminated
         if not cut_off.any():
@@ -174,7 +174,11 @@ class PPO:
         value = self.agent.value(self._tensors(infos["final_obs"]))
         return torch.where(self._numbers(cut_off) > 0, value, 0.0)
 
-    def _numbers(self, values: np.ndarray) -> Tensor:
+    def _as_they_are(self, actions: Tensor) -> Array:
+        """Actions as the environments have theirs: on a GPU tensors, else numpy arrays."""
+        return actions.to(self.device) if self._on_gpu else actions.cpu().numpy()
+
+    def _numbers(self, values: Array) -> Tensor:
         return torch.as_tensor(values, dtype=torch.float32, device=self.device)
 
     # ---- learning
@@ -241,24 +245,24 @@ class Diary:
     """Takes note of rewards, and of the episodes that ended."""
 
     def __init__(self) -> None:
-        self._values: dict[str, list[np.ndarray]] = defaultdict(list)
+        self._values: dict[str, list[Tensor]] = defaultdict(list)
 
-    def add(self, reward: np.ndarray, infos: Mapping[str, Any]) -> None:
+    def add(self, reward: Array, infos: Mapping[str, Any]) -> None:
         """Take note of a step."""
-        self._values["reward/mean"].append(reward)
+        self._values["reward/mean"].append(torch.as_tensor(reward))
         for path, values in infos.get("reward_terms", {}).items():
-            self._values[f"reward_terms/{path}"].append(values)
+            self._values[f"reward_terms/{path}"].append(torch.as_tensor(values))
         if "final_info" in infos:
             ended = infos["_final_info"]
             for name in EPISODE:
                 values = infos["final_info"]["episode"][name]
-                self._values[f"episode/{name}"].append(values[ended])
+                self._values[f"episode/{name}"].append(torch.as_tensor(values[ended]))
 
     def means(self) -> dict[str, float]:
         """Means by name, and the number of episodes that ended; of these nothing else is told if
         there were none.
         """
-        all_of = {name: np.concatenate(values) for name, values in self._values.items()}
+        all_of = {name: torch.cat(values).double() for name, values in self._values.items()}
         means = {name: float(values.mean()) for name, values in all_of.items() if len(values)}
         return means | {"episode/count": float(len(all_of.get("episode/length", ())))}
 

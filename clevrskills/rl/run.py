@@ -45,6 +45,7 @@ class Run:
         task_args: Arguments of the task.
         episode_steps: Control steps after which an episode is cut off; ``None``: those of the task.
         head_starts: Probability that an episode starts with a part of the goal achieved.
+        backend: Where scenes are simulated: ``cpu`` or ``gpu``.
         num_envs: Environments that run at the same time.
         total_steps: Control steps of all of them together.
         seed: Of networks, actions and episodes.
@@ -62,6 +63,7 @@ class Run:
     task_args: Mapping[str, Any]
     episode_steps: int | None
     head_starts: float
+    backend: str
     num_envs: int
     total_steps: int
     seed: int
@@ -75,6 +77,7 @@ class Run:
         return make_vec(
             self.task,
             num_envs=self.num_envs,
+            backend=self.backend,
             workers=workers,
             split=self.split,
             seed=self.seed,

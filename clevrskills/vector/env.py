@@ -10,28 +10,46 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
-from clevrskills.errors import ClevrSkillsError
+from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.robots.controller import CONTROL_HZ
 from clevrskills.vector.batch import SceneBatch
 from clevrskills.vector.shards import LocalShard, RemoteShard, Shard, SharedArrays, kinds_of
 from clevrskills.vector.spec import VectorSpec
 
+BACKENDS = ("cpu", "gpu")
+
 
 def make_vec(
-    task: str, num_envs: int, *, workers: int = 0, seed: int = 0, **spec: Any
-) -> VectorEnv:
+    task: str,
+    num_envs: int,
+    *,
+    backend: str = "cpu",
+    workers: int = 0,
+    seed: int = 0,
+    **spec: Any,
+) -> gym.vector.VectorEnv:
     """Make a vector environment of a task.
 
     Args:
         task: Key of the task.
         num_envs: Number of environments.
-        workers: Processes that they are shared out to; 0: all in this one.
+        backend: ``cpu``: a :class:`VectorEnv`; ``gpu``, experimental: a
+            :class:`~clevrskills.gpu.GpuVectorEnv`.
+        workers: Processes that they are shared out to, with ``cpu``; 0: all in this one.
         seed: Where the seeds of the first episodes count from.
         spec: Attributes of :class:`~clevrskills.vector.spec.VectorSpec`.
 
     Raises:
         ClevrSkillsError: A name is unknown or a value is not allowed.
     """
+    if backend not in BACKENDS:
+        raise UnknownNameError("backend", backend, BACKENDS)
+    if backend == "gpu":
+        from clevrskills.gpu import GpuVectorEnv
+
+        if workers:
+            raise ClevrSkillsError(f"workers={workers}; allowed with backend 'gpu': 0")
+        return GpuVectorEnv(VectorSpec(task=task, **spec), num_envs, seed=seed)
     return VectorEnv(VectorSpec(task=task, **spec), num_envs, workers=workers, seed=seed)
 
 

@@ -206,6 +206,8 @@ def test_bad_input_is_one_line(env):
 def test_without_a_gpu_one_line_tells():
     with pytest.raises(ClevrSkillsError, match="needs an NVIDIA GPU"):
         GpuVectorEnv(spec("touch"), 2)
+    with pytest.raises(ClevrSkillsError, match="needs an NVIDIA GPU"):
+        make_vec("touch", 2, backend="gpu")
 
 
 MAKES = (
