@@ -230,6 +230,7 @@ class Log:
         self._console = Console(stderr=True)
         self._progress = bars(self._console)
         self._bar = self._progress.add_task("training", total=steps, completed=first, more="")
+        self._spent_s = read_log(root)[first]["seconds"] if first else 0.0
         self._began_s = self._logged_s = time.monotonic()
 
     def __enter__(self) -> Self:
@@ -246,11 +247,13 @@ class Log:
         """Tell numbers of the time up to a step."""
         if not self._active:
             return
-        self._journal.append(to_json({"step": step, **numbers}))
+        seconds = time.monotonic() - self._began_s
+        line = {"step": step, **numbers, "seconds": round(self._spent_s + seconds, 1)}
+        self._journal.append(to_json(line))
         for name, value in numbers.items():
             self._board.add_scalar(name, value, step)
         said = ", ".join(f"{n} {v:.3g}" for n, v in numbers.items() if _telling(n))
-        rate = (step - self._first) / (time.monotonic() - self._began_s)
+        rate = (step - self._first) / seconds
         more = f"{said}, {rate:.3g} steps/s"
         self._progress.update(self._bar, completed=step, more=more)
         if self._progress.disable and time.monotonic() - self._logged_s >= LOG_EVERY_S:
@@ -270,7 +273,8 @@ def _plain(optimizer: Any) -> torch.optim.Optimizer:
 
 
 def read_log(root: Path) -> dict[int, dict[str, float]]:
-    """What a training told, by step; what it told twice as it was the last time.
+    """What a training told, by step; what it told twice as it was the last time. ``seconds`` is how
+    long it took up to there, without what was lost to interruptions.
 
     Raises:
         DatasetError: A line cannot be read.
