@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import torch
+import torch._dynamo  # optimisers import it; here it comes before scenes, whose resets take time
 from gymnasium.vector import VectorEnv
 from torch import Tensor, nn
 
