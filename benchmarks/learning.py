@@ -30,9 +30,12 @@ from clevrskills.evaluation.statistics import wilson
 from clevrskills.rl.log import read_progress
 from clevrskills.rl.run import read_run
 
-STEPS = {"trace": 500_000, "match_pose": 500_000, "touch": 500_000}
-OTHER_STEPS = 2_000_000
+STEPS = {"trace": 250_000, "match_pose": 250_000, "touch": 500_000}
+OTHER_STEPS = 1_000_000
 """Control steps of a training."""
+EPISODE_STEPS = {"touch": 80, "push": 80}
+"""Where an episode is cut off, if not at the task's limit, which leaves time to make up for
+mistakes: a learner has more of first attempts."""
 BINS = 50
 """Points of a curve."""
 CURVES = ("success_once", "success_at_end", "return")
@@ -52,13 +55,12 @@ class LearningArgs:
     seeds: tuple[int, ...] = (0, 1, 2)
     """Seeds of the trainings of each task."""
     total_steps: int | None = None
-    """Control steps of each training, in place of 500,000, or 2,000,000 for tasks with more to
-    learn."""
+    """Control steps of each training, in place of :data:`STEPS`."""
     episodes: int = 50
     """Frozen episodes of each split on which each is evaluated."""
     jobs: int = 1
     """Trainings at the same time."""
-    workers: int = 1
+    workers: int = 0
     """Processes of each training, besides the learner's."""
 
 
@@ -82,9 +84,10 @@ def learn(args: LearningArgs, task: str, seed: int) -> dict[str, Any]:
     folder = args.out / f"{task}-{seed}"
     run, results = folder / "training", folder / "evaluation"
     steps = args.total_steps or STEPS.get(task, OTHER_STEPS)
+    cut_off = ("--episode-steps", EPISODE_STEPS[task]) if task in EPISODE_STEPS else ()
     folder.mkdir(parents=True, exist_ok=True)
     command(
-        *("rl", task, "--out", run, "--seed", seed),
+        *("rl", task, "--out", run, "--seed", seed, *cut_off),
         *("--total-steps", steps, "--workers", args.workers),
     )
     command(

@@ -26,7 +26,7 @@ class AtPositionPushed(Pushed):
     def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
         target = self.position[:, :2]
         aside = geometry.length(world.position(self.object)[:, :2] - target)
-        return self.pushed(world, aside < self.criteria.pushed_position_m, target, state)
+        return self.pushed(world, aside < self.criteria.pushed_position_m, target, 1.0, state)
 
     def says(self, world: World, env: int = 0) -> str:  # noqa: D102
         x, y = (round(float(v), 3) for v in self.position[env, :2])

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from clevrskills import geometry
 from clevrskills.predicates.base import GoalState, Outcome
+from clevrskills.predicates.shaping import closeness
 from clevrskills.predicates.touched import Handled
 from clevrskills.world import World, anywhere
 
@@ -21,13 +22,16 @@ class Pushed(Handled):
 
     max_reward = 5.0
 
-    def pushed(self, world: World, there: Tensor, target: Tensor, state: GoalState) -> Outcome:
+    def pushed(
+        self, world: World, there: Tensor, target: Tensor, share: float, state: GoalState
+    ) -> Outcome:
         """Build the outcome.
 
         Args:
             world: Where everything is.
             there: Whether the body is where it should be, (B,).
             target: Where it should be pushed to, (B, 2).
+            share: Share of the way there that is enough.
             state: What is remembered.
         """
         state = self.remember(world, state)
@@ -38,9 +42,13 @@ class Pushed(Handled):
             world.end_effector_pose[:, :2] - place, place - target, dim=-1
         )
         aside = geometry.length(place - target)
-        shaping = self.near(world) + torch.exp(-5.0 * aside) + torch.exp(behind - 1.0)
+        distance = self.distance(world)
+        shaping = torch.exp(-5.0 * distance) + torch.exp(-5.0 * aside) + torch.exp(behind - 1.0)
+        way = geometry.length(state["start"][:, :2] - target)
+        gone = ((way - aside) / (share * way).clamp(min=1e-3)).clamp(-1.0, 1.0)
+        progress = 0.25 * closeness(distance) + 0.05 * (1.0 + behind) + 0.35 * gone
         if anywhere(there):
-            distance = world.gripper_distance(self.object).clamp(min=0.0)
             let_go = torch.exp((100.0 * (distance - 1e-3)).clamp(max=0.0))
             shaping = torch.where(there, 3.0 + away + let_go, shaping)
-        return self.handled(there & away & still, shaping, state)
+            progress = torch.where(there, 0.8 + 0.1 * away, progress)
+        return self.handled(there & away & still, shaping, state, progress)

@@ -43,7 +43,8 @@ class PushedTowards(Pushed):
         there &= between <= geometry.length(goal - start) * (
             1.0 - self.criteria.push_gain * self.criteria.push_target_share
         )
-        return self.pushed(world, there, self._target(start, goal), state)
+        target = self._target(start, goal)
+        return self.pushed(world, there, target, self.criteria.push_gain, state)
 
     def _target(self, start: Tensor, goal: Tensor) -> Tensor:
         return start + self.criteria.push_target_share * (goal - start)

@@ -13,6 +13,8 @@ from clevrskills import geometry
 from clevrskills.world import World
 
 NEAR_M = 0.03
+ABOVE_M = 0.1
+"""Height over the top of a body in which it is approached."""
 HALF_WAY_M = 0.2
 """Distance, or angle in radians, at which closeness is a half.
 
@@ -48,9 +50,13 @@ def _lower(world: World, body: Tensor) -> Tensor:
 
 
 def approach(world: World, body: Tensor) -> Tensor:
-    """How close the suction cups are to the middle of the top of a body, in [0, 1], (B,)."""
-    place = torch.cat((world.position(body)[:, :2], world.top(body)[:, None]), dim=-1)
-    return closeness((world.end_effector_pose[:, :3] - place).norm(dim=-1))
+    """How close the suction cups are to the middle of the top of a body, in [0, 1], (B,), by a way
+    that comes down on it: who takes the shortest one ends beside it.
+    """
+    tip = world.end_effector_pose
+    aside = geometry.length(tip[:, :2] - world.position(body)[:, :2])
+    above = aside.clamp(max=ABOVE_M)
+    return closeness(aside + (tip[:, 2] - world.top(body) - above).abs() + above)
 
 
 def carry(world: World, body: Tensor, target: Tensor) -> Tensor:

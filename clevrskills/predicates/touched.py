@@ -9,6 +9,7 @@ from torch import Tensor
 
 from clevrskills import geometry
 from clevrskills.predicates.base import GoalState, Outcome, PhysicalPredicate
+from clevrskills.predicates.shaping import closeness
 from clevrskills.world import World
 
 SHAPING_SHARE = 0.99
@@ -54,18 +55,26 @@ class Handled(PhysicalPredicate):
             "spoiled": state["spoiled"] | struck | world.is_held(self.object),
         }
 
-    def handled(self, holds: Tensor, shaping: Tensor, state: GoalState) -> Outcome:
+    def handled(
+        self, holds: Tensor, shaping: Tensor, state: GoalState, progress: Tensor | None = None
+    ) -> Outcome:
         """Build the outcome; an object that was held or struck can't be touched or pushed any
         more.
         """
         shaping = shaping.clamp(max=SHAPING_SHARE * float(self.max_reward))
-        shaping = torch.where(state["spoiled"], 0.0, shaping)
-        outcome = self.outcome(holds & ~state["spoiled"], shaping)
+        shaping = shaping.masked_fill(state["spoiled"], 0.0)
+        if progress is not None:
+            progress = progress.masked_fill(state["spoiled"], 0.0)
+        outcome = self.outcome(holds & ~state["spoiled"], shaping, progress)
         return Outcome(outcome.holds, outcome.reward, outcome.progress, state)
+
+    def distance(self, world: World) -> Tensor:
+        """Metres from the suction cups to the object, (B,)."""
+        return world.gripper_distance(self.object).clamp(min=0.0)
 
     def near(self, world: World) -> Tensor:
         """How near the suction cups are to the object, in (0, 1], (B,)."""
-        return torch.exp(-5.0 * world.gripper_distance(self.object).clamp(min=0.0))
+        return torch.exp(-5.0 * self.distance(world))
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,8 +93,10 @@ class Touched(Handled):
         in_place = moved < self.criteria.touch_displacement_m
         as_turned = turned < self.criteria.touch_turn_rad
         holds = state["touched"] & in_place & as_turned & world.is_static(self.object)
-        shaping = self.near(world) + 0.5 * in_place + 0.5 * as_turned
-        return self.handled(holds, shaping, state)
+        distance = self.distance(world)
+        shaping = torch.exp(-5.0 * distance) + 0.5 * in_place + 0.5 * as_turned
+        progress = 0.5 * closeness(distance) * (in_place & as_turned)
+        return self.handled(holds, shaping, state, progress)
 
     def says(self, world: World, env: int = 0) -> str:  # noqa: D102
         return f"Touch {{obj:{world.keys[int(self.object[env])]}}}"

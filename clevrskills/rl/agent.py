@@ -130,8 +130,8 @@ class Agent(nn.Module):
         seen = spaces.state + (PICTURE_FEATURES if self.eyes is not None else 0)
         self.policy = _layers(seen, config.hidden, spaces.actions, last_gain=0.01)
         self.critic = _layers(seen, config.hidden, 1, last_gain=1.0)
-        start = math.log(config.initial_std)
-        self.log_std = nn.Parameter(torch.full((spaces.actions,), start))
+        start = [config.initial_std] * (spaces.actions - 1) + [config.vacuum_std]
+        self.log_std = nn.Parameter(torch.tensor(start).log())
 
     def forward(self, observation: Tensors) -> tuple[Independent, Tensor]:
         """The distribution of actions (B, A), and values (B,) on the scale of ``returns``."""

@@ -42,7 +42,9 @@ class PPOConfig:
     target_kl: float | None = 0.03
     """Divergence from the old policy at which an update ends early; unset: never."""
     initial_std: float = 0.12
-    """Standard deviation of actions at first."""
+    """Standard deviation of movements at first."""
+    vacuum_std: float = 0.5
+    """The same of the vacuum, which is on above 0."""
     hidden: tuple[int, ...] = (256, 256)
     """Units of each hidden layer, of the policy and of the value function."""
 
@@ -66,5 +68,6 @@ _LIMITS: dict[str, tuple[float, float | None]] = {
     "gae_lambda": (0.0, 1.0),
     "clip": (0.0, None),
     "initial_std": (0.001, None),
+    "vacuum_std": (0.001, None),
 }
 """Least and greatest value, where there is one."""

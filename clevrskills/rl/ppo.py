@@ -191,15 +191,18 @@ class PPO:
         self.agent.returns.add(targets[:, None])
         count = len(targets)
         told: dict[str, list[float]] = defaultdict(list)
+        names: tuple[str, ...] = ("policy", "value", "entropy")
         for _ in range(self.config.epochs):
             order = torch.randperm(count, generator=self.generator).to(self.device)
             for index in order.tensor_split(max(1, count // self.config.minibatch)):
                 losses = self._losses(samples.at(index), targets[index])
-                self._step(losses)
+                self._step({name: losses[name] for name in names})
                 for name, loss in losses.items():
                     told[f"losses/{name}"].append(float(loss.detach()))
             if self.config.target_kl and told["losses/kl"][-1] > self.config.target_kl:
-                break
+                if self.agent.eyes is not None:
+                    break
+                names = ("value",)  # it shares nothing with the policy, and has more to learn
         means = {name: float(np.mean(values)) for name, values in told.items()}
         return means | {
             "losses/explained_variance": 1.0 - float(unexplained),
@@ -234,8 +237,8 @@ class PPO:
 
     def _step(self, losses: Mapping[str, Tensor]) -> None:
         config = self.config
-        loss = losses["policy"] + config.value_weight * losses["value"]
-        loss = loss - config.entropy_weight * losses["entropy"]
+        weights = {"policy": 1.0, "value": config.value_weight, "entropy": -config.entropy_weight}
+        loss = torch.stack([weights[name] * loss for name, loss in losses.items()]).sum()
         self.optimizer.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(self.agent.parameters(), config.max_gradient)

@@ -147,19 +147,27 @@ def test_the_step_size_falls_to_zero():
     assert {t["policy/learning_rate"] for t in told} == {QUICK.learning_rate}
 
 
-def test_an_update_that_diverges_ends_early():
+@pytest.mark.parametrize("pictures", [False, True])
+def test_a_policy_that_diverges_learns_no_more_in_this_update(pictures):
     runs = {
-        (epochs, kl): weights(
-            learn(
-                ToyVec(4),
-                dataclasses.replace(QUICK, minibatch=50, epochs=epochs, target_kl=kl),
-                400,
-            )[0]
-        )
+        (epochs, kl): learn(
+            ToyVec(4, pictures=pictures),
+            dataclasses.replace(QUICK, minibatch=50, epochs=epochs, target_kl=kl),
+            400,
+        )[0]
         for epochs, kl in ((1, None), (6, 1e-12), (6, None))
     }
-    assert torch.equal(runs[1, None], runs[6, 1e-12])
-    assert not torch.equal(runs[1, None], runs[6, None])
+    policies, critics = (
+        {
+            key: torch.cat([p.flatten() for p in getattr(ppo.agent, part).parameters()])
+            for key, ppo in runs.items()
+        }
+        for part in ("policy", "critic")
+    )
+    assert torch.equal(policies[1, None], policies[6, 1e-12])
+    assert not torch.equal(policies[1, None], policies[6, None])
+    # the value is learnt on, unless it would change what the policy sees
+    assert torch.equal(critics[1, None], critics[6, 1e-12]) == pictures
 
 
 def test_values_are_clipped_only_where_asked():
@@ -235,7 +243,7 @@ def test_actions_are_cut():
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("gamma", 1.5), ("epochs", 0), ("minibatch", 1), ("initial_std", 0.0)],
+    [("gamma", 1.5), ("epochs", 0), ("minibatch", 1), ("initial_std", 0.0), ("vacuum_std", 0.0)],
 )
 def test_numbers_that_are_not_allowed(name, value):
     with pytest.raises(ClevrSkillsError, match=f"{name} must be at least .*not {value}"):
