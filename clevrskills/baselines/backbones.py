@@ -6,8 +6,6 @@ A name is one of those in :data:`RANDOM_LANGUAGE_MODELS` or :data:`RANDOM_IMAGE_
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -15,8 +13,8 @@ from peft import LoraConfig, inject_adapter_in_model
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 from transformers import (
+    AutoConfig,
     AutoModel,
-    AutoTokenizer,
     LlamaConfig,
     OPTConfig,
     PreTrainedModel,
@@ -25,7 +23,7 @@ from transformers import (
 )
 
 from clevrskills.baselines.prompts import ByteTokenizer, Tokenizer
-from clevrskills.errors import ClevrSkillsError
+from clevrskills.baselines.published import LanguageTokenizer, loading
 
 RANDOM_LANGUAGE_MODELS: dict[str, tuple[type, dict[str, Any]]] = {
     "tiny-opt": (
@@ -84,34 +82,6 @@ RANDOM_IMAGE_ENCODERS: dict[str, dict[str, Any]] = {
 _TOGETHER = 64  # pictures that are encoded at once where features are computed twice
 
 
-class LanguageTokenizer:
-    """The tokenizer that belongs to a trained language model.
-
-    Args:
-        name: Of the language model.
-
-    Attributes:
-        size: How many numbers there are.
-        pad: The number that stands after the end.
-        image: The number that stands where a picture is; the language model does not know it.
-
-    Raises:
-        ClevrSkillsError: It cannot be loaded.
-    """
-
-    def __init__(self, name: str) -> None:
-        with loading("tokenizer of", name):
-            self._tokenizer = AutoTokenizer.from_pretrained(name)
-        self.image = len(self._tokenizer)
-        self.size = self.image + 1
-        self.pad: int = self._tokenizer.eos_token_id
-
-    def encode(self, text: str) -> list[int]:
-        """The numbers of a piece of a prompt, without those of beginning and end."""
-        found: list[int] = self._tokenizer(text, add_special_tokens=False)["input_ids"]
-        return found
-
-
 def make_tokenizer(language_model: str) -> Tokenizer:
     """The tokenizer of a language model.
 
@@ -129,7 +99,8 @@ def make_language_model(name: str, lora_rank: int | None = None) -> PreTrainedMo
     Args:
         name: Its name.
         lora_rank: Rank of the adapters (LoRA, Hu et al. 2021, arXiv 2106.09685) that are trained in
-            place of its own weights, on all its linear maps; ``None``: it is trained itself.
+            place of its own weights, on all its linear maps; ``None``: it is trained itself, and
+            :func:`load_trained` loads where it starts.
 
     Raises:
         ClevrSkillsError: It cannot be loaded.
@@ -139,6 +110,11 @@ def make_language_model(name: str, lora_rank: int | None = None) -> PreTrainedMo
         fixed = {"bos_token_id": 0, "pad_token_id": None, "max_position_embeddings": 2048}
         config = kind(vocab_size=ByteTokenizer.size, **fixed, **sizes)
         model = AutoModel.from_config(config, attn_implementation="sdpa")
+    elif lora_rank is None:
+        with loading("language model", name):
+            model = AutoModel.from_config(
+                AutoConfig.from_pretrained(name), dtype=torch.float32, attn_implementation="sdpa"
+            )
     else:
         with loading("language model", name):
             model = AutoModel.from_pretrained(name, dtype=torch.float32, attn_implementation="sdpa")
@@ -148,8 +124,27 @@ def make_language_model(name: str, lora_rank: int | None = None) -> PreTrainedMo
     return model
 
 
+def load_trained(model: PreTrainedModel, what: str, name: str, **options: Any) -> None:
+    """Load the weights that a model starts from; those of small random ones stay.
+
+    Args:
+        model: The model.
+        what: What it is called in messages.
+        name: Its name.
+        options: Further arguments of ``from_pretrained``.
+
+    Raises:
+        ClevrSkillsError: They cannot be loaded.
+    """
+    if name not in (*RANDOM_LANGUAGE_MODELS, *RANDOM_IMAGE_ENCODERS):
+        with loading(what, name):
+            found = type(model).from_pretrained(name, dtype=torch.float32, **options)
+        model.load_state_dict(found.state_dict())
+
+
 class ImageEncoder(nn.Module):
-    """A vision transformer (Dosovitskiy et al. 2020, arXiv 2010.11929).
+    """A vision transformer (Dosovitskiy et al. 2020, arXiv 2010.11929), trained further from the
+    weights that :meth:`start` loads.
 
     Args:
         name: Its name.
@@ -159,6 +154,7 @@ class ImageEncoder(nn.Module):
             takes longer and little memory.
 
     Attributes:
+        name: Its name.
         width: Numbers in a feature.
         count: Features of a picture.
 
@@ -170,15 +166,22 @@ class ImageEncoder(nn.Module):
         super().__init__()
         if name in RANDOM_IMAGE_ENCODERS:
             config = ViTConfig(image_size=image_size, **RANDOM_IMAGE_ENCODERS[name])
-            self.model = ViTModel(config, add_pooling_layer=False)
         else:
             with loading("image encoder", name):
-                self.model = ViTModel.from_pretrained(
-                    name, dtype=torch.float32, add_pooling_layer=False
-                )
+                config = ViTConfig.from_pretrained(name)
+        self.model = ViTModel(config, add_pooling_layer=False)
+        self.name = name
         self.width: int = self.model.config.hidden_size
         self.count = (image_size // self.model.config.patch_size) ** 2 + 1
         self._recompute = recompute
+
+    def start(self) -> None:
+        """Load the weights that it starts from.
+
+        Raises:
+            ClevrSkillsError: They cannot be loaded.
+        """
+        load_trained(self.model, "image encoder", self.name, add_pooling_layer=False)
 
     def forward(self, images: Tensor) -> Tensor:
         """Pictures (N, 3, S, S) in [0, 1] -> features (N, count, width)."""
@@ -193,20 +196,3 @@ class ImageEncoder(nn.Module):
         found = self.model(images * 2 - 1, interpolate_pos_encoding=True)
         features: Tensor = found.last_hidden_state
         return features
-
-
-@contextmanager
-def loading(what: str, name: str) -> Iterator[None]:
-    """Errors of ``from_pretrained`` in a line.
-
-    Raises:
-        ClevrSkillsError: It cannot be loaded.
-    """
-    try:
-        yield
-    except (OSError, ValueError) as error:
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else repr(error)
-        raise ClevrSkillsError(
-            f"the {what} {name} cannot be loaded: {reason} Give the folder where its weights are, "
-            "or its name on the Hugging Face Hub"
-        ) from error

@@ -4,6 +4,7 @@
 
     DIR/config.json         the policy, its configuration, what it sees and does, its origin
     DIR/model.safetensors   its weights
+    DIR/tokenizer/          its vocabulary, where that came with published weights
 
 ``clevrskills evaluate --policy checkpoint:DIR`` evaluates one, ``clevrskills serve`` serves it. The
 folder of a training holds some of them; its latest one is meant where the folder itself is named.
@@ -131,6 +132,7 @@ def write(folder: Path, policy: LearnedPolicy, about: Description) -> None:
         StorageError: The disk refused.
     """
     with storage_errors(folder):
+        policy.write_files(folder)
         save_tensors(folder / WEIGHTS_FILE, weights(policy))
         (folder / CONFIG_FILE).write_text(about.to_json(), encoding="utf-8")
 
@@ -144,7 +146,7 @@ def weights(policy: LearnedPolicy) -> dict[str, Tensor]:
 
 
 def fill(policy: LearnedPolicy, folder: Path) -> None:
-    """Read the weights of a checkpoint into a policy.
+    """Read a checkpoint into a policy.
 
     Raises:
         ClevrSkillsError: They are missing, damaged or of another policy.
@@ -160,6 +162,7 @@ def fill(policy: LearnedPolicy, folder: Path) -> None:
             f"do not fit, such as {', '.join(names)}"
         )
     policy.load_state_dict(found, strict=False)
+    policy.read_files(folder)
 
 
 def save_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import ClassVar
 
 import torch
@@ -32,12 +33,13 @@ from clevrskills.baselines.batch import Batch, Observations, Prompts, masked_mea
 from clevrskills.baselines.jat_images import ImageEncoder
 from clevrskills.baselines.jat_weights import load_published
 from clevrskills.baselines.policy import LearnedPolicy
-from clevrskills.baselines.prompts import ByteTokenizer
-from clevrskills.baselines.published import SubwordTokenizer
+from clevrskills.baselines.prompts import ByteTokenizer, Tokenizer
+from clevrskills.baselines.published import LanguageTokenizer
 from clevrskills.baselines.spec import PolicyConfig, PolicySpec
 from clevrskills.errors import ClevrSkillsError
 
 _END = "<|endoftext|>"  # of GPT-2's vocabulary; no text has it
+_TOKENIZER_DIR = "tokenizer"  # within a checkpoint
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +54,7 @@ class JATConfig(PolicyConfig):
         channels: Channels of the pictures' features after each block.
         vector: Numbers in the vector that an action fills.
         prompt_tokens: Tokens of a prompt that are read.
+        vocabulary: How many different tokens there are.
         weights: Folder or name of the published model that it starts from, which has the vocabulary
             too; ``None``: it starts from nothing, and reads bytes.
     """
@@ -69,6 +72,7 @@ class JATConfig(PolicyConfig):
     channels: tuple[int, ...] = (32, 64, 128)
     vector: int = 377
     prompt_tokens: int = 112
+    vocabulary: int = ByteTokenizer.size
     weights: str | None = None
 
     def __post_init__(self) -> None:
@@ -108,7 +112,7 @@ class JAT(LearnedPolicy[JATConfig]):
 
     config_type = JATConfig
     configurations: ClassVar = {
-        "default": JATConfig(weights="jat-project/jat"),
+        "default": JATConfig(weights="jat-project/jat", vocabulary=50257),
         "tiny": JATConfig(
             image_size=32,
             steps=8,
@@ -128,12 +132,10 @@ class JAT(LearnedPolicy[JATConfig]):
 
     def __init__(self, config: JATConfig, spec: PolicySpec) -> None:
         super().__init__(config, spec)
-        self.tokenizer = ByteTokenizer()
-        if config.weights is not None:
-            self.tokenizer = SubwordTokenizer(config.weights, pad=_END, image=_END)
+        self.tokenizer: Tokenizer = ByteTokenizer()
         self.transformer = GPTNeoModel(
             GPTNeoConfig(
-                vocab_size=self.tokenizer.size,
+                vocab_size=config.vocabulary,
                 max_position_embeddings=config.positions,
                 hidden_size=config.width,
                 num_layers=config.layers,
@@ -147,8 +149,19 @@ class JAT(LearnedPolicy[JATConfig]):
         self.image_encoder = ImageEncoder(config.image_size, config.channels, config.width)
         self.continuous_encoder = nn.Linear(config.vector, config.width)
         self.continuous_decoder = nn.Linear(config.width, config.vector)
-        if config.weights is not None:
-            load_published(self, config.weights)
+
+    def start(self) -> None:  # noqa: D102
+        if self.config.weights is not None:
+            self.tokenizer = LanguageTokenizer(self.config.weights, image=_END)
+            load_published(self, self.config.weights)
+
+    def write_files(self, folder: Path) -> None:  # noqa: D102
+        if isinstance(self.tokenizer, LanguageTokenizer):
+            self.tokenizer.save(folder / _TOKENIZER_DIR)
+
+    def read_files(self, folder: Path) -> None:  # noqa: D102
+        if self.config.weights is not None:
+            self.tokenizer = LanguageTokenizer(str(folder / _TOKENIZER_DIR), image=_END)
 
     def loss(self, batch: Batch) -> dict[str, Tensor]:  # noqa: D102
         actions = self._repeated(batch.actions[:, :, 0])

@@ -48,15 +48,21 @@ class Job:
     seed: int
     identity: Mapping[str, Any]
 
-    def make(self) -> tuple[LearnedPolicy, Windows, Order]:
-        """The policy as it is at the start, what it is trained on, and in what order.
+    def make(self, latest: Path | None) -> tuple[LearnedPolicy, Windows, Order]:
+        """The policy, what it is trained on, and in what order.
+
+        Args:
+            latest: The training's latest checkpoint; ``None``: it begins.
 
         Raises:
             ClevrSkillsError: One of them cannot be made.
         """
         policy = build(self.policy, self.config, self.spec, self.seed)
-        if self.start is not None:
-            checkpoint.fill(policy, self.start)
+        folder = latest or self.start
+        if folder is None:
+            policy.start()
+        else:
+            checkpoint.fill(policy, folder)
         windows = Windows(self.sources, self.config, self.selection, policy.tokenizer)
         return policy, windows, Order(windows, self.weights, self.seed)
 
@@ -107,14 +113,15 @@ def prepare(args: TrainArgs) -> Job:
 def _policy(args: TrainArgs, before: checkpoint.Description | None) -> tuple[str, PolicyConfig]:
     """Name and configuration of the policy."""
     changes = policy_arguments(args.set)
-    if before is None:
-        assert args.policy is not None
-        return args.policy, configuration(args.policy, args.configuration or "default", changes)
-    if args.policy not in (None, before.policy):
+    if before is not None and args.policy not in (None, before.policy):
         raise ClevrSkillsError(
             f"{args.start} is a checkpoint of {before.policy}, not of {args.policy}"
         )
-    return before.policy, before.config.changed(changes)
+    name = args.policy if before is None else before.policy
+    assert name is not None
+    if before is not None and args.configuration is None:
+        return name, before.config.changed(changes)
+    return name, configuration(name, args.configuration or "default", changes)
 
 
 def _as_before(spec: PolicySpec, before: PolicySpec, name: str) -> PolicySpec:

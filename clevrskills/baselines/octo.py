@@ -38,9 +38,8 @@ from clevrskills.baselines.octo_transformer import Stem, Transformer, visible
 from clevrskills.baselines.octo_weights import load_published
 from clevrskills.baselines.policy import LearnedPolicy
 from clevrskills.baselines.prompts import ByteTokenizer
-from clevrskills.baselines.published import SubwordTokenizer
+from clevrskills.baselines.published import LanguageTokenizer, loading
 from clevrskills.baselines.spec import PolicySpec
-from clevrskills.errors import ClevrSkillsError
 
 _PATCH = 16  # pixels to a token, in height and width
 
@@ -124,9 +123,7 @@ class Octo(LearnedPolicy[OctoConfig]):
         super().__init__(config, spec)
         self.tokenizer = ByteTokenizer()
         if config.language_model is not None:
-            self.tokenizer = SubwordTokenizer(
-                config.language_model, pad="<pad>", image="<extra_id_0>"
-            )
+            self.tokenizer = LanguageTokenizer(config.language_model, image="<extra_id_0>")
         self.text = _text_encoder(config, self.tokenizer.size)
         self.words = nn.Linear(self.text.config.d_model, config.width)
         self.word_places = _places(config.prompt_tokens, config.width)
@@ -144,8 +141,10 @@ class Octo(LearnedPolicy[OctoConfig]):
         self.readout_places = _places(config.steps, config.readouts, config.width)
         self.transformer = Transformer(config)
         self.head = DiffusionHead(config)
-        if config.weights is not None:
-            load_published(self, config.weights)
+
+    def start(self) -> None:  # noqa: D102
+        if self.config.weights is not None:
+            load_published(self, self.config.weights)
 
     def loss(self, batch: Batch) -> dict[str, Tensor]:  # noqa: D102
         tasks = self._read(batch.prompts)
@@ -234,12 +233,8 @@ def _text_encoder(config: OctoConfig, vocabulary: int) -> T5EncoderModel:
             dropout_rate=0.0,
         )
         return T5EncoderModel(new)
-    try:
+    with loading("language model", config.language_model):
         published: T5EncoderModel = T5EncoderModel.from_pretrained(
             config.language_model, dropout_rate=0.0, dtype=torch.float32, use_safetensors=True
         )
-    except (OSError, ValueError) as error:
-        raise ClevrSkillsError(
-            f"{config.language_model} is no T5 that is here or could be downloaded"
-        ) from error
     return published.requires_grad_(False)

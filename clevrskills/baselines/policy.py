@@ -28,6 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
@@ -120,11 +121,22 @@ class LearnedPolicy(nn.Module, Generic[Config]):
         """
         raise NotImplementedError
 
+    def start(self) -> None:
+        """Load published weights that are trained further. Called once, before a training that goes
+        on from no checkpoint; a policy that is filled from one does not need them.
+        """
+
     def pretrained(self) -> set[str]:
         """Names in its state dict that are not kept in checkpoints, as they were loaded from
-        elsewhere and are not trained.
+        elsewhere when it was made and are not trained.
         """
         return set()
+
+    def write_files(self, folder: Path) -> None:
+        """Write what it needs from a checkpoint besides weights, such as a vocabulary."""
+
+    def read_files(self, folder: Path) -> None:
+        """Read what :meth:`write_files` wrote."""
 
     # --- what all have in common
 

@@ -4,12 +4,31 @@ Hugging Face.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from tokenizers import Tokenizer
+from transformers import AutoTokenizer
 from transformers.utils import cached_file
 
 from clevrskills.errors import ClevrSkillsError
+
+
+@contextmanager
+def loading(what: str, name: str) -> Iterator[None]:
+    """Errors of ``from_pretrained`` in a line.
+
+    Raises:
+        ClevrSkillsError: It cannot be loaded.
+    """
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else repr(error)
+        raise ClevrSkillsError(
+            f"the {what} {name} cannot be loaded: {reason} Give the folder where its weights are, "
+            "or its name on the Hugging Face Hub"
+        ) from error
 
 
 def published_file(name: str, file: str) -> Path:
@@ -30,39 +49,40 @@ def published_file(name: str, file: str) -> Path:
         ) from error
 
 
-class SubwordTokenizer:
-    """The tokenizer of a published language model, from its ``tokenizer.json``.
+class LanguageTokenizer:
+    """The tokenizer that belongs to a published language model.
 
     Args:
         name: A folder, or a name of the hub.
-        pad: The token that stands after the end.
-        image: The token that stands where a picture is; one that no text has.
+        image: The token that stands where a picture is, one that no text has; ``None``: a new one,
+            which the language model does not know.
 
     Attributes:
         size: How many numbers there are.
-        pad: The number that stands after the end.
+        pad: The number that stands after the end: that of the end of a text.
         image: The number that stands where a picture is.
 
     Raises:
-        ClevrSkillsError: It is not there, or is not such a tokenizer.
+        ClevrSkillsError: It cannot be loaded, or does not have the token.
     """
 
-    def __init__(self, name: str, pad: str, image: str) -> None:
-        path = published_file(name, "tokenizer.json")
-        try:
-            self._tokenizer = Tokenizer.from_file(str(path))
-        except Exception as error:  # the library raises nothing more special
-            raise ClevrSkillsError(f"{path} is no tokenizer: {error}") from error
-        self.size: int = self._tokenizer.get_vocab_size()
-        self.pad, self.image = self._number(name, pad), self._number(name, image)
+    def __init__(self, name: str, image: str | None = None) -> None:
+        with loading("tokenizer of", name):
+            self._tokenizer = AutoTokenizer.from_pretrained(name)
+        known = self._tokenizer.get_vocab()
+        if image is not None and image not in known:
+            raise ClevrSkillsError(f"the tokenizer of {name} has no token {image}")
+        self.image: int = len(self._tokenizer) if image is None else known[image]
+        self.size: int = len(self._tokenizer) + (image is None)
+        self.pad: int = self._tokenizer.eos_token_id
 
     def encode(self, text: str) -> list[int]:
-        """The numbers of a piece of a prompt; spaces at its end are no tokens."""
-        encoded = self._tokenizer.encode(text.rstrip(), add_special_tokens=False)
-        return list(encoded.ids)
+        """The numbers of a piece of a prompt, without those of beginning and end; spaces at its end
+        are no tokens.
+        """
+        found: list[int] = self._tokenizer(text.rstrip(), add_special_tokens=False)["input_ids"]
+        return found
 
-    def _number(self, name: str, token: str) -> int:
-        number = self._tokenizer.token_to_id(token)
-        if number is None:
-            raise ClevrSkillsError(f"the tokenizer of {name} has no token {token}")
-        return int(number)
+    def save(self, folder: Path) -> None:
+        """Write it into a new folder, which can stand for its name."""
+        self._tokenizer.save_pretrained(folder)

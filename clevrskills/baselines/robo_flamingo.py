@@ -40,7 +40,7 @@ from clevrskills.baselines.robo_flamingo_backbones import (
     make_tokenizer,
 )
 from clevrskills.baselines.robo_flamingo_head import PolicyHead
-from clevrskills.baselines.robo_flamingo_weights import load_published
+from clevrskills.baselines.robo_flamingo_weights import WORDS, load_published
 from clevrskills.baselines.spec import PolicyConfig, PolicySpec
 
 
@@ -161,18 +161,20 @@ class RoboFlamingo(LearnedPolicy[RoboFlamingoConfig]):
             config.head_widths,
             config.horizon,
         )
-        if config.weights is not None:
-            load_published(self, Path(config.weights))
 
-    def pretrained(self) -> set[str]:  # noqa: D102
+    def start(self) -> None:  # noqa: D102
+        if self.config.weights is not None:
+            load_published(self, Path(self.config.weights))
+
+    def pretrained(self) -> set[str]:
+        """Language model and image encoder; of ``weights``, embeddings of words are kept."""
         parts = []
         if self.config.language_model != TINY_LANGUAGE_MODEL:
             parts.append("language.model")
         if self.config.image_encoder != TINY_IMAGE_ENCODER:
             parts.append("images.model")
-        return {
-            f"{part}.{name}" for part in parts for name in self.get_submodule(part).state_dict()
-        }
+        names = {f"{p}.{name}" for p in parts for name in self.get_submodule(p).state_dict()}
+        return names if self.config.weights is None else names - {WORDS}
 
     def loss(self, batch: Batch) -> dict[str, Tensor]:  # noqa: D102
         pose, gripper = self._decide(batch.observations, batch.prompts)

@@ -14,8 +14,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 from transformers import CLIPVisionConfig, CLIPVisionModel, MptConfig, MptModel, PreTrainedConfig
 
-from clevrskills.baselines.backbones import LanguageTokenizer, loading
 from clevrskills.baselines.prompts import ByteTokenizer, Tokenizer
+from clevrskills.baselines.published import LanguageTokenizer, loading
 from clevrskills.errors import ClevrSkillsError
 
 TINY_LANGUAGE_MODEL = "tiny-mpt"

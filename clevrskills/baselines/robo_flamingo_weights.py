@@ -16,6 +16,8 @@ from clevrskills.errors import ClevrSkillsError
 if TYPE_CHECKING:
     from clevrskills.baselines.robo_flamingo import RoboFlamingo
 
+WORDS = "language.model.wte.weight"
+"""Embeddings of words, by this package's name."""
 _WORDS = "lang_encoder.transformer.wte.weight"
 _NEW_NAMES = (
     (re.compile(r"^perceiver\."), "resampler."),
@@ -83,7 +85,7 @@ def _embeddings(policy: RoboFlamingo, published: Tensor) -> dict[str, Tensor]:
     words = policy.language.model.get_input_embeddings().weight.detach().clone()
     words[:count] = published[:count]
     return {
-        "language.model.wte.weight": words,
+        WORDS: words,
         "end_of_chunk": published[count],
         "image_token": published[count + 1],
     }

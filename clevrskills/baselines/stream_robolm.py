@@ -33,6 +33,7 @@ from transformers import DynamicCache
 from clevrskills.baselines.backbones import (
     RANDOM_LANGUAGE_MODELS,
     ImageEncoder,
+    load_trained,
     make_language_model,
     make_tokenizer,
 )
@@ -154,6 +155,11 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
             nn.ReLU(),
             nn.Linear(config.lstm_width, config.horizon * 7),
         )
+
+    def start(self) -> None:  # noqa: D102
+        self.sight.images.start()
+        if self.config.lora_rank is None:
+            load_trained(self.language.model, "language model", self.config.language_model)
 
     def pretrained(self) -> set[str]:  # noqa: D102
         if self.config.language_model in RANDOM_LANGUAGE_MODELS:

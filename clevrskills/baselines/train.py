@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -35,8 +37,8 @@ class TrainArgs:
     out: Path
     """Folder of the training."""
     configuration: str | None = None
-    """Configuration of the policy: default, tiny or others that it has; with --from, that of the
-    checkpoint."""
+    """Configuration of the policy: default, tiny or others that it has; with --from, by default
+    that of the checkpoint, whose weights have to fit."""
     set: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
     """Entry of the configuration, NAME=VALUE, the value as JSON, e.g. `batch_size=32` or
     `learning_rate=1e-4`; may be given several times."""
@@ -106,18 +108,18 @@ def train(args: TrainArgs, suite: Suite | None = None) -> int:
 
     require_training()
     _check(args)
-    accelerator = _accelerator(args)
     job = prepare(args)
     root = args.out.absolute()
     try:
-        if not accelerator.is_main_process:
-            accelerator.wait_for_everyone()  # until the folder is there
-            return _run(args, job, accelerator, suite)
-        open_training(root, job.identity)
-        with locked(root), stop_signals():
-            remove_partial(root)
-            accelerator.wait_for_everyone()
-            return _run(args, job, accelerator, suite)
+        with _accelerator(args) as accelerator:
+            if not accelerator.is_main_process:
+                accelerator.wait_for_everyone()  # until the folder is there
+                return _run(args, job, accelerator, suite)
+            open_training(root, job.identity)
+            with locked(root), stop_signals():
+                remove_partial(root)
+                accelerator.wait_for_everyone()
+                return _run(args, job, accelerator, suite)
     except KeyboardInterrupt:
         print(
             f"interrupted; the latest checkpoint is in {args.out}, the same command continues",
@@ -156,38 +158,46 @@ def _check(args: TrainArgs) -> None:
         raise ClevrSkillsError("there is nothing to train on: name a folder with --data")
     if args.policy is None and args.start is None:
         raise ClevrSkillsError("name a policy with --policy, or a checkpoint with --from")
-    if args.configuration is not None and args.start is not None:
-        raise ClevrSkillsError("--configuration and --from exclude each other: --set changes it")
 
 
-def _accelerator(args: TrainArgs) -> Any:
+@contextmanager
+def _accelerator(args: TrainArgs) -> Iterator[Any]:
+    """What trains. Accelerate keeps its settings for the life of the process; they are taken back
+    at the end, as the next training may have others.
+    """
     from accelerate import Accelerator, DistributedDataParallelKwargs
+    from accelerate.state import AcceleratorState, is_initialized
 
-    return Accelerator(
-        mixed_precision="bf16" if args.bf16 else "no",
-        gradient_accumulation_steps=args.accumulate,
-        cpu=args.cpu,
-        # a batch may have no picture in any of its prompts
-        kwargs_handlers=[DistributedDataParallelKwargs(find_unused_parameters=True)],
-    )
+    if is_initialized():
+        raise ClevrSkillsError("this process trains something else with accelerate: take another")
+    try:
+        yield Accelerator(
+            mixed_precision="bf16" if args.bf16 else "no",
+            gradient_accumulation_steps=args.accumulate,
+            cpu=args.cpu,
+            # a batch may have no picture in any of its prompts
+            kwargs_handlers=[DistributedDataParallelKwargs(find_unused_parameters=True)],
+        )
+    finally:
+        AcceleratorState._reset_state(reset_partial_state=True)
 
 
 def _run(args: TrainArgs, job: Job, accelerator: Any, suite: Suite | None) -> int:
     from clevrskills.baselines.early import EarlyEvaluation
     from clevrskills.baselines.trainer import Schedule, Trainer
+    from clevrskills.baselines.training_state import latest
 
-    policy, windows, order = job.make()
+    root = args.out.absolute()
+    policy, windows, order = job.make(latest(root)[1])
     schedule = Schedule(**{f.name: getattr(args, f.name) for f in fields(Schedule)})
     evaluation = None
     if args.evaluate_every is not None:
         tasks = tuple(sorted(set(windows.tasks)))
         evaluation = EarlyEvaluation(
-            args.out.absolute(),
-            *(tasks, args.evaluate_split, args.evaluate_episodes, args.evaluate_workers),
+            *(root, tasks, args.evaluate_split, args.evaluate_episodes, args.evaluate_workers),
             suite,
         )
     about = job.describe(policy, windows)
-    root = args.out.absolute()
     Trainer(root, policy, about, windows, order, schedule, accelerator, evaluation).run()
     if accelerator.is_main_process:
         print(f"trained for {args.steps} steps; `--policy checkpoint:{args.out}` evaluates it")

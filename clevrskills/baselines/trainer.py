@@ -83,7 +83,7 @@ class Trainer:
 
     Args:
         root: The folder.
-        policy: The policy, as it is at the start.
+        policy: The policy, as it is in the latest checkpoint, or at the start.
         about: What its checkpoints say.
         windows: What it is trained on.
         order: In what order.
@@ -111,7 +111,7 @@ class Trainer:
         optimizer = make_optimizer(policy)
         self.step, folder = training_state.latest(root)
         if folder is not None and self.step < schedule.steps:
-            training_state.resume(folder, policy, optimizer)
+            training_state.fill_optimizer(optimizer, policy, folder)
         self._model, self._optimizer = accelerator.prepare(policy, optimizer)
         self._sums: dict[str, Tensor] = {}
         self._counted = 0
@@ -126,9 +126,10 @@ class Trainer:
                 self._add(self._make_step(batches))
                 self.step += 1
                 save = self.step % schedule.save_every == 0 or self.step == schedule.steps
+                save = save or self._evaluates
                 if save or self.step % schedule.log_every == 0:
                     log.write(self.step, self._means())
-                if save or self._evaluates:
+                if save:
                     self._save()
                     self._evaluate_latest(log)
 

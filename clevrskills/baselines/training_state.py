@@ -113,13 +113,12 @@ def save(
     return final
 
 
-def resume(folder: Path, policy: LearnedPolicy, optimizer: torch.optim.Optimizer) -> None:
-    """Put policy and optimizer into the state of a checkpoint.
+def fill_optimizer(optimizer: torch.optim.Optimizer, policy: LearnedPolicy, folder: Path) -> None:
+    """Read the state of a policy's optimizer from a checkpoint.
 
     Raises:
         ClevrSkillsError: It is damaged.
     """
-    checkpoint.fill(policy, folder)
     found = checkpoint.read_tensors(folder / OPTIMIZER_FILE)
     parameters = dict(policy.named_parameters())
     for name, tensor in found.items():

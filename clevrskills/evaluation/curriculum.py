@@ -5,13 +5,11 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import tyro
+from typing import TYPE_CHECKING, Any
 
 from clevrskills.errors import ClevrSkillsError
+from clevrskills.evaluation.curriculum_args import CurriculumArgs, what_is_asked
 
 if TYPE_CHECKING:
     from clevrskills.evaluation.curriculum_tables import PaperTable
@@ -23,28 +21,6 @@ if TYPE_CHECKING:
 Train = Callable[[str, str, str | None, Path], None]
 """Makes a checkpoint: stage, form of the prompt, the checkpoint to go on from (``None`` at the
 first stage), the folder to write to. Raises ``ClevrSkillsError`` if it failed."""
-
-
-@dataclass(kw_only=True)
-class CurriculumArgs:
-    """Run the paper's protocol: train on L0, L1, L2 in turn, and evaluate before and after each.
-
-    After L0: L0, and L1 zero-shot; after L1: L1 fine-tuned, and L2 zero-shot; after L2: L2
-    fine-tuned. Each on seen and unseen objects, with prompts of words and pictures and of words
-    alone. The tables are laid out as the paper's Tables 2, 3 and 5, with the published numbers.
-    Running it again continues. docs/curriculum.md shows the file.
-    """
-
-    table: Annotated[Path, tyro.conf.Positional]
-    """TOML file that names the policy, and its checkpoints or the command that trains them."""
-    out: Path
-    """Folder for checkpoints, results and tables."""
-    beside: tuple[Path, ...] = ()
-    """Folders of other curricula whose rows the tables are to have, too."""
-    plan: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
-    """Only print what would be done."""
-    json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
-    """Print the tables, or the plan, as JSON."""
 
 
 def curriculum(
@@ -66,9 +42,7 @@ def curriculum(
         ClevrSkillsError: Bad input, a training that failed, an evaluation with errors; what was
             finished is kept.
     """
-    from clevrskills.evaluation.protocol import read_curriculum
-
-    return run_curriculum(read_curriculum(args.table), args, suite, evaluate)
+    return run_curriculum(what_is_asked(args), args, suite, evaluate)
 
 
 def run_curriculum(
@@ -82,7 +56,7 @@ def run_curriculum(
 
     Args:
         what: The curriculum.
-        args: Where, and how to print; its ``table`` is not read.
+        args: Where, and how to print; what else it says is not read.
         suite: Where the tasks come from; ``None``: ClevrSkills.
         evaluate: Evaluates a policy; ``None``: ``clevrskills evaluate`` does.
         train: Makes the checkpoints that are not there, in place of the curriculum's command.

@@ -30,7 +30,20 @@ def policy_and_windows(
     sources = [open_source(demos, config.cameras)]
     selection = selection or Selection()
     policy = build(name, config, make_spec(sources, config, selection), seed=0)
+    policy.start()
     return policy, Windows(sources, config, selection, policy.tokenizer)
+
+
+def save_tokenizer(folder: Path, words: Sequence[str], end: str, unknown: str) -> None:
+    """A tokenizer of few words in a folder, as transformers writes it."""
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+
+    numbers = {word: number for number, word in enumerate(words)}
+    model = Tokenizer(models.WordLevel(numbers, unk_token=unknown))
+    model.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=model, eos_token=end, unk_token=unknown)
+    tokenizer.save_pretrained(folder)
 
 
 def batch_of(policy: LearnedPolicy, windows: Windows, indices: Sequence[int]) -> Batch:

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from accelerate.state import AcceleratorState
 from helpers import observation, policy_and_windows, prompt, rollout
 from point_suite import PointSuite
 
@@ -187,7 +186,6 @@ def test_a_policy_without_the_robots_state(demos: Path) -> None:
 
 
 def test_evaluations_in_the_course_of_a_training(demos: Path, tmp_path: Path) -> None:
-    AcceleratorState._reset_state(reset_partial_state=True)
     args = TrainArgs(
         policy="bc",
         configuration="tiny",
@@ -216,7 +214,6 @@ def test_evaluations_in_the_course_of_a_training(demos: Path, tmp_path: Path) ->
 def test_an_interrupted_evaluation_is_made_up_for(
     demos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    AcceleratorState._reset_state(reset_partial_state=True)
     args = TrainArgs(
         policy="bc",
         configuration="tiny",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from accelerate.state import AcceleratorState
 from fake_source import SIZE, FakeEnv, FakeFilm, FakeOracle, FakeSource
 
 from clevrskills.baselines import checkpoint, load
@@ -27,14 +25,11 @@ from tests.dataset_tools.fake_jobs import InlinePool
 
 
 @pytest.fixture(autouse=True)
-def inline(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def inline(monkeypatch: pytest.MonkeyPatch) -> None:
     """Everything in this process: quick."""
     monkeypatch.setattr(
         "clevrskills.dataset_tools.drivers.open_pool", lambda _, make, *rest: InlinePool(make)
     )
-    AcceleratorState._reset_state(reset_partial_state=True)
-    yield
-    AcceleratorState._reset_state(reset_partial_state=True)
 
 
 class WatchedEnv(FakeEnv):
@@ -133,7 +128,6 @@ def test_turns() -> None:
 
 @pytest.fixture(scope="module")
 def trained(demos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    AcceleratorState._reset_state(reset_partial_state=True)
     out = tmp_path_factory.mktemp("dagger") / "first"
     args = TrainArgs(
         policy="bc", configuration="tiny", data=(demos,), out=out, steps=2, workers=0, cpu=True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from helpers import batch_of, observation, overfit, policy_and_windows, prompt, rollout, spread
+from helpers import (
+    batch_of,
+    observation,
+    overfit,
+    policy_and_windows,
+    prompt,
+    rollout,
+    save_tokenizer,
+    spread,
+)
 from torch import Tensor
 from torch.nn import functional
 
@@ -19,6 +28,7 @@ from clevrskills.baselines.batch import Batch, Observations, scale_images
 from clevrskills.baselines.jat import JAT
 from clevrskills.baselines.prompts import encode, stack
 from clevrskills.baselines.registry import configuration
+from clevrskills.baselines.train import TrainArgs, train
 from clevrskills.errors import ClevrSkillsError
 
 CAMERA = "base_camera"
@@ -212,13 +222,9 @@ def test_the_paper(demos: Path) -> None:
 @pytest.fixture(scope="module")
 def published(demos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder as JAT is published, of a tiny one."""
-    from tokenizers import Tokenizer, models, pre_tokenizers
-
     folder: Path = tmp_path_factory.mktemp("jat")
-    words = {w: k for k, w in enumerate(["Put", "near", "very", "[UNK]", "<|endoftext|>"])}
-    tokenizer = Tokenizer(models.WordLevel(words, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    tokenizer.save(str(folder / "tokenizer.json"))
+    words = ["Put", "near", "very", "[UNK]", "<|endoftext|>"]
+    save_tokenizer(folder, words, "<|endoftext|>", "[UNK]")
     torch.manual_seed(5)
     weights = {
         "transformer.wpe.weight": torch.randn(200, 64),
@@ -245,7 +251,7 @@ def published(demos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_published_weights(demos: Path, published: Path) -> None:
-    policy = new(demos, weights=str(published))
+    policy = new(demos, weights=str(published), vocabulary=5)
     weights = checkpoint.read_tensors(published / "model.safetensors")
     state = policy.state_dict()
     same = ("continuous_encoder.bias", "transformer.h.1.attn.attention.q_proj.weight")
@@ -265,7 +271,7 @@ def test_published_weights(demos: Path, published: Path) -> None:
 
 def test_pictures_are_seen_as_published(demos: Path, published: Path) -> None:
     """As the published model sees them, operation by operation."""
-    policy = new(demos, weights=str(published))
+    policy = new(demos, weights=str(published), vocabulary=5)
     weights = checkpoint.read_tensors(published / "model.safetensors")
     images = torch.rand(2, 3, 32, 32)
     features = torch.cat([(images - 0.5) / 0.5, torch.zeros(2, 1, 32, 32)], 1)
@@ -285,13 +291,45 @@ def test_pictures_are_seen_as_published(demos: Path, published: Path) -> None:
         torch.testing.assert_close(policy.image_encoder(images), expected, rtol=1e-4, atol=1e-3)
 
 
+def test_a_checkpoint_does_not_need_them(demos: Path, published: Path, tmp_path: Path) -> None:
+    """Nor does a training that is killed and goes on, or one that goes on from a checkpoint."""
+    shutil.copytree(published, tmp_path / "jat")
+    args = TrainArgs(
+        policy="jat",
+        configuration="tiny",
+        set=("batch_size=2", f"weights={tmp_path / 'jat'}", "vocabulary=5"),
+        data=(demos,),
+        out=tmp_path / "run",
+        steps=2,
+        save_every=1,
+        workers=0,
+        cpu=True,
+    )
+    assert train(args) == 0
+    trained = load(args.out, "cpu")
+    shutil.rmtree(tmp_path / "jat")
+    again = load(args.out, "cpu")
+    assert again.tokenizer.encode("very near") == [2, 1] and again.tokenizer.image == 4
+    np.testing.assert_array_equal(rollout(trained, {0: 1}, 2)[0], rollout(again, {0: 1}, 2)[0])
+
+    shutil.rmtree(args.out / "checkpoints/00000002")
+    assert train(args) == 0
+    resumed = load(args.out, "cpu")
+    np.testing.assert_array_equal(rollout(trained, {0: 1}, 2)[0], rollout(resumed, {0: 1}, 2)[0])
+    tuned = replace(args, policy=None, configuration=None, set=(), start=args.out)
+    assert train(replace(tuned, out=tmp_path / "tuned", steps=1)) == 0
+    assert load(tmp_path / "tuned", "cpu").tokenizer.encode("very near") == [2, 1]
+
+
 def test_weights_that_do_not_fit(demos: Path, published: Path, tmp_path: Path) -> None:
     with pytest.raises(ClevrSkillsError, match=r"continuous_encoder.weight is \(64, 14\), not"):
-        new(demos, weights=str(published), vector=21)
+        new(demos, weights=str(published), vocabulary=5, vector=21)
     with pytest.raises(ClevrSkillsError, match=r"wpe.weight is \(200, 64\), not \(216, 64\)"):
-        new(demos, weights=str(published), steps=60)
-    with pytest.raises(ClevrSkillsError, match="has no tokenizer.json here"):
+        new(demos, weights=str(published), vocabulary=5, steps=60)
+    with pytest.raises(ClevrSkillsError, match=r"wte.weight is \(5, 64\), not \(6, 64\)"):
+        new(demos, weights=str(published), vocabulary=6)
+    with pytest.raises(ClevrSkillsError, match="the tokenizer of .* cannot be loaded: "):
         new(demos, weights=str(tmp_path))
-    (tmp_path / "tokenizer.json").write_text(json.dumps({"no": "tokenizer"}))
-    with pytest.raises(ClevrSkillsError, match="is no tokenizer"):
+    save_tokenizer(tmp_path, ["Put", "</s>"], "</s>", "</s>")
+    with pytest.raises(ClevrSkillsError, match=r"has no token <\|endoftext\|>"):
         new(demos, weights=str(tmp_path))

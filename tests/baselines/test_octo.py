@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from math import cos, pi, sqrt
 from pathlib import Path
@@ -11,7 +12,16 @@ import msgpack
 import numpy as np
 import pytest
 import torch
-from helpers import batch_of, observation, overfit, policy_and_windows, prompt, rollout, spread
+from helpers import (
+    batch_of,
+    observation,
+    overfit,
+    policy_and_windows,
+    prompt,
+    rollout,
+    save_tokenizer,
+    spread,
+)
 from torch import Tensor
 
 from clevrskills.baselines import checkpoint, load
@@ -226,14 +236,12 @@ def test_what_it_cannot_be(changes: dict[str, Any], message: str) -> None:
 @pytest.fixture(scope="module")
 def t5(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder as T5 is published, of a tiny one."""
-    from tokenizers import Tokenizer, models, pre_tokenizers
     from transformers import T5Config, T5EncoderModel
 
     folder: Path = tmp_path_factory.mktemp("t5")
-    words = ["<pad>", "Put", "near", "very", "[UNK]", "<extra_id_0>"]
-    tokenizer = Tokenizer(models.WordLevel({w: k for k, w in enumerate(words)}, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    tokenizer.save(str(folder / "tokenizer.json"))
+    save_tokenizer(
+        folder, ["</s>", "Put", "near", "very", "[UNK]", "<extra_id_0>"], "</s>", "[UNK]"
+    )
     torch.manual_seed(0)
     config = T5Config(
         vocab_size=8, d_model=16, d_kv=8, d_ff=32, num_layers=1, num_heads=2, dropout_rate=0.9
@@ -265,10 +273,10 @@ def test_a_published_t5_stays_as_it_is(demos: Path, t5: Path, tmp_path: Path) ->
 
 
 def test_a_t5_that_is_not_there(demos: Path, t5: Path, tmp_path: Path) -> None:
-    with pytest.raises(ClevrSkillsError, match="has no tokenizer.json here"):
+    with pytest.raises(ClevrSkillsError, match="the tokenizer of .* cannot be loaded: "):
         new(demos, language_model=str(tmp_path))
-    (tmp_path / "tokenizer.json").write_bytes((t5 / "tokenizer.json").read_bytes())
-    with pytest.raises(ClevrSkillsError, match="is no T5 that is here"):
+    save_tokenizer(tmp_path, ["<extra_id_0>", "</s>"], "</s>", "</s>")
+    with pytest.raises(ClevrSkillsError, match="the language model .* cannot be loaded: "):
         new(demos, language_model=str(tmp_path))
 
 
@@ -488,6 +496,17 @@ def test_published_weights_do_what_they_did(demos: Path, tmp_path: Path) -> None
     np.testing.assert_allclose(noise[0].numpy(), expected, rtol=2e-3, atol=2e-3)
     assert np.ptp(expected) > 0.1
     assert (policy.word_places[16:] != 0).any()  # those that are not published
+
+
+def test_a_checkpoint_does_not_need_them(demos: Path, tmp_path: Path) -> None:
+    write_tree(octo_tree(), tmp_path / "octo")
+    policy = new(demos, weights=str(tmp_path / "octo"))
+    about = checkpoint.Description("octo", policy.config, policy.spec, {})
+    (tmp_path / "run").mkdir()
+    checkpoint.write(tmp_path / "run", policy, about)
+    shutil.rmtree(tmp_path / "octo")
+    again = load(tmp_path / "run", "cpu")
+    np.testing.assert_array_equal(rollout(policy, {0: 1}, 1)[0], rollout(again, {0: 1}, 1)[0])
 
 
 def test_weights_that_do_not_fit(demos: Path, tmp_path: Path) -> None:

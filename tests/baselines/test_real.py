@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 import pytest
-from accelerate.state import AcceleratorState
 from helpers import batch_of, policy_and_windows
 
 from clevrskills.baselines.dagger import DaggerArgs, dagger
@@ -32,14 +30,11 @@ PASSING = ("policy_s", "env_s", "wall_s", "worker", "ended", "tries")
 
 
 @pytest.fixture(autouse=True)
-def inline(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def inline(monkeypatch: pytest.MonkeyPatch) -> None:
     """Everything in this process: quick."""
     monkeypatch.setattr(
         "clevrskills.dataset_tools.drivers.open_pool", lambda _, make, *rest: InlinePool(make)
     )
-    AcceleratorState._reset_state(reset_partial_state=True)
-    yield
-    AcceleratorState._reset_state(reset_partial_state=True)
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +46,6 @@ def touches(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def trained(touches: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    AcceleratorState._reset_state(reset_partial_state=True)
     out = tmp_path_factory.mktemp("real") / "run"
     args = TrainArgs(
         policy="bc", configuration="tiny", data=(touches,), out=out, steps=20, workers=0, cpu=True

@@ -10,7 +10,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from helpers import batch_of, observation, overfit, policy_and_windows, prompt, rollout, spread
+from helpers import (
+    batch_of,
+    observation,
+    overfit,
+    policy_and_windows,
+    prompt,
+    rollout,
+    save_tokenizer,
+    spread,
+)
 from safetensors.torch import save_file
 from streams import moment, part, side_by_side, stories
 from torch import Tensor
@@ -268,6 +277,25 @@ def test_published_weights(demos: Path, tmp_path: Path, kind: str) -> None:
     assert words[:count, 0].tolist() == list(range(count))
     torch.testing.assert_close(words[count:], before["language.model.wte.weight"][count:])
     assert (policy.end_of_chunk == count).all() and (policy.image_token == count + 1).all()
+
+
+def test_a_checkpoint_does_not_need_them(demos: Path, tmp_path: Path) -> None:
+    """Embeddings of words are of these weights, not of those of the language model: they stay."""
+    mpt = early_mpt(tmp_path / "mpt")
+    save_tokenizer(mpt, ["Put", "near", "very", "</s>"], "</s>", "</s>")
+    plain = make(demos, language_model=str(mpt))
+    path = tmp_path / "weights.pt"
+    torch.save(publish(plain, plain.tokenizer.image), path)
+    policy = make(demos, language_model=str(mpt), weights=str(path))
+    assert plain.pretrained() - policy.pretrained() == {"language.model.wte.weight"}
+    about = checkpoint.Description("robo_flamingo", policy.config, policy.spec, {})
+    (tmp_path / "run").mkdir()
+    checkpoint.write(tmp_path / "run", policy, about)
+    path.unlink()
+    again = load(tmp_path / "run", "cpu")
+    before, after = (p.language.model.get_input_embeddings().weight for p in (policy, again))
+    assert torch.equal(before, after)
+    np.testing.assert_array_equal(rollout(policy, {0: 1}, 2)[0], rollout(again, {0: 1}, 2)[0])
 
 
 def drop_one(weights: dict[str, Tensor]) -> None:

@@ -8,8 +8,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from helpers import batch_of, observation, overfit, policy_and_windows, prompt, rollout, spread
+from helpers import (
+    batch_of,
+    observation,
+    overfit,
+    policy_and_windows,
+    prompt,
+    rollout,
+    save_tokenizer,
+    spread,
+)
 from streams import moment, side_by_side, stories
+from transformers import AutoModel, ViTModel
 
 from clevrskills.baselines import checkpoint, load
 from clevrskills.baselines.backbones import ImageEncoder, make_language_model
@@ -260,18 +270,10 @@ def test_a_checkpoint_acts_as_before(demos: Path, tmp_path: Path) -> None:
 @pytest.fixture(params=BACKBONES)
 def backbones(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, str]:
     """Folders of a language model and an image encoder, as transformers writes them."""
-    from tokenizers import Tokenizer, models, pre_tokenizers
-    from transformers import PreTrainedTokenizerFast
-
-    words = ["<unk>", "<s>", "</s>", "move", "to", "the", "Put", "very", "near", "over"]
-    model = Tokenizer(models.WordLevel({word: n for n, word in enumerate(words)}, "<unk>"))
-    model.pre_tokenizer = pre_tokenizers.Whitespace()
-    tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=model, unk_token="<unk>", bos_token="<s>", eos_token="</s>"
-    )
     torch.manual_seed(1)
     make_language_model(request.param).save_pretrained(tmp_path / "language")
-    tokenizer.save_pretrained(tmp_path / "language")
+    words = ["<unk>", "<s>", "</s>", "move", "to", "the", "Put", "very", "near", "over"]
+    save_tokenizer(tmp_path / "language", words, "</s>", "<unk>")
     ImageEncoder("tiny-vit", 64).model.save_pretrained(tmp_path / "images")
     return {
         "language_model": str(tmp_path / "language"),
@@ -287,7 +289,7 @@ def test_trained_backbones(demos: Path, tmp_path: Path, backbones: dict[str, str
     expected = make_language_model(f"tiny-{policy.language.model.config.model_type}")
     torch.testing.assert_close(words, expected.get_input_embeddings()(torch.arange(10)))
     assert policy.tokenizer.image == 10
-    assert policy.tokenizer.encode("Put very near") == [6, 7, 8]
+    assert policy.tokenizer.encode("Put very near ") == [6, 7, 8]
     assert policy(batch_of(policy, windows, [0, 1]))["loss"].isfinite()
     # what was loaded and is not trained stays out of checkpoints
     about = checkpoint.Description("stream_robolm", policy.config, policy.spec, {})
@@ -297,6 +299,27 @@ def test_trained_backbones(demos: Path, tmp_path: Path, backbones: dict[str, str
     own = [name for name in kept if name.startswith("language.model.")]
     assert own and all("lora_" in name for name in own)
     assert any(name.startswith("sight.images.model.") for name in kept)
+    again = load(tmp_path / "saved", "cpu")
+    np.testing.assert_array_equal(rollout(policy, {0: 1}, 2)[0], rollout(again, {0: 1}, 2)[0])
+
+
+@pytest.mark.parametrize("lora_rank", [None, 4])
+def test_a_checkpoint_does_not_need_what_was_trained(
+    demos: Path, tmp_path: Path, backbones: dict[str, str], lora_rank: int | None
+) -> None:
+    policy, _ = policy_and_windows("stream_robolm", demos, **backbones, lora_rank=lora_rank)
+    assert isinstance(policy, StreamRoboLM)
+    images = ViTModel.from_pretrained(tmp_path / "images", add_pooling_layer=False)
+    own = policy.sight.images.model.state_dict()
+    assert all(torch.equal(own[name], tensor) for name, tensor in images.state_dict().items())
+    words = AutoModel.from_pretrained(tmp_path / "language").get_input_embeddings().weight
+    assert torch.equal(policy.language.model.get_input_embeddings().weight, words)
+    about = checkpoint.Description("stream_robolm", policy.config, policy.spec, {})
+    (tmp_path / "saved").mkdir()
+    checkpoint.write(tmp_path / "saved", policy, about)
+    (tmp_path / "images/model.safetensors").unlink()
+    if lora_rank is None:
+        (tmp_path / "language/model.safetensors").unlink()
     again = load(tmp_path / "saved", "cpu")
     np.testing.assert_array_equal(rollout(policy, {0: 1}, 2)[0], rollout(again, {0: 1}, 2)[0])
 

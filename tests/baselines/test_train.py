@@ -8,11 +8,11 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import torch
+from accelerate import Accelerator
 from accelerate.state import AcceleratorState
 
 from clevrskills.baselines import checkpoint, load
@@ -22,14 +22,6 @@ from clevrskills.baselines.trainer import learning_rate, read_log
 from clevrskills.errors import ClevrSkillsError
 
 SMALL = ("batch_size=4", "dropout=0.2", "warm_up_steps=2")
-
-
-@pytest.fixture(autouse=True)
-def fresh_accelerate() -> Iterator[None]:
-    """Accelerate keeps its settings for the life of the process."""
-    AcceleratorState._reset_state(reset_partial_state=True)
-    yield
-    AcceleratorState._reset_state(reset_partial_state=True)
 
 
 def args_for(out: Path, demos: Path, **more: object) -> TrainArgs:
@@ -51,6 +43,14 @@ def weights(out: Path) -> dict[str, torch.Tensor]:
     return checkpoint.read_tensors(checkpoint.find(out) / checkpoint.WEIGHTS_FILE)
 
 
+def told(out: Path) -> dict[int, dict[str, float]]:
+    """The log but for how long it took."""
+    return {
+        step: {name: value for name, value in line.items() if name != "seconds"}
+        for step, line in read_log(out).items()
+    }
+
+
 def same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
     return one.keys() == other.keys() and all(torch.equal(one[n], other[n]) for n in one)
 
@@ -70,7 +70,8 @@ def test_what_is_kept(undisturbed: Path) -> None:
     assert not (undisturbed / "checkpoints/00000009/optimizer.safetensors").exists()
     log = read_log(undisturbed)
     assert list(log) == [2, 3, 4, 6, 8, 9]
-    assert set(log[2]) == {"loss", "gradient_norm", "learning_rate"}
+    assert set(log[2]) == {"loss", "gradient_norm", "learning_rate", "seconds"}
+    assert 0 <= log[2]["seconds"] <= log[9]["seconds"]
     assert log[9]["loss"] < log[2]["loss"]
     assert list((undisturbed / "tensorboard").iterdir())
     about = checkpoint.describe(checkpoint.find(undisturbed))
@@ -108,7 +109,7 @@ def test_it_goes_on_as_if_undisturbed(
     monkeypatch.undo()
     torch.rand(3)  # what else the process drew must not matter
     assert train(args) == 0
-    assert read_log(args.out) == read_log(undisturbed)
+    assert told(args.out) == told(undisturbed)
     assert same(weights(args.out), weights(undisturbed))
 
 
@@ -125,7 +126,6 @@ def test_several_batches_to_a_step(demos: Path, tmp_path: Path) -> None:
     one = args_for(tmp_path / "one", demos, steps=2, set=(*sets, "batch_size=4"))
     two = args_for(tmp_path / "two", demos, steps=2, set=(*sets, "batch_size=2"), accumulate=2)
     assert train(one) == 0
-    AcceleratorState._reset_state(reset_partial_state=True)
     assert train(two) == 0
     first, second = weights(one.out), weights(two.out)
     assert max((first[n] - second[n]).abs().max() for n in first) < 1e-4
@@ -150,10 +150,35 @@ def test_from_a_checkpoint(undisturbed: Path, demos: Path, tmp_path: Path) -> No
     assert about[0].provenance["from"] == str(undisturbed)
 
 
-def test_bfloat16(demos: Path, tmp_path: Path) -> None:
-    assert train(args_for(tmp_path / "run", demos, bf16=True, steps=4)) == 0
+def test_from_a_checkpoint_with_another_configuration(
+    undisturbed: Path, demos: Path, tmp_path: Path
+) -> None:
+    args = args_for(tmp_path / "run", demos, start=undisturbed, set=("batch_size=2",), steps=1)
+    assert train(args) == 0
+    config = load(args.out, "cpu").config
+    assert (config.batch_size, config.dropout) == (2, 0.0)  # that of the checkpoint is 0.2
+    other = args_for(tmp_path / "other", demos, start=undisturbed, configuration="default")
+    with pytest.raises(ClevrSkillsError, match="is not of this policy: .* do not fit"):
+        train(other)
+
+
+def test_bfloat16(undisturbed: Path, demos: Path, tmp_path: Path) -> None:
+    """In the process of a training of full precision, and followed by another such one."""
+    assert train(args_for(tmp_path / "run", demos, bf16=True, accumulate=2, steps=4)) == 0
     assert read_log(tmp_path / "run")[4]["loss"] < 10
     assert {tensor.dtype for tensor in weights(tmp_path / "run").values()} == {torch.float32}
+    assert train(args_for(tmp_path / "again", demos)) == 0
+    assert same(weights(tmp_path / "again"), weights(undisturbed))
+
+
+def test_beside_something_else_with_accelerate(demos: Path, tmp_path: Path) -> None:
+    Accelerator(cpu=True)
+    try:
+        with pytest.raises(ClevrSkillsError, match="^this process trains something else"):
+            train(args_for(tmp_path / "run", demos))
+        assert AcceleratorState().initialized
+    finally:
+        AcceleratorState._reset_state(reset_partial_state=True)
 
 
 def test_words_alone(exported: Path, tmp_path: Path) -> None:
@@ -183,7 +208,6 @@ def test_the_learning_rate() -> None:
         ({"task": ("sort",)}, "unknown task of the demonstrations 'sort'"),
         ({"weight": ("reach=much",)}, "--weight reach must be a number, not 'much'"),
         ({"start": Path("nowhere"), "configuration": None}, "nowhere is no checkpoint"),
-        ({"start": Path("x")}, "--configuration and --from exclude each other"),
         ({"evaluate_every": 5}, "unknown task 'reach'"),
     ],
 )
@@ -249,7 +273,7 @@ def test_killed(undisturbed: Path, demos: Path, tmp_path: Path) -> None:
     os.kill(process.pid, signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
     assert subprocess.run(line, check=False).returncode == 0
-    assert read_log(given.out) == read_log(undisturbed)
+    assert told(given.out) == told(undisturbed)
     assert same(weights(given.out), weights(undisturbed))
     assert json.loads((given.out / "training.json").read_text())["steps"] == 9
 

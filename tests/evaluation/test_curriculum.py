@@ -1,5 +1,6 @@
 """The curriculum's order, continuation and tables, with an evaluation that never happens."""
 
+import inspect
 import json
 import re
 import sys
@@ -10,8 +11,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import tyro
 from fabricated import FewTasks, outcomes, write_run
 
+from clevrskills.baselines import load
+from clevrskills.baselines.train import TrainArgs
 from clevrskills.cli import main
 from clevrskills.episode import EpisodeSpec
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
@@ -19,7 +23,7 @@ from clevrskills.evaluation import frozen
 from clevrskills.evaluation.curriculum import CurriculumArgs, curriculum
 from clevrskills.evaluation.evaluate import EvaluateArgs
 from clevrskills.evaluation.evaluate import evaluate as evaluate_really
-from clevrskills.evaluation.protocol import parse_curriculum, read_curriculum
+from clevrskills.evaluation.protocol import PLACEHOLDERS, parse_curriculum, read_curriculum
 from clevrskills.evaluation.serve import policy_arguments
 from clevrskills.evaluation.stages import command_of
 from clevrskills.tasks import tasks
@@ -432,13 +436,21 @@ def files_of_the_documentation() -> list[str]:
 
 
 def test_files_of_the_documentation() -> None:
-    listed, trained = (parse_curriculum(tomllib.loads(t)) for t in files_of_the_documentation())
+    files = [parse_curriculum(tomllib.loads(text)) for text in files_of_the_documentation()]
+    listed, trained, ours = files
     assert listed.checkpoints["language"]["l1"] == {"checkpoint": "runs/l1"}
     assert listed.options == {"workers": 8}
     defaults = parse_curriculum({"policy": "p", "checkpoints": {"l0": {}}})
     for name in ("episodes", "splits", "prompts"):
         assert getattr(defaults, name) == getattr(listed, name)
     assert trained.training is not None and trained.training.argument == "checkpoint"
+    assert ours.training is not None and ours.training.by_prompt
+    values = {**dict.fromkeys(PLACEHOLDERS, "x"), "prompt": "language", "from": None}
+    command = command_of(ours.training.command, values)
+    assert command[:4] == ["accelerate", "launch", "-m", "clevrskills"]
+    args = tyro.cli(TrainArgs, args=command[5:])
+    assert (args.policy, args.start, args.bf16) == ("stream_robolm", None, True)
+    assert ours.training.argument in inspect.signature(load).parameters
 
 
 @pytest.mark.slow
