@@ -87,7 +87,7 @@ def learn(args: LearningArgs, task: str, seed: int) -> dict[str, Any]:
     cut_off = ("--episode-steps", EPISODE_STEPS[task]) if task in EPISODE_STEPS else ()
     folder.mkdir(parents=True, exist_ok=True)
     command(
-        *("rl", task, "--out", run, "--seed", seed, *cut_off),
+        *("rl", task, "--out", run, "--seed", seed, "--terminate-on-success", *cut_off),
         *("--total-steps", steps, "--workers", args.workers),
     )
     command(

@@ -81,7 +81,7 @@ def _speeds_of(task: str) -> np.ndarray:
     entries = layout(env.observer(env.outcome))
     env.close()
     starts = [entry["start"] for entry in entries if entry["name"].startswith("bodies/")]
-    return np.array(starts)[:, None] + np.arange(14, 17)
+    return np.array(starts)[:, None] + np.arange(17, 20)
 
 
 def _memory_mb(pid: int) -> float:

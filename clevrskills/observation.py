@@ -11,10 +11,11 @@ robot/rotation      6        first two columns of its rotation matrix
 robot/velocity      6        linear (m/s) and angular (rad/s), world axes
 robot/vacuum_on     1        whether the vacuum is on
 robot/holding       1        whether the gripper holds a body
-bodies/<slot>       23       of each body slot, e.g. ``bodies/object_0``; all 0 for an empty one:
+bodies/<slot>       26       of each body slot, e.g. ``bodies/object_0``; all 0 for an empty one:
                              present (1), held (1),
                              position (3) in the world, metres,
                              offset (3) from the tool centre point, in the end-effector frame,
+                             spot (3), the same of where a suction cup holds it best,
                              rotation (6), first two columns of the rotation matrix,
                              velocity (6), linear and angular, world axes,
                              size (3), edges of the bounding box in the body's frame, metres;
@@ -23,7 +24,7 @@ goal/holds          L        which leaves hold now; 0 for those that an episode 
 goal/progress       L        how far each leaf is, 0 to 1
 goal/state          -        what the goal remembers, such as the stage of an order
 next/leaf           L        the leaf that is to be achieved next; all 0 on success
-next/<body>         23       of each field of that leaf that names a body, e.g. ``next/object``:
+next/<body>         26       of each field of that leaf that names a body, e.g. ``next/object``:
                              what is told of that body
 next/<bodies>       K        of each field that names several bodies: which
 next/position       6        where it wants its body or the end effector: offset in the
@@ -69,6 +70,7 @@ class Observer:
         self._fields, self._has_position = _fields(goal)
         self._present = _and_none(world.filled.float()[..., None])
         self._size = _and_none(world.solids.size)
+        self._spot = _and_none(world.solids.spot)[..., None]
 
     def __call__(self, outcome: Outcome) -> dict[str, Tensor]:
         """The observation by entry, each (B, n) float32, in the order of the module's table.
@@ -98,12 +100,13 @@ class Observer:
         }
 
     def _bodies(self, frames: _Frames) -> Tensor:
-        """What is told of all bodies, and zeros for none, (B, K + 1, 23)."""
+        """What is told of all bodies, and zeros for none, (B, K + 1, 26)."""
         values = (
             self._present,
             self._world.held[:, None, None] == self._slots[:, None],
             frames.position,
             frames.offset(frames.position),
+            frames.offset(frames.position + (frames.matrix @ self._spot)[..., 0]),
             frames.columns,
             frames.velocity,
             self._size,
@@ -164,19 +167,20 @@ class _Frames:
     Attributes:
         position: World positions, (B, K + 1, 3).
         orientation: World orientations, (B, K + 1, 4).
-        columns: First two columns of the rotation matrices, (B, K + 1, 6).
+        matrix: Their rotation matrices, (B, K + 1, 3, 3).
+        columns: Their first two columns, (B, K + 1, 6).
         velocity: Linear and angular, world axes, (B, K + 1, 6).
     """
 
     def __init__(self, world: RobotWorld) -> None:
         pose = torch.cat((world.body_pose, world.end_effector_pose[:, None]), dim=1)
         self.position, self.orientation = pose.split((3, 4), dim=-1)
-        matrix = geometry.rotation_matrix(self.orientation)
-        self.columns = matrix[..., :2].mT.flatten(-2)
+        self.matrix = geometry.rotation_matrix(self.orientation)
+        self.columns = self.matrix[..., :2].mT.flatten(-2)
         self.velocity = torch.cat(
             (world.body_velocity, world.end_effector_velocity[:, None]), dim=1
         )
-        self._end_effector = matrix[:, -1]
+        self._end_effector = self.matrix[:, -1]
 
     def offset(self, points: Tensor) -> Tensor:
         """World points (B, N, 3) in the end-effector frame."""

@@ -23,7 +23,7 @@ from scipy.spatial import ConvexHull
 from torch import Tensor
 
 from clevrskills import geometry
-from clevrskills.assets import Shape
+from clevrskills.assets import Shape, sealable_places
 from clevrskills.errors import UnknownNameError
 
 GRAVITY = 9.81
@@ -58,6 +58,15 @@ def _surface_points(shape: Shape) -> np.ndarray:
     bottom = -geometry.surface_height(planes, flipped, xy * xy.new_tensor([1.0, -1.0]))
     sides = [torch.cat((xy, z[:, None]), -1)[top > -geometry.PAD] for z in (top, bottom)]
     return np.concatenate((corners, torch.cat(sides).numpy()))
+
+
+@lru_cache(maxsize=1024)
+def _spot(shape: Shape | None, static: bool) -> np.ndarray:
+    """Where a suction cup holds a shape best, (3,); see :class:`Solids`."""
+    if shape is None:
+        return np.zeros(3)
+    places = np.zeros((0, 3)) if static else sealable_places(shape)
+    return places[0] if len(places) else np.array([0.0, 0.0, shape.half_extents[2]])
 
 
 @lru_cache(maxsize=1024)
@@ -104,6 +113,8 @@ class Solids:
         points: Points on the surface in the body's frame, (B, K, P, 3).
         footprint: Half-planes of the outline seen from above, (B, K, E, 3).
         center: Centre of mass in the body's frame, (B, K, 3).
+        spot: Where a suction cup seals from above, nearest to the centre of mass, in the body's
+            frame, (B, K, 3); the middle of the top where none does, and of furniture.
         mass: Kilograms, (B, K).
         movable: False for bodies that are part of the furniture, (B, K).
         present: False for slots that an environment does not use, (B, K).
@@ -115,6 +126,7 @@ class Solids:
     points: Tensor
     footprint: Tensor
     center: Tensor
+    spot: Tensor
     mass: Tensor
     movable: Tensor
     present: Tensor
@@ -132,6 +144,7 @@ class Solids:
         """
         batch, slots = len(shapes), len(shapes[0])
         flat = [s for row in shapes for s in row]
+        fixed = [is_fixed for row in static for is_fixed in row]
         none3 = np.zeros((0, 3))
 
         def stack(array: np.ndarray) -> Tensor:
@@ -145,6 +158,7 @@ class Solids:
             points=stack(_pad([_surface_points(s) if s else none3 for s in flat], 3)),
             footprint=stack(_pad([_footprint(s) if s else none3 for s in flat], 3)),
             center=stack(np.array([s.center_of_mass if s else np.zeros(3) for s in flat])),
+            spot=stack(np.array([_spot(s, f) for s, f in zip(flat, fixed, strict=True)])),
             mass=stack(np.array([s.mass_kg if s else 1.0 for s in flat])),
             movable=present & ~torch.tensor(static, device=device),
             present=present,

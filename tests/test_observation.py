@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from clevrskills import geometry, task_keys
+from clevrskills import geometry, suction, task_keys
 from clevrskills.observation import flat, layout, observe
 from tests.envs import act, base, make_env, random_actions, stay
 
@@ -13,9 +13,10 @@ BODY = {
     "held": slice(1, 2),
     "position": slice(2, 5),
     "offset": slice(5, 8),
-    "rotation": slice(8, 14),
-    "velocity": slice(14, 20),
-    "size": slice(20, 23),
+    "spot": slice(8, 11),
+    "rotation": slice(11, 17),
+    "velocity": slice(17, 23),
+    "size": slice(23, 26),
 }
 
 
@@ -75,6 +76,11 @@ def test_bodies(envs):
             world.end_effector_pose, torch.as_tensor(body[BODY["offset"]])[None, None]
         )
         np.testing.assert_allclose(there[0, 0].numpy(), pose[:3].numpy(), atol=1e-5)
+        spot = geometry.to_world(
+            world.end_effector_pose, torch.as_tensor(body[BODY["spot"]])[None, None]
+        )
+        seals = suction.sealable_spot(world, torch.tensor([k]))  # on a grid of its own
+        assert float((spot[0, 0] - seals[0]).norm()) < 0.02
         matrix = geometry.rotation_matrix(pose[3:]).numpy()
         columns = body[BODY["rotation"]].reshape(2, 3)
         np.testing.assert_allclose(columns, matrix[:, :2].T, atol=1e-6)

@@ -35,7 +35,7 @@ class Picked(PhysicalPredicate):
         lifted = (clearance / least).clamp(0.0, 1.0)
         calm = world.end_effector_speed < self.criteria.pick_speed_m_per_s
         shaping = torch.where(held, 2.0 + lifted, reaching)
-        progress = torch.where(held, 0.5 + 0.5 * lifted, 0.5 * approach(world, self.object))
+        progress = torch.where(held, 0.7 + 0.3 * lifted, 0.4 * approach(world, self.object))
         return self.outcome(held & (clearance >= least) & calm, shaping, progress)
 
     def says(self, world: World, env: int = 0) -> str:  # noqa: D102

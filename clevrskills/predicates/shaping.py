@@ -14,7 +14,7 @@ from clevrskills.world import World
 
 NEAR_M = 0.03
 ABOVE_M = 0.1
-"""Height over the top of a body in which it is approached."""
+"""Height over a body in which it is approached."""
 HALF_WAY_M = 0.2
 """Distance, or angle in radians, at which closeness is a half.
 
@@ -50,13 +50,14 @@ def _lower(world: World, body: Tensor) -> Tensor:
 
 
 def approach(world: World, body: Tensor) -> Tensor:
-    """How close the suction cups are to the middle of the top of a body, in [0, 1], (B,), by a way
-    that comes down on it: who takes the shortest one ends beside it.
+    """How close the suction cups are to where one of them seals on a body, in [0, 1], (B,), by a
+    way that comes down on it: who takes the shortest one ends beside it.
     """
-    tip = world.end_effector_pose
-    aside = geometry.length(tip[:, :2] - world.position(body)[:, :2])
+    spot = world.at(world.solids.spot, body)[:, None]
+    offset = world.end_effector_pose[:, :3] - geometry.to_world(world.pose(body), spot)[:, 0]
+    aside = geometry.length(offset[:, :2])
     above = aside.clamp(max=ABOVE_M)
-    return closeness(aside + (tip[:, 2] - world.top(body) - above).abs() + above)
+    return closeness(aside + (offset[:, 2] - above).abs() + above)
 
 
 def carry(world: World, body: Tensor, target: Tensor) -> Tensor:

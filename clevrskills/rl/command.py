@@ -63,6 +63,9 @@ class RLArgs:
     episode_steps: int | None = None
     """Control steps after which an episode is cut off; by default the task's limit. Short episodes
     waste less of what comes after a mistake, or after success."""
+    terminate_on_success: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """End an episode with success: more attempts in as many steps. Not for rewards that are paid
+    for being near the goal, `normalized_dense` and `dense`: who ends it gets no more of them."""
     head_starts: float = 0.0
     """Probability that an episode starts with a part of the goal achieved, drawn evenly: a reverse
     curriculum."""
@@ -151,6 +154,7 @@ def _check(args: RLArgs) -> Run:
         reward=args.reward,
         task_args=task_args,
         episode_steps=args.episode_steps,
+        terminate_on_success=args.terminate_on_success,
         head_starts=args.head_starts,
         backend=args.backend,
         num_envs=args.num_envs,

@@ -44,6 +44,7 @@ class Run:
         reward: The reward that is learnt from.
         task_args: Arguments of the task.
         episode_steps: Control steps after which an episode is cut off; ``None``: those of the task.
+        terminate_on_success: Whether an episode ends with success.
         head_starts: Probability that an episode starts with a part of the goal achieved.
         backend: Where scenes are simulated: ``cpu`` or ``gpu``.
         num_envs: Environments that run at the same time.
@@ -62,6 +63,7 @@ class Run:
     reward: str
     task_args: Mapping[str, Any]
     episode_steps: int | None
+    terminate_on_success: bool
     head_starts: float
     backend: str
     num_envs: int
@@ -88,6 +90,7 @@ class Run:
             size_px=self.size_px,
             task_args=self.task_args,
             episode_steps=self.episode_steps,
+            terminate_on_success=self.terminate_on_success,
             head_starts=self.head_starts,
         )
 

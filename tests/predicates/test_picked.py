@@ -87,7 +87,7 @@ def test_a_body_that_moves_is_picked_all_the_same():
 def test_reward_grows_with_clearance(gap_m, reward):
     outcome = look(held_over_slab(gap_m))
     assert float(outcome.reward) == pytest.approx(reward, abs=1e-2)
-    assert float(outcome.progress) == pytest.approx(0.5 + 0.5 * (reward - 2.0), abs=1e-2)
+    assert float(outcome.progress) == pytest.approx(0.7 + 0.3 * (reward - 2.0), abs=1e-2)
 
 
 @pytest.mark.parametrize(
@@ -105,6 +105,18 @@ def test_reward_of_reaching_is_the_published_one(aside_m, above_m, reward):
     world = held_over_slab(0.0, held=-1)
     move_gripper(world, (0.0, aside_m, 0.08 + above_m))
     assert float(look(world).reward) == pytest.approx(reward, abs=1e-4)
+
+
+def test_progress_is_made_from_above():
+    world, said = held_over_slab(0.0, held=-1), []
+    for aside_m, above_m in [(0.4, 0.3), (0.2, 0.1), (0.05, 0.05), (0.0, 0.0)]:  # down on the cube
+        move_gripper(world, (0.0, aside_m, 0.08 + above_m))
+        said.append(float(look(world).progress))
+    assert said == sorted(said) and said[-1] == pytest.approx(0.4)
+    for above_m in (0.0, -0.03, 0.2):  # beside it, or too high: not as good as on the way down
+        move_gripper(world, (0.0, 0.05, 0.08 + above_m))
+        assert float(look(world).progress) < said[-2]
+    assert float(look(held_over_slab(0.0)).progress) > said[-1]
 
 
 def test_realised_it_keeps_the_orientation_and_is_under_the_gripper():

@@ -200,6 +200,23 @@ def test_reward_of_pushing_is_the_published_one(make):
     assert float(after(goal, world).reward) == pytest.approx(expected - 1.0 + exp(-2), abs=5e-2)
 
 
+@KINDS
+def test_progress_follows_the_body(make):
+    world = free_stage()
+    goal = make(world)
+    move_gripper(world, (START[0] - 0.05 * ALONG[0], START[1] - 0.05 * ALONG[1], 0.02))
+    state, said = goal.initial_state(world), []
+    end = at(1.0, 5.0) if make is towards else GOAL
+    needed = 0.29 if make is towards else 0.85
+    for share in (-0.1, 0.0, 0.5 * needed, needed):
+        place = [a + share * (b - a) for a, b in zip(START, end, strict=True)]
+        put(world, place)
+        behind = [a - 0.05 * along for a, along in zip(place, ALONG, strict=True)]
+        move_gripper(world, (*behind, 0.02))
+        said.append(float(goal.evaluate(world, state).progress))
+    assert said == sorted(said) and said[-1] - said[1] > 0.25
+
+
 def test_sentences():
     world = stage()
     assert towards(world).says(world) == "Push {obj:cube} towards {obj:slab}"

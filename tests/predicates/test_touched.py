@@ -176,6 +176,19 @@ def test_reward_of_reaching_is_the_published_one():
     assert float(outcome.reward) == pytest.approx(exp(-5 * ABOVE_M), abs=1e-4)
 
 
+def test_progress_is_lost_with_the_place():
+    def progress(*events):
+        return float(episode(Touched, stage(), *events).progress)
+
+    def near(world):
+        move_gripper(world, (*HOME, 0.06))
+
+    assert progress() < progress(near) < 0.5
+    assert progress(near, touch, leave) == 1.0
+    assert progress(near, lambda w: move(w, x=0.05)) == 0.0
+    assert progress(near, hold) == 0.0
+
+
 # ---- pushed ----
 
 
