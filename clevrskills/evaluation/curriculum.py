@@ -18,10 +18,6 @@ if TYPE_CHECKING:
     from clevrskills.evaluation.stages import Stages
     from clevrskills.evaluation.suite import Suite
 
-Train = Callable[[str, str, str | None, Path], None]
-"""Makes a checkpoint: stage, form of the prompt, the checkpoint to go on from (``None`` at the
-first stage), the folder to write to. Raises ``ClevrSkillsError`` if it failed."""
-
 
 def curriculum(
     args: CurriculumArgs,
@@ -42,39 +38,20 @@ def curriculum(
         ClevrSkillsError: Bad input, a training that failed, an evaluation with errors; what was
             finished is kept.
     """
-    return run_curriculum(what_is_asked(args), args, suite, evaluate)
-
-
-def run_curriculum(
-    what: Curriculum,
-    args: CurriculumArgs,
-    suite: Suite | None = None,
-    evaluate: Callable[[EvaluateArgs], int] | None = None,
-    train: Train | None = None,
-) -> int:
-    """Run a curriculum that is there as an object; see :func:`curriculum`.
-
-    Args:
-        what: The curriculum.
-        args: Where, and how to print; what else it says is not read.
-        suite: Where the tasks come from; ``None``: ClevrSkills.
-        evaluate: Evaluates a policy; ``None``: ``clevrskills evaluate`` does.
-        train: Makes the checkpoints that are not there, in place of the curriculum's command.
-    """
     from clevrskills.evaluation import evaluate as evaluation
     from clevrskills.evaluation.protocol import STAGES
     from clevrskills.evaluation.stages import Stages
     from clevrskills.evaluation.suite import ClevrSkillsSuite
 
     levels = (suite or ClevrSkillsSuite()).levels()
-    stages = Stages(what, args.out, levels, train)
+    stages = Stages(what_is_asked(args), args.out, levels)
     if args.plan:
         return _print_plan(stages, args.json)
     stages.open()
     faults: list[str] = []
     run_trial = evaluate or evaluation.evaluate
     for stage in STAGES:
-        trials = [trial for trial in what.trials(stage) if stages.missing(trial)]
+        trials = [trial for trial in stages.what.trials(stage) if stages.missing(trial)]
         for trial in trials:
             code = _run_trial(stages, trial, run_trial, args.json, faults)
             if code:

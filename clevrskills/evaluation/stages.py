@@ -10,17 +10,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from clevrskills.dataset_tools.files import storage_errors, to_json, write_whole
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.language import KEYSTEP_TASKS
-from clevrskills.evaluation.protocol import STAGES, Curriculum, Training, Trial
+from clevrskills.evaluation.protocol import STAGES, Curriculum, Trial
 from clevrskills.evaluation.results import RUN_FILE, EpisodeResult, read_results
 from clevrskills.evaluation.runs import read_run
-
-if TYPE_CHECKING:
-    from clevrskills.evaluation.curriculum import Train
 
 TRIALS_DIR = "evaluations"
 CHECKPOINTS_DIR = "checkpoints"
@@ -83,15 +80,10 @@ class Stages:
         what: The curriculum.
         root: The folder.
         levels: Level of every task.
-        train: Makes checkpoints, in place of the curriculum's command.
     """
 
-    def __init__(
-        self, what: Curriculum, root: Path, levels: Mapping[str, str], train: Train | None = None
-    ) -> None:
+    def __init__(self, what: Curriculum, root: Path, levels: Mapping[str, str]) -> None:
         self.what, self.root, self.levels = what, root, levels
-        self._training = what.training or (Training(()) if train else None)
-        self._train = train or self._run_command
 
     def folder(self, trial: Trial) -> Path:
         """Where a trial's results are."""
@@ -148,7 +140,7 @@ class Stages:
                     tasks,
                     tasks * self.what.episodes,
                     self.missing(trial),
-                    bool(self._training) or self._listed(stage, trial.prompt) is not None,
+                    bool(self.what.training) or self._listed(stage, trial.prompt) is not None,
                 )
 
     def open(self) -> None:
@@ -168,10 +160,10 @@ class Stages:
 
     def _trained_prompts(self, stage: str) -> Sequence[str]:
         """The forms of the prompt for which a checkpoint is trained; empty: one for all."""
-        if self._training is None:
+        if self.what.training is None:
             return ()
         prompts = [p for p in self.what.prompts if self._listed(stage, p) is None]
-        return prompts if self._training.by_prompt else [""] if prompts else []
+        return prompts if self.what.training.by_prompt else [""] if prompts else []
 
     def _trained(self, stage: str, prompt: str) -> Path:
         return self.root / CHECKPOINTS_DIR / prompt / stage
@@ -182,19 +174,19 @@ class Stages:
     def _checkpoint(self, stage: str, prompt: str) -> Mapping[str, Any] | None:
         """Arguments of the policy that name a checkpoint, which is there then."""
         listed = self._listed(stage, prompt)
-        if listed is not None or self._training is None:
+        if listed is not None or self.what.training is None:
             return listed
-        folder = self._trained(stage, prompt if self._training.by_prompt else "").absolute()
+        folder = self._trained(stage, prompt if self.what.training.by_prompt else "").absolute()
         if not self._marker(folder).is_file():
             source = self._source(stage, prompt)
             with storage_errors(folder):
                 folder.parent.mkdir(parents=True, exist_ok=True)
             began = time.monotonic()
-            self._train(stage, prompt, source, folder)
+            self._run_command(stage, prompt, source, folder)
             data = {"stage": stage, "from": source, "ended": datetime.now(UTC).isoformat()}
             data["minutes"] = f"{(time.monotonic() - began) / 60:.1f}"
             write_whole(self._marker(folder), to_json(data, indent=1) + "\n")
-        return {self._training.argument: str(folder)}
+        return {self.what.training.argument: str(folder)}
 
     def _source(self, stage: str, prompt: str) -> str | None:
         """The checkpoint that a training goes on from."""
@@ -202,8 +194,8 @@ class Stages:
             return None
         before = STAGES[STAGES.index(stage) - 1]
         found = self._checkpoint(before, prompt) or {}
-        assert self._training is not None
-        name = self._training.argument
+        assert self.what.training is not None
+        name = self.what.training.argument
         if not isinstance(found.get(name), str):
             raise ClevrSkillsError(
                 f"checkpoints.{before} has no {name!r}, which the training of {stage} goes on from;"
@@ -212,10 +204,10 @@ class Stages:
         return str(found[name])
 
     def _run_command(self, stage: str, prompt: str, source: str | None, out: Path) -> None:
-        assert self._training is not None
+        assert self.what.training is not None
         values = {"stage": stage, "level": stage.upper(), "from": source, "out": str(out)}
-        values |= {"data": self._training.data, "prompt": prompt}
-        words = command_of(self._training.command, values)
+        values |= {"data": self.what.training.data, "prompt": prompt}
+        words = command_of(self.what.training.command, values)
         try:
             code = subprocess.run(words, stdout=_STDERR, check=False).returncode
         except OSError as error:
