@@ -15,7 +15,7 @@ from typing import Any
 from clevrskills.dataset_tools.files import storage_errors, to_json, write_whole
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.language import KEYSTEP_TASKS
-from clevrskills.evaluation.protocol import STAGES, Curriculum, Trial
+from clevrskills.evaluation.protocol import STAGES, Curriculum, Training, Trial
 from clevrskills.evaluation.results import RUN_FILE, EpisodeResult, read_results
 from clevrskills.evaluation.runs import read_run
 
@@ -147,8 +147,11 @@ class Stages:
         """Make the folder, and enter there what belongs to the tables.
 
         Raises:
+            ClevrSkillsError: Checkpoints in it were made in another way.
             StorageError: The disk refused.
         """
+        if self.what.training is not None:
+            self._check_training(self.what.training)
         names = ("label", "policy", "episodes", "splits", "prompts")
         data = {name: getattr(self.what, name) for name in names}
         with storage_errors(self.root):
@@ -185,8 +188,27 @@ class Stages:
             self._run_command(stage, prompt, source, folder)
             data = {"stage": stage, "from": source, "ended": datetime.now(UTC).isoformat()}
             data["minutes"] = f"{(time.monotonic() - began) / 60:.1f}"
+            data |= self._made_by(self.what.training)
             write_whole(self._marker(folder), to_json(data, indent=1) + "\n")
         return {self.what.training.argument: str(folder)}
+
+    @staticmethod
+    def _made_by(training: Training) -> dict[str, str]:
+        """What a checkpoint is made by; with which Python does not matter."""
+        return {"command": shlex.join(training.command[1:]), "data": training.data}
+
+    def _check_training(self, training: Training) -> None:
+        """Checkpoints that are there were made by this training."""
+        for stage in STAGES:
+            for prompt in self._trained_prompts(stage):
+                marker = self._marker(self._trained(stage, prompt))
+                there = json.loads(marker.read_text("utf-8")) if marker.is_file() else {}
+                for name, wanted in self._made_by(training).items():
+                    if there and there[name] != wanted:
+                        raise ClevrSkillsError(
+                            f"{marker.with_suffix('')} was trained by the {name} {there[name]!r}, "
+                            f"not {wanted!r}; give another folder with --out"
+                        )
 
     def _source(self, stage: str, prompt: str) -> str | None:
         """The checkpoint that a training goes on from."""

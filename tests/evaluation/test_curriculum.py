@@ -256,6 +256,11 @@ def test_training_between_evaluations(folder: Path, evaluate: Evaluator) -> None
     assert used == [made[0]] * 4 + [made[1]] * 4 + [made[2]] * 2
     assert run(text, evaluate) == 0
     assert len(calls()) == 3 and len(evaluate.calls) == 10
+    run(text.replace(sys.executable, "python3"), evaluate)  # on another machine
+    for old, new in (("--level {level}", "--level {level} --steps 5"), ('"demos"', '"others"')):
+        with pytest.raises(ClevrSkillsError, match="l0 was trained by .* not .* another folder"):
+            run(text.replace(old, new), evaluate)
+    assert len(calls()) == 3 and len(evaluate.calls) == 10
 
 
 def test_a_training_that_fails(
