@@ -30,7 +30,7 @@ from clevrskills.evaluation.statistics import wilson
 from clevrskills.rl.log import read_progress
 from clevrskills.rl.run import read_run
 
-STEPS = {"trace": 250_000, "match_pose": 250_000, "touch": 500_000}
+STEPS = {"trace": 250_000, "match_pose": 250_000, "touch": 500_000, "pick": 500_000}
 OTHER_STEPS = 1_000_000
 """Control steps of a training."""
 EPISODE_STEPS = {"touch": 80, "push": 80}

@@ -13,6 +13,9 @@ from clevrskills.predicates.base import GoalState
 from clevrskills.predicates.shaping import NEAR_M, carry
 from clevrskills.world import World
 
+M_PER_RAD = 0.1
+"""How far a turn counts as a way."""
+
 
 @dataclass(frozen=True, eq=False)
 class AtPose(AtPosition):
@@ -33,6 +36,9 @@ class AtPose(AtPosition):
 
     def aligned(self, world: World, state: GoalState) -> Tensor:  # noqa: D102
         return self.angle(world, state) < self.criteria.angle_rad
+
+    def way(self, world: World, state: GoalState) -> Tensor:  # noqa: D102
+        return super().way(world, state) + M_PER_RAD * self.angle(world, state)
 
     def carrying(self, world: World, state: GoalState) -> Tensor:  # noqa: D102
         offset = world.position(self.object) - self.position

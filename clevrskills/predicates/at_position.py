@@ -9,7 +9,15 @@ from torch import Tensor
 
 from clevrskills import geometry
 from clevrskills.predicates.base import GoalState, Outcome, PhysicalPredicate
-from clevrskills.predicates.shaping import HELD_REWARD, carry, reach
+from clevrskills.predicates.shaping import (
+    HELD_PROGRESS,
+    HELD_REWARD,
+    PUT_DOWN_PROGRESS,
+    bring,
+    carry,
+    descent,
+    reach,
+)
 from clevrskills.world import World, anywhere
 
 
@@ -40,7 +48,10 @@ class AtPosition(PhysicalPredicate):
         if anywhere(held):
             carrying = torch.where(there, HELD_REWARD, self.carrying(world, state))
             shaping = torch.where(held, carrying, shaping)
-        return self.outcome(holds, shaping.masked_fill(put_down, self.max_reward))
+        progress = bring(world, self.object, held, lambda: self.way(world, state))
+        progress = progress.masked_fill(there, HELD_PROGRESS)
+        progress = progress.masked_fill(put_down, PUT_DOWN_PROGRESS)
+        return self.outcome(holds, shaping.masked_fill(put_down, self.max_reward), progress)
 
     def _left_alone(self, world: World, body: Tensor) -> Tensor:
         """Whether a body is at rest and let go, (B,) bool."""
@@ -54,6 +65,11 @@ class AtPosition(PhysicalPredicate):
         """Whether the orientation is right, (B,) bool; always so for a position."""
         del state
         return torch.ones(world.num_envs, dtype=torch.bool, device=world.device)
+
+    def way(self, world: World, state: GoalState) -> Tensor:
+        """Metres that are left while the object is held, (B,)."""
+        del state
+        return descent(world.position(self.object) - self.position)
 
     def carrying(self, world: World, state: GoalState) -> Tensor:
         """Reward while the object is held, (B,)."""

@@ -10,7 +10,7 @@ from torch import Tensor
 from clevrskills.placement import put
 from clevrskills.predicates.base import GoalState, Outcome
 from clevrskills.predicates.inside import Inside
-from clevrskills.predicates.shaping import reach
+from clevrskills.predicates.shaping import REACHED_PROGRESS, approach, reach
 from clevrskills.world import World, anywhere
 
 
@@ -35,7 +35,11 @@ class InsideAfter(Inside):
         outcome = super().evaluate(world, {})
         if not anywhere(early):
             return replace(outcome, state={"early": early})
-        again = self.outcome(torch.zeros_like(early), reach(world, self.top, early))
+        again = self.outcome(
+            torch.zeros_like(early),
+            reach(world, self.top, early),
+            REACHED_PROGRESS * approach(world, self.top),
+        )
         return Outcome(
             outcome.holds & ~early,
             torch.where(early, again.reward, outcome.reward),

@@ -9,7 +9,15 @@ from torch import Tensor
 
 from clevrskills.placement import put
 from clevrskills.predicates.base import GoalState, Outcome, PhysicalPredicate
-from clevrskills.predicates.shaping import HELD_REWARD, carry, reach
+from clevrskills.predicates.shaping import (
+    HELD_PROGRESS,
+    HELD_REWARD,
+    PUT_DOWN_PROGRESS,
+    bring,
+    carry,
+    descent,
+    reach,
+)
 from clevrskills.world import World
 
 
@@ -41,13 +49,22 @@ class OnTop(PhysicalPredicate):
         holds = world.sparse(put_down, put_down, self._left_alone, self.top, self.bottom)
         shaping = reach(world, self.top, ~(held | resting))
         shaping = world.sparse(held, shaping, self._carrying, self.top, self.bottom, resting)
-        return self.outcome(holds, shaping.masked_fill(put_down, self.max_reward))
+        progress = bring(world, self.top, held, lambda: self._way(world))
+        progress = progress.masked_fill(resting, HELD_PROGRESS)
+        progress = progress.masked_fill(put_down, PUT_DOWN_PROGRESS)
+        return self.outcome(holds, shaping.masked_fill(put_down, self.max_reward), progress)
 
     def _left_alone(self, world: World, top: Tensor, bottom: Tensor) -> Tensor:
         """Whether both are at rest and let go, (B,) bool."""
         free = world.gripper_clear(top, self.criteria.release_distance_m)
         free = free & ~world.is_held(bottom)
         return free & world.is_static(top) & world.is_static(bottom)
+
+    def _way(self, world: World) -> Tensor:
+        """Metres that are left while the upper body is held, (B,)."""
+        offset = world.position(self.top) - world.position(self.bottom)
+        height = world.bottom(self.top) - world.top(self.bottom)
+        return descent(torch.cat((offset[:, :2], height[:, None]), dim=-1))
 
     def _carrying(self, world: World, top: Tensor, bottom: Tensor, resting: Tensor) -> Tensor:
         """Reward while the upper body is held, (B,)."""

@@ -6,11 +6,13 @@ Source: released code of ClevrSkills 1.0.0 (arXiv 2411.09052), reward functions 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
 from clevrskills import geometry
-from clevrskills.world import World
+from clevrskills.world import World, anywhere
 
 NEAR_M = 0.03
 ABOVE_M = 0.1
@@ -31,6 +33,9 @@ def closeness(distance: Tensor) -> Tensor:
 
 HELD_REWARD = 5.0
 """For what is where it should be, but still held."""
+REACHED_PROGRESS, HELD_PROGRESS, PUT_DOWN_PROGRESS = 0.3, 0.9, 0.99
+"""Progress of what the cups have reached; of what is where it should be, but held; and let go, but
+not yet at rest."""
 
 
 def reach(world: World, body: Tensor, where: Tensor) -> Tensor:
@@ -50,14 +55,29 @@ def _lower(world: World, body: Tensor) -> Tensor:
 
 
 def approach(world: World, body: Tensor) -> Tensor:
-    """How close the suction cups are to where one of them seals on a body, in [0, 1], (B,), by a
-    way that comes down on it: who takes the shortest one ends beside it.
-    """
+    """How close the suction cups are to where one of them seals on a body, in [0, 1], (B,)."""
     spot = world.at(world.solids.spot, body)[:, None]
     offset = world.end_effector_pose[:, :3] - geometry.to_world(world.pose(body), spot)[:, 0]
+    return closeness(descent(offset))
+
+
+def descent(offset: Tensor) -> Tensor:
+    """Metres of a way that comes down on a place, (B,), from an offset (B, 3) to it: who takes the
+    shortest way to the top of a body ends beside it.
+    """
     aside = geometry.length(offset[:, :2])
     above = aside.clamp(max=ABOVE_M)
-    return closeness(aside + (offset[:, 2] - above).abs() + above)
+    return aside + (offset[:, 2] - above).abs() + above
+
+
+def bring(world: World, body: Tensor, held: Tensor, way: Callable[[], Tensor]) -> Tensor:
+    """Progress of bringing a body somewhere, (B,): first reaching for it, then 0.4 to 0.8 while
+    it is held (B,), by the metres (B,) that are left.
+    """
+    progress = REACHED_PROGRESS * approach(world, body)
+    if anywhere(held):
+        progress = torch.where(held, 0.4 + 0.4 * closeness(way()), progress)
+    return progress
 
 
 def carry(world: World, body: Tensor, target: Tensor) -> Tensor:
