@@ -144,8 +144,8 @@ def several_scenes(args: VectorArgs, report: Report) -> None:
 
 def several_processes(args: VectorArgs, report: Report) -> None:
     """Steps a second of the same environments in one process and in several, in turns."""
-    counts = (1, args.workers)
-    all_envs = [make_vec(TASK, args.scenes, workers=n, task_args=TASK_ARGS) for n in counts]
+    counts, total = (1, args.workers), args.scenes * args.workers
+    all_envs = [make_vec(TASK, total, workers=n, task_args=TASK_ARGS) for n in counts]
     rates: list[list[float]] = [[] for _ in counts]
     for envs in all_envs:
         envs.reset(seed=args.seed)
@@ -154,7 +154,7 @@ def several_processes(args: VectorArgs, report: Report) -> None:
             begin = time.perf_counter()
             run(envs, np.random.default_rng(turn))
             if turn:  # the first warms up
-                found.append(BLOCK * args.scenes / (time.perf_counter() - begin))
+                found.append(BLOCK * total / (time.perf_counter() - begin))
     for envs in all_envs:
         envs.close()
     ratios = [
@@ -166,7 +166,7 @@ def several_processes(args: VectorArgs, report: Report) -> None:
         for count, found, ratio in zip(counts, rates, ratios, strict=True)
     ]
     columns = ["processes", "environment steps / s", "x one process"]
-    report.show(f"{TASK}, {args.scenes} environments", columns, rows)
+    report.show(f"{TASK}, {total} environments", columns, rows)
 
 
 def run(envs: VectorEnv, generator: np.random.Generator) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -49,7 +50,9 @@ class OnTop(PhysicalPredicate):
         holds = world.sparse(put_down, put_down, self._left_alone, self.top, self.bottom)
         shaping = reach(world, self.top, ~(held | resting))
         shaping = world.sparse(held, shaping, self._carrying, self.top, self.bottom, resting)
-        progress = bring(world, self.top, held, lambda: self._way(world))
+        far = torch.zeros_like(shaping)
+        way = partial(world.sparse, held, far, _way, self.top, self.bottom)
+        progress = bring(world, self.top, held, way)
         progress = progress.masked_fill(resting, HELD_PROGRESS)
         progress = progress.masked_fill(put_down, PUT_DOWN_PROGRESS)
         return self.outcome(holds, shaping.masked_fill(put_down, self.max_reward), progress)
@@ -59,12 +62,6 @@ class OnTop(PhysicalPredicate):
         free = world.gripper_clear(top, self.criteria.release_distance_m)
         free = free & ~world.is_held(bottom)
         return free & world.is_static(top) & world.is_static(bottom)
-
-    def _way(self, world: World) -> Tensor:
-        """Metres that are left while the upper body is held, (B,)."""
-        offset = world.position(self.top) - world.position(self.bottom)
-        height = world.bottom(self.top) - world.top(self.bottom)
-        return descent(torch.cat((offset[:, :2], height[:, None]), dim=-1))
 
     def _carrying(self, world: World, top: Tensor, bottom: Tensor, resting: Tensor) -> Tensor:
         """Reward while the upper body is held, (B,)."""
@@ -76,3 +73,10 @@ class OnTop(PhysicalPredicate):
 
     def realise(self, world: World, where: Tensor | None = None) -> None:  # noqa: D102
         put(world, self.top, self.bottom, self.inside, where)
+
+
+def _way(world: World, top: Tensor, bottom: Tensor) -> Tensor:
+    """Metres that are left while the upper body is held, (B,)."""
+    offset = world.position(top) - world.position(bottom)
+    height = world.bottom(top) - world.top(bottom)
+    return descent(torch.cat((offset[:, :2], height[:, None]), dim=-1))

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from clevrskills import geometry
 from clevrskills.predicates.base import GoalState, Outcome
-from clevrskills.predicates.shaping import closeness
+from clevrskills.predicates.shaping import closeness, descent
 from clevrskills.predicates.touched import Handled
 from clevrskills.world import World, anywhere
 
@@ -46,9 +46,19 @@ class Pushed(Handled):
         shaping = torch.exp(-5.0 * distance) + torch.exp(-5.0 * aside) + torch.exp(behind - 1.0)
         way = geometry.length(state["start"][:, :2] - target)
         gone = ((way - aside) / (share * way).clamp(min=1e-3)).clamp(-1.0, 1.0)
-        progress = 0.25 * closeness(distance) + 0.05 * (1.0 + behind) + 0.35 * gone
+        progress = 0.35 * closeness(self._way_behind(world, target)) + 0.35 * gone
         if anywhere(there):
             let_go = torch.exp((100.0 * (distance - 1e-3)).clamp(max=0.0))
             shaping = torch.where(there, 3.0 + away + let_go, shaping)
             progress = torch.where(there, 0.8 + 0.1 * away, progress)
         return self.handled(there & away & still, shaping, state, progress)
+
+    def _way_behind(self, world: World, target: Tensor) -> Tensor:
+        """Metres of the gripper's way down to the back of the body, seen from a place (B, 2) that
+        it is to be pushed to, (B,): on from there it pushes.
+        """
+        place = world.position(self.object)
+        ahead = torch.nn.functional.normalize(target - place[:, :2], dim=-1)
+        half = world.at(world.solids.size, self.object)[:, :2].amin(-1, keepdim=True) / 2
+        back = torch.cat((place[:, :2] - half * ahead, place[:, 2:]), dim=-1)
+        return descent(world.end_effector_pose[:, :3] - back)
