@@ -410,12 +410,12 @@ class World:
     def gripper_clear(self, body: Tensor, distance_m: float) -> Tensor:
         """Whether all suction cups are further away from a body than a distance, (B,) bool."""
         away = geometry.length(self.end_effector_pose[:, :3] - self.position(body))
-        spheres_m = away - self.at(self.solids.radius, body) - (self._whole or self)._cup_reach_m
+        spheres_m = away - self.at(self.solids.radius, body) - (self._whole or self).cup_reach_m
         clear = spheres_m > distance_m
         return self.sparse(~clear, clear, lambda w, b: w.gripper_distance(b) > distance_m, body)
 
     @cached_property
-    def _cup_reach_m(self) -> float:
+    def cup_reach_m(self) -> float:
         """Distance of the outermost suction cup from the tool centre point."""
         return float(geometry.length(self.cup_tips).max())
 

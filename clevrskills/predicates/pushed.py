@@ -13,6 +13,9 @@ from clevrskills.predicates.shaping import closeness, descent
 from clevrskills.predicates.touched import Handled
 from clevrskills.world import World, anywhere
 
+GAP_M = 0.02
+"""Between the gripper's cups and the body that it comes down behind."""
+
 
 @dataclass(frozen=True, eq=False)
 class Pushed(Handled):
@@ -46,7 +49,7 @@ class Pushed(Handled):
         shaping = torch.exp(-5.0 * distance) + torch.exp(-5.0 * aside) + torch.exp(behind - 1.0)
         way = geometry.length(state["start"][:, :2] - target)
         gone = ((way - aside) / (share * way).clamp(min=1e-3)).clamp(-1.0, 1.0)
-        progress = 0.35 * closeness(self._way_behind(world, target)) + 0.35 * gone
+        progress = 0.3 * closeness(self._way_behind(world, target)) + 0.4 * gone
         if anywhere(there):
             let_go = torch.exp((100.0 * (distance - 1e-3)).clamp(max=0.0))
             shaping = torch.where(there, 3.0 + away + let_go, shaping)
@@ -54,11 +57,12 @@ class Pushed(Handled):
         return self.handled(there & away & still, shaping, state, progress)
 
     def _way_behind(self, world: World, target: Tensor) -> Tensor:
-        """Metres of the gripper's way down to the back of the body, seen from a place (B, 2) that
-        it is to be pushed to, (B,): on from there it pushes.
+        """Metres of the gripper's way down behind the body, seen from a place (B, 2) that it is to
+        be pushed to, (B,): on from there it pushes.
         """
         place = world.position(self.object)
         ahead = torch.nn.functional.normalize(target - place[:, :2], dim=-1)
-        half = world.at(world.solids.size, self.object)[:, :2].amin(-1, keepdim=True) / 2
-        back = torch.cat((place[:, :2] - half * ahead, place[:, 2:]), dim=-1)
-        return descent(world.end_effector_pose[:, :3] - back)
+        half = world.at(world.solids.size, self.object)[:, :2].amax(-1, keepdim=True) / 2
+        behind = place[:, :2] - (half + world.cup_reach_m + GAP_M) * ahead
+        behind = torch.cat((behind, place[:, 2:]), dim=-1)
+        return descent(world.end_effector_pose[:, :3] - behind)
