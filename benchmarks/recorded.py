@@ -11,10 +11,11 @@ from torch import Tensor
 from clevrskills.env import ClevrSkillsEnv
 from clevrskills.predicates import Predicate
 from clevrskills.simulation import CONTACT_IMPULSE_NS
+from clevrskills.solids import Solids
 from clevrskills.solvers.motion import SkillFailed
 from clevrskills.solvers.oracle import Oracle
 from clevrskills.tasks import Layout, stack_roles
-from clevrskills.world import GRAVITY, Solids, TensorWorld
+from clevrskills.world import GRAVITY, TensorWorld
 
 
 class RecordedWorld(TensorWorld):

@@ -33,9 +33,10 @@ from clevrskills.robots.description import robot
 from clevrskills.robots.vacuum import Vacuum
 from clevrskills.scenes import DrawnScene, draw_scene, scene_of
 from clevrskills.simulation import Simulation, SimWorld
+from clevrskills.solids import Solids
 from clevrskills.tasks import Task, stack_roles, task
 from clevrskills.threads import single_threaded
-from clevrskills.world import Solids, TensorWorld
+from clevrskills.world import TensorWorld
 
 SIM_HZ = 100
 RENDER_BACKENDS = ("cpu", "gpu", "none")

@@ -17,9 +17,10 @@ from clevrskills.prompt import Keystep, Prompt
 from clevrskills.robots.clearance import arm_surface
 from clevrskills.robots.controller import kinematics
 from clevrskills.robots.description import robot
+from clevrskills.solids import Solids
 from clevrskills.suction import pose_in_gripper
 from clevrskills.tasks import Draw, Layout, LayoutError, Task, stack_roles
-from clevrskills.world import Solids, TensorWorld
+from clevrskills.world import TensorWorld
 
 ATTEMPTS = 200
 CLEARANCE_M = 0.02

@@ -19,8 +19,9 @@ from torch import Tensor
 
 from clevrskills.robots.controller import EndEffectorDeltaController
 from clevrskills.robots.vacuum import Vacuum
+from clevrskills.solids import Solids
 from clevrskills.suction import sealed_cups
-from clevrskills.world import GRAVITY, RobotWorld, Solids, World
+from clevrskills.world import GRAVITY, RobotWorld, World
 
 CONTACT_IMPULSE_NS = 1e-5
 """Impulse per physics step from which two bodies touch."""

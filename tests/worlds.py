@@ -10,7 +10,8 @@ from torch import Tensor
 
 from clevrskills.assets import Shape, shape
 from clevrskills.predicates import Predicate
-from clevrskills.world import Solids, TensorWorld
+from clevrskills.solids import Solids
+from clevrskills.world import TensorWorld
 
 torch.set_num_threads(1)  # what is computed here is too small for more, and other tests run beside
 

@@ -12,8 +12,8 @@ from torch import Tensor
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.predicates import Criteria
 from clevrskills.scenes import ATTEMPTS, DrawnScene, Home, is_fair, scene_of
+from clevrskills.solids import Solids
 from clevrskills.tasks import Draw, Layout, LayoutError, Task, stack_roles
-from clevrskills.world import Solids
 
 NOWHERE = (0.0,) * 7
 

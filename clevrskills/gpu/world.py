@@ -18,8 +18,9 @@ from clevrskills.gpu.vacuum import Vacuum, joint_torques, way
 from clevrskills.robots.controller import CONTROL_HZ
 from clevrskills.robots.description import robot
 from clevrskills.simulation import CONTACT_IMPULSE_NS, near_cups
+from clevrskills.solids import Solids
 from clevrskills.suction import cup_samples, sealed_cups
-from clevrskills.world import GRAVITY, RobotWorld, Solids
+from clevrskills.world import GRAVITY, RobotWorld
 
 SIM_STEPS, TIMESTEP_S = SIM_HZ // CONTROL_HZ, 1.0 / SIM_HZ
 

@@ -12,10 +12,10 @@ from clevrskills.observation import Observer, flat
 from clevrskills.predicates import GoalState
 from clevrskills.predicates.tree import nodes, outcomes, used
 from clevrskills.simulation import SimWorld
+from clevrskills.solids import Solids
 from clevrskills.tasks import stack_roles
 from clevrskills.threads import single_threaded
 from clevrskills.vector.spec import VectorSpec
-from clevrskills.world import Solids
 
 SEEDS = 1_000_000_000
 """Seeds of episodes that begin by themselves are below; those of frozen episodes are not."""

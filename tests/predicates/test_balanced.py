@@ -8,7 +8,8 @@ import torch
 
 from clevrskills.geometry import quaternion_multiply
 from clevrskills.predicates import CRITERIA, Balanced
-from clevrskills.world import STATIC_SPIN_RAD_PER_S, Solids, TensorWorld
+from clevrskills.solids import Solids
+from clevrskills.world import STATIC_SPIN_RAD_PER_S, TensorWorld
 from tests.worlds import Thing, make_world, move_gripper, pose
 
 FOOT = Thing("foot", "scale foot", static=True)

@@ -8,8 +8,8 @@ import torch
 from sapien import Pose
 
 from clevrskills.assets import shape
+from clevrskills.solids import Solids
 from clevrskills.solvers.settling import settled, towards_upright
-from clevrskills.world import Solids
 from tests.worlds import CUBE, Thing, make_world
 
 BELL = Thing("bell", "bell")

@@ -16,8 +16,9 @@ from clevrskills.prompt import Prompt
 from clevrskills.robots.controller import kinematics
 from clevrskills.robots.description import ROBOTS, robot
 from clevrskills.scenes import Home, draw_scene
+from clevrskills.solids import Solids
 from clevrskills.tasks import stack_roles, task
-from clevrskills.world import Solids, TensorWorld
+from clevrskills.world import TensorWorld
 from tests.predicates.examples import achieve
 from tests.tasks.scenes import SEEDS, SPLITS, TASKS, scene, scenes
 
