@@ -92,6 +92,7 @@ HORIZON_COLOR = (0.62, 0.68, 0.69)
 ZENITH_COLOR = (0.90, 0.92, 0.93)
 # the solid ground is wider than the table: what leaves the table comes to rest at its height
 GROUND_HALF_SIZE_M = (2.0, 2.0, 0.25)
+BEYOND_M = 50.0  # the ground goes on for so far, for what is flung away or rolls
 AMBIENT_LIGHT = (0.3, 0.3, 0.3)
 SHADOW_CENTER_M = (-0.3, 0.0, 0.0)
 SHADOW_HALF_SIZE_M = 1.1
@@ -418,6 +419,14 @@ def load_table(scene: ManiSkillScene, with_visual: bool) -> Actor:
     builder = scene.create_actor_builder()
     ground = sapien.Pose([*TABLE_CENTER_M, -GROUND_HALF_SIZE_M[2]])
     builder.add_box_collision(pose=ground, half_size=GROUND_HALF_SIZE_M)
+    half_x, half_y, half_z = GROUND_HALF_SIZE_M
+    for side in (-1.0, 1.0):
+        for x, y, half_size in (
+            (side * (half_x + BEYOND_M), 0.0, (BEYOND_M, half_y + 2.0 * BEYOND_M, half_z)),
+            (0.0, side * (half_y + BEYOND_M), (half_x, BEYOND_M, half_z)),
+        ):
+            around = ground * sapien.Pose([x, y, 0.0])
+            builder.add_box_collision(pose=around, half_size=half_size)
     if with_visual:
         builder._procedural_shapes.extend(table_visuals())
     builder.initial_pose = sapien.Pose()

@@ -282,3 +282,12 @@ def test_a_pose_out_of_reach_raises(world):
     world.set_end_effector_pose(
         torch.tensor([[2.0, 0.0, 0.3, 0.0, 1.0, 0.0, 0.0]]), torch.tensor([False])
     )
+
+
+@pytest.mark.parametrize(("x", "y"), [(3.0, 0.5), (-4.0, 0.0), (0.0, 6.0), (0.5, -6.0)])
+def test_what_leaves_the_table_comes_to_rest(env, world, x, y):
+    put(env, OBJECT, x, y, 0.3)
+    stay(env, 40)
+    at = world.pose(slot(world, OBJECT))[0]
+    assert 0.0 < float(at[2]) < 0.1
+    assert bool(world.is_static(slot(world, OBJECT)))
