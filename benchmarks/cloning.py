@@ -54,6 +54,10 @@ class CloningArgs:
     """Demonstrations of each task."""
     steps: int = 4000
     """Steps of each training."""
+    bf16: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Train in bfloat16, quicker on CPUs that have instructions for it."""
+    cache_gb: float = 6.0
+    """Memory in which each process that loads keeps pictures."""
     seed: int = 0
     """Seed of the trainings."""
     episodes: int = 50
@@ -89,7 +93,8 @@ def clone(args: CloningArgs, task: str) -> dict[str, Any]:
     command(
         *("train", "--policy", args.policy, "--configuration", args.configuration),
         *("--data", demos, "--out", training, "--steps", args.steps, "--seed", args.seed),
-        *("--workers", args.workers, "--save-every", SAVE_EVERY),
+        *("--workers", args.workers, "--cache-gb", args.cache_gb, "--save-every", SAVE_EVERY),
+        *(["--bf16"] if args.bf16 else []),
         *(word for entry in sets for word in ("--set", entry)),
     )
     command(
@@ -98,7 +103,8 @@ def clone(args: CloningArgs, task: str) -> dict[str, Any]:
         *(word for split in args.splits for word in ("--split", split)),
     )
     row = {"task": task, "policy": args.policy, "seed": args.seed, "steps": args.steps}
-    return {**row, "demonstrations": args.demonstrations, **describe(training, results)}
+    row |= {"demonstrations": args.demonstrations, "bf16": args.bf16}
+    return {**row, **describe(training, results)}
 
 
 def describe(training: Path, evaluation: Path) -> dict[str, Any]:

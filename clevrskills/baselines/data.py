@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -23,7 +23,7 @@ from torch.utils.data import Dataset
 
 from clevrskills.baselines.batch import Batch, Observations, scale_images
 from clevrskills.baselines.prompts import EncodedPrompt, Tokenizer, encode, stack
-from clevrskills.baselines.sources import Source
+from clevrskills.baselines.sources import Clip, Source
 from clevrskills.baselines.spec import PolicyConfig, PolicySpec
 from clevrskills.dataset_tools.export.statistics import Numbers, as_lists
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
@@ -139,6 +139,8 @@ class Windows(Dataset[dict[str, Any]]):
         config: Of the policy: size of pictures, length and distance of windows.
         selection: Which demonstrations.
         tokenizer: Reads prompts.
+        cache_bytes: Pictures of whole demonstrations, scaled, are kept in memory once they were
+            read, until they fill it.
 
     Attributes:
         tasks: Task of each demonstration.
@@ -154,9 +156,12 @@ class Windows(Dataset[dict[str, Any]]):
         config: PolicyConfig,
         selection: Selection,
         tokenizer: Tokenizer,
+        cache_bytes: int = 0,
     ) -> None:
         self._sources, self._config, self._selection = sources, config, selection
-        self._tokenizer = tokenizer
+        self._tokenizer, self._cache_bytes = tokenizer, cache_bytes
+        self._clips: dict[tuple[int, int], Clip] = {}
+        self._clips_bytes = 0
         self._chosen = selection.choose(sources)
         demonstrations = [sources[source].demonstrations[n] for source, n in self._chosen]
         self.tasks = tuple(d.task for d in demonstrations)
@@ -180,12 +185,12 @@ class Windows(Dataset[dict[str, Any]]):
             first *= config.starts_every
         observed = np.arange(first, first + config.steps)
         acted = np.arange(first, first + config.steps + config.horizon - 1)
-        clip = source.clip(number, observed, acted)
+        clip = self._clip(source_number, number, observed, acted)
         exists = (observed >= 0) & (observed < source.demonstrations[number].steps)
         mask = torch.from_numpy(exists)
         learned = clip.learned.unfold(0, config.horizon, 1) & mask[:, None]
         return {
-            "images": {c: scale_images(i, config.image_size) for c, i in clip.images.items()},
+            "images": clip.images,
             "state": clip.state,
             "mask": mask,
             "actions": clip.actions.unfold(0, config.horizon, 1).transpose(1, 2),
@@ -194,7 +199,21 @@ class Windows(Dataset[dict[str, Any]]):
         }
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_cached"}
+        state = {name: value for name, value in self.__dict__.items() if name != "_cached"}
+        return {**state, "_clips": {}, "_clips_bytes": 0}
+
+    def _clip(self, source: int, number: int, observed: np.ndarray, acted: np.ndarray) -> Clip:
+        kept = self._clips.get((source, number))
+        if kept is None and self._clips_bytes < self._cache_bytes:
+            every = np.arange(self._sources[source].demonstrations[number].steps)
+            kept = self._clips[source, number] = self._read(source, number, every, every)
+            self._clips_bytes += sum(images.nbytes for images in kept.images.values())
+        return kept.at(observed, acted) if kept else self._read(source, number, observed, acted)
+
+    def _read(self, source: int, number: int, observed: np.ndarray, acted: np.ndarray) -> Clip:
+        clip = self._sources[source].clip(number, observed, acted)
+        size = self._config.image_size
+        return replace(clip, images={c: scale_images(i, size) for c, i in clip.images.items()})
 
     def _prompt(self, source: int, number: int) -> EncodedPrompt:
         if "_cached" not in self.__dict__:

@@ -35,6 +35,7 @@ class Job:
         selection: Which of them.
         weights: How often the windows of each task are drawn; ``None``: all windows alike.
         seed: What decides all that is random.
+        cache_bytes: Memory for pictures that were read, of each process that reads them.
         identity: What must be the same when the training is continued.
     """
 
@@ -46,6 +47,7 @@ class Job:
     selection: Selection
     weights: Mapping[str, float] | None
     seed: int
+    cache_bytes: int
     identity: Mapping[str, Any]
 
     def make(self, latest: Path | None) -> tuple[LearnedPolicy, Windows, Order]:
@@ -63,7 +65,9 @@ class Job:
             policy.start()
         else:
             checkpoint.fill(policy, folder)
-        windows = Windows(self.sources, self.config, self.selection, policy.tokenizer)
+        windows = Windows(
+            self.sources, self.config, self.selection, policy.tokenizer, self.cache_bytes
+        )
         return policy, windows, Order(windows, self.weights, self.seed)
 
     def describe(self, policy: LearnedPolicy, windows: Windows) -> checkpoint.Description:
@@ -107,7 +111,10 @@ def prepare(args: TrainArgs) -> Job:
         "from": None if args.start is None else str(args.start),
         **{key: getattr(args, key) for key in ("steps", "accumulate", "bf16", "seed")},
     }
-    return Job(name, config, spec, start, sources, selection, weights, args.seed, identity)
+    cache_bytes = int(args.cache_gb * 1e9)
+    return Job(
+        *(name, config, spec, start, sources, selection, weights, args.seed, cache_bytes, identity)
+    )
 
 
 def _policy(args: TrainArgs, before: checkpoint.Description | None) -> tuple[str, PolicyConfig]:

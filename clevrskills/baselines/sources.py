@@ -54,6 +54,17 @@ class Clip:
     actions: Tensor
     learned: Tensor
 
+    def at(self, observed: np.ndarray, acted: np.ndarray) -> Clip:
+        """Some steps of a clip of a whole demonstration, as :meth:`Source.clip` gives them."""
+        last = len(self.actions) - 1
+        seen, done = (torch.from_numpy(steps.clip(0, last)) for steps in (observed, acted))
+        return Clip(
+            {camera: images[seen] for camera, images in self.images.items()},
+            self.state[seen],
+            self.actions[done],
+            self.learned[done] & torch.from_numpy(acted == done.numpy()),
+        )
+
 
 class Source(Protocol):
     """Demonstrations in a folder; can be pickled and forked.

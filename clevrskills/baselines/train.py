@@ -70,6 +70,9 @@ class TrainArgs:
     """Decides the first weights, the order of the windows and all else that is random."""
     workers: int = 2
     """Processes that load windows, for each process that trains."""
+    cache_gb: float = 0.0
+    """Memory in which each process that loads keeps the pictures that it has read, in GB: much
+    quicker where all demonstrations fit into it."""
     log_every: int = 50
     """Steps between two lines of the log."""
     save_every: int = 1000
@@ -148,6 +151,7 @@ def _check(args: TrainArgs) -> None:
     for name, least in (
         *(("steps", 1), ("accumulate", 1), ("seed", 0), ("workers", 0), ("log_every", 1)),
         *(("save_every", 1), ("keep", 1), ("evaluate_every", 1), ("evaluate_episodes", 1)),
+        ("cache_gb", 0),
     ):
         value = getattr(args, name)
         if value is not None and value < least:

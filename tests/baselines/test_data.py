@@ -1,5 +1,6 @@
 import pickle
 import shutil
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -65,6 +66,33 @@ def test_windows_are_what_the_reader_reads(demos: Path, config: PolicyConfig) ->
                 assert window["action_mask"][k].tolist() == learned.tolist()
             index += 1
     assert index == len(windows)
+
+
+@pytest.mark.parametrize("config", [HISTORY, STREAM])
+def test_windows_are_the_same_from_memory(
+    demos: Path, config: PolicyConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = open_source(demos, config.cameras)
+    plain, kept, partly = (
+        Windows([source], replace(config, image_size=32), Selection(), WordTokenizer(), cache_bytes)
+        for cache_bytes in (0, 10**9, 1)
+    )
+    order = np.random.default_rng(0).permutation(len(plain))
+    for index in order:
+        expected = plain[index]
+        for windows in (kept, partly):
+            for name in ("images", "state", "mask", "actions", "action_mask"):
+                torch.testing.assert_close(windows[index][name], expected[name], rtol=0, atol=0)
+
+    def refuse(*args: object) -> None:
+        raise AssertionError("read again")
+
+    monkeypatch.setattr(source, "clip", refuse)
+    for index in order:
+        kept[index]
+    with pytest.raises(AssertionError, match="read again"):
+        for index in order:
+            partly[index]
 
 
 def test_every_step_is_learned_once_where_windows_do_not_overlap(demos: Path) -> None:
