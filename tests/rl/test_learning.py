@@ -1,8 +1,7 @@
-"""The page on reinforcement learning is true, and its table and curves are made of results."""
+"""The page on reinforcement learning is true; learning curves are means over episodes."""
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from dataclasses import replace
@@ -17,18 +16,6 @@ from clevrskills.rl.config import PPOConfig
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "rl.md").read_text(encoding="utf-8")
-TRAINING = {
-    "task": "trace", "seed": 0, "steps": 1000, "minutes": 12.3,
-    "curve": {"steps": [100, 300], "success_once": [None, 0.8], "success_at_end": [None, 0.7]},
-    "evaluation": {"train": {"successes": 49, "episodes": 50}},
-}  # fmt: skip
-
-
-@pytest.fixture
-def drawing(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "docs"))
-    yield __import__("draw_learning")
-    sys.modules.pop("draw_learning")
 
 
 @pytest.fixture
@@ -64,25 +51,6 @@ def test_the_vector_environment_of_the_page() -> None:
 def test_options_of_ppo_are_those_of_the_command() -> None:
     args = tyro.cli(RLArgs, args="trace --out x --gamma 0.9 --hidden 8 8".split())
     assert args.ppo == replace(PPOConfig(), gamma=0.9, hidden=(8, 8))
-
-
-def test_the_table_is_made_of_the_results(drawing) -> None:
-    trainings = [TRAINING, {**TRAINING, "seed": 1, "minutes": 13.3}]
-    written = drawing.page(PAGE, trainings, "a machine")
-    row = "| `trace` | 1,000 | 2 | 13 | train | 49, 49 of 50 | 98.0% | 93-99 % |"
-    assert row in written and "Machine: a machine." in written
-    assert drawing.page(written, [], "") == drawing.page(PAGE, [], "")
-    if drawing.RESULTS.exists():
-        data = json.loads(drawing.RESULTS.read_text(encoding="utf-8"))
-        assert drawing.page(PAGE, data["trainings"], data["machine"]) == PAGE
-
-
-def test_curves_are_drawn(drawing, tmp_path) -> None:
-    trainings = [{**TRAINING, "task": task} for task in ("trace", "pick", "push", "touch")]
-    figure = drawing.curves(trainings)
-    assert [panel.get_title() for panel in figure.axes] == ["trace", "pick", "push", "touch"]
-    figure.savefig(tmp_path / "curves.svg")
-    assert (tmp_path / "curves.svg").stat().st_size > 5000
 
 
 def test_a_curve_is_a_mean_over_episodes(benchmark) -> None:

@@ -1,0 +1,88 @@
+"""What the pages of results share: a panel for each task, and a part of the page that is written
+anew from what was measured.
+"""
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+HERE = Path(__file__).parent
+COLUMNS = 3
+PANEL_INCHES = (3.2, 2.3)
+PART = re.compile(r"(<!-- results -->).*?(<!-- end of results -->)", re.DOTALL)
+
+Training = dict[str, Any]
+
+
+def panels(trainings: list[Training]) -> tuple[Figure, Iterator[tuple[Axes, list[Training]]]]:
+    """A figure with a panel for each task, and its panels with the trainings of that task."""
+    groups: dict[str, list[Training]] = defaultdict(list)
+    for training in trainings:
+        groups[training["task"]].append(training)
+    rows = -(-len(groups) // COLUMNS)
+    size = PANEL_INCHES[0] * COLUMNS, PANEL_INCHES[1] * rows + 0.4
+    figure = Figure(figsize=size, layout="constrained")
+    axes = list(figure.subplots(rows, COLUMNS, squeeze=False, sharey=True).flat)
+    for unused in axes[len(groups) :]:
+        unused.remove()
+    for panel, task in zip(axes, groups, strict=False):
+        panel.set_title(task)
+        panel.grid(alpha=0.3)
+    return figure, zip(axes, groups.values(), strict=False)
+
+
+def markdown(columns: list[str], rows: list[list[str]]) -> str:
+    """A table."""
+    lines = [columns, ["---"] * len(columns), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+@dataclass(frozen=True)
+class ResultsPage:
+    """A page of results.
+
+    Attributes:
+        name: Of what was measured, and of the picture beside it.
+        page: File of the page.
+        caption: What the picture shows.
+        curves: Draws the picture.
+        table: Writes the table.
+    """
+
+    name: str
+    page: str
+    caption: str
+    curves: Callable[[list[Training]], Figure]
+    table: Callable[[list[Training]], str]
+
+    @property
+    def results(self) -> Path:
+        """What was measured."""
+        return HERE / f"{self.name}.json"
+
+    def written(self, text: str, data: dict[str, Any]) -> str:
+        """The page's text with its results written anew."""
+        parts = [
+            f"![{self.caption}]({self.name}.svg)",
+            self.table(data["trainings"]),
+            f"Machine: {data['machine']}.",
+        ]
+        return PART.sub(lambda found: "\n\n".join([found[1], *parts, found[2]]), text)
+
+    def publish(self, measured: Path | None) -> None:
+        """Draw and write what was measured; a copy is kept beside the page."""
+        data = json.loads((measured or self.results).read_text(encoding="utf-8"))
+        self.results.write_text(json.dumps(data) + "\n", encoding="utf-8")
+        matplotlib.rcParams.update({"svg.hashsalt": self.name, "font.size": 9})
+        picture = self.results.with_suffix(".svg")
+        self.curves(data["trainings"]).savefig(picture, metadata={"Date": None})
+        path = HERE / self.page
+        path.write_text(self.written(path.read_text(encoding="utf-8"), data), encoding="utf-8")

@@ -1,0 +1,61 @@
+"""The tables and curves of the pages of results are made of what was measured."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+DOCS = Path(__file__).parents[1] / "docs"
+SOLVED = {"train": {"successes": 49, "episodes": 50, "progress": 0.987}}
+LEARNING = {
+    "task": "trace", "seed": 0, "steps": 1000, "minutes": 12.3, "evaluation": SOLVED,
+    "curve": {"steps": [100, 300], "success_once": [None, 0.8], "success_at_end": [None, 0.7]},
+}  # fmt: skip
+CLONING = {
+    "task": "trace", "policy": "bc", "demonstrations": 10, "steps": 1000, "minutes": 12.3,
+    "evaluation": SOLVED, "curve": {"steps": [100, 300], "loss": [0.5, 0.1]},
+}  # fmt: skip
+PAGES = {
+    "draw_learning": (
+        [LEARNING, {**LEARNING, "seed": 1, "minutes": 13.3}],
+        "| `trace` | 1,000 | 2 | 13 | train | 49, 49 of 50 | 98.0% | 93-99 % |",
+    ),
+    "draw_cloning": (
+        [CLONING],
+        "| `trace` | `bc` | 10 | 1,000 | 12 | train | 49 of 50 | 90-100 % | 0.99 |",
+    ),
+}
+
+
+@pytest.fixture(params=PAGES)
+def drawn(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[tuple[Any, list[dict[str, Any]], str]]:
+    """A module that draws, trainings, and the row that they give."""
+    monkeypatch.syspath_prepend(str(DOCS))
+    yield __import__(request.param), *PAGES[request.param]
+    for name in (request.param, "results_page"):
+        sys.modules.pop(name)
+
+
+def test_the_page_is_made_of_the_results(drawn: Any) -> None:
+    drawing, trainings, row = drawn
+    text = (DOCS / drawing.PAGE.page).read_text(encoding="utf-8")
+    written = drawing.PAGE.written(text, {"trainings": trainings, "machine": "a machine"})
+    assert row in written and "Machine: a machine." in written
+    published = json.loads(drawing.PAGE.results.read_text(encoding="utf-8"))
+    assert drawing.PAGE.written(written, published) == text
+
+
+def test_curves_are_drawn(drawn: Any, tmp_path: Path) -> None:
+    drawing, (training, *_), _ = drawn
+    tasks = ("trace", "pick", "push", "touch")
+    figure = drawing.curves([{**training, "task": task} for task in tasks])
+    assert tuple(panel.get_title() for panel in figure.axes) == tasks
+    figure.savefig(tmp_path / "curves.svg")
+    assert (tmp_path / "curves.svg").stat().st_size > 5000
