@@ -33,9 +33,15 @@ from clevrskills.rl.run import read_run
 STEPS = {"trace": 250_000, "match_pose": 250_000, "touch": 500_000, "pick": 500_000}
 OTHER_STEPS = 1_000_000
 """Control steps of a training."""
-EPISODE_STEPS = {"touch": 80, "push": 80}
-"""Where an episode is cut off, if not at the task's limit, which leaves time to make up for
-mistakes: a learner has more of first attempts."""
+OPTIONS = {
+    "touch": {"episode-steps": 80},
+    "push": {
+        "episode-steps": 80, "gamma": 0.85, "gae-lambda": 0.9,
+        "initial-std": 0.07, "vacuum-mean": -1.0,
+    },
+}  # fmt: skip
+"""Other options than the defaults. Episodes are cut off where the task's limit leaves time to make
+up for mistakes, as a learner has more of first attempts."""
 BINS = 50
 """Points of a curve."""
 CURVES = ("success_once", "success_at_end", "return")
@@ -84,10 +90,10 @@ def learn(args: LearningArgs, task: str, seed: int) -> dict[str, Any]:
     folder = args.out / f"{task}-{seed}"
     run, results = folder / "training", folder / "evaluation"
     steps = args.total_steps or STEPS.get(task, OTHER_STEPS)
-    cut_off = ("--episode-steps", EPISODE_STEPS[task]) if task in EPISODE_STEPS else ()
+    options = (word for name, v in OPTIONS.get(task, {}).items() for word in (f"--{name}", v))
     folder.mkdir(parents=True, exist_ok=True)
     command(
-        *("rl", task, "--out", run, "--seed", seed, "--terminate-on-success", *cut_off),
+        *("rl", task, "--out", run, "--seed", seed, "--terminate-on-success", *options),
         *("--total-steps", steps, "--workers", args.workers),
     )
     command(

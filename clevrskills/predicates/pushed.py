@@ -13,8 +13,11 @@ from clevrskills.predicates.shaping import closeness, descent
 from clevrskills.predicates.touched import Handled
 from clevrskills.world import World, anywhere
 
-GAP_M = 0.02
-"""Between the gripper's cups and the body that it comes down behind."""
+GAP_M, OVERLAP_M = 0.05, 0.01
+"""Between the gripper's cups and the body, where it comes down behind that and pushes."""
+BACKWARDS = -0.25
+"""Share of the way, and no more, that counts as lost where a body was pushed the wrong way: who
+loses as much by pushing badly as is gained by pushing well learns not to push."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +51,8 @@ class Pushed(Handled):
         distance = self.distance(world)
         shaping = torch.exp(-5.0 * distance) + torch.exp(-5.0 * aside) + torch.exp(behind - 1.0)
         way = geometry.length(state["start"][:, :2] - target)
-        gone = ((way - aside) / (share * way).clamp(min=1e-3)).clamp(-1.0, 1.0)
-        progress = 0.3 * closeness(self._way_behind(world, target)) + 0.4 * gone
+        gone = ((way - aside) / (share * way).clamp(min=1e-3)).clamp(BACKWARDS, 1.0)
+        progress = 0.4 * closeness(4.0 * self._way_behind(world, target)) + 0.35 * gone
         if anywhere(there):
             let_go = torch.exp((100.0 * (distance - 1e-3)).clamp(max=0.0))
             shaping = torch.where(there, 3.0 + away + let_go, shaping)
@@ -57,12 +60,14 @@ class Pushed(Handled):
         return self.handled(there & away & still, shaping, state, progress)
 
     def _way_behind(self, world: World, target: Tensor) -> Tensor:
-        """Metres of the gripper's way down behind the body, seen from a place (B, 2) that it is to
-        be pushed to, (B,): on from there it pushes.
+        """Metres of the gripper's way down to the stretch behind the body, seen from a place (B, 2)
+        that it is to be pushed to, from which it pushes, (B,).
         """
         place = world.position(self.object)
         ahead = torch.nn.functional.normalize(target - place[:, :2], dim=-1)
         half = world.at(world.solids.size, self.object)[:, :2].amax(-1, keepdim=True) / 2
-        behind = place[:, :2] - (half + world.cup_reach_m + GAP_M) * ahead
-        behind = torch.cat((behind, place[:, 2:]), dim=-1)
-        return descent(world.end_effector_pose[:, :3] - behind)
+        contact = -half - world.cup_reach_m
+        offset = world.end_effector_pose[:, :3] - place
+        along = (offset[:, :2] * ahead).sum(-1, keepdim=True)
+        aside = offset[:, :2] - along.clamp(contact - GAP_M, contact + OVERLAP_M) * ahead
+        return descent(torch.cat((aside, offset[:, 2:]), dim=-1))

@@ -45,6 +45,8 @@ class PPOConfig:
     """Standard deviation of movements at first."""
     vacuum_std: float = 0.5
     """The same of the vacuum, which is on above 0."""
+    vacuum_mean: float = 0.0
+    """Mean of the vacuum at first; below 0 it is off most of the time."""
     hidden: tuple[int, ...] = (256, 256)
     """Units of each hidden layer, of the policy and of the value function."""
 

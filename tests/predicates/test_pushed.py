@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from clevrskills.predicates import CRITERIA, AtPositionPushed, PushedTowards
+from clevrskills.predicates.pushed import GAP_M
 from clevrskills.world import CONTACT_TOLERANCE_M
 from tests.worlds import CUBE, SLAB, index, make_world, move_gripper, pose
 
@@ -215,6 +216,30 @@ def test_progress_follows_the_body(make):
         move_gripper(world, (*behind, 0.02))
         said.append(float(goal.evaluate(world, state).progress))
     assert said == sorted(said) and said[-1] - said[1] > 0.25
+
+
+@KINDS
+def test_progress_leads_behind_the_body(make):
+    world = free_stage()
+    goal = make(world)
+    end = at(1.0, 5.0) if make is towards else GOAL
+    way = torch.tensor(end) - torch.tensor(START)
+    ahead = (way / way.norm()).tolist()
+    contact = 0.025 + world.cup_reach_m
+
+    def progress(behind_m, aside_m=0.0, z=0.025):
+        x = START[0] - behind_m * ahead[0] - aside_m * ahead[1]
+        y = START[1] - behind_m * ahead[1] + aside_m * ahead[0]
+        move_gripper(world, (x, y, z))
+        return float(goal.evaluate(world, state).progress)
+
+    state = goal.initial_state(world)
+    best = progress(contact)
+    assert progress(contact + GAP_M) == pytest.approx(best, abs=1e-4)
+    assert progress(contact + GAP_M + 0.02) < best - 0.05
+    assert progress(contact, 0.03) < best - 0.05 and progress(contact, -0.03) < best - 0.05
+    way_there = [progress(0.0, 0.0, 0.4), progress(0.0, 0.0, 0.1), progress(contact, 0.0, 0.1)]
+    assert sorted([*way_there, best]) == [*way_there, best]
 
 
 def test_sentences():
