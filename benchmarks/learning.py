@@ -33,7 +33,7 @@ from clevrskills.rl.run import read_run
 STEPS = {"trace": 250_000, "match_pose": 250_000, "touch": 500_000, "pick": 500_000}
 OTHER_STEPS = 1_000_000
 """Control steps of a training."""
-OPTIONS = {
+OPTIONS: dict[str, dict[str, float]] = {
     "touch": {"episode-steps": 80},
     "push": {
         "episode-steps": 80, "gamma": 0.85, "gae-lambda": 0.9,

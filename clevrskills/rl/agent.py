@@ -129,7 +129,10 @@ class Agent(nn.Module):
         self.eyes = _eyes(spaces.channels, spaces.size_px) if spaces.channels else None
         seen = spaces.state + (PICTURE_FEATURES if self.eyes is not None else 0)
         self.policy = _layers(seen, config.hidden, spaces.actions, last_gain=0.01)
-        nn.init.constant_(self.policy[-1].bias[-1:], config.vacuum_mean)
+        with torch.no_grad():
+            list(self.policy.parameters())[-1][-1] = (
+                config.vacuum_mean
+            )  # its bias in the last layer
         self.critic = _layers(seen, config.hidden, 1, last_gain=1.0)
         start = [config.initial_std] * (spaces.actions - 1) + [config.vacuum_std]
         self.log_std = nn.Parameter(torch.tensor(start).log())

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.rl.agent import Agent, RunningScale, Spaces, to_tensors
+from clevrskills.rl.agent import STATE, Agent, RunningScale, Spaces, to_tensors
 from clevrskills.rl.config import PPOConfig
 from clevrskills.rl.ppo import PPO, estimate_advantages
 from tests.rl.toy import PICTURE_PX, ToyVec
@@ -232,6 +232,16 @@ def test_pictures_are_stacked_and_seen():
 def test_spaces():
     assert Spaces.of(ToyVec(2)) == Spaces(state=7, actions=7)
     assert Spaces.of(ToyVec(2, pictures=True)) == Spaces(4, 7, channels=6, size_px=PICTURE_PX)
+
+
+def test_what_is_done_at_first():
+    config = PPOConfig(initial_std=0.07, vacuum_std=0.4, vacuum_mean=-0.6)
+    agent = Agent(Spaces(state=5, actions=7, channels=0, size_px=0), config)
+    actions, _ = agent({STATE: torch.randn(100, 5)})
+    assert actions.mean[:, :6].abs().max() < 0.1
+    assert torch.allclose(actions.mean[:, 6], torch.tensor(-0.6), atol=0.1)
+    expected = torch.tensor([0.07] * 6 + [0.4])
+    assert torch.allclose(actions.stddev, expected.expand(100, 7))
 
 
 def test_actions_are_cut():
