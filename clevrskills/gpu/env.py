@@ -126,7 +126,7 @@ class GpuVectorEnv(gym.vector.VectorEnv):
         self._outcome = self._goal.evaluate(self._world, self._state)
         self._state = self._outcome.state
         success = self._outcome.holds
-        reward = self._reward(before)
+        reward = self._spec.reward(self._outcome, before)
         self._steps += 1
         self._returns += reward
         self._once |= success
@@ -207,17 +207,6 @@ class GpuVectorEnv(gym.vector.VectorEnv):
         self._observer = Observer(self._goal, self._world)
         self._used = used(self._goal, self.num_envs)
         self._outcome = self._goal.evaluate(self._world, self._state)
-
-    def _reward(self, before: Tensor) -> Tensor:
-        match self._spec.reward_mode:
-            case "dense":
-                return self._outcome.reward
-            case "sparse":
-                return self._outcome.holds.float()
-            case "potential":
-                return self._outcome.progress - before
-            case _:
-                return self._outcome.progress
 
     def _look(self) -> Tensor:
         """The observations, (B, D)."""

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from clevrskills.observation import Observer, flat
 from clevrskills.predicates import GoalState
@@ -99,7 +98,7 @@ class SceneBatch:
         self._world.grip()
         before = self._progress
         self._evaluate()
-        reward = self._reward(before).numpy()
+        reward = self._spec.reward(self._outcome, before).numpy()
         success = self._outcome.holds.numpy()
         self._steps += 1
         self._returns += reward
@@ -161,17 +160,6 @@ class SceneBatch:
         self._outcome = self._goal.evaluate(self._world, self._state)
         self._state = self._outcome.state
         self._progress = self._outcome.progress
-
-    def _reward(self, before: Tensor) -> Tensor:
-        match self._spec.reward_mode:
-            case "dense":
-                return self._outcome.reward
-            case "sparse":
-                return self._outcome.holds.float()
-            case "potential":
-                return self._outcome.progress - before
-            case _:
-                return self._outcome.progress
 
     def _tell(self, out: Arrays) -> None:
         """Tell what the goals say."""

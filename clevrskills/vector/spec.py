@@ -6,8 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from torch import Tensor
+
 from clevrskills.env import ClevrSkillsEnv
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.predicates import Outcome
 from clevrskills.tasks import task
 
 OBS_MODES = ("state", "rgb")
@@ -77,6 +80,23 @@ class VectorSpec:
     def step_limit(self) -> int:
         """Control steps after which an episode is cut off."""
         return self.episode_steps or task(self.task, **self.task_args).max_steps
+
+    def reward(self, outcome: Outcome, before: Tensor) -> Tensor:
+        """The reward of a step, (B,).
+
+        Args:
+            outcome: What the goal says after it.
+            before: The progress before it, (B,).
+        """
+        match self.reward_mode:
+            case "dense":
+                return outcome.reward
+            case "sparse":
+                return outcome.holds.float()
+            case "potential":
+                return outcome.progress - before
+            case _:
+                return outcome.progress
 
     def make(self) -> ClevrSkillsEnv:
         """One of the environments.
