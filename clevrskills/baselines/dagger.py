@@ -55,6 +55,8 @@ class DaggerArgs:
     """Processes that act."""
     load_workers: int = 2
     """Processes that load windows."""
+    cache_gb: float = 0.0
+    """Memory in which each of these keeps pictures, in GB."""
 
 
 def dagger(args: DaggerArgs, source: Callable[[Path], Source] | None = None) -> int:
@@ -131,4 +133,5 @@ def _train_args(args: DaggerArgs, start: Path, data: tuple[Path, ...], out: Path
         bf16=args.bf16,
         cpu=args.cpu,
         workers=args.load_workers,
+        cache_gb=args.cache_gb,
     )
