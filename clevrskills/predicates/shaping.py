@@ -56,9 +56,7 @@ def _lower(world: World, body: Tensor) -> Tensor:
 
 def approach(world: World, body: Tensor) -> Tensor:
     """How close the suction cups are to where one of them seals on a body, in [0, 1], (B,)."""
-    spot = world.at(world.solids.spot, body)[:, None]
-    offset = world.end_effector_pose[:, :3] - geometry.to_world(world.pose(body), spot)[:, 0]
-    return closeness(descent(offset))
+    return closeness(descent(world.end_effector_pose[:, :3] - world.at(world.spot, body)))
 
 
 def descent(offset: Tensor) -> Tensor:
