@@ -42,7 +42,7 @@ def reach(world: World, body: Tensor, where: Tensor) -> Tensor:
     """How near the suction cups are to the top of a body, in [0, 2], (B,); not told exactly but
     where (B,) it is of use.
     """
-    offset = world.position(body)[:, :2] - world.end_effector_pose[:, :2]
+    offset = world.pose(body)[:, :2] - world.end_effector_pose[:, :2]
     aside = geometry.length(offset)
     beside = torch.exp((NEAR_M - aside).clamp(max=0.0))
     return world.sparse(where & (aside < NEAR_M), beside, _lower, body)

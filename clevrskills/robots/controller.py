@@ -118,9 +118,14 @@ class Kinematics:
         return bool((qpos >= self.lower).all() and (qpos <= self.upper).all())
 
 
+def _length(vector: np.ndarray) -> np.floating:
+    """Euclidean length of a vector (n,), for half of what ``np.linalg.norm`` takes."""
+    return np.sqrt(vector.dot(vector))  # type: ignore[no-any-return]
+
+
 def rotation_vector_pose(translation: np.ndarray, rotation: np.ndarray) -> Pose:
     """Pose from a translation (3,) and a rotation vector (3,)."""
-    angle = float(np.linalg.norm(rotation))
+    angle = float(_length(rotation))
     axis = rotation / angle if angle > 1e-12 else np.zeros(3)
     return Pose(translation, np.concatenate(([np.cos(angle / 2)], np.sin(angle / 2) * axis)))
 
@@ -200,12 +205,12 @@ class EndEffectorDeltaController(BaseController):
         """
         values = np.asarray(action, dtype=np.float64).reshape(-1)
         move = np.clip(values[:6], -1.0, 1.0)
-        turn = move[3:] / max(1.0, float(np.linalg.norm(move[3:])))
+        turn = move[3:] / max(1.0, float(_length(move[3:])))
         step = rotation_vector_pose(move[:3] * TRANSLATION_M, turn * ROTATION_RAD)
         self.vacuum_on = bool(values[6] > 0)
         pose, near = self._leashed()
         target = pose * step
-        target.q = target.q / np.linalg.norm(target.q)
+        target.q = target.q / _length(target.q)
         qpos = self._kinematics.inverse(target, near)
         start = self._target_qpos
         if qpos is not None and self._kinematics.within_limits(qpos):
@@ -214,15 +219,15 @@ class EndEffectorDeltaController(BaseController):
 
     def _led_from(self, start: np.ndarray) -> Iterator[tuple[list[float], list[float]]]:
         """Joint angles and speeds for each physics step: an even share of the way from the angles
-        (n,) that were commanded before.
+        (n,) that were commanded before; in plain numbers, which take a third of numpy's time.
         """
-        way = self._target_qpos - start
-        speed = way * self.control_freq
+        hz, steps = self.control_freq, self._sim_steps
+        angles, ways = start.tolist(), (self._target_qpos - start).tolist()
+        speeds = [way * hz for way in ways]
         # with a speed to follow, PhysX's drives run ahead by half a physics step
-        ahead = speed * (0.5 / (self._sim_steps * self.control_freq))
-        part = np.arange(1, self._sim_steps + 1)[:, None] / self._sim_steps
-        angles = start + part * way - ahead
-        return zip(angles.tolist(), repeat(speed.tolist()))
+        ahead = [speed * (0.5 / (steps * hz)) for speed in speeds]
+        for part in [step / steps for step in range(1, steps + 1)]:
+            yield [a + part * w - h for a, w, h in zip(angles, ways, ahead, strict=True)], speeds
 
     def before_simulation_step(self) -> None:
         """Lead the joints on; after the last share of the way, hold them."""
@@ -237,12 +242,12 @@ class EndEffectorDeltaController(BaseController):
         """
         measured = self._measured()
         ahead = measured.inv() * self._target
-        distance = float(np.linalg.norm(ahead.p))
-        angle = 2.0 * float(np.arctan2(np.linalg.norm(ahead.q[1:]), abs(ahead.q[0])))
+        distance = float(_length(ahead.p))
+        angle = 2.0 * float(np.arctan2(_length(ahead.q[1:]), abs(ahead.q[0])))
         if distance <= LEASH_M and angle <= LEASH_RAD:
             return self._target, self._target_qpos
         axis = ahead.q[1:] * np.sign(ahead.q[0] or 1.0)
-        axis = axis / max(float(np.linalg.norm(axis)), 1e-12)
+        axis = axis / max(float(_length(axis)), 1e-12)
         shorten = min(1.0, LEASH_M / max(distance, 1e-12))
         pose = measured * rotation_vector_pose(ahead.p * shorten, axis * min(angle, LEASH_RAD))
         return pose, np.asarray(self._robot.get_qpos(), dtype=np.float64)
