@@ -106,23 +106,16 @@ class Observer:
     def _bodies(self, rotation: Tensor) -> Tensor:
         """What is told of all bodies, and zeros for none, (B, K + 1, 26)."""
         world = self._world
-        position = world.body_pose[..., :3]
         values = (
             self._present,
             world.held[:, None, None] == self._slots[:, None],
-            position,
-            self._offset(position),
-            self._offset(world.spot),
+            world.body_pose[..., :3],
+            (world.offset @ world.end_effector_matrix[:, None]).flatten(-2),  # and spot
             rotation,
             world.body_velocity,
             world.solids.size,
         )
         return torch.nn.functional.pad(torch.cat(values, dim=-1) * self._present, (0, 0, 0, 1))
-
-    def _offset(self, points: Tensor) -> Tensor:
-        """World points (B, N, 3) in the end-effector frame."""
-        world = self._world
-        return (points - world.end_effector_pose[:, None, :3]) @ world.end_effector_matrix
 
     def _told(self, outcome: Outcome) -> dict[str, Tensor]:
         said = zip(outcomes(self._goal, outcome), self._is_leaf, strict=True)
@@ -149,10 +142,11 @@ class Observer:
             if not value.is_floating_point():
                 entries[name] = (value[..., None] == self._slots).any(1).float()
             elif name == "position":
-                offset = self._offset(value[:, None])[:, 0]
+                offset = value[:, None] - world.end_effector_pose[:, None, :3]  # (B, 1, 3)
+                turned = (offset @ world.end_effector_matrix)[:, 0]
                 way = value - self._frame_of(named)[:, :3]
                 is_asked = self._has_position[index][:, None]
-                entries[name] = torch.cat((offset, way), dim=-1) * is_asked
+                entries[name] = torch.cat((turned, way), dim=-1) * is_asked
             elif name == "orientation":
                 turned = geometry.quaternion_conjugate(self._frame_of(named)[:, 3:])
                 turn = geometry.quaternion_multiply(turned, value)

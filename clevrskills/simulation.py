@@ -281,7 +281,7 @@ class SimWorld(RobotWorld):
 
     @property
     def body_pose(self) -> Tensor:  # noqa: D102
-        return self.frame[:, :-1]
+        return self.once("pose", lambda w: w.frame[:, :-1])
 
     def _read_poses(self) -> Tensor:
         return self._filled(Simulation.read_poses, len(self.keys) + 1, 7)
@@ -304,7 +304,7 @@ class SimWorld(RobotWorld):
 
     @property
     def end_effector_pose(self) -> Tensor:  # noqa: D102
-        return self._of_each(self.frame[:, -1])
+        return self._of_each(self.once("end effector", lambda w: w.frame[:, -1]))
 
     @property
     def end_effector_velocity(self) -> Tensor:  # noqa: D102
@@ -442,7 +442,7 @@ class SimWorld(RobotWorld):
 
 def near_cups(world: World) -> Tensor:
     """Whether a cup could seal on any body that can be moved, by their bounding spheres, (B,)."""
-    away = geometry.length(world.end_effector_pose[:, None, :3] - world.body_pose[..., :3])
+    away = geometry.length(world.offset[:, :, 0])
     near = away <= world.solids.radius + (world.cup_reach_m + CUP_MARGIN_M)
     return (near & world.solids.movable).any(-1)
 

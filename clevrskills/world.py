@@ -229,17 +229,19 @@ class World:
     @property
     def matrix(self) -> Tensor:
         """Rotation matrices of all bodies, (B, K, 3, 3)."""
-        return self.frame_matrix[:, :-1]
+        return self.once("matrix", lambda w: w.frame_matrix[:, :-1])
 
     @property
     def end_effector_matrix(self) -> Tensor:
         """Rotation matrix of the end effector, (B, 3, 3)."""
-        return self._of_each(self.frame_matrix[:, -1])
+        return self._of_each(self.once("end effector matrix", lambda w: w.frame_matrix[:, -1]))
 
     @property
-    def spot(self) -> Tensor:
-        """World positions of where a suction cup holds each body best, (B, K, 3)."""
-        return self.once("spot", _spot)
+    def offset(self) -> Tensor:
+        """From the tool centre point to the origin of each body, and to where a suction cup holds
+        it best, in world axes, (B, K, 2, 3).
+        """
+        return self.once("offset", _offset)
 
     # ---- robot ----
 
@@ -461,8 +463,10 @@ def _each(count: int, times: int, device: torch.device) -> Tensor:
     return torch.arange(count, device=device).repeat_interleave(times)
 
 
-def _spot(world: World) -> Tensor:
-    return (world.matrix @ world.solids.spot[..., None])[..., 0] + world.body_pose[..., :3]
+def _offset(world: World) -> Tensor:
+    origin = world.body_pose[..., :3]
+    spot = (world.matrix @ world.solids.spot[..., None])[..., 0] + origin
+    return torch.stack((origin, spot), dim=2) - world.end_effector_pose[:, None, None, :3]
 
 
 def _still(world: World) -> Tensor:
