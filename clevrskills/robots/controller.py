@@ -120,7 +120,7 @@ class Kinematics:
 
 def _length(vector: np.ndarray) -> np.floating:
     """Euclidean length of a vector (n,), for half of what ``np.linalg.norm`` takes."""
-    return np.sqrt(vector.dot(vector))  # type: ignore[no-any-return]
+    return np.sqrt(vector.dot(vector))
 
 
 def rotation_vector_pose(translation: np.ndarray, rotation: np.ndarray) -> Pose:
@@ -154,6 +154,7 @@ class EndEffectorDeltaController(BaseController):
         self._robot = self.articulation._objs[0]
         self._tcp = self.articulation.links_map[robot(self.config.robot_name).tcp_link]._objs[0]
         self._drives = [joint._objs[0] for joint in self.joints]
+        self._course: Iterator[tuple[list[float], list[float]]] = iter(())
         self.vacuum_on = False
         self.reset()
 
@@ -254,7 +255,7 @@ class EndEffectorDeltaController(BaseController):
 
     def _stay(self) -> None:
         """Drive at the commanded joint angles, at rest."""
-        self._course: Iterator[tuple[list[float], list[float]]] = iter(())
+        self._course = iter(())
         self.before_simulation_step()
 
     def get_state(self) -> dict[str, torch.Tensor]:
