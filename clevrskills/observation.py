@@ -66,11 +66,15 @@ class Observer:
         self._is_leaf = [node.leaf is not None for node in nodes(goal)]
         self._used = used(goal, world.num_envs)[:, self._is_leaf].float()
         self._leaves = torch.arange(sum(self._is_leaf), device=world.device)
-        self._slots = torch.arange(len(world.keys) + 1, device=world.device)  # the last is none
+        self._slots = torch.arange(len(world.keys), device=world.device)
         self._fields, self._has_position = _fields(goal)
-        self._present = _and_none(world.filled.float()[..., None])
-        self._size = _and_none(world.solids.size)
-        self._spot = _and_none(world.solids.spot)[..., None]
+        named = {name: values for name, values in self._fields.items() if _is_body(values)}
+        # who names no object is about the end effector, body -1
+        none = torch.full((world.num_envs, len(self._leaves) + 1), -1, device=world.device)
+        named.setdefault("object", none)
+        self._named = list(named)
+        self._bodies_of = torch.stack(list(named.values()), dim=-1)  # (B, L + 1, n)
+        self._present = world.filled.float()[..., None]
 
     def __call__(self, outcome: Outcome) -> dict[str, Tensor]:
         """The observation by entry, each (B, n) float32, in the order of the module's table.
@@ -78,40 +82,40 @@ class Observer:
         Args:
             outcome: What the goal says of the world now.
         """
-        frames = _Frames(self._world)
-        bodies = self._bodies(frames)
+        rotation = self._world.frame_matrix[..., :2].mT.flatten(-2)
+        bodies = self._bodies(rotation[:, :-1])
         return {
-            **{f"robot/{name}": values for name, values in self._robot(frames).items()},
+            **{f"robot/{name}": values for name, values in self._robot(rotation[:, -1]).items()},
             **{f"bodies/{k}": b for k, b in zip(self._world.keys, bodies.unbind(1), strict=False)},
             **{f"goal/{name}": values for name, values in self._told(outcome).items()},
-            **{f"next/{name}": v for name, v in self._next(outcome, frames, bodies).items()},
+            **{f"next/{name}": values for name, values in self._next(outcome, bodies).items()},
         }
 
-    def _robot(self, frames: _Frames) -> dict[str, Tensor]:
+    def _robot(self, rotation: Tensor) -> dict[str, Tensor]:
         world = self._world
         return {
             "qpos": world.qpos,
             "qvel": world.qvel,
-            "position": frames.position[:, -1],
-            "rotation": frames.columns[:, -1],
-            "velocity": frames.velocity[:, -1],
+            "position": world.end_effector_pose[:, :3],
+            "rotation": rotation,
+            "velocity": world.end_effector_velocity,
             "vacuum_on": world.vacuum_on[:, None].float(),
             "holding": (world.held >= 0)[:, None].float(),
         }
 
-    def _bodies(self, frames: _Frames) -> Tensor:
+    def _bodies(self, rotation: Tensor) -> Tensor:
         """What is told of all bodies, and zeros for none, (B, K + 1, 26)."""
+        world = self._world
         values = (
             self._present,
-            self._world.held[:, None, None] == self._slots[:, None],
-            frames.position,
-            frames.offset(frames.position),
-            frames.offset(frames.position + (frames.matrix @ self._spot)[..., 0]),
-            frames.columns,
-            frames.velocity,
-            self._size,
+            world.held[:, None, None] == self._slots[:, None],
+            world.body_pose[..., :3],
+            (world.offset @ world.end_effector_matrix[:, None]).flatten(-2),  # and spot
+            rotation,
+            world.body_velocity,
+            world.solids.size,
         )
-        return torch.cat(values, dim=-1) * self._present
+        return torch.nn.functional.pad(torch.cat(values, dim=-1) * self._present, (0, 0, 0, 1))
 
     def _told(self, outcome: Outcome) -> dict[str, Tensor]:
         said = zip(outcomes(self._goal, outcome), self._is_leaf, strict=True)
@@ -124,67 +128,36 @@ class Observer:
             "state": torch.cat(state, dim=-1) if state else progress[:, :0],
         }
 
-    def _next(self, outcome: Outcome, frames: _Frames, bodies: Tensor) -> dict[str, Tensor]:
+    def _next(self, outcome: Outcome, bodies: Tensor) -> dict[str, Tensor]:
         world = self._world
         index = self._goal.next_index(outcome)  # -1, on success, is the last place: none
-        chosen = {name: world.at(values, index) for name, values in self._fields.items()}
+        named = world.at(self._bodies_of, index)  # (B, n)
+        told = dict(zip(self._named, world.at(bodies, named).unbind(1), strict=True))
         entries = {"leaf": (index[:, None] == self._leaves).float()}
-        for name, value in chosen.items():
+        for name, values in self._fields.items():
+            if name in told:
+                entries[name] = told[name]
+                continue
+            value = world.at(values, index)
             if not value.is_floating_point():
-                entries[name] = self._named(value, bodies)
+                entries[name] = (value[..., None] == self._slots).any(1).float()
             elif name == "position":
-                there = self._frame(frames.position, chosen.get("object"))
-                offset = frames.offset(value[:, None])[:, 0]
+                offset = value[:, None] - world.end_effector_pose[:, None, :3]  # (B, 1, 3)
+                turned = (offset @ world.end_effector_matrix)[:, 0]
+                way = value - self._frame_of(named)[:, :3]
                 is_asked = self._has_position[index][:, None]
-                entries[name] = torch.cat((offset, value - there), dim=-1) * is_asked
+                entries[name] = torch.cat((turned, way), dim=-1) * is_asked
             elif name == "orientation":
-                turned = self._frame(frames.orientation, chosen.get("object"))
-                entries[name] = geometry.rotation_vector(
-                    geometry.quaternion_multiply(geometry.quaternion_conjugate(turned), value)
-                )
+                turned = geometry.quaternion_conjugate(self._frame_of(named)[:, 3:])
+                turn = geometry.quaternion_multiply(turned, value)
+                entries[name] = geometry.rotation_vector(turn)
             else:
                 entries[name] = value.reshape(len(value), -1)
         return entries
 
-    def _frame(self, values: Tensor, body: Tensor | None) -> Tensor:
-        """What frames (B, K + 1, n) have for the body that a leaf is about; for the end effector,
-        if it is about none.
-        """
-        if body is None or body.dim() > 1:
-            return values[:, -1]
-        return self._world.at(values, body)
-
-    def _named(self, body: Tensor, bodies: Tensor) -> Tensor:
-        """What is told of a body (B,), or which bodies (B, n) are named; -1 names none."""
-        if body.dim() == 1:
-            return self._world.at(bodies, body)
-        return (body[..., None] == self._slots[:-1]).any(1).float()
-
-
-class _Frames:
-    """Where all bodies are and, last, the end effector, so that it can be asked for as body -1.
-
-    Attributes:
-        position: World positions, (B, K + 1, 3).
-        orientation: World orientations, (B, K + 1, 4).
-        matrix: Their rotation matrices, (B, K + 1, 3, 3).
-        columns: Their first two columns, (B, K + 1, 6).
-        velocity: Linear and angular, world axes, (B, K + 1, 6).
-    """
-
-    def __init__(self, world: RobotWorld) -> None:
-        pose = torch.cat((world.body_pose, world.end_effector_pose[:, None]), dim=1)
-        self.position, self.orientation = pose.split((3, 4), dim=-1)
-        self.matrix = geometry.rotation_matrix(self.orientation)
-        self.columns = self.matrix[..., :2].mT.flatten(-2)
-        self.velocity = torch.cat(
-            (world.body_velocity, world.end_effector_velocity[:, None]), dim=1
-        )
-        self._end_effector = self.matrix[:, -1]
-
-    def offset(self, points: Tensor) -> Tensor:
-        """World points (B, N, 3) in the end-effector frame."""
-        return (points - self.position[:, -1:]) @ self._end_effector
+    def _frame_of(self, named: Tensor) -> Tensor:
+        """The frame (B, 7) of what a leaf is about that names some bodies (B, n)."""
+        return self._world.at(self._world.frame, named[:, self._named.index("object")])
 
 
 class Observed(Protocol):
@@ -233,6 +206,6 @@ def _tensors(leaf: Predicate) -> dict[str, Tensor]:
     return {name: value for name, value in values.items() if isinstance(value, Tensor)}
 
 
-def _and_none(values: Tensor) -> Tensor:
-    """Values of all bodies (B, K, n), and zeros for none, (B, K + 1, n)."""
-    return torch.nn.functional.pad(values, (0, 0, 0, 1))
+def _is_body(values: Tensor) -> bool:
+    """Whether values of all leaves, (B, L + 1, ...), are one body each."""
+    return values.dim() == 2 and not values.is_floating_point()

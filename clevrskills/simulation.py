@@ -17,6 +17,7 @@ from sapien.physx import (
 )
 from torch import Tensor
 
+from clevrskills import geometry
 from clevrskills.robots.controller import EndEffectorDeltaController
 from clevrskills.robots.vacuum import Vacuum
 from clevrskills.solids import Solids
@@ -29,6 +30,8 @@ CONTACT_OVERLAP_M = 1e-4
 """Overlap from which they touch: PhysX moves bodies apart without an impulse."""
 PARKED = np.array([0.0, 0.0, 50.0, 1.0, 0.0, 0.0, 0.0], np.float32)
 """Pose reported for empty slots."""
+AT_REST = np.zeros(6, np.float32)
+"""Velocity of what cannot move."""
 
 CUP_MARGIN_M = 0.03
 """More than a cup's radius and the gap that it closes."""
@@ -123,24 +126,28 @@ class Simulation:
     # ---- what it tells ----
 
     def read_poses(self, out: np.ndarray) -> None:
-        """Write the world poses of the bodies to an array (K, 7)."""
-        for row, entity in zip(out, self.bodies, strict=True):
+        """Write the world poses of the bodies and, last, of the tool centre point to an array
+        ((K + 1) * 7,).
+        """
+        parts: list[np.ndarray] = []
+        for entity in self.bodies:
             if entity is None:
-                row[:] = PARKED
+                parts.append(PARKED)
             else:
                 pose = entity.pose
-                row[:3], row[3:] = pose.p, pose.q
+                parts += (pose.p, pose.q)
+        pose = self._tcp.entity_pose
+        np.concatenate((*parts, pose.p, pose.q), out=out)
 
     def read_velocities(self, out: np.ndarray) -> None:
-        """Write linear and angular velocities of the bodies to an array (K, 6) of zeros."""
-        for row, component in zip(out, self.components, strict=True):
-            if component is not None:
-                row[:3], row[3:] = component.linear_velocity, component.angular_velocity
-
-    def end_effector_pose(self) -> np.ndarray:
-        """World pose of the tool centre point, (7,)."""
-        pose = self._tcp.entity_pose
-        return np.concatenate((pose.p, pose.q))
+        """Write linear and angular velocities of the bodies to an array (K * 6,)."""
+        parts: list[np.ndarray] = []
+        for component in self.components:
+            if component is None:
+                parts.append(AT_REST)
+            else:
+                parts += (component.linear_velocity, component.angular_velocity)
+        np.concatenate(parts, out=out)
 
     def end_effector_velocity(self) -> np.ndarray:
         """Linear and angular velocity of the tool centre point in world axes, (6,)."""
@@ -151,8 +158,10 @@ class Simulation:
     def contacts(self) -> Contacts:
         """The contacts of the last physics step."""
         pairs: Contacts = {}
+        slot_of = self._slot_of
         for contact in self._physics.get_contacts():
-            one, other = (self._slot_of.get(id(body)) for body in contact.bodies)
+            first, second = contact.bodies
+            one, other = slot_of.get(id(first)), slot_of.get(id(second))
             if one is not None and other is not None:
                 pairs.setdefault((one, other), []).append(contact)
         return pairs
@@ -267,28 +276,35 @@ class SimWorld(RobotWorld):
         return torch.tensor([[body is not None for body in s.bodies] for s in self.simulations])
 
     @property
+    def frame(self) -> Tensor:  # noqa: D102
+        return self.once("frame", SimWorld._read_poses)
+
+    @property
     def body_pose(self) -> Tensor:  # noqa: D102
-        return self.once("pose", SimWorld._read_poses)
+        return self.once("pose", lambda w: w.frame[:, :-1])
 
     def _read_poses(self) -> Tensor:
-        poses = np.empty((self.num_envs, len(self.keys), 7), np.float32)
-        for rows, simulation in zip(poses, self.simulations, strict=True):
-            simulation.read_poses(rows)
-        return torch.from_numpy(poses)
+        return self._filled(Simulation.read_poses, len(self.keys) + 1, 7)
 
     @property
     def body_velocity(self) -> Tensor:  # noqa: D102
         return self.once("velocity", SimWorld._read_velocities)
 
     def _read_velocities(self) -> Tensor:
-        velocities = np.zeros((self.num_envs, len(self.keys), 6), np.float32)
-        for rows, simulation in zip(velocities, self.simulations, strict=True):
-            simulation.read_velocities(rows)
-        return torch.from_numpy(velocities)
+        return self._filled(Simulation.read_velocities, len(self.keys), 6)
+
+    def _filled(
+        self, write: Callable[[Simulation, np.ndarray], None], rows: int, columns: int
+    ) -> Tensor:
+        """What the simulations write, (B, rows, columns)."""
+        values = np.empty((self.num_envs, rows * columns), np.float32)
+        for simulation, out in zip(self.simulations, values, strict=True):
+            write(simulation, out)
+        return torch.from_numpy(values).view(-1, rows, columns)
 
     @property
     def end_effector_pose(self) -> Tensor:  # noqa: D102
-        return self._of_each(self.once("end effector", _read(Simulation.end_effector_pose)))
+        return self._of_each(self.once("end effector", lambda w: w.frame[:, -1]))
 
     @property
     def end_effector_velocity(self) -> Tensor:  # noqa: D102
@@ -405,10 +421,8 @@ class SimWorld(RobotWorld):
                 seeking.append(row)
         if not seeking:
             return
-        near = near_cups(self.select(torch.tensor(seeking)))
-        rows = [row for row, is_near in zip(seeking, near.tolist(), strict=True) if is_near]
-        if rows:
-            self._take(rows)
+        near = near_cups(self).tolist()
+        self._take([row for row in seeking if near[row]])
 
     def _take(self, rows: Sequence[int], bodies: Sequence[int] | None = None) -> None:
         """Let grippers hold bodies that are at their cups, with those that seal, at least one; if
@@ -428,12 +442,9 @@ class SimWorld(RobotWorld):
 
 def near_cups(world: World) -> Tensor:
     """Whether a cup could seal on any body that can be moved, by their bounding spheres, (B,)."""
-    reach_m = float(world.cup_tips.norm(dim=-1).max()) + CUP_MARGIN_M
-    away = (world.end_effector_pose[:, None, :3] - world._of_each(world.body_pose[..., :3])).norm(
-        dim=-1
-    )
-    near = away <= world._of_each(world.solids.radius) + reach_m
-    return (near & world._of_each(world.solids.movable)).any(-1)
+    away = geometry.length(world.offset[:, :, 0])
+    near = away <= world.solids.radius + (world.cup_reach_m + CUP_MARGIN_M)
+    return (near & world.solids.movable).any(-1)
 
 
 def _read(read: Callable[[Simulation], np.ndarray]) -> Callable[[SimWorld], Tensor]:

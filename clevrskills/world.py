@@ -36,7 +36,7 @@ FEW = 64
 
 def anywhere(where: Tensor) -> bool:
     """Whether any of some answers (B,) is yes; of a few, without the start of a kernel."""
-    return True in where.tolist() if len(where) <= FEW else bool(where.any())
+    return True in where.tolist() if where.numel() <= FEW else bool(where.any())
 
 
 class World:
@@ -213,14 +213,35 @@ class World:
         return self._derived[name]
 
     @property
+    def frame(self) -> Tensor:
+        """World poses of all bodies and, last, of the end effector, which can so be asked for as
+        body -1, (B, K + 1, 7).
+        """
+        return self.once(
+            "frame", lambda w: torch.cat((w.body_pose, w.end_effector_pose[:, None]), dim=1)
+        )
+
+    @property
+    def frame_matrix(self) -> Tensor:
+        """Their rotation matrices, (B, K + 1, 3, 3)."""
+        return self.once("frame matrix", lambda w: geometry.rotation_matrix(w.frame[..., 3:]))
+
+    @property
     def matrix(self) -> Tensor:
         """Rotation matrices of all bodies, (B, K, 3, 3)."""
-        return self.once("matrix", lambda w: geometry.rotation_matrix(w.body_pose[..., 3:]))
+        return self.once("matrix", lambda w: w.frame_matrix[:, :-1])
 
     @property
     def end_effector_matrix(self) -> Tensor:
         """Rotation matrix of the end effector, (B, 3, 3)."""
-        return self._of_each(self.once("end effector matrix", _end_effector_matrix))
+        return self._of_each(self.once("end effector matrix", lambda w: w.frame_matrix[:, -1]))
+
+    @property
+    def offset(self) -> Tensor:
+        """From the tool centre point to the origin of each body, and to where a suction cup holds
+        it best, in world axes, (B, K, 2, 3).
+        """
+        return self.once("offset", _offset)
 
     # ---- robot ----
 
@@ -442,8 +463,10 @@ def _each(count: int, times: int, device: torch.device) -> Tensor:
     return torch.arange(count, device=device).repeat_interleave(times)
 
 
-def _end_effector_matrix(world: World) -> Tensor:
-    return geometry.rotation_matrix(world.end_effector_pose[:, 3:])
+def _offset(world: World) -> Tensor:
+    origin = world.body_pose[..., :3]
+    spot = (world.matrix @ world.solids.spot[..., None])[..., 0] + origin
+    return torch.stack((origin, spot), dim=2) - world.end_effector_pose[:, None, None, :3]
 
 
 def _still(world: World) -> Tensor:

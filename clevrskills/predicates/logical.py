@@ -40,8 +40,8 @@ class Look(NamedTuple):
 
     outcomes: tuple[Outcome, ...]
     holds: Tensor
-    reward: Tensor
-    progress: Tensor
+    both: Tensor
+    """Reward and progress, (2, B, n)."""
     state: GoalState
 
 
@@ -172,24 +172,23 @@ class Composite(Predicate):
                         parts[i][key] = value
             seen.append(outcome)
         holds = self._by_child([outcome.holds for outcome in seen], world.num_envs)
-        reward = self._by_child([outcome.reward for outcome in seen], world.num_envs)
-        progress = self._by_child([outcome.progress for outcome in seen], world.num_envs)
-        said = (holds.unbind(1), reward.unbind(1), progress.unbind(1), parts, within)
+        both = self._by_child([torch.stack((o.reward, o.progress)) for o in seen], world.num_envs)
+        rewards, progresses = (values.unbind(-1) for values in both.unbind(0))
+        said = (holds.unbind(-1), rewards, progresses, parts, within)
         return Look(
             tuple(Outcome(*values) for values in zip(*said, strict=True)),
             holds,
-            reward,
-            progress,
+            both,
             {k: v for i, part in enumerate(parts) for k, v in _as_part(i, part).items()},
         )
 
     def _by_child(self, values: list[Tensor], num_envs: int) -> Tensor:
-        """What was seen of the groups, each (B * m,), as (B, n)."""
-        tables = [value.reshape(num_envs, -1) for value in values]
+        """What was seen of the groups, each (..., B * m), as (..., B, n)."""
+        tables = [value.unflatten(-1, (num_envs, -1)) for value in values]
         if self._columns is not None:
-            tables.append(torch.zeros_like(tables[0][:, :1]))
-        table = tables[0] if len(tables) == 1 else torch.cat(tables, dim=1)
-        table = table if self._columns is None else table[:, self._columns]
+            tables.append(torch.zeros_like(tables[0][..., :1]))
+        table = tables[0] if len(tables) == 1 else torch.cat(tables, dim=-1)
+        table = table if self._columns is None else table[..., self._columns]
         return table if self._all_used else table.masked_fill(self._unused, 0)
 
     @cached_property
@@ -261,13 +260,12 @@ class Set(Composite):
     name = "set"
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
-        outcomes, holds, reward, progress, new_state = self._look(world, state)
-        missing = self._mask.masked_fill(holds, False)
-        both = torch.stack((reward, progress))  # (2, B, n)
+        outcomes, holds, both, new_state = self._look(world, state)
         # the published rule: what is done, plus the best of what is not
-        done, best = both.masked_fill(missing, 0.0).sum(-1), both.masked_fill(holds, 0.0).amax(-1)
+        done, best = (both * holds).sum(-1), both.masked_fill(holds, 0.0).amax(-1)
         total, share = (done + best).unbind(0)
-        return Outcome(~missing.any(-1), total, share / self._count, new_state, outcomes)
+        everything = (holds | self._unused).all(-1)
+        return Outcome(everything, total, share / self._count, new_state, outcomes)
 
     def next_index(self, outcome: Outcome) -> Tensor:  # noqa: D102
         holds = torch.stack([part.holds for part in outcome.children], dim=-1)
@@ -283,7 +281,7 @@ class Sequence(Set):
     conjunction = ", then "
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
-        outcomes, holds, reward, progress, new_state = self._look(world, state)
+        outcomes, holds, (reward, progress), new_state = self._look(world, state)
         active = self._mask
         # what only has to come to rest does not hide the reward for what comes next
         passed = (holds | (reward >= self._most) | ~active).long().cumprod(-1).bool()
@@ -311,7 +309,7 @@ class Order(Composite):
         return {"stage": stage, **super().initial_state(world)}
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
-        outcomes, holds, reward, progress, new_state = self._look(world, state)
+        outcomes, holds, (reward, progress), new_state = self._look(world, state)
         index = self._numbers
         behind = holds | self._unused | (index < state["stage"][:, None])
         stage = behind.long().cumprod(-1).sum(-1)

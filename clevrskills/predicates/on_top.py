@@ -19,7 +19,7 @@ from clevrskills.predicates.shaping import (
     descent,
     reach,
 )
-from clevrskills.world import World
+from clevrskills.world import World, anywhere
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,23 +39,29 @@ class OnTop(PhysicalPredicate):
     inside = False
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
-        held = world.is_held(self.top)
-        resting = world.carries(self.bottom, self.top, self.criteria.support_share)
-        if self.inside:
-            margin = self.criteria.inside_overhang_m
-            resting = world.sparse(
-                resting, resting, lambda w, *two: w.within(*two, margin), self.top, self.bottom
-            )
-        put_down = resting & ~held
-        holds = world.sparse(put_down, put_down, self._left_alone, self.top, self.bottom)
+        held, resting = world.is_held(self.top), self._resting(world)
         shaping = reach(world, self.top, ~(held | resting))
         shaping = world.sparse(held, shaping, self._carrying, self.top, self.bottom, resting)
         far = torch.zeros_like(shaping)
         way = partial(world.sparse, held, far, _way, self.top, self.bottom)
         progress = bring(world, self.top, held, way)
+        if not anywhere(resting):
+            return self.outcome(resting, shaping, progress)
+        put_down = resting & ~held
+        holds = world.sparse(put_down, put_down, self._left_alone, self.top, self.bottom)
         progress = progress.masked_fill(resting, HELD_PROGRESS)
         progress = progress.masked_fill(put_down, PUT_DOWN_PROGRESS)
         return self.outcome(holds, shaping.masked_fill(put_down, self.max_reward), progress)
+
+    def _resting(self, world: World) -> Tensor:
+        """Whether the upper body lies where it should, held or not, (B,) bool."""
+        carried = world.carries(self.bottom, self.top, self.criteria.support_share)
+        if not self.inside:
+            return carried
+        margin = self.criteria.inside_overhang_m
+        return world.sparse(
+            carried, carried, lambda w, *two: w.within(*two, margin), self.top, self.bottom
+        )
 
     def _left_alone(self, world: World, top: Tensor, bottom: Tensor) -> Tensor:
         """Whether both are at rest and let go, (B,) bool."""

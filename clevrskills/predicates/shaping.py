@@ -42,8 +42,7 @@ def reach(world: World, body: Tensor, where: Tensor) -> Tensor:
     """How near the suction cups are to the top of a body, in [0, 2], (B,); not told exactly but
     where (B,) it is of use.
     """
-    offset = world.position(body)[:, :2] - world.end_effector_pose[:, :2]
-    aside = geometry.length(offset)
+    aside = geometry.length(world.at(world.offset, body)[:, 0, :2])
     beside = torch.exp((NEAR_M - aside).clamp(max=0.0))
     return world.sparse(where & (aside < NEAR_M), beside, _lower, body)
 
@@ -56,9 +55,7 @@ def _lower(world: World, body: Tensor) -> Tensor:
 
 def approach(world: World, body: Tensor) -> Tensor:
     """How close the suction cups are to where one of them seals on a body, in [0, 1], (B,)."""
-    spot = world.at(world.solids.spot, body)[:, None]
-    offset = world.end_effector_pose[:, :3] - geometry.to_world(world.pose(body), spot)[:, 0]
-    return closeness(descent(offset))
+    return closeness(descent(-world.at(world.offset, body)[:, 1]))
 
 
 def descent(offset: Tensor) -> Tensor:

@@ -50,7 +50,7 @@ class Swapped(Composite):
         return {"next": start, **super().initial_state(world)}
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
-        outcomes, holds, reward, progress, new_state = self._look(world, state)
+        outcomes, holds, (reward, progress), new_state = self._look(world, state)
         most = self._most
         to_first, to_second = self.children[1:]
         second_can = ~holds[:, 1] & ~_in_the_way(world, to_second, to_first)
