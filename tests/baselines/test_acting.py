@@ -13,6 +13,7 @@ from point_suite import PointSuite
 
 from clevrskills.baselines import checkpoint
 from clevrskills.baselines.early import EarlyEvaluation
+from clevrskills.baselines.normalizer import LEAST_STD
 from clevrskills.baselines.policy import LearnedPolicy
 from clevrskills.baselines.spec import PolicyConfig
 from clevrskills.baselines.train import TrainArgs, train
@@ -148,7 +149,7 @@ def test_what_a_policy_sees(spy: Spy) -> None:
     means = shown["images"]["hand_camera"].reshape(3, 32, 2, 32, 2, 3).mean((2, 4)) / 255
     assert np.abs(images[0].permute(0, 2, 3, 1).numpy() - means).mean() < 0.1
     felt = np.concatenate([shown["proprioception"][n] for n in spy.spec.state_parts], -1)
-    std = np.maximum(spy.spec.statistics["state"]["std"], 0.02)
+    std = np.maximum(spy.spec.statistics["state"]["std"], LEAST_STD)
     expected = (felt - spy.spec.statistics["state"]["mean"]) / std
     np.testing.assert_allclose(spy.seen.state[0], expected, rtol=1e-4, atol=1e-5)
     # a normalised zero is the mean action
@@ -166,7 +167,7 @@ def test_what_a_policy_learns_from(spy: Spy, demos: Path) -> None:
     raw = Collate(0)([windows[k] for k in range(len(windows))])
     spy(raw)
     learned = spy.batch.actions[:, -1, 0]
-    std = torch.tensor(spy.spec.statistics["action"]["std"]).clamp(min=0.02)
+    std = torch.tensor(spy.spec.statistics["action"]["std"]).clamp(min=LEAST_STD)
     assert learned.mean(0).abs().max() < 1e-4
     assert (
         learned.std(0) - torch.tensor(spy.spec.statistics["action"]["std"]) / std
