@@ -129,10 +129,8 @@ class Agent(nn.Module):
         self.eyes = _eyes(spaces.channels, spaces.size_px) if spaces.channels else None
         seen = spaces.state + (PICTURE_FEATURES if self.eyes is not None else 0)
         self.policy = _layers(seen, config.hidden, spaces.actions, last_gain=0.01)
-        with torch.no_grad():
-            list(self.policy.parameters())[-1][-1] = (
-                config.vacuum_mean
-            )  # its bias in the last layer
+        *_, last_bias = self.policy.parameters()
+        nn.init.constant_(last_bias[-1:], config.vacuum_mean)
         self.critic = _layers(seen, config.hidden, 1, last_gain=1.0)
         start = [config.initial_std] * (spaces.actions - 1) + [config.vacuum_std]
         self.log_std = nn.Parameter(torch.tensor(start).log())
