@@ -328,7 +328,7 @@ class World:
         """World z of the points on the body's surface, (B, P)."""
         pose = self.pose(body)
         up = geometry.rotation_matrix(pose[:, 3:])[:, 2, :, None]
-        return (self.at(self.solids.points, body) @ up)[..., 0] + pose[:, 2:3]
+        return (self.at(self.solids.coordinates, body) * up).sum(-2) + pose[:, 2:3]
 
     def planes(self, body: Tensor) -> Tensor:
         """Half-spaces of bodies in their frame, (B, C, F, 4), without the padding that all of them
@@ -357,9 +357,9 @@ class World:
         negative: inside by that much.
         """
         turn, offset = self._seen_from_above(upper, lower)
-        points = self.at(self.solids.points, upper) @ turn + offset  # (B, P, 2)
+        points = turn.mT @ self.at(self.solids.coordinates, upper) + offset.mT  # (B, 2, P)
         edges = self._outline(lower)  # (B, E, 3)
-        furthest = (points @ edges[..., :2].mT).amax(-2)  # (B, E)
+        furthest = (edges[..., :2] @ points).amax(-1)  # (B, E)
         return (furthest - edges[..., 2]).amax(-1)
 
     def within(self, upper: Tensor, lower: Tensor, margin_m: float) -> Tensor:
