@@ -30,13 +30,16 @@ from clevrskills.evaluation.statistics import wilson
 from clevrskills.rl.log import read_progress
 from clevrskills.rl.run import read_run
 
-STEPS = {"trace": 250_000, "match_pose": 250_000, "touch": 500_000, "pick": 500_000}
-OTHER_STEPS = 1_000_000
+STEPS = {
+    **{"trace": 250_000, "match_pose": 250_000, "touch": 500_000},
+    **{"pick": 500_000, "push": 2_000_000},
+}
+OTHER_STEPS = 250_000
 """Control steps of a training."""
 OPTIONS: dict[str, dict[str, float]] = {
     "touch": {"episode-steps": 80},
     "push": {
-        "episode-steps": 80, "gamma": 0.85, "gae-lambda": 0.9,
+        "episode-steps": 60, "num-envs": 32, "learning-rate": 3e-4, "gae-lambda": 0.9,
         "initial-std": 0.07, "vacuum-mean": -1.0,
     },
 }  # fmt: skip

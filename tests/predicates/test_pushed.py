@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from clevrskills.predicates import CRITERIA, AtPositionPushed, PushedTowards
-from clevrskills.predicates.pushed import GAP_M
+from clevrskills.predicates.pushed import SLACK_M
 from clevrskills.world import CONTACT_TOLERANCE_M
 from tests.worlds import CUBE, SLAB, index, make_world, move_gripper, pose
 
@@ -235,8 +235,8 @@ def test_progress_leads_behind_the_body(make):
 
     state = goal.initial_state(world)
     best = progress(contact)
-    assert progress(contact + GAP_M) == pytest.approx(best, abs=1e-4)
-    assert progress(contact + GAP_M + 0.02) < best - 0.05
+    assert progress(contact + SLACK_M) == pytest.approx(best, abs=1e-4)
+    assert progress(contact + SLACK_M + 0.02) < best - 0.05
     assert progress(contact, 0.03) < best - 0.05 and progress(contact, -0.03) < best - 0.05
     way_there = [progress(0.0, 0.0, 0.4), progress(0.0, 0.0, 0.1), progress(contact, 0.0, 0.1)]
     assert sorted([*way_there, best]) == [*way_there, best]
