@@ -217,6 +217,14 @@ def test_running_scale_equals_that_of_all_values():
     assert torch.isfinite(same(torch.tensor([[7.5]]))).all()  # what never changes
 
 
+def test_what_hardly_varies_is_not_stretched():
+    agent = Agent(Spaces(state=2, actions=7), PPOConfig())
+    agent.states.add(torch.randn(1000, 2) * torch.tensor([0.004, 0.2]))
+    far = torch.tensor([[0.05, 0.4]])  # 5 cm beyond what differs by 4 mm, and two deviations
+    assert torch.allclose(agent.states(far), torch.tensor([[1.0, 2.0]]), atol=0.2)
+    assert torch.allclose(agent.states.undo(agent.states(far)), far, atol=1e-5)
+
+
 def test_pictures_are_stacked_and_seen():
     seen, _ = ToyVec(2, pictures=True).reset(seed=0)
     tensors = to_tensors(seen)
