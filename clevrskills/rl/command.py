@@ -103,8 +103,8 @@ def rl(args: RLArgs, make_envs: Callable[[Run, int], VectorEnv] | None = None) -
     open_run(root, run)
     with locked(root):
         try:
-            with stop_signals():
-                train(run, args, root, make_envs or Run.make_envs)
+            with stop_signals() as check:
+                train(run, args, root, make_envs or Run.make_envs, check)
         except KeyboardInterrupt:
             print(
                 f"interrupted; the last checkpoint is in {args.out}, the same command continues",

@@ -25,7 +25,13 @@ SEEDS = 900_000_000
 """Seeds of episodes are below; those of frozen episodes begin at 1,000,000,000."""
 
 
-def train(run: Run, args: RLArgs, root: Path, make_envs: Callable[[Run, int], VectorEnv]) -> None:
+def train(
+    run: Run,
+    args: RLArgs,
+    root: Path,
+    make_envs: Callable[[Run, int], VectorEnv],
+    check: Callable[[], None],
+) -> None:
     """Learn until all steps are made.
 
     Args:
@@ -33,6 +39,7 @@ def train(run: Run, args: RLArgs, root: Path, make_envs: Callable[[Run, int], Ve
         args: How the machine is used.
         root: Folder of the training.
         make_envs: Makes the environments in a number of processes.
+        check: Called after each update; raises what ends the training.
 
     Raises:
         ClevrSkillsError: The checkpoint is damaged, the disk refused, no environments.
@@ -55,6 +62,7 @@ def train(run: Run, args: RLArgs, root: Path, make_envs: Callable[[Run, int], Ve
                 if ppo.done or ppo.steps - saved >= args.save_every:
                     save(ppo, root, seconds)
                     saved = ppo.steps
+                check()
 
 
 def first_seed(seed: int, steps: int) -> int:

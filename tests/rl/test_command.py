@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -39,6 +41,21 @@ def args_of(out: Path, **changes) -> RLArgs:
     return RLArgs(out=out, **{**given, **changes})
 
 
+class AskedToEnd(ToyVec):
+    """Something asks the process to end while an object is finalized, where Python ignores what is
+    raised.
+    """
+
+    def step(self, actions):
+        Finalized()
+        return super().step(actions)
+
+
+class Finalized:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
 class Makes:
     """Makes toy environments and keeps them."""
 
@@ -54,6 +71,16 @@ class Makes:
 def uninterrupted():
     Interrupted.left = 10**9
     yield
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_being_asked_to_end_is_not_lost(tmp_path, capsys):
+    before = signal.getsignal(signal.SIGTERM)
+    assert (
+        rl(args_of(tmp_path / "run"), lambda run, workers: AskedToEnd(run.num_envs)) == INTERRUPTED
+    )
+    assert "the same command continues" in capsys.readouterr().err
+    assert signal.getsignal(signal.SIGTERM) is before
 
 
 def test_a_training_and_its_folder(tmp_path, capsys):
