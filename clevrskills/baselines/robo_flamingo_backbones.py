@@ -94,7 +94,7 @@ def make_language_model(name: str) -> NormalizedMpt:
     if name == TINY_LANGUAGE_MODEL:
         model = NormalizedMpt(
             MptConfig(
-                d_model=64, n_heads=4, n_layers=2, max_seq_len=512, vocab_size=ByteTokenizer.size
+                d_model=64, n_heads=4, n_layers=2, max_seq_len=2048, vocab_size=ByteTokenizer.size
             )
         )
     else:

@@ -8,9 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from helpers import batch_of, observation, overfit, policy_and_windows, prompt, rollout, spread
+from helpers import batch_of, overfit, policy_and_windows, rollout, spread
 
-from clevrskills.baselines import checkpoint, load
 from clevrskills.baselines.act import ActionChunking
 
 
@@ -60,25 +59,3 @@ def test_a_new_episode_forgets_the_chunks(demos: Path) -> None:
     np.testing.assert_array_equal(rollout(policy, {0: 1}, 3)[0], first)
     together = rollout(policy, {0: 1, 1: 2}, 3)
     np.testing.assert_array_equal(together[0], first)
-
-
-def test_a_checkpoint_acts_as_before(demos: Path, tmp_path: Path) -> None:
-    policy, _ = policy_and_windows("act", demos)
-    about = checkpoint.Description("act", policy.config, policy.spec, {})
-    checkpoint.write(tmp_path, policy, about)
-    again = load(tmp_path, "cpu")
-    np.testing.assert_array_equal(rollout(policy, {0: 1}, 2)[0], rollout(again, {0: 1}, 2)[0])
-
-
-def test_slots_of_different_age(demos: Path) -> None:
-    """Where slots are worked on together, as on a GPU, it makes no difference but rounding."""
-    policy, _ = policy_and_windows("act", demos)
-    alone = rollout(policy, {0: 1}, 3)[0]
-    policy._groups = lambda slots: iter([list(slots)])  # type: ignore[method-assign]
-    policy.reset({1: prompt(9, words=9)})
-    policy.act({1: observation(policy, 9)})
-    together = rollout(policy, {0: 1}, 1)[0]
-    for step in (1, 2):
-        shown = {0: observation(policy, 1, step), 1: observation(policy, 9, step)}
-        together.append(policy.act(shown)[0])
-    np.testing.assert_allclose(together, alone, atol=1e-5)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from helpers import observation, policy_and_windows, prompt, rollout
+from helpers import observation, policy_and_windows, prompt
 from point_suite import PointSuite
 
 from clevrskills.baselines import checkpoint
@@ -77,15 +77,6 @@ def test_a_policy_by_its_folder(saved: Path, tmp_path: Path) -> None:
         PolicySource(f"checkpoint:{tmp_path}").make()
     with pytest.raises(ClevrSkillsError, match="unknown policy 'checkpoint'; allowed: .*DIR"):
         PolicySource("checkpoint")
-
-
-def test_slots_do_not_know_of_each_other(policy: LearnedPolicy) -> None:
-    together = rollout(policy, {0: 1, 3: 2, 5: 3}, 4)
-    for slot, seed in ((0, 1), (3, 2), (5, 3)):
-        alone = rollout(policy, {7: seed}, 4)[7]
-        np.testing.assert_array_equal(together[slot], alone)
-    assert not np.array_equal(together[0], together[3])
-    assert np.abs(np.stack(together[0])).max() <= 1.0
 
 
 def test_a_new_episode_in_one_slot_leaves_the_others(policy: LearnedPolicy) -> None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
-from helpers import batch_of, overfit, policy_and_windows, prompt, rollout, spread
+from helpers import batch_of, overfit, policy_and_windows, rollout, spread
 
 from clevrskills.baselines.registry import build, configuration
 
@@ -67,29 +66,6 @@ def test_what_is_padded_does_not_count(demos: Path) -> None:
         assert policy(replace(batch, action_mask=off, actions=wild))["loss"] == one != loss
         nothing = policy(replace(batch, action_mask=torch.zeros_like(off)))["loss"]
         assert nothing == 0 and torch.isfinite(nothing)
-
-
-@pytest.mark.parametrize("what", ["words", "pictures"])
-def test_it_reads_prompts(demos: Path, what: str) -> None:
-    policy, _ = policy_and_windows("bc", demos)
-    from helpers import observation
-
-    one = prompt(0)
-    if what == "words":
-        other = replace(one, text=one.text.replace("near", "far from"))
-    else:
-        pictures = dict(zip(one.images, reversed(one.images.values()), strict=True))
-        other = replace(one, images=pictures)
-    policy.reset({0: one, 1: other})
-    seen = observation(policy, 0)
-    actions = policy.act({0: seen, 1: seen})
-    assert np.abs(actions[0] - actions[1]).max() > 1e-5
-
-
-def test_long_prompts(demos: Path) -> None:
-    policy, _ = policy_and_windows("bc", demos)
-    policy.reset({0: prompt(0, words=500)})
-    assert np.isfinite(rollout(policy, {0: 300}, 1)[0]).all()
 
 
 def test_chunks_of_actions(demos: Path) -> None:

@@ -150,49 +150,12 @@ def test_what_is_padded_does_not_count(demos: Path) -> None:
         assert policy(replace(batch, actions=wild))["loss"] == pytest.approx(float(loss), 1e-5)
 
 
-@pytest.mark.parametrize("what", ["words", "pictures"])
-def test_it_reads_prompts(demos: Path, what: str) -> None:
-    policy = new(demos)
-    one = prompt(0)
-    if what == "words":
-        other = replace(one, text=one.text.replace("near", "over"))
-    else:
-        pictures = dict(zip(one.images, reversed(one.images.values()), strict=True))
-        other = replace(one, images=pictures)
-    policy.reset({0: one, 1: other})
-    shown = observation(policy, 0)
-    actions = policy.act({0: shown, 1: shown})
-    assert np.abs(actions[0] - actions[1]).max() > 1e-5
-
-
 def test_prompts_that_are_too_long_or_have_no_pictures(demos: Path) -> None:
     policy = new(demos, prompt_tokens=10)
     policy.reset({0: prompt(0, words=500), 1: replace(prompt(0), text="Touch it", images={})})
     actions = policy.act({slot: observation(policy, 0) for slot in (0, 1)})
     assert np.isfinite([actions[0], actions[1]]).all()
     assert len(policy._memories[0].prompt) == 10
-
-
-def test_slots_do_not_know_of_each_other(demos: Path) -> None:
-    policy = new(demos)
-    alone = rollout(policy, {7: 1}, 3)[7]
-    np.testing.assert_array_equal(rollout(policy, {0: 2, 3: 1}, 3)[3], alone)
-    policy._groups = lambda slots: iter([list(slots)])  # type: ignore[method-assign]
-    policy.reset({1: prompt(9, words=9)})
-    policy.act({1: observation(policy, 9)})  # of another age
-    together = rollout(policy, {0: 1}, 1)[0]
-    for step in (1, 2):
-        shown = {0: observation(policy, 1, step), 1: observation(policy, 9, step)}
-        together.append(policy.act(shown)[0])
-    np.testing.assert_allclose(together, alone, atol=1e-5)
-
-
-def test_a_checkpoint_acts_as_before(demos: Path, tmp_path: Path) -> None:
-    policy = new(demos)
-    about = checkpoint.Description("jat", policy.config, policy.spec, {})
-    checkpoint.write(tmp_path, policy, about)
-    again = load(tmp_path, "cpu")
-    np.testing.assert_array_equal(rollout(policy, {0: 1}, 3)[0], rollout(again, {0: 1}, 3)[0])
 
 
 @pytest.mark.parametrize(

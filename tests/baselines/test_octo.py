@@ -190,28 +190,6 @@ def test_the_seed_decides_what_is_drawn(demos: Path) -> None:
     assert np.abs(policy.act({0: observation(policy, 1)})[0] - first[0]).max() > 1e-3
 
 
-def test_slots_of_different_age(demos: Path) -> None:
-    """Where slots are worked on together, as on a GPU, it makes no difference but rounding."""
-    policy = new(demos)
-    alone = rollout(policy, {0: 1}, 3)[0]
-    policy._groups = lambda slots: iter([list(slots)])  # type: ignore[method-assign]
-    policy.reset({1: prompt(9, words=9)})
-    policy.act({1: observation(policy, 9)})
-    together = rollout(policy, {0: 1}, 1)[0]
-    for step in (1, 2):
-        seen = {0: observation(policy, 1, step), 1: observation(policy, 9, step)}
-        together.append(policy.act(seen)[0])
-    np.testing.assert_allclose(together, alone, atol=1e-4)
-
-
-def test_a_checkpoint_acts_as_before(demos: Path, tmp_path: Path) -> None:
-    policy = new(demos)
-    about = checkpoint.Description("octo", policy.config, policy.spec, {})
-    checkpoint.write(tmp_path, policy, about)
-    again = load(tmp_path, "cpu")
-    np.testing.assert_array_equal(rollout(policy, {0: 1}, 2)[0], rollout(again, {0: 1}, 2)[0])
-
-
 def test_one_camera(demos: Path) -> None:
     policy, windows = policy_and_windows("octo", demos, cameras=["hand_camera"], steps=1)
     assert policy(batch_of(policy, windows, [0]))["loss"].isfinite()

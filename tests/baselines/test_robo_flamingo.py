@@ -12,10 +12,8 @@ import pytest
 import torch
 from helpers import (
     batch_of,
-    observation,
     overfit,
     policy_and_windows,
-    prompt,
     rollout,
     save_tokenizer,
     spread,
@@ -25,7 +23,6 @@ from streams import moment, part, side_by_side, stories
 from torch import Tensor
 
 from clevrskills.baselines import checkpoint, load
-from clevrskills.baselines.data import Selection
 from clevrskills.baselines.registry import configuration
 from clevrskills.baselines.robo_flamingo import RoboFlamingo
 from clevrskills.baselines.robo_flamingo_backbones import make_language_model
@@ -146,35 +143,7 @@ def test_what_is_padded_does_not_count(demos: Path) -> None:
         )
 
 
-@pytest.mark.parametrize("what", ["words", "pictures", "base_camera", "hand_camera"])
-def test_what_it_sees(demos: Path, what: str) -> None:
-    policy = make(demos)
-    one, other = prompt(0), prompt(0)
-    seen = then = observation(policy, 0)
-    if what == "words":
-        other = replace(one, text=one.text.replace("near", "over"))
-    elif what == "pictures":
-        pictures = dict(zip(one.images, reversed(one.images.values()), strict=True))
-        other = replace(one, images=pictures)
-    else:
-        then = {**seen, "images": {**seen["images"], what: 255 - seen["images"][what]}}
-    policy.reset({0: one, 1: other})
-    actions = policy.act({0: seen, 1: then})
-    assert np.abs(actions[0] - actions[1]).max() > 1e-6
-
-
-def test_prompts_without_pictures(demos: Path) -> None:
-    policy, windows = policy_and_windows(
-        "robo_flamingo", demos, selection=Selection(prompt="language")
-    )
-    batch = batch_of(policy, windows, [0, 1])
-    assert not len(batch.prompts.images)
-    policy(batch)["loss"].backward()
-    policy.reset({0: replace(prompt(), images={})})
-    assert np.isfinite(policy.act({0: observation(policy, 0)})[0]).all()
-
-
-# --- training, acting, checkpoints
+# --- training
 
 
 def test_what_is_trained(demos: Path) -> None:
@@ -186,41 +155,10 @@ def test_what_is_trained(demos: Path) -> None:
     assert policy.pretrained() == set()
 
 
-def test_bf16(demos: Path) -> None:
-    policy, windows = policy_and_windows("robo_flamingo", demos)
-    policy.eval()
-    batch = batch_of(policy, windows, [0, 3])
-    with torch.no_grad():
-        exact = policy(batch)["loss"]
-        with torch.autocast("cpu", torch.bfloat16):
-            assert policy(batch)["loss"] == pytest.approx(float(exact), rel=0.05)
-
-
 def test_chunks_of_actions(demos: Path) -> None:
     policy, windows = policy_and_windows("robo_flamingo", demos, horizon=3)
     assert policy(batch_of(policy, windows, [0]))["loss"].isfinite()
     assert rollout(policy, {0: 1}, 1)[0][0].shape == (3, 7)
-
-
-def test_slots_do_not_know_of_each_other(demos: Path) -> None:
-    policy = make(demos)
-    together = rollout(policy, {0: 1, 3: 2}, 3)
-    for slot, seed in ((0, 1), (3, 2)):
-        np.testing.assert_array_equal(together[slot], rollout(policy, {7: seed}, 3)[7])
-    policy._groups = lambda slots: iter([list(slots)])  # type: ignore[method-assign]
-    batched = rollout(policy, {0: 1, 3: 2}, 3)
-    np.testing.assert_allclose(batched[0], together[0], atol=1e-5)
-    np.testing.assert_allclose(batched[3], together[3], atol=1e-5)
-
-
-def test_a_checkpoint_acts_as_before(demos: Path, tmp_path: Path) -> None:
-    policy = make(demos)
-    with torch.no_grad():
-        policy.head.pose[-1].bias += 0.1
-    about = checkpoint.Description("robo_flamingo", policy.config, policy.spec, {})
-    checkpoint.write(tmp_path, policy, about)
-    again = load(tmp_path, "cpu")
-    np.testing.assert_array_equal(rollout(policy, {0: 1}, 3)[0], rollout(again, {0: 1}, 3)[0])
 
 
 # --- published weights

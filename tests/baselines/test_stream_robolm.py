@@ -23,7 +23,6 @@ from transformers import AutoModel, ViTModel
 
 from clevrskills.baselines import checkpoint, load
 from clevrskills.baselines.backbones import ImageEncoder, make_language_model
-from clevrskills.baselines.data import Selection
 from clevrskills.baselines.registry import configuration
 from clevrskills.baselines.stream_robolm import StreamRoboLM
 from clevrskills.baselines.stream_robolm_cache import window_mask
@@ -162,45 +161,6 @@ def test_what_is_padded_does_not_count(demos: Path) -> None:
         assert policy(other)["loss"] == policy(batch)["loss"]
 
 
-@pytest.mark.parametrize("what", ["words", "pictures"])
-def test_it_reads_prompts(demos: Path, what: str) -> None:
-    policy, _ = policy_and_windows("stream_robolm", demos)
-    one = prompt(0)
-    if what == "words":
-        other = replace(one, text=one.text.replace("near", "over"))
-    else:
-        pictures = dict(zip(one.images, reversed(one.images.values()), strict=True))
-        other = replace(one, images=pictures)
-    policy.reset({0: one, 1: other})
-    seen = observation(policy, 0)
-    actions = policy.act({0: seen, 1: seen})
-    assert np.abs(actions[0] - actions[1]).max() > 1e-6
-
-
-def test_both_cameras_are_seen(demos: Path) -> None:
-    policy, _ = policy_and_windows("stream_robolm", demos)
-    seen = observation(policy, 0)
-    policy.reset({slot: prompt() for slot in range(3)})
-    shown = {0: seen}
-    for slot, camera in enumerate(policy.config.cameras, 1):
-        images = {**seen["images"], camera: 255 - seen["images"][camera]}
-        shown[slot] = {**seen, "images": images}
-    actions = policy.act(shown)
-    assert np.abs(actions[0] - actions[1]).max() > 1e-6
-    assert np.abs(actions[0] - actions[2]).max() > 1e-6
-
-
-def test_prompts_without_pictures(demos: Path) -> None:
-    policy, windows = policy_and_windows(
-        "stream_robolm", demos, selection=Selection(prompt="language")
-    )
-    batch = batch_of(policy, windows, [0, 1])
-    assert not len(batch.prompts.images)
-    policy(batch)["loss"].backward()
-    policy.reset({0: replace(prompt(), images={})})
-    assert np.isfinite(policy.act({0: observation(policy, 0)})[0]).all()
-
-
 # --- training
 
 
@@ -227,44 +187,13 @@ def test_features_computed_twice_give_the_same_gradients(demos: Path) -> None:
         torch.testing.assert_close(one, two)
 
 
-def test_bf16(demos: Path) -> None:
-    policy, windows = policy_and_windows("stream_robolm", demos)
-    batch = batch_of(policy, windows, [0, 3])
-    with torch.no_grad():
-        policy.eval()
-        exact = policy(batch)["loss"]
-        with torch.autocast("cpu", torch.bfloat16):
-            assert policy(batch)["loss"] == pytest.approx(float(exact), rel=0.05)
-
-
 def test_chunks_of_actions(demos: Path) -> None:
     policy, windows = policy_and_windows("stream_robolm", demos, horizon=3)
     assert policy(batch_of(policy, windows, [0]))["loss"].isfinite()
     assert rollout(policy, {0: 1}, 1)[0][0].shape == (3, 7)
 
 
-# --- acting, checkpoints
-
-
-def test_slots_do_not_know_of_each_other(demos: Path) -> None:
-    policy, _ = policy_and_windows("stream_robolm", demos)
-    together = rollout(policy, {0: 1, 3: 2}, 3)
-    for slot, seed in ((0, 1), (3, 2)):
-        np.testing.assert_array_equal(together[slot], rollout(policy, {7: seed}, 3)[7])
-    policy._groups = lambda slots: iter([list(slots)])  # type: ignore[method-assign]
-    batched = rollout(policy, {0: 1, 3: 2}, 3)
-    np.testing.assert_allclose(batched[0], together[0], atol=1e-5)
-    np.testing.assert_allclose(batched[3], together[3], atol=1e-5)
-
-
-def test_a_checkpoint_acts_as_before(demos: Path, tmp_path: Path) -> None:
-    policy, _ = policy_and_windows("stream_robolm", demos)
-    with torch.no_grad():
-        policy.head[-1].bias += 0.1
-    about = checkpoint.Description("stream_robolm", policy.config, policy.spec, {})
-    checkpoint.write(tmp_path, policy, about)
-    again = load(tmp_path, "cpu")
-    np.testing.assert_array_equal(rollout(policy, {0: 1}, 3)[0], rollout(again, {0: 1}, 3)[0])
+# --- trained backbones
 
 
 @pytest.fixture(params=BACKBONES)
