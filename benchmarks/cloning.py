@@ -116,6 +116,7 @@ def describe(training: Path, evaluation: Path) -> dict[str, Any]:
             by_split[result.split].append(result)
     return {
         "minutes": round(log[max(log)]["seconds"] / 60, 1),
+        "machine": machine(),
         "parameters": about.provenance["parameters"],
         "windows": about.provenance["windows"],
         "settings": asdict(about.config),
@@ -152,7 +153,7 @@ def write(path: Path, row: dict[str, Any]) -> None:
     """Enter a training, in place of an earlier one of the same task, policy and seed."""
     rows = {(r["task"], r["policy"], r["seed"]): r for r in [*read(path), row]}
     trainings = [rows[key] for key in sorted(rows)]
-    write_whole(path, to_json({"machine": machine(), "trainings": trainings}, indent=1) + "\n")
+    write_whole(path, to_json({"trainings": trainings}, indent=1) + "\n")
 
 
 def table_rows(trainings: list[dict[str, Any]]) -> Iterator[list[object]]:

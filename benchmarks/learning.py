@@ -82,7 +82,7 @@ def main(args: LearningArgs) -> int:
     there = json.loads(path.read_text(encoding="utf-8"))["trainings"] if path.exists() else []
     others = [row for row in there if (row["task"], row["seed"]) not in pairs]
     trainings = sorted([*others, *rows], key=lambda row: (row["task"], row["seed"]))
-    write_whole(path, to_json({"machine": machine(), "trainings": trainings}, indent=1) + "\n")
+    write_whole(path, to_json({"trainings": trainings}, indent=1) + "\n")
     columns = ["task", "seed", "steps", "minutes", "split", "successes", "95 %"]
     print_table("what was learnt", columns, list(table_rows(trainings)))
     return 0
@@ -129,6 +129,7 @@ def describe(training: Path, evaluation: Path) -> dict[str, Any]:
         "seed": run.seed,
         "steps": run.total_steps,
         "minutes": round(lines[-1]["seconds"] / 60, 1),
+        "machine": machine(),
         "settings": asdict(run),
         "curve": curve(lines, run.total_steps),
         "evaluation": {

@@ -72,7 +72,7 @@ def main(results: Annotated[Path | None, tyro.conf.Positional] = None) -> None:
     """Draw and write.
 
     Args:
-        results: What was measured; by default what is published.
+        results: What was measured, to be published beside what is.
     """
     PAGE.publish(results)
 

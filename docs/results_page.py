@@ -39,6 +39,17 @@ def panels(trainings: list[Training]) -> tuple[Figure, Iterator[tuple[Axes, list
     return figure, zip(axes, groups.values(), strict=False)
 
 
+def machines(trainings: list[Training]) -> str:
+    """Where they ran; where that is several machines, which task on which."""
+    tasks: dict[str, dict[str, None]] = defaultdict(dict)
+    for training in trainings:
+        tasks[training["machine"]][f"`{training['task']}`"] = None
+    if len(tasks) == 1:
+        return f"Machine: {next(iter(tasks))}."
+    parts = [f"{name} ({', '.join(of)})" for name, of in tasks.items()]
+    return f"Machines: {'; '.join(parts)}."
+
+
 def markdown(columns: list[str], rows: list[list[str]]) -> str:
     """A table."""
     lines = [columns, ["---"] * len(columns), *rows]
@@ -68,21 +79,34 @@ class ResultsPage:
         """What was measured."""
         return HERE / f"{self.name}.json"
 
-    def written(self, text: str, data: dict[str, Any]) -> str:
+    def read(self) -> list[Training]:
+        """What is published."""
+        return _read(self.results)
+
+    def written(self, text: str, trainings: list[Training]) -> str:
         """The page's text with its results written anew."""
-        parts = [
-            f"![{self.caption}]({self.name}.svg)",
-            self.table(data["trainings"]),
-            f"Machine: {data['machine']}.",
-        ]
+        picture = f"![{self.caption}]({self.name}.svg)"
+        parts = [picture, self.table(trainings), machines(trainings)]
         return PART.sub(lambda found: "\n\n".join([found[1], *parts, found[2]]), text)
 
     def publish(self, measured: Path | None) -> None:
-        """Draw and write what was measured; a copy is kept beside the page."""
-        data = json.loads((measured or self.results).read_text(encoding="utf-8"))
-        self.results.write_text(json.dumps(data) + "\n", encoding="utf-8")
+        """Draw and write what is published and what was measured, a file of trainings, which
+        takes the place of what is published of the same task, policy and seed.
+        """
+        rows = {_key(t): t for t in [*self.read(), *(_read(measured) if measured else [])]}
+        trainings = [rows[key] for key in sorted(rows)]
+        self.results.write_text(json.dumps({"trainings": trainings}) + "\n", encoding="utf-8")
         matplotlib.rcParams.update({"svg.hashsalt": self.name, "font.size": 9})
         picture = self.results.with_suffix(".svg")
-        self.curves(data["trainings"]).savefig(picture, metadata={"Date": None})
+        self.curves(trainings).savefig(picture, metadata={"Date": None})
         path = HERE / self.page
-        path.write_text(self.written(path.read_text(encoding="utf-8"), data), encoding="utf-8")
+        path.write_text(self.written(path.read_text(encoding="utf-8"), trainings), encoding="utf-8")
+
+
+def _read(path: Path) -> list[Training]:
+    trainings: list[Training] = json.loads(path.read_text(encoding="utf-8"))["trainings"]
+    return trainings
+
+
+def _key(training: Training) -> tuple[str, str, int]:
+    return training["task"], training.get("policy", ""), training["seed"]

@@ -11,14 +11,17 @@ from typing import Any
 import pytest
 
 DOCS = Path(__file__).parents[1] / "docs"
+MACHINE = "a machine"
 SOLVED = {"train": {"successes": 49, "episodes": 50, "progress": 0.987}}
 LEARNING = {
-    "task": "trace", "seed": 0, "steps": 1000, "minutes": 12.3, "evaluation": SOLVED,
+    "task": "trace", "seed": 0, "steps": 1000, "minutes": 12.3,
+    "evaluation": SOLVED, "machine": MACHINE,
     "curve": {"steps": [100, 300], "success_once": [None, 0.8], "success_at_end": [None, 0.7]},
 }  # fmt: skip
 CLONING = {
-    "task": "trace", "policy": "bc", "demonstrations": 10, "steps": 1000, "minutes": 12.3,
-    "evaluation": SOLVED, "curve": {"steps": [100, 300], "loss": [0.5, 0.1]},
+    "task": "trace", "policy": "bc", "seed": 0, "demonstrations": 10, "steps": 1000,
+    "minutes": 12.3, "evaluation": SOLVED, "machine": MACHINE,
+    "curve": {"steps": [100, 300], "loss": [0.5, 0.1]},
 }  # fmt: skip
 PAGES = {
     "draw_learning": (
@@ -46,10 +49,33 @@ def drawn(
 def test_the_page_is_made_of_the_results(drawn: Any) -> None:
     drawing, trainings, row = drawn
     text = (DOCS / drawing.PAGE.page).read_text(encoding="utf-8")
-    written = drawing.PAGE.written(text, {"trainings": trainings, "machine": "a machine"})
+    written = drawing.PAGE.written(text, trainings)
     assert row in written and "Machine: a machine." in written
-    published = json.loads(drawing.PAGE.results.read_text(encoding="utf-8"))
-    assert drawing.PAGE.written(written, published) == text
+    assert drawing.PAGE.written(written, drawing.PAGE.read()) == text
+
+
+def test_results_of_several_machines(drawn: Any) -> None:
+    drawing, (training, *_), _ = drawn
+    other = {**training, "task": "touch", "machine": "another"}
+    text = drawing.PAGE.written("<!-- results --><!-- end of results -->", [training, other])
+    assert "Machines: a machine (`trace`); another (`touch`)." in text
+
+
+def test_what_was_measured_is_published_beside_the_rest(
+    drawn: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawing, (training, *_), _ = drawn
+    page = drawing.PAGE
+    monkeypatch.setattr(sys.modules["results_page"], "HERE", tmp_path)
+    (tmp_path / page.page).write_text("<!-- results -->\n<!-- end of results -->", encoding="utf-8")
+    old = [{**training, "steps": 5}, {**training, "seed": 1}]
+    page.results.write_text(json.dumps({"trainings": old}), encoding="utf-8")
+    measured = tmp_path / "measured.json"
+    measured.write_text(json.dumps({"trainings": [training]}), encoding="utf-8")
+    page.publish(measured)
+    assert page.read() == [training, {**training, "seed": 1}]
+    assert page.table(page.read()) in (tmp_path / page.page).read_text(encoding="utf-8")
+    assert page.results.with_suffix(".svg").exists()
 
 
 def test_curves_are_drawn(drawn: Any, tmp_path: Path) -> None:
