@@ -86,7 +86,6 @@ class MotionPlanner:
         self._fcl = fcl
         self._make = mplib.Planner
         self._description = robot(robot_name)
-        self._files = tempfile.TemporaryDirectory(prefix="clevrskills-planner-")
         self.kinematics: Kinematics = kinematics(robot_name)
         self.lower = np.maximum(self.kinematics.lower, -TURN_LIMIT_RAD)
         self.upper = np.minimum(self.kinematics.upper, TURN_LIMIT_RAD)
@@ -112,21 +111,21 @@ class MotionPlanner:
             rf'\1="\g<2>{TURN_LIMIT_RAD}"',
             description.urdf(visual=False).read_text(),
         )
-        files = []
-        for name, text, extra in (
-            ("robot.urdf", urdf, link),
-            ("robot.srdf", description.srdf().read_text(), pairs),
-        ):
-            files.append(Path(self._files.name) / name)
-            files[-1].write_text(text.replace("</robot>", extra + "</robot>"))
         joints = len(description.joint_names)
-        return self._make(
-            urdf=str(files[0]),
-            srdf=str(files[1]),
-            move_group=description.tcp_link,
-            joint_vel_limits=np.full(joints, JOINT_SPEED_RAD_PER_S),
-            joint_acc_limits=np.full(joints, JOINT_ACCELERATION_RAD_PER_S2),
-        )
+        with tempfile.TemporaryDirectory(prefix="clevrskills-planner-") as folder:
+            files = {}
+            for kind, text, extra in (
+                ("urdf", urdf, link),
+                ("srdf", description.srdf().read_text(), pairs),
+            ):
+                files[kind] = f"{folder}/robot.{kind}"
+                Path(files[kind]).write_text(text.replace("</robot>", extra + "</robot>"))
+            return self._make(
+                **files,
+                move_group=description.tcp_link,
+                joint_vel_limits=np.full(joints, JOINT_SPEED_RAD_PER_S),
+                joint_acc_limits=np.full(joints, JOINT_ACCELERATION_RAD_PER_S2),
+            )
 
     def set_scene(
         self,
