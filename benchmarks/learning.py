@@ -32,7 +32,7 @@ from clevrskills.rl.run import read_run
 
 STEPS = {
     **{"trace": 250_000, "match_pose": 250_000, "touch": 500_000},
-    **{"pick": 500_000, "push": 2_000_000},
+    **{"pick": 500_000, "push": 1_500_000},
 }
 OTHER_STEPS = 250_000
 """Control steps of a training."""
