@@ -14,8 +14,8 @@ from clevrskills.predicates.touched import Handled
 from clevrskills.world import World, anywhere
 
 SLACK_M = 0.01
-"""How far from touching a body from behind the gripper may be to be as good as touching it. With 5
-cm, policies stayed there."""
+"""How far from touching a body from behind the gripper may be to be as good as touching it: within
+it, progress does not tell the way on."""
 BACKWARDS = -0.25
 """Share of the way, and no more, that counts as lost where a body was pushed the wrong way: who
 loses as much by pushing badly as is gained by pushing well learns not to push."""
