@@ -11,11 +11,13 @@ process and several.
 from __future__ import annotations
 
 import json
+import multiprocessing
 import statistics
 import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
 from typing import Annotated, Any
 
 import numpy as np
@@ -143,30 +145,55 @@ def several_scenes(args: VectorArgs, report: Report) -> None:
 
 
 def several_processes(args: VectorArgs, report: Report) -> None:
-    """Steps a second of the same environments in one process and in several, in turns."""
-    counts, total = (1, args.workers), args.scenes * args.workers
-    all_envs = [make_vec(TASK, total, workers=n, task_args=TASK_ARGS) for n in counts]
-    rates: list[list[float]] = [[] for _ in counts]
-    for envs in all_envs:
+    """Steps a second of the same environments in one process, in several, and in as many that know
+    nothing of each other, which is what the machine can do; in turns.
+    """
+    total = args.scenes * args.workers
+    names = ["1", f"{args.workers}", f"{args.workers} on their own"]
+    joined = [make_vec(TASK, total, workers=n, task_args=TASK_ARGS) for n in (1, args.workers)]
+    for envs in joined:
         envs.reset(seed=args.seed)
+    context = multiprocessing.get_context("spawn")
+    pipes, ends = zip(*(context.Pipe() for _ in range(args.workers)), strict=True)
+    lone = [context.Process(target=on_its_own, args=(end, args.scenes)) for end in ends]
+    for process in lone:
+        process.start()
+    rates: list[list[float]] = [[] for _ in names]
     for turn in range(args.rounds + 1):
-        for envs, found in zip(all_envs, rates, strict=True):
+        for which, found in enumerate(rates):
             begin = time.perf_counter()
-            run(envs, np.random.default_rng(turn))
+            if which < len(joined):
+                run(joined[which], np.random.default_rng(turn))
+            else:
+                for pipe in pipes:
+                    pipe.send(turn)
+                for pipe in pipes:
+                    pipe.recv()
             if turn:  # the first warms up
                 found.append(BLOCK * total / (time.perf_counter() - begin))
-    for envs in all_envs:
+    for pipe in pipes:
+        pipe.send(None)
+    for process in lone:
+        process.join()
+    for envs in joined:
         envs.close()
-    ratios = [
-        statistics.median(one / alone for one, alone in zip(found, rates[0], strict=True))
-        for found in rates
-    ]
-    rows: list[list[object]] = [
-        [count, statistics.median(found), ratio]
-        for count, found, ratio in zip(counts, rates, ratios, strict=True)
-    ]
+    rows: list[list[object]] = []
+    for name, found in zip(names, rates, strict=True):
+        ratio = statistics.median(one / alone for one, alone in zip(found, rates[0], strict=True))
+        rows.append([name, statistics.median(found), ratio])
     columns = ["processes", "environment steps / s", "x one process"]
     report.show(f"{TASK}, {total} environments", columns, rows)
+
+
+def on_its_own(pipe: Connection, count: int) -> None:
+    """What a process does that knows of no other one: a block of steps whenever it is told to."""
+    torch.set_num_threads(1)
+    envs = make_vec(TASK, count, task_args=TASK_ARGS)
+    envs.reset(seed=0)
+    while (turn := pipe.recv()) is not None:
+        run(envs, np.random.default_rng(turn))
+        pipe.send(None)
+    envs.close()
 
 
 def run(envs: VectorEnv, generator: np.random.Generator) -> None:
