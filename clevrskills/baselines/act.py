@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from clevrskills.baselines.batch import Batch, Observations, Prompts, masked_mean
 from clevrskills.baselines.policy import LearnedPolicy
 from clevrskills.baselines.prompts import WordTokenizer
-from clevrskills.baselines.small import Decoder, SceneEncoder, SmallConfig, layer
+from clevrskills.baselines.small import SceneEncoder, SmallConfig, layer
 from clevrskills.baselines.spec import PolicySpec
 
 
@@ -27,20 +27,20 @@ from clevrskills.baselines.spec import PolicySpec
 class ActionChunkingConfig(SmallConfig):
     """Configuration of :class:`ActionChunking`.
 
-    A window's steps are learned one by one; they are read together as that is quicker.
-
     Attributes:
         encoder_layers: Layers that read what is seen.
+        layers: Layers that answer.
         decay: How much less a chunk counts than the one made a step before it, as the exponent of
             e: the oldest counts most (ACT, section 4).
     """
 
-    steps: int = 4
-    starts_every: int | None = 4
+    steps: int = 1
+    starts_every: int | None = 1
     horizon: int = 16
-    batch_size: int = 32
+    batch_size: int = 64
     learning_rate: float = 3e-4
     encoder_layers: int = 2
+    layers: int = 4
     decay: float = 0.01
 
 
@@ -49,14 +49,12 @@ class Memory:
     """What is remembered of an episode.
 
     Attributes:
-        prompt: The prompt as it was read, (L, width).
-        mask: Which of its tokens exist, (L,).
+        aim: The prompt as it was read, (width,).
         chunks: The latest chunks, the oldest first: what each still says of the steps to come,
             (at most H, 7).
     """
 
-    prompt: Tensor
-    mask: Tensor
+    aim: Tensor
     chunks: tuple[Tensor, ...] = ()
 
 
@@ -92,22 +90,23 @@ class ActionChunking(LearnedPolicy[ActionChunkingConfig]):
             config.encoder_layers,
             enable_nested_tensor=False,
         )
-        self.decoder = Decoder(config, config.horizon)
+        self.queries = nn.Parameter(torch.randn(config.horizon, config.width) * 0.02)
+        self.decoder = nn.TransformerDecoder(
+            nn.TransformerDecoderLayer(**layer(config)), config.layers, nn.LayerNorm(config.width)
+        )
         self.head = nn.Linear(config.width, 7)
 
     def loss(self, batch: Batch) -> dict[str, Tensor]:  # noqa: D102
-        actions = self._actions(batch.observations, *self.scene.read(batch.prompts))
+        actions = self._actions(batch.observations, self.scene.prompt(batch.prompts))
         return {"loss": masked_mean((actions - batch.actions).abs(), batch.action_mask)}
 
     def begin(self, prompts: Prompts, seeds: Sequence[int]) -> list[Memory]:  # noqa: D102
-        return [Memory(*read) for read in zip(*self.scene.read(prompts), strict=True)]
+        return [Memory(aim) for aim in self.scene.prompt(prompts)]
 
     def step(  # noqa: D102
         self, observations: Observations, memories: list[Memory]
     ) -> tuple[Tensor, list[Memory]]:
-        prompt = nn.utils.rnn.pad_sequence([m.prompt for m in memories], batch_first=True)
-        mask = nn.utils.rnn.pad_sequence([m.mask for m in memories], batch_first=True)
-        chunks = self._actions(observations, prompt, mask)[:, -1]
+        chunks = self._actions(observations, torch.stack([m.aim for m in memories]))[:, -1]
         actions, after = [], []
         for memory, chunk in zip(memories, chunks, strict=True):
             said = (*memory.chunks, chunk)
@@ -116,11 +115,10 @@ class ActionChunking(LearnedPolicy[ActionChunkingConfig]):
             after.append(replace(memory, chunks=rest))
         return torch.stack(actions), after
 
-    def _actions(self, observations: Observations, prompt: Tensor, mask: Tensor) -> Tensor:
+    def _actions(self, observations: Observations, aim: Tensor) -> Tensor:
         """The next actions at each step, (B, T, H, 7)."""
-        tokens, there = self.scene(observations, prompt, mask)
-        seen = self.encoder(tokens, src_key_padding_mask=~there)
-        actions: Tensor = self.head(self.decoder(seen, there))
+        seen = self.encoder(self.scene(observations, aim))
+        actions: Tensor = self.head(self.decoder(self.queries.expand(len(seen), -1, -1), seen))
         return actions.unflatten(0, observations.mask.shape)
 
     def _average(self, actions: Tensor) -> Tensor:

@@ -1,6 +1,8 @@
-"""Behaviour cloning: a small policy that sees the present and answers with the next action.
+"""Behaviour cloning: a small policy that sees the present and answers with the next actions.
 
-It has no memory: the same picture and prompt always give the same action.
+It has no memory: the same picture and prompt always give the same actions. It learns the next H
+actions though it does only the first few of them before it looks again: the first action after a
+start from rest is next to nothing, whichever way it goes, so nobody has to look to imitate it.
 """
 
 from __future__ import annotations
@@ -9,38 +11,46 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+import torch
 from torch import Tensor, nn
 
 from clevrskills.baselines.batch import Batch, Observations, Prompts, masked_mean
 from clevrskills.baselines.policy import LearnedPolicy
 from clevrskills.baselines.prompts import WordTokenizer
-from clevrskills.baselines.small import Decoder, SceneEncoder, SmallConfig
+from clevrskills.baselines.small import SceneEncoder, SmallConfig
 from clevrskills.baselines.spec import PolicySpec
-
-Memory = tuple[Tensor, Tensor]
-"""The prompt as it was read (L, width), and which of its tokens exist (L,)."""
+from clevrskills.errors import ClevrSkillsError
 
 
 @dataclass(frozen=True, kw_only=True)
 class BehaviorCloningConfig(SmallConfig):
     """Configuration of :class:`BehaviorCloning`.
 
-    A window's steps are learned one by one; they are read together as that is quicker.
-
     Attributes:
-        queries: Tokens with which it thinks.
+        hidden: Units of each of the two hidden layers.
+        execution_horizon: How many of the next H actions are done before it looks again.
     """
 
-    steps: int = 8
-    starts_every: int | None = 8
-    batch_size: int = 16
-    learning_rate: float = 3e-4
-    queries: int = 8
+    steps: int = 1
+    starts_every: int | None = 1
+    horizon: int = 16
+    batch_size: int = 64
+    learning_rate: float = 1e-3
+    hidden: int = 512
+    execution_horizon: int = 4
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 1 <= self.execution_horizon <= self.horizon:
+            raise ClevrSkillsError(
+                f"execution_horizon must be 1 to horizon, {self.horizon}, "
+                f"not {self.execution_horizon}"
+            )
 
 
 class BehaviorCloning(LearnedPolicy[BehaviorCloningConfig]):
-    """Pictures by convolutions, the prompt by a transformer; queries that look at both; one linear
-    map to the action; mean squared error.
+    """Where things are in the pictures, by convolutions that the prompt steers; two hidden layers;
+    mean squared error.
     """
 
     config_type = BehaviorCloningConfig
@@ -51,8 +61,9 @@ class BehaviorCloning(LearnedPolicy[BehaviorCloningConfig]):
             width=64,
             heads=4,
             channels=(16, 16, 32),
+            places=16,
             prompt_layers=1,
-            layers=2,
+            hidden=128,
             dropout=0.0,
             learning_rate=2e-3,
             warm_up_steps=10,
@@ -63,25 +74,29 @@ class BehaviorCloning(LearnedPolicy[BehaviorCloningConfig]):
     def __init__(self, config: BehaviorCloningConfig, spec: PolicySpec) -> None:
         super().__init__(config, spec)
         self.scene = SceneEncoder(config, self.tokenizer.size, self.state_size)
-        self.decoder = Decoder(config, config.queries)
-        self.head = nn.Linear(config.queries * config.width, config.horizon * 7)
+        self.head = nn.Sequential(
+            nn.Linear(self.scene.count * config.width, config.hidden),
+            nn.GELU(),
+            nn.LayerNorm(config.hidden),
+            nn.Linear(config.hidden, config.hidden),
+            nn.GELU(),
+            nn.Linear(config.hidden, config.horizon * 7),
+        )
 
     def loss(self, batch: Batch) -> dict[str, Tensor]:  # noqa: D102
-        actions = self._actions(batch.observations, *self.scene.read(batch.prompts))
+        actions = self._actions(batch.observations, self.scene.prompt(batch.prompts))
         return {"loss": masked_mean((actions - batch.actions) ** 2, batch.action_mask)}
 
-    def begin(self, prompts: Prompts, seeds: Sequence[int]) -> list[Memory]:  # noqa: D102
-        return list(zip(*self.scene.read(prompts), strict=True))
+    def begin(self, prompts: Prompts, seeds: Sequence[int]) -> list[Tensor]:  # noqa: D102
+        return list(self.scene.prompt(prompts))
 
     def step(  # noqa: D102
-        self, observations: Observations, memories: list[Memory]
-    ) -> tuple[Tensor, list[Memory]]:
-        prompt = nn.utils.rnn.pad_sequence([tokens for tokens, _ in memories], batch_first=True)
-        mask = nn.utils.rnn.pad_sequence([there for _, there in memories], batch_first=True)
-        return self._actions(observations, prompt, mask)[:, -1], memories
+        self, observations: Observations, memories: list[Tensor]
+    ) -> tuple[Tensor, list[Tensor]]:
+        actions = self._actions(observations, torch.stack(memories))
+        return actions[:, -1, : self.config.execution_horizon], memories
 
-    def _actions(self, observations: Observations, prompt: Tensor, mask: Tensor) -> Tensor:
+    def _actions(self, observations: Observations, aim: Tensor) -> Tensor:
         """The next actions at each step, (B, T, H, 7)."""
-        answers = self.decoder(*self.scene(observations, prompt, mask))
-        actions: Tensor = self.head(answers.flatten(1))
+        actions: Tensor = self.head(self.scene(observations, aim).flatten(1))
         return actions.reshape(*observations.mask.shape, -1, 7)

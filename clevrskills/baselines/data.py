@@ -14,7 +14,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -30,7 +29,7 @@ from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.evaluation.language import KEYSTEP_TASKS
 from clevrskills.evaluation.policy import ObservationOptions
 
-_PROMPTS = 256  # kept by each process
+_PROMPTS = 256  # kept by each process at least
 _MEASURED = 2000  # demonstrations, at most, that statistics are taken of
 
 
@@ -139,8 +138,8 @@ class Windows(Dataset[dict[str, Any]]):
         config: Of the policy: size of pictures, length and distance of windows.
         selection: Which demonstrations.
         tokenizer: Reads prompts.
-        cache_bytes: Pictures of whole demonstrations, scaled, are kept in memory once they were
-            read, until they fill it.
+        cache_bytes: Pictures of whole demonstrations and of their prompts, scaled, are kept in
+            memory once they were read, until they fill it.
 
     Attributes:
         tasks: Task of each demonstration.
@@ -161,7 +160,8 @@ class Windows(Dataset[dict[str, Any]]):
         self._sources, self._config, self._selection = sources, config, selection
         self._tokenizer, self._cache_bytes = tokenizer, cache_bytes
         self._clips: dict[tuple[int, int], Clip] = {}
-        self._clips_bytes = 0
+        self._prompts: dict[tuple[int, int], EncodedPrompt] = {}
+        self._kept_bytes = 0
         self._chosen = selection.choose(sources)
         demonstrations = [sources[source].demonstrations[n] for source, n in self._chosen]
         self.tasks = tuple(d.task for d in demonstrations)
@@ -199,15 +199,14 @@ class Windows(Dataset[dict[str, Any]]):
         }
 
     def __getstate__(self) -> dict[str, Any]:
-        state = {name: value for name, value in self.__dict__.items() if name != "_cached"}
-        return {**state, "_clips": {}, "_clips_bytes": 0}
+        return {**self.__dict__, "_clips": {}, "_prompts": {}, "_kept_bytes": 0}
 
     def _clip(self, source: int, number: int, observed: np.ndarray, acted: np.ndarray) -> Clip:
         kept = self._clips.get((source, number))
-        if kept is None and self._clips_bytes < self._cache_bytes:
+        if kept is None and self._kept_bytes < self._cache_bytes:
             every = np.arange(self._sources[source].demonstrations[number].steps)
             kept = self._clips[source, number] = self._read(source, number, every, every)
-            self._clips_bytes += sum(images.nbytes for images in kept.images.values())
+            self._kept_bytes += sum(images.nbytes for images in kept.images.values())
         return kept.at(observed, acted) if kept else self._read(source, number, observed, acted)
 
     def _read(self, source: int, number: int, observed: np.ndarray, acted: np.ndarray) -> Clip:
@@ -216,13 +215,14 @@ class Windows(Dataset[dict[str, Any]]):
         return replace(clip, images={c: scale_images(i, size) for c, i in clip.images.items()})
 
     def _prompt(self, source: int, number: int) -> EncodedPrompt:
-        if "_cached" not in self.__dict__:
-            self._cached = lru_cache(_PROMPTS)(self._read_prompt)
-        return self._cached(source, number)
-
-    def _read_prompt(self, source: int, number: int) -> EncodedPrompt:
-        prompt = self._sources[source].prompt(number, self._selection.prompt)
-        return encode(prompt, self._tokenizer, self._config.image_size)
+        kept = self._prompts.get((source, number))
+        if kept is None:
+            read = self._sources[source].prompt(number, self._selection.prompt)
+            kept = encode(read, self._tokenizer, self._config.image_size)
+            if len(self._prompts) < _PROMPTS or self._kept_bytes < self._cache_bytes:
+                self._prompts[source, number] = kept
+                self._kept_bytes += kept.images.nbytes
+        return kept
 
 
 @dataclass(frozen=True)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from clevrskills.baselines.batch import Observations, Prompts
 from clevrskills.baselines.spec import PolicyConfig
 
 PROMPT_LENGTH = 128
 """Tokens of a prompt that are read; the longest prompts of the benchmark have about 60."""
-_PATCH = 16  # pixels to a token, in height and width
+_LOOK_STD = 0.5  # so that at the start each feature is seen at some places more than at others
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,10 +25,10 @@ class SmallConfig(PolicyConfig):
     Attributes:
         width: Numbers in a token.
         heads: Heads of attention.
-        channels: Channels of the pictures' features at a half, a quarter and an eighth of their
-            size.
+        channels: Channels of the pictures' features, layer by layer; the first two layers halve
+            width and height.
+        places: Features whose places are looked for in each picture.
         prompt_layers: Layers that read the prompt.
-        layers: Layers that decide on the actions.
         dropout: Share of features that are dropped in training.
     """
 
@@ -34,15 +36,19 @@ class SmallConfig(PolicyConfig):
     proprioception: bool = True
     width: int = 256
     heads: int = 8
-    channels: tuple[int, ...] = (32, 64, 128)
+    channels: tuple[int, ...] = (32, 64, 64)
+    places: int = 64
     prompt_layers: int = 2
-    layers: int = 4
     dropout: float = 0.1
 
 
 class ImageEncoder(nn.Module):
-    """Pictures as tokens, one for each 16 x 16 pixels: convolutions without strides between them
-    that would blur where things are.
+    """A picture as one token: where in it things are, and how clearly they are seen.
+
+    Convolutions whose features are turned up and down by what is looked for (FiLM, Perez et al.
+    2018, arXiv 1709.07871), then for each of some features the mean place at which it is seen
+    (spatial softmax, Finn et al. 2016, arXiv 1509.06113). Patches of pictures as tokens learn where
+    objects are many times more slowly: see docs/training.md.
 
     Args:
         config: Sizes.
@@ -50,27 +56,37 @@ class ImageEncoder(nn.Module):
 
     def __init__(self, config: SmallConfig) -> None:
         super().__init__()
-        layers: list[nn.Module] = []
-        before = 3
-        for channels in (*config.channels, config.width):
-            layers += [
-                nn.Conv2d(before, channels, 3, stride=2, padding=1),
-                nn.GroupNorm(8, channels),
-                nn.GELU(),
-            ]
-            before = channels
-        self.features = nn.Sequential(*layers)
-        side = -(-config.image_size // _PATCH)
-        self.place = nn.Parameter(torch.randn(config.width, side, side) * 0.02)
+        before = [5, *config.channels]
+        self.convolutions = nn.ModuleList(
+            nn.Conv2d(one, two, 3, stride=2 if k < 2 else 1, padding=1)
+            for k, (one, two) in enumerate(pairwise(before))
+        )
+        self.norms = nn.ModuleList(nn.GroupNorm(8, channels) for channels in config.channels)
+        self.widths = [2 * channels for channels in config.channels]
+        self.steer = nn.Linear(config.width, sum(self.widths))
+        self.look = nn.Conv2d(before[-1], config.places, 1)
+        nn.init.normal_(self.look.weight, std=_LOOK_STD)
+        self.token = nn.Linear(3 * config.places, config.width)
 
-    def forward(self, images: Tensor) -> Tensor:
-        """Pictures (N, 3, S, S) in [0, 1] -> tokens (N, (S / 16)², width)."""
-        features: Tensor = self.features(images * 2 - 1)
-        return (features + self.place).flatten(2).transpose(1, 2)
+    def forward(self, images: Tensor, aim: Tensor) -> Tensor:
+        """Pictures (N, 3, S, S) in [0, 1], and what is looked for (N, width), 0 for nothing in
+        particular -> tokens (N, width).
+        """
+        features = torch.cat([images * 2 - 1, _grid(images).expand(len(images), -1, -1, -1)], 1)
+        steered = self.steer(aim)[..., None, None].split(self.widths, 1)
+        for convolution, norm, steer in zip(self.convolutions, self.norms, steered, strict=True):
+            scale, shift = steer.chunk(2, 1)
+            features = functional.gelu(norm(convolution(features)) * (1 + scale) + shift)
+        seen = self.look(features).flatten(2)  # (N, places, pixels)
+        weights = seen.softmax(-1)
+        places = weights @ _grid(features).flatten(1).T.to(weights.dtype)  # (N, places, 2)
+        clear = (weights * seen).sum(-1, keepdim=True)
+        token: Tensor = self.token(torch.cat([places, clear], -1).flatten(1))
+        return token
 
 
 class PromptEncoder(nn.Module):
-    """Prompts as tokens: words are looked up, pictures are seen as a whole.
+    """A prompt as one token: its words and its pictures, at half the size, read in their order.
 
     Args:
         config: Sizes.
@@ -81,22 +97,26 @@ class PromptEncoder(nn.Module):
         super().__init__()
         self.words = nn.Embedding(vocabulary, config.width)
         self.place = nn.Parameter(torch.randn(PROMPT_LENGTH, config.width) * 0.02)
-        self.look = nn.Linear(config.width, config.width)
+        self.images = ImageEncoder(config)
         self.layers = nn.TransformerEncoder(
             nn.TransformerEncoderLayer(**layer(config)),
             config.prompt_layers,
             enable_nested_tensor=False,
         )
 
-    def forward(self, prompts: Prompts, pictures: Tensor) -> Tensor:
-        """Prompts, and the tokens of their pictures (M, K, width) -> tokens (B, L, width)."""
-        seen = self.look(pictures.mean(1))  # (M, width)
-        nothing = seen.new_zeros(1, seen.shape[-1])
-        shown = torch.cat([seen, nothing])[prompts.image_index]  # index -1: nothing
-        tokens = self.words(prompts.tokens) + shown
-        tokens = tokens + self.place[: tokens.shape[1]]
-        read: Tensor = self.layers(tokens, src_key_padding_mask=~prompts.mask)
-        return read
+    def forward(self, prompts: Prompts) -> Tensor:
+        """Prompts, of which :data:`PROMPT_LENGTH` tokens are read -> tokens (B, width)."""
+        words, mask, index = (
+            each[:, :PROMPT_LENGTH] for each in (prompts.tokens, prompts.mask, prompts.image_index)
+        )
+        pictures = functional.avg_pool2d(prompts.images, 2)  # as they show things from near by
+        nothing = self.place.new_zeros(len(pictures), self.place.shape[1])
+        seen = self.images(pictures, nothing)  # (M, width)
+        shown = torch.cat([seen, seen.new_zeros(1, seen.shape[-1])])[index]  # -1: nothing
+        tokens = self.words(words) + shown + self.place[: words.shape[1]]
+        read = self.layers(tokens, src_key_padding_mask=~mask) * mask[..., None]
+        summed: Tensor = read.sum(1)
+        return summed / mask.sum(1, keepdim=True)
 
 
 class SceneEncoder(nn.Module):
@@ -106,13 +126,15 @@ class SceneEncoder(nn.Module):
         config: Sizes.
         vocabulary: How many different words there are.
         state_size: How many numbers of the robot's own state there are.
+
+    Attributes:
+        count: How many tokens that is, K.
     """
 
     def __init__(self, config: SmallConfig, vocabulary: int, state_size: int) -> None:
         super().__init__()
-        self.cameras = config.cameras
-        self.images = ImageEncoder(config)
         self.prompt = PromptEncoder(config, vocabulary)
+        self.images = nn.ModuleDict({name: ImageEncoder(config) for name in config.cameras})
         self.state = None
         if state_size:
             self.state = nn.Sequential(
@@ -120,57 +142,19 @@ class SceneEncoder(nn.Module):
                 nn.GELU(),
                 nn.Linear(config.width, config.width),
             )
-        self.kinds = nn.Parameter(torch.randn(len(self.cameras) + 2, config.width) * 0.02)
+        self.count = 1 + len(config.cameras) + bool(state_size)
 
-    def read(self, prompts: Prompts) -> tuple[Tensor, Tensor]:
-        """Prompts -> their tokens (B, L, width), and which of them exist (B, L)."""
-        prompts = _shortened(prompts)
-        tokens = self.prompt(prompts, self.images(prompts.images))
-        return tokens + self.kinds[0], prompts.mask
-
-    def forward(
-        self, observations: Observations, prompt: Tensor, prompt_mask: Tensor
-    ) -> tuple[Tensor, Tensor]:
-        """Observations (B, T, ...) of episodes with prompts that were read -> tokens of each
-        control step (B T, K, width), and which of them exist (B T, K).
+    def forward(self, observations: Observations, aim: Tensor) -> Tensor:
+        """Observations (B, T, ...) of episodes, and what ``prompt`` made of their prompts
+        (B, width) -> tokens of each control step (B T, K, width).
         """
-        steps = observations.mask.shape[1]
-        parts = [
-            self.images(observations.images[camera].flatten(0, 1)) + kind
-            for camera, kind in zip(self.cameras, self.kinds[2:], strict=True)
-        ]
+        aim = aim.repeat_interleave(observations.mask.shape[1], 0)
+        tokens = [aim]
+        for camera, encoder in self.images.items():
+            tokens.append(encoder(observations.images[camera].flatten(0, 1), aim))
         if self.state is not None:
-            parts.append((self.state(observations.state) + self.kinds[1]).flatten(0, 1)[:, None])
-        parts.append(prompt.repeat_interleave(steps, 0))
-        mask = prompt_mask.repeat_interleave(steps, 0)
-        tokens = torch.cat(parts, 1)
-        there = mask.new_ones(len(tokens), tokens.shape[1] - mask.shape[1])
-        return tokens, torch.cat([there, mask], 1)
-
-
-class Decoder(nn.Module):
-    """Reads answers off tokens: queries that look at each other and at the tokens, layer by layer.
-
-    Args:
-        config: Sizes.
-        queries: Number of the queries.
-    """
-
-    def __init__(self, config: SmallConfig, queries: int) -> None:
-        super().__init__()
-        self.queries = nn.Parameter(torch.randn(queries, config.width) * 0.02)
-        norm = nn.LayerNorm(config.width)
-        self.layers = nn.TransformerDecoder(
-            nn.TransformerDecoderLayer(**layer(config)), config.layers, norm
-        )
-
-    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Tokens (N, K, width), of which a mask (N, K) says that they exist -> answers
-        (N, queries, width).
-        """
-        queries = self.queries.expand(len(tokens), -1, -1)
-        answers: Tensor = self.layers(queries, tokens, memory_key_padding_mask=~mask)
-        return answers
+            tokens.append(self.state(observations.state).flatten(0, 1))
+        return torch.stack(tokens, 1)
 
 
 def layer(config: SmallConfig) -> dict[str, Any]:
@@ -186,7 +170,7 @@ def layer(config: SmallConfig) -> dict[str, Any]:
     }
 
 
-def _shortened(prompts: Prompts) -> Prompts:
-    """Prompts of at most :data:`PROMPT_LENGTH` tokens; their last pictures may go unseen."""
-    cut = slice(None), slice(PROMPT_LENGTH)
-    return Prompts(prompts.tokens[cut], prompts.mask[cut], prompts.images, prompts.image_index[cut])
+def _grid(images: Tensor) -> Tensor:
+    """Where the pixels of pictures (..., H, W) are, from -1 to 1: right and down, (2, H, W)."""
+    down, right = (torch.linspace(-1, 1, n, device=images.device) for n in images.shape[-2:])
+    return torch.stack(torch.meshgrid(right, down, indexing="xy")).to(images.dtype)

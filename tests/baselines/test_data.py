@@ -11,6 +11,7 @@ from damage import edit_values, put
 from helpers import policy_and_windows
 from torch.utils.data import DataLoader
 
+from clevrskills.baselines import data
 from clevrskills.baselines.batch import scale_images
 from clevrskills.baselines.data import (
     Batches,
@@ -72,6 +73,7 @@ def test_windows_are_what_the_reader_reads(demos: Path, config: PolicyConfig) ->
 def test_windows_are_the_same_from_memory(
     demos: Path, config: PolicyConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(data, "_PROMPTS", 0)
     source = open_source(demos, config.cameras)
     plain, kept, partly = (
         Windows([source], replace(config, image_size=32), Selection(), WordTokenizer(), cache_bytes)
@@ -83,16 +85,20 @@ def test_windows_are_the_same_from_memory(
         for windows in (kept, partly):
             for name in ("images", "state", "mask", "actions", "action_mask"):
                 torch.testing.assert_close(windows[index][name], expected[name], rtol=0, atol=0)
+            assert windows[index]["prompt"].tokens == expected["prompt"].tokens
+            assert torch.equal(windows[index]["prompt"].images, expected["prompt"].images)
 
     def refuse(*args: object) -> None:
         raise AssertionError("read again")
 
-    monkeypatch.setattr(source, "clip", refuse)
-    for index in order:
-        kept[index]
-    with pytest.raises(AssertionError, match="read again"):
-        for index in order:
-            partly[index]
+    for name in ("clip", "prompt"):
+        with monkeypatch.context() as patch:
+            patch.setattr(source, name, refuse)
+            for index in order:
+                kept[index]
+            with pytest.raises(AssertionError, match="read again"):
+                for index in order:
+                    partly[index]
 
 
 def test_every_step_is_learned_once_where_windows_do_not_overlap(demos: Path) -> None:
@@ -289,6 +295,6 @@ def test_processes_share_the_order(demos: Path) -> None:
 def test_batches_of_a_policy(demos: Path) -> None:
     policy, windows = policy_and_windows("bc", demos)
     batch = Collate(policy.tokenizer.pad)([windows[0], windows[1]])
-    assert batch.observations.images["hand_camera"].shape == (2, 8, 3, 32, 32)
-    assert batch.actions.shape == (2, 8, 1, 7) and batch.action_mask.shape == (2, 8, 1)
+    assert batch.observations.images["hand_camera"].shape == (2, 1, 3, 32, 32)
+    assert batch.actions.shape == (2, 1, 16, 7) and batch.action_mask.shape == (2, 1, 16)
     assert batch.to("cpu").prompts.images.dtype == torch.uint8
