@@ -42,6 +42,8 @@ def table(trainings: list[Training]) -> str:
     rows = []
     for task, some in groupby(trainings, key=lambda training: training["task"]):
         group = list(some)
+        steps = sorted({training["steps"] for training in group})
+        span = " to ".join(f"{count:,}" for count in (steps[0], *steps[1:][-1:]))
         minutes = np.mean([training["minutes"] for training in group])
         for split in group[0]["evaluation"]:
             results = [training["evaluation"][split] for training in group]
@@ -51,7 +53,7 @@ def table(trainings: list[Training]) -> str:
             each = f"{', '.join(map(str, solved))} of {results[0]['episodes']}"
             rows.append(
                 [
-                    *(f"`{task}`", f"{group[0]['steps']:,}", str(len(group)), f"{minutes:.0f}"),
+                    *(f"`{task}`", span, str(len(group)), f"{minutes:.0f}"),
                     *(split, each, f"{sum(solved) / of:.1%}"),
                     f"{100 * low:.0f}-{100 * high:.0f} %",
                 ]
