@@ -3,7 +3,7 @@ their pictures, evaluates on frozen episodes, and writes one file of results, fr
 docs/draw_cloning.py draws. What is done is not done again.
 
     python benchmarks/cloning.py --out cloning                     # hours; continues
-    python benchmarks/cloning.py trace --steps 8000 --set batch_size=32 --out cloning
+    python benchmarks/cloning.py trace --configuration small --bf16 --out cloning
     python docs/draw_cloning.py cloning/cloning.json
 """
 
@@ -38,7 +38,7 @@ SAVE_EVERY = 200
 class CloningArgs:
     """What to learn."""
 
-    tasks: Annotated[tuple[str, ...], tyro.conf.Positional] = ("trace", "match_pose", "touch")
+    tasks: Annotated[tuple[str, ...], tyro.conf.Positional] = ("throw", "throw_topple", "trace")
     """Keys of tasks; each has a training of its own."""
     out: Path = Path("cloning")
     """Folder of the demonstrations, the trainings, the evaluations and the results."""
@@ -50,9 +50,9 @@ class CloningArgs:
     """Width and height of the pictures that are filmed and seen, in pixels."""
     set: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
     """Other entry of the configuration, NAME=VALUE; may be given several times."""
-    demonstrations: int = 200
+    demonstrations: int = 1000
     """Demonstrations of each task."""
-    steps: int = 4000
+    steps: int = 5000
     """Steps of each training."""
     bf16: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
     """Train in bfloat16, quicker on CPUs that have instructions for it."""

@@ -34,7 +34,7 @@ STEPS = {
     **{"trace": 250_000, "match_pose": 250_000, "touch": 500_000},
     **{"pick": 500_000, "push": 1_500_000},
 }
-OTHER_STEPS = 250_000
+OTHER_STEPS = 200_000
 """Control steps of a training."""
 OPTIONS: dict[str, dict[str, float]] = {
     "touch": {"episode-steps": 80},

@@ -56,6 +56,9 @@ class BehaviorCloning(LearnedPolicy[BehaviorCloningConfig]):
     config_type = BehaviorCloningConfig
     configurations: ClassVar = {
         "default": BehaviorCloningConfig(),
+        "small": BehaviorCloningConfig(
+            image_size=96, width=128, heads=4, channels=(16, 32, 32), places=32, dropout=0.0
+        ),
         "tiny": BehaviorCloningConfig(
             image_size=32,
             width=64,
