@@ -4,6 +4,7 @@ anew from what was measured.
 
 import json
 import re
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -104,6 +105,8 @@ class ResultsPage:
 
 
 def _read(path: Path) -> list[Training]:
+    if not path.exists():
+        sys.exit(f"there is no file {path}")
     trainings: list[Training] = json.loads(path.read_text(encoding="utf-8"))["trainings"]
     return trainings
 

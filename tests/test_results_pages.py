@@ -25,8 +25,8 @@ CLONING = {
 }  # fmt: skip
 PAGES = {
     "draw_learning": (
-        [LEARNING, {**LEARNING, "seed": 1, "minutes": 13.3}],
-        "| `trace` | 1,000 | 2 | 13 | train | 49, 49 of 50 | 98.0% | 93-99 % |",
+        [LEARNING, {**LEARNING, "seed": 1, "minutes": 13.3, "steps": 2000}],
+        "| `trace` | 1,000 to 2,000 | 2 | 13 | train | 49, 49 of 50 | 98.0% | 93-99 % |",
     ),
     "draw_cloning": (
         [CLONING],
@@ -52,6 +52,11 @@ def test_the_page_is_made_of_the_results(drawn: Any) -> None:
     written = drawing.PAGE.written(text, trainings)
     assert row in written and "Machine: a machine." in written
     assert drawing.PAGE.written(written, drawing.PAGE.read()) == text
+
+
+def test_results_that_are_not_there(drawn: Any, tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match=r"there is no file .*nothing\.json"):
+        drawn[0].PAGE.publish(tmp_path / "nothing.json")
 
 
 def test_results_of_several_machines(drawn: Any) -> None:
