@@ -21,7 +21,7 @@ from clevrskills.baselines.train import TrainArgs, train
 from clevrskills.baselines.trainer import learning_rate, read_log
 from clevrskills.errors import ClevrSkillsError
 
-SMALL = ("batch_size=4", "dropout=0.2", "warm_up_steps=2")
+SMALL = ("batch_size=16", "dropout=0.2", "warm_up_steps=2")
 
 
 def args_for(out: Path, demos: Path, **more: object) -> TrainArgs:
@@ -122,7 +122,7 @@ def test_the_seed_decides(undisturbed: Path, demos: Path, tmp_path: Path) -> Non
 
 def test_several_batches_to_a_step(demos: Path, tmp_path: Path) -> None:
     """Two batches of two are one of four, where all windows have equally many steps to learn."""
-    sets = ("dropout=0.0", "steps=1", "starts_every=1")
+    sets = ("dropout=0.0", "horizon=1", "execution_horizon=1")
     one = args_for(tmp_path / "one", demos, steps=2, set=(*sets, "batch_size=4"))
     two = args_for(tmp_path / "two", demos, steps=2, set=(*sets, "batch_size=2"), accumulate=2)
     assert train(one) == 0
@@ -281,7 +281,7 @@ def test_killed(undisturbed: Path, demos: Path, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_two_processes(demos: Path, tmp_path: Path) -> None:
     """Two with batches of two are one with batches of four."""
-    sets = ("dropout=0.0", "steps=1", "starts_every=1")
+    sets = ("dropout=0.0", "horizon=1", "execution_horizon=1")
     one = args_for(tmp_path / "one", demos, set=(*sets, "batch_size=4"))
     assert train(one) == 0
     two = args_for(tmp_path / "two", demos)
