@@ -59,7 +59,7 @@ def test_the_latest_of_a_training(saved: Path, tmp_path: Path) -> None:
 def test_what_was_loaded_from_elsewhere_is_left_out(
     policy: LearnedPolicy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    names = {"head.weight", "head.bias"}
+    names = {"head.0.weight", "head.0.bias"}
     monkeypatch.setattr(type(policy), "pretrained", lambda self: names)
     about = checkpoint.Description("bc", policy.config, policy.spec, {})
     checkpoint.write(tmp_path, policy, about)
