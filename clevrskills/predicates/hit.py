@@ -10,12 +10,14 @@ from torch import Tensor
 from clevrskills import geometry
 from clevrskills.placement import put
 from clevrskills.predicates.base import GoalState, Outcome, PhysicalPredicate
-from clevrskills.predicates.shaping import reach
+from clevrskills.predicates.shaping import REACHED_PROGRESS, approach, closeness, reach
 from clevrskills.world import GRAVITY, World
 
 ARC_POINTS = 21
 """At how many points the flight of what is held, or flies, is looked at."""
 HELD_REWARD, AIMED_REWARD = 4.0, 4.0
+HELD_PROGRESS, AIMED_PROGRESS = 0.4, 0.8
+"""Progress of what is held, as far from its target as can be, and of what flies right at it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +45,7 @@ class Hit(PhysicalPredicate):
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
         state = self.remember(world, state)
-        return self.thrown(state["hit"], self.aiming(world, state), state)
+        return self.thrown(state["hit"], *self.aiming(world, state), state)
 
     def remember(self, world: World, state: GoalState) -> GoalState:
         """The state after this look at the world: whether it has hit, whether what it does next may
@@ -63,19 +65,24 @@ class Hit(PhysicalPredicate):
             "from": torch.where((ready | robot)[:, None], position, state["from"]),
         }
 
-    def thrown(self, holds: Tensor, shaping: Tensor, state: GoalState) -> Outcome:
+    def thrown(self, holds: Tensor, shaping: Tensor, progress: Tensor, state: GoalState) -> Outcome:
         """Build the outcome."""
-        outcome = self.outcome(holds, shaping)
+        outcome = self.outcome(holds, shaping, progress)
         return Outcome(outcome.holds, outcome.reward, outcome.progress, state)
 
-    def aiming(self, world: World, state: GoalState) -> Tensor:
-        """Reward before the hit, in [0, 8], (B,): for reaching the object, then for how near to the
-        target it would fly if it were let go now.
+    def aiming(self, world: World, state: GoalState) -> tuple[Tensor, Tensor]:
+        """Reward before the hit, in [0, 8], and progress, in [0, 0.8], (B,): for reaching the
+        object, then for how near to the target it would fly if it were let go now.
         """
         flying = state["flies"] & ~world.is_static(self.object)
         aimed = world.is_held(self.object) | flying
-        reaching = reach(world, self.object, ~aimed)
-        return world.sparse(aimed, reaching, _aimed, self.object, self.target)
+        far_m = torch.full((world.num_envs,), torch.inf, device=world.device)
+        miss_m = world.sparse(aimed, far_m, _missed, self.object, self.target)
+        flight = HELD_REWARD + AIMED_REWARD * torch.exp(-10.0 * miss_m)
+        shaping = torch.where(aimed, flight, reach(world, self.object, ~aimed))
+        way = HELD_PROGRESS + (AIMED_PROGRESS - HELD_PROGRESS) * closeness(miss_m)
+        reaching = REACHED_PROGRESS * approach(world, self.object)
+        return shaping, torch.where(aimed, way, reaching)
 
     def says(self, world: World, env: int = 0) -> str:  # noqa: D102
         thrown, target = (world.keys[int(index[env])] for index in (self.object, self.target))
@@ -85,8 +92,8 @@ class Hit(PhysicalPredicate):
         put(world, self.object, self.target, False, where)
 
 
-def _aimed(world: World, body: Tensor, target: Tensor) -> Tensor:
-    """Reward for the least distance from a target to a body's flight, as far as the table, (B,)."""
+def _missed(world: World, body: Tensor, target: Tensor) -> Tensor:
+    """Least distance in metres from a target to a body's flight, as far as the table, (B,)."""
     position, velocity = world.position(body), world.velocity(body)[:, :3]
     up, height = velocity[:, 2], position[:, 2].clamp(min=0.0)
     landing_s = (up + (up.square() + 2 * GRAVITY * height).sqrt()) / GRAVITY
@@ -94,5 +101,4 @@ def _aimed(world: World, body: Tensor, target: Tensor) -> Tensor:
     fall = torch.tensor([0.0, 0.0, -GRAVITY / 2], device=world.device)
     arc = position[:, None] + t * velocity[:, None] + t.square() * fall  # (B, N, 3)
     local = geometry.to_local(world.pose(target), arc)
-    miss_m = geometry.signed_distance(world.planes(target), local).amin(-1).clamp(min=0.0)
-    return HELD_REWARD + AIMED_REWARD * torch.exp(-10.0 * miss_m)
+    return geometry.signed_distance(world.planes(target), local).amin(-1).clamp(min=0.0)

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from clevrskills.predicates.base import GoalState, Outcome
-from clevrskills.predicates.hit import AIMED_REWARD, HELD_REWARD, Hit
+from clevrskills.predicates.hit import AIMED_PROGRESS, AIMED_REWARD, HELD_REWARD, Hit
 from clevrskills.predicates.touched import SHAPING_SHARE, put_free, tilt
 from clevrskills.predicates.touched_toppled import MARGIN_M, lying
 from clevrskills.world import World
@@ -35,10 +35,14 @@ class HitToppled(Hit):
         tilted = tilted / self.criteria.topple_angle_rad
         fallen = torch.where(state["hit"], state["fallen"], tilted >= 1.0)
         struck = HELD_REWARD + AIMED_REWARD
-        toppling = struck + (SHAPING_SHARE * self.max_reward - struck) * tilted.clamp(max=1.0)
+        tilt_share = tilted.clamp(max=1.0)
         done = state["hit"] & ~fallen
-        shaping = torch.where(done, toppling, self.aiming(world, state))
-        return self.thrown(done & (tilted >= 1.0), shaping, {**state, "fallen": fallen})
+        shaping, progress = self.aiming(world, state)
+        toppling = struck + (SHAPING_SHARE * self.max_reward - struck) * tilt_share
+        shaping = torch.where(done, toppling, shaping)
+        progress = torch.where(done, AIMED_PROGRESS + (1.0 - AIMED_PROGRESS) * tilt_share, progress)
+        holds = done & (tilted >= 1.0)
+        return self.thrown(holds, shaping, progress, {**state, "fallen": fallen})
 
     def says(self, world: World, env: int = 0) -> str:  # noqa: D102
         return f"{super().says(world, env)} such that it falls over"

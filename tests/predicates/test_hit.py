@@ -1,5 +1,6 @@
 """Hit, hit and toppled: only what flew there counts."""
 
+from itertools import pairwise
 from math import cos, exp, radians, sin
 
 import pytest
@@ -249,7 +250,15 @@ def test_set_upright_again_it_does_not_hold():
     assert not last.holds
 
 
-# ---- reward ----
+# ---- reward and progress ----
+
+
+def swing(world, share):
+    """Held, and as fast as a share of what it takes to hit the middle of the target."""
+    hold(world, (0.0, 0.0, HIGH_M))
+    fall_s = (2 * HIGH_M / 9.81) ** 0.5
+    speed = torch.tensor([[0.0, share * GOAL_XY[1] / fall_s, 0.0, 0.0, 0.0, 0.0]])
+    world.set_body_velocity(index(world, THROWN), speed)
 
 
 def test_reward_of_aiming_is_the_published_one():
@@ -258,26 +267,33 @@ def test_reward_of_aiming_is_the_published_one():
         4 + 4 * exp(-10 * (GOAL_XY[1] - 0.12)), abs=1e-3
     )
 
-    def swing(world):
-        hold(world, (0.0, 0.0, HIGH_M))
-        fall_s = (2 * HIGH_M / 9.81) ** 0.5
-        speed = torch.tensor([[0.0, GOAL_XY[1] / fall_s, 0.0, 0.0, 0.0, 0.0]])
-        world.set_body_velocity(index(world, THROWN), speed)
+    assert float(episode(stage(), (swing, 1.0)).reward) == pytest.approx(8.0, abs=1e-3)
 
-    assert float(episode(stage(), (swing,)).reward) == pytest.approx(8.0, abs=1e-3)
+
+def test_progress_shows_the_way_from_far_off():
+    """Each twentieth of the speed that it takes to hit is worth something, 0.005 or more, until its
+    edge is hit.
+    """
+    shares = [part / 20 for part in range(11)]
+    progress = [float(episode(stage(), (swing, share)).progress) for share in (*shares, 1.0)]
+    assert progress[0] == pytest.approx(0.4 + 0.4 * 0.2 / (GOAL_XY[1] - 0.12 + 0.2), abs=1e-2)
+    assert progress[-1] == pytest.approx(0.8, abs=1e-3)
+    assert min(after - before for before, after in pairwise(progress[:-1])) >= 0.005
 
 
 def test_reward_rises_from_reaching_to_holding_to_flying_to_toppling():
     world = stage(DISC, TOWER)
     half = DISC.geometry.half_extents[2]
     events = [(lying, (-0.2, -0.2, half)), *STRUCK, AWAY, (fall, 30), (fall, 90)]
-    rewards = [
-        float(episode(stage(DISC, TOWER), *events[: k + 1], kind=HitToppled).reward)
-        for k in range(len(events))
+    outcomes = [
+        episode(stage(DISC, TOWER), *events[: k + 1], kind=HitToppled) for k in range(len(events))
     ]
+    rewards, progress = zip(*((float(o.reward), float(o.progress)) for o in outcomes), strict=True)
     assert 0 < rewards[0] < 4 <= rewards[1] < rewards[2] < 8.0
     assert rewards[3] == pytest.approx(8.0) and rewards[4] == pytest.approx(8.0)
     assert 8.0 < rewards[5] < 12.0 and rewards[6] == 12.0
+    assert 0 < progress[0] <= 0.3 < 0.4 < progress[1] < progress[2] < 0.8
+    assert progress[3:5] == pytest.approx((0.8, 0.8)) and 0.8 < progress[5] < progress[6] == 1.0
     del world
 
 
