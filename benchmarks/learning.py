@@ -32,8 +32,8 @@ from clevrskills.rl.run import read_run
 
 STEPS = {
     **{"trace": 250_000, "match_pose": 250_000, "touch": 500_000},
-    **{"pick": 500_000, "push": 1_500_000, "move_without_hitting": 600_000},
-    **{"throw": 400_000, "throw_topple": 400_000},
+    **{"pick": 500_000, "push": 1_500_000, "move_without_hitting": 400_000},
+    **{"throw": 200_000, "throw_topple": 200_000},
 }
 OTHER_STEPS = 200_000
 """Control steps of a training."""

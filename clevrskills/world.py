@@ -91,13 +91,13 @@ class World:
 
         Args:
             where: In which, (B,) bool.
-            otherwise: What to tell of the others, (B,).
+            otherwise: What to tell of the others, (B, ...).
             ask: Called with a world of n of the environments, and what it is about there; gives
-                (n,).
+                (n, ...).
             about: Bodies, positions and the like, each (B, ...).
 
         Returns:
-            (B,), of the type of ``otherwise``.
+            (B, ...), of the type of ``otherwise``.
         """
         if not anywhere(where):
             return otherwise

@@ -72,17 +72,38 @@ class Hit(PhysicalPredicate):
 
     def aiming(self, world: World, state: GoalState) -> tuple[Tensor, Tensor]:
         """Reward before the hit, in [0, 8], and progress, in [0, 0.8], (B,): for reaching the
-        object, then for how near to the target it would fly if it were let go now.
+        object, then for how near to the target it would fly if it were let go now. Progress is
+        less where that would be no flight: with the published reward it pays to hold the object
+        over the target.
         """
         flying = state["flies"] & ~world.is_static(self.object)
         aimed = world.is_held(self.object) | flying
-        far_m = torch.full((world.num_envs,), torch.inf, device=world.device)
-        miss_m = world.sparse(aimed, far_m, _missed, self.object, self.target)
+        far_m = torch.full((world.num_envs, 2), torch.inf, device=world.device)
+        about = self.object, self.target, state["from"]
+        miss_m, left_m = world.sparse(aimed, far_m, self._misses, *about).unbind(-1)
         flight = HELD_REWARD + AIMED_REWARD * torch.exp(-10.0 * miss_m)
         shaping = torch.where(aimed, flight, reach(world, self.object, ~aimed))
-        way = HELD_PROGRESS + (AIMED_PROGRESS - HELD_PROGRESS) * closeness(miss_m)
+        way = HELD_PROGRESS + (AIMED_PROGRESS - HELD_PROGRESS) * closeness(left_m)
         reaching = REACHED_PROGRESS * approach(world, self.object)
         return shaping, torch.where(aimed, way, reaching)
+
+    def _misses(self, world: World, body: Tensor, target: Tensor, begun: Tensor) -> Tensor:
+        """How many metres a body's flight, as far as the table, misses a target by, (B, 2): the
+        least distance, and the least sum of it and of what the flight, which began somewhere
+        (B, 3), is then too short by to count.
+        """
+        position, velocity = world.position(body), world.velocity(body)[:, :3]
+        up, height = velocity[:, 2], position[:, 2].clamp(min=0.0)
+        landing_s = (up + (up.square() + 2 * GRAVITY * height).sqrt()) / GRAVITY
+        shares = torch.linspace(0, 1, ARC_POINTS, device=world.device)
+        t = landing_s[:, None, None] * shares[:, None]
+        fall = torch.tensor([0.0, 0.0, -GRAVITY / 2], device=world.device)
+        arc = position[:, None] + t * velocity[:, None] + t.square() * fall  # (B, N, 3)
+        local = geometry.to_local(world.pose(target), arc)
+        miss_m = geometry.signed_distance(world.planes(target), local).clamp(min=0.0)
+        flown_m = geometry.length((arc - begun[:, None])[..., :2])
+        short_m = (self.criteria.fly_distance_m - flown_m).clamp(min=0.0)
+        return torch.stack((miss_m.amin(-1), (miss_m + short_m).amin(-1)), -1)
 
     def says(self, world: World, env: int = 0) -> str:  # noqa: D102
         thrown, target = (world.keys[int(index[env])] for index in (self.object, self.target))
@@ -90,15 +111,3 @@ class Hit(PhysicalPredicate):
 
     def realise(self, world: World, where: Tensor | None = None) -> None:  # noqa: D102
         put(world, self.object, self.target, False, where)
-
-
-def _missed(world: World, body: Tensor, target: Tensor) -> Tensor:
-    """Least distance in metres from a target to a body's flight, as far as the table, (B,)."""
-    position, velocity = world.position(body), world.velocity(body)[:, :3]
-    up, height = velocity[:, 2], position[:, 2].clamp(min=0.0)
-    landing_s = (up + (up.square() + 2 * GRAVITY * height).sqrt()) / GRAVITY
-    t = landing_s[:, None, None] * torch.linspace(0, 1, ARC_POINTS, device=world.device)[:, None]
-    fall = torch.tensor([0.0, 0.0, -GRAVITY / 2], device=world.device)
-    arc = position[:, None] + t * velocity[:, None] + t.square() * fall  # (B, N, 3)
-    local = geometry.to_local(world.pose(target), arc)
-    return geometry.signed_distance(world.planes(target), local).amin(-1).clamp(min=0.0)

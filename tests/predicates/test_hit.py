@@ -276,9 +276,17 @@ def test_progress_shows_the_way_from_far_off():
     """
     shares = [part / 20 for part in range(11)]
     progress = [float(episode(stage(), (swing, share)).progress) for share in (*shares, 1.0)]
-    assert progress[0] == pytest.approx(0.4 + 0.4 * 0.2 / (GOAL_XY[1] - 0.12 + 0.2), abs=1e-2)
+    left_m = GOAL_XY[1] - 0.12 + PAPER.fly_distance_m
+    assert progress[0] == pytest.approx(0.4 + 0.4 * 0.2 / (0.2 + left_m), abs=1e-3)
     assert progress[-1] == pytest.approx(0.8, abs=1e-3)
     assert min(after - before for before, after in pairwise(progress[:-1])) >= 0.005
+
+
+@pytest.mark.parametrize(("criteria", "left_m"), [("paper", 0.15), ("released", 0.0)])
+def test_what_would_only_be_dropped_on_the_target_is_not_aimed_yet(criteria, left_m):
+    outcome = episode(stage(), released_at(GOAL_XY[1]), criteria=criteria)
+    assert float(outcome.reward) == pytest.approx(8.0, abs=1e-3)
+    assert float(outcome.progress) == pytest.approx(0.4 + 0.4 * 0.2 / (0.2 + left_m), abs=1e-3)
 
 
 def test_reward_rises_from_reaching_to_holding_to_flying_to_toppling():
