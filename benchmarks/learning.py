@@ -33,7 +33,7 @@ from clevrskills.rl.run import read_run
 STEPS = {
     **{"trace": 250_000, "match_pose": 250_000, "touch": 500_000},
     **{"pick": 500_000, "push": 1_500_000, "move_without_hitting": 400_000},
-    **{"throw": 200_000, "throw_topple": 200_000},
+    **{"throw": 150_000, "throw_topple": 150_000},
 }
 OTHER_STEPS = 200_000
 """Control steps of a training."""
