@@ -34,10 +34,6 @@ class ActionChunkingConfig(SmallConfig):
             e: the oldest counts most (ACT, section 4).
     """
 
-    steps: int = 1
-    starts_every: int | None = 1
-    horizon: int = 16
-    batch_size: int = 64
     learning_rate: float = 3e-4
     encoder_layers: int = 2
     layers: int = 4

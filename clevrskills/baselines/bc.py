@@ -31,10 +31,6 @@ class BehaviorCloningConfig(SmallConfig):
         execution_horizon: How many of the next H actions are done before it looks again.
     """
 
-    steps: int = 1
-    starts_every: int | None = 1
-    horizon: int = 16
-    batch_size: int = 64
     learning_rate: float = 1e-3
     hidden: int = 512
     execution_horizon: int = 4

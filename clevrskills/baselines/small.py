@@ -34,6 +34,8 @@ class SmallConfig(PolicyConfig):
 
     image_size: int = 128
     proprioception: bool = True
+    starts_every: int | None = 1
+    horizon: int = 16
     width: int = 256
     heads: int = 8
     channels: tuple[int, ...] = (32, 64, 64)
