@@ -73,8 +73,8 @@ class LearningArgs:
     """Frozen episodes of each split on which each is evaluated."""
     jobs: int = 1
     """Trainings at the same time."""
-    workers: int = 0
-    """Processes of each training, besides the learner's."""
+    workers: int = 1
+    """Processes of each training."""
 
 
 def main(args: LearningArgs) -> int:

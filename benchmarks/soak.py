@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import sys
 from collections.abc import Iterator
@@ -41,7 +42,7 @@ def soak(task: str, steps: int, num_envs: int, workers: int) -> dict[str, object
     """
     speeds = _speeds_of(task)
     envs = make_vec(task, num_envs, workers=workers)
-    pids = list(workers_of(int(Path("/proc/self").resolve().name)))
+    pids = [os.getpid(), *workers_of(os.getpid())]
     generator, rounds = np.random.default_rng(0), -(-steps // num_envs)
     envs.reset(seed=0)
     rows: list[list[object]] = []

@@ -146,13 +146,11 @@ def several_scenes(args: VectorArgs, report: Report) -> None:
 
 def several_processes(args: VectorArgs, report: Report) -> None:
     """Steps a second of the same environments in one process, in several, and in as many that know
-    nothing of each other, which is what the machine can do; in turns.
+    nothing of each other, which is what the machine can do; in turns, each turn with new scenes.
     """
     total = args.scenes * args.workers
     names = ["1", f"{args.workers}", f"{args.workers} on their own"]
     joined = [make_vec(TASK, total, workers=n, task_args=TASK_ARGS) for n in (1, args.workers)]
-    for envs in joined:
-        envs.reset(seed=args.seed)
     context = multiprocessing.get_context("spawn")
     pipes, ends = zip(*(context.Pipe() for _ in range(args.workers)), strict=True)
     lone = [context.Process(target=on_its_own, args=(end, args.scenes)) for end in ends]
@@ -160,13 +158,20 @@ def several_processes(args: VectorArgs, report: Report) -> None:
         process.start()
     rates: list[list[float]] = [[] for _ in names]
     for turn in range(args.rounds + 1):
+        seed = args.seed + turn * total
         for which, found in enumerate(rates):
-            begin = time.perf_counter()
             if which < len(joined):
+                joined[which].reset(seed=seed)
+                begin = time.perf_counter()
                 run(joined[which], np.random.default_rng(turn))
             else:
+                for k, pipe in enumerate(pipes):
+                    pipe.send((turn, k, seed + k * args.scenes))
                 for pipe in pipes:
-                    pipe.send(turn)
+                    pipe.recv()  # the scenes are there
+                begin = time.perf_counter()
+                for pipe in pipes:
+                    pipe.send("go")
                 for pipe in pipes:
                     pipe.recv()
             if turn:  # the first warms up
@@ -186,13 +191,18 @@ def several_processes(args: VectorArgs, report: Report) -> None:
 
 
 def on_its_own(pipe: Connection, count: int) -> None:
-    """What a process does that knows of no other one: a block of steps whenever it is told to."""
+    """What a process does that knows of no other one: a block of steps of its scenes, whenever it
+    is told to.
+    """
     torch.set_num_threads(1)
     envs = make_vec(TASK, count, task_args=TASK_ARGS)
-    envs.reset(seed=0)
-    while (turn := pipe.recv()) is not None:
-        run(envs, np.random.default_rng(turn))
-        pipe.send(None)
+    while (told := pipe.recv()) is not None:
+        *numbers, seed = told
+        envs.reset(seed=seed)
+        pipe.send("there")
+        pipe.recv()
+        run(envs, np.random.default_rng(numbers))
+        pipe.send("done")
     envs.close()
 
 

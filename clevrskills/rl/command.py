@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 INTERRUPTED = 130  # what shells report after Ctrl-C
 _LEAST = {
-    **dict.fromkeys(("num_envs", "total_steps", "episode_steps", "threads", "save_every"), 1),
-    **dict.fromkeys(("workers", "seed"), 0),
+    **dict.fromkeys(("num_envs", "workers", "total_steps", "episode_steps"), 1),
+    **{"threads": 1, "save_every": 1, "seed": 0},
     "size": 36,  # what the convolutions need
 }
 
@@ -38,9 +38,9 @@ class RLArgs:
     """Where scenes are simulated; gpu is experimental."""
     num_envs: int = 32
     """Environments that run at the same time."""
-    workers: int = 0
-    """Processes that these are spread over; 0: they run in the learner's. The result is the same
-    for any number."""
+    workers: int = 1
+    """Processes that these are spread over, the learner's among them. The result is the same for
+    any number."""
     total_steps: int = 1_000_000
     """Control steps of all environments together."""
     seed: int = 0

@@ -73,7 +73,7 @@ class Run:
     versions: Mapping[str, str | None] = field(default_factory=versions, compare=False)
 
     def make_envs(self, workers: int) -> VectorEnv:
-        """The environments, in ``workers`` processes; 0: in this one."""
+        """The environments, in ``workers`` processes, this one among them."""
         from clevrskills.vector import make_vec
 
         return make_vec(

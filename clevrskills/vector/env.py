@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import gymnasium as gym
@@ -13,7 +14,14 @@ from gymnasium.vector.utils import batch_space
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.robots.controller import CONTROL_HZ
 from clevrskills.vector.batch import SceneBatch
-from clevrskills.vector.shards import LocalShard, RemoteShard, Shard, SharedArrays, kinds_of
+from clevrskills.vector.shards import (
+    LocalShard,
+    RemoteShard,
+    Shard,
+    SharedArrays,
+    kinds_of,
+    rows_of,
+)
 from clevrskills.vector.spec import VectorSpec
 
 BACKENDS = ("cpu", "gpu")
@@ -24,7 +32,7 @@ def make_vec(
     num_envs: int,
     *,
     backend: str = "cpu",
-    workers: int = 0,
+    workers: int = 1,
     seed: int = 0,
     **spec: Any,
 ) -> gym.vector.VectorEnv:
@@ -35,7 +43,7 @@ def make_vec(
         num_envs: Number of environments.
         backend: ``cpu``: a :class:`VectorEnv`; ``gpu``, experimental: a
             :class:`~clevrskills.gpu.GpuVectorEnv`.
-        workers: Processes that they are shared out to, with ``cpu``; 0: all in this one.
+        workers: Processes that step them, this one among them, with ``cpu``.
         seed: Where the seeds of the first episodes count from.
         spec: Attributes of :class:`~clevrskills.vector.spec.VectorSpec`.
 
@@ -47,8 +55,8 @@ def make_vec(
     if backend == "gpu":
         from clevrskills.gpu import GpuVectorEnv
 
-        if workers:
-            raise ClevrSkillsError(f"workers={workers}; allowed with backend 'gpu': 0")
+        if workers != 1:
+            raise ClevrSkillsError(f"workers={workers}; allowed with backend 'gpu': 1")
         return GpuVectorEnv(VectorSpec(task=task, **spec), num_envs, seed=seed)
     return VectorEnv(VectorSpec(task=task, **spec), num_envs, workers=workers, seed=seed)
 
@@ -78,37 +86,37 @@ class VectorEnv(gym.vector.VectorEnv):
     Args:
         spec: What the environments are.
         num_envs: How many there are.
-        workers: Processes that they are shared out to; 0: all in this one.
+        workers: Processes that step them, this one among them.
         seed: Where the seeds of the first episodes count from.
 
     Raises:
         ClevrSkillsError: A name is unknown or a value is not allowed.
     """
 
-    def __init__(self, spec: VectorSpec, num_envs: int, *, workers: int = 0, seed: int = 0) -> None:
+    def __init__(self, spec: VectorSpec, num_envs: int, *, workers: int = 1, seed: int = 0) -> None:
         if num_envs < 1:
             raise ClevrSkillsError(f"num_envs={num_envs}; allowed: 1 and more")
-        if not 0 <= workers <= num_envs:
-            raise ClevrSkillsError(f"workers={workers}; allowed: 0 to num_envs, {num_envs}")
+        if not 1 <= workers <= num_envs:
+            raise ClevrSkillsError(f"workers={workers}; allowed: 1 to num_envs, {num_envs}")
         self.spec_of_all, self.num_envs, self._seed = spec, num_envs, seed
         self.max_episode_steps = spec.step_limit
-        first = SceneBatch(spec, 1 if workers else num_envs)
-        self.terms = first.terms
-        kinds = kinds_of(first.arrays(), num_envs)
+        *_, start, end = self._ends = np.linspace(0, num_envs, workers + 1).astype(int).tolist()
+        own = SceneBatch(spec, end - start)
+        self.terms = own.terms
+        kinds = kinds_of(own.arrays(), num_envs)
         kinds.append(("actions", (num_envs, 7), "<f4"))
         self._shards: list[Shard] = []
         self._block: SharedArrays | None = None
-        if workers:
-            first.close()
+        if workers == 1:
+            self._arrays = {name: np.zeros(shape, kind) for name, shape, kind in kinds}
+        else:
             self._block = SharedArrays(kinds)
             self._arrays = self._block.arrays
-            ends = np.linspace(0, num_envs, workers + 1).astype(int).tolist()
-            for rows in zip(ends[:-1], ends[1:], strict=True):
+            for rows in pairwise(self._ends[:-1]):
                 self._shards.append(RemoteShard(spec, rows, self._block))
             self._wait()  # until they have started
-        else:
-            self._arrays = {name: np.zeros(shape, kind) for name, shape, kind in kinds}
-            self._shards.append(LocalShard(first, self._arrays))
+        # Last, as it does in send what the others then do meanwhile.
+        self._shards.append(LocalShard(own, rows_of(self._arrays, start, end)))
         self._began = False
         self._set_spaces()
 
@@ -147,10 +155,8 @@ class VectorEnv(gym.vector.VectorEnv):
         if len(seeds) != self.num_envs:
             raise ClevrSkillsError(f"{len(seeds)} seeds; allowed: {self.num_envs}, or one number")
         self._began = True
-        start = 0
-        for shard, count in zip(self._shards, self._counts(), strict=True):
-            shard.send("reset", seeds[start : start + count])
-            start += count
+        for shard, (start, end) in zip(self._shards, pairwise(self._ends), strict=True):
+            shard.send("reset", seeds[start:end])
         self._wait()
         return self._seen("obs"), self._said()
 
@@ -194,14 +200,9 @@ class VectorEnv(gym.vector.VectorEnv):
         """End the processes."""
         for shard in self._shards:
             shard.close()
+        self._shards, self._arrays = [], {}
         if self._block:
-            self._arrays = {}
             self._block.close()
-
-    def _counts(self) -> list[int]:
-        """How many environments each shard has."""
-        ends = np.linspace(0, self.num_envs, len(self._shards) + 1).astype(int)
-        return np.diff(ends).tolist()
 
     def _wait(self) -> None:
         for shard in self._shards:

@@ -127,6 +127,11 @@ def kinds_of(arrays: Mapping[str, np.ndarray], count: int) -> list[Array]:
     return [(name, (count, *a.shape[1:]), a.dtype.str) for name, a in arrays.items()]
 
 
+def rows_of(arrays: Mapping[str, np.ndarray], start: int, end: int) -> dict[str, np.ndarray]:
+    """The part of some environments: from one to before another."""
+    return {name: array[start:end] for name, array in arrays.items()}
+
+
 def _do(
     batch: SceneBatch, arrays: Mapping[str, np.ndarray], call: str, arguments: Sequence[Any]
 ) -> None:
@@ -142,7 +147,7 @@ def _serve(
 ) -> Callable[[Any], None]:
     """What does the calls in a worker process."""
     block = SharedArrays(kinds, name)
-    arrays = {key: array[slice(*rows)] for key, array in block.arrays.items()}
+    arrays = rows_of(block.arrays, *rows)
     batch = SceneBatch(spec, rows[1] - rows[0])
 
     def run(job: tuple[str, Sequence[Any]]) -> None:
