@@ -10,14 +10,19 @@ from torch import Tensor
 from clevrskills import geometry
 from clevrskills.placement import put
 from clevrskills.predicates.base import GoalState, Outcome, PhysicalPredicate
-from clevrskills.predicates.shaping import REACHED_PROGRESS, approach, closeness, reach
+from clevrskills.predicates.shaping import approach, closeness, reach
 from clevrskills.world import GRAVITY, World
 
 ARC_POINTS = 21
 """At how many points the flight of what is held, or flies, is looked at."""
 HELD_REWARD, AIMED_REWARD = 4.0, 4.0
-HELD_PROGRESS, AIMED_PROGRESS = 0.4, 0.8
-"""Progress of what is held, as far from its target as can be, and of what flies right at it."""
+REACHED_PROGRESS = 0.1
+HELD_PROGRESS, AIMED_PROGRESS, FLYING_PROGRESS = 0.15, 0.5, 0.8
+"""Progress of what the cups have reached; of what is held, or flies, as far from its target as can
+be; of what would fly right at it if it were let go; and of what does.
+
+Holding is worth little and letting go something, as otherwise a miss costs more than a hit brings:
+PPO swung the object at its target and never let go."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,18 +77,20 @@ class Hit(PhysicalPredicate):
 
     def aiming(self, world: World, state: GoalState) -> tuple[Tensor, Tensor]:
         """Reward before the hit, in [0, 8], and progress, in [0, 0.8], (B,): for reaching the
-        object, then for how near to the target it would fly if it were let go now. Progress is
-        less where that would be no flight: with the published reward it pays to hold the object
+        object, then for how near to the target it flies, or would if it were let go now. Progress
+        is less where that would be no flight: with the published reward it pays to hold the object
         over the target.
         """
-        flying = state["flies"] & ~world.is_static(self.object)
-        aimed = world.is_held(self.object) | flying
+        held = world.is_held(self.object)
+        flying = state["flies"] & ~held & ~world.is_static(self.object)
+        aimed = held | flying
         far_m = torch.full((world.num_envs, 2), torch.inf, device=world.device)
         about = self.object, self.target, state["from"]
         miss_m, left_m = world.sparse(aimed, far_m, self._misses, *about).unbind(-1)
         flight = HELD_REWARD + AIMED_REWARD * torch.exp(-10.0 * miss_m)
         shaping = torch.where(aimed, flight, reach(world, self.object, ~aimed))
-        way = HELD_PROGRESS + (AIMED_PROGRESS - HELD_PROGRESS) * closeness(left_m)
+        most = torch.where(flying, FLYING_PROGRESS, AIMED_PROGRESS)
+        way = HELD_PROGRESS + (most - HELD_PROGRESS) * closeness(left_m)
         reaching = REACHED_PROGRESS * approach(world, self.object)
         return shaping, torch.where(aimed, way, reaching)
 

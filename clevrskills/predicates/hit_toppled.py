@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from clevrskills.predicates.base import GoalState, Outcome
-from clevrskills.predicates.hit import AIMED_PROGRESS, AIMED_REWARD, HELD_REWARD, Hit
+from clevrskills.predicates.hit import AIMED_REWARD, FLYING_PROGRESS, HELD_REWARD, Hit
 from clevrskills.predicates.touched import SHAPING_SHARE, put_free, tilt
 from clevrskills.predicates.touched_toppled import MARGIN_M, lying
 from clevrskills.world import World
@@ -40,7 +40,9 @@ class HitToppled(Hit):
         shaping, progress = self.aiming(world, state)
         toppling = struck + (SHAPING_SHARE * self.max_reward - struck) * tilt_share
         shaping = torch.where(done, toppling, shaping)
-        progress = torch.where(done, AIMED_PROGRESS + (1.0 - AIMED_PROGRESS) * tilt_share, progress)
+        progress = torch.where(
+            done, FLYING_PROGRESS + (1.0 - FLYING_PROGRESS) * tilt_share, progress
+        )
         holds = done & (tilted >= 1.0)
         return self.thrown(holds, shaping, progress, {**state, "fallen": fallen})
 

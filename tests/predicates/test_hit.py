@@ -271,22 +271,36 @@ def test_reward_of_aiming_is_the_published_one():
 
 
 def test_progress_shows_the_way_from_far_off():
-    """Each twentieth of the speed that it takes to hit is worth something, 0.005 or more, until its
+    """Each twentieth of the speed that it takes to hit is worth something, 0.004 or more, until its
     edge is hit.
     """
     shares = [part / 20 for part in range(11)]
     progress = [float(episode(stage(), (swing, share)).progress) for share in (*shares, 1.0)]
     left_m = GOAL_XY[1] - 0.12 + PAPER.fly_distance_m
-    assert progress[0] == pytest.approx(0.4 + 0.4 * 0.2 / (0.2 + left_m), abs=1e-3)
-    assert progress[-1] == pytest.approx(0.8, abs=1e-3)
-    assert min(after - before for before, after in pairwise(progress[:-1])) >= 0.005
+    assert progress[0] == pytest.approx(0.15 + 0.35 * 0.2 / (0.2 + left_m), abs=1e-3)
+    assert progress[-1] == pytest.approx(0.5, abs=1e-3)
+    assert min(after - before for before, after in pairwise(progress[:-1])) >= 0.004
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5, 1.0])
+def test_letting_go_is_worth_something_the_more_the_better_it_is_aimed(share):
+    """What was 0.35 of the way while it is held is 0.65 of it as soon as it flies."""
+
+    def release(world):
+        swing(world, share)
+        moving(world, (0.0, 0.0, HIGH_M), world.velocity(index(world, THROWN)))
+
+    swung, let_go = (episode(stage(), (swing, share), *more) for more in ((), ((release,),)))
+    assert float(let_go.reward) == pytest.approx(float(swung.reward), abs=1e-3)
+    closeness = (float(swung.progress) - 0.15) / 0.35
+    assert float(let_go.progress) == pytest.approx(0.15 + 0.65 * closeness, abs=1e-3)
 
 
 @pytest.mark.parametrize(("criteria", "left_m"), [("paper", 0.15), ("released", 0.0)])
 def test_what_would_only_be_dropped_on_the_target_is_not_aimed_yet(criteria, left_m):
     outcome = episode(stage(), released_at(GOAL_XY[1]), criteria=criteria)
     assert float(outcome.reward) == pytest.approx(8.0, abs=1e-3)
-    assert float(outcome.progress) == pytest.approx(0.4 + 0.4 * 0.2 / (0.2 + left_m), abs=1e-3)
+    assert float(outcome.progress) == pytest.approx(0.15 + 0.35 * 0.2 / (0.2 + left_m), abs=1e-3)
 
 
 def test_reward_rises_from_reaching_to_holding_to_flying_to_toppling():
@@ -300,7 +314,7 @@ def test_reward_rises_from_reaching_to_holding_to_flying_to_toppling():
     assert 0 < rewards[0] < 4 <= rewards[1] < rewards[2] < 8.0
     assert rewards[3] == pytest.approx(8.0) and rewards[4] == pytest.approx(8.0)
     assert 8.0 < rewards[5] < 12.0 and rewards[6] == 12.0
-    assert 0 < progress[0] <= 0.3 < 0.4 < progress[1] < progress[2] < 0.8
+    assert 0 < progress[0] <= 0.1 < 0.15 < progress[1] < 0.5 < progress[2] < 0.8
     assert progress[3:5] == pytest.approx((0.8, 0.8)) and 0.8 < progress[5] < progress[6] == 1.0
     del world
 
