@@ -33,13 +33,14 @@ from clevrskills.rl.run import read_run
 STEPS = {
     **{"trace": 250_000, "match_pose": 250_000, "touch": 500_000},
     **{"pick": 500_000, "push": 1_500_000, "move_without_hitting": 400_000},
-    **{"throw": 800_000, "throw_topple": 800_000},
+    **{"place": 400_000, "throw": 800_000, "throw_topple": 800_000},
 }
 OTHER_STEPS = 200_000
 """Control steps of a training."""
 OPTIONS: dict[str, dict[str, float]] = {
     "touch": {"episode-steps": 80},
     "move_without_hitting": {"episode-steps": 60},
+    "place": {"episode-steps": 60, "vacuum-mean": 1.0},
     "throw": {"episode-steps": 18, "initial-std": 0.3, "vacuum-mean": 0.6},
     "throw_topple": {"episode-steps": 18, "initial-std": 0.3, "vacuum-mean": 0.6},
     "push": {
