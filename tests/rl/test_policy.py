@@ -43,7 +43,7 @@ def learnt(tmp_path_factory) -> Path:
 def same_actions(root: Path, **options) -> None:
     """It does in an environment what its networks say of the rows of the vector environment."""
     run = read_run(root)
-    agent, envs = load_agent(root, run), run.make_envs(0)
+    agent, envs = load_agent(root, run), run.make_envs(1)
     seen, _ = envs.reset(seed=40)
     env = ClevrSkillsEnv("trace", **options)
     env.reset(seed=40)
