@@ -23,10 +23,10 @@ from common import print_table
 from learning import command, machine
 
 from clevrskills.baselines import checkpoint
-from clevrskills.baselines.trainer import read_log
-from clevrskills.dataset_tools.files import to_json, write_whole
+from clevrskills.baselines.training.trainer import read_log
 from clevrskills.evaluation.results import EpisodeResult, read_results
 from clevrskills.evaluation.statistics import wilson
+from clevrskills.jobs.files import to_json, write_whole
 
 POINTS = 100
 """Points of a curve."""

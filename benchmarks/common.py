@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from clevrskills import task_keys
-from clevrskills.env import ClevrSkillsEnv
+from clevrskills.envs.environment import ClevrSkillsEnv
 
 
 @dataclass

@@ -18,7 +18,7 @@ from common import Args, print_table
 
 from clevrskills import task_keys
 from clevrskills.dataset_tools.dataset import Dataset
-from clevrskills.dataset_tools.generate import GenerateArgs, generate
+from clevrskills.dataset_tools.generate.command import GenerateArgs, generate
 
 
 @dataclass

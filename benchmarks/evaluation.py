@@ -23,8 +23,8 @@ import torch
 import tyro
 from common import print_table
 
+from clevrskills.core.policy import Observation, ObservationOptions, PromptInput
 from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
-from clevrskills.evaluation.policy import Observation, ObservationOptions, PromptInput
 from clevrskills.evaluation.results import read_results
 
 PASSING = ("policy_s", "env_s", "wall_s", "worker", "ended", "tries")
@@ -87,11 +87,11 @@ def overhead(args: EvaluationArgs) -> int:
     """CPU time of a step in the runner and of ``env.step`` with the same two pictures, the one
     right after the other.
     """
-    from clevrskills.dataset_tools.sources import Setup
-    from clevrskills.env import ClevrSkillsEnv
-    from clevrskills.evaluation.jobs import Case
+    from clevrskills.core.suite import Setup
+    from clevrskills.envs.environment import ClevrSkillsEnv
+    from clevrskills.evaluation.messages import Case
     from clevrskills.evaluation.rollout import Rollout, Rules
-    from clevrskills.evaluation.suite import ClevrSkillsSuite
+    from clevrskills.suites.clevrskills.suite import ClevrSkillsSuite
 
     torch.set_num_threads(1)
     suite, policy, rows = ClevrSkillsSuite(), Still(), []

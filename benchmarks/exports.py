@@ -25,7 +25,7 @@ import tyro
 from common import print_table
 
 from clevrskills.dataset_tools import Dataset
-from clevrskills.dataset_tools.export import write_dataset
+from clevrskills.dataset_tools.export.command import write_dataset
 from clevrskills.dataset_tools.export.lerobot_features import task_sentences
 from clevrskills.dataset_tools.export.selection import select
 from clevrskills.dataset_tools.manifest import read_manifest

@@ -30,15 +30,15 @@ import tyro
 from common import print_table
 from torch import Tensor
 
+from clevrskills.envs.state_observation import Observer, flat
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.gpu import GpuVectorEnv
-from clevrskills.gpu.env import SEEDS
-from clevrskills.gpu.physics import enable_gpu
-from clevrskills.observation import Observer, flat
 from clevrskills.predicates.criteria import PAPER
 from clevrskills.solvers.motion import SkillFailed
 from clevrskills.solvers.oracle import Oracle
 from clevrskills.vector import VectorSpec
+from clevrskills.vector.gpu import GpuVectorEnv
+from clevrskills.vector.gpu.env import SEEDS
+from clevrskills.vector.gpu.physics import enable_gpu
 
 TOLERANCE = 1e-4
 SHARE = 0.9

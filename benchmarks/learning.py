@@ -24,9 +24,9 @@ import numpy as np
 import tyro
 from common import print_table
 
-from clevrskills.dataset_tools.files import to_json, write_whole
 from clevrskills.evaluation.results import read_results
 from clevrskills.evaluation.statistics import wilson
+from clevrskills.jobs.files import to_json, write_whole
 from clevrskills.rl.log import read_progress
 from clevrskills.rl.run import read_run
 

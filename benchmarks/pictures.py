@@ -21,8 +21,8 @@ import torch
 import tyro
 from common import Args, pick_cube_step_s, print_table
 
-from clevrskills.dataset_tools.sources import Setup
-from clevrskills.env import ClevrSkillsEnv
+from clevrskills.core.suite import Setup
+from clevrskills.envs.environment import ClevrSkillsEnv
 from clevrskills.solvers.motion import SkillFailed
 from clevrskills.solvers.oracle import Oracle
 from clevrskills.solvers.planner import motion_planner
@@ -62,9 +62,9 @@ def recorded(
     task: str, seeds: range, after: Callable[[int], None] = lambda _: None
 ) -> tuple[int, float]:
     """Control steps and CPU-seconds of recorded episodes, everything included."""
-    from clevrskills.dataset_tools.attempts import make_attempter
-    from clevrskills.dataset_tools.schedule import Attempt
-    from clevrskills.dataset_tools.sources import ClevrSkillsSource
+    from clevrskills.core.suite import ClevrSkillsSource
+    from clevrskills.dataset_tools.generate.schedule import Attempt
+    from clevrskills.dataset_tools.generate.worker import make_attempter
 
     steps, spent = 0, 0.0
     with tempfile.TemporaryDirectory() as folder:

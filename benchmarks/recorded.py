@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from clevrskills.env import ClevrSkillsEnv
+from clevrskills.envs.environment import ClevrSkillsEnv
 from clevrskills.predicates import Predicate
-from clevrskills.simulation import CONTACT_IMPULSE_NS
-from clevrskills.solids import Solids
+from clevrskills.sim.body_geometry import Solids
+from clevrskills.sim.simulation import CONTACT_IMPULSE_NS
+from clevrskills.sim.world import GRAVITY, TensorWorld
 from clevrskills.solvers.motion import SkillFailed
 from clevrskills.solvers.oracle import Oracle
 from clevrskills.tasks import Layout, stack_roles
-from clevrskills.world import GRAVITY, TensorWorld
 
 
 class RecordedWorld(TensorWorld):
@@ -25,7 +25,7 @@ class RecordedWorld(TensorWorld):
         keys: Names of the body slots.
         solids: Geometry of the bodies.
         states: What was recorded, see :func:`snapshot`; all of them joined.
-        cup_tips: See :class:`~clevrskills.world.World`.
+        cup_tips: See :class:`~clevrskills.sim.world.World`.
         timestep_s: Of the physics.
     """
 

@@ -23,10 +23,10 @@ import tyro
 from common import print_table
 from PIL import Image
 
-from clevrskills.evaluation.policy import Observation, PromptInput
-from clevrskills.evaluation.remote import DIALECTS, connect
-from clevrskills.evaluation.remote.client import RemotePolicy
-from clevrskills.evaluation.remote.pictures import COMPRESSIONS
+from clevrskills.core.policy import Observation, PromptInput
+from clevrskills.serving import DIALECTS, connect
+from clevrskills.serving.client import RemotePolicy
+from clevrskills.serving.images import COMPRESSIONS
 
 PICTURES = Path(__file__).parent.parent / "docs/sort.jpg"
 SIZES = {"qpos": 6, "qvel": 6, "ee_pose": 7, "ee_velocity": 6, "vacuum_on": 1, "holding": 1}

@@ -17,8 +17,8 @@ import numpy as np
 import tyro
 from common import Args, print_table, zero_action
 
-from clevrskills.env import ClevrSkillsEnv
-from clevrskills.evaluation.screening import faults, succeeds_blindly
+from clevrskills.envs.environment import ClevrSkillsEnv
+from clevrskills.evaluation.freeze.screening import faults, succeeds_blindly
 
 
 @dataclass

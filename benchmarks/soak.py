@@ -12,8 +12,8 @@ import numpy as np
 from common import print_table
 from generation import workers_of
 
-from clevrskills.env import ClevrSkillsEnv
-from clevrskills.observation import layout
+from clevrskills.envs.environment import ClevrSkillsEnv
+from clevrskills.envs.state_observation import layout
 from clevrskills.vector import VectorEnv, make_vec
 
 FAST_M_PER_S = 5.0

@@ -21,7 +21,7 @@ from common import print_table
 from clevrskills.baselines.policy import LearnedPolicy
 from clevrskills.baselines.registry import build, configuration
 from clevrskills.baselines.spec import PolicySpec
-from clevrskills.evaluation.policy import ObservationOptions, PromptInput
+from clevrskills.core.policy import ObservationOptions, PromptInput
 
 
 def make(name: str, variant: str, changes: Mapping[str, int]) -> LearnedPolicy:

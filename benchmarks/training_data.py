@@ -21,9 +21,9 @@ import tyro
 from common import print_table
 from torch.utils.data import DataLoader
 
-from clevrskills.baselines.data import Batches, Collate, Order, Selection, Windows
+from clevrskills.baselines.data.sources import open_source
+from clevrskills.baselines.data.windows import Batches, Collate, Order, Selection, Windows
 from clevrskills.baselines.prompts import WordTokenizer
-from clevrskills.baselines.sources import open_source
 from clevrskills.baselines.spec import PolicyConfig
 from clevrskills.dataset_tools import Dataset
 

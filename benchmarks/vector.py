@@ -27,7 +27,7 @@ from common import print_table
 from recorded import record
 from soak import soak, wander
 
-from clevrskills.env import ClevrSkillsEnv
+from clevrskills.envs.environment import ClevrSkillsEnv
 from clevrskills.solvers.motion import SkillFailed
 from clevrskills.solvers.oracle import Oracle
 from clevrskills.vector import VectorEnv, make_vec

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from clevrskills.env import ClevrSkillsEnv
-from clevrskills.robots.controller import CONTROL_HZ
+from clevrskills.envs.environment import ClevrSkillsEnv
+from clevrskills.sim.robots.controller import CONTROL_HZ
 
 SINK_M = 2e-3
 FAST_M_PER_S = 4.0

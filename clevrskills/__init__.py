@@ -24,7 +24,7 @@ def env_id(task_key: str) -> str:
 for _key in task_keys():
     gymnasium.register(
         id=env_id(_key),
-        entry_point="clevrskills.gymnasium_env:make",
+        entry_point="clevrskills.envs.gymnasium_env:make",
         kwargs={"task": _key},
         disable_env_checker=True,
         order_enforce=False,

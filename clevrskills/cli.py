@@ -11,24 +11,24 @@ from typing import Annotated
 
 import tyro
 
-from clevrskills.baselines.dagger import DaggerArgs, dagger
-from clevrskills.baselines.train import TrainArgs, train
+from clevrskills.baselines.training.dagger import DaggerArgs, dagger
+from clevrskills.baselines.training.train import TrainArgs, train
 from clevrskills.dataset_tools.card import CardArgs, card
-from clevrskills.dataset_tools.check import CheckArgs, check
-from clevrskills.dataset_tools.export import ExportArgs, export
-from clevrskills.dataset_tools.gallery import GalleryArgs, gallery
-from clevrskills.dataset_tools.generate import GenerateArgs, generate
-from clevrskills.dataset_tools.render import RenderArgs, render
-from clevrskills.dataset_tools.view import ViewArgs, view
+from clevrskills.dataset_tools.check.command import CheckArgs, check
+from clevrskills.dataset_tools.export.command import ExportArgs, export
+from clevrskills.dataset_tools.generate.command import GenerateArgs, generate
+from clevrskills.dataset_tools.render.command import RenderArgs, render
+from clevrskills.dataset_tools.view.command import ViewArgs, view
+from clevrskills.dataset_tools.view.gallery import GalleryArgs, gallery
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.evaluation.compare import CompareArgs, compare
-from clevrskills.evaluation.curriculum import CurriculumArgs, curriculum
 from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
-from clevrskills.evaluation.freeze import FreezeArgs, freeze
-from clevrskills.evaluation.plan import PlanArgs, plan
-from clevrskills.evaluation.report import ReportArgs, report
-from clevrskills.evaluation.serve import ServeArgs, serve
+from clevrskills.evaluation.freeze.command import FreezeArgs, freeze
+from clevrskills.evaluation.power import PlanArgs, plan
+from clevrskills.evaluation.report.command import ReportArgs, report
 from clevrskills.rl.command import RLArgs, rl
+from clevrskills.serving.command import ServeArgs, serve
+from clevrskills.suites.clevrskills.curriculum import CurriculumArgs, curriculum
 
 
 @dataclass
@@ -79,7 +79,7 @@ def tasks(args: TasksArgs) -> int:
 
 def doctor(args: DoctorArgs) -> int:
     """Run the checks."""
-    from clevrskills import doctor as checks
+    from clevrskills.doctor import checks
 
     return checks.main(json=args.json)
 

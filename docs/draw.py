@@ -11,11 +11,11 @@ import tyro
 from PIL import Image
 
 from clevrskills.assets import pools
-from clevrskills.dataset_tools.gallery import card, page, solve, tiles
-from clevrskills.env import ClevrSkillsEnv
-from clevrskills.scenes import keystep_scenes
+from clevrskills.dataset_tools.view.gallery import card, page, solve, tiles
+from clevrskills.envs.environment import ClevrSkillsEnv
+from clevrskills.envs.scene_sampling import keystep_scenes
+from clevrskills.sim.prompt_images import Studio
 from clevrskills.solvers.oracle import Oracle
-from clevrskills.studio import Studio
 from clevrskills.tasks import tasks
 
 HERE = Path(__file__).parent

@@ -9,8 +9,8 @@ import sys
 
 from PIL import Image
 
-from clevrskills.scenes import draw_scene
-from clevrskills.studio import studio
+from clevrskills.envs.scene_sampling import draw_scene
+from clevrskills.sim.prompt_images import studio
 from clevrskills.tasks import task
 
 key = sys.argv[1] if len(sys.argv) > 1 else "sort"

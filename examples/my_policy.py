@@ -8,9 +8,9 @@ import gymnasium as gym
 import numpy as np
 
 import clevrskills  # noqa: F401  (registers the environments)
-from clevrskills.evaluation.observe import Observer
-from clevrskills.evaluation.policy import Observation, ObservationOptions, PromptInput
-from clevrskills.robots.controller import ACTION_SPEC
+from clevrskills.core.observer import Observer
+from clevrskills.core.policy import Observation, ObservationOptions, PromptInput
+from clevrskills.sim.robots.controller import ACTION_SPEC
 
 
 class RandomWalk:

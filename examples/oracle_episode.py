@@ -9,7 +9,7 @@ from pathlib import Path
 import gymnasium as gym
 
 from clevrskills import env_id
-from clevrskills.dataset_tools.video import VideoWriter
+from clevrskills.sim.render.video import VideoWriter
 from clevrskills.solvers.motion import SkillFailed
 from clevrskills.solvers.oracle import Oracle
 

@@ -2,11 +2,14 @@
 
 import functools
 import os
+import sys
+from pathlib import Path
 
 import pytest
 
-from clevrskills import doctor
+from clevrskills.doctor import checks as doctor
 
+sys.path.insert(0, str(Path(__file__).parent / "support"))  # for worker processes too
 os.environ.setdefault("LP_NUM_THREADS", "0")  # before SAPIEN is imported
 
 

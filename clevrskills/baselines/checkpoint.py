@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any
 
 from clevrskills.baselines.registry import build, policy_type
 from clevrskills.baselines.spec import PolicySpec
-from clevrskills.dataset_tools.files import storage_errors, to_json
+from clevrskills.core.action_spec import check_action_spec
 from clevrskills.dataset_tools.layout import versions
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.evaluation.specs import check_action_spec
+from clevrskills.jobs.files import storage_errors, to_json
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -39,9 +39,9 @@ from clevrskills.baselines.batch import Batch, Observations, Prompts, scale_imag
 from clevrskills.baselines.normalizer import Normalizer
 from clevrskills.baselines.prompts import Tokenizer, encode, stack
 from clevrskills.baselines.spec import PolicyConfig, PolicySpec
+from clevrskills.core.policy import Observation, ObservationOptions, PromptInput
+from clevrskills.core.threads import single_threaded
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.evaluation.policy import Observation, ObservationOptions, PromptInput
-from clevrskills.threads import single_threaded
 
 Config = TypeVar("Config", bound=PolicyConfig)
 

@@ -17,8 +17,8 @@ import torch
 from torch import Tensor
 
 from clevrskills.baselines.batch import Prompts, scale_images
+from clevrskills.core.policy import PromptInput
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.evaluation.policy import PromptInput
 
 _PLACEHOLDER = re.compile(r"(\{\w+:\w+\})")
 _WORD = re.compile(r"[a-z0-9]+|[^a-z0-9\s]")

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from clevrskills.baselines.spec import PolicyConfig, PolicySpec
 
 POLICIES = {
-    "bc": "clevrskills.baselines.bc:BehaviorCloning",
-    "act": "clevrskills.baselines.act:ActionChunking",
-    "stream_robolm": "clevrskills.baselines.stream_robolm:StreamRoboLM",
-    "jat": "clevrskills.baselines.jat:JAT",
-    "robo_flamingo": "clevrskills.baselines.robo_flamingo:RoboFlamingo",
-    "octo": "clevrskills.baselines.octo:Octo",
+    "bc": "clevrskills.baselines.policies.bc.policy:BehaviorCloning",
+    "act": "clevrskills.baselines.policies.act.policy:ActionChunking",
+    "stream_robolm": "clevrskills.baselines.policies.stream_robolm.policy:StreamRoboLM",
+    "jat": "clevrskills.baselines.policies.jat.policy:JAT",
+    "robo_flamingo": "clevrskills.baselines.policies.robo_flamingo.policy:RoboFlamingo",
+    "octo": "clevrskills.baselines.policies.octo.policy:Octo",
 }
 """Where each policy is; a policy of one's own is named like that, ``module:Class``."""
 

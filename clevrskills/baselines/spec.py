@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass, field, fields
 from types import NoneType, UnionType
 from typing import Any, Self, get_args, get_origin, get_type_hints
 
+from clevrskills.core.policy import ObservationOptions
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
-from clevrskills.evaluation.policy import ObservationOptions
-from clevrskills.robots.controller import ACTION_SPEC
+from clevrskills.sim.robots.controller import ACTION_SPEC
 
 Statistics = Mapping[str, Mapping[str, list[float]]]
 """Of ``state`` and ``action``: ``mean``, ``std``, ``min``, ``max``, ``q01``, ``q99`` and others, by

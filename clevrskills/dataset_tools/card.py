@@ -51,7 +51,7 @@ def write_card(root: Path) -> Path:
     Raises:
         ClevrSkillsError: It is not a dataset, or has a README.md of another origin.
     """
-    from clevrskills.dataset_tools.files import storage_errors, write_whole
+    from clevrskills.jobs.files import storage_errors, write_whole
 
     path, text = root / CARD_FILE, card_text(root)
     with storage_errors(path):

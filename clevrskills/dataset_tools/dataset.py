@@ -157,7 +157,7 @@ class Episode:
 
     def video(self, camera: str) -> np.ndarray:
         """All frames of a camera, (N + 1, H, W, 3) uint8."""
-        from clevrskills.dataset_tools.video import read_video
+        from clevrskills.sim.render.video import read_video
 
         return read_video(self.video_path(camera))
 
@@ -167,7 +167,7 @@ class Episode:
         Raises:
             IndexError: There is no such step.
         """
-        from clevrskills.dataset_tools.video import read_frame
+        from clevrskills.sim.render.video import read_frame
 
         return read_frame(self.video_path(camera), step)
 
@@ -283,7 +283,7 @@ class Episode:
         return np.stack(self.cameras_table[f"{camera}/{what}"].to_list())
 
     def _lossless(self, camera: str, what: str) -> np.ndarray:
-        from clevrskills.dataset_tools.video import read_video
+        from clevrskills.sim.render.video import read_video
 
         self.video_path(camera)
         filmed = [name for name in self.cameras if what in self.info["cameras"][name]]

@@ -10,7 +10,7 @@ import numpy as np
 from av.video.reformatter import VideoReformatter
 
 from clevrskills.dataset_tools.layout import DatasetError
-from clevrskills.dataset_tools.video import ONE_THREAD
+from clevrskills.sim.render.video import ONE_THREAD
 
 _NEAR = 10  # frames; seeking costs more than decoding so many, the distance of key frames
 

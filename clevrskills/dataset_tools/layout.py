@@ -82,7 +82,8 @@ from pathlib import Path
 from typing import Any
 
 import clevrskills
-from clevrskills.dataset_tools.files import (
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.jobs.files import (
     StorageError,
     partial_writers,
     remove_partial,
@@ -90,7 +91,6 @@ from clevrskills.dataset_tools.files import (
     to_json,
     write_whole,
 )
-from clevrskills.errors import ClevrSkillsError
 
 FORMAT = "clevrskills"
 FORMAT_VERSION = 2

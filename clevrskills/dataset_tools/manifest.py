@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 
-from clevrskills.dataset_tools.files import storage_errors, to_json
-from clevrskills.dataset_tools.journal import Journal, parse_record, read_lines
 from clevrskills.dataset_tools.layout import MANIFEST_DIR, episode_id
+from clevrskills.jobs.files import storage_errors, to_json
+from clevrskills.jobs.journal import Journal, parse_record, read_lines
 
 KINDS = ("skill", "planner", "step limit", "timeout", "crash")
 """Why an attempt may fail: a skill gave up, a pose or path was not found, the task's step limit or

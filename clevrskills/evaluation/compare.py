@@ -35,17 +35,17 @@ def compare(args: CompareArgs) -> int:
     Raises:
         ClevrSkillsError: A folder holds no run, or they have no episode in common.
     """
-    from clevrskills.evaluation.pairs import EXPLANATION, compare_runs, to_json, words
+    from clevrskills.evaluation.report.comparison import EXPLANATION, compare_runs, to_json, words
     from clevrskills.evaluation.runs import open_evaluations
 
     a, b = open_evaluations([args.a, args.b])
     comparison = compare_runs(a, b, "end" if args.at_end else "once")
     if args.json:
-        from clevrskills.dataset_tools import files
+        from clevrskills.jobs import files
 
         print(files.to_json(to_json(comparison), indent=1))
         return 0
-    from clevrskills.evaluation.terminal import print_lines, print_table
+    from clevrskills.evaluation.report.terminal import print_lines, print_table
 
     print_table(words(comparison, comparison.levels), f"{comparison.a} and {comparison.b}")
     print_table(words(comparison, comparison.tasks))

@@ -8,9 +8,9 @@ from typing import Self
 
 from rich.console import Console
 
-from clevrskills.dataset_tools.progress import LOG_EVERY_S, bars
 from clevrskills.evaluation.results import EpisodeResult
 from clevrskills.evaluation.statistics import wilson
+from clevrskills.jobs.progress import LOG_EVERY_S, bars
 
 
 class Display:

@@ -14,9 +14,9 @@ import tyro
 from clevrskills.errors import ClevrSkillsError
 
 if TYPE_CHECKING:
-    from clevrskills.evaluation.checking import Plan
+    from clevrskills.evaluation.request import Plan
     from clevrskills.evaluation.runner import Done
-    from clevrskills.evaluation.suite import Suite
+    from clevrskills.suites.clevrskills.suite import Suite
 
 INTERRUPTED = 130  # what shells report after Ctrl-C
 SHOWN_ERRORS = 5
@@ -115,13 +115,13 @@ def evaluate(args: EvaluateArgs, suite: Suite | None = None) -> int:
         ClevrSkillsError: Bad arguments, a full disk, a policy that cannot be made or breaks down;
             what was finished is kept.
     """
-    from clevrskills.dataset_tools.files import remove_partial
     from clevrskills.dataset_tools.layout import locked, remove_abandoned
-    from clevrskills.dataset_tools.signals import stop_signals
-    from clevrskills.evaluation.checking import check
-    from clevrskills.evaluation.opening import prepare
+    from clevrskills.evaluation.request import check
+    from clevrskills.evaluation.run_folder import prepare
     from clevrskills.evaluation.runner import run
-    from clevrskills.evaluation.suite import ClevrSkillsSuite
+    from clevrskills.jobs.files import remove_partial
+    from clevrskills.jobs.signals import stop_signals
+    from clevrskills.suites.clevrskills.suite import ClevrSkillsSuite
 
     plan = check(args, suite or ClevrSkillsSuite(args.frozen))
     root, writer = plan.place.root, plan.place.writer
@@ -146,10 +146,10 @@ def evaluate(args: EvaluateArgs, suite: Suite | None = None) -> int:
 
 def _report(plan: Plan, done: Done) -> None:
     """Print the results of all that is in the folder."""
-    from clevrskills.dataset_tools.files import to_json
-    from clevrskills.evaluation import tables
+    from clevrskills.evaluation.report import tables
+    from clevrskills.evaluation.report.terminal import print_lines, print_table
     from clevrskills.evaluation.runs import open_evaluations
-    from clevrskills.evaluation.terminal import print_lines, print_table
+    from clevrskills.jobs.files import to_json
 
     out, evaluations = plan.args.out, open_evaluations([plan.place.root])
     tasks, levels = tables.task_rows(evaluations), tables.level_rows(evaluations)

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from clevrskills.dataset_tools.files import to_json
-from clevrskills.dataset_tools.journal import parse_record, read_lines
+from clevrskills.jobs.files import to_json
+from clevrskills.jobs.journal import parse_record, read_lines
 
 RESULTS_DIR = "results"
 VIDEOS_DIR = "videos"
@@ -46,9 +46,9 @@ class EpisodeResult:
         success_once: Whether the goal held after some step.
         success_at_end: Whether it held after the last one.
         goal_fraction: Share of the goal tree's leaves that were met after the last step, see
-            :func:`clevrskills.predicates.tree.leaves_met`; 1 if the goal held.
+            :func:`clevrskills.core.goal.tree.leaves_met`; 1 if the goal held.
         depth: Steps of an ordered goal reached, at most, see
-            :func:`clevrskills.predicates.tree.depth`; ``None``: the goal has no order.
+            :func:`clevrskills.core.goal.tree.depth`; ``None``: the goal has no order.
         depth_of: How many there are.
         total_reward: Sum of the rewards on the published scale.
         progress: Greatest progress of any state, 0 to 1.
@@ -123,7 +123,7 @@ class Run:
         robot: Key of the robot.
         criteria: Name of the success criteria.
         stop_on_success: Whether episodes ended when the goal was reached.
-        observation: The :class:`~clevrskills.evaluation.policy.ObservationOptions` as JSON data.
+        observation: The :class:`~clevrskills.core.policy.ObservationOptions` as JSON data.
         chunk: How many actions of a chunk are executed; ``None``: all.
         clip: Whether actions outside [-1, 1] were clipped; else they are errors.
         policy_args: Arguments of the policy.

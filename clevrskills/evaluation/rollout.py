@@ -10,17 +10,17 @@ from zlib import crc32
 
 import numpy as np
 
-from clevrskills.dataset_tools.attempts import now, worker_name
-from clevrskills.dataset_tools.rollout import make_step
-from clevrskills.evaluation.actions import read_actions
-from clevrskills.evaluation.observe import Observer
-from clevrskills.evaluation.policy import Observation, ObservationOptions, PromptInput
+from clevrskills.core.goal.tree import depth, leaves_met
+from clevrskills.core.interface import read_actions
+from clevrskills.core.observer import Observer
+from clevrskills.core.policy import Observation, ObservationOptions, PromptInput
+from clevrskills.dataset_tools.generate.worker import now, worker_name
+from clevrskills.dataset_tools.record.rollout import make_step
 from clevrskills.evaluation.results import EpisodeResult
-from clevrskills.evaluation.suite import Environment
-from clevrskills.predicates.tree import depth, leaves_met
+from clevrskills.suites.clevrskills.suite import Environment
 
 if TYPE_CHECKING:
-    from clevrskills.episode import EpisodeSpec
+    from clevrskills.envs.episode import EpisodeSpec
     from clevrskills.evaluation.videos import EpisodeVideo
 
 

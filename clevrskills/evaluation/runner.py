@@ -9,19 +9,19 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
 
-from clevrskills.dataset_tools import drivers
-from clevrskills.dataset_tools.journal import Journal
-from clevrskills.dataset_tools.pool import JOBS_PER_WORKER, Pool, TimedOut, WorkerDied
+from clevrskills.core.observer import LANGUAGE
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.cases import ROUNDS, groups, unspeakable
-from clevrskills.evaluation.checking import Plan
 from clevrskills.evaluation.display import Display, error_line
-from clevrskills.evaluation.jobs import Case, Describe, Description, Ended, Group
-from clevrskills.evaluation.observe import LANGUAGE
-from clevrskills.evaluation.opening import check_same, open_run
+from clevrskills.evaluation.messages import Case, Describe, Description, Ended, Group
+from clevrskills.evaluation.request import Plan
 from clevrskills.evaluation.results import RESULTS_DIR, EpisodeResult, Run, read_results
+from clevrskills.evaluation.run_folder import check_same, open_run
 from clevrskills.evaluation.videos import video_path
 from clevrskills.evaluation.worker import HOPELESS, failed, make_evaluator
+from clevrskills.jobs import drivers
+from clevrskills.jobs.journal import Journal
+from clevrskills.jobs.pool import JOBS_PER_WORKER, Pool, TimedOut, WorkerDied
 
 KILLS = 10
 """Workers that may be killed from outside while at an episode, before it counts as an error."""

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-from clevrskills.dataset_tools.files import storage_errors
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.results import RUN_FILE, VIDEOS_DIR, EpisodeResult, Run, read_results
+from clevrskills.jobs.files import storage_errors
 
 SETTINGS = (
     *("robot", "criteria", "stop_on_success", "observation", "chunk", "clip", "seed"),

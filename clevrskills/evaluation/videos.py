@@ -7,14 +7,14 @@ import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clevrskills.dataset_tools.files import PARTIAL_PREFIX, storage_errors, sync
-from clevrskills.dataset_tools.video import VideoWriter
 from clevrskills.evaluation.results import VIDEOS_DIR
-from clevrskills.robots.controller import CONTROL_HZ
+from clevrskills.jobs.files import PARTIAL_PREFIX, storage_errors, sync
+from clevrskills.sim.render.video import VideoWriter
+from clevrskills.sim.robots.controller import CONTROL_HZ
 
 if TYPE_CHECKING:
-    from clevrskills.evaluation.suite import Environment
-    from clevrskills.film import Film
+    from clevrskills.sim.render.film import Film
+    from clevrskills.suites.clevrskills.suite import Environment
 
 
 def video_path(root: Path, episode: str) -> Path:
@@ -29,7 +29,7 @@ class EpisodeVideo:
         film: Draws the pictures; it has one camera.
         path: The file.
         root: The folder of the run, in which to write aside.
-        writer: Who writes, see :func:`clevrskills.dataset_tools.files.remove_partial`.
+        writer: Who writes, see :func:`clevrskills.jobs.files.remove_partial`.
 
     Raises:
         StorageError: The disk refused, here or in any method.

@@ -8,16 +8,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from clevrskills.dataset_tools.attempts import now, worker_name
-from clevrskills.dataset_tools.files import StorageError
-from clevrskills.dataset_tools.memory import return_freed_memory, return_holes
+from clevrskills.core.policy import GaveUp, PolicyError
+from clevrskills.dataset_tools.generate.worker import now, worker_name
 from clevrskills.errors import ClevrSkillsError, one_line
-from clevrskills.evaluation.acting import Lost, Start, acting
-from clevrskills.evaluation.jobs import Case, Describe, Description, Ended, Group
-from clevrskills.evaluation.policy import GaveUp, PolicyError
+from clevrskills.evaluation.env_pool import Venue, Workplace
+from clevrskills.evaluation.messages import Case, Describe, Description, Ended, Group
+from clevrskills.evaluation.policy_slots import Lost, Start, acting
 from clevrskills.evaluation.results import EpisodeResult
 from clevrskills.evaluation.rollout import Rollout
-from clevrskills.evaluation.venue import Venue, Workplace
+from clevrskills.jobs.files import StorageError
+from clevrskills.jobs.memory import return_freed_memory, return_holes
 
 HOPELESS = 3
 """Episodes in a row that end in errors, with a policy that has not come to the end of any, until it

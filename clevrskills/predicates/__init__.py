@@ -1,12 +1,7 @@
 """Goals as trees of predicates; one file for each kind."""
 
-from clevrskills.predicates.at_pose import AtPose
-from clevrskills.predicates.at_pose_on_top import AtPoseOnTop
-from clevrskills.predicates.at_position import AtPosition
-from clevrskills.predicates.at_position_pushed import AtPositionPushed
-from clevrskills.predicates.avoiding import Avoiding
-from clevrskills.predicates.balanced import Balanced
-from clevrskills.predicates.base import (
+from clevrskills.core.goal.logical import Once, Order, Sequence, Set
+from clevrskills.core.goal.predicate import (
     GoalState,
     Outcome,
     PhysicalPredicate,
@@ -14,6 +9,12 @@ from clevrskills.predicates.base import (
     from_json,
     predicate_types,
 )
+from clevrskills.predicates.at_pose import AtPose
+from clevrskills.predicates.at_pose_on_top import AtPoseOnTop
+from clevrskills.predicates.at_position import AtPosition
+from clevrskills.predicates.at_position_pushed import AtPositionPushed
+from clevrskills.predicates.avoiding import Avoiding
+from clevrskills.predicates.balanced import Balanced
 from clevrskills.predicates.criteria import CRITERIA, Criteria, criteria
 from clevrskills.predicates.end_effector_at_pose import EndEffectorAtPose
 from clevrskills.predicates.end_effector_at_position import EndEffectorAtPosition
@@ -21,7 +22,6 @@ from clevrskills.predicates.hit import Hit
 from clevrskills.predicates.hit_toppled import HitToppled
 from clevrskills.predicates.inside import Inside
 from clevrskills.predicates.inside_after import InsideAfter
-from clevrskills.predicates.logical import Once, Order, Sequence, Set
 from clevrskills.predicates.on_top import OnTop
 from clevrskills.predicates.picked import Picked
 from clevrskills.predicates.pushed_towards import PushedTowards

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from clevrskills import geometry
+from clevrskills.core import geometry
+from clevrskills.core.goal.predicate import GoalState
 from clevrskills.predicates.at_position import AtPosition
-from clevrskills.predicates.base import GoalState
 from clevrskills.predicates.shaping import NEAR_M, carry
-from clevrskills.world import World
+from clevrskills.sim.world import World
 
 M_PER_RAD = 0.1
 """How far a turn counts as a way."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from clevrskills.predicates.at_pose import AtPose
-from clevrskills.world import World
+from clevrskills.sim.world import World
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from clevrskills import geometry
-from clevrskills.predicates.base import GoalState, Outcome, PhysicalPredicate
+from clevrskills.core import geometry
+from clevrskills.core.goal.predicate import GoalState, Outcome, PhysicalPredicate
 from clevrskills.predicates.shaping import (
     HELD_PROGRESS,
     HELD_REWARD,
@@ -18,7 +18,7 @@ from clevrskills.predicates.shaping import (
     descent,
     reach,
 )
-from clevrskills.world import World, anywhere
+from clevrskills.sim.world import World, anywhere
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from clevrskills.predicates.base import GoalState, Outcome
-from clevrskills.predicates.logical import Wrapper
-from clevrskills.world import World
+from clevrskills.core.goal.logical import Wrapper
+from clevrskills.core.goal.predicate import GoalState, Outcome
+from clevrskills.sim.world import World
 
 
 @dataclass(frozen=True, eq=False)

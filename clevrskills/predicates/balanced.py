@@ -9,11 +9,11 @@ from itertools import product
 import torch
 from torch import Tensor
 
-from clevrskills import geometry
-from clevrskills.placement import put
-from clevrskills.predicates.base import GoalState, Outcome, PhysicalPredicate
+from clevrskills.core import geometry
+from clevrskills.core.goal.predicate import GoalState, Outcome, PhysicalPredicate
 from clevrskills.predicates.shaping import NEAR_M
-from clevrskills.world import World
+from clevrskills.sim.placement import put
+from clevrskills.sim.world import World
 
 REWARD_PER_BODY = 6.0
 HELD_REWARD = 3.0

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from clevrskills import geometry
+from clevrskills.core import geometry
 from clevrskills.predicates.end_effector_at_position import EndEffectorAtPosition
-from clevrskills.world import World
+from clevrskills.sim.world import World
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from clevrskills import geometry
-from clevrskills.placement import put
-from clevrskills.predicates.base import GoalState, Outcome, PhysicalPredicate
+from clevrskills.core import geometry
+from clevrskills.core.goal.predicate import GoalState, Outcome, PhysicalPredicate
 from clevrskills.predicates.shaping import approach, closeness, reach
-from clevrskills.world import GRAVITY, World
+from clevrskills.sim.placement import put
+from clevrskills.sim.world import GRAVITY, World
 
 ARC_POINTS = 21
 """At how many points the flight of what is held, or flies, is looked at."""

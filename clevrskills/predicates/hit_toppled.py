@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from clevrskills.predicates.base import GoalState, Outcome
+from clevrskills.core.goal.predicate import GoalState, Outcome
 from clevrskills.predicates.hit import AIMED_REWARD, FLYING_PROGRESS, HELD_REWARD, Hit
 from clevrskills.predicates.touched import SHAPING_SHARE, put_free, tilt
 from clevrskills.predicates.touched_toppled import MARGIN_M, lying
-from clevrskills.world import World
+from clevrskills.sim.world import World
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from clevrskills.predicates.on_top import OnTop
-from clevrskills.world import World
+from clevrskills.sim.world import World
 
 
 @dataclass(frozen=True, eq=False)

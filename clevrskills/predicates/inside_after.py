@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from clevrskills.placement import put
-from clevrskills.predicates.base import GoalState, Outcome
+from clevrskills.core.goal.predicate import GoalState, Outcome
 from clevrskills.predicates.inside import Inside
 from clevrskills.predicates.shaping import REACHED_PROGRESS, approach, reach
-from clevrskills.world import World, anywhere
+from clevrskills.sim.placement import put
+from clevrskills.sim.world import World, anywhere
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,8 +8,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from clevrskills.placement import put
-from clevrskills.predicates.base import GoalState, Outcome, PhysicalPredicate
+from clevrskills.core.goal.predicate import GoalState, Outcome, PhysicalPredicate
 from clevrskills.predicates.shaping import (
     HELD_PROGRESS,
     HELD_REWARD,
@@ -19,7 +18,8 @@ from clevrskills.predicates.shaping import (
     descent,
     reach,
 )
-from clevrskills.world import World, anywhere
+from clevrskills.sim.placement import put
+from clevrskills.sim.world import World, anywhere
 
 
 @dataclass(frozen=True, eq=False)

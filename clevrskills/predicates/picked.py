@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from clevrskills.predicates.base import GoalState, Outcome, PhysicalPredicate
+from clevrskills.core.goal.predicate import GoalState, Outcome, PhysicalPredicate
 from clevrskills.predicates.shaping import approach, reach
-from clevrskills.suction import pose_in_gripper
-from clevrskills.world import World
+from clevrskills.sim.suction import pose_in_gripper
+from clevrskills.sim.world import World
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from clevrskills import geometry
-from clevrskills.predicates.base import GoalState, Outcome
+from clevrskills.core import geometry
+from clevrskills.core.goal.predicate import GoalState, Outcome
 from clevrskills.predicates.shaping import closeness, descent
 from clevrskills.predicates.touched import Handled
-from clevrskills.world import World, anywhere
+from clevrskills.sim.world import World, anywhere
 
 SLACK_M = 0.01
 """How far from touching a body from behind the gripper may be to be as good as touching it: within

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from clevrskills import geometry
-from clevrskills.predicates.base import GoalState, Outcome
+from clevrskills.core import geometry
+from clevrskills.core.goal.predicate import GoalState, Outcome
 from clevrskills.predicates.pushed import Pushed
-from clevrskills.world import World
+from clevrskills.sim.world import World
 
 REALISED_SHARE = 0.4
 """Share of the distance by which a body is moved to realise it; enough for all criteria."""

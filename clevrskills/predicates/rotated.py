@@ -10,10 +10,10 @@ from typing import Self
 import torch
 from torch import Tensor
 
-from clevrskills import geometry
+from clevrskills.core import geometry
+from clevrskills.core.goal.predicate import GoalState, Outcome
 from clevrskills.predicates.at_pose import AtPose
-from clevrskills.predicates.base import GoalState, Outcome
-from clevrskills.world import World
+from clevrskills.sim.world import World
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,10 +8,10 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from clevrskills.placement import put
-from clevrskills.predicates.base import GoalState, Outcome, PhysicalPredicate
+from clevrskills.core.goal.predicate import GoalState, Outcome, PhysicalPredicate
 from clevrskills.predicates.shaping import carry, reach
-from clevrskills.world import World
+from clevrskills.sim.placement import put
+from clevrskills.sim.world import World
 
 REWARD_PER_BODY = 6.0
 

@@ -11,8 +11,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from clevrskills import geometry
-from clevrskills.world import World, anywhere
+from clevrskills.core import geometry
+from clevrskills.sim.world import World, anywhere
 
 NEAR_M = 0.03
 ABOVE_M = 0.1

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from clevrskills import geometry
-from clevrskills.predicates.base import GoalState, Outcome, Predicate
-from clevrskills.predicates.logical import Composite
-from clevrskills.world import World
+from clevrskills.core import geometry
+from clevrskills.core.goal.logical import Composite
+from clevrskills.core.goal.predicate import GoalState, Outcome, Predicate
+from clevrskills.sim.world import World
 
 GAP_M = 0.01
 """Room that an object needs around it where it is to be put, seen from above."""

@@ -9,11 +9,11 @@ from math import pi
 import torch
 from torch import Tensor
 
-from clevrskills import geometry
-from clevrskills.predicates.base import GoalState, Outcome, PhysicalPredicate
+from clevrskills.core import geometry
+from clevrskills.core.goal.predicate import GoalState, Outcome, PhysicalPredicate
 from clevrskills.predicates.touched import SHAPING_SHARE, put_free, tilt, touch_top
 from clevrskills.predicates.touched_toppled import toppling
-from clevrskills.world import World
+from clevrskills.sim.world import World
 
 REWARD_PER_BODY = 3.0
 RINGS_M, DIRECTIONS = (0.11, 0.16, 0.21), 16

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from clevrskills import geometry
-from clevrskills.predicates.base import GoalState, Outcome, PhysicalPredicate
+from clevrskills.core import geometry
+from clevrskills.core.goal.predicate import GoalState, Outcome, PhysicalPredicate
 from clevrskills.predicates.shaping import closeness
-from clevrskills.world import World
+from clevrskills.sim.world import World
 
 SHAPING_SHARE = 0.99
 """Share of the greatest reward that is given at most before it holds."""

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from clevrskills import geometry
-from clevrskills.predicates.base import GoalState, Outcome
+from clevrskills.core import geometry
+from clevrskills.core.goal.predicate import GoalState, Outcome
 from clevrskills.predicates.touched import Handled, put_free, tilt, touch_top
-from clevrskills.world import World
+from clevrskills.sim.world import World
 
 MARGIN_M = 0.01
 DROP_M = 0.011

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from clevrskills.dataset_tools.files import to_json, write_whole
 from clevrskills.errors import ClevrSkillsError
+from clevrskills.jobs.files import to_json, write_whole
 from clevrskills.rl.agent import Agent, Spaces
 from clevrskills.rl.run import CHECKPOINT_FILE, Run
 

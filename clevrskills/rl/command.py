@@ -94,7 +94,7 @@ def rl(args: RLArgs, make_envs: Callable[[Run, int], VectorEnv] | None = None) -
         ClevrSkillsError: Bad arguments, or a full disk; the last checkpoint is kept.
     """
     from clevrskills.dataset_tools.layout import locked
-    from clevrskills.dataset_tools.signals import stop_signals
+    from clevrskills.jobs.signals import stop_signals
     from clevrskills.rl.run import Run, open_run
     from clevrskills.rl.train import train
 
@@ -124,10 +124,10 @@ def _check(args: RLArgs) -> Run:
     Raises:
         ClevrSkillsError: An argument is not allowed.
     """
-    from clevrskills.cameras import CAMERAS
-    from clevrskills.dataset_tools.sources import SPLITS
-    from clevrskills.evaluation.serve import policy_arguments
+    from clevrskills.core.suite import SPLITS
     from clevrskills.rl.run import Run
+    from clevrskills.serving.command import policy_arguments
+    from clevrskills.sim.cameras import CAMERAS
     from clevrskills.tasks import task
 
     task_args = policy_arguments(args.arg)

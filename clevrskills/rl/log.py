@@ -12,10 +12,10 @@ from typing import Any, Self
 
 from rich.console import Console
 
-from clevrskills.dataset_tools.files import to_json, write_whole
-from clevrskills.dataset_tools.journal import Journal, read_lines
-from clevrskills.dataset_tools.progress import LOG_EVERY_S, bars
 from clevrskills.errors import ClevrSkillsError
+from clevrskills.jobs.files import to_json, write_whole
+from clevrskills.jobs.journal import Journal, read_lines
+from clevrskills.jobs.progress import LOG_EVERY_S, bars
 from clevrskills.rl.run import PROGRESS_FILE, TENSORBOARD_DIR
 
 RECENT = 100

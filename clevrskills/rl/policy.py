@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from clevrskills.evaluation.policy import Observation, ObservationOptions, PolicyError, PromptInput
-from clevrskills.observation import flat
+from clevrskills.core.policy import Observation, ObservationOptions, PolicyError, PromptInput
+from clevrskills.envs.state_observation import flat
 from clevrskills.rl.agent import STATE, to_tensors
 from clevrskills.rl.checkpoint import load_agent
 from clevrskills.rl.run import read_run
-from clevrskills.robots.controller import ACTION_SPEC
+from clevrskills.sim.robots.controller import ACTION_SPEC
 
 
 class Learned:

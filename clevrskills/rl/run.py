@@ -16,9 +16,9 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clevrskills.dataset_tools.files import storage_errors, to_json, write_whole
 from clevrskills.dataset_tools.layout import versions
 from clevrskills.errors import ClevrSkillsError
+from clevrskills.jobs.files import storage_errors, to_json, write_whole
 from clevrskills.rl.config import PPOConfig
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from functools import cache
 import numpy as np
 from sapien import Pose
 
-from clevrskills.robots.controller import Kinematics, kinematics, rotation_vector_pose
-from clevrskills.robots.description import robot
-from clevrskills.world import GRAVITY
+from clevrskills.sim.robots.controller import Kinematics, kinematics, rotation_vector_pose
+from clevrskills.sim.robots.description import robot
+from clevrskills.sim.world import GRAVITY
 
 STEP_S, PHYSICS_STEP_S = 0.05, 0.01
 """Duration of a control step and of a physics step."""

@@ -10,9 +10,9 @@ from sapien import Pose
 from scipy import ndimage
 from torch import Tensor
 
-from clevrskills import geometry
-from clevrskills.suction import cup_samples
-from clevrskills.world import World
+from clevrskills.core import geometry
+from clevrskills.sim.suction import cup_samples
+from clevrskills.sim.world import World
 
 CELL_M = 0.004
 WINDOW_M = 0.10

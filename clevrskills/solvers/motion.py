@@ -10,16 +10,16 @@ import numpy as np
 from sapien import Pose
 
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.robots.controller import (
+from clevrskills.sim.robots.controller import (
     ROTATION_RAD,
     TRANSLATION_M,
     EndEffectorDeltaController,
 )
+from clevrskills.sim.world import World
 from clevrskills.solvers.planner import motion_planner
-from clevrskills.world import World
 
 if TYPE_CHECKING:
-    from clevrskills.env import ClevrSkillsEnv
+    from clevrskills.envs.environment import ClevrSkillsEnv
 
 Actions = Iterator[np.ndarray]
 """Actions (7,), each yielded before the control step that it is for."""

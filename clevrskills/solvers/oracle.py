@@ -7,15 +7,15 @@ from zlib import crc32
 
 import numpy as np
 
+from clevrskills.core.goal.tree import nodes, outcomes
+from clevrskills.core.threads import single_threaded
 from clevrskills.predicates import Predicate
-from clevrskills.predicates.tree import nodes, outcomes
 from clevrskills.solvers.motion import Actions, Arm, SkillFailed
 from clevrskills.solvers.requirements import require_planner
 from clevrskills.solvers.skills import skill_for
-from clevrskills.threads import single_threaded
 
 if TYPE_CHECKING:
-    from clevrskills.env import ClevrSkillsEnv
+    from clevrskills.envs.environment import ClevrSkillsEnv
 
 ATTEMPTS_PER_LEAF = 4
 

@@ -17,8 +17,8 @@ import numpy as np
 from sapien import Pose
 from scipy.spatial.transform import Rotation, Slerp
 
-from clevrskills.robots.controller import CONTROL_HZ, Kinematics, kinematics
-from clevrskills.robots.description import robot
+from clevrskills.sim.robots.controller import CONTROL_HZ, Kinematics, kinematics
+from clevrskills.sim.robots.description import robot
 from clevrskills.solvers.requirements import require_planner
 
 JOINT_SPEED_RAD_PER_S = 2.0

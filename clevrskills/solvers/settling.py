@@ -8,7 +8,7 @@ import numpy as np
 from sapien import Pose
 from scipy.spatial import cKDTree
 
-from clevrskills.world import World
+from clevrskills.sim.world import World
 
 DIRECTIONS = 600
 """Directions that are told apart: about 5 degrees from one to the next."""

@@ -1,6 +1,6 @@
 """The tasks; one file each, in a folder for each level."""
 
-from clevrskills.body import Body
+from clevrskills.sim.body import Body
 from clevrskills.tasks.base import LEVELS, Task, stack_roles, task, tasks
 from clevrskills.tasks.layout import Draw, Layout, LayoutError, Table, Workspace
 

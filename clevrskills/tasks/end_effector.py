@@ -9,8 +9,8 @@ import numpy as np
 from sapien import Pose
 
 from clevrskills.assets import Shape, shape
-from clevrskills.body import Body
-from clevrskills.cameras import BASE_CAMERA
+from clevrskills.sim.body import Body
+from clevrskills.sim.cameras import BASE_CAMERA
 from clevrskills.tasks.layout import W1, Draw, LayoutError, Table
 
 GOAL_M = ((-0.25, -0.3, 0.1), (0.05, 0.3, 0.4))

@@ -10,8 +10,8 @@ from zlib import crc32
 import numpy as np
 
 from clevrskills.assets import Pools, Shape, pools
-from clevrskills.body import Body, Pose
-from clevrskills.cameras import BASE_CAMERA
+from clevrskills.sim.body import Body, Pose
+from clevrskills.sim.cameras import BASE_CAMERA
 from clevrskills.tasks.arguments import Count
 
 

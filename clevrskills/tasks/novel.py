@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from clevrskills.assets import shape
-from clevrskills.body import Body
+from clevrskills.sim.body import Body
 from clevrskills.tasks.arguments import Count, choice, count
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import W1, Draw, LayoutError, Table

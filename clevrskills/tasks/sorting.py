@@ -13,8 +13,8 @@ from torch import Tensor
 
 from clevrskills.assets import Shape, shape
 from clevrskills.assets.splits import Pools
-from clevrskills.body import Body, Pose
 from clevrskills.predicates import Predicate, Set
+from clevrskills.sim.body import Body, Pose
 from clevrskills.tasks.arguments import Count, count
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import W1, Draw, Layout, LayoutError, Table

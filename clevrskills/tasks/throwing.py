@@ -10,8 +10,8 @@ import numpy as np
 from torch import Tensor
 
 from clevrskills.assets import Shape, shape
-from clevrskills.body import Body, Pose
 from clevrskills.predicates import Hit, Predicate
+from clevrskills.sim.body import Body, Pose
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import Draw, Layout, LayoutError, Table, pose_on_table
 

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import torch
 
-from clevrskills.observation import Observer, flat
+from clevrskills.core.goal.tree import nodes, outcomes, used
+from clevrskills.core.threads import single_threaded
+from clevrskills.envs.state_observation import Observer, flat
 from clevrskills.predicates import GoalState
-from clevrskills.predicates.tree import nodes, outcomes, used
-from clevrskills.simulation import SimWorld
-from clevrskills.solids import Solids
+from clevrskills.sim.body_geometry import Solids
+from clevrskills.sim.simulation import SimWorld
 from clevrskills.tasks import stack_roles
-from clevrskills.threads import single_threaded
 from clevrskills.vector.spec import VectorSpec
 
 SEEDS = 1_000_000_000

@@ -12,7 +12,7 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
-from clevrskills.robots.controller import CONTROL_HZ
+from clevrskills.sim.robots.controller import CONTROL_HZ
 from clevrskills.vector.batch import SceneBatch
 from clevrskills.vector.shards import (
     LocalShard,
@@ -42,7 +42,7 @@ def make_vec(
         task: Key of the task.
         num_envs: Number of environments.
         backend: ``cpu``: a :class:`VectorEnv`; ``gpu``, experimental: a
-            :class:`~clevrskills.gpu.GpuVectorEnv`.
+            :class:`~clevrskills.vector.gpu.GpuVectorEnv`.
         workers: Processes that step them, this one among them, with ``cpu``.
         seed: Where the seeds of the first episodes count from.
         spec: Attributes of :class:`~clevrskills.vector.spec.VectorSpec`.
@@ -53,7 +53,7 @@ def make_vec(
     if backend not in BACKENDS:
         raise UnknownNameError("backend", backend, BACKENDS)
     if backend == "gpu":
-        from clevrskills.gpu import GpuVectorEnv
+        from clevrskills.vector.gpu import GpuVectorEnv
 
         if workers != 1:
             raise ClevrSkillsError(f"workers={workers}; allowed with backend 'gpu': 1")
@@ -64,10 +64,10 @@ def make_vec(
 class VectorEnv(gym.vector.VectorEnv):
     """Environments of one task, as Gymnasium defines a vector environment; numpy arrays.
 
-    Observations are (B, D) float32, see :mod:`clevrskills.observation`; with ``obs_mode="rgb"`` a
-    dict of pictures (B, H, W, 3) uint8 by camera and ``state``, (B, P), the robot's own part. An
-    episode that ends is followed by the next one in the same step: the observation is the first of
-    the new one, the last of the old one is in the infos.
+    Observations are (B, D) float32, see :mod:`clevrskills.envs.state_observation`; with
+    ``obs_mode="rgb"`` a dict of pictures (B, H, W, 3) uint8 by camera and ``state``, (B, P), the
+    robot's own part. An episode that ends is followed by the next one in the same step: the
+    observation is the first of the new one, the last of the old one is in the infos.
 
     Infos of a step:
 

@@ -9,9 +9,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from clevrskills.dataset_tools.pool import Answer, Ready, Refusal
-from clevrskills.dataset_tools.processes import Processes
 from clevrskills.errors import ClevrSkillsError
+from clevrskills.jobs.pool import Answer, Ready, Refusal
+from clevrskills.jobs.processes import Processes
 from clevrskills.vector.batch import SceneBatch
 from clevrskills.vector.spec import VectorSpec
 

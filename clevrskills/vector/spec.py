@@ -8,7 +8,7 @@ from typing import Any
 
 from torch import Tensor
 
-from clevrskills.env import ClevrSkillsEnv
+from clevrskills.envs.environment import ClevrSkillsEnv
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.predicates import Outcome
 from clevrskills.tasks import task
@@ -25,8 +25,8 @@ class VectorSpec:
         task: Key of the task.
         split: ``train`` or ``test``.
         robot_name: ``xarm6`` or ``panda``.
-        obs_mode: ``state``, see :mod:`clevrskills.observation`, or ``rgb``: pictures and the
-            robot's own part of the state.
+        obs_mode: ``state``, see :mod:`clevrskills.envs.state_observation`, or ``rgb``: pictures
+            and the robot's own part of the state.
         reward_mode: ``normalized_dense`` (progress in [0, 1]), ``dense`` (the scale of the
             published numbers), ``potential`` (how much the progress rose in the step; it sums up
             to the last progress less the first) or ``sparse`` (1 on success).

@@ -9,7 +9,7 @@ from typing import Any
 
 from gymnasium.vector import VectorEnv
 
-from clevrskills.evaluation.lerobot import make_vector_envs
+from clevrskills.integrations.lerobot_env import make_vector_envs
 
 OPTIONS = ("split", "robot", "size_px", "episodes", "frozen")
 
@@ -24,8 +24,8 @@ def make_env(
         use_async_envs: Whether each runs in a process of its own.
         cfg: May have the attributes task, level and cameras, each several names separated by
             commas, and split, robot, size_px, episodes, frozen, as
-            ``clevrskills.evaluation.lerobot`` explains them; those that are missing or ``None`` are
-            the defaults: all tasks of level L0, on seen objects.
+            ``clevrskills.integrations.lerobot_env`` explains them; those that are missing or
+            ``None`` are the defaults: all tasks of level L0, on seen objects.
     """
     tasks, levels, cameras = (_names(cfg, name) for name in ("task", "level", "cameras"))
     given = {name: getattr(cfg, name, None) for name in OPTIONS}

@@ -5,12 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from helpers import policy_and_windows, rollout
+from learned_policies import policy_and_windows, rollout
 
 from clevrskills.baselines import checkpoint, load
 from clevrskills.baselines.policy import LearnedPolicy
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.robots.controller import ACTION_SPEC
+from clevrskills.sim.robots.controller import ACTION_SPEC
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from clevrskills.baselines.prompts import ByteTokenizer, WordTokenizer, encode, pieces, stack
+from clevrskills.core.policy import PromptInput
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.evaluation.policy import PromptInput
 
 RED, BLUE = (np.full((32, 32, 3), shade, np.uint8) for shade in ((250, 0, 0), (0, 0, 250)))
 PROMPT = PromptInput(

@@ -5,8 +5,8 @@ import pytest
 
 from clevrskills.baselines.registry import POLICIES, configuration, policy_type
 from clevrskills.baselines.spec import PolicyConfig, PolicySpec
+from clevrskills.core.policy import ObservationOptions
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
-from clevrskills.evaluation.policy import ObservationOptions
 
 
 @dataclass(frozen=True, kw_only=True)

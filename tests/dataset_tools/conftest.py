@@ -1,11 +1,8 @@
-"""Makes ``fake_source`` importable, in worker processes too, and a dataset of it."""
+"""A dataset of a fake world."""
 
-import sys
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
 
 
 @pytest.fixture(scope="session")
@@ -13,7 +10,7 @@ def demos(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A dataset of two tasks with three episodes each; seed 1 failed. Not to be written to."""
     from fake_source import FakeSource
 
-    from clevrskills.dataset_tools.generate import GenerateArgs, generate
+    from clevrskills.dataset_tools.generate.command import GenerateArgs, generate
 
     out = tmp_path_factory.mktemp("data") / "demos"
     args = GenerateArgs(tasks=("reach", "visit"), episodes=3, out=out)

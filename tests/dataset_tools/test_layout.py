@@ -3,7 +3,6 @@ from pathlib import Path
 
 import pytest
 
-from clevrskills.dataset_tools.files import PartialDirectory
 from clevrskills.dataset_tools.layout import (
     DatasetError,
     Header,
@@ -12,6 +11,7 @@ from clevrskills.dataset_tools.layout import (
     remove_abandoned,
     versions,
 )
+from clevrskills.jobs.files import PartialDirectory
 
 HEADER = Header(robot="xarm6", criteria="paper", cameras=("base_camera",))
 

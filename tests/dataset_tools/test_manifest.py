@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from clevrskills.dataset_tools.files import StorageError
-from clevrskills.dataset_tools.history import read_history
+from clevrskills.dataset_tools.generate.history import read_history
 from clevrskills.dataset_tools.layout import DatasetError
 from clevrskills.dataset_tools.manifest import (
     Manifest,
@@ -17,6 +16,7 @@ from clevrskills.dataset_tools.manifest import (
     latest_lines,
     read_manifest,
 )
+from clevrskills.jobs.files import StorageError
 
 LINE = ManifestLine(
     task="sort",

@@ -7,17 +7,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from clevrskills.core.suite import ClevrSkillsSource, Setup
 from clevrskills.dataset_tools import Dataset, Episode
-from clevrskills.dataset_tools.generate import GenerateArgs, generate
-from clevrskills.dataset_tools.recorder import Recorder
-from clevrskills.dataset_tools.render import RenderArgs, render
-from clevrskills.dataset_tools.replay import replay
-from clevrskills.dataset_tools.rollout import rollout
-from clevrskills.dataset_tools.sources import ClevrSkillsSource, Setup
-from clevrskills.env import ClevrSkillsEnv
+from clevrskills.dataset_tools.check.replay import replay
+from clevrskills.dataset_tools.generate.command import GenerateArgs, generate
+from clevrskills.dataset_tools.record.recorder import Recorder
+from clevrskills.dataset_tools.record.rollout import rollout
+from clevrskills.dataset_tools.render.command import RenderArgs, render
+from clevrskills.envs.environment import ClevrSkillsEnv
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.predicates import Picked, Predicate
-from clevrskills.robots.vacuum import Vacuum
+from clevrskills.sim.robots.vacuum import Vacuum
 from clevrskills.solvers import skills
 from clevrskills.solvers.motion import Arm, SkillFailed
 from clevrskills.solvers.oracle import Oracle

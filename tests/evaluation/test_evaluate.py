@@ -13,14 +13,14 @@ import pytest
 import tyro
 from fake_suite import FakeSuite
 
-from clevrskills.dataset_tools.pool import Done, WorkerDied
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
 from clevrskills.evaluation.results import EpisodeResult, read_results
 from clevrskills.evaluation.runs import read_run
-from tests.dataset_tools.fake_jobs import InlinePool
+from clevrskills.jobs.pool import Done, WorkerDied
+from tests.support.fake_jobs import InlinePool
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parents[1] / "support"
 PASSING = ("policy_s", "env_s", "wall_s", "worker", "ended", "tries")
 """What may differ between runs."""
 
@@ -29,7 +29,7 @@ PASSING = ("policy_s", "env_s", "wall_s", "worker", "ended", "tries")
 def inline(monkeypatch: pytest.MonkeyPatch) -> None:
     """Everything in this process: quick."""
     monkeypatch.setattr(
-        "clevrskills.dataset_tools.drivers.open_pool", lambda _, make, *rest: InlinePool(make)
+        "clevrskills.jobs.drivers.open_pool", lambda _, make, *rest: InlinePool(make)
     )
 
 
@@ -52,9 +52,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> list[dict]:
     """The results of an undisturbed run of ``Wanderer`` in this process."""
     root = tmp_path_factory.mktemp("whole") / "run"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            "clevrskills.dataset_tools.drivers.open_pool", lambda _, make, *rest: InlinePool(make)
-        )
+        patch.setattr("clevrskills.jobs.drivers.open_pool", lambda _, make, *rest: InlinePool(make))
         assert evaluate(args_for(root), FakeSuite()) == 0
     results = core(root)
     assert len(results) == 16
@@ -410,7 +408,7 @@ def test_workers_that_always_die_end_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "clevrskills.dataset_tools.drivers.open_pool", lambda _, make, *rest: DyingPool(make)
+        "clevrskills.jobs.drivers.open_pool", lambda _, make, *rest: DyingPool(make)
     )
     with pytest.raises(ClevrSkillsError, match="^3 workers in a row died, the last one: policy"):
         evaluate(args_for(tmp_path, batch=2), FakeSuite())
@@ -422,7 +420,7 @@ def test_workers_that_always_die_end_the_run(
 
 @pytest.mark.usefixtures("inline")
 def test_videos(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    from clevrskills.dataset_tools.video import frame_count
+    from clevrskills.sim.render.video import frame_count
 
     args = args_for(tmp_path, videos=1, tasks=("reach",), batch=4, video=("reach_test_002",))
     assert evaluate(args, FakeSuite()) == 0

@@ -8,14 +8,14 @@ import pytest
 
 from clevrskills.cli import main
 from clevrskills.dataset_tools.dataset import Dataset
-from clevrskills.dataset_tools.generate import GenerateArgs, generate
-from clevrskills.episode import EpisodeSpec
-from clevrskills.evaluation import frozen
+from clevrskills.dataset_tools.generate.command import GenerateArgs, generate
+from clevrskills.envs.episode import EpisodeSpec
 from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
+from clevrskills.evaluation.freeze import frozen
 from clevrskills.evaluation.results import EpisodeResult, read_results
 from clevrskills.evaluation.runs import read_run
 from clevrskills.solvers.requirements import planner_obstacle
-from tests.dataset_tools.fake_jobs import InlinePool
+from tests.support.fake_jobs import InlinePool
 
 PASSING = ("policy_s", "env_s", "wall_s", "worker", "ended", "tries")
 needs_oracle = pytest.mark.skipif(planner_obstacle() is not None, reason=str(planner_obstacle()))
@@ -25,7 +25,7 @@ needs_oracle = pytest.mark.skipif(planner_obstacle() is not None, reason=str(pla
 def inline(monkeypatch: pytest.MonkeyPatch) -> None:
     """Everything in this process: quick."""
     monkeypatch.setattr(
-        "clevrskills.dataset_tools.drivers.open_pool", lambda _, make, *rest: InlinePool(make)
+        "clevrskills.jobs.drivers.open_pool", lambda _, make, *rest: InlinePool(make)
     )
 
 
@@ -92,7 +92,7 @@ def test_the_same_with_pictures_and_videos(tmp_path: Path, episodes: Path) -> No
     assert core(tmp_path / "one") == core(tmp_path / "two")
     assert read_run(tmp_path / "one").renderer != ""
     (video,) = (tmp_path / "two/videos").iterdir()
-    from clevrskills.dataset_tools.video import read_video
+    from clevrskills.sim.render.video import read_video
 
     frames = read_video(video)
     assert frames.shape == (results(tmp_path / "two")[0].steps + 1, 256, 256, 3)

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 import tyro
 
-from clevrskills.evaluation import frozen
+from clevrskills.core.language import KEYSTEP_TASKS
+from clevrskills.core.policy_loader import PolicySource
 from clevrskills.evaluation.evaluate import EvaluateArgs
-from clevrskills.evaluation.language import KEYSTEP_TASKS
-from clevrskills.evaluation.loading import PolicySource
+from clevrskills.evaluation.freeze import frozen
 from clevrskills.evaluation.results import CAUSES, EpisodeResult
 from clevrskills.tasks import tasks
 

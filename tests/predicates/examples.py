@@ -4,7 +4,7 @@ from math import pi
 
 import torch
 
-from clevrskills.geometry import yaw_quaternion
+from clevrskills.core.geometry import yaw_quaternion
 from clevrskills.predicates import (
     AtPose,
     AtPoseOnTop,
@@ -37,8 +37,8 @@ from clevrskills.predicates import (
     TouchedToppled,
     Traced,
 )
-from clevrskills.world import TensorWorld
-from tests.worlds import MOVABLE, SMALL, WIDE, draw_slots
+from clevrskills.sim.world import TensorWorld
+from tests.support.worlds import MOVABLE, SMALL, WIDE, draw_slots
 
 
 def picked(world: TensorWorld) -> Picked:

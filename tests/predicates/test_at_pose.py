@@ -5,9 +5,9 @@ from math import exp, pi, radians
 import pytest
 import torch
 
-from clevrskills.geometry import quaternion_multiply, yaw_quaternion
+from clevrskills.core.geometry import quaternion_multiply, yaw_quaternion
 from clevrskills.predicates import CRITERIA, AtPose
-from tests.worlds import BRICK, index, make_world, move_gripper, pose
+from tests.support.worlds import BRICK, index, make_world, move_gripper, pose
 
 TARGET = (0.1, -0.2, 0.015)
 YAW_RAD = 2.0

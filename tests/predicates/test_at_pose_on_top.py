@@ -4,9 +4,9 @@ from math import pi, radians
 
 import pytest
 
-from clevrskills.geometry import yaw_quaternion
+from clevrskills.core.geometry import yaw_quaternion
 from clevrskills.predicates import CRITERIA, AtPoseOnTop
-from tests.worlds import AREA, CUBE, SLAB, index, make_world, move_gripper, pose
+from tests.support.worlds import AREA, CUBE, SLAB, index, make_world, move_gripper, pose
 
 YAW = 0.4
 

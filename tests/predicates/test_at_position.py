@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from clevrskills.predicates import CRITERIA, AtPosition
-from clevrskills.world import CONTACT_TOLERANCE_M, STATIC_SPEED_M_PER_S
-from tests.worlds import CUBE, SLAB, index, make_world, move_gripper, pose
+from clevrskills.sim.world import CONTACT_TOLERANCE_M, STATIC_SPEED_M_PER_S
+from tests.support.worlds import CUBE, SLAB, index, make_world, move_gripper, pose
 
 TARGET = (0.1, -0.2, 0.07)
 LIMIT_M = CRITERIA["paper"].position_m

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from clevrskills.predicates import Avoiding, EndEffectorAtPosition, Order, Traced
-from tests.worlds import CUBE, index, make_world, move_gripper, pose, row_of_world, tabletop
+from tests.support.worlds import CUBE, index, make_world, move_gripper, pose, row_of_world, tabletop
 
 AIM = torch.tensor([-0.2, 0.1, 0.25])
 

@@ -6,11 +6,11 @@ from math import radians
 import pytest
 import torch
 
-from clevrskills.geometry import quaternion_multiply
+from clevrskills.core.geometry import quaternion_multiply
 from clevrskills.predicates import CRITERIA, Balanced
-from clevrskills.solids import Solids
-from clevrskills.world import STATIC_SPIN_RAD_PER_S, TensorWorld
-from tests.worlds import Thing, make_world, move_gripper, pose
+from clevrskills.sim.body_geometry import Solids
+from clevrskills.sim.world import STATIC_SPIN_RAD_PER_S, TensorWorld
+from tests.support.worlds import Thing, make_world, move_gripper, pose
 
 FOOT = Thing("foot", "scale foot", static=True)
 BEAM = Thing("beam", "scale beam", static=True)

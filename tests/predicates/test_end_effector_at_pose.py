@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from clevrskills.predicates import CRITERIA, EndEffectorAtPose
-from tests.worlds import tabletop
+from tests.support.worlds import tabletop
 
 AIM = torch.tensor([-0.2, 0.1, 0.25])
 

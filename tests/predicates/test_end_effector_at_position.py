@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from clevrskills.predicates import CRITERIA, EndEffectorAtPosition
-from clevrskills.world import TensorWorld
-from tests.worlds import move_gripper, tabletop
+from clevrskills.sim.world import TensorWorld
+from tests.support.worlds import move_gripper, tabletop
 
 AIM = torch.tensor([-0.2, 0.1, 0.25])
 ASIDE = torch.tensor([0.48, -0.64, 0.6])  # a unit vector

@@ -8,8 +8,18 @@ import torch
 
 from clevrskills.predicates import CRITERIA, Hit, HitToppled
 from clevrskills.predicates.criteria import PAPER
-from clevrskills.world import TensorWorld
-from tests.worlds import AREA, CUBE, SLAB, Thing, index, make_world, move_gripper, pose, tabletop
+from clevrskills.sim.world import TensorWorld
+from tests.support.worlds import (
+    AREA,
+    CUBE,
+    SLAB,
+    Thing,
+    index,
+    make_world,
+    move_gripper,
+    pose,
+    tabletop,
+)
 
 TOWER = Thing("tower", "cube", (0.05, 0.05, 0.25))
 DISC = Thing("disc", "cube", (0.12, 0.12, 0.025))

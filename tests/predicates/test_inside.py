@@ -5,9 +5,9 @@ from math import pi
 import pytest
 import torch
 
-from clevrskills.geometry import rotate, yaw_quaternion
+from clevrskills.core.geometry import rotate, yaw_quaternion
 from clevrskills.predicates import CRITERIA, Inside, OnTop
-from tests.worlds import AREA, CUBE, Thing, index, make_world, move_gripper, pose
+from tests.support.worlds import AREA, CUBE, Thing, index, make_world, move_gripper, pose
 
 LIMIT_M = CRITERIA["paper"].inside_overhang_m
 

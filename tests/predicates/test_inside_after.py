@@ -3,7 +3,7 @@
 import torch
 
 from clevrskills.predicates import CRITERIA, InsideAfter
-from tests.worlds import AREA, CUBE, TWIN, index, make_world, move_gripper, pose
+from tests.support.worlds import AREA, CUBE, TWIN, index, make_world, move_gripper, pose
 
 OUT, IN = (0.0, 0.4, 0.0), (0.05, 0.05, 0.01)
 FIRST_OUT, FIRST_IN = (0.0, -0.4, 0.0), (-0.05, -0.05, 0.01)

@@ -6,13 +6,13 @@ import pytest
 import torch
 
 from clevrskills.predicates import CRITERIA, OnTop
-from clevrskills.world import (
+from clevrskills.sim.world import (
     CONTACT_TOLERANCE_M,
     STATIC_SPEED_M_PER_S,
     STATIC_SPIN_RAD_PER_S,
     TensorWorld,
 )
-from tests.worlds import CUBE, SLAB, index, make_world, move_gripper, pose
+from tests.support.worlds import CUBE, SLAB, index, make_world, move_gripper, pose
 
 CUBE_SLOT, SLAB_SLOT = 0, 1
 ON = pose(CUBE, 0.0, 0.0, bottom_z=0.03)

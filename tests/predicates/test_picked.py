@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from clevrskills.predicates import CRITERIA, Picked
-from tests.worlds import CUBE, SLAB, index, make_world, move_gripper, pose
+from tests.support.worlds import CUBE, SLAB, index, make_world, move_gripper, pose
 
 CUBE_SLOT, SLAB_SLOT = 0, 1
 

@@ -7,8 +7,8 @@ import torch
 
 from clevrskills.predicates import CRITERIA, AtPositionPushed, PushedTowards
 from clevrskills.predicates.pushed import SLACK_M
-from clevrskills.world import CONTACT_TOLERANCE_M
-from tests.worlds import CUBE, SLAB, index, make_world, move_gripper, pose
+from clevrskills.sim.world import CONTACT_TOLERANCE_M
+from tests.support.worlds import CUBE, SLAB, index, make_world, move_gripper, pose
 
 START, GOAL = (-0.3, -0.1), (-0.05, 0.05)
 WAY_M = ((GOAL[0] - START[0]) ** 2 + (GOAL[1] - START[1]) ** 2) ** 0.5

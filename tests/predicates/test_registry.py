@@ -7,6 +7,7 @@ import re
 import pytest
 import torch
 
+from clevrskills.core.goal.predicate import PhysicalPredicate
 from clevrskills.errors import UnknownNameError
 from clevrskills.predicates import (
     CRITERIA,
@@ -17,10 +18,9 @@ from clevrskills.predicates import (
     from_json,
     predicate_types,
 )
-from clevrskills.predicates.base import PhysicalPredicate
-from clevrskills.world import TensorWorld
+from clevrskills.sim.world import TensorWorld
 from tests.predicates.examples import EXAMPLES, achieve
-from tests.worlds import row_of, row_of_state, row_of_world, tabletop
+from tests.support.worlds import row_of, row_of_state, row_of_world, tabletop
 
 KINDS = sorted(predicate_types())
 MANY = 100

@@ -5,10 +5,10 @@ from math import radians
 import pytest
 import torch
 
-from clevrskills.geometry import quaternion_multiply, yaw_quaternion
+from clevrskills.core.geometry import quaternion_multiply, yaw_quaternion
 from clevrskills.predicates import Rotated
 from clevrskills.predicates.criteria import CRITERIA
-from tests.worlds import BRICK, index, make_world, move_gripper, pose
+from tests.support.worlds import BRICK, index, make_world, move_gripper, pose
 
 PLACE, YAW_RAD = (-0.1, 0.1), 0.4
 ANGLES_DEG = (-150, -90, -30, 30, 120)

@@ -4,7 +4,16 @@ import pytest
 import torch
 
 from clevrskills.predicates import SameStack
-from tests.worlds import CUBE, Thing, index, make_world, move_gripper, pose, row_of, row_of_world
+from tests.support.worlds import (
+    CUBE,
+    Thing,
+    index,
+    make_world,
+    move_gripper,
+    pose,
+    row_of,
+    row_of_world,
+)
 
 WIDE = Thing("wide", "cube", (0.12, 0.12, 0.03))
 HEIGHT_M = 0.05

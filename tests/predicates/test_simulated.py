@@ -5,8 +5,7 @@ from math import cos, pi, sin
 import pytest
 import torch
 
-from clevrskills.body import Body
-from clevrskills.geometry import quaternion_multiply, yaw_quaternion
+from clevrskills.core.geometry import quaternion_multiply, yaw_quaternion
 from clevrskills.predicates import (
     CRITERIA,
     AtPose,
@@ -23,10 +22,11 @@ from clevrskills.predicates import (
     Traced,
     predicate_types,
 )
-from tests.envs import base, bench, body, go_to, put, stay
+from clevrskills.sim.body import Body
 from tests.predicates.examples import EXAMPLES
-from tests.worlds import AREA, BRICK, CUBE, SLAB, TWIN, tabletop
-from tests.worlds import pose as stand
+from tests.support.envs import base, bench, body, go_to, put, stay
+from tests.support.worlds import AREA, BRICK, CUBE, SLAB, TWIN, tabletop
+from tests.support.worlds import pose as stand
 
 CUBE_SLOT, SLAB_SLOT, AREA_SLOT, BRICK_SLOT, GHOST_SLOT, TWIN_SLOT = range(6)
 SLAB_XY, AREA_XY, BRICK_XY = (-0.08, 0.22), (-0.2, -0.25), (0.0, -0.14)

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from clevrskills.predicates import AtPosition, AtPositionPushed, Swapped, from_json
-from clevrskills.world import TensorWorld
-from tests.worlds import BRICK, CUBE, index, make_world, pose
+from clevrskills.sim.world import TensorWorld
+from tests.support.worlds import BRICK, CUBE, index, make_world, pose
 
 FIRST, SECOND = (-0.30, -0.15, 0.0), (-0.10, 0.10, 0.0)
 BUFFER = (-0.30, 0.15, 0.0)

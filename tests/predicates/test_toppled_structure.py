@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from clevrskills.predicates import OnTop, Order, ToppledStructure
-from tests.worlds import CUBE, HEXAGON, SLAB, Thing, make_world, move_gripper, pose
+from tests.support.worlds import CUBE, HEXAGON, SLAB, Thing, make_world, move_gripper, pose
 
 KEYS = (SLAB, CUBE, HEXAGON)
 BASE = (-0.2, 0.0)

@@ -5,11 +5,11 @@ from math import exp, pi, radians
 import pytest
 import torch
 
-from clevrskills import geometry
+from clevrskills.core import geometry
 from clevrskills.predicates import CRITERIA, Touched, TouchedPushed, TouchedToppled
 from clevrskills.predicates.touched import tilt
-from clevrskills.world import CONTACT_TOLERANCE_M, TensorWorld
-from tests.worlds import CUBE, SLAB, Thing, index, make_world, move_gripper, pose
+from clevrskills.sim.world import CONTACT_TOLERANCE_M, TensorWorld
+from tests.support.worlds import CUBE, SLAB, Thing, index, make_world, move_gripper, pose
 
 TOWER = Thing("tower", "cube", (0.05, 0.05, 0.20))
 HOME = (-0.2, 0.0)

@@ -5,7 +5,7 @@ import torch
 
 from clevrskills.predicates import Order, Traced
 from tests.predicates.examples import achieve
-from tests.worlds import draw_slots, index, move_gripper, tabletop
+from tests.support.worlds import draw_slots, index, move_gripper, tabletop
 
 ASIDE = torch.tensor([0.48, -0.64, 0.6])
 

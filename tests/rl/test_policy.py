@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import torch
 
-from clevrskills.env import ClevrSkillsEnv
+from clevrskills.core.policy import PolicyError, PromptInput
+from clevrskills.core.policy_loader import PolicySource
+from clevrskills.envs.environment import ClevrSkillsEnv
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
-from clevrskills.evaluation.loading import PolicySource
-from clevrskills.evaluation.policy import PolicyError, PromptInput
 from clevrskills.evaluation.results import read_results
 from clevrskills.rl.agent import to_tensors
 from clevrskills.rl.checkpoint import load_agent

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from clevrskills.solvers.oracle import Oracle
-from tests.envs import base, make_env, put, stay
+from tests.support.envs import base, make_env, put, stay
 
 BLOCKS, PLATES = (4, 5, 6), (2, 3)
 

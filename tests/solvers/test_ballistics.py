@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sapien import Pose
 
-from clevrskills.robots.controller import ROTATION_RAD, TRANSLATION_M, kinematics
-from clevrskills.robots.description import ROBOTS
+from clevrskills.sim.robots.controller import ROTATION_RAD, TRANSLATION_M, kinematics
+from clevrskills.sim.robots.description import ROBOTS
 from clevrskills.solvers.ballistics import Swing, Thrower, fall_time_s, tilted_ahead
 from clevrskills.solvers.motion import rotation_vector
 

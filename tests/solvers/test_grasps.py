@@ -7,12 +7,12 @@ import pytest
 import torch
 from sapien import Pose
 
-from clevrskills import geometry
 from clevrskills.assets import pools, shape
-from clevrskills.robots.description import robot
+from clevrskills.core import geometry
+from clevrskills.sim.robots.description import robot
+from clevrskills.sim.suction import cup_samples, sealed_cups
 from clevrskills.solvers.grasps import HEAD_HALF_SIZE_M, down, tilted_grasps, vertical_grasps
-from clevrskills.suction import cup_samples, sealed_cups
-from tests.worlds import CUBE, SLAB, Thing, make_world, pose
+from tests.support.worlds import CUBE, SLAB, Thing, make_world, pose
 
 DESCRIPTION = robot("xarm6")
 CUPS = np.array(DESCRIPTION.cup_centers)

@@ -5,13 +5,13 @@ import pytest
 import torch
 from sapien import Pose
 
-from clevrskills.body import Body
 from clevrskills.predicates import Avoiding, EndEffectorAtPose, EndEffectorAtPosition, Traced
-from clevrskills.robots.xarm6 import GRIPPER
+from clevrskills.sim.body import Body
+from clevrskills.sim.robots.xarm6 import GRIPPER
 from clevrskills.solvers.motion import Arm, SkillFailed
 from clevrskills.solvers.skills import skill_for
-from tests.envs import base, bench, body, go_to, random_actions, stay
-from tests.worlds import CUBE
+from tests.support.envs import base, bench, body, go_to, random_actions, stay
+from tests.support.worlds import CUBE
 
 GHOST_SLOT, POST_SLOTS = 1, (2, 3)
 PLACE = (-0.15, 0.22, 0.2)

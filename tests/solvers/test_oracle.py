@@ -10,9 +10,9 @@ from clevrskills.predicates import Picked
 from clevrskills.solvers.motion import SkillFailed
 from clevrskills.solvers.oracle import ATTEMPTS_PER_LEAF, Oracle
 from clevrskills.tasks import task
-from tests.envs import base, bench, body, make_env, put, random_actions, stay
+from tests.support.envs import base, bench, body, make_env, put, random_actions, stay
+from tests.support.worlds import CUBE, SLAB
 from tests.tasks.scenes import TASKS
-from tests.worlds import CUBE, SLAB
 
 
 @pytest.fixture(scope="module", params=TASKS)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sapien import Pose
 
-from clevrskills.robots.description import ROBOTS, robot
+from clevrskills.sim.robots.description import ROBOTS, robot
 from clevrskills.solvers.grasps import down
 from clevrskills.solvers.motion import OBSTACLE_MARGIN_M
 from clevrskills.solvers.planner import JOINT_SPEED_RAD_PER_S, motion_planner

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from clevrskills.geometry import quaternion_multiply, yaw_quaternion
+from clevrskills.core.geometry import quaternion_multiply, yaw_quaternion
 from clevrskills.solvers.oracle import Oracle
-from tests.envs import act, base, make_env, stay
+from tests.support.envs import act, base, make_env, stay
 
 
 def start(angle_deg, direction, key="rotate", seed=0):

@@ -8,9 +8,9 @@ import torch
 from sapien import Pose
 
 from clevrskills.assets import shape
-from clevrskills.solids import Solids
+from clevrskills.sim.body_geometry import Solids
 from clevrskills.solvers.settling import settled, towards_upright
-from tests.worlds import CUBE, Thing, make_world
+from tests.support.worlds import CUBE, Thing, make_world
 
 BELL = Thing("bell", "bell")
 

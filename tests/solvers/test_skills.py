@@ -8,17 +8,17 @@ import torch
 from sapien import Pose
 from sapien.physx import PhysxRigidDynamicComponent
 
+from clevrskills.core.geometry import yaw_quaternion
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.geometry import yaw_quaternion
 from clevrskills.predicates import AtPose, AtPosition, Inside, Once, OnTop, Picked
 from clevrskills.solvers.motion import Arm, SkillFailed, rotation_vector, slerp, yaw_of
 from clevrskills.solvers.skills import skill_for
 from clevrskills.solvers.skills.pick import pick
 from clevrskills.solvers.skills.place import UPRIGHT_RAD, tilt_rad
 from clevrskills.tasks import stack_roles, task
-from tests.envs import act, base, bench, body, go_to, put, stay
+from tests.support.envs import act, base, bench, body, go_to, put, stay
+from tests.support.worlds import AREA, BRICK, CUBE, SLAB, Thing
 from tests.tasks.scenes import TASKS, scene
-from tests.worlds import AREA, BRICK, CUBE, SLAB, Thing
 
 CUBE_SLOT, SLAB_SLOT, AREA_SLOT, BRICK_SLOT = range(4)
 LIMIT = 250

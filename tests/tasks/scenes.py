@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from clevrskills.scenes import DrawnScene, draw_scene
+from clevrskills.envs.scene_sampling import DrawnScene, draw_scene
 from clevrskills.tasks import task, tasks
 
 TASKS = tuple(tasks())

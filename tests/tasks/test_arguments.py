@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from clevrskills import env_id
+from clevrskills.envs.scene_sampling import draw_scene
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
-from clevrskills.scenes import draw_scene
 from clevrskills.tasks import Draw, LayoutError, task
 from clevrskills.tasks.arguments import Allowed, allowed_arguments, choice, count
 from tests.tasks.scenes import TASKS

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from clevrskills.cameras import BASE_CAMERA
-from clevrskills.scenes import draw_scene
+from clevrskills.envs.scene_sampling import draw_scene
+from clevrskills.sim.cameras import BASE_CAMERA
 from clevrskills.tasks import task
 from tests.tasks.scenes import SPLITS, scenes
 

@@ -7,7 +7,7 @@ import torch
 from clevrskills.solvers.motion import SkillFailed
 from clevrskills.solvers.oracle import Oracle
 from clevrskills.tasks import task
-from tests.envs import act, base, go_to, make_env, random_actions, stay
+from tests.support.envs import act, base, go_to, make_env, random_actions, stay
 
 KEYS = ("touch", "touch_push", "touch_topple", "push", "swap_push", "stack_topple")
 BODY = torch.tensor([0])

@@ -9,22 +9,22 @@ import torch
 from sapien import Pose
 
 from clevrskills.assets import shape
-from clevrskills.body import Body
-from clevrskills.cameras import BASE_CAMERA
+from clevrskills.envs.scene_sampling import Home, draw_scene
 from clevrskills.predicates import CRITERIA
-from clevrskills.prompt import Prompt
-from clevrskills.robots.clearance import arm_surface
-from clevrskills.robots.controller import kinematics
-from clevrskills.robots.description import ROBOTS
-from clevrskills.robots.xarm6 import GRIPPER
-from clevrskills.scenes import Home, draw_scene
+from clevrskills.sim.body import Body
+from clevrskills.sim.cameras import BASE_CAMERA
+from clevrskills.sim.prompt import Prompt
+from clevrskills.sim.robots.clearance import arm_surface
+from clevrskills.sim.robots.controller import kinematics
+from clevrskills.sim.robots.description import ROBOTS
+from clevrskills.sim.robots.xarm6 import GRIPPER
 from clevrskills.solvers.motion import SkillFailed
 from clevrskills.solvers.oracle import Oracle
 from clevrskills.tasks import task
 from clevrskills.tasks.end_effector import APART_M, gripper_points
 from clevrskills.tasks.l0.move_without_hitting import SIZE_M
 from clevrskills.tasks.l0.trace import DIAMETER_M, WAY_M
-from tests.envs import act, base, make_env, random_actions, stay
+from tests.support.envs import act, base, make_env, random_actions, stay
 from tests.tasks.scenes import SEEDS, SPLITS
 
 MATCH, AVOID, TRACE = "match_pose", "move_without_hitting", "trace"

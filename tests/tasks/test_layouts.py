@@ -10,15 +10,15 @@ from sapien import Pose
 
 from clevrskills.assets import pools
 from clevrskills.assets.objects import FITTINGS
-from clevrskills.cameras import BASE_CAMERA
+from clevrskills.envs.scene_sampling import Home, draw_scene
 from clevrskills.predicates import CRITERIA, Hit
-from clevrskills.prompt import Prompt
-from clevrskills.robots.controller import kinematics
-from clevrskills.robots.description import ROBOTS, robot
-from clevrskills.scenes import Home, draw_scene
-from clevrskills.solids import Solids
+from clevrskills.sim.body_geometry import Solids
+from clevrskills.sim.cameras import BASE_CAMERA
+from clevrskills.sim.prompt import Prompt
+from clevrskills.sim.robots.controller import kinematics
+from clevrskills.sim.robots.description import ROBOTS, robot
+from clevrskills.sim.world import TensorWorld
 from clevrskills.tasks import stack_roles, task
-from clevrskills.world import TensorWorld
 from tests.predicates.examples import achieve
 from tests.tasks.scenes import SEEDS, SPLITS, TASKS, scene, scenes
 

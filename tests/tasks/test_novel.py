@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
+from clevrskills.envs.scene_sampling import draw_scene
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.scenes import draw_scene
+from clevrskills.sim.world import TensorWorld
 from clevrskills.tasks import task
 from clevrskills.tasks.novel import ADJECTIVES, NOUNS, SIZES, fits, scaled
-from clevrskills.world import TensorWorld
 from tests.predicates.examples import achieve
 from tests.tasks.scenes import SPLITS, scenes
 

@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 import torch
 
-from clevrskills import geometry
+from clevrskills.core import geometry
+from clevrskills.envs.scene_sampling import draw_scene
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.placement import put
 from clevrskills.predicates import AtPose, Inside, SameStack
-from clevrskills.scenes import draw_scene
+from clevrskills.sim.placement import put
+from clevrskills.sim.world import TensorWorld
 from clevrskills.solvers.oracle import Oracle
 from clevrskills.tasks import task
 from clevrskills.tasks.l1.neighbour import DIRECTIONS
-from clevrskills.world import TensorWorld
-from tests.envs import base, make_env, stay
+from tests.support.envs import base, make_env, stay
+from tests.support.worlds import index
 from tests.tasks.scenes import SPLITS, scenes
-from tests.worlds import index
 
 STACKS = ("stack", "stack_reversed")
 ALL = (

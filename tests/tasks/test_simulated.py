@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from clevrskills.tasks import task
-from tests.envs import base, make_env, positions, stay
+from tests.support.envs import base, make_env, positions, stay
 from tests.tasks.scenes import TASKS
 
 SEEDS = (0, 1)

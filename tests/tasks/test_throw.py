@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 import torch
 
+from clevrskills.envs.scene_sampling import draw_scene
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.predicates import CRITERIA, Hit
-from clevrskills.scenes import draw_scene
+from clevrskills.sim.suction import pose_in_gripper
 from clevrskills.solvers.oracle import Oracle
-from clevrskills.suction import pose_in_gripper
 from clevrskills.tasks import task
-from tests.envs import act, base, bench, body, go_to, make_env, stay
+from tests.support.envs import act, base, bench, body, go_to, make_env, stay
+from tests.support.worlds import Thing
 from tests.tasks.scenes import SPLITS, scenes
-from tests.worlds import Thing
 
 TASKS = ("throw", "throw_topple", "throw_sort")
 BASE_XY_M = (-0.562, 0.0)

@@ -8,12 +8,12 @@ import torch
 
 from clevrskills.assets import pools, shape
 from clevrskills.assets.symmetry import outline_symmetry
-from clevrskills.geometry import quaternion_multiply, yaw_quaternion
+from clevrskills.core.geometry import quaternion_multiply, yaw_quaternion
+from clevrskills.envs.scene_sampling import draw_scene
 from clevrskills.predicates import Rotated
-from clevrskills.scenes import draw_scene
+from clevrskills.sim.world import TensorWorld
 from clevrskills.tasks import task
 from clevrskills.tasks.turning import turnable
-from clevrskills.world import TensorWorld
 from tests.tasks.scenes import SPLITS, scene, scenes
 
 TURNING = ("rotate", "rotate_restore", "rotate_symmetry", "swap_rotate")

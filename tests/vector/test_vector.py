@@ -7,7 +7,7 @@ from gymnasium.vector import AutoresetMode
 from clevrskills import task_keys
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.vector import VectorEnv, make_vec
-from tests.envs import make_env, random_actions
+from tests.support.envs import make_env, random_actions
 
 SEED = 11
 

@@ -16,8 +16,8 @@ import pyarrow as pa
 
 from clevrskills.dataset_tools.dataset import Episode
 from clevrskills.dataset_tools.export.selection import Selection
-from clevrskills.dataset_tools.files import to_json
-from clevrskills.prompt import Prompt
+from clevrskills.jobs.files import to_json
+from clevrskills.sim.prompt import Prompt
 
 ACTION_NAMES = ("dx", "dy", "dz", "drx", "dry", "drz", "gripper")
 POSE_NAMES = ("x", "y", "z", "qw", "qx", "qy", "qz")

@@ -31,7 +31,7 @@ from clevrskills.dataset_tools.export.lerobot_features import (
 from clevrskills.dataset_tools.export.remux import JoinedVideo, open_recording
 from clevrskills.dataset_tools.export.selection import Selection
 from clevrskills.dataset_tools.export.statistics import Statistics, as_lists
-from clevrskills.dataset_tools.files import to_json
+from clevrskills.jobs.files import to_json
 
 EPISODES_PER_CHUNK = 1000
 _CHUNK = "chunk-{episode_chunk:03d}"

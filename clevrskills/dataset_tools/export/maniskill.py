@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any
 
 from clevrskills import env_id
 from clevrskills.dataset_tools.export.selection import Selection
-from clevrskills.dataset_tools.files import to_json
-from clevrskills.robots.agent import CONTROL_MODE
+from clevrskills.jobs.files import to_json
+from clevrskills.sim.robots.agent import CONTROL_MODE
 
 if TYPE_CHECKING:
     import h5py

@@ -39,8 +39,8 @@ import numpy as np
 from clevrskills.dataset_tools.export.paper_trace import action_trace
 from clevrskills.dataset_tools.export.selection import Selection
 from clevrskills.dataset_tools.export.videos import whole_video
-from clevrskills.dataset_tools.files import to_json
 from clevrskills.errors import ClevrSkillsError
+from clevrskills.jobs.files import to_json
 
 if TYPE_CHECKING:
     from clevrskills.dataset_tools.dataset import Episode
@@ -166,7 +166,7 @@ def _episode_info(episode: Episode) -> dict[str, Any]:
 
 
 def _write_agent(episode: Episode, folder: Path) -> None:
-    from clevrskills.robots.description import robot
+    from clevrskills.sim.robots.description import robot
 
     states = len(episode) + 1
     base_pose = [*robot(episode.info["robot"]).base_position, 1.0, 0.0, 0.0, 0.0]
@@ -217,8 +217,8 @@ def _write_camera(episode: Episode, camera: str, actors: Actors, folder: Path) -
 
 def _write_object_camera(episode: Episode, folder: Path) -> None:
     """Write the parameters of the camera that takes the prompt's pictures, which has no video."""
-    from clevrskills.cameras import OBJECT_CAMERA
-    from clevrskills.film import Camera
+    from clevrskills.sim.cameras import OBJECT_CAMERA
+    from clevrskills.sim.render.film import Camera
 
     size, fov_rad = OBJECT_CAMERA.size_px, OBJECT_CAMERA.fov_rad
     camera = Camera("object_camera", size, size, fov_rad, {})

@@ -11,9 +11,9 @@ from pathlib import Path
 import av
 import numpy as np
 
-from clevrskills.dataset_tools.files import StorageError
 from clevrskills.dataset_tools.layout import DatasetError
-from clevrskills.dataset_tools.video import ONE_THREAD, frame_count
+from clevrskills.jobs.files import StorageError
+from clevrskills.sim.render.video import ONE_THREAD, frame_count
 
 
 @dataclass(frozen=True)

@@ -32,8 +32,8 @@ import numpy as np
 from clevrskills.dataset_tools.export.selection import Selection
 from clevrskills.dataset_tools.export.tfrecord import ShardWriter, example
 from clevrskills.dataset_tools.export.videos import whole_video
-from clevrskills.dataset_tools.files import to_json
-from clevrskills.dataset_tools.video import iterate_frames
+from clevrskills.jobs.files import to_json
+from clevrskills.sim.render.video import iterate_frames
 
 if TYPE_CHECKING:
     from clevrskills.dataset_tools.dataset import Episode

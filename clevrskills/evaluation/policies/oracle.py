@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from clevrskills.core.policy import GaveUp, Observation, PromptInput
 from clevrskills.evaluation.policies.simple import BLIND
-from clevrskills.evaluation.policy import GaveUp, Observation, PromptInput
 from clevrskills.solvers.motion import SkillFailed
 from clevrskills.solvers.oracle import Oracle
 from clevrskills.solvers.requirements import require_planner

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from clevrskills.core.policy import Observation, PromptInput
 from clevrskills.dataset_tools.dataset import Episode
 from clevrskills.dataset_tools.layout import episode_id
 from clevrskills.evaluation.policies.simple import BLIND
-from clevrskills.evaluation.policy import Observation, PromptInput
 
 
 class Replay:

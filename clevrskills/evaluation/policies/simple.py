@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from clevrskills.evaluation.policy import Observation, ObservationOptions, PromptInput
+from clevrskills.core.policy import Observation, ObservationOptions, PromptInput
 
 BLIND = ObservationOptions(cameras=(), proprioception=False)
 

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from sapien import Pose
 
-from clevrskills import geometry
+from clevrskills.core import geometry
 from clevrskills.solvers.grasps import HEAD_HALF_SIZE_M, down
 from clevrskills.solvers.motion import Actions, Arm
 from clevrskills.solvers.skills.put_down import put_aside

@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from sapien import Pose
 
-from clevrskills.placement import placements
 from clevrskills.predicates import AtPose, AtPosition, OnTop, Predicate
+from clevrskills.sim.placement import placements
 from clevrskills.solvers.motion import Actions, Arm, SkillFailed, turned_about_z, yaw_of
 from clevrskills.solvers.settling import towards_upright
 from clevrskills.solvers.skills import solves

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from sapien import Pose
 
-from clevrskills import geometry
+from clevrskills.core import geometry
 from clevrskills.solvers.motion import Actions, Arm, SkillFailed, spot, turned_about_z
 
 ABOVE_M = (0.05, 0.10)

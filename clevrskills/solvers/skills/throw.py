@@ -9,10 +9,11 @@ import numpy as np
 import torch
 from sapien import Pose
 
-from clevrskills import geometry
+from clevrskills.core import geometry
 from clevrskills.predicates import Hit, HitToppled, Predicate
-from clevrskills.robots.controller import ROTATION_RAD
-from clevrskills.robots.description import robot
+from clevrskills.sim.robots.controller import ROTATION_RAD
+from clevrskills.sim.robots.description import robot
+from clevrskills.sim.suction import cup_samples
 from clevrskills.solvers.ballistics import RunUp, Thrower, tilted_ahead
 from clevrskills.solvers.grasps import down
 from clevrskills.solvers.motion import Actions, Arm, SkillFailed, rotation_vector, slerp
@@ -20,7 +21,6 @@ from clevrskills.solvers.skills import solves
 from clevrskills.solvers.skills.approach import place_of, spans
 from clevrskills.solvers.skills.pick import pick
 from clevrskills.solvers.skills.put_down import rest
-from clevrskills.suction import cup_samples
 
 LEAST_HEIGHT_M = 0.30
 """Height of the end effector from which what it holds is clear of what stands on the table."""

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from sapien import Pose
 
-from clevrskills import geometry
+from clevrskills.core import geometry
 from clevrskills.predicates import Predicate, Touched, TouchedPushed
 from clevrskills.predicates.touched import tilt
 from clevrskills.solvers.grasps import down

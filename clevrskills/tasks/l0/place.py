@@ -9,8 +9,8 @@ import numpy as np
 from torch import Tensor
 
 from clevrskills.assets import shape
-from clevrskills.body import Body
 from clevrskills.predicates import OnTop, Predicate
+from clevrskills.sim.body import Body
 from clevrskills.tasks.arguments import Count, count
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import W1, Draw, Layout, Table

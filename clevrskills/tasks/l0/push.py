@@ -9,8 +9,8 @@ import numpy as np
 from torch import Tensor
 
 from clevrskills.assets import shape
-from clevrskills.body import Body
 from clevrskills.predicates import Predicate, PushedTowards
+from clevrskills.sim.body import Body
 from clevrskills.tasks.arguments import Count, count
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.l0.touch import W3

@@ -10,9 +10,9 @@ import numpy as np
 from torch import Tensor
 
 from clevrskills.assets import shape
-from clevrskills.body import Body
 from clevrskills.predicates import Predicate, Set, Touched
 from clevrskills.predicates.touched import Handled
+from clevrskills.sim.body import Body
 from clevrskills.tasks.arguments import Count, count
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import Draw, Layout, Table, Workspace

@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 
 from clevrskills.assets import shape
-from clevrskills.body import Body
-from clevrskills.cameras import BASE_CAMERA
 from clevrskills.predicates import Order, Outcome, Predicate, Traced
+from clevrskills.sim.body import Body
+from clevrskills.sim.cameras import BASE_CAMERA
 from clevrskills.tasks.arguments import Count, count
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.end_effector import GOAL_M, STARTS_M, TRIES, corners, distractor, goals

@@ -12,8 +12,8 @@ from scipy.spatial import ConvexHull
 from torch import Tensor
 
 from clevrskills.assets import Shape, shape
-from clevrskills.body import Body, Pose
 from clevrskills.predicates import Inside, Order, Predicate
+from clevrskills.sim.body import Body, Pose
 from clevrskills.tasks.arguments import Count, count
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import Draw, Layout, Table, Workspace, pose_on_table

@@ -10,9 +10,9 @@ import numpy as np
 from torch import Tensor
 
 from clevrskills.assets import shape
-from clevrskills.body import Body, Pose
 from clevrskills.predicates import Inside, InsideAfter, Predicate
 from clevrskills.predicates import Sequence as InSequence
+from clevrskills.sim.body import Body, Pose
 from clevrskills.tasks.arguments import Count, choice, count
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import (

@@ -9,9 +9,9 @@ import numpy as np
 from torch import Tensor
 
 from clevrskills.assets import shape
-from clevrskills.body import Body
 from clevrskills.predicates import Predicate, Rotated, Set
 from clevrskills.predicates.rotated import turn_in_words
+from clevrskills.sim.body import Body
 from clevrskills.tasks.arguments import Count, count
 from clevrskills.tasks.layout import W2, Draw, Layout, Table
 from clevrskills.tasks.turning import TurningTask, room_to_turn, turnable

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from clevrskills.assets import Shape, shape
 from clevrskills.assets.splits import Pools
-from clevrskills.body import Pose
 from clevrskills.predicates import Inside, Predicate
+from clevrskills.sim.body import Pose
 from clevrskills.tasks.layout import Draw, LayoutError, Table, pose_on_table
 from clevrskills.tasks.sorting import SortingTask
 

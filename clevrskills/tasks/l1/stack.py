@@ -10,9 +10,9 @@ import numpy as np
 from torch import Tensor
 
 from clevrskills.assets import shape
-from clevrskills.body import Body
 from clevrskills.predicates import OnTop, Predicate
 from clevrskills.predicates import Sequence as InSequence
+from clevrskills.sim.body import Body
 from clevrskills.tasks.arguments import Count, count
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import W2, Draw, Layout, Table

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from clevrskills.assets import Pools, shape
-from clevrskills.body import Body
 from clevrskills.predicates import AtPosition, Predicate, Swapped
+from clevrskills.sim.body import Body
 from clevrskills.tasks.arguments import Count, count
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.l0.touch import W3

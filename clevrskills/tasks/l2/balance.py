@@ -10,9 +10,9 @@ import numpy as np
 from torch import Tensor
 
 from clevrskills.assets import shape
-from clevrskills.body import Body, Hinge, Pose
-from clevrskills.cameras import BASE_CAMERA
 from clevrskills.predicates import Balanced, Predicate
+from clevrskills.sim.body import Body, Hinge, Pose
+from clevrskills.sim.cameras import BASE_CAMERA
 from clevrskills.tasks.arguments import Count, count
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import Draw, Layout, LayoutError, Table, Workspace, pose_on_table

@@ -9,8 +9,8 @@ from torch import Tensor
 
 from clevrskills.assets import Shape
 from clevrskills.assets.splits import Pools
-from clevrskills.body import Pose
 from clevrskills.predicates import Hit, Predicate
+from clevrskills.sim.body import Pose
 from clevrskills.tasks.layout import Draw, Table
 from clevrskills.tasks.sorting import SortingTask
 from clevrskills.tasks.throwing import place_beyond

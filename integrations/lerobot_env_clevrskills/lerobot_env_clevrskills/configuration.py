@@ -43,7 +43,7 @@ class ClevrSkillsEnvConfig(EnvConfig):
     features_map: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        from clevrskills.evaluation.lerobot import state_size
+        from clevrskills.integrations.lerobot_env import state_size
 
         picture = PolicyFeature(FeatureType.VISUAL, (self.size_px, self.size_px, 3))
         state = PolicyFeature(FeatureType.STATE, (state_size(self.robot),))
@@ -76,7 +76,7 @@ class ClevrSkillsEnvConfig(EnvConfig):
         """The vector environments: task key -> 0 -> environment. An environment whose episode is
         over waits, without simulating, for the others of its batch.
         """
-        from clevrskills.evaluation.lerobot import make_vector_envs
+        from clevrskills.integrations.lerobot_env import make_vector_envs
 
         return make_vector_envs(
             _names(self.task),

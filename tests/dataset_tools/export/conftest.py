@@ -17,7 +17,7 @@ def both_splits(demos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The dataset ``demos`` and two episodes of the split test. Not to be written to."""
     from fake_source import FakeSource
 
-    from clevrskills.dataset_tools.generate import GenerateArgs, generate
+    from clevrskills.dataset_tools.generate.command import GenerateArgs, generate
 
     out = tmp_path_factory.mktemp("both") / "demos"
     shutil.copytree(demos, out)
@@ -30,7 +30,7 @@ def both_splits(demos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def exported(both_splits: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """That dataset in all LeRobot formats. Not to be written to."""
     from clevrskills.dataset_tools import Dataset
-    from clevrskills.dataset_tools.export import write_dataset
+    from clevrskills.dataset_tools.export.command import write_dataset
     from clevrskills.dataset_tools.export.selection import select
 
     root = tmp_path_factory.mktemp("exported")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from clevrskills.dataset_tools import Dataset
-from clevrskills.dataset_tools.export import write_dataset
+from clevrskills.dataset_tools.export.command import write_dataset
 from clevrskills.dataset_tools.export.selection import select
 from clevrskills.dataset_tools.layout import DatasetError
 

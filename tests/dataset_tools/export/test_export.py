@@ -8,7 +8,7 @@ import pytest
 
 from clevrskills.cli import main
 from clevrskills.dataset_tools import Dataset
-from clevrskills.dataset_tools.export import write_dataset
+from clevrskills.dataset_tools.export.command import write_dataset
 from clevrskills.dataset_tools.export.selection import select
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 

@@ -12,10 +12,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from clevrskills.dataset_tools import Dataset, DatasetError, Episode
-from clevrskills.dataset_tools.export import lerobot, write_dataset
+from clevrskills.dataset_tools.export import lerobot
+from clevrskills.dataset_tools.export.command import write_dataset
 from clevrskills.dataset_tools.export.selection import select
-from clevrskills.dataset_tools.generate import GenerateArgs, generate
-from clevrskills.dataset_tools.video import VideoWriter, read_video
+from clevrskills.dataset_tools.generate.command import GenerateArgs, generate
+from clevrskills.sim.render.video import VideoWriter, read_video
 
 BASE = "observation.images.base_camera"
 

@@ -7,11 +7,11 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from clevrskills.body import Body
 from clevrskills.dataset_tools import Dataset, Episode
 from clevrskills.dataset_tools.export.lerobot_features import task_sentences
 from clevrskills.dataset_tools.export.lerobot_language import event_rows, persistent_rows
-from clevrskills.prompt import Keystep, Prompt
+from clevrskills.sim.body import Body
+from clevrskills.sim.prompt import Keystep, Prompt
 
 WORDS = "role: string, content: string, style: string"
 REST = "camera: string, tool_calls: list<element: string>"

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from clevrskills.dataset_tools import Dataset, Episode
-from clevrskills.dataset_tools.export import write_dataset
+from clevrskills.dataset_tools.export.command import write_dataset
 from clevrskills.dataset_tools.export.selection import select
 
 ROOT = Path(__file__).parents[3]
@@ -119,8 +119,8 @@ def test_lerobot_0_6_makes_chats_of_the_language(
 
 def test_real_episodes(tmp_path: Path) -> None:
     """A task in the simulator, where it can be filmed and where not."""
-    from clevrskills.dataset_tools.generate import GenerateArgs, generate
-    from clevrskills.doctor import check_renderer
+    from clevrskills.dataset_tools.generate.command import GenerateArgs, generate
+    from clevrskills.doctor.checks import check_renderer
 
     filmed = check_renderer().ok
     args = GenerateArgs(tasks=("pick",), episodes=2, out=tmp_path / "demos", no_cameras=not filmed)

@@ -13,9 +13,9 @@ from mani_skill.trajectory.utils import index_dict
 
 from clevrskills.dataset_tools import Dataset
 from clevrskills.dataset_tools.dataset import Episode
-from clevrskills.dataset_tools.export import write_dataset
+from clevrskills.dataset_tools.export.command import write_dataset
 from clevrskills.dataset_tools.export.selection import select
-from clevrskills.dataset_tools.generate import GenerateArgs, generate
+from clevrskills.dataset_tools.generate.command import GenerateArgs, generate
 
 TASK = "rotate_restore"  # its goal has a nested state, and something is held
 

@@ -13,11 +13,11 @@ from PIL import Image
 
 from clevrskills.dataset_tools import Dataset
 from clevrskills.dataset_tools.dataset import Episode
-from clevrskills.dataset_tools.export import write_dataset
+from clevrskills.dataset_tools.export.command import write_dataset
 from clevrskills.dataset_tools.export.selection import select
-from clevrskills.dataset_tools.generate import GenerateArgs, generate
-from clevrskills.dataset_tools.video import read_video
+from clevrskills.dataset_tools.generate.command import GenerateArgs, generate
 from clevrskills.errors import ClevrSkillsError
+from clevrskills.sim.render.video import read_video
 
 CAMERAS = ("base_camera", "hand_camera")
 ACTORS = ("red dot_1", "blue dot_2")

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from clevrskills.dataset_tools.export.remux import JoinedVideo, open_recording
-from clevrskills.dataset_tools.files import StorageError
 from clevrskills.dataset_tools.layout import DatasetError
-from clevrskills.dataset_tools.video import VideoWriter, read_frame, read_video
+from clevrskills.jobs.files import StorageError
+from clevrskills.sim.render.video import VideoWriter, read_frame, read_video
 
 FPS = 20
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from clevrskills.dataset_tools import Dataset
-from clevrskills.dataset_tools.export import write_dataset
+from clevrskills.dataset_tools.export.command import write_dataset
 from clevrskills.dataset_tools.export.rlds import STEP
 from clevrskills.dataset_tools.export.selection import select
 

@@ -1,0 +1,1 @@
+"""Demonstrations as windows for training."""

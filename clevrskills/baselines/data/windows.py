@@ -1,0 +1,335 @@
+"""Windows of demonstrations for training, in batches, in an order that a seed decides.
+
+>>> from torch.utils.data import DataLoader  # doctest: +SKIP
+>>> sources = [open_source(Path("demos"), config.cameras)]  # doctest: +SKIP
+>>> windows = Windows(sources, config, Selection(), tokenizer)  # doctest: +SKIP
+>>> order = Order(windows, seed=0)  # doctest: +SKIP
+>>> DataLoader(  # doctest: +SKIP
+...     windows, batch_sampler=Batches(order, 32), collate_fn=Collate(0), num_workers=2
+... )
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils.data import Dataset
+
+from clevrskills.baselines.batch import Batch, Observations, scale_images
+from clevrskills.baselines.data.sources import Clip, Source
+from clevrskills.baselines.prompts import EncodedPrompt, Tokenizer, encode, stack
+from clevrskills.baselines.spec import PolicyConfig, PolicySpec
+from clevrskills.core.language import KEYSTEP_TASKS
+from clevrskills.core.policy import ObservationOptions
+from clevrskills.dataset_tools.export.statistics import Numbers, as_lists
+from clevrskills.errors import ClevrSkillsError, UnknownNameError
+
+_PROMPTS = 256  # kept by each process at least
+_MEASURED = 2000  # demonstrations, at most, that statistics are taken of
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which demonstrations to train on; an empty filter fits everything.
+
+    Attributes:
+        tasks: Keys of tasks.
+        levels: Levels.
+        splits: Splits.
+        prompt: ``multimodal``, or ``language``, which leaves out the tasks that are left out there
+            in evaluations.
+    """
+
+    tasks: tuple[str, ...] = ()
+    levels: tuple[str, ...] = ()
+    splits: tuple[str, ...] = ("train",)
+    prompt: str = "multimodal"
+
+    def choose(self, sources: Sequence[Source]) -> list[tuple[int, int]]:
+        """Source and number of each demonstration that fits.
+
+        Raises:
+            UnknownNameError: There is nothing of that task, level or split.
+            ClevrSkillsError: Nothing fits.
+        """
+        levels = {task: level for source in sources for task, level in source.levels().items()}
+        there = [(k, n, d) for k, s in enumerate(sources) for n, d in enumerate(s.demonstrations)]
+        for kind, names, found in (
+            ("task", self.tasks, dict.fromkeys(levels)),
+            ("level", self.levels, dict.fromkeys(levels.values())),
+            ("split", self.splits, dict.fromkeys(d.split for *_, d in there)),
+        ):
+            for name in names:
+                if name not in found:
+                    raise UnknownNameError(f"{kind} of the demonstrations", name, tuple(found))
+        left_out = KEYSTEP_TASKS if self.prompt == "language" else ()
+        chosen = [
+            (k, n)
+            for k, n, d in there
+            if (not self.tasks or d.task in self.tasks)
+            and (not self.levels or levels[d.task] in self.levels)
+            and (not self.splits or d.split in self.splits)
+            and d.task not in left_out
+        ]
+        if not chosen:
+            raise ClevrSkillsError("there are no demonstrations that fit")
+        return chosen
+
+
+def make_spec(sources: Sequence[Source], config: PolicyConfig, selection: Selection) -> PolicySpec:
+    """What a policy that is trained on demonstrations sees and does.
+
+    Raises:
+        ClevrSkillsError: The sources do not fit together, or nothing in them fits.
+    """
+    first = sources[0]
+    for name in ("state_parts", "size_px", "robot"):
+        for other in sources[1:]:
+            one, two = getattr(first, name), getattr(other, name)
+            if one != two:
+                raise ClevrSkillsError(
+                    f"{first.root} and {other.root} do not fit together: {name} {one} and {two}"
+                )
+    shown = ObservationOptions(
+        cameras=config.cameras,
+        size_px=first.size_px,
+        history=config.steps if config.starts_every is None else 1,
+        proprioception=config.proprioception,
+        prompt=selection.prompt,  # type: ignore[arg-type]
+    )
+    return PolicySpec(shown, first.state_parts, _statistics(sources, selection))
+
+
+def fingerprint(sources: Sequence[Source], selection: Selection) -> str:
+    """Tells demonstrations from others, wherever they are."""
+    chosen = selection.choose(sources)
+    there = [sources[source].demonstrations[number] for source, number in chosen]
+    text = "\n".join(f"{d.id} {d.steps}" for d in there)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _statistics(
+    sources: Sequence[Source], selection: Selection
+) -> dict[str, dict[str, list[float]]]:
+    chosen = selection.choose(sources)
+    some = chosen[:: -(-len(chosen) // _MEASURED)]
+    state, action = Numbers(), Numbers()
+    for source, number in some:
+        measured = sources[source].numbers(number)
+        state.add(measured[0])
+        action.add(measured[1])
+    return as_lists({"state": state.total(), "action": action.total()})
+
+
+class Windows(Dataset[dict[str, Any]]):
+    """Windows of the steps of demonstrations; see :class:`~clevrskills.baselines.spec.PolicyConfig`
+    for where they are.
+
+    An entry has ``images`` by camera (T, 3, S, S) uint8, ``state`` (T, P), ``mask`` (T,),
+    ``actions`` (T, H, 7), ``action_mask`` (T, H) and ``prompt``. Can be pickled and forked.
+
+    Args:
+        sources: Where the demonstrations are.
+        config: Of the policy: size of pictures, length and distance of windows.
+        selection: Which demonstrations.
+        tokenizer: Reads prompts.
+        cache_bytes: Pictures of whole demonstrations and of their prompts, scaled, are kept in
+            memory once they were read, until they fill it.
+
+    Attributes:
+        tasks: Task of each demonstration.
+        counts: Number of windows of each demonstration.
+
+    Raises:
+        ClevrSkillsError: Nothing fits.
+    """
+
+    def __init__(
+        self,
+        sources: Sequence[Source],
+        config: PolicyConfig,
+        selection: Selection,
+        tokenizer: Tokenizer,
+        cache_bytes: int = 0,
+    ) -> None:
+        self._sources, self._config, self._selection = sources, config, selection
+        self._tokenizer, self._cache_bytes = tokenizer, cache_bytes
+        self._clips: dict[tuple[int, int], Clip] = {}
+        self._prompts: dict[tuple[int, int], EncodedPrompt] = {}
+        self._kept_bytes = 0
+        self._chosen = selection.choose(sources)
+        demonstrations = [sources[source].demonstrations[n] for source, n in self._chosen]
+        self.tasks = tuple(d.task for d in demonstrations)
+        self.counts = np.array([-(-d.steps // (config.starts_every or 1)) for d in demonstrations])
+        self._stops = np.cumsum(self.counts)
+
+    def __len__(self) -> int:
+        """Number of windows."""
+        return int(self._stops[-1])
+
+    def __getitem__(self, index: int) -> dict[str, Any]:
+        """Read a window."""
+        config = self._config
+        place = int(np.searchsorted(self._stops, index, side="right"))
+        source_number, number = self._chosen[place]
+        source = self._sources[source_number]
+        first = int(index - self._stops[place] + self.counts[place])  # here the number of it
+        if config.starts_every is None:
+            first -= config.steps - 1
+        else:
+            first *= config.starts_every
+        observed = np.arange(first, first + config.steps)
+        acted = np.arange(first, first + config.steps + config.horizon - 1)
+        clip = self._clip(source_number, number, observed, acted)
+        exists = (observed >= 0) & (observed < source.demonstrations[number].steps)
+        mask = torch.from_numpy(exists)
+        learned = clip.learned.unfold(0, config.horizon, 1) & mask[:, None]
+        return {
+            "images": clip.images,
+            "state": clip.state,
+            "mask": mask,
+            "actions": clip.actions.unfold(0, config.horizon, 1).transpose(1, 2),
+            "action_mask": learned,
+            "prompt": self._prompt(source_number, number),
+        }
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_clips": {}, "_prompts": {}, "_kept_bytes": 0}
+
+    def _clip(self, source: int, number: int, observed: np.ndarray, acted: np.ndarray) -> Clip:
+        kept = self._clips.get((source, number))
+        if kept is None and self._kept_bytes < self._cache_bytes:
+            every = np.arange(self._sources[source].demonstrations[number].steps)
+            kept = self._clips[source, number] = self._read(source, number, every, every)
+            self._kept_bytes += sum(images.nbytes for images in kept.images.values())
+        return kept.at(observed, acted) if kept else self._read(source, number, observed, acted)
+
+    def _read(self, source: int, number: int, observed: np.ndarray, acted: np.ndarray) -> Clip:
+        clip = self._sources[source].clip(number, observed, acted)
+        size = self._config.image_size
+        return replace(clip, images={c: scale_images(i, size) for c, i in clip.images.items()})
+
+    def _prompt(self, source: int, number: int) -> EncodedPrompt:
+        kept = self._prompts.get((source, number))
+        if kept is None:
+            read = self._sources[source].prompt(number, self._selection.prompt)
+            kept = encode(read, self._tokenizer, self._config.image_size)
+            if len(self._prompts) < _PROMPTS or self._kept_bytes < self._cache_bytes:
+                self._prompts[source, number] = kept
+                self._kept_bytes += kept.images.nbytes
+        return kept
+
+
+@dataclass(frozen=True)
+class Collate:
+    """Makes a :class:`~clevrskills.baselines.batch.Batch` of windows.
+
+    Attributes:
+        pad: Number of the tokenizer that stands after the end of prompts.
+    """
+
+    pad: int
+
+    def __call__(self, windows: Sequence[Mapping[str, Any]]) -> Batch:
+        """The windows side by side."""
+
+        def stacked(name: str) -> torch.Tensor:
+            return torch.stack([window[name] for window in windows])
+
+        cameras = windows[0]["images"]
+        images = {c: torch.stack([window["images"][c] for window in windows]) for c in cameras}
+        return Batch(
+            Observations(images, stacked("state"), stacked("mask")),
+            stack([window["prompt"] for window in windows], self.pad),
+            stacked("actions"),
+            stacked("action_mask"),
+        )
+
+
+class Order:
+    """An endless order of windows, in rounds.
+
+    A round has as many windows as there are, each task as often as its weight says, and differs
+    from all others. It follows from the seed and its number alone.
+
+    Args:
+        windows: The windows.
+        weights: How often the windows of a task are drawn, beside other tasks; those not named
+            have weight 1. ``None``: all windows alike.
+        seed: What decides the order.
+
+    Raises:
+        ClevrSkillsError: There is no such task, or a weight is not allowed.
+    """
+
+    def __init__(
+        self, windows: Windows, weights: Mapping[str, float] | None = None, seed: int = 0
+    ) -> None:
+        names, numbers = np.unique(windows.tasks, return_inverse=True)
+        task = np.repeat(numbers.astype(np.int16), windows.counts)
+        self._windows = [np.flatnonzero(task == k) for k in range(len(names))]
+        self._size, self._seed = len(windows), seed
+        if weights is None:
+            self._shares = np.array([len(w) for w in self._windows]) / self._size
+            return
+        for name, weight in weights.items():
+            if name not in names:
+                raise UnknownNameError("task of the demonstrations", name, names.tolist())
+            if weight < 0:
+                raise ClevrSkillsError(f"the weight of {name} must not be negative: {weight}")
+        shares = np.array([weights.get(str(name), 1.0) for name in names])
+        if not shares.sum():
+            raise ClevrSkillsError("all tasks have weight 0")
+        self._shares = shares / shares.sum()
+
+    def __len__(self) -> int:
+        """Number of windows in a round."""
+        return self._size
+
+    def round(self, number: int) -> np.ndarray:
+        """The windows of a round."""
+        generator = np.random.default_rng((self._seed, number))
+        stops = np.round(np.cumsum(self._shares) * self._size).astype(int)
+        counts = np.diff(stops, prepend=0)
+        drawn = [_draw(w, int(n), generator) for w, n in zip(self._windows, counts, strict=True)]
+        return generator.permutation(np.concatenate(drawn))
+
+
+def _draw(windows: np.ndarray, count: int, generator: np.random.Generator) -> np.ndarray:
+    """Windows in random order, each as often as any other or once more."""
+    passes = [generator.permutation(windows) for _ in range(-(-count // len(windows)))]
+    return np.concatenate([*passes, windows[:0]])[:count]
+
+
+class Batches:
+    """An endless succession of batches, from any of them on, for one of several processes.
+
+    Args:
+        order: The order of the windows.
+        size: Windows in a batch of one process.
+        first: Number of the first batch.
+        rank: Which of the processes this is.
+        processes: How many there are; they share the order.
+    """
+
+    def __init__(
+        self, order: Order, size: int, first: int = 0, rank: int = 0, processes: int = 1
+    ) -> None:
+        self._order, self._size, self._first = order, size, first
+        self._rank, self._processes = rank, processes
+
+    def __iter__(self) -> Iterator[list[int]]:
+        number, at = divmod(self._first * self._processes * self._size, len(self._order))
+        windows = self._order.round(number)[at:]
+        step = self._processes * self._size
+        while True:
+            while len(windows) < step:
+                number += 1
+                windows = np.concatenate([windows, self._order.round(number)])
+            yield windows[self._rank : step : self._processes].tolist()
+            windows = windows[step:]

@@ -1,0 +1,1 @@
+"""ACT: action chunking with transformers."""

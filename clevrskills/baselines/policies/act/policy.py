@@ -1,0 +1,124 @@
+"""Action chunking with transformers, after ACT (Zhao et al. 2023, arXiv 2304.13705).
+
+As there: a transformer reads all that is seen, a query for each of the next H actions is answered
+at once, the loss is the mean absolute error, and when it acts, all the chunks that speak of the
+present step are averaged (temporal ensembling). Simplified: no variational encoder of styles, as
+the demonstrations of one oracle hardly differ in style; a small encoder of pictures that is trained
+from scratch; and a prompt, which ACT does not have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from clevrskills.baselines.batch import Batch, Observations, Prompts, masked_mean
+from clevrskills.baselines.policies.small_encoders import SceneEncoder, SmallConfig, layer
+from clevrskills.baselines.policy import LearnedPolicy
+from clevrskills.baselines.prompts import WordTokenizer
+from clevrskills.baselines.spec import PolicySpec
+
+
+@dataclass(frozen=True, kw_only=True)
+class ActionChunkingConfig(SmallConfig):
+    """Configuration of :class:`ActionChunking`.
+
+    Attributes:
+        encoder_layers: Layers that read what is seen.
+        layers: Layers that answer.
+        decay: How much less a chunk counts than the one made a step before it, as the exponent of
+            e: the oldest counts most (ACT, section 4).
+    """
+
+    learning_rate: float = 3e-4
+    encoder_layers: int = 2
+    layers: int = 4
+    decay: float = 0.01
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What is remembered of an episode.
+
+    Attributes:
+        aim: The prompt as it was read, (width,).
+        chunks: The latest chunks, the oldest first: what each still says of the steps to come,
+            (at most H, 7).
+    """
+
+    aim: Tensor
+    chunks: tuple[Tensor, ...] = ()
+
+
+class ActionChunking(LearnedPolicy[ActionChunkingConfig]):
+    """Sees the present and answers with the next H actions."""
+
+    config_type = ActionChunkingConfig
+    configurations: ClassVar = {
+        "default": ActionChunkingConfig(),
+        "tiny": ActionChunkingConfig(
+            image_size=32,
+            width=64,
+            heads=4,
+            channels=(16, 16, 32),
+            prompt_layers=1,
+            layers=1,
+            encoder_layers=1,
+            dropout=0.0,
+            steps=2,
+            starts_every=2,
+            horizon=4,
+            learning_rate=2e-3,
+            warm_up_steps=10,
+        ),
+    }
+    tokenizer = WordTokenizer()
+
+    def __init__(self, config: ActionChunkingConfig, spec: PolicySpec) -> None:
+        super().__init__(config, spec)
+        self.scene = SceneEncoder(config, self.tokenizer.size, self.state_size)
+        self.encoder = nn.TransformerEncoder(
+            nn.TransformerEncoderLayer(**layer(config)),
+            config.encoder_layers,
+            enable_nested_tensor=False,
+        )
+        self.queries = nn.Parameter(torch.randn(config.horizon, config.width) * 0.02)
+        self.decoder = nn.TransformerDecoder(
+            nn.TransformerDecoderLayer(**layer(config)), config.layers, nn.LayerNorm(config.width)
+        )
+        self.head = nn.Linear(config.width, 7)
+
+    def loss(self, batch: Batch) -> dict[str, Tensor]:  # noqa: D102
+        actions = self._actions(batch.observations, self.scene.prompt(batch.prompts))
+        return {"loss": masked_mean((actions - batch.actions).abs(), batch.action_mask)}
+
+    def begin(self, prompts: Prompts, seeds: Sequence[int]) -> list[Memory]:  # noqa: D102
+        return [Memory(aim) for aim in self.scene.prompt(prompts)]
+
+    def step(  # noqa: D102
+        self, observations: Observations, memories: list[Memory]
+    ) -> tuple[Tensor, list[Memory]]:
+        chunks = self._actions(observations, torch.stack([m.aim for m in memories]))[:, -1]
+        actions, after = [], []
+        for memory, chunk in zip(memories, chunks, strict=True):
+            said = (*memory.chunks, chunk)
+            actions.append(self._average(torch.stack([one[0] for one in said])))
+            rest = tuple(one[1:] for one in said if len(one) > 1)
+            after.append(replace(memory, chunks=rest))
+        return torch.stack(actions), after
+
+    def _actions(self, observations: Observations, aim: Tensor) -> Tensor:
+        """The next actions at each step, (B, T, H, 7)."""
+        seen = self.encoder(self.scene(observations, aim))
+        actions: Tensor = self.head(self.decoder(self.queries.expand(len(seen), -1, -1), seen))
+        return actions.unflatten(0, observations.mask.shape)
+
+    def _average(self, actions: Tensor) -> Tensor:
+        """What several chunks say of one step (k, 7), the oldest first -> (7,)."""
+        age = torch.arange(len(actions), device=actions.device)
+        weights = torch.softmax(-self.config.decay * age, 0)
+        return weights @ actions

@@ -1,0 +1,101 @@
+"""Behaviour cloning: a small policy that sees the present and answers with the next actions.
+
+It has no memory: the same picture and prompt always give the same actions. It learns the next H
+actions though it does only the first few of them before it looks again: the first action after a
+start from rest is next to nothing, whichever way it goes, so nobody has to look to imitate it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from clevrskills.baselines.batch import Batch, Observations, Prompts, masked_mean
+from clevrskills.baselines.policies.small_encoders import SceneEncoder, SmallConfig
+from clevrskills.baselines.policy import LearnedPolicy
+from clevrskills.baselines.prompts import WordTokenizer
+from clevrskills.baselines.spec import PolicySpec
+from clevrskills.errors import ClevrSkillsError
+
+
+@dataclass(frozen=True, kw_only=True)
+class BehaviorCloningConfig(SmallConfig):
+    """Configuration of :class:`BehaviorCloning`.
+
+    Attributes:
+        hidden: Units of each of the two hidden layers.
+        execution_horizon: How many of the next H actions are done before it looks again.
+    """
+
+    learning_rate: float = 1e-3
+    hidden: int = 512
+    execution_horizon: int = 4
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 1 <= self.execution_horizon <= self.horizon:
+            raise ClevrSkillsError(
+                f"execution_horizon must be 1 to horizon, {self.horizon}, "
+                f"not {self.execution_horizon}"
+            )
+
+
+class BehaviorCloning(LearnedPolicy[BehaviorCloningConfig]):
+    """Where things are in the pictures, by convolutions that the prompt steers; two hidden layers;
+    mean squared error.
+    """
+
+    config_type = BehaviorCloningConfig
+    configurations: ClassVar = {
+        "default": BehaviorCloningConfig(),
+        "small": BehaviorCloningConfig(
+            image_size=96, width=128, heads=4, channels=(16, 32, 32), places=32, dropout=0.0
+        ),
+        "tiny": BehaviorCloningConfig(
+            image_size=32,
+            width=64,
+            heads=4,
+            channels=(16, 16, 32),
+            places=16,
+            prompt_layers=1,
+            hidden=128,
+            dropout=0.0,
+            learning_rate=2e-3,
+            warm_up_steps=10,
+        ),
+    }
+    tokenizer = WordTokenizer()
+
+    def __init__(self, config: BehaviorCloningConfig, spec: PolicySpec) -> None:
+        super().__init__(config, spec)
+        self.scene = SceneEncoder(config, self.tokenizer.size, self.state_size)
+        self.head = nn.Sequential(
+            nn.Linear(self.scene.count * config.width, config.hidden),
+            nn.GELU(),
+            nn.LayerNorm(config.hidden),
+            nn.Linear(config.hidden, config.hidden),
+            nn.GELU(),
+            nn.Linear(config.hidden, config.horizon * 7),
+        )
+
+    def loss(self, batch: Batch) -> dict[str, Tensor]:  # noqa: D102
+        actions = self._actions(batch.observations, self.scene.prompt(batch.prompts))
+        return {"loss": masked_mean((actions - batch.actions) ** 2, batch.action_mask)}
+
+    def begin(self, prompts: Prompts, seeds: Sequence[int]) -> list[Tensor]:  # noqa: D102
+        return list(self.scene.prompt(prompts))
+
+    def step(  # noqa: D102
+        self, observations: Observations, memories: list[Tensor]
+    ) -> tuple[Tensor, list[Tensor]]:
+        actions = self._actions(observations, torch.stack(memories))
+        return actions[:, -1, : self.config.execution_horizon], memories
+
+    def _actions(self, observations: Observations, aim: Tensor) -> Tensor:
+        """The next actions at each step, (B, T, H, 7)."""
+        actions: Tensor = self.head(self.scene(observations, aim).flatten(1))
+        return actions.reshape(*observations.mask.shape, -1, 7)

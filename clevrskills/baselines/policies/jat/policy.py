@@ -1,0 +1,244 @@
+"""JAT, the "jack of all trades" (Gallouédec et al. 2024, arXiv 2402.09844), told its task.
+
+As the ClevrSkills paper has it (appendix C.1): a causal transformer reads
+
+    prompt, picture 0, action 0, picture 1, action 1, ...
+
+where each picture of the base camera, 84 x 84 pixels, is one token, each action is a token, and the
+prompt, which JAT itself does not have, is the words' tokens of GPT-2 with a token for each picture.
+At each picture it says the next action; the loss is the mean squared error. Everything is trained,
+from the weights that JAT's authors have published, with the numbers of the paper's table 4.
+
+What the paper leaves open is as in the published model, so that its weights fit: the transformer is
+GPT-Neo with 512 positions, every other layer sees only the last 256 tokens, and an action fills the
+377 numbers of a vector by being repeated. Simplified: the pictures' fourth channel, in games one
+more grey frame, is empty; the next picture is not predicted; and where an episode is longer than a
+window, windows take turns: one that is full is left for the next one, which starts
+``starts_every`` steps later and is read again, as in training. So the cost of a step is bounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from transformers import DynamicCache, GPTNeoConfig, GPTNeoModel
+
+from clevrskills.baselines.batch import Batch, Observations, Prompts, masked_mean
+from clevrskills.baselines.policies.hub import LanguageTokenizer
+from clevrskills.baselines.policies.jat.images import ImageEncoder
+from clevrskills.baselines.policies.jat.weights import load_published
+from clevrskills.baselines.policy import LearnedPolicy
+from clevrskills.baselines.prompts import ByteTokenizer, Tokenizer
+from clevrskills.baselines.spec import PolicyConfig, PolicySpec
+from clevrskills.errors import ClevrSkillsError
+
+_END = "<|endoftext|>"  # of GPT-2's vocabulary; no text has it
+_TOKENIZER_DIR = "tokenizer"  # within a checkpoint
+
+
+@dataclass(frozen=True, kw_only=True)
+class JATConfig(PolicyConfig):
+    """Configuration of :class:`JAT`.
+
+    Attributes:
+        width: Numbers in a token.
+        layers: Layers of the transformer, an even number.
+        heads: Heads of attention.
+        reach: How many tokens back every other layer sees.
+        channels: Channels of the pictures' features after each block.
+        vector: Numbers in the vector that an action fills.
+        prompt_tokens: Tokens of a prompt that are read.
+        vocabulary: How many different tokens there are.
+        weights: Folder or name of the published model that it starts from, which has the vocabulary
+            too; ``None``: it starts from nothing, and reads bytes.
+    """
+
+    cameras: tuple[str, ...] = ("base_camera",)
+    image_size: int = 84
+    steps: int = 200
+    starts_every: int | None = 100
+    learning_rate: float = 1e-4
+    batch_size: int = 64
+    width: int = 768
+    layers: int = 12
+    heads: int = 12
+    reach: int = 256
+    channels: tuple[int, ...] = (32, 64, 128)
+    vector: int = 377
+    prompt_tokens: int = 112
+    vocabulary: int = ByteTokenizer.size
+    weights: str | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if len(self.cameras) != 1:
+            raise ClevrSkillsError(f"JAT sees one camera, not {len(self.cameras)}")
+        if self.proprioception:
+            raise ClevrSkillsError("JAT is not told the robot's own state: no proprioception")
+        if self.horizon != 1 or self.starts_every is None:
+            raise ClevrSkillsError("JAT says one action at a time: horizon 1, and starts_every")
+        if self.layers % 2:
+            raise ClevrSkillsError(f"layers must be an even number, not {self.layers}")
+
+    @property
+    def positions(self) -> int:
+        """Tokens in the longest sequence."""
+        return self.prompt_tokens + 2 * self.steps
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What is remembered of an episode.
+
+    Attributes:
+        prompt: The tokens of the prompt, (L, width).
+        steps: The tokens of the present window so far, pictures and actions, (2 t, width).
+        cache: Keys and values of the tokens that the transformer has read.
+    """
+
+    prompt: Tensor
+    steps: Tensor
+    cache: DynamicCache
+
+
+class JAT(LearnedPolicy[JATConfig]):
+    """Reads prompt, pictures and actions one after the other, and says the next action."""
+
+    config_type = JATConfig
+    configurations: ClassVar = {
+        "default": JATConfig(weights="jat-project/jat", vocabulary=50257),
+        "tiny": JATConfig(
+            image_size=32,
+            steps=8,
+            starts_every=4,
+            batch_size=4,
+            width=64,
+            layers=2,
+            heads=4,
+            reach=16,
+            channels=(8, 16, 32),
+            vector=14,
+            prompt_tokens=96,
+            learning_rate=2e-3,
+            warm_up_steps=10,
+        ),
+    }
+
+    def __init__(self, config: JATConfig, spec: PolicySpec) -> None:
+        super().__init__(config, spec)
+        self.tokenizer: Tokenizer = ByteTokenizer()
+        self.transformer = GPTNeoModel(
+            GPTNeoConfig(
+                vocab_size=config.vocabulary,
+                max_position_embeddings=config.positions,
+                hidden_size=config.width,
+                num_layers=config.layers,
+                num_heads=config.heads,
+                attention_types=[[["global", "local"], config.layers // 2]],
+                window_size=config.reach,
+                bos_token_id=None,
+                eos_token_id=None,
+            )
+        )
+        self.image_encoder = ImageEncoder(config.image_size, config.channels, config.width)
+        self.continuous_encoder = nn.Linear(config.vector, config.width)
+        self.continuous_decoder = nn.Linear(config.width, config.vector)
+
+    def start(self) -> None:  # noqa: D102
+        if self.config.weights is not None:
+            self.tokenizer = LanguageTokenizer(self.config.weights, image=_END)
+            load_published(self, self.config.weights)
+
+    def write_files(self, folder: Path) -> None:  # noqa: D102
+        if isinstance(self.tokenizer, LanguageTokenizer):
+            self.tokenizer.save(folder / _TOKENIZER_DIR)
+
+    def read_files(self, folder: Path) -> None:  # noqa: D102
+        if self.config.weights is not None:
+            self.tokenizer = LanguageTokenizer(str(folder / _TOKENIZER_DIR), image=_END)
+
+    def loss(self, batch: Batch) -> dict[str, Tensor]:  # noqa: D102
+        actions = self._repeated(batch.actions[:, :, 0])
+        said = self.say(batch.observations, batch.prompts, actions)
+        return {"loss": masked_mean((said - actions) ** 2, batch.action_mask[:, :, 0])}
+
+    def begin(self, prompts: Prompts, seeds: Sequence[int]) -> list[Memory]:  # noqa: D102
+        tokens, mask = self._read(prompts)
+        nothing = tokens[0, :0]
+        return [
+            Memory(row[there], nothing, DynamicCache())
+            for row, there in zip(tokens, mask, strict=True)
+        ]
+
+    def step(  # noqa: D102
+        self, observations: Observations, memories: list[Memory]
+    ) -> tuple[Tensor, list[Memory]]:
+        seen = self._see(observations)[:, 0]
+        both = [self._step(*one) for one in zip(seen, memories, strict=True)]
+        return torch.stack([action for action, _ in both]), [memory for _, memory in both]
+
+    def say(self, observations: Observations, prompts: Prompts, actions: Tensor) -> Tensor:
+        """What it says at each step of whole windows, (B, T, vector).
+
+        Args:
+            observations: The windows (B, T, ...).
+            prompts: Their prompts.
+            actions: The action that was done at each step, as a vector (B, T, vector).
+        """
+        prompt, mask = _at_the_end(*self._read(prompts))
+        steps = torch.stack([self._see(observations), self.continuous_encoder(actions)], 2)
+        tokens = torch.cat([prompt, steps.flatten(1, 2)], 1)
+        there = functional.pad(mask, (0, tokens.shape[1] - mask.shape[1]), value=True)
+        hidden = self.transformer(
+            inputs_embeds=tokens,
+            attention_mask=there,
+            position_ids=(there.cumsum(1) - 1).clamp(min=0),
+            use_cache=False,
+        ).last_hidden_state
+        said: Tensor = self.continuous_decoder(hidden[:, mask.shape[1] :: 2])
+        return said
+
+    def _step(self, seen: Tensor, memory: Memory) -> tuple[Tensor, Memory]:
+        """Go on by a picture's token (width,) in one episode: the action (7,)."""
+        if len(memory.steps) == 2 * self.config.steps:  # the window is full
+            rest = memory.steps[2 * (self.config.starts_every or 0) :]
+            memory = replace(memory, steps=rest, cache=DynamicCache())
+        steps = torch.cat([memory.steps, seen[None]])
+        new = torch.cat([memory.prompt, steps])[memory.cache.get_seq_length() :]
+        hidden = self.transformer(inputs_embeds=new[None], past_key_values=memory.cache)
+        said = self.continuous_decoder(hidden.last_hidden_state[0, -1])[:7]
+        done = self.normalize_action(self.normalize_action.inverse(said).clamp(-1.0, 1.0))
+        token = self.continuous_encoder(self._repeated(done))
+        return said, replace(memory, steps=torch.cat([steps, token[None]]))
+
+    def _read(self, prompts: Prompts) -> tuple[Tensor, Tensor]:
+        """The tokens of prompts (B, L, width), and which of them exist (B, L)."""
+        cut = slice(None), slice(self.config.prompt_tokens)
+        words = self.transformer.wte(prompts.tokens[cut])
+        pictures = torch.cat([self.image_encoder(prompts.images), words[:1, 0]])
+        index = prompts.image_index[cut]  # -1: none
+        return torch.where(index[..., None] >= 0, pictures[index], words), prompts.mask[cut]
+
+    def _see(self, observations: Observations) -> Tensor:
+        """A token for each picture of the camera, (B, T, width)."""
+        images = observations.images[self.config.cameras[0]]
+        seen: Tensor = self.image_encoder(images.flatten(0, 1))
+        return seen.unflatten(0, images.shape[:2])
+
+    def _repeated(self, actions: Tensor) -> Tensor:
+        """Actions (..., 7), repeated until they fill a vector (..., vector)."""
+        return actions[..., torch.arange(self.config.vector, device=actions.device) % 7]
+
+
+def _at_the_end(tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    """Tokens (B, L, width) and mask (B, L), with what is missing before them, not after them."""
+    length = mask.shape[1]
+    missing = (~mask).sum(1, keepdim=True)
+    index = (torch.arange(length, device=mask.device) - missing) % length
+    return tokens.gather(1, index[..., None].expand_as(tokens)), mask.gather(1, index)

@@ -1,0 +1,74 @@
+"""Configuration of Octo."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from clevrskills.baselines.spec import PolicyConfig
+from clevrskills.errors import ClevrSkillsError
+
+CAMERAS = ("primary", "wrist")
+"""What Octo calls its cameras, in the order of ``cameras``."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OctoConfig(PolicyConfig):
+    """Configuration of :class:`~clevrskills.baselines.policies.octo.policy.Octo`.
+
+    Attributes:
+        small_size: Width and height in pixels of all pictures but those of the first camera.
+        width: Numbers in a token.
+        layers: Layers of the transformer.
+        heads: Heads of attention.
+        channels: Channels of the pictures' features at a half, a quarter, ... of their size.
+        groups: Groups of channels that are normalised together.
+        features: Numbers that become a token, for each 16 x 16 pixels.
+        readouts: Tokens that are read out at each step.
+        prompt_tokens: Tokens of a prompt that are read.
+        diffusion_steps: Steps from noise to actions.
+        diffusion_samples: Draws of noise for each window in training.
+        action_limit: Where normalised actions are cut off.
+        head_width: Numbers in the features of the network that tells the noise.
+        head_blocks: Blocks of that network.
+        time_size: Numbers that tell it the step of diffusion.
+        weights: Folder or name of the published model that it starts from; ``None``: it starts from
+            nothing.
+        language_model: Folder or name of the published T5 that reads the words, which has the
+            vocabulary too; ``None``: a small one that starts from nothing, is trained and reads
+            bytes.
+        text_layers: Layers of that small one.
+    """
+
+    image_size: int = 256
+    steps: int = 2
+    horizon: int = 4
+    learning_rate: float = 3e-4
+    batch_size: int = 256
+    warm_up_steps: int = 2000
+    small_size: int = 128
+    width: int = 768
+    layers: int = 12
+    heads: int = 12
+    channels: tuple[int, ...] = (32, 96, 192, 384)
+    groups: int = 32
+    features: int = 512
+    readouts: int = 1
+    prompt_tokens: int = 128
+    diffusion_steps: int = 20
+    diffusion_samples: int = 1
+    action_limit: float = 5.0
+    head_width: int = 256
+    head_blocks: int = 3
+    time_size: int = 32
+    weights: str | None = None
+    language_model: str | None = None
+    text_layers: int = 2
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 1 <= len(self.cameras) <= len(CAMERAS):
+            raise ClevrSkillsError(f"Octo sees one or two cameras, not {len(self.cameras)}")
+        if self.proprioception:
+            raise ClevrSkillsError("Octo is not told the robot's own state: no proprioception")
+        if self.starts_every is not None:
+            raise ClevrSkillsError("Octo sees the last steps only: no starts_every")

@@ -1,0 +1,240 @@
+"""Octo (Octo Model Team et al. 2024, arXiv 2405.12213), told its task in words and pictures.
+
+A transformer reads the task, that is the words and the pictures of the prompt, and then, for each
+of the last two steps, the pictures of the base camera and of the hand camera, the task again, and a
+readout: a token that stands for nothing and that no other kind of token sees. Tokens see those of
+their own step and of earlier ones. What has become of the readout tells a small network how to make
+the next four actions out of noise, in 20 steps of diffusion; the loss is its error in telling the
+noise. The words are read by T5, which stays as it is; everything else is trained, from the weights
+that Octo's authors have published. The hand camera and the prompt's pictures are as the ClevrSkills
+paper adds them (section 5.1). It gives no numbers for training: those of Octo's own fine-tuning
+stand here.
+
+What it leaves open is as in the published models, version 1.5, so that their weights fit. So each
+camera's pictures have three more channels, for the picture of a goal: they are black, as in those
+models where the goal is told in words. Unlike there, a prompt's pictures are part of the task,
+through a stem of their own that starts from nothing; the longest prompt has ``prompt_tokens``
+tokens, not 16; texts have no end token, and the padding of short ones is not seen; pictures are not
+changed at random in training. How many of the four actions are carried out before the next four are
+made is up to the evaluation: all of them, unless it is told otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Generator, Tensor, nn
+from torch.nn import functional
+from torch.nn.utils.rnn import pad_sequence
+from transformers import T5Config, T5EncoderModel
+
+from clevrskills.baselines.batch import Batch, Observations, Prompts
+from clevrskills.baselines.policies.hub import LanguageTokenizer, loading
+from clevrskills.baselines.policies.octo.config import OctoConfig
+from clevrskills.baselines.policies.octo.head import DiffusionHead
+from clevrskills.baselines.policies.octo.transformer import Stem, Transformer, visible
+from clevrskills.baselines.policies.octo.weights import load_published
+from clevrskills.baselines.policy import LearnedPolicy
+from clevrskills.baselines.prompts import ByteTokenizer
+from clevrskills.baselines.spec import PolicySpec
+
+_PATCH = 16  # pixels to a token, in height and width
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What is remembered of an episode.
+
+    Attributes:
+        task: The tokens of the task, (K, width).
+        generator: Draws the noise.
+    """
+
+    task: Tensor
+    generator: Generator
+
+
+class ImageTokens(nn.Module):
+    """Pictures as tokens, without the places where they stand.
+
+    Args:
+        config: Sizes.
+        size_px: Width and height of the pictures.
+        channels: Channels of the pictures.
+    """
+
+    def __init__(self, config: OctoConfig, size_px: int, channels: int) -> None:
+        super().__init__()
+        self.size_px, self.channels = size_px, channels
+        self.count = (-(-size_px // _PATCH)) ** 2
+        self.stem = Stem(channels, config.channels, config.groups, config.features)
+        self.projection = nn.Linear(config.features, config.width)
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Pictures (N, 3, S, S) in [0, 1] -> tokens (N, count, width)."""
+        if len(images) and images.shape[-1] != self.size_px:
+            images = functional.interpolate(
+                images, size=self.size_px, mode="bilinear", antialias=True
+            )
+        images = functional.pad(images, (0, 0, 0, 0, 0, self.channels - 3))
+        tokens: Tensor = self.projection(self.stem(images))
+        return tokens
+
+
+class Octo(LearnedPolicy[OctoConfig]):
+    """Sees the last steps and makes the next actions out of noise."""
+
+    config_type = OctoConfig
+    configurations: ClassVar = {
+        "default": OctoConfig(
+            weights="rail-berkeley/octo-base-1.5", language_model="google-t5/t5-base"
+        ),
+        "small": OctoConfig(
+            width=384,
+            heads=6,
+            weights="rail-berkeley/octo-small-1.5",
+            language_model="google-t5/t5-base",
+        ),
+        "tiny": OctoConfig(
+            image_size=32,
+            small_size=16,
+            learning_rate=5e-3,
+            batch_size=4,
+            warm_up_steps=10,
+            width=32,
+            layers=2,
+            heads=4,
+            channels=(8, 16, 16, 32),
+            groups=4,
+            features=32,
+            prompt_tokens=96,
+            diffusion_steps=5,
+            diffusion_samples=16,
+            head_width=128,
+            head_blocks=1,
+            text_layers=1,
+        ),
+    }
+
+    def __init__(self, config: OctoConfig, spec: PolicySpec) -> None:
+        super().__init__(config, spec)
+        self.tokenizer = ByteTokenizer()
+        if config.language_model is not None:
+            self.tokenizer = LanguageTokenizer(config.language_model, image="<extra_id_0>")
+        self.text = _text_encoder(config, self.tokenizer.size)
+        self.words = nn.Linear(self.text.config.d_model, config.width)
+        self.word_places = _places(config.prompt_tokens, config.width)
+        self.pictures = ImageTokens(config, config.small_size, 3)
+        self.picture_places = _places(config.prompt_tokens, config.width)
+        self.patch_places = _places(self.pictures.count, config.width)
+        sizes = (config.image_size, config.small_size)
+        cameras = {
+            c: ImageTokens(config, s, 6) for c, s in zip(config.cameras, sizes, strict=False)
+        }
+        self.cameras = nn.ModuleDict(cameras)
+        self.camera_places = nn.ParameterDict(
+            {c: _places(config.steps, m.count, config.width) for c, m in cameras.items()}
+        )
+        self.readout_places = _places(config.steps, config.readouts, config.width)
+        self.transformer = Transformer(config)
+        self.head = DiffusionHead(config)
+
+    def start(self) -> None:  # noqa: D102
+        if self.config.weights is not None:
+            load_published(self, self.config.weights)
+
+    def loss(self, batch: Batch) -> dict[str, Tensor]:  # noqa: D102
+        tasks = self._read(batch.prompts)
+        readout = self.read_out(batch.observations, tasks)
+        learned = (batch.actions.flatten(0, 1), batch.action_mask.flatten(0, 1))
+        return {"loss": self.head.loss(readout.flatten(0, 1), *learned)}
+
+    def begin(self, prompts: Prompts, seeds: Sequence[int]) -> list[Memory]:  # noqa: D102
+        generators = [Generator().manual_seed(seed) for seed in seeds]
+        return [Memory(*both) for both in zip(self._read(prompts), generators, strict=True)]
+
+    def step(  # noqa: D102
+        self, observations: Observations, memories: list[Memory]
+    ) -> tuple[Tensor, list[Memory]]:
+        readout = self.read_out(observations, [memory.task for memory in memories])[:, -1]
+        return self.head.sample(readout, [memory.generator for memory in memories]), memories
+
+    def pretrained(self) -> set[str]:
+        """T5, if it was published by others."""
+        if self.config.language_model is None:
+            return set()
+        return {name for name in self.state_dict() if name.startswith("text.")}
+
+    def read_out(self, observations: Observations, tasks: Sequence[Tensor]) -> Tensor:
+        """What is read out at each step, (B, T, width).
+
+        Args:
+            observations: The last steps (B, T, ...).
+            tasks: The tokens of each task (K, width).
+        """
+        batch, steps = observations.mask.shape
+        task = pad_sequence(list(tasks), batch_first=True)
+        task_mask = pad_sequence([one.new_ones(len(one)) for one in tasks], batch_first=True) > 0
+        seen = [
+            see(observations.images[camera].flatten(0, 1)).unflatten(0, (batch, steps))
+            + self.camera_places[camera]
+            for camera, see in self.cameras.items()
+        ]
+        again = task[:, None].expand(-1, steps, -1, -1)
+        reads = self.readout_places.expand(batch, -1, -1, -1)
+        each = torch.cat([*seen, again, reads], 2)  # (B, T, tokens of a step, width)
+        size, last = each.shape[2], each.shape[2] - reads.shape[2]
+        around = (last - task.shape[1], reads.shape[2])
+        mask = functional.pad(task_mask, around, value=True)[:, None] & observations.mask[..., None]
+        there = torch.cat([task_mask, mask.flatten(1)], 1)
+        when = torch.arange(steps, device=there.device).repeat_interleave(size)
+        is_read = (torch.arange(size, device=there.device) >= last).repeat(steps)
+        before = (task.shape[1], 0)
+        sight = visible(
+            there, functional.pad(when, before, value=-1), functional.pad(is_read, before)
+        )
+        tokens = self.transformer(torch.cat([task, each.flatten(1, 2)], 1), sight)
+        found: Tensor = tokens[:, task.shape[1] :].unflatten(1, (steps, size))[:, :, last:]
+        return found.mean(2)
+
+    def _read(self, prompts: Prompts) -> list[Tensor]:
+        """The tokens of each prompt, its words and then its pictures, (K, width)."""
+        cut = slice(None), slice(self.config.prompt_tokens)
+        tokens, mask, index = prompts.tokens[cut], prompts.mask[cut], prompts.image_index[cut]
+        read = self.text(input_ids=tokens, attention_mask=mask.long()).last_hidden_state
+        words = self.words(read) + self.word_places[: tokens.shape[1]]
+        pictures = self.pictures(prompts.images) + self.patch_places
+        tasks = []
+        for row in range(len(tokens)):
+            places = (index[row] >= 0).nonzero()[:, 0]
+            shown = pictures[index[row, places]] + self.picture_places[places, None]
+            tasks.append(torch.cat([words[row, mask[row]], shown.flatten(0, 1)]))
+        return tasks
+
+
+def _places(*shape: int) -> nn.Parameter:
+    """What tells places apart."""
+    return nn.Parameter(0.02 * torch.randn(shape))
+
+
+def _text_encoder(config: OctoConfig, vocabulary: int) -> T5EncoderModel:
+    """What reads the words: a published T5 that is not trained, or a small new one that is."""
+    if config.language_model is None:
+        new = T5Config(
+            vocab_size=vocabulary,
+            d_model=config.width,
+            d_kv=config.width // config.heads,
+            d_ff=4 * config.width,
+            num_layers=config.text_layers,
+            num_heads=config.heads,
+            dropout_rate=0.0,
+        )
+        return T5EncoderModel(new)
+    with loading("language model", config.language_model):
+        published: T5EncoderModel = T5EncoderModel.from_pretrained(
+            config.language_model, dropout_rate=0.0, dtype=torch.float32, use_safetensors=True
+        )
+    return published.requires_grad_(False)

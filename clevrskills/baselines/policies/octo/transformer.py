@@ -1,0 +1,115 @@
+"""The parts of Octo that see and think: convolutions that make tokens of pictures, and the
+transformer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from clevrskills.baselines.policies.octo.config import OctoConfig
+
+_EPSILON = 1e-6  # of normalisations
+
+
+class Stem(nn.Module):
+    """Pictures as features, one vector for each 16 x 16 pixels.
+
+    Args:
+        before: Channels of the pictures.
+        channels: Channels at a half, a quarter, ... of their size.
+        groups: Groups of channels that are normalised together.
+        features: Numbers in a vector.
+    """
+
+    def __init__(self, before: int, channels: Sequence[int], groups: int, features: int) -> None:
+        super().__init__()
+        layers: list[nn.Module] = []
+        for one, other in zip((before, *channels), channels, strict=False):
+            layers += [StandardizedConv2d(one, other, 3, stride=2, padding=1)]
+            layers += [nn.GroupNorm(groups, other, eps=_EPSILON), nn.ReLU()]
+        self.layers = nn.Sequential(*layers)
+        self.last = nn.Conv2d(channels[-1], features, 1)
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Pictures (N, before, S, S) in [0, 1] -> vectors (N, (S / 16)², features)."""
+        found: Tensor = self.last(self.layers(images * 2 - 1))
+        return found.flatten(2).transpose(1, 2)
+
+
+class StandardizedConv2d(nn.Conv2d):
+    """A convolution whose weights have mean 0 and standard deviation 1 in each channel."""
+
+    def forward(self, features: Tensor) -> Tensor:
+        """Features (N, C, S, S) -> (N, C', S', S')."""
+        std, mean = torch.std_mean(self.weight, (1, 2, 3), correction=0, keepdim=True)
+        weight = (self.weight - mean) / (std + 1e-5)
+        return self._conv_forward(features, weight, self.bias)
+
+
+class Transformer(nn.Module):
+    """Layers of attention and feed-forward networks, each after a normalisation.
+
+    Args:
+        config: Sizes.
+    """
+
+    def __init__(self, config: OctoConfig) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(Block(config) for _ in range(config.layers))
+        self.norm = nn.LayerNorm(config.width, eps=_EPSILON)
+
+    def forward(self, tokens: Tensor, visible: Tensor) -> Tensor:
+        """Tokens (B, N, width), and which sees which (B, N, N) bool -> tokens (B, N, width)."""
+        for block in self.blocks:
+            tokens = block(tokens, visible[:, None])
+        after: Tensor = self.norm(tokens)
+        return after
+
+
+class Block(nn.Module):
+    """A layer of the transformer. Its mask is one for all heads: torch's own layers copy it for
+    each of them, which for a thousand tokens takes gigabytes.
+
+    Args:
+        config: Sizes.
+    """
+
+    def __init__(self, config: OctoConfig) -> None:
+        super().__init__()
+        width = config.width
+        self.heads = config.heads
+        self.norms = nn.ModuleList(nn.LayerNorm(width, eps=_EPSILON) for _ in range(2))
+        self.attention = nn.Linear(width, 3 * width)  # queries, keys and values
+        self.mixing = nn.Linear(width, width)
+        self.feed_forward = nn.Sequential(
+            nn.Linear(width, 4 * width), nn.GELU(approximate="tanh"), nn.Linear(4 * width, width)
+        )
+
+    def forward(self, tokens: Tensor, visible: Tensor) -> Tensor:
+        """Tokens (B, N, width), and which sees which (B, 1, N, N) -> tokens (B, N, width)."""
+        parts = self.attention(self.norms[0](tokens)).unflatten(-1, (3, self.heads, -1))
+        queries, keys, values = parts.permute(2, 0, 3, 1, 4)  # (B, heads, N, width / heads)
+        seen = functional.scaled_dot_product_attention(queries, keys, values, attn_mask=visible)
+        tokens = tokens + self.mixing(seen.transpose(1, 2).flatten(2))
+        after: Tensor = tokens + self.feed_forward(self.norms[1](tokens))
+        return after
+
+
+def visible(there: Tensor, when: Tensor, reads: Tensor) -> Tensor:
+    """Which token sees which: those that exist, of its own step and earlier ones; readouts are seen
+    by readouts only.
+
+    Args:
+        there: Which tokens exist, (B, N) bool.
+        when: The step that each belongs to, (N,); -1: the task.
+        reads: Which are readouts, (N,) bool.
+
+    Returns:
+        (B, N, N): whether the one of the second index sees the one of the third.
+    """
+    allowed = (when <= when[:, None]) & (~reads | reads[:, None])
+    return allowed & there[:, None]

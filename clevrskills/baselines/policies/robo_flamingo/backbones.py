@@ -1,0 +1,164 @@
+"""The backbones of RoboFlamingo: MPT language models and CLIP image encoders.
+
+MPT-1B, which OpenFlamingo is built on, is an early MPT of other names and with normalised queries
+and keys, for which the Hugging Face Hub has code that comes with the weights. Here it is the MPT
+of transformers with that normalisation put in; code from elsewhere is not run.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from transformers import CLIPVisionConfig, CLIPVisionModel, MptConfig, MptModel, PreTrainedConfig
+
+from clevrskills.baselines.policies.hub import LanguageTokenizer, loading
+from clevrskills.baselines.prompts import ByteTokenizer, Tokenizer
+from clevrskills.errors import ClevrSkillsError
+
+TINY_LANGUAGE_MODEL = "tiny-mpt"
+TINY_IMAGE_ENCODER = "tiny-clip"
+
+_NEW_NAMES = {
+    r"\.ln_1\.": ".norm_1.",
+    r"\.ln_2\.": ".norm_2.",
+    r"\.mlp\.mlp_up\.": ".ffn.up_proj.",
+    r"\.mlp\.mlp_down\.": ".ffn.down_proj.",
+    r"\.attn\.q_ln\.": ".attn.Wqkv.q_ln.",
+    r"\.attn\.k_ln\.": ".attn.Wqkv.k_ln.",
+    r"transformer\.ln_f\.": "transformer.norm_f.",
+}
+"""Parameters of early MPTs -> those of transformers."""
+
+_MEAN = (0.48145466, 0.4578275, 0.40821073)
+_STD = (0.26862954, 0.26130258, 0.27577711)
+"""Of the colours that CLIP was trained on."""
+
+
+class NormalizedQkv(nn.Linear):
+    """A map to queries, keys and values that normalises queries and keys.
+
+    Args:
+        width: Numbers in a token.
+    """
+
+    def __init__(self, width: int) -> None:
+        super().__init__(width, 3 * width, bias=False)
+        self.q_ln = nn.LayerNorm(width, bias=False)
+        self.k_ln = nn.LayerNorm(width, bias=False)
+
+    def forward(self, tokens: Tensor) -> Tensor:  # noqa: D102
+        query, key, value = super().forward(tokens).chunk(3, -1)
+        return torch.cat([self.q_ln(query), self.k_ln(key), value], -1)
+
+
+class NormalizedMpt(MptModel):
+    """MPT without its head, with normalised queries and keys.
+
+    Args:
+        config: Sizes.
+    """
+
+    def __init__(self, config: MptConfig) -> None:
+        super().__init__(config)
+        for block in self.blocks:
+            block.attn.Wqkv = NormalizedQkv(config.d_model)
+        self.post_init()
+
+
+def make_tokenizer(language_model: str) -> Tokenizer:
+    """The tokenizer of a language model.
+
+    Raises:
+        ClevrSkillsError: It cannot be loaded.
+    """
+    return (
+        ByteTokenizer()
+        if language_model == TINY_LANGUAGE_MODEL
+        else LanguageTokenizer(language_model)
+    )
+
+
+def make_language_model(name: str) -> NormalizedMpt:
+    """A language model that is not trained further.
+
+    Args:
+        name: A folder, a name on the Hugging Face Hub, or ``tiny-mpt``: a small random one that
+            reads bytes.
+
+    Raises:
+        ClevrSkillsError: It cannot be loaded, or is none of the early MPTs.
+    """
+    if name == TINY_LANGUAGE_MODEL:
+        model = NormalizedMpt(
+            MptConfig(
+                d_model=64, n_heads=4, n_layers=2, max_seq_len=2048, vocab_size=ByteTokenizer.size
+            )
+        )
+    else:
+        with loading("language model", name):
+            data, _ = PreTrainedConfig.get_config_dict(name)
+            model = NormalizedMpt.from_pretrained(
+                name, config=_config(name, data), key_mapping=_NEW_NAMES, dtype=torch.float32
+            )
+    return model.requires_grad_(False)
+
+
+def _config(name: str, data: dict[str, Any]) -> MptConfig:
+    """The configuration of an early MPT for transformers."""
+    expected = {"alibi": True, "attn_qk_ln": True, "no_bias": True, "attn_clip_qkv": None}
+    other = [key for key, value in expected.items() if data.get(key) != value]
+    if other:
+        raise ClevrSkillsError(f"{name} is not an MPT as RoboFlamingo needs it: {', '.join(other)}")
+    same = ("d_model", "n_heads", "n_layers", "max_seq_len", "vocab_size")
+    return MptConfig(**{key: data[key] for key in same})
+
+
+class ClipEncoder(nn.Module):
+    """The image encoder of CLIP (Radford et al. 2021, arXiv 2103.00020); it is not trained further.
+
+    Args:
+        name: A folder, a name on the Hugging Face Hub, or ``tiny-clip``: a small random one.
+
+    Attributes:
+        width: Numbers in a feature.
+        count: Features of a picture, K.
+
+    Raises:
+        ClevrSkillsError: It cannot be loaded.
+    """
+
+    mean: Tensor
+    std: Tensor
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        if name == TINY_IMAGE_ENCODER:
+            sizes = {"hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2}
+            shape = {"num_attention_heads": 4, "image_size": 32, "patch_size": 16}
+            self.model = CLIPVisionModel(CLIPVisionConfig(**sizes, **shape))
+        else:
+            with loading("image encoder", name):
+                self.model = CLIPVisionModel.from_pretrained(name, dtype=torch.float32)
+        self.model.requires_grad_(False)
+        config = self.model.config
+        self.width: int = config.hidden_size
+        self.count = (config.image_size // config.patch_size) ** 2
+        self._size_px: int = config.image_size
+        for key, values in (("mean", _MEAN), ("std", _STD)):
+            self.register_buffer(key, torch.tensor(values)[:, None, None], persistent=False)
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Pictures (N, 3, S, S) in [0, 1], of any size -> features (N, K, width)."""
+        if not len(images):
+            return images.new_zeros(0, self.count, self.width)
+        if images.shape[-1] != self._size_px:
+            images = functional.interpolate(
+                images, size=self._size_px, mode="bicubic", antialias=True
+            ).clamp(0, 1)
+        with torch.no_grad():
+            found = self.model((images - self.mean) / self.std)
+        features: Tensor = found.last_hidden_state[:, 1:]
+        return features

@@ -1,0 +1,275 @@
+"""RoboFlamingo (Li et al. 2023, arXiv 2311.01378), as the ClevrSkills paper runs it (appendix C.2).
+
+A vision-language model, OpenFlamingo, looks at one moment at a time: it reads the instruction with
+a picture, for each picture of the prompt and then at each control step with those of both cameras.
+The largest of its answers over the instruction, number by number, is what an LSTM gets; two small
+networks turn what that says into the pose and the gripper's state. Image encoder and language model
+stay as they were trained; the resampler between them, the cross-attention layers and what follows
+the language model are trained, as by RoboFlamingo's own code. The loss is the mean squared error of
+the pose and, with a small weight, the cross-entropy of the gripper. The LSTM starts afresh from the
+prompt's pictures and remembers ``steps`` control steps, when it acts as in training (RoboFlamingo's
+window), so a step's cost does not grow with the episode.
+
+Without ``weights``, resampler, cross-attention and all after it start at random. Simplified: places
+of pictures within an instruction are marked by the image token, which stands for no picture there;
+padding takes no part in the maximum; the answers are those of the last layer; where the robot's own
+state is told, a linear map of it is added to the answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.nn.utils.rnn import pad_sequence
+
+from clevrskills.baselines.batch import Batch, Observations, Prompts, masked_mean
+from clevrskills.baselines.policies.flamingo import (
+    GatedCrossAttention,
+    LookingModel,
+    PerceiverResampler,
+)
+from clevrskills.baselines.policies.robo_flamingo.backbones import (
+    TINY_IMAGE_ENCODER,
+    TINY_LANGUAGE_MODEL,
+    ClipEncoder,
+    make_language_model,
+    make_tokenizer,
+)
+from clevrskills.baselines.policies.robo_flamingo.head import PolicyHead
+from clevrskills.baselines.policies.robo_flamingo.weights import WORDS, load_published
+from clevrskills.baselines.policy import LearnedPolicy
+from clevrskills.baselines.spec import PolicyConfig, PolicySpec
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoboFlamingoConfig(PolicyConfig):
+    """Configuration of :class:`RoboFlamingo`; pictures, learning rate and size of batches as in
+    Table 4 of the ClevrSkills paper, the rest as in RoboFlamingo's code for its best model.
+
+    Attributes:
+        language_model: Name of the language model.
+        image_encoder: Name of the image encoder; it scales pictures to the size it knows.
+        weights: File of published weights, of OpenFlamingo or RoboFlamingo.
+        cross_every: Every how many layers there is cross-attention.
+        cross_heads: Heads of the cross-attention, and of the resampler.
+        gate: What its gates start at, before the tanh.
+        latents: Features of a picture behind the resampler.
+        resampler_depth: Layers of the resampler.
+        lstm_width: Numbers in the state of the LSTM.
+        lstm_layers: Layers of the LSTM.
+        lstm_dropout: Share of the features between them that are dropped in training.
+        head_widths: Widths of the layers of the networks for pose and gripper.
+        gripper_weight: Weight of the gripper's loss.
+    """
+
+    steps: int = 12
+    starts_every: int | None = 6
+    learning_rate: float = 1e-6
+    batch_size: int = 6
+    language_model: str = "anas-awadalla/mpt-1b-redpajama-200b-dolly"
+    image_encoder: str = "openai/clip-vit-large-patch14"
+    weights: str | None = None
+    cross_every: int = 1
+    cross_heads: int = 8
+    gate: float = 0.0
+    latents: int = 64
+    resampler_depth: int = 6
+    lstm_width: int = 1024
+    lstm_layers: int = 4
+    lstm_dropout: float = 0.1
+    head_widths: tuple[int, ...] = (1024, 512, 256)
+    gripper_weight: float = 0.01
+
+
+@dataclass(frozen=True)
+class Instructions:
+    """What is read with each picture: an image token, the instruction, the end of the chunk.
+
+    Attributes:
+        tokens: As the language model takes them, (B, L, width).
+        mask: Which of them exist, (B, L).
+    """
+
+    tokens: Tensor
+    mask: Tensor
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What is remembered of an episode.
+
+    Attributes:
+        instruction: What is read with each picture, of one episode.
+        prompt: Answers to the prompt's pictures, (M, width).
+        answers: Answers of the latest control steps, (at most T - 1, width).
+    """
+
+    instruction: Instructions
+    prompt: Tensor
+    answers: Tensor
+
+
+class RoboFlamingo(LearnedPolicy[RoboFlamingoConfig]):
+    """A frozen vision-language model and an LSTM that acts on its answers."""
+
+    config_type = RoboFlamingoConfig
+    configurations: ClassVar = {
+        "default": RoboFlamingoConfig(),
+        "tiny": RoboFlamingoConfig(
+            image_size=32,
+            steps=4,
+            starts_every=4,
+            learning_rate=3e-3,
+            batch_size=4,
+            warm_up_steps=10,
+            language_model=TINY_LANGUAGE_MODEL,
+            image_encoder=TINY_IMAGE_ENCODER,
+            cross_heads=2,
+            gate=1.0,
+            latents=4,
+            resampler_depth=1,
+            lstm_width=128,
+            lstm_layers=1,
+            lstm_dropout=0.0,
+            head_widths=(128,),
+        ),
+    }
+
+    def __init__(self, config: RoboFlamingoConfig, spec: PolicySpec) -> None:
+        super().__init__(config, spec)
+        self.tokenizer = make_tokenizer(config.language_model)
+        self.images = ClipEncoder(config.image_encoder)
+        width = self.images.width
+        self.resampler = PerceiverResampler(
+            width, config.latents, config.resampler_depth, config.cross_heads
+        )
+        model = make_language_model(config.language_model)
+        self.language = LookingModel(
+            model, width, config.cross_every, config.cross_heads, config.gate
+        )
+        self.image_token = nn.Parameter(torch.randn(self.language.width) * 0.02)
+        self.end_of_chunk = nn.Parameter(torch.randn(self.language.width) * 0.02)
+        self.state = nn.Linear(self.state_size, self.language.width) if self.state_size else None
+        self.head = PolicyHead(
+            self.language.width,
+            config.lstm_width,
+            config.lstm_layers,
+            config.lstm_dropout,
+            config.head_widths,
+            config.horizon,
+        )
+
+    def start(self) -> None:  # noqa: D102
+        if self.config.weights is not None:
+            load_published(self, Path(self.config.weights))
+
+    def pretrained(self) -> set[str]:
+        """Language model and image encoder; of ``weights``, embeddings of words are kept."""
+        parts = []
+        if self.config.language_model != TINY_LANGUAGE_MODEL:
+            parts.append("language.model")
+        if self.config.image_encoder != TINY_IMAGE_ENCODER:
+            parts.append("images.model")
+        names = {f"{p}.{name}" for p in parts for name in self.get_submodule(p).state_dict()}
+        return names if self.config.weights is None else names - {WORDS}
+
+    def loss(self, batch: Batch) -> dict[str, Tensor]:  # noqa: D102
+        pose, gripper = self._decide(batch.observations, batch.prompts)
+        done = self.normalize_action.inverse(batch.actions)
+        closed = (done[..., 6:] > 0).to(gripper.dtype)
+        errors = functional.binary_cross_entropy_with_logits(gripper, closed, reduction="none")
+        parts = {
+            "pose": masked_mean((pose - done[..., :6]) ** 2, batch.action_mask),
+            "gripper": masked_mean(errors, batch.action_mask),
+        }
+        return {"loss": parts["pose"] + self.config.gripper_weight * parts["gripper"], **parts}
+
+    def begin(self, prompts: Prompts, seeds: Sequence[int]) -> list[Memory]:  # noqa: D102
+        read = self._read(prompts)
+        seen = self._prompt_answers(read, prompts)
+        nothing = read.tokens.new_zeros(0, self.language.width)
+        return [
+            Memory(Instructions(tokens[there], there[there]), answers, nothing)
+            for tokens, there, answers in zip(read.tokens, read.mask, seen, strict=True)
+        ]
+
+    def step(  # noqa: D102
+        self, observations: Observations, memories: list[Memory]
+    ) -> tuple[Tensor, list[Memory]]:
+        read = Instructions(
+            pad_sequence([m.instruction.tokens for m in memories], batch_first=True),
+            pad_sequence([m.instruction.mask for m in memories], batch_first=True),
+        )
+        answers = self._step_answers(read, observations)
+        known = [torch.cat([m.answers, new]) for m, new in zip(memories, answers, strict=True)]
+        stories = [torch.cat([m.prompt, k]) for m, k in zip(memories, known, strict=True)]
+        pose, gripper = self.head(stories, 1)
+        actions = torch.cat([pose, gripper.sign()], -1)[:, -1]
+        kept = self.config.steps - 1
+        after = [
+            Memory(m.instruction, m.prompt, k[len(k) - min(len(k), kept) :])
+            for m, k in zip(memories, known, strict=True)
+        ]
+        return self.normalize_action(actions), after
+
+    def _decide(self, observations: Observations, prompts: Prompts) -> tuple[Tensor, Tensor]:
+        """Poses (B, T, H, 6) in [-1, 1] and the gripper's (B, T, H, 1) before the sigmoid."""
+        read = self._read(prompts)
+        prompt = self._prompt_answers(read, prompts)
+        answers = self._step_answers(read, observations)
+        stories = [torch.cat(parts) for parts in zip(prompt, answers, strict=True)]
+        pose, gripper = self.head(stories, observations.mask.shape[1])
+        return pose, gripper
+
+    def _read(self, prompts: Prompts) -> Instructions:
+        """What is read with each picture; what the tokenizer pads with ends a text, too."""
+        words = functional.pad(prompts.tokens, (1, 2), value=self.tokenizer.pad)
+        picture = functional.pad(prompts.image_index >= 0, (1, 2))
+        picture[:, 0] = True
+        last = prompts.mask.sum(1, keepdim=True) + 2
+        places = torch.arange(words.shape[1], device=words.device)
+        tokens = self.language.embed(words.masked_fill(picture, self.tokenizer.pad))
+        tokens = torch.where(picture[..., None], self.image_token, tokens)
+        tokens = torch.where((places == last - 1)[..., None], self.end_of_chunk, tokens)
+        return Instructions(tokens, places <= last)
+
+    def _prompt_answers(self, read: Instructions, prompts: Prompts) -> list[Tensor]:
+        """What the language model answers to the pictures of each prompt, (M, width) each."""
+        rows, columns = (prompts.image_index >= 0).nonzero(as_tuple=True)
+        features = self.resampler(self.images(prompts.images))
+        answers = self._answer(read, rows, features[prompts.image_index[rows, columns]])
+        counts = rows.bincount(minlength=len(prompts.tokens)).tolist()
+        return list(answers.split(counts))
+
+    def _step_answers(self, read: Instructions, observations: Observations) -> Tensor:
+        """What it answers at each control step, (B, T, width); zeros where there is none."""
+        places = observations.mask.nonzero(as_tuple=True)
+        features = [
+            self.resampler(self.images(observations.images[camera][places]))
+            for camera in self.config.cameras
+        ]
+        answers = self._answer(read, places[0], torch.cat(features, 1))
+        if self.state is not None:
+            answers = answers + self.state(observations.state[places])
+        zeros = answers.new_zeros(*observations.mask.shape, answers.shape[-1])
+        return zeros.index_put(places, answers)
+
+    def _answer(self, read: Instructions, rows: Tensor, features: Tensor) -> Tensor:
+        """What it answers to instructions of these rows with features (N, K, width), (N, width)."""
+        if not len(rows):
+            return read.tokens.new_zeros(0, self.language.width)
+        look = partial(_look, features)
+        answers = self.language(look, inputs_embeds=read.tokens[rows], use_cache=False)
+        missing = ~read.mask[rows][..., None]
+        return answers.masked_fill(missing, -torch.inf).amax(1)
+
+
+def _look(features: Tensor, block: GatedCrossAttention, tokens: Tensor) -> Tensor:
+    return block(tokens, features)

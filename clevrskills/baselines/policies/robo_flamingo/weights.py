@@ -1,0 +1,91 @@
+"""Reads the published weights of RoboFlamingo, and those of OpenFlamingo that it starts from."""
+
+from __future__ import annotations
+
+import pickle
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from clevrskills.errors import ClevrSkillsError
+
+if TYPE_CHECKING:
+    from clevrskills.baselines.policies.robo_flamingo.policy import RoboFlamingo
+
+WORDS = "language.model.wte.weight"
+"""Embeddings of words, by this package's name."""
+_WORDS = "lang_encoder.transformer.wte.weight"
+_NEW_NAMES = (
+    (re.compile(r"^perceiver\."), "resampler."),
+    (re.compile(r"^lang_encoder\.gated_cross_attn_layers\."), "language.cross."),
+    (re.compile(r"^(lang_encoder\.)?lm_head\.rnn\."), "head.lstm."),
+    (re.compile(r"^(lang_encoder\.)?lm_head\.actions\.mlp\."), "head.pose."),
+    (re.compile(r"^(lang_encoder\.)?lm_head\.gripper\.mlp\."), "head.gripper."),
+)
+
+
+def load_published(policy: RoboFlamingo, path: Path) -> None:
+    """Put published weights into a policy.
+
+    Those of OpenFlamingo are resampler, cross-attention and embeddings; those of RoboFlamingo have
+    the LSTM and what follows it as well. Everything else in the file is left out.
+
+    Args:
+        policy: The policy.
+        path: The file, as ``torch.save`` wrote it; only tensors and plain data in it are read.
+
+    Raises:
+        ClevrSkillsError: It cannot be read, or is of another model.
+    """
+    published = _read(path)
+    found = dict(_renamed(published))
+    state = policy.state_dict()
+    needed = [name for name in state if name.startswith(("resampler.", "language.cross."))]
+    unfit = [n for n, tensor in found.items() if n not in state or state[n].shape != tensor.shape]
+    unfit += [name for name in needed if name not in found]
+    words, width = published.get(_WORDS), policy.language.width
+    if words is None or len(words) < policy.tokenizer.image + 2 or words.shape[1] != width:
+        unfit.append(_WORDS)
+    if unfit:
+        raise ClevrSkillsError(
+            f"{path} does not fit the configuration: {len(unfit)} weights, such as {unfit[0]}"
+        )
+    policy.load_state_dict(found | _embeddings(policy, published[_WORDS]), strict=False)
+
+
+def _read(path: Path) -> dict[str, Tensor]:
+    """The weights of a file under their published names."""
+    try:
+        data = torch.load(path, map_location="cpu", weights_only=True)
+    except (OSError, RuntimeError, EOFError, pickle.UnpicklingError) as error:
+        reason = str(error).splitlines()[0]
+        raise ClevrSkillsError(f"the weights {path} cannot be read: {reason}") from error
+    weights = data.get("model_state_dict", data) if isinstance(data, Mapping) else {}
+    return {name.removeprefix("module."): t for name, t in weights.items() if torch.is_tensor(t)}
+
+
+def _renamed(published: Mapping[str, Tensor]) -> list[tuple[str, Tensor]]:
+    return [
+        (pattern.sub(new, name), tensor)
+        for name, tensor in published.items()
+        for pattern, new in _NEW_NAMES
+        if pattern.match(name)
+    ]
+
+
+def _embeddings(policy: RoboFlamingo, published: Tensor) -> dict[str, Tensor]:
+    """Embeddings of the words, and of the two tokens that were added after them: the end of a
+    chunk, and the image.
+    """
+    count = policy.tokenizer.image
+    words = policy.language.model.get_input_embeddings().weight.detach().clone()
+    words[:count] = published[:count]
+    return {
+        WORDS: words,
+        "end_of_chunk": published[count],
+        "image_token": published[count + 1],
+    }

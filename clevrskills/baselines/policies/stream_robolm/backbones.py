@@ -1,0 +1,198 @@
+"""Language models and image encoders of transformers: with trained weights, or small random ones.
+
+A name is one of those in :data:`RANDOM_LANGUAGE_MODELS` or :data:`RANDOM_IMAGE_ENCODERS`, or what
+``from_pretrained`` takes: a folder, or a name on the Hugging Face Hub.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from peft import LoraConfig, inject_adapter_in_model
+from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
+from transformers import (
+    AutoConfig,
+    AutoModel,
+    LlamaConfig,
+    OPTConfig,
+    PreTrainedModel,
+    ViTConfig,
+    ViTModel,
+)
+
+from clevrskills.baselines.policies.hub import LanguageTokenizer, loading
+from clevrskills.baselines.prompts import ByteTokenizer, Tokenizer
+
+RANDOM_LANGUAGE_MODELS: dict[str, tuple[type, dict[str, Any]]] = {
+    "tiny-opt": (
+        OPTConfig,
+        {
+            "hidden_size": 64,
+            "word_embed_proj_dim": 64,
+            "ffn_dim": 128,
+            "num_hidden_layers": 2,
+            "num_attention_heads": 4,
+            "dropout": 0.0,
+        },
+    ),
+    "tiny-llama": (
+        LlamaConfig,
+        {
+            "hidden_size": 64,
+            "intermediate_size": 128,
+            "num_hidden_layers": 2,
+            "num_attention_heads": 4,
+            "num_key_value_heads": 2,
+        },
+    ),
+    "small-opt": (
+        OPTConfig,
+        {
+            "hidden_size": 512,
+            "word_embed_proj_dim": 512,
+            "ffn_dim": 2048,
+            "num_hidden_layers": 8,
+            "num_attention_heads": 8,
+            "dropout": 0.1,
+        },
+    ),
+}
+"""Language models of random weights that read bytes: kind and sizes."""
+
+RANDOM_IMAGE_ENCODERS: dict[str, dict[str, Any]] = {
+    "tiny-vit": {
+        "patch_size": 16,
+        "hidden_size": 64,
+        "intermediate_size": 128,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+    },
+    "small-vit": {
+        "patch_size": 16,
+        "hidden_size": 384,
+        "intermediate_size": 1536,
+        "num_hidden_layers": 6,
+        "num_attention_heads": 6,
+    },
+}
+"""Vision transformers of random weights: their sizes."""
+
+_TOGETHER = 64  # pictures that are encoded at once where features are computed twice
+
+
+def make_tokenizer(language_model: str) -> Tokenizer:
+    """The tokenizer of a language model.
+
+    Raises:
+        ClevrSkillsError: It cannot be loaded.
+    """
+    if language_model in RANDOM_LANGUAGE_MODELS:
+        return ByteTokenizer()
+    return LanguageTokenizer(language_model)
+
+
+def make_language_model(name: str, lora_rank: int | None = None) -> PreTrainedModel:
+    """A causal language model without its head.
+
+    Args:
+        name: Its name.
+        lora_rank: Rank of the adapters (LoRA, Hu et al. 2021, arXiv 2106.09685) that are trained in
+            place of its own weights, on all its linear maps; ``None``: it is trained itself, and
+            :func:`load_trained` loads where it starts.
+
+    Raises:
+        ClevrSkillsError: It cannot be loaded.
+    """
+    if name in RANDOM_LANGUAGE_MODELS:
+        kind, sizes = RANDOM_LANGUAGE_MODELS[name]
+        fixed = {"bos_token_id": 0, "pad_token_id": None, "max_position_embeddings": 2048}
+        config = kind(vocab_size=ByteTokenizer.size, **fixed, **sizes)
+        model = AutoModel.from_config(config, attn_implementation="sdpa")
+    elif lora_rank is None:
+        with loading("language model", name):
+            model = AutoModel.from_config(
+                AutoConfig.from_pretrained(name), dtype=torch.float32, attn_implementation="sdpa"
+            )
+    else:
+        with loading("language model", name):
+            model = AutoModel.from_pretrained(name, dtype=torch.float32, attn_implementation="sdpa")
+    if lora_rank is not None:
+        adapters = LoraConfig(r=lora_rank, lora_alpha=2 * lora_rank, target_modules="all-linear")
+        inject_adapter_in_model(adapters, model)
+    return model
+
+
+def load_trained(model: PreTrainedModel, what: str, name: str, **options: Any) -> None:
+    """Load the weights that a model starts from; those of small random ones stay.
+
+    Args:
+        model: The model.
+        what: What it is called in messages.
+        name: Its name.
+        options: Further arguments of ``from_pretrained``.
+
+    Raises:
+        ClevrSkillsError: They cannot be loaded.
+    """
+    if name not in (*RANDOM_LANGUAGE_MODELS, *RANDOM_IMAGE_ENCODERS):
+        with loading(what, name):
+            found = type(model).from_pretrained(name, dtype=torch.float32, **options)
+        model.load_state_dict(found.state_dict())
+
+
+class ImageEncoder(nn.Module):
+    """A vision transformer (Dosovitskiy et al. 2020, arXiv 2010.11929), trained further from the
+    weights that :meth:`start` loads.
+
+    Args:
+        name: Its name.
+        image_size: Width and height of the pictures in pixels; where it was trained on pictures of
+            another size, its embeddings of positions are interpolated.
+        recompute: Whether its features are computed again, piece by piece, when gradients are: that
+            takes longer and little memory.
+
+    Attributes:
+        name: Its name.
+        width: Numbers in a feature.
+        count: Features of a picture.
+
+    Raises:
+        ClevrSkillsError: It cannot be loaded.
+    """
+
+    def __init__(self, name: str, image_size: int, recompute: bool = False) -> None:
+        super().__init__()
+        if name in RANDOM_IMAGE_ENCODERS:
+            config = ViTConfig(image_size=image_size, **RANDOM_IMAGE_ENCODERS[name])
+        else:
+            with loading("image encoder", name):
+                config = ViTConfig.from_pretrained(name)
+        self.model = ViTModel(config, add_pooling_layer=False)
+        self.name = name
+        self.width: int = self.model.config.hidden_size
+        self.count = (image_size // self.model.config.patch_size) ** 2 + 1
+        self._recompute = recompute
+
+    def start(self) -> None:
+        """Load the weights that it starts from.
+
+        Raises:
+            ClevrSkillsError: They cannot be loaded.
+        """
+        load_trained(self.model, "image encoder", self.name, add_pooling_layer=False)
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Pictures (N, 3, S, S) in [0, 1] -> features (N, count, width)."""
+        if not len(images):
+            return images.new_zeros(0, self.count, self.width)
+        if not (self._recompute and torch.is_grad_enabled()):
+            return self._encode(images)
+        parts = images.split(_TOGETHER)
+        return torch.cat([checkpoint(self._encode, part, use_reentrant=False) for part in parts])
+
+    def _encode(self, images: Tensor) -> Tensor:
+        found = self.model(images * 2 - 1, interpolate_pos_encoding=True)
+        features: Tensor = found.last_hidden_state
+        return features

@@ -1,0 +1,265 @@
+"""StreamRoboLM, the benchmark's own policy (ClevrSkills paper, section 5 and appendix C.3).
+
+A language model reads the prompt, with an image token where a picture stands, and then one image
+token for each control step. Cross-attention layers in the manner of Flamingo, which are not
+trained before, let a token see the picture it stands for: both cameras' at a control step. Tokens
+of words see the picture before them, and those before the first picture see none. What the
+language model answers at the control steps goes through an LSTM to the action; the loss is the
+mean squared error. The language model's own weights stay as they are, it is adapted by LoRA; all
+else is trained.
+
+The cost of a step does not grow with the episode: keys and values of what was read are kept, and a
+token attends to the whole prompt but only to the latest ``window`` control steps, in training as
+well. The LSTM remembers all that was before.
+
+What the paper leaves open, and what is chosen here: a picture is seen in all the features of the
+vision transformer; cross-attention before every fourth layer, and its gates ajar at the start, as
+those of Flamingo, which are closed, would hardly open at the paper's learning rate of 1e-6; a layer
+between LSTM and action; the robot's own state, if the policy is told it, joins at the LSTM.
+Positions in the language model count on from the prompt up to the last one it knows, and stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from transformers import DynamicCache
+
+from clevrskills.baselines.batch import Batch, Observations, Prompts, masked_mean
+from clevrskills.baselines.policies.flamingo import LookingModel
+from clevrskills.baselines.policies.stream_robolm.backbones import (
+    RANDOM_LANGUAGE_MODELS,
+    ImageEncoder,
+    load_trained,
+    make_language_model,
+    make_tokenizer,
+)
+from clevrskills.baselines.policies.stream_robolm.cache import (
+    Cache,
+    cut,
+    forget,
+    stack,
+    window_mask,
+)
+from clevrskills.baselines.policies.stream_robolm.image_tokens import Sight, StreamPictures
+from clevrskills.baselines.policy import LearnedPolicy
+from clevrskills.baselines.spec import PolicyConfig, PolicySpec
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamRoboLMConfig(PolicyConfig):
+    """Configuration of :class:`StreamRoboLM`; pictures, learning rate and size of batches as in
+    Table 4 of the paper, which does not tell the rest.
+
+    Attributes:
+        language_model: Name of the language model; see ``backbones.py``.
+        image_encoder: Name of the vision transformer.
+        lora_rank: Rank of the language model's adapters; ``None``: its own weights are trained.
+        cross_every: Every how many layers there is cross-attention.
+        cross_heads: Heads of the cross-attention.
+        gate: What its gates start at, before the tanh.
+        window: How many control steps a token can look back in the language model.
+        lstm_width: Numbers in the state of the LSTM.
+        lstm_layers: Layers of the LSTM.
+        recompute: Whether features of pictures are computed twice in training, to save memory.
+    """
+
+    steps: int = 128
+    starts_every: int | None = 64
+    learning_rate: float = 1e-6
+    batch_size: int = 12
+    language_model: str = "facebook/opt-1.3b"
+    image_encoder: str = "google/vit-base-patch16-224"
+    lora_rank: int | None = 16
+    cross_every: int = 4
+    cross_heads: int = 8
+    gate: float = 0.5
+    window: int = 128
+    lstm_width: int = 1024
+    lstm_layers: int = 2
+    recompute: bool = True
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What is remembered of an episode.
+
+    Attributes:
+        cache: What the language model has read and may still attend to.
+        prompt: Length of the prompt, in tokens.
+        age: Control steps made.
+        state: State of the LSTM, two tensors (layers, 1, width).
+    """
+
+    cache: Cache
+    prompt: int
+    age: int
+    state: tuple[Tensor, Tensor]
+
+
+class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
+    """Reads prompt and pictures as one stream of tokens, and acts as they come."""
+
+    config_type = StreamRoboLMConfig
+    configurations: ClassVar = {
+        "default": StreamRoboLMConfig(),
+        "opt": StreamRoboLMConfig(),
+        "llama": StreamRoboLMConfig(language_model="meta-llama/Llama-3.2-3B"),
+        "small": StreamRoboLMConfig(
+            image_size=128,
+            steps=64,
+            starts_every=32,
+            learning_rate=3e-4,
+            batch_size=8,
+            language_model="small-opt",
+            image_encoder="small-vit",
+            lora_rank=None,
+            cross_every=2,
+            gate=1.0,
+            window=64,
+            lstm_width=512,
+        ),
+        "tiny": StreamRoboLMConfig(
+            image_size=32,
+            steps=8,
+            starts_every=8,
+            learning_rate=3e-3,
+            batch_size=4,
+            warm_up_steps=10,
+            language_model="tiny-opt",
+            image_encoder="tiny-vit",
+            lora_rank=4,
+            cross_every=1,
+            cross_heads=2,
+            gate=1.0,
+            window=8,
+            lstm_width=128,
+            lstm_layers=1,
+            recompute=False,
+        ),
+    }
+
+    def __init__(self, config: StreamRoboLMConfig, spec: PolicySpec) -> None:
+        super().__init__(config, spec)
+        self.tokenizer = make_tokenizer(config.language_model)
+        images = ImageEncoder(config.image_encoder, config.image_size, config.recompute)
+        self.sight = Sight(images, config.cameras)
+        model = make_language_model(config.language_model, config.lora_rank)
+        self.language = LookingModel(
+            model, images.width, config.cross_every, config.cross_heads, config.gate
+        )
+        self.image_token = nn.Parameter(torch.randn(self.language.width) * 0.02)
+        inputs = self.language.width + self.state_size
+        self.lstm = nn.LSTM(inputs, config.lstm_width, config.lstm_layers, batch_first=True)
+        self.head = nn.Sequential(
+            nn.Linear(config.lstm_width, config.lstm_width),
+            nn.ReLU(),
+            nn.Linear(config.lstm_width, config.horizon * 7),
+        )
+
+    def start(self) -> None:  # noqa: D102
+        self.sight.images.start()
+        if self.config.lora_rank is None:
+            load_trained(self.language.model, "language model", self.config.language_model)
+
+    def pretrained(self) -> set[str]:  # noqa: D102
+        if self.config.language_model in RANDOM_LANGUAGE_MODELS:
+            return set()
+        model = self.language.model.named_parameters(prefix="language.model")
+        return {name for name, parameter in model if not parameter.requires_grad}
+
+    def loss(self, batch: Batch) -> dict[str, Tensor]:  # noqa: D102
+        actions = self._actions(batch.observations, batch.prompts)
+        return {"loss": masked_mean((actions - batch.actions) ** 2, batch.action_mask)}
+
+    def begin(self, prompts: Prompts, seeds: Sequence[int]) -> list[Memory]:  # noqa: D102
+        tokens, mask = self._read(prompts)
+        cache = DynamicCache()
+        self.language(
+            self.sight.prompt(prompts).look,
+            inputs_embeds=tokens,
+            attention_mask=window_mask(mask, 0, self.config.window),
+            position_ids=self._positions(mask, 0),
+            past_key_values=cache,
+            use_cache=True,
+        )
+        zeros = tokens.new_zeros(self.config.lstm_layers, 1, self.config.lstm_width)
+        return [
+            Memory(cut(cache, row, slice(length)), length, 0, (zeros, zeros))
+            for row, length in enumerate(mask.sum(1).tolist())
+        ]
+
+    def step(  # noqa: D102
+        self, observations: Observations, memories: list[Memory]
+    ) -> tuple[Tensor, list[Memory]]:
+        cache, mask = stack([memory.cache for memory in memories])
+        ages = torch.tensor([[m.prompt + m.age] for m in memories], device=self.device)
+        answers = self.language(
+            self.sight.steps(observations).look,
+            inputs_embeds=self.image_token.expand(len(memories), 1, -1),
+            attention_mask=mask,
+            position_ids=ages.clamp(max=self._last_position),
+            past_key_values=cache,
+            use_cache=True,
+        )
+        before = zip(*(memory.state for memory in memories), strict=True)
+        hidden, cell = (torch.cat(parts, 1) for parts in before)
+        out, (hidden, cell) = self.lstm(_felt(answers, observations), (hidden, cell))
+        after = []
+        for row, memory in enumerate(memories):
+            length = memory.cache[0][0].shape[-2] + 1
+            read = cut(cache, row, slice(-length, None))
+            read = forget(read, memory.prompt, self.config.window)
+            state = hidden[:, row : row + 1], cell[:, row : row + 1]
+            after.append(Memory(read, memory.prompt, memory.age + 1, state))
+        return self.head(out[:, -1]).unflatten(-1, (-1, 7)), after
+
+    def _actions(self, observations: Observations, prompts: Prompts) -> Tensor:
+        """The next actions at each step, (B, T, H, 7)."""
+        steps = observations.mask.shape[1]
+        tokens, mask = self._read(prompts)
+        stream = self.image_token.expand(len(tokens), steps, -1)
+        pictures = StreamPictures(self.sight.prompt(prompts), self.sight.steps(observations))
+        answers = self.language(
+            pictures.look,
+            inputs_embeds=torch.cat([tokens, stream], 1),
+            attention_mask=window_mask(mask, steps, self.config.window),
+            position_ids=self._positions(mask, steps),
+            use_cache=False,
+        )
+        out, _ = self.lstm(_felt(answers[:, -steps:], observations))
+        actions: Tensor = self.head(out)
+        return actions.unflatten(-1, (-1, 7))
+
+    def _read(self, prompts: Prompts) -> tuple[Tensor, Tensor]:
+        """Tokens of prompts with the one that begins each, (B, P, width), and which exist."""
+        words = functional.pad(
+            prompts.tokens, (1, 0), value=self.language.model.config.bos_token_id
+        )
+        picture = functional.pad(prompts.image_index >= 0, (1, 0))[..., None]
+        tokens = self.language.embed(words.masked_fill(picture[..., 0], 0))
+        mask = functional.pad(prompts.mask, (1, 0), value=True)
+        return torch.where(picture, self.image_token, tokens), mask
+
+    def _positions(self, prompt: Tensor, steps: int) -> Tensor:
+        """Positions of the tokens of prompts, of which some exist (B, P), and of steps after them,
+        (B, P + T).
+        """
+        read = torch.arange(prompt.shape[1], device=prompt.device).expand(len(prompt), -1)
+        acted = prompt.sum(1, keepdim=True) + torch.arange(steps, device=prompt.device)
+        return torch.cat([read, acted], 1).clamp(max=self._last_position)
+
+    @property
+    def _last_position(self) -> int:
+        """The last position that the language model knows."""
+        return int(self.language.model.config.max_position_embeddings) - 1
+
+
+def _felt(answers: Tensor, observations: Observations) -> Tensor:
+    """Answers of the language model (B, T, width) with the robot's own state."""
+    return torch.cat([answers, observations.state.to(answers.dtype)], -1)

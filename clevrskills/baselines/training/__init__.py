@@ -1,0 +1,1 @@
+"""Training of learned policies on demonstrations: the loop, its state, DAgger."""

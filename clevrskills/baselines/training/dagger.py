@@ -1,0 +1,137 @@
+"""``clevrskills dagger``: demonstrations from where a policy gets to, and training on them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+
+from clevrskills.errors import ClevrSkillsError
+
+if TYPE_CHECKING:
+    from clevrskills.baselines.checkpoint import Description
+    from clevrskills.baselines.training.train import TrainArgs
+    from clevrskills.core.suite import Source
+    from clevrskills.dataset_tools.generate.command import GenerateArgs
+
+SEED = 1_000_000
+"""The first seed by default: far from those of demonstrations."""
+
+
+@dataclass(kw_only=True)
+class DaggerArgs:
+    """Let a policy act, let the oracle take over from where it gets to, train on that as well.
+
+    A round has two parts, in OUT/round_<k>/demos and OUT/round_<k>/training; the next round starts
+    from the latter. Running it again continues.
+    """
+
+    start: Annotated[Path, tyro.conf.arg(name="from")]
+    """Checkpoint, or folder of a training, to begin with."""
+    data: Annotated[tuple[Path, ...], tyro.conf.UseAppendAction]
+    """Demonstrations that it was trained on; may be given several times."""
+    out: Path
+    """Folder of the rounds."""
+    task: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    """Tasks to act in; by default all that the policy was trained on."""
+    rounds: int = 1
+    """How often."""
+    episodes: int = 20
+    """Episodes of each task in a round."""
+    steps: int = 2000
+    """Steps of training in a round."""
+    set: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    """Entry of the policy's configuration to change, NAME=VALUE, such as `learning_rate=1e-4`."""
+    seed: int = SEED
+    """The first seed of the episodes, and what decides the training."""
+    bf16: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Train in bfloat16 where that is safe."""
+    cpu: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Train on the CPU even if there is a GPU."""
+    workers: int = 1
+    """Processes that act."""
+    load_workers: int = 2
+    """Processes that load windows."""
+    cache_gb: float = 0.0
+    """Memory in which each of these keeps pictures, in GB."""
+
+
+def dagger(args: DaggerArgs, source: Callable[[Path], Source] | None = None) -> int:
+    """Do the rounds.
+
+    Args:
+        args: How many, from where.
+        source: Gives, for the folder of a checkpoint, environments in which its policy and the
+            oracle act in turns; ``None``: ClevrSkills.
+
+    Returns:
+        Exit code: 0, or that of the part that was stopped.
+
+    Raises:
+        ClevrSkillsError: Bad arguments, or a part failed; what was finished is kept.
+    """
+    from clevrskills.baselines import checkpoint
+    from clevrskills.baselines.training.dagger_rollout import HandoverSource
+    from clevrskills.baselines.training.train import require_training, train
+    from clevrskills.dataset_tools.generate.command import generate
+
+    require_training()
+    for name in ("rounds", "episodes", "steps", "workers"):
+        if getattr(args, name) < 1:
+            raise ClevrSkillsError(f"--{name} must be at least 1, not {getattr(args, name)}")
+    start, data = args.start, list(args.data)
+    for number in range(args.rounds):
+        folder = args.out / f"round_{number + 1}"
+        at = checkpoint.find(start)
+        code = generate(
+            _generate_args(args, checkpoint.describe(at), number, folder / "demos"),
+            (source or HandoverSource)(at.absolute()),
+        )
+        if code:
+            return code
+        data.append(folder / "demos")
+        code = train(_train_args(args, start, tuple(data), folder / "training"))
+        if code:
+            return code
+        start = folder / "training"
+    return 0
+
+
+def _generate_args(args: DaggerArgs, about: Description, number: int, out: Path) -> GenerateArgs:
+    from clevrskills.dataset_tools.generate.command import GenerateArgs
+
+    out.parent.mkdir(parents=True, exist_ok=True)
+    return GenerateArgs(
+        tasks=args.task or tuple(about.provenance["tasks"]),
+        episodes=args.episodes,
+        seed=args.seed + number * args.episodes,
+        out=out,
+        robot=about.provenance["robot"],
+        cameras=about.spec.observation.cameras,
+        size=about.spec.observation.size_px,
+        workers=args.workers,
+    )
+
+
+def _train_args(args: DaggerArgs, start: Path, data: tuple[Path, ...], out: Path) -> TrainArgs:
+    from clevrskills.baselines import checkpoint
+    from clevrskills.baselines.training.train import TrainArgs
+
+    about = checkpoint.describe(checkpoint.find(start))
+    return TrainArgs(
+        start=start,
+        data=data,
+        out=out,
+        task=tuple(about.provenance["tasks"]),
+        prompt=about.spec.observation.prompt,
+        steps=args.steps,
+        set=args.set,
+        seed=args.seed,
+        bf16=args.bf16,
+        cpu=args.cpu,
+        workers=args.load_workers,
+        cache_gb=args.cache_gb,
+    )

@@ -1,0 +1,139 @@
+"""Episodes in which a policy and the oracle act in turns, so that the oracle shows what to do where
+the policy got to.
+
+The oracle plans a path from rest, so what it does next in a state is not one action but the way it
+goes on from there. So it is not asked for its first action in every state that the policy reached,
+as DAgger has it (Ross et al. 2011), but takes over now and then for a while, as experts do in
+HG-DAgger (Kelly et al. 2019). What the policy did is marked as given up: it is seen in training,
+not learned.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+
+from clevrskills.core.interface import read_actions
+from clevrskills.core.observer import Observer
+from clevrskills.core.suite import ClevrSkillsSource, Environment, Oracle, Setup
+from clevrskills.suites.clevrskills.suite import ClevrSkillsSuite
+
+POLICY_STEPS, ORACLE_STEPS = (5, 30), (10, 40)
+"""Range of the length of a turn, in control steps: a quarter of a second to two seconds."""
+_ORACLE_FINISHES = 0.6
+"""Share of the step limit after which the oracle acts to the end."""
+POLICY = "policy"
+
+
+class Handover:
+    """What acts in a recorded episode: the policy and the oracle in turns, the policy first.
+
+    It is an oracle to what records: see :class:`clevrskills.core.suite.Oracle`.
+
+    Args:
+        env: The environment; it has the cameras that the policy is shown.
+        policy: The policy, batched.
+        oracle: The oracle.
+    """
+
+    def __init__(self, env: Environment, policy: Any, oracle: Oracle) -> None:
+        self._env, self._policy, self._oracle = env, policy, oracle
+        self._observer = Observer(env, policy.observation)  # type: ignore[arg-type]
+
+    def reset(self) -> None:
+        """An episode begins."""
+        seed = crc32(np.asarray(self._env.get_state()).tobytes())  # the episode's own
+        self._generator = np.random.default_rng(seed)
+        self._policy.reset({0: self._observer.begin(seed)})
+        self._steps, self._left, self._begun = 0, 0, 0
+        self._chunk: list[np.ndarray] = []
+        self._runs: list[tuple[int, int]] = []
+        self._oracle_acts = True
+        self.subtask = self.step = "Follow the policy"
+        self.subgoal, self.predicate, self.skill = -1, "", POLICY
+        self.action_class, self.attempt = POLICY, 0
+
+    @property
+    def failed(self) -> list[tuple[int, int]]:
+        """Runs of steps that are not to be learned: the policy's, and what the oracle gave up."""
+        return self._runs + self._turn_failed()
+
+    def act(self) -> np.ndarray:
+        """The next action, (7,).
+
+        Raises:
+            ClevrSkillsError: The oracle gave up.
+        """
+        if not self._left:
+            self._change()
+        wanted = self._policy_action()  # it sees the oracle's turns too
+        self._left -= 1
+        self._steps += 1
+        if not self._oracle_acts:
+            return wanted
+        action = self._oracle.act()
+        for name in ("subtask", "step", "subgoal", "predicate", "skill", "action_class", "attempt"):
+            setattr(self, name, getattr(self._oracle, name))
+        return action
+
+    def _change(self) -> None:
+        """Begin the next turn."""
+        self._runs += self._turn_failed()
+        self._oracle_acts = not self._oracle_acts or self._late
+        self._begun = self._steps
+        low, high = ORACLE_STEPS if self._oracle_acts else POLICY_STEPS
+        self._left = int(self._generator.integers(low, high + 1))
+        if self._oracle_acts:
+            self._left = self._env.task.max_steps if self._late else self._left
+            self._oracle.reset()
+        else:
+            self._chunk = []
+            self.step = "Follow the policy"
+            self.skill = self.action_class = POLICY
+
+    @property
+    def _late(self) -> bool:
+        return self._steps >= _ORACLE_FINISHES * self._env.task.max_steps
+
+    def _turn_failed(self) -> list[tuple[int, int]]:
+        """What is not to be learned of this turn."""
+        if not self._oracle_acts:
+            return [(self._begun, self._steps)]
+        if self._begun == self._steps:
+            return []
+        return [(self._begun + start, self._begun + stop) for start, stop in self._oracle.failed]
+
+    def _policy_action(self) -> np.ndarray:
+        observation = self._observer.look()
+        if not self._chunk or self._oracle_acts:
+            answer = self._policy.act({0: observation})[0]
+            self._chunk = list(read_actions(answer))
+        return self._chunk.pop(0)
+
+
+@dataclass(frozen=True)
+class HandoverSource(ClevrSkillsSource):
+    """The tasks of this package, in which a policy and the oracle act in turns.
+
+    Attributes:
+        checkpoint: Folder of the policy's checkpoint.
+    """
+
+    checkpoint: Path
+
+    def make(self, setup: Setup) -> tuple[Environment, Oracle]:
+        """Build an environment, which draws what the policy is shown, and what acts in it."""
+        import torch
+
+        from clevrskills.baselines.checkpoint import load
+        from clevrskills.solvers.oracle import Oracle as ScriptedOracle
+
+        torch.set_num_threads(1)
+        policy = load(self.checkpoint)
+        shown = policy.observation
+        env = ClevrSkillsSuite().make(replace(setup, cameras=shown.cameras, size_px=shown.size_px))
+        return env, Handover(env, policy, ScriptedOracle(env))  # type: ignore[arg-type, return-value]

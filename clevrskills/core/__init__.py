@@ -1,0 +1,1 @@
+"""Contracts of every suite and tool: numpy and torch, no simulator."""

@@ -1,0 +1,1 @@
+"""Goals as trees of predicates, for any kind of world."""

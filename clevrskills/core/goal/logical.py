@@ -1,0 +1,405 @@
+"""Logical predicates: how statements are combined into goals.
+
+``Set``: all hold now, in any order. ``Sequence``: all hold now; reward and oracle go in order.
+``Order``: each in turn, earlier ones may break again. ``Once``: has held. Environments whose tree
+has fewer parts mark the others as inactive.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+from typing import NamedTuple, Self
+
+import torch
+from torch import Tensor
+
+from clevrskills.core.goal.predicate import GoalState, Outcome, PhysicalPredicate, Predicate
+from clevrskills.predicates.criteria import Criteria
+from clevrskills.sim.world import World
+
+
+def _part_of(index: int, state: GoalState) -> GoalState:
+    """What the state of a whole has of one of its parts."""
+    prefix = f"{index}/"
+    return {k.removeprefix(prefix): v for k, v in state.items() if k.startswith(prefix)}
+
+
+def _as_part(index: int, state: GoalState) -> GoalState:
+    """The state of a part as the whole has it."""
+    return {f"{index}/{key}": value for key, value in state.items()}
+
+
+class Look(NamedTuple):
+    """What was seen of the n parts of a whole: their outcomes, the same as (B, n), and the state of
+    the whole. All is 0 for parts that an environment does not use.
+    """
+
+    outcomes: tuple[Outcome, ...]
+    holds: Tensor
+    both: Tensor
+    """Reward and progress, (2, B, n)."""
+    state: GoalState
+
+
+@dataclass(frozen=True, eq=False)
+class Composite(Predicate):
+    """A predicate made of others.
+
+    Args:
+        children: The parts.
+        active: Which parts an environment uses, (B, n) bool; ``None``: all. At least one must be
+            active.
+    """
+
+    children: tuple[Predicate, ...]
+    active: Tensor | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "children", tuple(self.children))
+        if not self.children:
+            raise ValueError(f"{type(self).__name__} needs at least one child")
+        if self.active is not None:
+            if self.active.shape[-1] != len(self.children):
+                raise ValueError(
+                    f"active has {self.active.shape[-1]} columns for {len(self.children)} children"
+                )
+            if not self.active.any(-1).all():
+                raise ValueError("each environment needs at least one active child")
+
+    @cached_property
+    def _mask(self) -> Tensor:
+        """Which children an environment uses, (B, n) bool, or (1, n) if all use all."""
+        if self.active is None:
+            return torch.ones((1, len(self.children)), dtype=torch.bool, device=self.device)
+        return self.active
+
+    @cached_property
+    def _count(self) -> Tensor:
+        """How many children an environment uses, (B,) or (1,) float."""
+        return self._mask.sum(-1).float()
+
+    @cached_property
+    def _most(self) -> Tensor:
+        """The greatest reward of each child, (B, n) or (1, n)."""
+        rewards = [
+            torch.as_tensor(c.max_reward, dtype=torch.float32, device=self.device).reshape(-1)
+            for c in self.children
+        ]
+        return torch.stack(torch.broadcast_tensors(*rewards), dim=-1)
+
+    @cached_property
+    def _groups(self) -> list[tuple[Predicate, list[int]]]:
+        """The children that any environment uses, with their numbers; those that differ in numbers
+        only are joined and looked at together, as more environments than there are.
+        """
+        used = self._mask.any(0).tolist()
+        groups: dict[object, list[int]] = {}
+        for i, child in enumerate(self.children):
+            groups.setdefault(_likeness(child) or i, []).append(i)
+        return [
+            (_joined([self.children[i] for i in group]), group)
+            for group in groups.values()
+            if any(used[i] for i in group)
+        ]
+
+    @cached_property
+    def _columns(self) -> Tensor | None:
+        """Where the groups have each child, (n,), one past all others if they do not have it;
+        ``None``: they have all, in order.
+        """
+        found = [i for _, group in self._groups for i in group]
+        if found == list(range(len(self.children))):
+            return None
+        places = {i: column for column, i in enumerate(found)}
+        columns = [places.get(i, len(found)) for i in range(len(self.children))]
+        return torch.tensor(columns, device=self._mask.device)
+
+    @cached_property
+    def _unused(self) -> Tensor:
+        """Which children an environment does not use, (B, n) or (1, n)."""
+        return ~self._mask
+
+    @cached_property
+    def _all_used(self) -> bool:
+        return bool(self._mask.all())
+
+    @property
+    def max_reward(self) -> Tensor | float:  # noqa: D102
+        if self.active is None:
+            return sum(child.max_reward for child in self.children)
+        device = self.active.device
+        rewards = [torch.as_tensor(child.max_reward, device=device) for child in self.children]
+        return sum(r * a for r, a in zip(rewards, self.active.T, strict=True))
+
+    def initial_state(self, world: World) -> GoalState:  # noqa: D102
+        state: GoalState = {}
+        for i, child in enumerate(self.children):
+            state |= _as_part(i, child.initial_state(world))
+        return state
+
+    def leaves(self) -> Iterator[Predicate]:  # noqa: D102
+        for child in self.children:
+            yield from child.leaves()
+
+    def steps(self, env: int = 0) -> Iterator[Predicate]:  # noqa: D102
+        for i, child in enumerate(self.children):
+            if self._uses(i, env):
+                yield from child.steps(env)
+
+    def using(self, table: Criteria) -> Self:  # noqa: D102
+        return dataclasses.replace(self, children=tuple(c.using(table) for c in self.children))
+
+    def _look(self, world: World, state: GoalState) -> Look:
+        """Evaluate every child once."""
+        parts = [_part_of(i, state) for i in range(len(self.children))]
+        within: list[tuple[Outcome, ...]] = [()] * len(parts)
+        seen = []
+        for predicate, group in self._groups:
+            if len(group) == 1:
+                outcome = predicate.evaluate(world, parts[group[0]])
+                parts[group[0]], within[group[0]] = outcome.state, outcome.children
+            else:
+                several = [parts[i] for i in group]
+                joined = {key: _interleave([part[key] for part in several]) for key in several[0]}
+                outcome = predicate.evaluate(world.repeat(len(group)), joined)
+                for key, values in outcome.state.items():
+                    apart = values.unflatten(0, (-1, len(group))).unbind(1)
+                    for i, value in zip(group, apart, strict=True):
+                        parts[i][key] = value
+            seen.append(outcome)
+        holds = self._by_child([outcome.holds for outcome in seen], world.num_envs)
+        both = self._by_child([torch.stack((o.reward, o.progress)) for o in seen], world.num_envs)
+        rewards, progresses = (values.unbind(-1) for values in both.unbind(0))
+        said = (holds.unbind(-1), rewards, progresses, parts, within)
+        return Look(
+            tuple(Outcome(*values) for values in zip(*said, strict=True)),
+            holds,
+            both,
+            {k: v for i, part in enumerate(parts) for k, v in _as_part(i, part).items()},
+        )
+
+    def _by_child(self, values: list[Tensor], num_envs: int) -> Tensor:
+        """What was seen of the groups, each (..., B * m), as (..., B, n)."""
+        tables = [value.unflatten(-1, (num_envs, -1)) for value in values]
+        if self._columns is not None:
+            tables.append(torch.zeros_like(tables[0][..., :1]))
+        table = tables[0] if len(tables) == 1 else torch.cat(tables, dim=-1)
+        table = table if self._columns is None else table[..., self._columns]
+        return table if self._all_used else table.masked_fill(self._unused, 0)
+
+    @cached_property
+    def _first_leaf(self) -> Tensor:
+        """Index of the first leaf of each child among the leaves of the whole, (n,)."""
+        counts = [sum(1 for _ in child.leaves()) for child in self.children]
+        return torch.tensor([0, *accumulate(counts)][:-1], device=self.device)
+
+    def _next_of(self, child: Tensor, outcome: Outcome) -> Tensor:
+        """The index (B,) of the leaf that is next in a child (B,); -1 where the whole holds."""
+        if all(isinstance(each, PhysicalPredicate) for each in self.children):
+            return child.masked_fill(outcome.holds, -1)
+        chosen = self._first_leaf[child]
+        for i, (each, part) in enumerate(zip(self.children, outcome.children, strict=True)):
+            if not isinstance(each, PhysicalPredicate):
+                # what an order has behind it may hold no more, what it asks for may hold already
+                chosen = chosen + (child == i) * each.next_index(part).clamp(min=0)
+        return chosen.masked_fill(outcome.holds, -1)
+
+    def says(self, world: World, env: int = 0) -> str:  # noqa: D102
+        parts = [c.says(world, env) for i, c in enumerate(self.children) if self._uses(i, env)]
+        return self.conjunction.join(parts)
+
+    conjunction = ", "
+
+    def _uses(self, child: int, env: int) -> bool:
+        return self.active is None or bool(self.active[env, child])
+
+    def realise(self, world: World, where: Tensor | None = None) -> None:  # noqa: D102
+        for i, child in enumerate(self.children):
+            mask = where
+            if self.active is not None:
+                mask = self.active[:, i] if where is None else where & self.active[:, i]
+            child.realise(world, mask)
+
+
+def _likeness(predicate: Predicate) -> object:
+    """What predicates must share to be looked at together; ``None`` for one that must stay
+    alone.
+    """
+    if not isinstance(predicate, PhysicalPredicate):
+        return None
+    values = [getattr(predicate, field.name) for field in dataclasses.fields(predicate)]
+    kinds = [tuple(v.shape) if isinstance(v, Tensor) else v for v in values]
+    return (type(predicate), *kinds)
+
+
+def _joined(predicates: list[Predicate]) -> Predicate:
+    """One predicate for several that are alike, for the environments of ``World.repeat``."""
+    if len(predicates) == 1:
+        return predicates[0]
+    tensors = {
+        field.name: _interleave([getattr(predicate, field.name) for predicate in predicates])
+        for field in dataclasses.fields(predicates[0])
+        if isinstance(getattr(predicates[0], field.name), Tensor)
+    }
+    return dataclasses.replace(predicates[0], **tensors)
+
+
+def _interleave(values: list[Tensor]) -> Tensor:
+    """Values of n parts, each (B, ...), one environment after the other, (B * n, ...)."""
+    return torch.stack(values, dim=1).flatten(0, 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Set(Composite):
+    """All active children hold now, in any order."""
+
+    name = "set"
+
+    def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
+        outcomes, holds, both, new_state = self._look(world, state)
+        # the published rule: what is done, plus the best of what is not
+        done, best = (both * holds).sum(-1), both.masked_fill(holds, 0.0).amax(-1)
+        total, share = (done + best).unbind(0)
+        everything = (holds | self._unused).all(-1)
+        return Outcome(everything, total, share / self._count, new_state, outcomes)
+
+    def next_index(self, outcome: Outcome) -> Tensor:  # noqa: D102
+        holds = torch.stack([part.holds for part in outcome.children], dim=-1)
+        missing = self._mask.masked_fill(holds, False)
+        return self._next_of(missing.byte().argmax(-1), outcome)
+
+
+@dataclass(frozen=True, eq=False)
+class Sequence(Set):
+    """All active children hold now; they are rewarded and solved in order."""
+
+    name = "sequence"
+    conjunction = ", then "
+
+    def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
+        outcomes, holds, (reward, progress), new_state = self._look(world, state)
+        active = self._mask
+        # what only has to come to rest does not hide the reward for what comes next
+        passed = (holds | (reward >= self._most) | ~active).long().cumprod(-1).bool()
+        reached = torch.cat((torch.ones_like(passed[:, :1]), passed[:, :-1]), dim=-1) & active
+        everything = (holds | ~active).all(-1)
+        share = (progress * reached).sum(-1) / self._count
+        return Outcome(
+            everything,
+            (reward * reached).sum(-1),
+            torch.where(everything, 1.0, share),
+            new_state,
+            outcomes,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Order(Composite):
+    """Each active child has held in turn; earlier ones may break again."""
+
+    name = "order"
+    conjunction = ", then "
+
+    def initial_state(self, world: World) -> GoalState:  # noqa: D102
+        stage = torch.zeros(world.num_envs, dtype=torch.long, device=world.device)
+        return {"stage": stage, **super().initial_state(world)}
+
+    def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
+        outcomes, holds, (reward, progress), new_state = self._look(world, state)
+        index = self._numbers
+        behind = holds | self._unused | (index < state["stage"][:, None])
+        stage = behind.long().cumprod(-1).sum(-1)
+        for i in range(len(self.children)):
+            # what a later part remembers starts when its turn comes
+            for key in [k for k in new_state if k.startswith(f"{i}/")]:
+                turn = (stage >= i).reshape(-1, *(1,) * (new_state[key].dim() - 1))
+                new_state[key] = torch.where(turn, new_state[key], state[key])
+        finished = (index < stage[:, None]) & self._mask
+        current = index == stage[:, None]
+        return Outcome(
+            stage == len(self.children),
+            (self._most * finished + reward * current).sum(-1),
+            (finished + progress * current).sum(-1) / self._count,
+            {"stage": stage, **new_state},
+            outcomes,
+        )
+
+    @cached_property
+    def _numbers(self) -> Tensor:
+        """The numbers of the children, (n,)."""
+        return torch.arange(len(self.children), device=self._mask.device)
+
+    def next_index(self, outcome: Outcome) -> Tensor:  # noqa: D102
+        return self._next_of(outcome.state["stage"].clamp(max=len(self.children) - 1), outcome)
+
+
+@dataclass(frozen=True, eq=False)
+class Wrapper(Predicate):
+    """A predicate that adds something to another one.
+
+    Args:
+        child: The other one.
+    """
+
+    child: Predicate
+
+    @property
+    def max_reward(self) -> Tensor | float:  # noqa: D102
+        return self.child.max_reward
+
+    def initial_state(self, world: World) -> GoalState:  # noqa: D102
+        return _as_part(0, self.child.initial_state(world))
+
+    def _look(self, world: World, state: GoalState) -> tuple[Outcome, GoalState]:
+        """Evaluate the child once."""
+        part = self.child.evaluate(world, _part_of(0, state))
+        return part, _as_part(0, part.state)
+
+    def leaves(self) -> Iterator[Predicate]:  # noqa: D102
+        yield from self.child.leaves()
+
+    def steps(self, env: int = 0) -> Iterator[Predicate]:  # noqa: D102
+        yield from self.child.steps(env)
+
+    def next_index(self, outcome: Outcome) -> Tensor:  # noqa: D102
+        return torch.where(outcome.holds, -1, self.child.next_index(outcome.children[0]))
+
+    def using(self, table: Criteria) -> Self:  # noqa: D102
+        return dataclasses.replace(self, child=self.child.using(table))
+
+    def says(self, world: World, env: int = 0) -> str:  # noqa: D102
+        return self.child.says(world, env)
+
+    def realise(self, world: World, where: Tensor | None = None) -> None:  # noqa: D102
+        self.child.realise(world, where)
+
+
+@dataclass(frozen=True, eq=False)
+class Once(Wrapper):
+    """The child has held at some time.
+
+    Args:
+        child: The statement to remember.
+    """
+
+    name = "once"
+
+    def initial_state(self, world: World) -> GoalState:  # noqa: D102
+        held = torch.zeros(world.num_envs, dtype=torch.bool, device=world.device)
+        return {"held": held, **super().initial_state(world)}
+
+    def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
+        part, new_state = self._look(world, state)
+        held = state["held"] | part.holds
+        most = torch.as_tensor(self.max_reward, device=held.device)
+        return Outcome(
+            held,
+            torch.where(held, most, part.reward),
+            torch.where(held, 1.0, part.progress),
+            {"held": held, **new_state},
+            (part,),
+        )

@@ -1,0 +1,130 @@
+"""A goal tree as a list of its nodes, each before its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import count
+
+import torch
+from torch import Tensor
+
+from clevrskills.core.goal.logical import Composite, Order, Sequence, Wrapper
+from clevrskills.core.goal.predicate import Outcome, Predicate
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """A place in a goal tree.
+
+    Attributes:
+        path: Its name, e.g. ``set/1.inside``.
+        depth: How many nodes are above it.
+        predicate: What stands there.
+        leaf: Its index among the leaves of the tree; ``None``: it has parts.
+        active: Whether the environment uses it.
+    """
+
+    path: str
+    depth: int
+    predicate: Predicate
+    leaf: int | None
+    active: bool
+
+
+def nodes(goal: Predicate, env: int = 0) -> list[Node]:
+    """The nodes of a tree as one environment uses it; its leaves come in the order of
+    ``goal.leaves()``.
+    """
+    return list(_nodes(goal, "", 0, True, env, count()))
+
+
+def outcomes(goal: Predicate, outcome: Outcome) -> Iterator[Outcome]:
+    """What was said of each node, in the order of :func:`nodes`."""
+    yield outcome
+    for part, result in zip(parts(goal), outcome.children, strict=True):
+        yield from outcomes(part, result)
+
+
+def used(goal: Predicate, num_envs: int) -> Tensor:
+    """Which nodes each environment uses, in the order of :func:`nodes`, (B, N) bool."""
+    every = torch.ones(num_envs, dtype=torch.bool, device=goal.device)
+    return torch.stack(list(_used(goal, every)), dim=-1)
+
+
+def parts(predicate: Predicate) -> tuple[Predicate, ...]:
+    """What a predicate is made of; nothing if it is physical."""
+    if isinstance(predicate, Composite):
+        return predicate.children
+    return (predicate.child,) if isinstance(predicate, Wrapper) else ()
+
+
+def leaves_met(goal: Predicate, outcome: Outcome, env: int = 0) -> tuple[int, int]:
+    """How many leaves are met, and how many there are, among those that one environment uses.
+
+    A leaf is met if it holds, or if what it is part of holds: then it has done its part, as the
+    steps of an order that are behind. The steps of an order that are still ahead are not met, nor
+    is what holds in vain, as after a touch that was to be avoided.
+    """
+    if not parts(goal):
+        return int(outcome.holds[env]), 1
+    stage = int(outcome.state["stage"][env]) if isinstance(goal, Order) else None
+    met = of = 0
+    for i, part, result in _used_parts(goal, outcome, env):
+        part_met, part_of = leaves_met(part, result, env)
+        holds = bool(outcome.holds[env])
+        in_vain = isinstance(goal, Wrapper) and bool(result.holds[env]) and not holds
+        if holds or (stage is not None and i < stage):
+            part_met = part_of
+        elif in_vain or (stage is not None and i > stage):
+            part_met = 0
+        met, of = met + part_met, of + part_of
+    return met, of
+
+
+def depth(goal: Predicate, outcome: Outcome, env: int = 0) -> tuple[int, int] | None:
+    """How many steps of an ordered goal are done, and how many there are; ``None``: there is no
+    order.
+
+    Of an :class:`Order`, the steps that are behind; of a :class:`Sequence`, the first ones that all
+    hold now. Only the outermost of nested orders counts; of several side by side, the sum.
+    """
+    if isinstance(goal, Order):
+        stage = int(outcome.state["stage"][env])
+        used = [i for i, _, _ in _used_parts(goal, outcome, env)]
+        return sum(i < stage for i in used), len(used)
+    if isinstance(goal, Sequence):
+        holds = [bool(result.holds[env]) for _, _, result in _used_parts(goal, outcome, env)]
+        return [*holds, False].index(False), len(holds)
+    found = [depth(part, result, env) for _, part, result in _used_parts(goal, outcome, env)]
+    ordered = [pair for pair in found if pair is not None]
+    return (sum(p[0] for p in ordered), sum(p[1] for p in ordered)) if ordered else None
+
+
+def _used_parts(
+    goal: Predicate, outcome: Outcome, env: int
+) -> Iterator[tuple[int, Predicate, Outcome]]:
+    """The parts that one environment uses, with their numbers and what was said of them."""
+    mask = goal.active if isinstance(goal, Composite) else None
+    for i, (part, result) in enumerate(zip(parts(goal), outcome.children, strict=True)):
+        if mask is None or bool(mask[env, i]):
+            yield i, part, result
+
+
+def _used(predicate: Predicate, where: Tensor) -> Iterator[Tensor]:
+    yield where
+    mask = predicate.active if isinstance(predicate, Composite) else None
+    for i, part in enumerate(parts(predicate)):
+        yield from _used(part, where if mask is None else where & mask[:, i])
+
+
+def _nodes(
+    predicate: Predicate, prefix: str, depth: int, active: bool, env: int, leaves: Iterator[int]
+) -> Iterator[Node]:
+    path = f"{prefix}{predicate.name}"
+    leaf = None if parts(predicate) else next(leaves)
+    yield Node(path, depth, predicate, leaf, active)
+    mask = predicate.active if isinstance(predicate, Composite) else None
+    for i, part in enumerate(parts(predicate)):
+        used = active and (mask is None or bool(mask[env, i]))
+        yield from _nodes(part, f"{path}/{i}.", depth + 1, used, env, leaves)

@@ -1,0 +1,82 @@
+"""What a policy is shown of an environment."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import numpy as np
+
+from clevrskills.core.language import say
+from clevrskills.core.policy import Observation, ObservationOptions, PromptInput
+from clevrskills.sim.prompt import Prompt
+
+LANGUAGE = "language"
+
+
+class Observable(Protocol):
+    """The part of ``ClevrSkillsEnv`` (``gym.make(...).unwrapped``) that policies are shown."""
+
+    @property
+    def prompt(self) -> Prompt: ...  # noqa: D102
+    @property
+    def elapsed_steps(self) -> Any: ...  # noqa: D102
+    def capture(self) -> Mapping[str, np.ndarray]: ...  # noqa: D102
+    def proprioception(self) -> Mapping[str, np.ndarray]: ...  # noqa: D102
+
+
+class Observer:
+    """Shows an environment to a policy.
+
+    Args:
+        env: The environment; it has at least the cameras that are asked for.
+        options: What to show.
+    """
+
+    def __init__(self, env: Observable, options: ObservationOptions) -> None:
+        self._env, self._options = env, options
+        self._views: deque[tuple[Mapping[str, np.ndarray], Mapping[str, np.ndarray]]] = deque(
+            maxlen=options.history
+        )
+
+    def begin(self, seed: int = 0) -> PromptInput:
+        """Start a new episode, after the environment was reset.
+
+        Args:
+            seed: For what the policy draws at random.
+
+        Raises:
+            ClevrSkillsError: The prompt cannot be said in words, as asked.
+        """
+        self._views.clear()
+        prompt = self._env.prompt
+        if self._options.prompt == LANGUAGE:
+            self._text = say(prompt)
+            return PromptInput(self._text, {}, seed)
+        self._text = prompt.text
+        return PromptInput(self._text, prompt.images() if self._options.cameras else {}, seed)
+
+    def look(self) -> Observation:
+        """The observation of the present state; to be called once after each control step, or at
+        least after the last ``history`` ones before the policy acts.
+        """
+        env, options = self._env, self._options
+        pictures = env.capture() if options.cameras else {}
+        shown = {name: pictures[name] for name in options.cameras}
+        self._views.append((shown, env.proprioception() if options.proprioception else {}))
+        images, felt = (
+            _over_time([view[k] for view in self._views], options.history) for k in range(2)
+        )
+        step = int(np.asarray(env.elapsed_steps).reshape(-1)[0])
+        return {"images": images, "proprioception": felt, "prompt": self._text, "step": step}
+
+
+def _over_time(entries: list[Mapping[str, np.ndarray]], history: int) -> Mapping[str, np.ndarray]:
+    """The last entries, each value (T, ...), the first repeated where there are too few; as they
+    are without a history.
+    """
+    if history == 1:
+        return entries[-1]
+    entries = [entries[0]] * (history - len(entries)) + entries
+    return {name: np.stack([entry[name] for entry in entries]) for name in entries[-1]}

@@ -1,0 +1,123 @@
+"""What a policy is, and what it is shown.
+
+The simplest one is a class with two methods::
+
+    class MyPolicy:
+        def reset(self, prompt): ...
+        def act(self, observation): ...  # -> (7,) or, several actions at once, (H, 7)
+
+It may say more by class attributes: ``action_spec``, what it believes its actions to mean, compared
+with :data:`~clevrskills.sim.robots.controller.ACTION_SPEC`; ``observation``, the
+:class:`ObservationOptions` it was made for; ``batched = True`` if one object acts in several
+episodes at once, see :class:`BatchedPolicy`; ``privileged = True`` if ``reset`` is to be given the
+environment and the episode as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.sim.cameras import CAMERAS
+
+Observation = Mapping[str, Any]
+"""What a policy is shown at a control step.
+
+=================== ============================================================================
+images              by camera, (H, W, 3) uint8; with a history of T steps (T, H, W, 3), the latest
+                    last, the first repeated where the episode is younger
+proprioception      by name, as in ``agent`` of the environment's observation: qpos, qvel,
+                    ee_pose (7,), ee_velocity (6,), vacuum_on (1,), holding (1,), float32; with a
+                    history (T, n)
+prompt              text: with placeholders, or in plain words
+step                number of control steps made so far
+=================== ============================================================================
+"""
+
+FORMS = ("multimodal", "language")
+
+
+@dataclass(frozen=True)
+class PromptInput:
+    """The task as a policy is given it.
+
+    Attributes:
+        text: With placeholders such as ``{obj:object_0}``, or all in words.
+        images: Placeholder -> (256, 256, 3) uint8; nothing if all is in words, or if the policy is
+            shown no pictures.
+        seed: For what the policy draws at random, so that the episode can be repeated; it follows
+            from the episode.
+    """
+
+    text: str
+    images: Mapping[str, np.ndarray]
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class ObservationOptions:
+    """What a policy wants to see.
+
+    Attributes:
+        cameras: Names of cameras.
+        size_px: Width and height of the pictures; ``None``: each camera's own (256).
+        history: Number of control steps in each observation.
+        proprioception: Whether the robot's own state is shown.
+        prompt: ``multimodal``, with pictures, or ``language``, all in words.
+
+    Raises:
+        ClevrSkillsError: A value is not allowed.
+    """
+
+    cameras: tuple[str, ...] = ("base_camera", "hand_camera")
+    size_px: int | None = None
+    history: int = 1
+    proprioception: bool = True
+    prompt: Literal["multimodal", "language"] = "multimodal"
+
+    def __post_init__(self) -> None:
+        for name in self.cameras:
+            if name not in CAMERAS:
+                raise UnknownNameError("camera", name, tuple(CAMERAS))
+        for name in ("size_px", "history"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ClevrSkillsError(f"{name} must be at least 1, not {value}")
+        if self.prompt not in FORMS:
+            raise UnknownNameError("form of the prompt", self.prompt, FORMS)
+
+
+class Policy(Protocol):
+    """Acts in one episode after the other."""
+
+    def reset(self, prompt: PromptInput) -> None:
+        """An episode begins. Privileged policies get the keywords ``env`` (the environment) and
+        ``episode`` (what it is made from) too.
+        """
+
+    def act(self, observation: Observation) -> np.ndarray:
+        """The next action (7,), or the next H actions (H, 7), each in [-1, 1]."""
+
+
+class BatchedPolicy(Protocol):
+    """Acts in several episodes at once; each runs in a slot, a number from 0."""
+
+    batched: bool
+
+    def reset(self, prompts: Mapping[int, PromptInput]) -> None:
+        """Episodes begin in these slots; the other slots go on."""
+
+    def act(self, observations: Mapping[int, Observation]) -> Mapping[int, np.ndarray]:
+        """The next action (7,) or actions (H, 7) of these slots."""
+
+
+class PolicyError(ClevrSkillsError):
+    """A policy, or the way to it, broke down: this is no failure at the task."""
+
+
+class GaveUp(ClevrSkillsError):  # noqa: N818 (nothing is in error)
+    """A policy stops trying: a failure at the task, with its reason. Batched policies cannot."""

@@ -1,0 +1,139 @@
+"""Making policies from what they are called."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from clevrskills.core.action_spec import check_action_spec
+from clevrskills.core.policy import ObservationOptions
+from clevrskills.errors import ClevrSkillsError, UnknownNameError, one_line
+from clevrskills.evaluation.policies import BUILT_IN, OF_FOLDER
+
+FORMS = (
+    *("oracle", "zero", "random", "replay:DATASET", "checkpoint:DIR", "rl:DIR"),
+    *("module:attribute", "openpi://HOST:PORT", "vla-eval://HOST:PORT"),
+)
+
+
+@dataclass(frozen=True)
+class PolicySource:
+    """A policy by its name; picklable, for worker processes.
+
+    Attributes:
+        name: A built-in policy, ``checkpoint:DIR``, ``rl:DIR``, ``replay:DATASET``,
+            ``module:attribute`` or the address of a server.
+        arguments: Arguments of the constructor, or of the connection.
+        folder: A folder whose modules can be imported.
+        shown: What it is shown in place of what it asks for: attributes of
+            :class:`~clevrskills.core.policy.ObservationOptions`.
+    """
+
+    name: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    folder: str = ""
+    shown: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        _, colon, rest = self.name.partition(":")
+        if self.name not in BUILT_IN and not (colon and rest):
+            raise UnknownNameError("policy", self.name, FORMS)
+
+    def make(self) -> Any:
+        """Make the policy.
+
+        Raises:
+            ClevrSkillsError: It cannot be made, is none, or acts otherwise than the environments.
+        """
+        try:
+            policy = self._make()
+        except ClevrSkillsError:
+            raise
+        except Exception as error:
+            raise ClevrSkillsError(
+                f"cannot make the policy {self.name}: {one_line(error)}"
+            ) from error
+        for method in ("reset", "act"):
+            if not callable(getattr(policy, method, None)):
+                raise ClevrSkillsError(f"{self.name} is no policy: it has no method {method!r}")
+        if is_batched(policy) and is_privileged(policy):
+            raise ClevrSkillsError(f"policy {self.name}: a batched policy cannot be privileged")
+        spec = getattr(policy, "action_spec", None)
+        if spec is not None:
+            check_action_spec(spec, self.name)
+        return policy
+
+    def options(self, policy: Any) -> ObservationOptions:
+        """What the policy is shown.
+
+        Raises:
+            ClevrSkillsError: It asks for something that does not exist.
+        """
+        asked = getattr(policy, "observation", None)
+        if asked is None:
+            asked = ObservationOptions()
+        elif isinstance(asked, Mapping):
+            try:
+                asked = ObservationOptions(**asked)
+            except TypeError as error:
+                raise ClevrSkillsError(f"policy {self.name}: observation: {error}") from None
+        elif not isinstance(asked, ObservationOptions):
+            raise ClevrSkillsError(
+                f"policy {self.name}: observation is of type {type(asked).__name__}; "
+                "allowed: ObservationOptions"
+            )
+        return replace(asked, **self.shown)
+
+    def _make(self) -> Any:
+        if "://" in self.name:
+            from clevrskills.serving import connect
+
+            return connect(self.name, **self.arguments)
+        if self.folder and self.folder not in sys.path:
+            sys.path.insert(0, self.folder)
+        head, _, rest = self.name.partition(":")
+        if head in OF_FOLDER:
+            return _attribute(OF_FOLDER[head])(rest, **self.arguments)
+        make = _attribute(BUILT_IN.get(self.name, self.name))
+        if not isinstance(make, type) and (hasattr(make, "act") or not callable(make)):
+            raise ClevrSkillsError(
+                f"{self.name} is of type {type(make).__name__}; name a class, or a function that "
+                "makes a policy"
+            )
+        return make(**self.arguments)
+
+
+def is_batched(policy: Any) -> bool:
+    """Whether it acts in several episodes at once."""
+    return bool(getattr(policy, "batched", False))
+
+
+def is_privileged(policy: Any) -> bool:
+    """Whether it is given the environment."""
+    return bool(getattr(policy, "privileged", False))
+
+
+def _attribute(name: str) -> Any:
+    """What ``module:attribute`` names.
+
+    Raises:
+        ClevrSkillsError: There is no such module or attribute.
+    """
+    module_name, _, path = name.partition(":")
+    try:
+        found: Any = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        if error.name and (module_name == error.name or module_name.startswith(f"{error.name}.")):
+            raise ClevrSkillsError(
+                f"policy {name}: there is no module {error.name}, here or installed"
+            ) from None
+        raise
+    for part in path.split("."):
+        if not hasattr(found, part):
+            own = [n for n, value in vars(found).items() if hasattr(value, "act")]
+            raise UnknownNameError(f"attribute of {module_name}", path, own or ["(no policy)"])
+        found = getattr(found, part)
+    return found

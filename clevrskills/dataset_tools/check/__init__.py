@@ -1,0 +1,1 @@
+"""``clevrskills check``: faults of a dataset as a whole, and of each episode."""

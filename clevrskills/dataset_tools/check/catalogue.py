@@ -1,0 +1,149 @@
+"""Checks of what belongs to a dataset as a whole: header, manifest, directories."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from clevrskills.dataset_tools.check.fault import Fault, schema_faults
+from clevrskills.dataset_tools.layout import DATASET_FILE, MANIFEST_DIR
+from clevrskills.dataset_tools.manifest import ManifestLine
+from clevrskills.jobs.files import PARTIAL_PREFIX
+
+SEED_STRIDE = 10_000_000
+CARD_FILE = "README.md"
+_EPISODE = re.compile(r"(train|test)_(\d{8,})")
+_LOCK = ".lock"
+
+
+@dataclass
+class Catalogue:
+    """What a dataset says that it holds, and what is there.
+
+    Attributes:
+        lines: By the name of an episode: what the manifest says of it.
+        episodes: Directories of the episodes that are there, sorted.
+        faults: What is wrong.
+    """
+
+    lines: dict[str, ManifestLine] = field(default_factory=dict)
+    episodes: list[Path] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)
+
+
+def read_catalogue(root: Path, tasks: Collection[str]) -> Catalogue:
+    """Read and check header, manifest and names of directories.
+
+    Args:
+        root: The dataset.
+        tasks: Keys of the tasks that exist.
+    """
+    catalogue = Catalogue()
+    catalogue.faults += _header_faults(root)
+    catalogue.faults += _directory_faults(root, tasks, catalogue.episodes)
+    attempts: dict[tuple[str, str, int], tuple[str, ManifestLine]] = {}
+    for place, line in _lines(root, catalogue.faults):
+        key = (line.task, line.split, line.seed)
+        for what in _line_faults(line, tasks):
+            catalogue.faults.append(Fault("", place, what))
+        if key in attempts and not _made_again(place, line, *attempts[key]):
+            what = f"the same attempt as {attempts[key][0]}: remove one"
+            catalogue.faults.append(Fault("", place, what))
+        attempts[key] = (place, line)
+        if line.success:
+            catalogue.lines[line.id] = line
+    catalogue.faults += _attempt_faults(attempts)
+    there = {"/".join(path.parts[-2:]) for path in catalogue.episodes}
+    for name in sorted(set(catalogue.lines) - there):
+        catalogue.faults.append(Fault(name, "", "is in the manifest, but not there"))
+    for name in sorted(there - set(catalogue.lines)):
+        catalogue.faults.append(Fault(name, "", "is not in the manifest"))
+    return catalogue
+
+
+def _header_faults(root: Path) -> Iterator[Fault]:
+    data = json.loads((root / DATASET_FILE).read_text(encoding="utf-8"))
+    for what in schema_faults("dataset", data):
+        yield Fault("", DATASET_FILE, what)
+
+
+def _directory_faults(root: Path, tasks: Collection[str], episodes: list[Path]) -> Iterator[Fault]:
+    """Look through the directories, and add those of episodes to ``episodes``."""
+    for path in sorted(root.iterdir()):
+        if path.name.startswith(_LOCK) or path.name in (DATASET_FILE, MANIFEST_DIR, CARD_FILE):
+            continue
+        if path.name.startswith("."):
+            partial = path.name.startswith(PARTIAL_PREFIX)
+            what = "left by a writer that was interrupted, or is at work"
+            yield Fault("", path.name, what if partial else "is not part of a dataset")
+        elif not path.is_dir():
+            yield Fault("", path.name, "is not part of a dataset")
+        else:
+            if path.name not in tasks:
+                yield Fault("", path.name, "is no task")
+            for inner in sorted(path.iterdir()):
+                if _EPISODE.fullmatch(inner.name) and inner.is_dir():
+                    episodes.append(inner)
+                else:
+                    yield Fault("", f"{path.name}/{inner.name}", "is no episode")
+
+
+def _lines(root: Path, faults: list[Fault]) -> Iterator[tuple[str, ManifestLine]]:
+    """The lines of all manifests that can be read, with their places."""
+    folder = root / MANIFEST_DIR
+    for path in sorted(folder.iterdir()) if folder.is_dir() else []:
+        name = path.relative_to(root).as_posix()
+        if path.suffix != ".jsonl":
+            faults.append(Fault("", name, "is not part of a dataset"))
+            continue
+        with path.open("rb") as file:
+            for number, text in enumerate(file, start=1):
+                place = f"{name} line {number}"
+                if not text.endswith(b"\n"):
+                    what = "is torn: its writer was interrupted, or is at work"
+                    faults.append(Fault("", place, what))
+                    continue
+                try:
+                    data = json.loads(text)
+                except ValueError as error:
+                    faults.append(Fault("", place, f"damaged: {error}"))
+                    continue
+                wrong = [Fault("", place, what) for what in schema_faults("manifest", data)]
+                faults.extend(wrong)
+                if not wrong:
+                    yield place, ManifestLine.from_json(text)
+
+
+def _line_faults(line: ManifestLine, tasks: Collection[str]) -> Iterator[str]:
+    if line.task not in tasks:
+        yield f"unknown task {line.task!r}"
+    if line.success == bool(line.kind):
+        yield f"success is {line.success}, but kind {line.kind!r}"
+    if line.success != bool(line.files):
+        yield f"success is {line.success}, but {len(line.files)} files"
+    if line.seed < line.attempt * SEED_STRIDE + line.slot:
+        yield f"seed {line.seed} cannot be attempt {line.attempt} of slot {line.slot}"
+
+
+def _made_again(place: str, line: ManifestLine, before_place: str, before: ManifestLine) -> bool:
+    """Whether an episode was removed and made again by the same writer, with the same content."""
+    same_writer = place.rpartition(" line ")[0] == before_place.rpartition(" line ")[0]
+    same = line.success and before.success and line.files == before.files
+    return same_writer and same and line.ended > before.ended
+
+
+def _attempt_faults(
+    attempts: dict[tuple[str, str, int], tuple[str, ManifestLine]],
+) -> Iterator[Fault]:
+    """Attempts that were made after a success, or without those before them."""
+    for (task, split, seed), (place, line) in attempts.items():
+        for number in range(line.attempt):
+            earlier = attempts.get((task, split, seed - (line.attempt - number) * SEED_STRIDE))
+            if earlier is None:
+                yield Fault("", place, f"attempt {line.attempt}, but no line of attempt {number}")
+            elif earlier[1].success:
+                what = f"attempt {line.attempt} after the success of {earlier[0]}"
+                yield Fault("", place, what)

@@ -1,0 +1,266 @@
+"""``clevrskills check``: verifies every file of a dataset and names each fault."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+
+from clevrskills.errors import ClevrSkillsError
+
+if TYPE_CHECKING:
+    from clevrskills.core.suite import Environment, Setup, Source
+    from clevrskills.dataset_tools.check.fault import Fault
+    from clevrskills.dataset_tools.dataset import Episode
+    from clevrskills.dataset_tools.layout import Header
+    from clevrskills.dataset_tools.manifest import ManifestLine
+
+
+_JOBS_PER_WORKER = 2000
+
+
+@dataclass(kw_only=True)
+class CheckArgs:
+    """Verify every file of a dataset; name each fault."""
+
+    dataset: Annotated[Path, tyro.conf.Positional]
+    """Folder of the dataset."""
+    replay: int = 0
+    """Make the recorded actions of this many episodes again, from all tasks in turn: states and
+    annotations must come out the same."""
+    decode: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Decode all frames of all videos, not only the first and the last."""
+    workers: int = 1
+    """Number of processes."""
+    json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Print the result as JSON."""
+
+
+@dataclass
+class Report:
+    """What a check found.
+
+    Attributes:
+        episodes: Number of episodes looked at.
+        replayed: How many of them were replayed.
+        faults: What is wrong, in the order of the episodes.
+    """
+
+    episodes: int = 0
+    replayed: int = 0
+    faults: list[Fault] = field(default_factory=list)
+
+
+def check(args: CheckArgs, source: Source | None = None) -> int:
+    """Check a dataset and print what is wrong.
+
+    Args:
+        args: What to check.
+        source: Where environments come from; ``None``: ClevrSkills.
+
+    Returns:
+        Exit code: 0 if nothing is wrong, else 1.
+
+    Raises:
+        ClevrSkillsError: It is not a dataset, or an argument is out of range.
+    """
+    from clevrskills.jobs.files import to_json
+
+    for name, least in (("replay", 0), ("workers", 1)):
+        value = getattr(args, name)
+        if value < least:
+            raise ClevrSkillsError(f"--{name} must be at least {least}, not {value}")
+    report = check_dataset(
+        args.dataset, args.replay, decode=args.decode, workers=args.workers, source=source
+    )
+    if args.json:
+        data = {"dataset": args.dataset, **vars(report)}
+        print(to_json({**data, "faults": [vars(fault) for fault in report.faults]}, indent=1))
+        return 1 if report.faults else 0
+    for fault in report.faults:
+        print(fault)
+    replayed = f", {report.replayed} replayed" if args.replay else ""
+    faults = f"{len(report.faults)} faults" if report.faults else "no faults"
+    print(f"{args.dataset}: {report.episodes} episodes{replayed}: {faults}")
+    return 1 if report.faults else 0
+
+
+def check_dataset(
+    root: Path,
+    replay: int = 0,
+    *,
+    decode: bool = False,
+    workers: int = 1,
+    source: Source | None = None,
+) -> Report:
+    """Check a dataset.
+
+    Args:
+        root: The dataset.
+        replay: How many episodes without faults to replay.
+        decode: Decode all frames of all videos.
+        workers: Number of processes.
+        source: Where environments come from; ``None``: ClevrSkills.
+
+    Raises:
+        DatasetError: It is not a dataset, or of another format version.
+    """
+    from clevrskills.dataset_tools.check.catalogue import read_catalogue
+    from clevrskills.dataset_tools.layout import Header
+
+    if source is None:
+        from clevrskills.core.suite import ClevrSkillsSource
+
+        source = ClevrSkillsSource()
+    header = Header.read(root)
+    catalogue = read_catalogue(root, source.levels())
+    report = Report(len(catalogue.episodes), faults=list(catalogue.faults))
+    make = partial(Checker, header, source, decode)
+    names = {path: "/".join(path.parts[-2:]) for path in catalogue.episodes}
+    jobs = [Job(path, catalogue.lines.get(name)) for path, name in names.items()]
+    report.faults += _do(make, workers, jobs, "checking")
+    broken = {fault.episode for fault in report.faults}
+    sound = [path for path, name in names.items() if name not in broken]
+    jobs = [Job(path, replay=True) for path in _in_turn(sound, replay)]
+    report.faults += _do(make, workers, jobs, "replaying")
+    report.replayed = len(jobs)
+    return report
+
+
+@dataclass(frozen=True)
+class Job:
+    """An episode to check, or to replay.
+
+    Attributes:
+        path: Its directory.
+        line: What the manifest says of it.
+        replay: Replay it.
+    """
+
+    path: Path
+    line: ManifestLine | None = None
+    replay: bool = False
+
+
+class Checker:
+    """Does jobs; keeps the environment while the setup stays the same.
+
+    Args:
+        header: Header of the dataset.
+        source: Where environments come from.
+        decode: Decode all frames of all videos.
+    """
+
+    def __init__(self, header: Header, source: Source, decode: bool) -> None:
+        self._header, self._source, self._decode = header, source, decode
+        self._setup: Setup | None = None
+        self._env: Environment | None = None
+
+    def __call__(self, job: Job) -> list[Fault]:
+        """Find the faults of an episode.
+
+        Raises:
+            ClevrSkillsError: An environment to replay in cannot be built.
+        """
+        from clevrskills.dataset_tools.check.episode import check_episode
+
+        if job.replay:
+            return self._replay(job.path)
+        return check_episode(job.path, self._header, job.line, self._decode)
+
+    def _replay(self, path: Path) -> list[Fault]:
+        from clevrskills.dataset_tools.check.fault import Fault
+        from clevrskills.dataset_tools.check.replay import replay
+        from clevrskills.dataset_tools.dataset import Episode
+        from clevrskills.dataset_tools.layout import STATES_FILE
+
+        episode = Episode(path)
+        env = self._environment(episode)
+        try:
+            report = replay(episode, env)
+        except Exception as error:  # the simulator raises what it likes
+            return [Fault(episode.id, "", f"replay: {type(error).__name__}: {error}")]
+        return [] if report else [Fault(episode.id, STATES_FILE, f"replay: {report}")]
+
+    def _environment(self, episode: Episode) -> Environment:
+        from clevrskills.core.suite import Setup
+
+        info = episode.info
+        setup = Setup(
+            info["task"],
+            info["split"],
+            info["robot"],
+            info["criteria"],
+            cameras=(),
+            task_args=info["task_args"],
+        )
+        if self._env is None or setup != self._setup:
+            if self._env is not None:
+                self._env.close()
+            self._env, _ = self._source.make(setup)
+            self._setup = setup
+        return self._env
+
+
+def _do(
+    make: Callable[[], Checker], workers: int, jobs: Sequence[Job], what: str
+) -> Iterator[Fault]:
+    """Do the jobs with a progress bar; the faults in the order of the jobs."""
+    from rich.console import Console
+    from rich.progress import track
+
+    from clevrskills.dataset_tools.check.fault import Fault
+
+    if not jobs:
+        return
+    found: dict[Path, list[Fault]] = {}
+    done: Iterator[tuple[Job, list[Fault] | str]]
+    if workers == 1:
+        checker = make()
+        done = ((job, checker(job)) for job in jobs)
+    else:
+        done = _in_processes(make, workers, jobs)
+    for job, result in track(done, what, total=len(jobs), console=Console(stderr=True)):
+        if isinstance(result, str):
+            result = [Fault("/".join(job.path.parts[-2:]), "", f"{what}: {result}")]
+        found[job.path] = result
+    for job in jobs:
+        yield from found[job.path]
+
+
+def _in_processes(
+    make: Callable[[], Checker], workers: int, jobs: Sequence[Job]
+) -> Iterator[tuple[Job, list[Fault] | str]]:
+    """Do the jobs in many processes, in any order; the reason where a process died."""
+    from clevrskills.jobs.pool import WorkerDied, WorkerPool
+    from clevrskills.jobs.processes import Processes
+
+    pool: WorkerPool[Job, list[Fault]] = WorkerPool(
+        Processes(make), min(workers, len(jobs)), jobs_per_worker=_JOBS_PER_WORKER
+    )
+    waiting = iter(jobs)
+    with contextlib.closing(pool):
+        for _ in jobs:
+            while pool.idle and (job := next(waiting, None)):
+                pool.submit(job)
+            done = pool.next()
+            match done.result:
+                case WorkerDied(reason):
+                    yield done.job, reason
+                case list() as faults:
+                    yield done.job, faults
+
+
+def _in_turn(paths: Sequence[Path], count: int) -> list[Path]:
+    """At most ``count`` episodes, from all tasks and splits in turn, in the order given."""
+    groups: dict[str, list[Path]] = {}
+    for path in paths:
+        groups.setdefault(str(path).rpartition("_")[0], []).append(path)
+    ranked = [(rank, path) for group in groups.values() for rank, path in enumerate(group)]
+    chosen = {path for _, path in sorted(ranked)[:count]}
+    return [path for path in paths if path in chosen]

@@ -1,0 +1,193 @@
+"""Checks of one episode."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from clevrskills.dataset_tools.check.fault import Fault, schema_faults
+from clevrskills.dataset_tools.layout import (
+    CAMERAS_FILE,
+    EPISODE_FILE,
+    IMAGES_FILE,
+    STATES_FILE,
+    STEPS_FILE,
+)
+
+KEYSTEP_CAMERA = "base_camera"
+VIDEO_SUFFIXES = {"video": ".mp4", "depth": ".depth.mkv", "segmentation": ".segmentation.mkv"}
+
+if TYPE_CHECKING:
+    from clevrskills.dataset_tools.layout import Header
+    from clevrskills.dataset_tools.manifest import ManifestLine
+
+
+def check_episode(
+    path: Path, header: Header, line: ManifestLine | None, decode: bool = False
+) -> list[Fault]:
+    """Check all files of an episode, and that they fit each other and what is said of them.
+
+    Args:
+        path: Its directory, ``<task>/<split>_<seed>`` within the dataset.
+        header: Header of the dataset.
+        line: What the manifest says of it; ``None``: nothing.
+        decode: Decode all frames of all videos, not only the first and the last.
+    """
+    name = "/".join(path.parts[-2:])
+    return [Fault(name, file, what) for file, what in _faults(path, header, line, decode)]
+
+
+def _faults(
+    path: Path, header: Header, line: ManifestLine | None, decode: bool
+) -> Iterator[tuple[str, str]]:
+    """Pairs of a file's name and what is wrong with it."""
+    wanted = _files(header)
+    there = {p.relative_to(path).as_posix() for p in path.rglob("*") if not p.is_dir()}
+    for file in sorted(wanted - there):
+        yield file, "is missing"
+    for file in sorted(there - wanted):
+        yield file, "is not part of an episode"
+    if line is not None:
+        yield from _hash_faults(path, line, there)
+    if EPISODE_FILE not in there:
+        return
+    try:
+        info = json.loads((path / EPISODE_FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        yield EPISODE_FILE, f"damaged: {error}"
+        return
+    faults = list(schema_faults("episode", info))
+    yield from ((EPISODE_FILE, what) for what in faults)
+    if faults:
+        return  # what follows relies on it
+    for what in _info_faults(info, path, header, line):
+        yield EPISODE_FILE, what
+    for file, check in _checks(header, info, decode).items():
+        if file in there:
+            yield from ((file, what) for what in check(path / file))
+
+
+def _files(header: Header) -> set[str]:
+    """Names of the files of an episode."""
+    files = {EPISODE_FILE, STEPS_FILE, STATES_FILE}
+    if header.cameras:
+        files |= {CAMERAS_FILE, IMAGES_FILE}
+    for kind in _kinds(header):
+        files |= {camera + VIDEO_SUFFIXES[kind] for camera in header.cameras}
+    return files
+
+
+def _kinds(header: Header) -> list[str]:
+    """Kinds of videos, as they are called in ``episode.json``."""
+    filmed = {"video": True, "depth": header.depth, "segmentation": header.segmentation}
+    return [kind for kind, there in filmed.items() if there]
+
+
+def _checks(
+    header: Header, info: Mapping[str, Any], decode: bool
+) -> dict[str, Callable[[Path], Iterator[str]]]:
+    """What looks into each file."""
+    from clevrskills.dataset_tools.check import media, tables
+
+    checks: dict[str, Callable[[Path], Iterator[str]]] = {
+        STEPS_FILE: partial(tables.steps_faults, info=info),
+        STATES_FILE: partial(tables.states_faults, info=info),
+    }
+    if info["cameras"]:
+        checks[CAMERAS_FILE] = partial(tables.cameras_faults, info=info)
+        checks[IMAGES_FILE] = partial(tables.images_faults, info=info)
+    for camera, said in info["cameras"].items():
+        for kind in _kinds(header):
+            checks[camera + VIDEO_SUFFIXES[kind]] = partial(
+                media.video_faults, kind=kind, camera=said, info=info, decode=decode
+            )
+    return checks
+
+
+def _hash_faults(path: Path, line: ManifestLine, there: set[str]) -> Iterator[tuple[str, str]]:
+    """What differs from the sizes and hashes of the manifest."""
+    for file in sorted(there - set(line.files)):
+        yield file, "is not in the manifest"
+    for file, (size, sha256) in line.files.items():
+        if file not in there:
+            continue
+        try:
+            with (path / file).open("rb") as stream:
+                digest = hashlib.file_digest(stream, "sha256").hexdigest()
+                found = stream.tell()
+        except OSError as error:
+            yield file, f"cannot be read: {error.strerror}"
+            continue
+        if found != size:
+            yield file, f"{found} bytes, not the {size} of the manifest"
+        elif digest != sha256:
+            yield file, "its SHA-256 is not that of the manifest"
+
+
+def _info_faults(
+    info: Mapping[str, Any], path: Path, header: Header, line: ManifestLine | None
+) -> Iterator[str]:
+    """What in ``episode.json`` does not fit its directory, the header, the manifest or itself."""
+    split, _, seed = path.name.rpartition("_")
+    said: list[tuple[str, Any, str]] = [
+        ("task", path.parent.name, "directory"),
+        ("split", split, "directory"),
+        ("seed", int(seed), "directory"),
+        ("robot", header.robot, "dataset"),
+        ("criteria", header.criteria, "dataset"),
+        ("fps", header.fps, "dataset"),
+        ("success", True, "dataset"),
+    ]
+    if line is not None:
+        said += [("steps", line.steps, "manifest"), ("return", line.total_reward, "manifest")]
+    for key, value, where in said:
+        if info[key] != value:
+            yield f"{key} is {info[key]!r}, but {value!r} in the {where}"
+    if set(info["cameras"]) != set(header.cameras):
+        there, wanted = ", ".join(info["cameras"]), ", ".join(header.cameras)
+        yield f"cameras are {there or 'none'}, but {wanted or 'none'} in the dataset"
+    for camera, described in info["cameras"].items():
+        if set(VIDEO_SUFFIXES) & set(described) != set(_kinds(header)):
+            yield f"{camera}: filmed is not what the dataset says: {', '.join(_kinds(header))}"
+        if header.size_px not in (None, described["width"]):
+            yield f"{camera}: width {described['width']}, but {header.size_px} in the dataset"
+    yield from _tree_faults(info)
+    for level, runs in info["segments"].items():
+        edges = [0, *(run["stop"] for run in runs)]
+        starts = [run["start"] for run in runs]
+        if starts != edges[:-1] or edges != sorted(set(edges)) or edges[-1] != info["steps"]:
+            yield f"segments of {level} do not cover the steps 0 to {info['steps'] - 1} one by one"
+    layout = info["state_layout"]
+    if [part["start"] for part in layout] != [0, *(part["stop"] for part in layout[:-1])]:
+        yield "state_layout has gaps"
+
+
+def _tree_faults(info: Mapping[str, Any]) -> Iterator[str]:
+    """What is wrong with goal tree, key-steps and objects."""
+    depths = [node["depth"] for node in info["nodes"]]
+    steep = any(b > a + 1 or b == 0 for a, b in zip(depths, depths[1:], strict=False))
+    if depths[0] != 0 or steep:
+        yield "nodes are not a tree, each node before its parts"
+    leaves = [node["leaf"] for node in info["nodes"] if node["leaf"] is not None]
+    if leaves != sorted(set(leaves)):
+        yield f"nodes count their leaves {leaves}"
+    keysteps = info["keysteps"]
+    steps = [keystep["step"] for keystep in keysteps]
+    if [keystep["index"] for keystep in keysteps] != list(range(len(keysteps))):
+        yield "keysteps are not counted 0, 1, 2, ..."
+    if steps != sorted(steps) or steps[0] != 0 or steps[-1] > info["steps"]:
+        yield f"keysteps are at steps {steps} of {info['steps']}"
+    for keystep in keysteps:
+        if keystep["subgoal"] is not None and keystep["subgoal"] not in leaves:
+            yield f"subgoal {keystep['subgoal']} of key-step {keystep['index']} is no leaf"
+        if bool(keystep["image"]) != (KEYSTEP_CAMERA in info["cameras"]):
+            yield f"key-step {keystep['index']} has the picture {keystep['image']}"
+    keys = [thing["key"] for thing in info["objects"]]
+    if len(set(keys)) < len(keys):
+        yield "objects with the same key"
+    if len(info["final"]["object_poses"]) != 7 * len(keys):
+        yield f"final: {len(info['final']['object_poses'])} numbers for {len(keys)} object_poses"

@@ -1,0 +1,48 @@
+"""What ``clevrskills check`` looks at: the catalogue of a dataset, and each episode by itself."""
+
+from __future__ import annotations
+
+import functools
+import importlib.resources
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jsonschema import Draft202012Validator
+
+
+@dataclass(frozen=True, order=True)
+class Fault:
+    """Something that is wrong.
+
+    Attributes:
+        episode: Name of the episode, e.g. ``sort/train_00000007``; empty: the dataset as a whole.
+        file: Name of the file, relative to the episode or the dataset; empty: the directory.
+        what: What is wrong with it.
+    """
+
+    episode: str
+    file: str
+    what: str
+
+    def __str__(self) -> str:
+        return ": ".join(part for part in (self.episode, self.file, self.what) if part)
+
+
+def schema_faults(name: str, data: Any) -> Iterator[str]:
+    """What in ``data`` is not as ``schemas/<name>.schema.json`` says."""
+    for error in _validator(name).iter_errors(data):
+        place = error.json_path.removeprefix("$").removeprefix(".")
+        message = error.message if len(error.message) <= 160 else f"{error.message[:160]} ..."
+        yield f"{place}: {message}" if place else message
+
+
+@functools.cache
+def _validator(name: str) -> Draft202012Validator:
+    from jsonschema import Draft202012Validator
+
+    folder = importlib.resources.files("clevrskills.dataset_tools.check") / "schemas"
+    text = (folder / f"{name}.schema.json").read_text(encoding="utf-8")
+    return Draft202012Validator(json.loads(text))

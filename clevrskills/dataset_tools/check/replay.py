@@ -1,0 +1,118 @@
+"""Makes the recorded actions again; compares every state and what was said of it, bit for bit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from clevrskills.core.suite import Environment
+from clevrskills.dataset_tools.dataset import Episode
+from clevrskills.dataset_tools.record.recorder import Step
+from clevrskills.dataset_tools.record.rollout import make_step
+
+
+@dataclass(frozen=True)
+class Replay:
+    """How a replay compares with its recording; true if everything is equal, bit for bit.
+
+    Attributes:
+        states: Number of states compared.
+        success: Whether the goal held at the end of the replay.
+        step: Index of the first state that differs, or of which something else is said; ``None``
+            if there is none.
+        where: Name of the first part of that state, or of the first column, that differs.
+        difference: Largest absolute difference in it.
+    """
+
+    states: int
+    success: bool
+    step: int | None = None
+    where: str | None = None
+    difference: float = 0.0
+
+    def __bool__(self) -> bool:
+        return self.step is None
+
+    def __str__(self) -> str:
+        if self:
+            return f"{self.states} states are equal, bit for bit"
+        return f"state {self.step} differs in {self.where} by up to {self.difference:.3g}"
+
+
+def replay(episode: Episode, env: Environment) -> Replay:
+    """Reset to the episode's seed, make its actions, compare.
+
+    Compared are the simulator's states, what the robot felt, where the objects were, reward,
+    progress, success and the status of every node of the goal tree.
+
+    Args:
+        episode: The recording.
+        env: An environment of the episode's task, split, robot and criteria, unwrapped.
+
+    Returns:
+        The comparison, up to the first state that differs.
+
+    Raises:
+        DatasetError: A file of the episode is missing or damaged.
+    """
+    states, actions, columns = episode.states, episode.actions, _Columns(episode)
+    env.reset(seed=int(episode.info["seed"]))
+    step: Step | None = None
+    for index, recorded in enumerate(states):
+        if index:
+            step = make_step(env, actions[index - 1])
+        success = step is not None and step.success
+        state = np.array(env.get_state()).reshape(-1)
+        if not _equal(recorded, state):
+            return Replay(index + 1, success, index, *_difference(episode, recorded, state))
+        for name, now in _observed(env, step):
+            said = columns.at(name, index)
+            if not _equal(said, now := np.asarray(now, dtype=said.dtype).reshape(-1)):
+                return Replay(index + 1, success, index, name, _largest(said, now))
+    return Replay(len(states), success)
+
+
+class _Columns:
+    """What was recorded of each state, as arrays (k,)."""
+
+    def __init__(self, episode: Episode) -> None:
+        last = episode.info["final"]
+        self._felt = {name: episode.proprioception(name) for name in last["proprioception"]}
+        self._felt["object_poses"] = episode.object_poses
+        self._steps = episode.steps
+
+    def at(self, name: str, index: int) -> np.ndarray:
+        if name in self._felt:
+            return np.asarray(self._felt[name][index]).reshape(-1)
+        return np.asarray(self._steps[name].iloc[index - 1]).reshape(-1)
+
+
+def _observed(env: Environment, step: Step | None) -> Iterator[tuple[str, np.ndarray]]:
+    """What is said of the present state, by name of the column."""
+    yield from env.proprioception().items()
+    yield "object_poses", env.object_poses()
+    if step is not None:
+        yield from ((name, np.asarray(value)) for name, value in asdict(step).items())
+        yield from zip(("holds", "terms"), env.goal_status(), strict=True)
+
+
+def _equal(recorded: np.ndarray, now: np.ndarray) -> bool:
+    return recorded.dtype == now.dtype and recorded.tobytes() == now.tobytes()
+
+
+def _largest(recorded: np.ndarray, now: np.ndarray) -> float:
+    if recorded.shape != now.shape:
+        return float("nan")
+    return float(np.abs(recorded.astype(float) - now.astype(float)).max())
+
+
+def _difference(episode: Episode, recorded: np.ndarray, state: np.ndarray) -> tuple[str, float]:
+    """The first part of a state that differs, and the largest difference in the whole."""
+    if recorded.shape != state.shape or recorded.dtype != state.dtype:
+        return f"its size ({recorded.size} and {state.size} numbers)", float("nan")
+    bits = f"u{state.itemsize}"
+    differs = recorded.view(bits) != state.view(bits)
+    named = [p["name"] for p in episode.state_layout if differs[p["start"] : p["stop"]].any()]
+    return named[0], _largest(recorded, state)

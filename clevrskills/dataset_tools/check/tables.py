@@ -1,0 +1,231 @@
+"""Checks of the tables and of the states of an episode."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute
+import pyarrow.parquet as pq
+
+from clevrskills.dataset_tools.check.media import picture_faults
+
+_FLAG, _REAL, _WHOLE = pa.bool_(), pa.float32(), pa.int32()
+_RETURN_TOLERANCE = 1e-5  # of a sum of float32, relative
+_ROTATION_TOLERANCE = 1e-4
+_TEXTS = "subtask instruction subtask_text instruction_text predicate skill action_class".split()
+_FLAGS = "success terminated truncated failed keystep".split()
+_MAY_BE_EMPTY = ("predicate", "skill")
+_IMAGES = {
+    "name": pa.string(),
+    "image": pa.struct([("bytes", pa.binary()), ("path", pa.string())]),
+}
+
+Table = dict[str, np.ndarray]
+"""Columns by name; vectors as (rows, length)."""
+
+
+def steps_faults(path: Path, info: Mapping[str, Any]) -> Iterator[str]:
+    """Check ``steps.parquet`` of the episode that ``info`` describes."""
+    lengths = {name: len(info["nodes"]) for name in ("holds", "terms")}
+    lengths["object_poses"] = 7 * len(info["objects"])
+    table = yield from _read(path, int(info["steps"]), _steps_columns(info), lengths)
+    if table is None:
+        return
+    nodes = {node["leaf"]: node["predicate"] for node in info["nodes"] if node["leaf"] is not None}
+    rows = np.arange(len(table["step"]))
+    reached = {keystep["step"] - 1 for keystep in info["keysteps"]}
+    predicates = np.array([nodes.get(leaf, "") for leaf in table["subgoal"].tolist()], object)
+    last = rows == len(rows) - 1
+    wrong = {
+        "step is not the number of the row": table["step"] != rows,
+        "timestamp is not step / fps": ~np.isclose(table["timestamp"], rows / info["fps"]),
+        "action is outside [-1, 1]": ~(np.abs(table["action"]) <= 1).all(1),
+        "reward is not finite": ~np.isfinite(table["reward"]),
+        "progress is outside [0, 1]": ~((table["progress"] >= 0) & (table["progress"] <= 1)),
+        "progress and success disagree: it is 1 exactly on success": (table["progress"] == 1)
+        != table["success"],
+        "success is not at the last step, or not only there": table["success"] != last,
+        "terminated is not at the last step, or not only there": table["terminated"] != last,
+        "truncated in a solved episode": table["truncated"],
+        "holds of the whole goal and success disagree": table["holds"][:, 0] != table["success"],
+        "terms are not finite": ~np.isfinite(table["terms"]).all(1),
+        "subgoal is no leaf of the goal": ~np.isin(table["subgoal"], [-1, *nodes]),
+        "predicate is not that of the leaf subgoal": table["predicate"] != predicates,
+        "attempt is negative": table["attempt"] < 0,
+        "keystep and the key-steps of episode.json disagree": table["keystep"]
+        != np.isin(rows, list(reached)),
+        "object_poses are not finite": ~np.isfinite(table["object_poses"]).all(1),
+    }
+    for name in _TEXTS:
+        if name not in _MAY_BE_EMPTY:
+            wrong[f"{name} is empty"] = table[name] == ""
+    for name in info["final"]["proprioception"]:
+        values = table[name].reshape(len(rows), -1).astype(float)
+        wrong[f"{name} is not finite"] = ~np.isfinite(values).all(1)
+    yield from _rows(wrong)
+    for level, runs in info["segments"].items():
+        for run in runs:
+            if (table[f"{level}_text"][run["start"] : run["stop"]] != run["text"]).any():
+                yield f"{level}_text of rows {run['start']} to {run['stop'] - 1} is another one"
+                break
+    total = float(table["reward"].sum(dtype=np.float64))
+    if abs(total - info["return"]) > _RETURN_TOLERANCE * np.abs(table["reward"]).sum():
+        yield f"rewards add up to {total:.6g}, return is {info['return']:.6g}"
+
+
+def cameras_faults(path: Path, info: Mapping[str, Any]) -> Iterator[str]:
+    """Check ``cameras.parquet`` of the episode that ``info`` describes."""
+    count = len(info["objects"])
+    columns: dict[str, pa.DataType] = {}
+    lengths: dict[str, int] = {}
+    for camera in info["cameras"]:
+        columns[f"{camera}/extrinsic"] = pa.list_(_REAL, 12)
+        columns[f"{camera}/boxes"] = pa.list_(pa.int16())
+        columns[f"{camera}/visible"] = pa.list_(_REAL)
+        lengths |= {f"{camera}/boxes": 4 * count, f"{camera}/visible": count}
+    table = yield from _read(path, int(info["steps"]) + 1, columns, lengths)
+    if table is None:
+        return
+    wrong = {}
+    for camera, said in info["cameras"].items():
+        rows = len(table[f"{camera}/extrinsic"])
+        rotation = table[f"{camera}/extrinsic"].reshape(rows, 3, 4)[:, :, :3].astype(float)
+        product = rotation @ rotation.transpose(0, 2, 1) - np.eye(3)
+        proper = np.abs(product).max((1, 2)) < _ROTATION_TOLERANCE
+        wrong[f"{camera}/extrinsic is no rotation"] = ~(proper & (np.linalg.det(rotation) > 0))
+        boxes = table[f"{camera}/boxes"].reshape(rows, count, 4)
+        low, high = boxes[..., :2], boxes[..., 2:]
+        inside = (low >= 0) & (high > low) & (high <= (said["width"], said["height"]))
+        absent = (boxes == -1).all(-1)
+        wrong[f"{camera}/boxes are not in the picture"] = ~(inside.all(-1) | absent).all(1)
+        seen = table[f"{camera}/visible"]
+        wrong[f"{camera}/visible is outside [0, 1]"] = ~((seen >= 0) & (seen <= 1)).all(1)
+        wrong[f"{camera}/visible is not 0 without a box"] = ((seen > 0) & absent).any(1)
+    yield from _rows(wrong)
+
+
+def images_faults(path: Path, info: Mapping[str, Any]) -> Iterator[str]:
+    """Check ``images.parquet`` of the episode that ``info`` describes."""
+    wanted = {*info["prompt"]["images"].values()}
+    wanted |= {keystep["image"] for keystep in info["keysteps"]} - {None}
+    table = yield from _read(path, None, _IMAGES)
+    if table is None:
+        return
+    names = table["name"].tolist()
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        yield f"{name} is there {names.count(name)} times"
+    for name in sorted(wanted - set(names)):
+        yield f"{name} is missing"
+    for name in sorted(set(names) - wanted):
+        yield f"{name} is no picture of the prompt or of a key-step"
+    for name, image in zip(names, table["image"], strict=True):
+        yield from picture_faults(name, image["bytes"])
+
+
+def states_faults(path: Path, info: Mapping[str, Any]) -> Iterator[str]:
+    """Check ``states.npz`` of the episode that ``info`` describes."""
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            names, states = arrays.files, arrays["states"]
+    except Exception as error:  # zipfile, zlib and numpy raise what they like
+        yield f"damaged: {' '.join(str(error).split())}"
+        return
+    if names != ["states"]:
+        yield f"holds {', '.join(names)}, not only states"
+    shape = (info["steps"] + 1, info["state_layout"][-1]["stop"])
+    if states.shape != shape or states.dtype.kind != "f":
+        yield f"states are {states.shape} {states.dtype}, not {shape} of floating numbers"
+    else:
+        yield from _rows({"states are not finite": ~np.isfinite(states).all(1)})
+
+
+def _steps_columns(info: Mapping[str, Any]) -> dict[str, pa.DataType]:
+    """Columns of ``steps.parquet`` with their types."""
+    columns = {name: _WHOLE for name in ("step", "subgoal", "attempt")}
+    columns |= {name: _REAL for name in ("timestamp", "reward", "progress")}
+    columns |= {name: pa.string() for name in _TEXTS} | {name: _FLAG for name in _FLAGS}
+    columns["action"] = pa.list_(_REAL, 7)
+    columns["holds"] = pa.list_(_FLAG)
+    columns["terms"] = columns["object_poses"] = pa.list_(_REAL)
+    for name, value in info["final"]["proprioception"].items():
+        flat = pa.float32() if not isinstance(value, bool) else _FLAG
+        columns[name] = pa.list_(_REAL, len(value)) if isinstance(value, list) else flat
+    return columns
+
+
+def _read(
+    path: Path,
+    rows: int | None,
+    columns: Mapping[str, pa.DataType],
+    lengths: Mapping[str, int] = MappingProxyType({}),
+) -> Generator[str, None, Table | None]:
+    """Read a table.
+
+    Args:
+        path: The file.
+        rows: How many it must have; ``None``: any number.
+        columns: The columns that it must have, and no others, with their types.
+        lengths: How long the lists are in columns whose type does not tell it.
+
+    Yields:
+        What is wrong.
+
+    Returns:
+        The table; ``None`` if it is not as it must be.
+    """
+    try:
+        table = pq.read_table(path)
+    except (OSError, pa.ArrowException) as error:
+        yield f"damaged: {' '.join(str(error).split())}"
+        return None
+    faults = list(_table_faults(table, rows, columns, lengths))
+    yield from faults
+    return None if faults else {name: _array(table[name]) for name in columns}
+
+
+def _table_faults(
+    table: pa.Table,
+    rows: int | None,
+    columns: Mapping[str, pa.DataType],
+    lengths: Mapping[str, int],
+) -> Iterator[str]:
+    if rows is not None and len(table) != rows:
+        yield f"{len(table)} rows, not {rows}"
+    types = {field.name: field.type for field in table.schema}
+    for name, wanted in columns.items():
+        if name not in types:
+            yield f"column {name} is missing"
+        elif types[name] != wanted:
+            yield f"column {name} is {types[name]}, not {wanted}"
+        elif table[name].null_count:
+            yield f"column {name} has gaps"
+        elif name in lengths:
+            found = pa.compute.list_value_length(table[name]).unique().to_pylist()
+            if found != [lengths[name]]:
+                yield f"column {name} has lists of {found}, not {lengths[name]}"
+    for name in types:
+        if name not in columns:
+            yield f"unknown column {name}"
+
+
+def _array(column: pa.ChunkedArray) -> np.ndarray:
+    """A column as an array; vectors as (rows, length)."""
+    values = column.combine_chunks()
+    if isinstance(values, pa.ListArray | pa.FixedSizeListArray):
+        flat = values.flatten().to_numpy(zero_copy_only=False)
+        return np.asarray(flat).reshape(len(values), len(flat) // max(len(values), 1))
+    return np.asarray(values.to_numpy(zero_copy_only=False))
+
+
+def _rows(wrong: Mapping[str, np.ndarray]) -> Iterator[str]:
+    """What is wrong in which rows."""
+    for what, where in wrong.items():
+        if where.any():
+            count = int(where.sum())
+            more = f" and {count - 1} more" if count > 1 else ""
+            yield f"{what}: row {int(np.flatnonzero(where)[0])}{more}"

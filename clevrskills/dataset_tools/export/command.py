@@ -1,0 +1,129 @@
+"""``clevrskills export``: a dataset in the formats of other tools.
+
+One module for each format. It has a function ``write(selection, out)``, which reads the episodes
+of a :class:`~clevrskills.dataset_tools.export.selection.Selection` one by one and writes into the
+empty folder ``out``; the folder is moved into place when the function has returned.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Protocol
+
+import tyro
+
+from clevrskills.dataset_tools.export.selection import Selection
+from clevrskills.errors import ClevrSkillsError, UnknownNameError
+
+FORMATS = {
+    "lerobot": "lerobot",
+    "lerobot-v3.1": "lerobot_v31",
+    "lerobot-v2.1": "lerobot_v21",
+    "clevrskills": "paper",
+    "maniskill": "maniskill",
+    "rlds": "rlds",
+}
+"""Module of each format, within this package."""
+
+
+class Writer(Protocol):
+    """What the module of a format has as ``write``."""
+
+    def __call__(self, selection: Selection, out: Path) -> None:
+        """Write all episodes of ``selection`` into the empty folder ``out``."""
+
+
+@dataclass(kw_only=True)
+class ExportArgs:
+    """Write a dataset in the format of another tool."""
+
+    dataset: Annotated[Path, tyro.conf.Positional]
+    """Folder of the dataset."""
+    to: str
+    """The format: lerobot, lerobot-v3.1, lerobot-v2.1, clevrskills, maniskill or rlds."""
+    out: Path
+    """Folder to write, which must not exist yet."""
+    task: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    """Only episodes of this task; may be given several times."""
+    level: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    """Only episodes of this level, L0, L1 or L2; may be given several times."""
+    split: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    """Only episodes of this split, train or test; may be given several times."""
+    json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Print what was written as JSON."""
+
+
+def export(args: ExportArgs) -> int:
+    """Write the dataset in another format.
+
+    Returns:
+        Exit code, 0.
+
+    Raises:
+        ClevrSkillsError: An unknown format; no such dataset, nothing in it that fits, or a damaged
+            episode; ``out`` is taken or cannot be written. ``out`` is whole or not there.
+    """
+    from clevrskills.dataset_tools.dataset import Dataset
+    from clevrskills.dataset_tools.export.selection import select
+
+    if args.to not in FORMATS:
+        raise UnknownNameError("format", args.to, tuple(FORMATS))
+    dataset = Dataset(args.dataset)
+    selection = select(dataset, tasks=args.task, levels=args.level, splits=args.split)
+    write_dataset(selection, args.to, args.out)
+    size = sum(path.stat().st_size for path in args.out.rglob("*") if path.is_file())
+    if args.json:
+        row = {"out": str(args.out), "format": args.to, "episodes": len(selection), "bytes": size}
+        print(json.dumps(row))
+    else:
+        print(f"{args.out}: {len(selection)} episodes as {args.to}, {size / 1e6:.1f} MB")
+    return 0
+
+
+@contextlib.contextmanager
+def _progress_bar(selection: Selection) -> Iterator[Selection]:
+    """The selection with a progress bar on standard error that follows whoever reads it."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True)) as progress:
+        bar = progress.add_task("exporting", total=len(selection))
+        yield replace(selection, on_progress=lambda done: progress.update(bar, completed=done))
+
+
+def write_dataset(selection: Selection, to: str, out: Path) -> None:
+    """Write episodes in another format, whole or not at all.
+
+    Args:
+        selection: The episodes.
+        to: The format, one of ``FORMATS``.
+        out: Folder to write.
+
+    Raises:
+        UnknownNameError: There is no such format.
+        ClevrSkillsError: ``out`` is taken or cannot be written, or an episode is damaged.
+    """
+    from clevrskills.jobs.files import PartialDirectory, storage_errors
+
+    if to not in FORMATS:
+        raise UnknownNameError("format", to, tuple(FORMATS))
+    out = out.absolute()
+    if out.exists() or out.is_symlink():
+        raise ClevrSkillsError(f"{out} exists; give the name of a new folder")
+    if out.resolve().is_relative_to(selection.root.resolve()):
+        raise ClevrSkillsError(f"{out} lies in the dataset itself; give a folder outside of it")
+    write: Writer = importlib.import_module(f"{__package__}.{FORMATS[to]}").write
+    with storage_errors(out):
+        out.parent.mkdir(parents=True, exist_ok=True)
+    partial = PartialDirectory(out.parent, out)
+    try:
+        with _progress_bar(selection) as watched, storage_errors(out):
+            write(watched, partial.path)
+        partial.commit()
+    finally:
+        partial.discard()

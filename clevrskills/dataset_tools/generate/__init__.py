@@ -1,0 +1,1 @@
+"""``clevrskills generate``: demonstrations by many processes."""

@@ -1,0 +1,137 @@
+"""Which seed of which task comes next; the episodes are the same for any number of workers.
+
+An episode asked for is a slot: slot k of a run that starts at seed S is the seed S + k. If that
+fails, its substitutes are the seeds S + k + j * 10,000,000 for j = 1, 2, ... So what becomes of a
+slot depends on nothing but its seeds: not on other slots, nor on who does it when.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from clevrskills.core.suite import Setup
+from clevrskills.dataset_tools.generate.history import History
+from clevrskills.dataset_tools.layout import episode_id
+
+SUBSTITUTE = 10_000_000
+"""Distance from a seed to its substitute; the seeds asked for stay below."""
+ATTEMPTS = 20
+"""Seeds that are tried for a slot, at most."""
+MIN_FAILURES = 20
+"""A task is given up when more attempts fail than this, and than episodes were asked for."""
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One seed to try.
+
+    Attributes:
+        setup: What the environment is made from.
+        seed: The seed.
+        slot: Which of the episodes asked for it is to be.
+        number: 0, or how many seeds of the slot have failed before.
+    """
+
+    setup: Setup
+    seed: int
+    slot: int = 0
+    number: int = 0
+
+    @property
+    def id(self) -> str:
+        """Name of the episode within the dataset."""
+        return episode_id(self.setup.task, self.setup.split, self.seed)
+
+
+@dataclass
+class TaskQueue:
+    """The slots of one task, in order; substitutes come before what was not tried yet.
+
+    Args:
+        setup: What the environment is made from.
+        level: Level of the task.
+        slots: The slots that are to be filled.
+        first_seed: Seed of slot 0.
+        history: What is there already; it is kept up to date.
+
+    Attributes:
+        succeeded: Seeds of the episodes that are there.
+        failed: Seeds that failed, in earlier runs or in this one.
+    """
+
+    setup: Setup
+    level: str
+    slots: range
+    first_seed: int
+    history: History
+    succeeded: list[int] = field(default_factory=list, init=False)
+    failed: list[int] = field(default_factory=list, init=False)
+    pending: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        self._fresh = iter(self.slots)
+        self._again: deque[Attempt] = deque()
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether so many attempts failed that more of them make no sense."""
+        return len(self.failed) > max(MIN_FAILURES, len(self.slots))
+
+    @property
+    def complete(self) -> bool:
+        """Whether all episodes are there."""
+        return len(self.succeeded) == len(self.slots)
+
+    def next(self) -> Attempt | None:
+        """The next attempt, ``None`` if there is none for now."""
+        while not self.exhausted:
+            if self._again:
+                attempt = self._again.popleft()
+            elif (slot := next(self._fresh, None)) is not None:
+                attempt = self._attempt(slot, 0)
+            else:
+                return None
+            seed = attempt.seed
+            if seed not in self.history.present and seed in self.history.failed:
+                self._fail(attempt)
+            elif seed in self.history.present and seed in self.history.steps:
+                self.succeeded.append(seed)
+            else:  # to be made, or to be entered into the manifest
+                self.pending += 1
+                return attempt
+        return None
+
+    def again(self, attempt: Attempt) -> None:
+        """Take an attempt back that came to no end."""
+        self.pending -= 1
+        self._again.appendleft(attempt)
+
+    def ended(self, attempt: Attempt, kind: str, steps: int) -> None:
+        """Take note of how an attempt ended; ``kind`` is that of the failure, empty on success."""
+        self.pending -= 1
+        if kind:
+            self.history.failed[attempt.seed] = kind
+            self._fail(attempt)
+        else:
+            self.history.present.add(attempt.seed)
+            self.history.steps[attempt.seed] = steps
+            self.succeeded.append(attempt.seed)
+
+    def _fail(self, attempt: Attempt) -> None:
+        self.failed.append(attempt.seed)
+        if attempt.number + 1 < ATTEMPTS:
+            self._again.append(self._attempt(attempt.slot, attempt.number + 1))
+
+    def _attempt(self, slot: int, number: int) -> Attempt:
+        return Attempt(self.setup, self.first_seed + slot + number * SUBSTITUTE, slot, number)
+
+
+def next_attempt(queues: Iterable[TaskQueue]) -> tuple[TaskQueue, Attempt] | None:
+    """The next attempt of the first task that has one, so that environments are kept long."""
+    for queue in queues:
+        attempt = queue.next()
+        if attempt is not None:
+            return queue, attempt
+    return None

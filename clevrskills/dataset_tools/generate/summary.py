@@ -1,0 +1,137 @@
+"""What a run of ``generate`` achieved, as a table or as JSON."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich.table import Table
+
+from clevrskills.dataset_tools.generate.schedule import TaskQueue
+from clevrskills.dataset_tools.manifest import ManifestLine
+
+
+@dataclass(frozen=True)
+class TaskSummary:
+    """Counts of one task, earlier runs included, and the cost in this run.
+
+    What is ``None`` has nothing to be computed from.
+
+    Attributes:
+        episodes: Episodes that are there.
+        failures: Failed attempts.
+        kinds: Failed attempts by kind of failure.
+        success_rate: Share of the attempts that succeeded.
+        interval: 95 % Wilson interval of it.
+        mean_steps: Control steps per episode.
+        cpu_s: CPU-seconds per episode made in this run, failed attempts included.
+        cpu_s_per_step: CPU-seconds per control step of the episodes made in this run, failed
+            attempts included.
+        episodes_per_h: Episodes per hour while all workers were at this task.
+        times_s: CPU-seconds by phase of all attempts of this run.
+    """
+
+    task: str
+    level: str
+    episodes: int
+    failures: int
+    kinds: Mapping[str, int]
+    success_rate: float | None
+    interval: tuple[float, float] | None
+    mean_steps: float | None
+    cpu_s: float | None
+    cpu_s_per_step: float | None
+    episodes_per_h: float | None
+    times_s: Mapping[str, float]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {**vars(self), "interval": list(self.interval) if self.interval else None}
+
+
+def summarise(queue: TaskQueue, lines: Sequence[ManifestLine], workers: int) -> TaskSummary:
+    """Sum up one task.
+
+    Args:
+        queue: The task's queue, at the end of the run.
+        lines: The task's attempts of this run.
+        workers: Number of processes that made them.
+    """
+    from scipy.stats import binomtest
+
+    made, failures = len(queue.succeeded), len(queue.failed)
+    rate, interval = None, None
+    if made + failures:
+        bounds = binomtest(made, made + failures).proportion_ci(method="wilson")
+        rate, interval = made / (made + failures), (float(bounds.low), float(bounds.high))
+    times_s: Counter[str] = Counter()
+    for line in lines:
+        times_s.update(line.times_s)
+    cpu_s, wall_s = times_s.pop("total_cpu", 0.0), times_s.pop("total_wall", 0.0)
+    fresh = [line for line in lines if line.success]
+    steps = sum(queue.history.steps[seed] for seed in queue.succeeded)
+    return TaskSummary(
+        task=queue.setup.task,
+        level=queue.level,
+        episodes=made,
+        failures=failures,
+        kinds=dict(Counter(queue.history.failed[seed] for seed in queue.failed)),
+        success_rate=rate,
+        interval=interval,
+        mean_steps=_share(steps, made),
+        cpu_s=_share(cpu_s, len(fresh)),
+        cpu_s_per_step=_share(cpu_s, sum(line.steps for line in fresh)),
+        episodes_per_h=_share(3600 * workers * len(fresh), wall_s),
+        times_s={**times_s, "other": max(0.0, cpu_s - times_s.total())} if fresh else {},
+    )
+
+
+def table(summaries: Sequence[TaskSummary]) -> Table:
+    """The summary for a terminal."""
+    result = Table(box=None, pad_edge=False, collapse_padding=True)
+    result.add_column("task", no_wrap=True)
+    names = ("level", "episodes", "failed", "success", "95 %", "steps", "ms/step", "ep./h")
+    for name in names:
+        result.add_column(name, justify="right", no_wrap=True)
+    for s in summaries:
+        low_high = f"{s.interval[0]:.0%} - {s.interval[1]:.0%}" if s.interval else "-"
+        result.add_row(
+            s.task,
+            s.level,
+            str(s.episodes),
+            str(s.failures),
+            _or_dash(s.success_rate, ".0%"),
+            low_high,
+            _or_dash(s.mean_steps, ".0f"),
+            _or_dash(s.cpu_s_per_step and 1e3 * s.cpu_s_per_step, ".1f"),
+            _or_dash(s.episodes_per_h, ".0f"),
+        )
+    return result
+
+
+def remarks(summaries: Sequence[TaskSummary]) -> str:
+    """Below the table: where the CPU time of this run went, and what kinds of failures there are;
+    empty if there is nothing to say.
+    """
+    times_s: Counter[str] = Counter()
+    kinds: Counter[str] = Counter()
+    for summary in summaries:
+        times_s.update(summary.times_s)
+        kinds.update(summary.kinds)
+    lines = []
+    if times_s.total():
+        shares = (f"{name} {s / times_s.total():.0%}" for name, s in times_s.items())
+        lines.append("CPU time: " + ", ".join(shares))
+    if kinds:
+        lines.append("failures: " + ", ".join(f"{n} {kind}" for kind, n in kinds.most_common()))
+    return "\n".join(lines)
+
+
+def _share(part: float, whole: float) -> float | None:
+    return part / whole if whole else None
+
+
+def _or_dash(value: float | None, form: str) -> str:
+    return "-" if value is None else format(value, form)

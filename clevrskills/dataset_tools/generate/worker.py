@@ -1,0 +1,141 @@
+"""Attempts at demonstrations: what a worker of ``generate`` does."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import platform
+import time
+from pathlib import Path
+from typing import Any
+
+from clevrskills.core.suite import Environment, Film, Oracle, Setup, Source
+from clevrskills.dataset_tools.dataset import Episode
+from clevrskills.dataset_tools.generate.schedule import Attempt
+from clevrskills.dataset_tools.manifest import ManifestLine, file_hashes
+from clevrskills.dataset_tools.record.recorder import Recorder
+from clevrskills.dataset_tools.record.rollout import EpisodeResult, rollout
+from clevrskills.errors import ClevrSkillsError, one_line
+from clevrskills.jobs.files import StorageError, TakenError
+from clevrskills.jobs.memory import return_freed_memory, return_holes, spare_pandas
+
+
+class Attempter:
+    """Makes attempts, one after the other; keeps the environment while the setup stays the same.
+
+    Args:
+        root: The dataset.
+        source: Where environments come from.
+        writer: Name of the writer, see :mod:`clevrskills.dataset_tools.manifest`.
+    """
+
+    def __init__(self, root: Path, source: Source, writer: str = "local") -> None:
+        self._root = root
+        self._source = source
+        self._writer = writer
+        self._setup: Setup | None = None
+        self._made: tuple[Environment, Oracle, Film | None] | None = None
+
+    def __call__(self, attempt: Attempt) -> ManifestLine:
+        """Roll out one seed and keep the episode if it succeeds.
+
+        An episode that is there already, left by a worker that died before it could tell, is
+        entered as it is.
+
+        Raises:
+            ClevrSkillsError: It makes no sense to go on: no environment, or a full disk.
+        """
+        final = self._root / attempt.id
+        if final.is_dir():
+            return self._adopt(attempt, final)
+        env, oracle, film = self._prepare(attempt.setup)
+        cpu_s, wall_s = time.process_time(), time.perf_counter()
+        with Recorder(
+            self._root, attempt.setup, attempt.seed, film=film, writer=self._writer
+        ) as recorder:
+            try:
+                result = rollout(env, oracle, recorder, attempt.seed)
+                if result.success:
+                    recorder.commit(success=True)
+            except TakenError:
+                pass  # another worker, given up for dead, was quicker: it is the same episode
+            except StorageError:
+                raise
+            except Exception as error:
+                self._setup = None  # what it left behind is not to be trusted
+                reason, steps = one_line(error), recorder.steps
+                result = EpisodeResult(attempt.seed, False, steps, 0.0, reason, 0.0, 0.0, "crash")
+        files = file_hashes(final) if result.success else {}
+        return_holes()
+        times_s = dict(result.times_s)
+        times_s["total_cpu"] = time.process_time() - cpu_s
+        times_s["total_wall"] = time.perf_counter() - wall_s
+        return line_of(
+            attempt,
+            result.kind,
+            result.reason,
+            steps=result.steps,
+            total_reward=result.total_reward,
+            worker=worker_name(),
+            times_s={name: round(value, 6) for name, value in times_s.items()},
+            files=files,
+        )
+
+    def _adopt(self, attempt: Attempt, path: Path) -> ManifestLine:
+        info = Episode(path).info
+        return line_of(
+            attempt,
+            steps=info["steps"],
+            total_reward=info["return"],
+            worker=worker_name(),
+            files=file_hashes(path),
+        )
+
+    def _prepare(self, setup: Setup) -> tuple[Environment, Oracle, Film | None]:
+        if self._made is None or setup != self._setup:
+            if self._made is not None:
+                self._made[0].close()
+                self._made = None
+            try:
+                self._made = (*self._source.make(setup), self._source.film(setup))
+            except ClevrSkillsError:
+                raise
+            except Exception as error:
+                raise ClevrSkillsError(
+                    f"cannot build the environment of {setup.task}: {one_line(error)}"
+                ) from error
+            self._setup = setup
+        return self._made
+
+
+def make_attempter(root: Path, source: Source, writer: str = "local") -> Attempter:
+    """An attempter in a process of its own, whose memory is kept small."""
+    return_freed_memory()
+    spare_pandas()
+    return Attempter(root, source, writer)
+
+
+def line_of(attempt: Attempt, kind: str = "", reason: str = "", **more: Any) -> ManifestLine:
+    """The line of an attempt that has just ended, with no kind of failure if it succeeded."""
+    return ManifestLine(
+        task=attempt.setup.task,
+        split=attempt.setup.split,
+        seed=attempt.seed,
+        slot=attempt.slot,
+        attempt=attempt.number,
+        success=not kind,
+        kind=kind,
+        reason=reason,
+        ended=now(),
+        **more,
+    )
+
+
+def now() -> str:
+    """The time, ISO 8601, UTC."""
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
+
+
+def worker_name() -> str:
+    """Host and process."""
+    return f"{platform.node()}:{os.getpid()}"

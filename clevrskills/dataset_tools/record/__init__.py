@@ -1,0 +1,1 @@
+"""Recording of an episode: steps, labels, videos and their annotations."""

@@ -1,0 +1,181 @@
+"""The part of an episode that is seen: videos, annotations of them, single pictures.
+
+It is made from recorded numbers alone, so it is the same whether an episode is filmed while it
+happens or later.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from clevrskills.core.suite import Film
+from clevrskills.dataset_tools.layout import CAMERAS_FILE, IMAGES_FILE
+from clevrskills.dataset_tools.record.annotations import Annotator
+from clevrskills.dataset_tools.record.columns import vectors
+from clevrskills.jobs.files import storage_errors
+from clevrskills.sim.render.film import View
+from clevrskills.sim.render.video import DepthWriter, SegmentationWriter, VideoWriter
+
+KEYSTEP_CAMERA = "base_camera"
+_IMAGE_TYPE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
+
+
+class Footage:
+    """Films one episode into its directory, state by state.
+
+    Args:
+        directory: Directory of the episode, being written.
+        film: Draws the pictures.
+        scene: Description of the scene.
+        fps: Frames per second.
+        depth: Whether depth is filmed too.
+        segmentation: Whether it is filmed what each pixel shows.
+        times_s: CPU time spent is added to its ``render`` and ``encode``.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        film: Film,
+        scene: Mapping[str, Any],
+        fps: int,
+        depth: bool,
+        segmentation: bool,
+        times_s: dict[str, float],
+    ) -> None:
+        self._directory, self._film, self._fps = directory, film, fps
+        self._depth, self._segmentation = depth, segmentation
+        self._times_s = times_s
+        self._views: Mapping[str, View] = {}  # of the last state only
+        self._videos: dict[str, VideoWriter] = {}
+        self._images: dict[str, bytes] = {}
+        self._rows: dict[str, list[np.ndarray]] = {}
+        with spent(times_s, "render"):
+            self._annotator = Annotator(film.open(scene), film.cameras)
+
+    def add(self, qpos: np.ndarray, object_poses: np.ndarray, textures: Mapping[str, str]) -> None:
+        """Film a state.
+
+        Args:
+            qpos: Joint angles (n,).
+            object_poses: Positions and quaternions w, x, y, z, (K, 7).
+            textures: Textures that objects show in place of their own, by key.
+        """
+        with spent(self._times_s, "render"):
+            self._views = self._film.shoot(qpos, object_poses, textures)
+            for name, sighting in self._annotator.look(object_poses, self._views).items():
+                for key, value in (
+                    ("extrinsic", self._views[name].extrinsic.astype(np.float32)),
+                    ("boxes", sighting.boxes),
+                    ("visible", sighting.visible),
+                ):
+                    self._rows.setdefault(f"{name}/{key}", []).append(value.reshape(-1))
+        with spent(self._times_s, "encode"):
+            for name, view in self._views.items():
+                self._video(f"{name}.mp4", VideoWriter, view.color).write(view.color)
+                if self._depth:
+                    depth = self._video(f"{name}.depth.mkv", DepthWriter, view.depth_mm)
+                    depth.write(view.depth_mm)
+                if self._segmentation:
+                    file = f"{name}.segmentation.mkv"
+                    self._video(file, SegmentationWriter, view.segmentation).write(
+                        view.segmentation
+                    )
+
+    def _video(self, name: str, kind: type[VideoWriter], picture: np.ndarray) -> VideoWriter:
+        if name not in self._videos:
+            height, width = picture.shape[:2]
+            self._videos[name] = kind(self._directory / name, width, height, self._fps)
+        return self._videos[name]
+
+    def keep(self, index: int) -> str | None:
+        """Keep a picture of the state filmed last as key-step ``index``; returns its name, ``None``
+        if the base camera is off.
+        """
+        view = self._views.get(KEYSTEP_CAMERA)
+        return None if view is None else self._keep(f"keysteps/{index:02d}", view.color)
+
+    def keep_prompt(self, prompt: Mapping[str, Any]) -> dict[str, str]:
+        """Keep the pictures of a prompt, given as JSON data; returns names by placeholder."""
+        with spent(self._times_s, "render"):
+            pictures = self._film.prompt_images(prompt)
+        return {
+            placeholder: self._keep(f"prompt/{_plain(placeholder)}", picture)
+            for placeholder, picture in pictures.items()
+        }
+
+    def _keep(self, name: str, picture: np.ndarray) -> str:
+        from PIL import Image
+
+        with spent(self._times_s, "encode"):
+            buffer = io.BytesIO()
+            image = Image.fromarray(np.ascontiguousarray(picture[..., :3]))
+            image.save(buffer, "JPEG", quality=92, subsampling=0)  # a quarter of a PNG
+            self._images[name] = buffer.getvalue()
+        return name
+
+    def close(self) -> dict[str, dict[str, Any]]:
+        """Complete the files; returns what is to be said of each camera."""
+        with spent(self._times_s, "encode"):
+            for video in self._videos.values():
+                video.close()
+        with spent(self._times_s, "write"), storage_errors(self._directory):
+            columns = {
+                name: vectors(rows, varies=not name.endswith("/extrinsic"))
+                for name, rows in self._rows.items()
+            }
+            pq.write_table(pa.table(columns), self._directory / CAMERAS_FILE, compression="zstd")
+            images = [{"bytes": data, "path": f"{name}.jpg"} for name, data in self._images.items()]
+            table = pa.table(
+                {
+                    "name": pa.array(list(self._images), pa.string()),
+                    "image": pa.array(images, type=_IMAGE_TYPE),
+                }
+            )
+            pq.write_table(table, self._directory / IMAGES_FILE, compression="none")
+        return {name: self._camera(name) for name in self._film.cameras}
+
+    def abandon(self) -> None:
+        """Release the files without caring for their content."""
+        for video in self._videos.values():
+            video.abandon()
+
+    def _camera(self, name: str) -> dict[str, Any]:
+        videos = {"video": f"{name}.mp4"}
+        if self._depth:
+            videos["depth"] = f"{name}.depth.mkv"
+        if self._segmentation:
+            videos["segmentation"] = f"{name}.segmentation.mkv"
+        frames = self._videos[f"{name}.mp4"].frames
+        return {
+            **videos,
+            "fps": self._fps,
+            "frames": frames,
+            **self._film.cameras[name].to_json(),
+            "renderer": self._film.renderer,
+        }
+
+
+@contextmanager
+def spent(times_s: dict[str, float], phase: str) -> Iterator[None]:
+    """Add the CPU time of what is done inside to a phase."""
+    start = time.process_time()
+    try:
+        yield
+    finally:
+        times_s[phase] = times_s.get(phase, 0.0) + time.process_time() - start
+
+
+def _plain(placeholder: str) -> str:
+    """``{obj:bowl_1}`` -> ``obj_bowl_1``."""
+    return re.sub(r"[^A-Za-z0-9]+", "_", placeholder).strip("_")

@@ -1,0 +1,319 @@
+"""Writes one episode while it happens; see :mod:`clevrskills.dataset_tools.layout` for the files.
+
+Conventions: N control steps lie between N + 1 states. Frame t and state t show the world after t
+steps. Row t of ``steps.parquet`` has what the robot felt at state t, the action taken there with
+its labels in words, and the reward, success, progress and goal status of state t + 1.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from clevrskills.core.suite import Environment, Film, Setup
+from clevrskills.dataset_tools.layout import (
+    EPISODE_FILE,
+    STATES_FILE,
+    STEPS_FILE,
+    episode_id,
+    versions,
+)
+from clevrskills.dataset_tools.record.camera_tracks import Footage, spent
+from clevrskills.dataset_tools.record.columns import measured, segments, steps_table
+from clevrskills.jobs.files import PartialDirectory, storage_errors, to_json
+
+_OBJECT_FIELDS = ("key", "name", "shape", "texture", "static")
+_PLACEHOLDER = re.compile(r"\{\w+:(\w+)\}")
+
+
+@dataclass(frozen=True)
+class Labels:
+    """What the oracle says of an action, with placeholders as in prompts.
+
+    Attributes:
+        subtask: Sentence of the sub-goal it serves.
+        instruction: Sentence of the step it is part of.
+        subgoal: Index of the leaf of the goal tree that is being solved, -1 for none.
+        predicate: Type of that leaf.
+        skill: What solves it.
+        action_class: What the arm does now, in one word.
+        attempt: How often this leaf has been begun before.
+    """
+
+    subtask: str
+    instruction: str
+    subgoal: int
+    predicate: str = ""
+    skill: str = ""
+    action_class: str = ""
+    attempt: int = 0
+
+
+@dataclass(frozen=True)
+class Step:
+    """What came of an action; success and progress are those of the state after it."""
+
+    reward: float
+    success: bool
+    progress: float
+    terminated: bool
+    truncated: bool
+
+
+@dataclass
+class Keystep:
+    """A state at which a sub-goal is newly reached.
+
+    Attributes:
+        index: 0 for the initial state, k for the k-th sub-goal reached.
+        step: Number of control steps done, so the index of its frame and state.
+        subgoal: Index of the leaf of the goal tree that was reached; ``None`` at the start.
+        image: Name of a picture of it; ``None`` if the base camera is off.
+    """
+
+    index: int
+    step: int
+    subgoal: int | None
+    image: str | None
+
+
+class Recorder:
+    """Records one episode into ``<root>/<task>/<split>_<seed>``, which appears with :meth:`commit`.
+
+    Used as a context manager, what was not committed is removed.
+
+    Args:
+        root: The dataset.
+        setup: What the environment was made from.
+        seed: Seed of the episode.
+        fps: Frames per second of the videos, the control rate in Hz.
+        film: What films; ``None``: only numbers are recorded.
+        writer: Who writes, for what is left of interrupted writers.
+
+    Attributes:
+        times_s: CPU time by phase, so far: ``render`` (pictures and their annotations), ``encode``
+            (videos and single pictures), ``write`` (all else).
+
+    Raises:
+        StorageError: The disk refused, here or in any method.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        setup: Setup,
+        seed: int,
+        fps: int = 20,
+        film: Film | None = None,
+        writer: str = "local",
+    ) -> None:
+        self.setup, self.seed, self.fps = setup, seed, fps
+        self.times_s = {"render": 0.0, "encode": 0.0, "write": 0.0}
+        final = root / episode_id(setup.task, setup.split, seed)
+        self._directory = PartialDirectory(root, final, writer)
+        self._film = film
+        self._footage: Footage | None = None
+        self._states: list[np.ndarray] = []
+        self._rows: list[dict[str, Any]] = []
+        self._words: Callable[[str], str] = str
+        self._keysteps: list[Keystep] = []
+        self._repaints: list[dict[str, Any]] = []
+        self._failed: list[tuple[int, int]] = []
+        self._subgoal = -1
+        self._info: dict[str, Any] = {}
+        self._felt: dict[str, Any] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.discard()
+
+    @property
+    def steps(self) -> int:
+        """Number of control steps recorded so far."""
+        return len(self._rows)
+
+    def start(self, env: Environment) -> None:
+        """Record the state after the reset, the prompt, the goal and the scene."""
+        self._words = functools.cache(env.prompt.plain)
+        prompt, scene = env.prompt.to_json(), env.scene_description()
+        if self._film is not None:
+            wanted = self.setup.depth, self.setup.segmentation
+            self._footage = Footage(
+                self._directory.path, self._film, scene, self.fps, *wanted, self.times_s
+            )
+        nodes = [{**node, "plain": self._words(node["text"])} for node in env.nodes]
+        self._info = {
+            "task": self.setup.task,
+            "level": env.task.level,
+            "split": self.setup.split,
+            "seed": self.seed,
+            "robot": self.setup.robot,
+            "criteria": self.setup.criteria,
+            "task_args": dict(self.setup.task_args),
+            "prompt": {
+                "text": env.prompt.text,
+                "plain": env.prompt.plain(),
+                "images": self._footage.keep_prompt(prompt) if self._footage else {},
+                "data": prompt,
+            },
+            "goal": env.goal.to_json(),
+            "nodes": nodes,
+            "objects": _objects(scene["bodies"], [env.prompt.text, *(n["text"] for n in nodes)]),
+            "scene": scene,
+            "action_spec": env.action_spec,
+            "state_layout": list(env.state_layout),
+        }
+        self._observe(env)
+        self._add_keystep(subgoal=None)
+
+    def record(self, env: Environment, action: np.ndarray, labels: Labels, step: Step) -> None:
+        """Record a control step that was just made.
+
+        Args:
+            env: The environment, after the step.
+            action: The action, (7,) in [-1, 1].
+            labels: What the oracle said of the action.
+            step: What came of it.
+        """
+        before, now = self._subgoal, labels.subgoal
+        if before >= 0 and (now > before or now < 0):
+            self._add_keystep(before)
+        self._subgoal = now
+        with spent(self.times_s, "write"):
+            index = len(self._rows)
+            holds, terms = env.goal_status()
+            self._rows.append(
+                {
+                    "step": index,
+                    "timestamp": index / self.fps,
+                    "action": np.asarray(action, dtype=np.float32).reshape(-1),
+                    **asdict(step),
+                    **asdict(labels),
+                    "subtask": self._words(labels.subtask),
+                    "instruction": self._words(labels.instruction),
+                    "subtask_text": labels.subtask,
+                    "instruction_text": labels.instruction,
+                    "holds": holds,
+                    "terms": terms,
+                    **self._felt,
+                }
+            )
+        self._observe(env)
+
+    def give_up(self, runs: Iterable[tuple[int, int]]) -> None:
+        """Note which runs of control steps, start and stop, came to nothing."""
+        self._failed += runs
+
+    def commit(self, success: bool) -> Path:
+        """Complete the files and move the episode into place.
+
+        Args:
+            success: Whether the task was solved.
+
+        Returns:
+            Directory of the episode.
+        """
+        if success and self._subgoal >= 0:
+            self._add_keystep(self._subgoal)
+        path = self._directory.path
+        cameras = self._footage.close() if self._footage else {}
+        self._footage = None
+        with spent(self.times_s, "write"):
+            self._finish_rows()
+            with storage_errors(self._directory.final):
+                pq.write_table(steps_table(self._rows), path / STEPS_FILE, compression="zstd")
+                np.savez_compressed(path / STATES_FILE, states=np.stack(self._states))
+                write_info(path, {**self._info, **self._summary(success, cameras)})
+            return self._directory.commit()
+
+    def discard(self) -> None:
+        """Remove what was written; does nothing after :meth:`commit`."""
+        if self._footage:
+            self._footage.abandon()
+            self._footage = None
+        self._directory.discard()
+
+    def _observe(self, env: Environment) -> None:
+        """Take in the current state, and film it."""
+        with spent(self.times_s, "write"):
+            self._states.append(np.array(env.get_state()).reshape(-1))
+            felt = env.proprioception()
+            poses = np.asarray(env.object_poses(), dtype=np.float32)
+            self._felt = {k: measured(k, v) for k, v in felt.items()}
+            self._felt["object_poses"] = poses.reshape(-1)
+            textures = dict(env.textures)
+            if textures != (self._repaints[-1]["textures"] if self._repaints else {}):
+                self._repaints.append({"step": len(self._states) - 1, "textures": textures})
+        if self._footage:
+            self._footage.add(np.asarray(felt["qpos"]), poses, textures)
+
+    def _add_keystep(self, subgoal: int | None) -> None:
+        index, step = len(self._keysteps), len(self._rows)
+        image = self._footage.keep(index) if self._footage else None
+        self._keysteps.append(Keystep(index, step, subgoal, image))
+
+    def _finish_rows(self) -> None:
+        """Add what is known only at the end."""
+        reached = {keystep.step - 1 for keystep in self._keysteps}
+        failed = {step for start, stop in self._failed for step in range(start, stop)}
+        for index, row in enumerate(self._rows):
+            row["keystep"], row["failed"] = index in reached, index in failed
+
+    def _summary(self, success: bool, cameras: Mapping[str, Any]) -> dict[str, Any]:
+        """What is known only at the end."""
+        names = ("subgoal", "predicate", "skill", "attempt", "failed")
+        poses = self._felt.pop("object_poses")
+        return {
+            "success": success,
+            "steps": len(self._rows),
+            "fps": self.fps,
+            "return": float(sum(row["reward"] for row in self._rows)),
+            "segments": {
+                "subtask": self._segments("subtask", names, ("text", "subgoal", "attempt")),
+                "instruction": self._segments(
+                    "instruction",
+                    (*names, "action_class"),
+                    ("text", "subgoal", "attempt", "failed"),
+                ),
+            },
+            "keysteps": [asdict(keystep) for keystep in self._keysteps],
+            "repaints": self._repaints,
+            "final": {"proprioception": self._felt, "object_poses": poses},
+            "cameras": cameras,
+            "versions": versions(),
+        }
+
+    def _segments(
+        self, level: str, names: tuple[str, ...], by: tuple[str, ...]
+    ) -> list[dict[str, Any]]:
+        rows = [
+            {"text": row[f"{level}_text"], "plain": row[level], **{n: row[n] for n in names}}
+            for row in self._rows
+        ]
+        return segments(rows, by)
+
+
+def write_info(directory: Path, info: Mapping[str, Any]) -> None:
+    """Write what is said once of an episode."""
+    (directory / EPISODE_FILE).write_text(to_json(info, indent=1) + "\n", encoding="utf-8")
+
+
+def _objects(bodies: Iterable[Mapping[str, Any]], texts: Iterable[str]) -> list[dict[str, Any]]:
+    """What is to be said of each body; those that the texts name play a part in the task."""
+    named = {key for text in texts for key in _PLACEHOLDER.findall(text)}
+    return [
+        {
+            **{name: body.get(name) for name in _OBJECT_FIELDS},
+            "role": "goal" if body["key"] in named else "distractor",
+        }
+        for body in bodies
+    ]

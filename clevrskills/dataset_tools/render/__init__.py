@@ -1,0 +1,1 @@
+"""``clevrskills render``: images of recorded episodes, by any cameras."""

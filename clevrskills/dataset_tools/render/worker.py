@@ -1,0 +1,113 @@
+"""Filming recorded episodes: what a worker of ``render`` does."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from clevrskills.core.suite import Film, Setup, Source
+from clevrskills.dataset_tools.dataset import Episode
+from clevrskills.dataset_tools.generate.worker import now, worker_name
+from clevrskills.dataset_tools.layout import STATES_FILE, STEPS_FILE
+from clevrskills.dataset_tools.manifest import ManifestLine, file_hashes, latest_lines
+from clevrskills.dataset_tools.record.camera_tracks import Footage, spent
+from clevrskills.dataset_tools.record.recorder import write_info
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.jobs.files import PartialDirectory, storage_errors
+from clevrskills.jobs.memory import return_freed_memory, return_holes
+
+
+class Refilmer:
+    """Films episodes of one dataset into another.
+
+    Args:
+        recorded: The dataset with the episodes.
+        root: The dataset to be made.
+        setup: The robot and what is to be filmed.
+        source: Where films come from.
+
+    Raises:
+        ClevrSkillsError: There is no such camera, size or robot.
+    """
+
+    def __init__(self, recorded: Path, root: Path, setup: Setup, source: Source) -> None:
+        return_freed_memory()
+        self._recorded, self._root, self._setup = recorded, root, setup
+        self._lines = latest_lines(recorded)
+        film = source.film(setup)
+        assert film is not None, "there are cameras"
+        self._film: Film = film
+
+    def __call__(self, name: str) -> ManifestLine:
+        """Film an episode, unless it is there already; returns its line of the manifest.
+
+        Raises:
+            ClevrSkillsError: The recording is damaged, or the disk refused.
+        """
+        cpu_s, wall_s = time.process_time(), time.perf_counter()
+        times_s = {"render": 0.0, "encode": 0.0, "write": 0.0}
+        episode, final = Episode(self._recorded / name), self._root / name
+        if not final.is_dir():
+            directory = PartialDirectory(self._root, final)
+            try:
+                self._film_into(directory.path, episode, times_s)
+                directory.commit()
+            except ClevrSkillsError:
+                raise
+            except Exception as error:
+                raise ClevrSkillsError(f"{name} cannot be filmed: {error!r}") from error
+            finally:
+                directory.discard()
+            return_holes()
+        times_s["total_cpu"] = time.process_time() - cpu_s
+        times_s["total_wall"] = time.perf_counter() - wall_s
+        return replace(
+            self._lines.get(name) or _line(episode.info),
+            worker=worker_name(),
+            ended=now(),
+            times_s={phase: round(value, 6) for phase, value in times_s.items()},
+            files=file_hashes(final),
+        )
+
+    def _film_into(self, path: Path, episode: Episode, times_s: dict[str, float]) -> None:
+        info, wanted = episode.info, (self._setup.depth, self._setup.segmentation)
+        footage = Footage(path, self._film, info["scene"], info["fps"], *wanted, times_s)
+        try:
+            images = footage.keep_prompt(info["prompt"]["data"])
+            keysteps = episode.keysteps
+            textures: Mapping[str, str] = {}
+            repaints = {entry["step"]: entry["textures"] for entry in info["repaints"]}
+            moments = zip(episode.proprioception("qpos"), episode.object_poses, strict=True)
+            for step, (qpos, poses) in enumerate(moments):
+                textures = repaints.get(step, textures)
+                footage.add(qpos, poses, textures)
+                for keystep in keysteps:
+                    if keystep["step"] == step:
+                        keystep["image"] = footage.keep(keystep["index"])
+            cameras = footage.close()
+        except BaseException:
+            footage.abandon()
+            raise
+        with spent(times_s, "write"), storage_errors(path):
+            for name in (STEPS_FILE, STATES_FILE):
+                shutil.copyfile(episode.path / name, path / name)
+            prompt = {**info["prompt"], "images": images}
+            write_info(path, {**info, "prompt": prompt, "keysteps": keysteps, "cameras": cameras})
+
+
+def _line(info: Mapping[str, Any]) -> ManifestLine:
+    """The line of an episode whose own is missing."""
+    return ManifestLine(
+        info["task"],
+        info["split"],
+        info["seed"],
+        slot=0,
+        attempt=0,
+        success=info["success"],
+        steps=info["steps"],
+        total_reward=info["return"],
+    )

@@ -1,0 +1,1 @@
+"""``clevrskills view`` and ``clevrskills gallery``: pages and videos of episodes."""

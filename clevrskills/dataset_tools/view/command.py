@@ -1,0 +1,172 @@
+"""``clevrskills view``: pages that show episodes; each is complete in itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import tyro
+
+from clevrskills.errors import ClevrSkillsError
+
+if TYPE_CHECKING:
+    from clevrskills.dataset_tools.dataset import Dataset, Episode
+    from clevrskills.dataset_tools.manifest import ManifestLine
+
+PAGE_LIMIT = 20
+"""Episodes on one page, unless asked for more; each takes 0.3 to 2 MB."""
+
+
+@dataclass(kw_only=True)
+class ViewArgs:
+    """Show episodes in a browser: videos with boxes, annotations on a timeline, rewards, goals.
+
+    `--out page.html` writes one page that holds up to `--limit` episodes and opens from disk.
+    `--out folder` writes index.html, where all episodes are listed, searched and filtered, failed
+    attempts with their reasons too, and beside it one such page per episode.
+    `--out episode.rrd` writes one episode for the Rerun viewer; needs the extra `viz`.
+    """
+
+    dataset: Annotated[Path, tyro.conf.Positional]
+    """Folder of the dataset."""
+    episode: str | None = None
+    """Show this episode only, e.g. `sort/train_00000003`."""
+    out: Path
+    """A page, e.g. `page.html`; a folder for an index and a page per episode; or a `.rrd` file."""
+    limit: int | None = None
+    """Show at most this many, from all tasks in turn; else 20 on a page, all in a folder."""
+
+
+def view(args: ViewArgs) -> int:
+    """Write the page, or the folder of pages.
+
+    Returns:
+        Exit code, 0.
+
+    Raises:
+        ClevrSkillsError: There is no such dataset or episode, or a page cannot be written.
+    """
+    from clevrskills.dataset_tools.dataset import Dataset
+    from clevrskills.dataset_tools.manifest import read_manifest
+    from clevrskills.dataset_tools.view.rerun_export import write_rerun
+    from clevrskills.jobs.files import storage_errors, write_whole
+
+    if args.limit is not None and args.limit < 1:
+        raise ClevrSkillsError(f"--limit must be at least 1, not {args.limit}")
+    dataset = Dataset(args.dataset)
+    if not len(dataset):
+        raise ClevrSkillsError(f"{args.dataset} has no episodes yet")
+    kind = args.out.suffix.lower()
+    limit = args.limit or (PAGE_LIMIT if kind == ".html" else len(dataset))
+    episodes = [dataset.episode(args.episode)] if args.episode else choose(dataset, limit)
+    if kind == ".rrd" and len(episodes) > 1:
+        raise ClevrSkillsError(f"{args.out} holds one episode: give --episode")
+    failures = [line for line in read_manifest(args.dataset) if not line.success]
+    title = args.dataset.resolve().name
+    with storage_errors(args.out):
+        args.out.parent.mkdir(parents=True, exist_ok=True)
+    if kind == ".rrd":
+        write_rerun(episodes[0], args.out)
+    elif kind == ".html":
+        write_whole(args.out, page(episodes, title, len(dataset), failures))
+    else:
+        _write_folder(args.out, episodes, title, len(dataset), failures)
+    print(f"{args.out}: {len(episodes)} of {len(dataset)} episodes")
+    return 0
+
+
+def choose(dataset: Dataset, limit: int) -> list[Episode]:
+    """At most ``limit`` episodes, from all tasks and splits in turn, in the dataset's order."""
+    groups = groupby(range(len(dataset)), key=lambda index: dataset[index].id.rpartition("_")[0])
+    ranked = [pair for _, group in groups for pair in enumerate(group)]
+    chosen = sorted(index for _, index in sorted(ranked)[:limit])
+    return [dataset[index] for index in chosen]
+
+
+def page(
+    episodes: Sequence[Episode],
+    title: str,
+    total: int,
+    failures: Iterable[ManifestLine] = (),
+    links: dict[str, str | None] | None = None,
+) -> str:
+    """A page with some episodes, as HTML.
+
+    Args:
+        episodes: What to show; a list to choose from if there are several.
+        title: Name of the dataset.
+        total: Number of episodes in it.
+        failures: Attempts that failed, for the list.
+        links: Pages of the ``index`` and of the ``previous`` and ``next`` episode.
+
+    Raises:
+        DatasetError: A file of an episode is missing or damaged.
+    """
+    from clevrskills.dataset_tools.view.page_data import contents, data_uri, facts, thumbnail
+
+    cards = []
+    if len(episodes) > 1:
+        for episode in episodes:
+            picture = thumbnail(episode)
+            cards.append({**facts(episode), "picture": data_uri(picture) if picture else None})
+    return _render(
+        "episode.html",
+        title=title,
+        total=total,
+        cards=cards,
+        failures=list(failures),
+        links=links,
+        episodes=map(contents, episodes),
+    )
+
+
+def _write_folder(
+    out: Path,
+    episodes: Sequence[Episode],
+    title: str,
+    total: int,
+    failures: Sequence[ManifestLine],
+) -> None:
+    """Write ``index.html``, and for each episode ``episodes/<id>.html`` and ``.jpg``."""
+    from rich.progress import track
+
+    from clevrskills.dataset_tools.view.page_data import facts, thumbnail
+    from clevrskills.jobs.files import storage_errors, write_whole
+
+    cards: list[dict[str, Any]] = []
+    paths = [f"episodes/{episode.id}.html" for episode in episodes]
+    for k, episode in enumerate(track(episodes, "pages", transient=True)):
+        path, up = out / paths[k], "../../"
+        links = {
+            "index": f"{up}index.html",
+            "previous": up + paths[k - 1] if k else None,
+            "next": up + paths[k + 1] if k + 1 < len(paths) else None,
+        }
+        picture = thumbnail(episode)
+        with storage_errors(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if picture:
+                path.with_suffix(".jpg").write_bytes(picture)
+        write_whole(path, page([episode], title, total, links=links))
+        cards.append({**facts(episode), "page": paths[k], "picture": bool(picture)})
+    failed = [
+        {k: v for k, v in asdict(line).items() if k not in ("times_s", "files", "worker")}
+        for line in failures
+    ]
+    index = _render(
+        "index.html", title=title, total=total, data={"episodes": cards, "failures": failed}
+    )
+    write_whole(out / "index.html", index)
+
+
+def _render(template: str, **values: Any) -> str:
+    """A template with values; ``source(name)`` in it is another file as it is."""
+    import jinja2
+
+    loader = jinja2.PackageLoader("clevrskills.dataset_tools")
+    environment = jinja2.Environment(loader=loader, autoescape=True)
+    environment.globals["source"] = lambda name: loader.get_source(environment, name)[0]
+    return environment.get_template(template).render(values)

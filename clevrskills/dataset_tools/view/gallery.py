@@ -1,0 +1,273 @@
+"""``clevrskills gallery``: one solved episode of every task, as a video and as a sheet of cards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from functools import cache
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import tyro
+from PIL import Image, ImageDraw, ImageFont
+
+from clevrskills.errors import ClevrSkillsError, UnknownNameError
+
+SEEDS = 20
+"""Episodes that are tried for each task, at most."""
+TILE_PX, GAP_PX, THUMB_PX, FONT_PX = 256, 8, 56, 15
+CARD_PX = (2 * TILE_PX + 3 * GAP_PX, TILE_PX + 2 * GAP_PX + 150)
+INK, PAPER, PALE = (20, 24, 28), (255, 255, 255), (110, 116, 122)
+LABEL_PX = 20
+HOLD_STEPS = 20
+"""Frames for which the longest episode's end is shown."""
+
+
+@dataclass(kw_only=True)
+class GalleryArgs:
+    """Film one solved episode of every task: a grid video and a sheet of prompts and pictures."""
+
+    tasks: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
+    """Keys of tasks; none: all."""
+    seed: int = 0
+    """Seed of the episodes; where the oracle fails, the next one."""
+    split: str = "train"
+    """Objects and textures to draw from: train or test."""
+    robot: str = "xarm6"
+    """The robot: xarm6 or panda."""
+    out: Path
+    """Folder for gallery.mp4, gallery.jpg and a card of each task."""
+
+
+@dataclass(frozen=True)
+class Solved:
+    """A solved episode.
+
+    Attributes:
+        key: Key of the task.
+        level: Its level.
+        seed: Seed of the episode.
+        prompt: The prompt, in words.
+        parts: The prompt cut up, words and pictures (256, 256, 3) uint8.
+        frames: What the base camera saw, each (256, 256, 3) uint8.
+    """
+
+    key: str
+    level: str
+    seed: int
+    prompt: str
+    parts: tuple[str | np.ndarray, ...]
+    frames: tuple[np.ndarray, ...]
+
+
+def gallery(args: GalleryArgs) -> int:
+    """Make the gallery.
+
+    Raises:
+        ClevrSkillsError: A name is unknown, nothing can be drawn, or a task was not solved.
+    """
+    from rich.progress import track
+
+    from clevrskills import task_keys
+    from clevrskills.sim.render.video import VideoWriter
+
+    keys = args.tasks or tuple(task_keys())
+    for key in keys:
+        if key not in task_keys():
+            raise UnknownNameError("task", key, tuple(task_keys()))
+    shown = track(keys, "solving", transient=True)
+    episodes = [solve(key, args.seed, args.split, args.robot) for key in shown]
+    args.out.mkdir(parents=True, exist_ok=True)
+    for episode in episodes:
+        card(episode).save(args.out / f"{episode.key}.jpg", quality=88)
+    sheet([card(e) for e in episodes]).save(args.out / "gallery.jpg", quality=85)
+    grid = list(_grid(episodes))
+    height, width = grid[0].shape[:2]
+    video = VideoWriter(args.out / "gallery.mp4", width, height, 20)
+    for frame in grid:
+        video.write(frame)
+    video.close()
+    print(f"{args.out / 'gallery.mp4'}, {args.out / 'gallery.jpg'}: {len(episodes)} tasks")
+    return 0
+
+
+def solve(key: str, seed: int, split: str = "train", robot: str = "xarm6") -> Solved:
+    """Film the first episode from a seed on that the oracle solves.
+
+    Raises:
+        ClevrSkillsError: It solves none of the next :data:`SEEDS`.
+    """
+    from clevrskills.dataset_tools.record.rollout import make_step
+    from clevrskills.envs.environment import ClevrSkillsEnv
+    from clevrskills.sim.render.rendering import default_backend
+    from clevrskills.solvers.motion import SkillFailed
+    from clevrskills.solvers.oracle import Oracle
+
+    env = ClevrSkillsEnv(
+        key,
+        split=split,
+        robot_name=robot,
+        obs_mode="none",
+        cameras=("base_camera",),
+        render_backend=default_backend(),
+    )
+    reason = ""
+    try:
+        for tried in range(seed, seed + SEEDS):
+            env.reset(seed=tried)
+            oracle = Oracle(env)
+            frames = [env.capture()["base_camera"]]
+            success = False
+            while not success and len(frames) <= env.task.max_steps:
+                try:
+                    success = make_step(env, oracle.act()).success
+                except SkillFailed as failure:
+                    reason = str(failure)
+                    break
+                frames.append(env.capture()["base_camera"])
+            if success:
+                prompt = env.prompt
+                images = prompt.images()
+                parts = tuple(
+                    text if kind == "text" else images[f"{{{kind}:{text}}}"]
+                    for kind, text in prompt.parts()
+                )
+                level = env.task.level
+                return Solved(key, level, tried, prompt.plain(), parts, tuple(frames))
+    finally:
+        env.close()
+    raise ClevrSkillsError(f"{key} was not solved with seeds {seed} to {tried}: {reason}")
+
+
+def card(episode: Solved) -> Image.Image:
+    """Prompt, first and last picture of an episode."""
+    picture = Image.new("RGB", CARD_PX, PAPER)
+    draw = ImageDraw.Draw(picture)
+    draw.text((GAP_PX, GAP_PX), f"{episode.key}", INK, _font(FONT_PX + 2))
+    right = CARD_PX[0] - GAP_PX
+    draw.text((right, GAP_PX), episode.level, PALE, _font(FONT_PX), anchor="ra")
+    _write(picture, draw, episode.parts, GAP_PX + 26)
+    top = CARD_PX[1] - TILE_PX - GAP_PX
+    for k, frame in enumerate((episode.frames[0], episode.frames[-1])):
+        picture.paste(Image.fromarray(frame), (GAP_PX + k * (TILE_PX + GAP_PX), top))
+    return picture
+
+
+def _write(
+    picture: Image.Image,
+    draw: ImageDraw.ImageDraw,
+    parts: Sequence[str | np.ndarray],
+    top: int,
+) -> None:
+    """Words and pictures in lines."""
+    font = _font(FONT_PX)
+    pictures = sum(not isinstance(part, str) for part in parts)
+    thumb = THUMB_PX if pictures <= 6 else THUMB_PX * 2 // 3
+    x, y = GAP_PX, top
+    line = thumb + 4 if pictures else FONT_PX + 6
+    for part in parts:
+        words: list[str | np.ndarray] = list(part.split()) if isinstance(part, str) else [part]
+        for word in words:
+            wide = draw.textlength(word + " ", font) if isinstance(word, str) else thumb + 5
+            if x + wide > CARD_PX[0] - GAP_PX:
+                x, y = GAP_PX, y + line
+            if isinstance(word, str):
+                draw.text((x, y + (line - FONT_PX) // 2), word, INK, font)
+            else:
+                picture.paste(Image.fromarray(word).resize((thumb, thumb)), (int(x), y))
+            x += int(wide)
+
+
+def sheet(cards: Sequence[Image.Image], columns: int = 4) -> Image.Image:
+    """Cards in rows."""
+    rows = -(-len(cards) // columns)
+    whole = Image.new("RGB", (columns * CARD_PX[0], rows * CARD_PX[1]), PAPER)
+    for k, one in enumerate(cards):
+        whole.paste(one, (k % columns * CARD_PX[0], k // columns * CARD_PX[1]))
+    return whole
+
+
+def _grid(episodes: Sequence[Solved]) -> Iterator[np.ndarray]:
+    """Frames of the video; what has ended stands still."""
+    for t in range(max(len(e.frames) for e in episodes) + HOLD_STEPS):
+        yield tiles(episodes, [min(t, len(e.frames) - 1) for e in episodes])
+
+
+def tiles(episodes: Sequence[Solved], moments: Sequence[int], tile_px: int = 192) -> np.ndarray:
+    """A frame of each episode side by side with its name, (H, W, 3) uint8."""
+    columns = int(np.ceil(np.sqrt(1.4 * len(episodes))))
+    rows = -(-len(episodes) // columns)
+    height = tile_px + LABEL_PX
+    whole = np.full((rows * height, columns * tile_px, 3), 255, np.uint8)
+    for k, (episode, moment) in enumerate(zip(episodes, moments, strict=True)):
+        frame = Image.fromarray(episode.frames[moment])
+        small = np.asarray(frame.resize((tile_px, tile_px), Image.Resampling.BOX))
+        y, x = k // columns * height, k % columns * tile_px
+        whole[y : y + LABEL_PX, x : x + tile_px] = _label(episode.key, tile_px)
+        whole[y + LABEL_PX : y + height, x : x + tile_px] = small
+    return whole
+
+
+@cache
+def _label(text: str, width: int) -> np.ndarray:
+    strip = Image.new("RGB", (width, LABEL_PX), PAPER)
+    font = _font(min(13, width // 11))
+    ImageDraw.Draw(strip).text((width // 2, LABEL_PX // 2), text, INK, font, anchor="mm")
+    return np.asarray(strip)
+
+
+def _font(size_px: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
+    return ImageFont.load_default(size_px)
+
+
+def page(episodes: Sequence[Solved], pictures: str) -> str:
+    """A Markdown page with every task: sentence, predicates, criteria, arguments and card.
+
+    Args:
+        episodes: One of each task.
+        pictures: Folder of the cards, as seen from the page.
+    """
+    from clevrskills.predicates import CRITERIA, predicate_types
+    from clevrskills.tasks import tasks
+
+    kinds = predicate_types()
+    lines = ["# Tasks", ""]
+    used: set[str] = set()
+    for episode in episodes:
+        kind = tasks()[episode.key]
+        facts = kind().describe()
+        limit = f"at most {facts['max_steps']} steps"
+        lines += [f"## {episode.key}", "", f"{facts['level']}, `{facts['id']}`, {limit}", ""]
+        lines += [_summary(kind.__doc__), ""]
+        lines += [f"![{episode.key}]({pictures}/{episode.key}.jpg)", ""]
+        lines += [f"Prompt, in words: {episode.prompt}", "", "Goal:", ""]
+        lines += [f"- `{name}`: {_summary(kinds[name].__doc__)}" for name in facts["predicates"]]
+        used |= set(facts["predicates"])
+        lines.append("")
+        if facts["arguments"]:
+            lines += ["Arguments:", ""]
+            lines += [f"- `{n}`: {a['allowed']}" for n, a in facts["arguments"].items()]
+            lines.append("")
+        if set(facts["robots"]) != {"xarm6", "panda"}:
+            lines += [f"Robots: {', '.join(facts['robots'])}.", ""]
+    others = sorted(set(kinds) - used)
+    lines += ["## Other predicates", "", "For goals of your own:", ""]
+    lines += [f"- `{name}`: {_summary(kinds[name].__doc__)}" for name in others] + [""]
+    names = list(CRITERIA)
+    lines += ["## Criteria", "", "| tolerance | " + " | ".join(names) + " |"]
+    lines.append("|---" * (1 + len(names)) + "|")
+    for field in fields(CRITERIA[names[0]]):
+        if field.name != "name":
+            values = [getattr(CRITERIA[name], field.name) for name in names]
+            shown = [f"{v:.4g}" if isinstance(v, float) else str(v) for v in values]
+            lines.append(f"| `{field.name}` | " + " | ".join(shown) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def _summary(doc: str | None) -> str:
+    """What stands before the first section of a docstring, on one line."""
+    text = doc or ""
+    for section in ("Args:", "Attributes:", "Raises:"):
+        text = text.split(section)[0]
+    return " ".join(text.split())

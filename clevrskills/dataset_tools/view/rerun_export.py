@@ -1,0 +1,149 @@
+"""An episode as a recording for the Rerun viewer (extra ``viz``): ``rerun episode.rrd``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.jobs.files import storage_errors
+
+if TYPE_CHECKING:
+    from clevrskills.dataset_tools.dataset import Episode
+
+_TEXTS = ("subtask", "instruction", "action_class")
+_NUMBERS = ("reward", "progress", "subgoal", "attempt", "vacuum_on", "holding")
+_AXES = ("x", "y", "z", "rx", "ry", "rz")
+_PARTS = {"action": (*_AXES, "vacuum"), "ee_velocity": _AXES, "qpos": range(1, 20)}
+_OUTCOMES = ("reward", "progress", "holds", "terms")
+
+
+def write_rerun(episode: Episode, path: Path) -> None:
+    """Write videos, boxes, poses, rewards, goal tree, labels and signals of an episode.
+
+    The timelines are ``step``, counted as frames and states are, and ``time`` in seconds.
+
+    Raises:
+        ClevrSkillsError: Rerun is not installed.
+        DatasetError: A file of the episode is missing or damaged.
+        StorageError: The file cannot be written.
+    """
+    try:
+        import rerun as rr
+    except ImportError as error:
+        raise ClevrSkillsError("Rerun is missing: pip install 'clevrskills[viz]'") from error
+    recording = rr.RecordingStream("clevrskills", recording_id=episode.id)
+    with storage_errors(path), path.open("wb"):
+        pass  # Rerun's own message for a file that cannot be written has no reason in it
+    recording.save(str(path), default_blueprint=_blueprint(rr, episode))
+    log = _Log(rr, recording, episode)
+    recording.log("prompt", rr.TextDocument(episode.prompt["plain"]), static=True)
+    for name in episode.cameras:
+        log.camera(name)
+    log.objects()
+    log.labels()
+    log.numbers()
+    recording.flush()
+
+
+class _Log:
+    """Sends columns of an episode; those of N rows at steps 0 to N - 1 or 1 to N."""
+
+    def __init__(self, rr: Any, recording: Any, episode: Episode) -> None:
+        self.rr, self.recording, self.episode = rr, recording, episode
+
+    def send(self, entity: str, columns: Any, first: int = 0, count: int | None = None) -> None:
+        """Send one value per step from ``first`` on, ``count`` or else one for each state."""
+        steps = np.arange(first, first + (len(self.episode) + 1 if count is None else count))
+        seconds, column = steps / self.episode.info["fps"], self.rr.TimeColumn
+        indexes = [column("step", sequence=steps), column("time", duration=seconds)]
+        self.rr.send_columns(entity, indexes, columns, recording=self.recording)
+
+    def camera(self, name: str) -> None:
+        """Video, boxes with names, and where the camera is."""
+        rr, episode = self.rr, self.episode
+        entity, facts = f"world/{name}", episode.info["cameras"][name]
+        extrinsic, fps = episode.extrinsics(name), episode.info["fps"]
+        turn = extrinsic[:, :, :3].transpose(0, 2, 1)  # camera -> world
+        place = -np.einsum("nij,nj->ni", turn, extrinsic[:, :, 3])
+        self.send(entity, rr.Transform3D.columns(translation=place, mat3x3=turn))
+        pinhole = rr.Pinhole(
+            image_from_camera=facts["intrinsic"],
+            resolution=[facts["width"], facts["height"]],
+            camera_xyz=rr.ViewCoordinates.RDF,
+            image_plane_distance=0.1,
+        )
+        self.recording.log(entity, pinhole, static=True)
+        video = rr.AssetVideo(path=episode.video_path(name))
+        self.recording.log(f"{entity}/video", video, static=True)
+        moments_ns = ((np.arange(len(episode) + 1) + 0.5) / fps * 1e9).astype(np.int64)
+        self.send(f"{entity}/video", rr.VideoFrameReference.columns_nanos(moments_ns))
+        boxes, visible = episode.boxes(name), episode.visible(name)
+        there = boxes[..., 2] > boxes[..., 0]
+        _, which = np.nonzero(there)
+        labels = [
+            f"{episode.objects[k]['name']} {share:.0%}"
+            for k, share in zip(which, visible[there], strict=True)
+        ]
+        low, high = boxes[there][:, :2], boxes[there][:, 2:]
+        shapes = rr.Boxes2D.columns(
+            centers=(low + high) / 2,
+            half_sizes=(high - low) / 2,
+            labels=labels,
+            class_ids=1 + which,
+        )
+        self.send(f"{entity}/video/boxes", shapes.partition(there.sum(1)))
+
+    def objects(self) -> None:
+        """Poses of the objects and of the end effector, with a labelled point at each origin."""
+        episode, rr = self.episode, self.rr
+        poses = {o["key"]: episode.object_poses[:, k] for k, o in enumerate(episode.objects)}
+        poses["end_effector"] = episode.proprioception("ee_pose")
+        for k, (key, pose) in enumerate(poses.items()):
+            columns = rr.Transform3D.columns(
+                translation=pose[:, :3], quaternion=pose[:, [4, 5, 6, 3]]
+            )
+            self.send(f"world/{key}", columns)
+            point = rr.Points3D([[0.0] * 3], radii=0.015, labels=[key], class_ids=1 + k)
+            self.recording.log(f"world/{key}", point, static=True)
+
+    def labels(self) -> None:
+        """Sub-task, step and action class, each where it changes; failed steps as warnings."""
+        steps = self.episode.steps
+        levels = np.where(steps["failed"], "WARN", "INFO")
+        for name in _TEXTS:
+            for step in np.flatnonzero(steps[name].ne(steps[name].shift())):
+                self.recording.set_time("step", sequence=int(step))
+                self.recording.set_time("time", duration=step / self.episode.info["fps"])
+                text = self.rr.TextLog(steps[name].iloc[step], level=levels[step])
+                self.recording.log(f"labels/{name}", text)
+
+    def numbers(self) -> None:
+        """Rewards and the goal tree at the states that they are about, signals at theirs."""
+        steps, paths = self.episode.steps, [node["path"] for node in self.episode.nodes]
+        parts = {**_PARTS, "holds": paths, "terms": paths}
+        for name in filter(steps.__contains__, (*_NUMBERS, *parts)):
+            values = np.stack(steps[name].to_numpy()).astype(float).reshape(len(steps), -1)
+            for k in range(values.shape[1]):
+                entity = f"{name}/{parts[name][k]}" if name in parts else name
+                scalars = self.rr.Scalars.columns(scalars=values[:, k])
+                self.send(entity, scalars, int(name in _OUTCOMES), len(steps))
+
+
+def _blueprint(rr: Any, episode: Episode) -> Any:
+    """Videos and scene above, curves and labels below."""
+    import rerun.blueprint as rrb
+
+    pictures = [rrb.Spatial2DView(origin=f"world/{c}/video", name=c) for c in episode.cameras]
+    curves = [
+        rrb.TimeSeriesView(origin="/", contents=[f"/{name}/**"], name=name)
+        for name in ("reward", "progress", "holds", "action")
+    ]
+    return rrb.Blueprint(
+        rrb.Vertical(
+            rrb.Horizontal(*pictures, rrb.Spatial3DView(origin="world")),
+            rrb.Horizontal(rrb.Tabs(*curves), rrb.TextLogView(origin="labels")),
+        )
+    )

@@ -1,0 +1,621 @@
+"""The ManiSkill environment that runs any task."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import sapien
+import torch
+from mani_skill.envs.sapien_env import BaseEnv
+from mani_skill.sensors.camera import CameraConfig
+from mani_skill.utils import common, sapien_utils
+from mani_skill.utils.structs.types import DefaultMaterialsConfig, SceneConfig, SimConfig
+from torch import Tensor
+
+from clevrskills.assets import pools
+from clevrskills.core.goal.tree import nodes, outcomes
+from clevrskills.core.threads import single_threaded
+from clevrskills.envs.episode import EpisodeSpec
+from clevrskills.envs.scene_sampling import DrawnScene, draw_scene, scene_of
+from clevrskills.envs.state_observation import Observer, flat
+from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.predicates import GoalState, Outcome, Predicate, criteria
+from clevrskills.sim.actors import build_body, hang
+from clevrskills.sim.body_geometry import Solids
+from clevrskills.sim.cameras import BASE_CAMERA, CAMERAS, FAR_M, NEAR_M, RENDER_CAMERA, FixedCamera
+from clevrskills.sim.prompt import Prompt
+from clevrskills.sim.render import rendering
+from clevrskills.sim.robots.agent import VacuumAgent, agent_uid
+from clevrskills.sim.robots.controller import ACTION_SPEC, CONTROL_HZ, kinematics
+from clevrskills.sim.robots.description import robot
+from clevrskills.sim.robots.vacuum import Vacuum
+from clevrskills.sim.simulation import Simulation, SimWorld
+from clevrskills.sim.world import TensorWorld
+from clevrskills.tasks import Task, stack_roles, task
+
+SIM_HZ = 100
+RENDER_BACKENDS = ("cpu", "gpu", "none")
+TEXTURES = ("rgb", "depth", "segmentation", "position")
+"""What the cameras can give; an ``obs_mode`` may join several by +."""
+SETTLE_STEPS = 60
+"""Physics steps after which a scene at rest must be at rest."""
+
+
+class ClevrSkillsEnv(BaseEnv):
+    """Runs a task in simulation; torch tensors, batch first, as all ManiSkill environments.
+
+    Args:
+        task_key: Key of the task, e.g. ``sort``.
+        split: Objects and textures: ``train`` or ``test``.
+        robot_name: ``xarm6`` or ``panda``.
+        criteria_name: Tolerances of success: ``paper`` or ``released``.
+        obs_mode: ``rgb`` (pictures and proprioception), ``state`` (privileged), ``none`` or another
+            mode of ManiSkill.
+        cameras: Cameras of the observation, from :data:`clevrskills.sim.cameras.CAMERAS`.
+        prompt_index: Which of the task's prompt templates to use; ``None``: drawn by the episode's
+            seed.
+        task_args: Arguments of the task, e.g. ``{"num_objects": 3}``; see
+            :func:`clevrskills.tasks.task`.
+        shadows: Whether the main light casts shadows; doubles the time of a picture.
+        render_backend: ``cpu``, ``gpu`` or ``none``; ``None``: what the machine has if the
+            observation needs pictures.
+        kwargs: Passed on to ManiSkill's ``BaseEnv``.
+
+    Raises:
+        ClevrSkillsError: A name is unknown (it tells the allowed ones) or the machine cannot do
+            what is asked for.
+    """
+
+    SUPPORTED_OBS_MODES = ("rgb", "state", "state_dict", "none", "sensor_data", "any_textures")
+    SUPPORTED_REWARD_MODES = ("dense", "normalized_dense", "sparse", "none")
+    agent: VacuumAgent
+
+    def __init__(
+        self,
+        task_key: str,
+        *,
+        split: str = "train",
+        robot_name: str = "xarm6",
+        criteria_name: str = "paper",
+        obs_mode: str | None = "rgb",
+        cameras: Sequence[str] = ("base_camera", "hand_camera"),
+        prompt_index: int | None = None,
+        task_args: Mapping[str, Any] | None = None,
+        shadows: bool = False,
+        render_backend: str | None = None,
+        num_envs: int = 1,
+        render_mode: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        self.task = task(task_key, **(task_args or {}))
+        self.split = split
+        self.robot_name = robot_name
+        self.criteria = criteria(criteria_name)
+        self.prompt_index = prompt_index
+        for name in cameras:
+            if name not in CAMERAS:
+                raise UnknownNameError("camera", name, CAMERAS)
+        pools(split)  # raises if there is no such split
+        if robot(robot_name).name not in self.task.robots:
+            raise UnknownNameError(f"robot for {task_key}", robot_name, self.task.robots)
+        if num_envs != 1:
+            raise ClevrSkillsError(
+                f"num_envs={num_envs}: only 1 (CPU simulation) is supported so far"
+            )
+        for kind, value, allowed in (
+            ("reward_mode", kwargs.get("reward_mode"), self.SUPPORTED_REWARD_MODES),
+            ("render_backend", render_backend, RENDER_BACKENDS),
+        ):
+            if value is not None and value not in allowed:
+                raise UnknownNameError(kind, value, allowed)
+        _check_obs_mode(obs_mode)
+        self._camera_names = tuple(cameras)
+        pictures = render_mode is not None or obs_mode not in ("state", "state_dict", "none")
+        if render_backend is None:
+            render_backend = rendering.default_backend() if pictures else "none"
+        geometry = not {"rgb", "state", "state_dict", "none"}.issuperset(_parts(obs_mode))
+        self._shader_pack = "minimal" if render_backend == "none" else rendering.prepare(geometry)
+        if pictures and render_backend == "none":
+            raise ClevrSkillsError(
+                f"obs_mode={obs_mode!r} needs pictures, but render_backend is 'none'"
+            )
+        _freeze_imports()
+        super().__init__(
+            num_envs=num_envs,
+            obs_mode=obs_mode,
+            robot_uids=agent_uid(robot_name),
+            enable_shadow=shadows,
+            render_backend=render_backend,
+            render_mode=render_mode,
+            reconfiguration_freq=1,  # every episode has its own bodies
+            **kwargs,
+        )
+
+    # ---- set-up ----
+
+    @property
+    def _default_sim_config(self) -> SimConfig:
+        return SimConfig(
+            sim_freq=SIM_HZ,
+            control_freq=CONTROL_HZ,
+            scene_config=SceneConfig(contact_offset=0.005),
+            default_materials_config=DefaultMaterialsConfig(1.0, 1.0, 0.0),
+        )
+
+    @property
+    def _default_sensor_configs(self) -> list[CameraConfig]:
+        fixed = {"base_camera": BASE_CAMERA, "render_camera": RENDER_CAMERA}
+        return [self._camera(name, fixed[name]) for name in self._camera_names if name in fixed]
+
+    @property
+    def _default_human_render_camera_configs(self) -> list[CameraConfig]:
+        return [self._camera("human", RENDER_CAMERA)] if self.render_mode else []
+
+    def _camera(self, name: str, camera: FixedCamera) -> CameraConfig:
+        return CameraConfig(
+            name,
+            pose=sapien_utils.look_at(camera.eye_m, camera.target_m),
+            width=camera.size_px,
+            height=camera.size_px,
+            fov=camera.fov_rad,
+            near=NEAR_M,
+            far=FAR_M,
+            shader_pack=self._shader_pack,
+        )
+
+    def _clear(self) -> None:
+        # what still refers to the old scene would keep it in memory beside the new one
+        for name in ("world", "simulation", "observer", "vacuum", "table", "_actors", "outcome"):
+            self.__dict__.pop(name, None)
+        super()._clear()
+
+    def _load_agent(self, options: dict, *args: Any, **kwargs: Any) -> None:
+        super()._load_agent(options, sapien.Pose(robot(self.robot_name).base_position))
+        self.agent.shader_pack = self._shader_pack
+
+    def _load_scene(self, options: dict) -> None:
+        drawn = self.can_draw = self.scene.can_render()
+        self.table = rendering.load_table(self.scene, drawn)
+        episode = options.get("episode")
+        self.scenes = [self._scene(int(seed), episode) for seed in self._episode_seed]
+        self.layouts = [scene.layout for scene in self.scenes]
+        self._repainted: dict[str, str] = {}
+        self._actors = [
+            build_body(self.scene, body, drawn) if body else None for body in self.layouts[0].bodies
+        ]
+        hang(self.layouts[0].bodies, self._actors)
+        self.goal: Predicate = self.task.goal(stack_roles(self.layouts, self.device)).using(
+            self.criteria
+        )
+        self._nodes = nodes(self.goal)
+        self._make_world()
+
+    def _scene(self, seed: int, episode: EpisodeSpec | None) -> DrawnScene:
+        robot_name, criteria = self.robot_name, self.criteria
+        if episode is not None:
+            return scene_of(self.task, episode.layout, robot_name, criteria, episode.prompt)
+        return draw_scene(self.task, seed, self.split, robot_name, criteria, self.prompt_index)
+
+    def _make_world(self) -> None:
+        entities = [actor._objs[0] if actor else None for actor in self._actors]
+        tcp = self.agent.tcp._objs[0]
+        self.vacuum = Vacuum(self.agent.description, tcp, entities, self.sim_timestep)
+        self.simulation = Simulation(
+            self.task.slots,
+            entities,
+            self.table._objs[0],
+            self.agent.controller,
+            tcp,
+            self.vacuum,
+            self.scene.px,
+            *self._robot_entities(),
+            self._place_arm,
+        )
+        solids = Solids.stack([scene.solids for scene in self.scenes])
+        self.world = SimWorld(self.task.slots, solids, [self.simulation])
+        self.observer = Observer(self.goal, self.world)
+
+    def _robot_entities(self) -> tuple[list[sapien.Entity], list[sapien.Entity]]:
+        """The links that count as the gripper, and the others."""
+        gripper = [link._objs[0].entity for link in (self.agent.gripper, self.agent.tcp)]
+        links = [link.entity for link in self.agent.robot._objs[0].links]
+        return gripper, [entity for entity in links if entity not in gripper]
+
+    def _place_arm(self, tcp: sapien.Pose) -> None:
+        base = sapien.Pose(self.agent.description.base_position)
+        qpos = kinematics(self.robot_name).reach(base.inv() * tcp)
+        if qpos is None:
+            raise ValueError(f"the arm does not reach {np.round(tcp.p, 3).tolist()}")
+        self.agent.robot.set_qpos(torch.as_tensor(qpos, dtype=torch.float32)[None])
+        self.agent.controller.reset()
+
+    def _load_lighting(self, options: dict) -> None:
+        rendering.load_lighting(self.scene, self.enable_shadow)
+
+    # ---- episodes ----
+
+    def _initialize_episode(self, env_idx: Tensor, options: dict) -> None:
+        description = self.agent.description
+        self.vacuum.release()
+        self.agent.robot.set_qpos(torch.tensor([description.neutral_qpos], dtype=torch.float32))
+        self.agent.robot.set_pose(sapien.Pose(description.base_position))
+        self.agent.controller.reset()
+        for body, actor in zip(self.layouts[0].bodies, self._actors, strict=True):
+            if body and actor and not body.static:
+                actor.set_pose(sapien.Pose(body.pose[:3], body.pose[3:]))
+        self.world.moved()
+        held = self.layouts[0].in_gripper
+        if held >= 0:
+            index = torch.tensor([held])
+            self.world.hold(index, self.scenes[0].start.pose(index))
+        self._settle()
+        self.agent.controller.vacuum_on = held >= 0
+        self.start = TensorWorld.snapshot(self.world)
+        self.goal_state: GoalState = self.goal.initial_state(self.world)
+        self._start_ahead(float(options.get("head_start", 0.0)))
+
+    def _start_ahead(self, share: float) -> None:
+        """Achieve the first parts of the goal: a share of them in [0, 1), rounded down."""
+        if not 0.0 <= share < 1.0:
+            raise ClevrSkillsError(f"options['head_start'] is {share}; allowed: 0 to below 1")
+        parts = list(self.goal.steps())
+        for part in parts[: int(share * len(parts))]:
+            part.realise(self.world)
+            self._settle()
+            self.goal_state = self.goal.evaluate(self.world, self.goal_state).state
+
+    def _settle(self) -> None:
+        self.simulation.forget_step()
+        for _ in range(SETTLE_STEPS):
+            self.scene.step()
+        self.world.moved()
+        self._clear_sim_state()
+
+    @single_threaded
+    def reset(
+        self, seed: int | list[int] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Start the episode of a seed; without one, an episode drawn by the seed given last.
+
+        With ``options={"episode": spec}`` the scene, the prompt and the seed are those of an
+        :class:`~clevrskills.envs.episode.EpisodeSpec`. With ``options={"head_start": share}`` it
+        starts with that share, in [0, 1), of the parts of the goal achieved, rounded down.
+
+        Raises:
+            ClevrSkillsError: The spec is for another task, split, robot or seed, or the share is
+                out of range.
+        """
+        if options and "episode" in options:
+            seed = _seed_of(options["episode"], self.task, self.split, self.robot_name, seed)
+        if seed is not None:
+            gym.Env.reset(self, seed=int(np.atleast_1d(seed)[0]))  # Gymnasium's own generator
+        return super().reset(seed=seed, options=options)
+
+    def _step_action(self, action: Any) -> Any:
+        self.simulation.step(np.asarray(action, np.float64).reshape(7))
+        self.world.moved()
+        self.world.grip()
+        return action
+
+    @single_threaded
+    def step(self, action: Any) -> tuple[Any, Tensor, Tensor, Tensor, dict[str, Any]]:
+        """Run one control step with an action (7,) or (B, 7); ``truncated`` once the task's step
+        limit is reached.
+
+        Raises:
+            ValueError: The action has another shape or is not a number.
+        """
+        shape = tuple(np.shape(action))
+        if shape not in ((7,), (self.num_envs, 7)):
+            raise ValueError(f"action of shape {shape}; allowed: (7,) or ({self.num_envs}, 7)")
+        obs, reward, terminated, _, info = super().step(action)
+        return obs, reward, terminated, self.elapsed_steps >= self.task.max_steps, info
+
+    def evaluate(self) -> dict[str, Any]:
+        """Look at the goal once; success, progress and reward terms are read from this."""
+        self.outcome = self.goal.evaluate(self.world, self.goal_state)
+        self.goal_state = self.outcome.state
+        if self.can_draw:
+            self.repaint(self.outcome)
+        return {
+            "success": self.outcome.holds,
+            "progress": self.outcome.progress,
+            "reward_terms": {
+                node.path: outcome.reward
+                for node, outcome in zip(
+                    self._nodes, outcomes(self.goal, self.outcome), strict=True
+                )
+            },
+        }
+
+    def repaint(self, outcome: Outcome, env: int = 0) -> None:
+        """Show the textures that the task wants, by what the goal says of an environment now."""
+        wanted = dict(self.task.textures(outcome, env))
+        if wanted == self._repainted:
+            return
+        for body, actor in zip(self.layouts[0].bodies, self._actors, strict=True):
+            if body and actor:
+                texture = wanted.get(body.key, body.texture)
+                if texture != self._repainted.get(body.key, body.texture):
+                    rendering.repaint(actor._objs[0], body.geometry, texture)
+        self._repainted = wanted
+
+    def compute_dense_reward(self, obs: Any, action: Tensor, info: dict) -> Tensor:
+        """Reward on the scale of the published numbers, (B,)."""
+        return self.outcome.reward
+
+    def compute_normalized_dense_reward(self, obs: Any, action: Tensor, info: dict) -> Tensor:
+        """Reward in [0, 1], 1 exactly on success, (B,)."""
+        return self.outcome.progress
+
+    # ---- what can be seen ----
+
+    @property
+    def prompts(self) -> list[Prompt]:
+        """The prompts of all environments."""
+        return [scene.prompt for scene in self.scenes]
+
+    @property
+    def prompt(self) -> Prompt:
+        """The prompt of the first environment."""
+        return self.scenes[0].prompt
+
+    @property
+    def action_spec(self) -> dict[str, Any]:
+        """What an action means, as data."""
+        return ACTION_SPEC
+
+    def _get_obs_agent(self) -> dict[str, Tensor]:
+        return {
+            **self.agent.get_proprioception(),
+            "vacuum_on": torch.tensor([[float(self.agent.controller.vacuum_on)]]),
+            "holding": (self.world.held >= 0)[:, None].float(),
+        }
+
+    def _get_obs_state_dict(self, info: dict) -> dict[str, Tensor]:
+        return self.observer(self.outcome)
+
+    def _flatten_raw_obs(self, obs: Any) -> Any:
+        if self._obs_mode == "state":
+            return flat(obs)
+        if self.obs_mode_struct.state and self._obs_mode != "state_dict":
+            rest = {name: value for name, value in obs.items() if name not in ("agent", "extra")}
+            return {**rest, "state": flat(self.observer(self.outcome))}
+        return obs
+
+    def _get_obs_with_sensor_data(self, info: dict, apply_texture_transforms: bool = True) -> dict:
+        if self.obs_mode != "rgb":
+            return super()._get_obs_with_sensor_data(info, apply_texture_transforms)
+        pictures = self.capture()
+        return {
+            "agent": self._get_obs_agent(),
+            "sensor_data": {n: {"rgb": torch.as_tensor(p)[None]} for n, p in pictures.items()},
+        }
+
+    def capture(self) -> dict[str, np.ndarray]:
+        """Take a picture with every camera.
+
+        Returns:
+            Camera name -> (H, W, 3) uint8.
+
+        Raises:
+            ClevrSkillsError: Rendering is off.
+        """
+        if not self.can_draw:
+            raise ClevrSkillsError("pictures were asked for, but rendering is off")
+        self.scene.update_render(update_sensors=True, update_human_render_cameras=False)
+        pictures = {}
+        for name in self._camera_names:
+            sensor = self._sensors[name]
+            sensor.capture()
+            # ManiSkill's own read-out copies through torch, at twice the cost of the picture
+            color = sensor.camera._render_cameras[0].get_picture("Color")
+            # by channel, at a third of the cost of copying the slice
+            pictures[name] = np.stack([color[..., i] for i in range(3)], axis=-1)
+        return pictures
+
+    def proprioception(self) -> dict[str, np.ndarray]:
+        """What the robot knows of itself: qpos, qvel, ee_pose (7,), ee_velocity (6,), vacuum_on
+        (1,), holding (1,).
+        """
+        return {name: value[0].numpy() for name, value in self._get_obs_agent().items()}
+
+    def object_poses(self) -> np.ndarray:
+        """Where the bodies of the scene are, in the order of :meth:`scene_description`: position in
+        metres and quaternion w, x, y, z, (K, 7) float32.
+        """
+        there = [slot for slot, body in enumerate(self.layouts[0].bodies) if body]
+        return self.world.body_pose[0, there].numpy()
+
+    @property
+    def textures(self) -> Mapping[str, str]:
+        """Textures that bodies show now in place of their own, by key."""
+        return self.task.textures(self.outcome)
+
+    @property
+    def nodes(self) -> list[dict[str, Any]]:
+        """The goal tree as a list, each node before its parts: path, predicate, depth, leaf (its
+        index among the leaves, ``None`` for what has parts), text with placeholders.
+        """
+        return [
+            {
+                "path": node.path,
+                "predicate": node.predicate.name,
+                "depth": node.depth,
+                "leaf": node.leaf,
+                "text": node.predicate.says(self.world),
+            }
+            for node in self._nodes
+            if node.active
+        ]
+
+    def goal_status(self) -> tuple[np.ndarray, np.ndarray]:
+        """Which nodes of the goal tree hold, (G,) bool, and their rewards, (G,) float32, in the
+        order of :attr:`nodes`.
+        """
+        said = zip(self._nodes, outcomes(self.goal, self.outcome), strict=True)
+        used = [(bool(o.holds[0]), float(o.reward[0])) for node, o in said if node.active]
+        holds, rewards = zip(*used, strict=True)
+        return np.array(holds), np.array(rewards, dtype=np.float32)
+
+    def scene_description(self) -> dict[str, Any]:
+        """The scene as JSON data."""
+        return {
+            "task": self.task.key,
+            "split": self.split,
+            "robot": self.robot_name,
+            "criteria": self.criteria.name,
+            "bodies": [body.to_json() for body in self.layouts[0].bodies if body],
+            "in_gripper": self.layouts[0].in_gripper,
+            "table": {"top_z": 0.0},
+            "sim_hz": SIM_HZ,
+            "control_hz": CONTROL_HZ,
+        }
+
+    # ---- state ----
+
+    def get_state_dict(self) -> dict[str, Any]:
+        """Everything that an episode depends on: bodies, robot, commanded pose, gripper, goal, and
+        what the last step tells of contacts; tensors (B, n).
+        """
+        state = super().get_state_dict()
+        state["vacuum"] = self.vacuum.state()
+        if self.goal_state:
+            state["goal"] = _grouped(
+                {k: v.reshape(self.num_envs, -1).double() for k, v in self.goal_state.items()}
+            )
+        state["last_step"] = {
+            name: torch.as_tensor(value, dtype=torch.float64).reshape(1, -1)
+            for name, value in self.simulation.step_state().items()
+        }
+        return state
+
+    def get_state(self) -> Tensor:
+        """The same, flat, (B, S) float64, every number as it is; ManiSkill would round what it
+        finds in nested entries to single precision, and take twice as long.
+        """
+        parts: list[Any] = []
+        for actor in self._actors:
+            if actor is None or actor.px_body_type == "static":
+                continue
+            body = actor._bodies[0]
+            pose = actor._objs[0].pose
+            parts += [pose.p, pose.q, body.linear_velocity, body.angular_velocity]
+        robot = self.agent.robot._objs[0]
+        root = robot.links[0]
+        parts += [root.entity_pose.p, root.entity_pose.q]
+        parts += [root.linear_velocity, root.angular_velocity]
+        parts += [robot.qpos, robot.qvel]
+        parts += self.agent.controller.get_state().values()
+        parts.append(self.vacuum.state())
+        parts += self.goal_state.values()
+        parts += self.simulation.step_state().values()
+        flat = [np.asarray(part, dtype=np.float64).reshape(-1) for part in parts]
+        return torch.as_tensor(np.concatenate(flat))[None]
+
+    def set_state_dict(self, state: dict[str, Any], env_idx: Tensor | None = None) -> None:
+        """Restore what :meth:`get_state_dict` gave, in the same episode; also from arrays (n,) of
+        one environment, as in ManiSkill's trajectory files.
+        """
+        state = _batched(state)
+        self.vacuum.release()
+        super().set_state_dict(state, env_idx)
+        self.agent.controller.set_state(state["controller"])
+        self.vacuum.restore(state["vacuum"])
+        goal = common.flatten_dict_keys(state.get("goal", {}))
+        for key, value in self.goal_state.items():
+            self.goal_state[key] = goal[key].reshape(value.shape).to(value.dtype)
+        self.simulation.restore_step({k: v[0].numpy() for k, v in state["last_step"].items()})
+        self.world.moved()
+        goal_state = dict(self.goal_state)
+        self.evaluate()
+        self.goal_state = goal_state  # nothing happened while looking
+
+    @property
+    def state_layout(self) -> list[dict[str, Any]]:
+        """Where what stands in :meth:`get_state`: entries of name, start, stop."""
+        layout: list[dict[str, Any]] = []
+
+        def walk(entry: Any, name: str) -> None:
+            if isinstance(entry, dict):
+                for key, value in entry.items():
+                    walk(value, f"{name}/{key}" if name else key)
+            else:
+                start = layout[-1]["stop"] if layout else 0
+                layout.append({"name": name, "start": start, "stop": start + entry.shape[-1]})
+
+        walk(self.get_state_dict(), "")
+        return layout
+
+    def set_state(self, state: Tensor, env_idx: Tensor | None = None) -> None:
+        """Restore a flat state (B, S) that :meth:`get_state` gave, in the same episode."""
+        nested: dict[str, Any] = {}
+        for entry in self.state_layout:
+            # two levels at most; names of goal state hold slashes themselves
+            group, _, key = entry["name"].partition("/")
+            values = state[:, entry["start"] : entry["stop"]]
+            if key:
+                nested.setdefault(group, {})[key] = values
+            else:
+                nested[group] = values
+        self.set_state_dict(nested, env_idx)
+
+
+def _seed_of(episode: Any, task: Task, split: str, robot_name: str, seed: Any) -> int:
+    """The seed of a frozen episode that fits."""
+    if not isinstance(episode, EpisodeSpec):
+        raise ClevrSkillsError(
+            f"options['episode'] is of type {type(episode).__name__}; allowed: EpisodeSpec"
+        )
+    episode.check(task, split, robot_name)
+    if seed is not None and np.atleast_1d(seed).tolist() != [episode.seed]:
+        raise ClevrSkillsError(
+            f"episode {episode.id} has seed {episode.seed}, not {seed}; leave the seed out"
+        )
+    return episode.seed
+
+
+def _grouped(entries: Mapping[str, Any]) -> dict[str, Any]:
+    """Entries by name, as nested dicts where a name has slashes: HDF5 files have them so."""
+    nested: dict[str, Any] = {}
+    for name, value in entries.items():
+        *groups, last = name.split("/")
+        inner = nested
+        for group in groups:
+            inner = inner.setdefault(group, {})
+        inner[last] = value
+    return nested
+
+
+def _batched(state: Any) -> Any:
+    """The same state with every entry as a tensor (B, n)."""
+    if isinstance(state, Mapping):
+        return {key: _batched(value) for key, value in state.items()}
+    values = torch.as_tensor(state)
+    return values if values.ndim > 1 else values[None]
+
+
+def _check_obs_mode(obs_mode: str | None) -> None:
+    whole = ("state", "state_dict", "none", "sensor_data")
+    if obs_mode not in whole and any(p not in (*TEXTURES, "state") for p in _parts(obs_mode)):
+        raise UnknownNameError("obs_mode", obs_mode, (*whole, *TEXTURES, "several joined by +"))
+
+
+def _parts(obs_mode: str | None) -> list[str]:
+    return (obs_mode or "rgb").split("+")
+
+
+@cache
+def _freeze_imports() -> None:
+    """Take what is imported by now out of the garbage collector's sight, once.
+
+    ManiSkill collects garbage whenever a scene is rebuilt; looking through all imported modules
+    made that four fifths of a reset (145 of 180 CPU-ms).
+    """
+    gc.collect()
+    gc.freeze()

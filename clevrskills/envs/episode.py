@@ -1,0 +1,203 @@
+"""Frozen episodes: a scene and its prompt as data, which start the same episode anywhere."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from clevrskills.envs.scene_sampling import draw_scene
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.sim.body import Body
+from clevrskills.sim.prompt import Keystep, Prompt
+from clevrskills.tasks import Layout, Task
+from clevrskills.tasks import task as make_task
+
+
+@dataclass(frozen=True, eq=False)
+class EpisodeSpec:
+    """An episode as data: it depends on nothing that is drawn.
+
+    ``env.reset(options={"episode": spec})`` starts it.
+
+    Attributes:
+        task: Key of the task.
+        split: ``train`` or ``test``.
+        index: Its number among the frozen episodes of the task and split.
+        seed: Seed of the episode, from which the oracle and the simulator draw.
+        layout: The bodies with shapes, textures and poses, and what else differs.
+        prompt: What is asked for.
+        robot: Key of the robot that it was made for.
+        task_args: Arguments of the task.
+    """
+
+    task: str
+    split: str
+    index: int
+    seed: int
+    layout: Layout
+    prompt: Prompt
+    robot: str = "xarm6"
+    task_args: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def draw(
+        cls,
+        task: str,
+        split: str,
+        seed: int,
+        index: int = 0,
+        robot: str = "xarm6",
+        task_args: Mapping[str, Any] | None = None,
+    ) -> EpisodeSpec:
+        """The episode that an environment starts from a seed.
+
+        Raises:
+            ClevrSkillsError: A name or an argument is not allowed, or no scene fits.
+        """
+        made = make_task(task, **(task_args or {}))
+        scene = draw_scene(made, seed, split, robot)
+        arguments = {name: getattr(made, name) for name in task_args or {}}
+        return cls(task, split, index, seed, scene.layout, scene.prompt, robot, arguments)
+
+    @property
+    def id(self) -> str:
+        """Its name, e.g. ``sort_test_007``."""
+        return f"{self.task}_{self.split}_{self.index:03d}"
+
+    def check(self, task: Task, split: str, robot: str) -> None:
+        """Check that it is an episode of a task in a split, with a robot.
+
+        Raises:
+            ClevrSkillsError: It is not.
+        """
+        for name, own, given in (
+            ("task", self.task, task.key),
+            ("split", self.split, split),
+            ("robot", self.robot, robot),
+        ):
+            if own != given:
+                raise ClevrSkillsError(
+                    f"episode {self.id} is for {name} {own}, but the environment has {given}"
+                )
+        own_arguments = _arguments(make_task(self.task, **self.task_args))
+        if own_arguments != _arguments(task):
+            raise ClevrSkillsError(
+                f"episode {self.id} is for the arguments {own_arguments}, "
+                f"but the environment has {_arguments(task)}"
+            )
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON data that :meth:`from_json` reads; every number as it is.
+
+        Raises:
+            ClevrSkillsError: The prompt shows other bodies than the layout has.
+        """
+        prompt = {
+            "text": self.prompt.text,
+            "others": list(self.prompt.others),
+            "keysteps": [
+                {
+                    "poses": [list(body.pose) for body in keystep.bodies],
+                    "robot": keystep.robot,
+                    "qpos": list(keystep.qpos),
+                }
+                for keystep in self.prompt.keysteps
+            ],
+        }
+        if _prompt(prompt, self.layout) != self.prompt:
+            raise ClevrSkillsError(
+                f"episode {self.id}: the prompt shows other bodies than the layout has"
+            )
+        return {
+            "task": self.task,
+            "split": self.split,
+            "index": self.index,
+            "seed": self.seed,
+            "robot": self.robot,
+            "task_args": {name: _plain(value) for name, value in self.task_args.items()},
+            "layout": _layout_to_json(self.layout),
+            "prompt": prompt,
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> EpisodeSpec:
+        """Read what :meth:`to_json` wrote."""
+        layout = _layout(data["layout"])
+        return cls(
+            data["task"],
+            data["split"],
+            data["index"],
+            data["seed"],
+            layout,
+            _prompt(data["prompt"], layout),
+            data["robot"],
+            data["task_args"],
+        )
+
+    @cached_property
+    def content_hash(self) -> str:
+        """SHA-256, in hexadecimal, of all of it but its index."""
+        data = self.to_json()
+        del data["index"]
+        text = json.dumps(data, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _arguments(task: Task) -> dict[str, Any]:
+    return {f.name: getattr(task, f.name) for f in fields(task)}
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _layout_to_json(layout: Layout) -> dict[str, Any]:
+    arrays = {name: np.asarray(value) for name, value in layout.roles.items()}
+    return {
+        "bodies": [body.to_json() if body else None for body in layout.bodies],
+        "roles": {
+            name: {
+                "dtype": array.dtype.name,
+                "shape": list(array.shape),
+                "values": array.ravel().tolist(),
+            }
+            for name, array in arrays.items()
+        },
+        "in_gripper": int(layout.in_gripper),
+        "examples": [body.to_json() for body in layout.examples],
+        "picture_radius_m": layout.picture_radius_m,
+        "words": list(layout.words),
+    }
+
+
+def _layout(data: Mapping[str, Any]) -> Layout:
+    return Layout(
+        bodies=tuple(Body.from_json(entry) if entry else None for entry in data["bodies"]),
+        roles={
+            name: np.array(entry["values"], entry["dtype"]).reshape(entry["shape"])
+            for name, entry in data["roles"].items()
+        },
+        in_gripper=data["in_gripper"],
+        examples=tuple(Body.from_json(entry) for entry in data["examples"]),
+        picture_radius_m=data["picture_radius_m"],
+        words=tuple(data["words"]),
+    )
+
+
+def _prompt(data: Mapping[str, Any], layout: Layout) -> Prompt:
+    """The prompt of a layout, whose bodies it shows, at the poses of the key-steps."""
+    bodies = tuple(filter(None, layout.bodies))
+    keysteps = []
+    for entry in data["keysteps"]:
+        pairs = zip(bodies, entry["poses"], strict=True)
+        moved = tuple(replace(body, pose=tuple(pose)) for body, pose in pairs)
+        keysteps.append(Keystep(moved, entry["robot"], tuple(entry["qpos"])))
+    shown = (*bodies, *layout.examples)
+    others = tuple(data["others"])
+    return Prompt(data["text"], shown, tuple(keysteps), layout.picture_radius_m, others)

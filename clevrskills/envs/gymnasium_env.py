@@ -1,0 +1,118 @@
+"""The environments as Gymnasium defines them: one episode, numpy arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.vector.utils import read_from_shared_memory
+from mani_skill.utils import common
+
+from clevrskills.envs.environment import ClevrSkillsEnv
+from clevrskills.sim.robots.controller import CONTROL_HZ
+
+
+class GymnasiumEnv(gym.Wrapper):
+    """The environment as Gymnasium defines one: a single episode, numpy arrays, the prompt among
+    the observations.
+
+    ``reset`` gives the multi-modal :class:`~clevrskills.sim.prompt.Prompt` as ``info["prompt"]``.
+
+    Vector environments are made of it by ``gym.make_vec``. With pictures, the processes of
+    asynchronous ones must be started afresh: ``vector_kwargs={"context": "spawn"}``.
+    """
+
+    metadata = {"render_modes": ["rgb_array"], "render_fps": CONTROL_HZ}  # noqa: RUF012
+    PROMPT_LENGTH = 1024
+
+    def __init__(self, env: ClevrSkillsEnv) -> None:
+        super().__init__(env)
+        self.action_space = env.single_action_space
+        space = env.single_observation_space
+        if isinstance(space, gym.spaces.Dict):
+            text = PromptText(self.PROMPT_LENGTH, charset=_PRINTABLE)
+            space = gym.spaces.Dict({**space.spaces, "prompt": text})
+        self.observation_space = space
+
+    @property
+    def base_env(self) -> ClevrSkillsEnv:
+        """The batched environment."""
+        return self.env
+
+    def _observation(self, obs: Any) -> Any:
+        single = common.unbatch(common.to_numpy(obs))
+        if isinstance(single, dict):
+            single["prompt"] = self.base_env.prompt.text
+        return single
+
+    def reset(self, *, seed: int | None = None, options: dict | None = None) -> tuple[Any, dict]:
+        """Start the episode of a seed."""
+        obs, info = self.env.reset(seed=seed, options=options)
+        info = common.unbatch(common.to_numpy(info))
+        info["prompt"] = self.base_env.prompt
+        return self._observation(obs), info
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict]:
+        """Run one control step with an action (7,)."""
+        obs, reward, terminated, truncated, info = self.env.step(np.asarray(action, np.float32))
+        return (
+            self._observation(obs),
+            float(reward[0]),
+            bool(terminated[0]),
+            bool(truncated[0]),
+            common.unbatch(common.to_numpy(info)),
+        )
+
+    def render(self) -> Any:
+        """The picture of the render camera, (512, 512, 3) uint8."""
+        frame = self.env.render()
+        return None if frame is None else common.unbatch(common.to_numpy(frame))
+
+
+_PRINTABLE = frozenset(chr(c) for c in range(32, 127))
+
+
+class PromptText(gym.spaces.Text):
+    """Texts of prompts, which asynchronous vector environments hand on as they change."""
+
+
+class _SharedTexts(Sequence[str]):
+    """The texts in memory that processes share, as they are when looked at.
+
+    Gymnasium reads texts once, before the first episode, and would show those for ever.
+    """
+
+    def __init__(self, read: Callable[[], tuple[str, ...]]) -> None:
+        self._read = read
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._read()[index]
+
+    def __len__(self) -> int:
+        return len(self._read())
+
+    def __deepcopy__(self, memo: Any) -> tuple[str, ...]:
+        return self._read()
+
+
+@read_from_shared_memory.register(PromptText)
+def _read_prompts(space: PromptText, shared_memory: Any, n: int = 1) -> _SharedTexts:
+    read = read_from_shared_memory.dispatch(gym.spaces.Text)
+    return _SharedTexts(lambda: read(space, shared_memory, n))
+
+
+def make(
+    task: str,
+    robot: str = "xarm6",
+    criteria: str = "paper",
+    batched: bool = False,
+    **kwargs: Any,
+) -> gym.Env:
+    """What ``gym.make("ClevrSkills/…-v1", **kwargs)`` calls; see :class:`ClevrSkillsEnv` for the
+    arguments. With ``batched`` it is that environment itself, as ManiSkill's tools want it: torch
+    tensors, batch first.
+    """
+    env = ClevrSkillsEnv(task, robot_name=robot, criteria_name=criteria, **kwargs)
+    return env if batched else GymnasiumEnv(env)

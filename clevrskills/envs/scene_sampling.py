@@ -1,0 +1,259 @@
+"""Drawing the scene of an episode: a layout that fits, whose goal is open and can be reached."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+
+import numpy as np
+import torch
+from sapien import Pose
+
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.predicates import Criteria, Predicate
+from clevrskills.predicates.criteria import PAPER
+from clevrskills.sim.body_geometry import Solids
+from clevrskills.sim.cameras import BASE_CAMERA
+from clevrskills.sim.prompt import Keystep, Prompt
+from clevrskills.sim.robots.clearance import arm_surface
+from clevrskills.sim.robots.controller import kinematics
+from clevrskills.sim.robots.description import robot
+from clevrskills.sim.suction import pose_in_gripper
+from clevrskills.sim.world import TensorWorld
+from clevrskills.tasks import Draw, Layout, LayoutError, Task, stack_roles
+
+ATTEMPTS = 200
+CLEARANCE_M = 0.02
+"""Distance that the arm, where a goal puts it, keeps from everything."""
+EMPTY = (0.0, 0.0, 50.0, 1.0, 0.0, 0.0, 0.0)
+NOTHING_ASKED = Prompt("", ())
+
+
+@dataclass(frozen=True)
+class DrawnScene:
+    """The scene of one environment.
+
+    Attributes:
+        layout: What is where.
+        solids: Geometry of the bodies, B = 1.
+        start: The world at the start.
+        goal: What is to be achieved, B = 1.
+        prompt: What is asked for.
+    """
+
+    layout: Layout
+    solids: Solids
+    start: TensorWorld
+    goal: Predicate
+    prompt: Prompt
+
+    def keysteps(self) -> tuple[Keystep, ...]:
+        """The scene at the start and after each part of the goal, without an oracle run."""
+        return keystep_scenes(self.goal, self.start, self.layout)
+
+
+@dataclass(frozen=True)
+class Home:
+    """The gripper at the start of an episode.
+
+    Attributes:
+        robot_name: Key of the robot.
+        pose: World pose of the end effector, (1, 7).
+        cup_tips: Centres of the suction cups' rims in the end-effector frame, (N, 3).
+    """
+
+    robot_name: str
+    pose: torch.Tensor
+    cup_tips: torch.Tensor
+
+    def qpos(self, pose: torch.Tensor) -> np.ndarray | None:
+        """Joint angles (n,) with the end effector at a world pose (7,); ``None`` if the arm does
+        not reach it.
+        """
+        values = pose.double().numpy()
+        base = Pose(robot(self.robot_name).base_position)
+        tcp = Pose(values[:3], values[3:])
+        return kinematics(self.robot_name).reach(base.inv() * tcp)
+
+    def reaches(self, pose: torch.Tensor) -> bool:
+        """Whether the arm reaches a world pose (7,) of the end effector."""
+        return self.qpos(pose) is not None
+
+    def stands_clear(self, world: TensorWorld) -> bool:
+        """Whether the arm, the end effector where it is in a world, is clear of all that is
+        there.
+        """
+        qpos = self.qpos(world.end_effector_pose[0])
+        return qpos is not None and arm_surface(self.robot_name).clear(qpos, world, CLEARANCE_M)
+
+    @classmethod
+    @cache
+    def of(cls, robot_name: str) -> Home:
+        """The gripper of a robot in its neutral pose.
+
+        Raises:
+            UnknownNameError: There is no such robot.
+        """
+        description = robot(robot_name)
+        base = Pose(description.base_position)
+        tcp = base * kinematics(robot_name).forward(np.array(description.neutral_qpos))
+        tips = [(x, y, description.cup_tip_z) for x, y in description.cup_centers]
+        return cls(
+            robot_name,
+            torch.tensor([[*tcp.p, *tcp.q]], dtype=torch.float32),
+            torch.tensor(tips, dtype=torch.float32),
+        )
+
+
+def draw_scene(
+    task: Task,
+    seed: int,
+    split: str,
+    robot_name: str = "xarm6",
+    criteria: Criteria = PAPER,
+    prompt_index: int | None = None,
+) -> DrawnScene:
+    """Draw the scene of an episode; the same for the same arguments, whatever was drawn before.
+
+    Args:
+        task: The task.
+        seed: Seed of the episode.
+        split: ``train`` or ``test``.
+        robot_name: Key of the robot.
+        criteria: Tolerances of success.
+        prompt_index: Which prompt template; ``None``: drawn.
+
+    Raises:
+        ClevrSkillsError: No layout fits, or there is no such prompt or variant.
+    """
+    for attempt in range(ATTEMPTS):
+        draw = Draw(seed, task.key, attempt, split, task.variant)
+        try:
+            layout = task.layout(draw)
+            if task.variant >= draw.variants:
+                raise ClevrSkillsError(
+                    f"variant {task.variant} of {task.key}, seed {seed}; allowed: 0 to"
+                    f" {draw.variants - 1}"
+                )
+            scene = scene_of(task, layout, robot_name, criteria)
+        except LayoutError:
+            continue
+        if not is_fair(scene.goal, scene.start, Home.of(robot_name) if task.shows_robot else None):
+            continue
+        prompts = task.prompts(layout)
+        index = int(draw.roles.integers(len(prompts))) if prompt_index is None else prompt_index
+        if not 0 <= index < len(prompts):
+            raise ClevrSkillsError(
+                f"prompt {index} of {task.key}; allowed: 0 to {len(prompts) - 1}"
+            )
+        bodies = (*filter(None, layout.bodies), *layout.examples)
+        text = prompts[index]
+        shown = robot_name if task.shows_robot else None
+        keysteps: tuple[Keystep, ...] = ()
+        if "{ks:" in text:
+            keysteps = keystep_scenes(scene.goal, scene.start, layout, shown)
+        others = tuple(other for other in prompts if other != text and "{ks:" not in other)
+        prompt = Prompt(text, bodies, keysteps, layout.picture_radius_m, others)
+        return replace(scene, prompt=prompt)
+    raise ClevrSkillsError(
+        f"{task.key}, seed {seed}, split {split}: no fair scene in {ATTEMPTS} draws"
+    )
+
+
+def scene_of(
+    task: Task,
+    layout: Layout,
+    robot_name: str = "xarm6",
+    criteria: Criteria = PAPER,
+    prompt: Prompt = NOTHING_ASKED,
+) -> DrawnScene:
+    """The scene of a layout; nothing is drawn.
+
+    Args:
+        task: The task.
+        layout: What is where.
+        robot_name: Key of the robot.
+        criteria: Tolerances of success.
+        prompt: What is asked for.
+
+    Raises:
+        LayoutError: The gripper cannot hold, in view, what it should hold at the start.
+    """
+    solids = _solids(layout)
+    goal = task.goal(stack_roles([layout])).using(criteria)
+    start = start_world(task, layout, solids, Home.of(robot_name))
+    if start is None:
+        raise LayoutError("the gripper cannot hold what it should hold at the start")
+    return DrawnScene(layout, solids, start, goal, prompt)
+
+
+def _solids(layout: Layout) -> Solids:
+    shapes = [body.geometry if body and not body.ghost else None for body in layout.bodies]
+    return Solids.from_shapes([shapes], [[not (body and body.movable) for body in layout.bodies]])
+
+
+def start_world(task: Task, layout: Layout, solids: Solids, home: Home) -> TensorWorld | None:
+    """The world as laid out; ``None`` if the gripper cannot hold, in view, what it should hold at
+    the start.
+    """
+    poses = [body.pose if body else EMPTY for body in layout.bodies]
+    start = torch.tensor([poses], dtype=torch.float32)
+    world = TensorWorld(task.slots, solids, start, home.pose, home.cup_tips, home.reaches)
+    if layout.in_gripper >= 0:
+        body = torch.tensor([layout.in_gripper])
+        try:
+            world.hold(body, pose_in_gripper(world, body))
+        except ValueError:
+            return None
+        if not BASE_CAMERA.sees(world.world_points(body)[0].numpy()):
+            return None
+    return world
+
+
+def is_fair(goal: Predicate, start: TensorWorld, home: Home | None) -> bool:
+    """Whether the goal does not hold yet, and there is a state in which it does; if asked for, with
+    the arm clear of everything at the start and after each part of the goal.
+    """
+    if home and not home.stands_clear(start):
+        return False
+    state = goal.initial_state(start)
+    if bool(goal.evaluate(start, state).holds.any()):
+        return False
+    world = TensorWorld.snapshot(start)
+    try:
+        for step in goal.steps():
+            step.realise(world)
+            if home and not home.stands_clear(world):
+                return False
+            state = goal.evaluate(world, state).state
+    except ValueError:
+        return False
+    return bool(goal.evaluate(world, state).holds.all())
+
+
+def keystep_scenes(
+    goal: Predicate, start: TensorWorld, layout: Layout, robot_name: str | None = None
+) -> tuple[Keystep, ...]:
+    """The scene at the start and after each part of the goal, without an oracle run; with the arm
+    if a robot is named.
+    """
+    world = TensorWorld.snapshot(start)
+    scenes = [_keystep(world, layout, robot_name)]
+    for step in goal.steps():
+        step.realise(world)
+        scenes.append(_keystep(world, layout, robot_name))
+    return tuple(scenes)
+
+
+def _keystep(world: TensorWorld, layout: Layout, robot_name: str | None) -> Keystep:
+    poses = world.body_pose[0].double().numpy()
+    bodies = tuple(
+        replace(body, pose=tuple(np.round(pose, 6).tolist()))
+        for body, pose in zip(layout.bodies, poses, strict=True)
+        if body
+    )
+    if robot_name is None:
+        return Keystep(bodies)
+    qpos = Home.of(robot_name).qpos(world.end_effector_pose[0])
+    assert qpos is not None  # realising the goal asked for it
+    return Keystep(bodies, robot_name, tuple(np.round(qpos, 6).tolist()))

@@ -1,0 +1,129 @@
+"""Where a worker's episodes take place: environments, frozen episodes and films, kept for reuse."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from clevrskills.core.policy import ObservationOptions
+from clevrskills.core.policy_loader import PolicySource
+from clevrskills.core.suite import Setup
+from clevrskills.errors import ClevrSkillsError, one_line
+from clevrskills.evaluation.messages import Case
+from clevrskills.evaluation.rollout import Rollout, Rules
+from clevrskills.evaluation.videos import EpisodeVideo, video_path
+from clevrskills.suites.clevrskills.suite import Environment, Suite
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from clevrskills.envs.episode import EpisodeSpec
+    from clevrskills.sim.render.film import Film
+
+
+@dataclass(frozen=True)
+class Workplace:
+    """What all workers of an evaluation have in common; picklable.
+
+    Attributes:
+        root: Folder of the run, an absolute path.
+        suite: Where environments and episodes come from.
+        policy: Where the policy comes from.
+        rules: How episodes are run.
+        batch: Episodes that a worker runs at the same time.
+        robot: Key of the robot.
+        criteria: Name of the success criteria.
+        writer: Name of the writer, see :mod:`clevrskills.evaluation.results`.
+        video_camera: What videos are filmed with.
+    """
+
+    root: Path
+    suite: Suite
+    policy: PolicySource
+    rules: Rules = Rules()
+    batch: int = 1
+    robot: str = "xarm6"
+    criteria: str = "paper"
+    writer: str = "local"
+    video_camera: str = "base_camera"
+
+
+class Venue:
+    """Starts episodes in slots; what it builds is used again as long as it fits.
+
+    Args:
+        place: What all workers have in common.
+        options: What the policy is shown.
+    """
+
+    def __init__(self, place: Workplace, options: ObservationOptions) -> None:
+        self._place, self._options = place, options
+        self._setup: Setup | None = None
+        self._envs: dict[int, Environment] = {}
+        self._films: dict[int, Film] = {}
+        self._frozen: tuple[tuple[str, str], Sequence[EpisodeSpec]] = ("", ""), ()
+
+    def start(self, slot: int, case: Case) -> Rollout:
+        """Start an episode in a slot in which none is running.
+
+        Raises:
+            ClevrSkillsError: There is no such environment or episode.
+            Exception: The environment broke down; it is not used again.
+        """
+        episode = self._episode(case)
+        env = self._env(slot, episode)
+        video = self._video(slot, case) if case.film else None
+        try:
+            return Rollout(env, episode, self._options, self._place.rules, video)
+        except Exception:
+            self.abandon(slot)
+            if video is not None:
+                video.discard()
+            raise
+
+    def abandon(self, slot: int) -> None:
+        """Do not use the environment of a slot again."""
+        self._envs.pop(slot, None)
+
+    def _episode(self, case: Case) -> EpisodeSpec:
+        suite = self._place.suite
+        if case.seed is not None:
+            return suite.draw(case, self._place.robot)
+        key = case.task, case.split
+        if self._frozen[0] != key:
+            self._frozen = key, suite.frozen(*key)
+        return self._frozen[1][case.index]
+
+    def _env(self, slot: int, episode: EpisodeSpec) -> Environment:
+        place, options = self._place, self._options
+        setup = Setup(
+            episode.task,
+            episode.split,
+            place.robot,
+            place.criteria,
+            cameras=options.cameras,
+            size_px=options.size_px,
+            task_args=episode.task_args,
+        )
+        if setup != self._setup:
+            for env in self._envs.values():
+                env.close()
+            self._envs, self._setup = {}, setup
+        if slot not in self._envs:
+            try:
+                self._envs[slot] = place.suite.make(setup)
+            except ClevrSkillsError:
+                raise
+            except Exception as error:
+                raise ClevrSkillsError(
+                    f"cannot build the environment of {setup.task}: {one_line(error)}"
+                ) from error
+        return self._envs[slot]
+
+    def _video(self, slot: int, case: Case) -> EpisodeVideo:
+        place = self._place
+        if slot not in self._films:  # each shows one scene at a time
+            self._films[slot] = place.suite.film(place.video_camera, place.robot)
+        path = video_path(place.root, case.id)
+        return EpisodeVideo(self._films[slot], path, place.root, place.writer)

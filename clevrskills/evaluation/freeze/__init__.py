@@ -1,0 +1,1 @@
+"""Frozen episodes: drawn, screened and written as data by ``clevrskills freeze``."""

@@ -1,0 +1,55 @@
+"""Seeds that may become frozen episodes, and what was found of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from clevrskills.jobs.files import to_json
+from clevrskills.jobs.journal import parse_record
+
+FIRST_SEED = 1_000_000_000
+"""Where the seeds of frozen episodes begin. ``generate`` never gets there: its seeds, substitutes
+included, stay below 200,000,000 (``SUBSTITUTE * ATTEMPTS`` in ``dataset_tools/schedule.py``), so no
+demonstration starts as an episode that is evaluated on."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A seed to be screened."""
+
+    task: str
+    split: str
+    robot: str
+    seed: int
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of it.
+
+    Attributes:
+        seed: The seed.
+        reason: Why it is rejected; empty: it is not.
+        oracle_steps: Control steps that the oracle needed.
+        episode: The :class:`~clevrskills.envs.episode.EpisodeSpec` as JSON data, unless rejected.
+    """
+
+    seed: int
+    reason: str = ""
+    oracle_steps: int = 0
+    episode: Mapping[str, Any] | None = None
+
+    def to_json(self) -> str:
+        """One line of a journal, without its end."""
+        return to_json(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Verdict:
+        """Read a line.
+
+        Raises:
+            ValueError: It is damaged.
+        """
+        return parse_record(cls, text)

@@ -1,0 +1,190 @@
+"""Frozen episodes on disk: one small file for each task and split.
+
+A file is gzipped text, UTF-8, one JSON object in each line: first a :class:`Header`, then the
+episodes in order, each an :class:`~clevrskills.envs.episode.EpisodeSpec`. Those of the package are
+read by default.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from statistics import median
+
+from clevrskills.envs.episode import EpisodeSpec
+from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.jobs.files import to_json, write_whole
+
+FORMAT = "clevrskills-episodes"
+FORMAT_VERSION = 1
+SHIPPED = Path(__file__).parents[2] / "suites" / "clevrskills" / "episodes"
+"""The frozen episodes of the package."""
+SUFFIX = ".jsonl.gz"
+
+
+@dataclass(frozen=True)
+class Rejection:
+    """A seed that is no frozen episode, and why."""
+
+    seed: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class Header:
+    """The first line of a file.
+
+    Attributes:
+        task: Key of the task.
+        split: ``train`` or ``test``.
+        robot: Key of the robot.
+        episodes: How many there are.
+        max_steps: The task's step limit when they were made.
+        oracle_steps: Control steps that the oracle needed, episode by episode.
+        rejected: The seeds between those of the episodes, with the reasons.
+        versions: Of Python and of the packages with which they were made.
+        format: Name of the format.
+        format_version: Its version.
+    """
+
+    task: str
+    split: str
+    robot: str
+    episodes: int
+    max_steps: int
+    oracle_steps: tuple[int, ...]
+    rejected: tuple[Rejection, ...] = ()
+    versions: Mapping[str, str | None] = field(default_factory=dict)
+    format: str = FORMAT
+    format_version: int = FORMAT_VERSION
+
+    @property
+    def oracle_median_steps(self) -> float:
+        """Control steps of the oracle in the middle one of the episodes."""
+        return median(self.oracle_steps)
+
+    @property
+    def oracle_most_steps(self) -> int:
+        """Control steps of the oracle in the longest one."""
+        return max(self.oracle_steps)
+
+    def to_json(self) -> str:
+        """The line of the file, without its end."""
+        return to_json(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Header:
+        """Read the line.
+
+        Raises:
+            ValueError: It is damaged, or of another format.
+        """
+        data = json.loads(text)
+        if data.get("format") != FORMAT:
+            raise ValueError(f"format {data.get('format')!r}; allowed: {FORMAT!r}")
+        if data.get("format_version") != FORMAT_VERSION:
+            raise ValueError(
+                f"format version {data.get('format_version')}; this package reads {FORMAT_VERSION}"
+            )
+        values = {f.name: data[f.name] for f in fields(cls)}
+        values["oracle_steps"] = tuple(values["oracle_steps"])
+        values["rejected"] = tuple(Rejection(**entry) for entry in values["rejected"])
+        return cls(**values)
+
+
+def episodes(
+    task: str, split: str, count: int | None = None, folder: Path = SHIPPED
+) -> list[EpisodeSpec]:
+    """The first frozen episodes of a task and split.
+
+    Args:
+        task: Key of the task.
+        split: ``train`` or ``test``.
+        count: How many; ``None``: all.
+        folder: Where they are.
+
+    Raises:
+        ClevrSkillsError: There are none of this task or split, not as many, or the file is damaged.
+    """
+    path = _path(task, split, folder)
+    first, *lines = _lines(path)
+    there = _header(path, first).episodes
+    if there != len(lines):
+        raise ClevrSkillsError(f"{path} is damaged: {len(lines)} of {there} episodes")
+    if count is not None and not 1 <= count <= there:
+        raise ClevrSkillsError(
+            f"{count} episodes of {task}, split {split}; allowed: 1 to {there}, all that are frozen"
+        )
+    try:
+        return [EpisodeSpec.from_json(json.loads(line)) for line in lines[:count]]
+    except (ValueError, KeyError, TypeError) as error:
+        raise ClevrSkillsError(f"{path} is damaged: {error!r}") from error
+
+
+def header(task: str, split: str, folder: Path = SHIPPED) -> Header:
+    """What is said of all frozen episodes of a task and split.
+
+    Raises:
+        ClevrSkillsError: There are none, or the file is damaged.
+    """
+    path = _path(task, split, folder)
+    return _header(path, _lines(path)[0])
+
+
+def file_hash(task: str, split: str, folder: Path = SHIPPED) -> str:
+    """SHA-256, in hexadecimal, of the text of a file, however it is compressed.
+
+    Raises:
+        ClevrSkillsError: There is no such file, or it is damaged.
+    """
+    return hashlib.sha256(_text(_path(task, split, folder))).hexdigest()
+
+
+def write(folder: Path, head: Header, specs: Sequence[EpisodeSpec]) -> Path:
+    """Write the file of a task and split, whole or not at all; the same bytes for the same data.
+
+    Raises:
+        StorageError: It could not be written.
+    """
+    lines = [head.to_json(), *(to_json(spec.to_json()) for spec in specs)]
+    text = "".join(f"{line}\n" for line in lines)
+    path = folder / f"{head.task}_{head.split}{SUFFIX}"
+    write_whole(path, gzip.compress(text.encode(), compresslevel=9, mtime=0))
+    return path
+
+
+def _path(task: str, split: str, folder: Path) -> Path:
+    there: dict[str, list[str]] = {}
+    for path in sorted(folder.glob(f"*{SUFFIX}")):
+        key, _, part = path.name.removesuffix(SUFFIX).rpartition("_")
+        there.setdefault(key, []).append(part)
+    if not there:
+        raise ClevrSkillsError(f"{folder} has no frozen episodes")
+    if task not in there:
+        raise UnknownNameError("task with frozen episodes", task, tuple(there))
+    if split not in there[task]:
+        raise UnknownNameError(f"split of {task}", split, tuple(there[task]))
+    return folder / f"{task}_{split}{SUFFIX}"
+
+
+def _text(path: Path) -> bytes:
+    try:
+        return gzip.decompress(path.read_bytes())
+    except (OSError, EOFError, zlib.error) as error:
+        raise ClevrSkillsError(f"{path} cannot be read: {error}") from error
+
+
+def _lines(path: Path) -> list[bytes]:
+    return _text(path).splitlines() or [b""]
+
+
+def _header(path: Path, line: bytes) -> Header:
+    try:
+        return Header.from_json(line)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ClevrSkillsError(f"{path} cannot be read: {error}") from error

@@ -1,0 +1,128 @@
+"""Whether an episode is fit to be evaluated on: its start has no fault, the oracle solves it, and
+doing nothing does not.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import numpy as np
+import torch
+
+from clevrskills.dataset_tools.record.rollout import STEP_LIMIT, make_step
+from clevrskills.envs.environment import ClevrSkillsEnv
+from clevrskills.envs.episode import EpisodeSpec
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.evaluation.freeze.candidates import Candidate, Verdict
+from clevrskills.jobs.files import to_json
+from clevrskills.sim.cameras import BASE_CAMERA
+from clevrskills.sim.robots.controller import CONTROL_HZ
+from clevrskills.solvers.oracle import Oracle
+
+OVERLAP_M = 1e-3
+DRIFT_M = 5e-4
+STILL_STEPS = 2 * CONTROL_HZ
+"""Equal states, bit for bit, after which nothing will ever change under the same action."""
+
+
+class Screener:
+    """Screens one seed after the other; keeps the environment while the task stays the same."""
+
+    def __init__(self) -> None:
+        torch.set_num_threads(1)
+        self._env: ClevrSkillsEnv | None = None
+
+    def __call__(self, candidate: Candidate) -> Verdict:
+        """Screen a seed, as an episode written and read again.
+
+        Raises:
+            ClevrSkillsError: There is no such environment, or no oracle.
+        """
+        env, seed = self._prepare(candidate), candidate.seed
+        oracle = Oracle(env)
+        try:
+            spec = EpisodeSpec.draw(candidate.task, candidate.split, seed, robot=candidate.robot)
+        except ClevrSkillsError as error:  # no scene fits
+            return Verdict(seed, str(error))
+        data = spec.to_json()
+        start = {"episode": EpisodeSpec.from_json(json.loads(to_json(data)))}
+        env.reset(options=start)
+        found = [name for name, is_there in faults(env).items() if is_there]
+        if found:
+            return Verdict(seed, "start: " + ", ".join(found))
+        steps, reason = solve(env, oracle)
+        if reason:
+            return Verdict(seed, f"oracle: {reason}")
+        env.reset(options=start)
+        if succeeds_blindly(env, lambda: np.zeros(7, np.float32), steady=True):
+            return Verdict(seed, "solved by doing nothing")
+        return Verdict(seed, "", steps, data)
+
+    def _prepare(self, candidate: Candidate) -> ClevrSkillsEnv:
+        env, names = self._env, (candidate.task, candidate.split, candidate.robot)
+        if env is None or (env.task.key, env.split, env.robot_name) != names:
+            if env is not None:
+                env.close()
+            task, split, robot = names
+            env = ClevrSkillsEnv(
+                task, split=split, robot_name=robot, obs_mode="none", render_backend="none"
+            )
+            self._env = env
+        return env
+
+
+def faults(env: ClevrSkillsEnv) -> dict[str, bool]:
+    """What is wrong with the start of an episode, just after the reset."""
+    gaps = [gap for _, _, gap in env.world.contacts()]
+    layout = env.layouts[0]
+    present = [(k, body) for k, body in enumerate(layout.bodies) if body]
+    points = torch.cat([env.world.world_points(torch.tensor([k]))[0] for k, _ in present])
+    free = [(k, body) for k, body in present if k != layout.in_gripper]
+    laid = torch.tensor([body.pose[:3] for _, body in free])
+    drift_m = (env.world.body_pose[0, [k for k, _ in free], :3] - laid).norm(dim=-1)
+    return {
+        "goal holds": bool(env.outcome.holds[0]),
+        "overlap": bool(gaps) and min(gaps) < -OVERLAP_M,
+        "out of view": not BASE_CAMERA.sees(points.numpy(), margin=0.0),
+        "moved while settling": bool((drift_m > DRIFT_M).any()),
+    }
+
+
+def solve(env: ClevrSkillsEnv, oracle: Oracle) -> tuple[int, str]:
+    """Let the oracle act from the start of an episode.
+
+    Returns:
+        Control steps made, and why the goal was not reached; empty if it was.
+    """
+    oracle.reset()
+    for steps in range(1, env.task.max_steps + 1):
+        try:
+            action = oracle.act()
+        except ClevrSkillsError as error:  # a skill gave up
+            return steps - 1, str(error)
+        if make_step(env, action).success:
+            return steps, ""
+    return env.task.max_steps, STEP_LIMIT
+
+
+def succeeds_blindly(
+    env: ClevrSkillsEnv, action: Callable[[], np.ndarray], steady: bool = False
+) -> bool:
+    """Whether actions that depend on nothing seen reach the goal within the step limit.
+
+    Args:
+        env: The environment, at the start of an episode.
+        action: Gives the next action (7,).
+        steady: Whether it is always the same, so that nothing more happens once all is still.
+    """
+    state, still = b"", 0
+    for _ in range(env.task.max_steps):
+        if make_step(env, action()).success:
+            return True
+        if steady:
+            before, state = state, env.get_state().numpy().tobytes()
+            still = still + 1 if state == before else 0
+            if still == STILL_STEPS:
+                return False
+    return False

@@ -1,0 +1,157 @@
+"""Policies in slots: one object for each slot, or one that acts in all of them at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from clevrskills.core.policy import GaveUp, Observation, PolicyError, PromptInput
+from clevrskills.core.policy_loader import PolicySource, is_batched, is_privileged
+
+
+@dataclass(frozen=True)
+class Start:
+    """What a policy may know of an episode that begins.
+
+    Attributes:
+        prompt: The task as the policy is given it.
+        env: The environment, for privileged policies.
+        episode: The episode, for privileged policies.
+    """
+
+    prompt: PromptInput
+    env: Any
+    episode: Any
+
+
+class Lost(Exception):  # noqa: N818 (it is not to blame)
+    """An episode that cannot go on as the policy broke down while it acted in several at once."""
+
+
+class Acting(Protocol):
+    """Acts in several episodes at once, each in a slot, and holds what may break down.
+
+    Attributes:
+        proven: Whether the policy has come to the end of an episode since it was made.
+    """
+
+    proven: bool
+
+    def reset(self, starts: Mapping[int, Start]) -> None:
+        """Episodes begin in these slots; what goes wrong is told by :meth:`act`."""
+
+    def act(self, observations: Mapping[int, Observation]) -> dict[int, np.ndarray | Exception]:
+        """What to do in each slot, or why nothing: what was raised, or :class:`Lost`.
+
+        A policy that raised, other than to give up, is made anew when it is needed next.
+        """
+
+
+def acting(source: PolicySource, slots: int) -> tuple[Acting, Any]:
+    """A policy in slots, and the policy itself.
+
+    Raises:
+        ClevrSkillsError: It cannot be made.
+    """
+    policy = source.make()
+    if is_batched(policy):
+        return Batched(source, policy), policy
+    others = {slot: source.make() for slot in range(1, slots)}
+    return Singles(source, {0: policy, **others}), policy
+
+
+class Singles:
+    """An object for each slot.
+
+    Args:
+        source: Makes new ones.
+        policies: What there is, by slot.
+    """
+
+    def __init__(self, source: PolicySource, policies: dict[int, Any]) -> None:
+        self._source, self._policies = source, policies
+        self._failed: dict[int, Exception] = {}
+        self.proven = False
+
+    def reset(self, starts: Mapping[int, Start]) -> None:  # noqa: D102
+        for slot, start in starts.items():
+            self._failed.pop(slot, None)
+            try:
+                if slot not in self._policies:
+                    self._policies[slot] = self._source.make()
+                policy = self._policies[slot]
+                if is_privileged(policy):
+                    policy.reset(start.prompt, env=start.env, episode=start.episode)
+                else:
+                    policy.reset(start.prompt)
+            except Exception as error:
+                self._fail(slot, error)
+
+    def act(  # noqa: D102
+        self, observations: Mapping[int, Observation]
+    ) -> dict[int, np.ndarray | Exception]:
+        answers: dict[int, np.ndarray | Exception] = {}
+        for slot, observation in observations.items():
+            try:
+                if slot not in self._failed:
+                    answers[slot] = self._policies[slot].act(observation)
+            except Exception as error:
+                self._fail(slot, error)
+        return {**answers, **{slot: self._failed.pop(slot) for slot in [*self._failed]}}
+
+    def _fail(self, slot: int, error: Exception) -> None:
+        self._failed[slot] = error
+        if not isinstance(error, GaveUp):
+            self._policies.pop(slot, None)
+            self.proven = False
+
+
+class Batched:
+    """One object for all slots.
+
+    Args:
+        source: Makes a new one.
+        policy: The object.
+    """
+
+    def __init__(self, source: PolicySource, policy: Any) -> None:
+        self._source, self._policy = source, policy
+        self._failed: Exception | None = None
+        self.proven = False
+
+    def reset(self, starts: Mapping[int, Start]) -> None:  # noqa: D102
+        try:
+            if self._policy is None:
+                self._policy = self._source.make()
+            self._policy.reset({slot: start.prompt for slot, start in starts.items()})
+        except Exception as error:
+            self._fail(error)
+
+    def act(  # noqa: D102
+        self, observations: Mapping[int, Observation]
+    ) -> dict[int, np.ndarray | Exception]:
+        if self._failed is None:
+            try:
+                answers = self._policy.act(observations)
+                if not isinstance(answers, Mapping):
+                    raise PolicyError(
+                        f"an answer of type {type(answers).__name__}; allowed: actions by slot"
+                    )
+                return {slot: _answer(answers, slot) for slot in observations}
+            except Exception as error:
+                self._fail(error)
+        failed, self._failed = self._failed, None
+        assert failed is not None
+        return dict.fromkeys(observations, failed if len(observations) == 1 else Lost())
+
+    def _fail(self, error: Exception) -> None:
+        self._failed, self._policy, self.proven = error, None, False
+
+
+def _answer(answers: Mapping[int, Any], slot: int) -> np.ndarray | Exception:
+    if slot in answers:
+        return answers[slot]
+    return PolicyError(f"no action for slot {slot}, only for {sorted(answers)}")

@@ -1,0 +1,1 @@
+"""Reports on evaluations: tables, comparisons of two policies, pages."""

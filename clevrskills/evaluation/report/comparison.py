@@ -1,0 +1,228 @@
+"""Two runs compared on the episodes that both have done."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.evaluation.report.tables import records
+from clevrskills.evaluation.results import EpisodeResult
+from clevrskills.evaluation.runs import Evaluation, differences
+from clevrskills.evaluation.statistics import Estimate, Pairs, holm, paired_difference, share
+
+Moment = Literal["once", "end"]
+EXPLANATION = (
+    "Only episodes that both runs have done without an error of the infrastructure. In brackets: "
+    "95 % intervals. Difference: second less first, in percentage points. p: McNemar's exact "
+    "two-sided test on the episodes on which they differ; p (Holm): made larger for the number of "
+    "tasks, so that a small one among many is no accident."
+)
+
+
+@dataclass(frozen=True)
+class PairRow:
+    """Two runs at one task or level of one split.
+
+    Attributes:
+        level: The level.
+        task: Key of the task; empty for the level as a whole.
+        split: ``train`` or ``test``.
+        episodes: Number of pairs.
+        a: Success rate of the first one.
+        b: That of the second one.
+        difference: Second less first.
+        cells: Number of episodes by who succeeded.
+        p_value: Of McNemar's exact test.
+        p_holm: The same among all tasks; ``None`` for a level.
+    """
+
+    level: str
+    task: str
+    split: str
+    episodes: int
+    a: Estimate
+    b: Estimate
+    difference: Estimate
+    cells: Pairs
+    p_value: float
+    p_holm: float | None = None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What the comparison of two runs says.
+
+    Attributes:
+        a: Label of the first run.
+        b: Label of the second one.
+        levels: A row for each level and split.
+        tasks: A row for each task and split.
+        won: Ids of the episodes at which only the second one succeeded.
+        lost: Ids of those at which only the first one did.
+        remarks: What else must be known, in words.
+    """
+
+    a: str
+    b: str
+    levels: tuple[PairRow, ...]
+    tasks: tuple[PairRow, ...]
+    won: tuple[str, ...]
+    lost: tuple[str, ...]
+    remarks: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Pair:
+    episode: EpisodeResult
+    a: bool
+    b: bool
+
+
+def compare_runs(a: Evaluation, b: Evaluation, moment: Moment = "once") -> Comparison:
+    """Compare two runs.
+
+    Args:
+        a: The first run.
+        b: The second one.
+        moment: What success means: that the goal held after some step, or after the last one.
+
+    Raises:
+        ClevrSkillsError: They have no episode in common.
+    """
+    pairs, remarks = _pair(a, b, moment)
+    if not pairs:
+        raise ClevrSkillsError(
+            f"{a.root} and {b.root} have no episode in common that ended without an error"
+        )
+    tasks = _rows(pairs, by_task=True)
+    adjusted = holm([row.p_value for row in tasks])
+    return Comparison(
+        a.label,
+        b.label,
+        levels=tuple(_rows(pairs, by_task=False)),
+        tasks=tuple(replace(row, p_holm=p) for row, p in zip(tasks, adjusted, strict=True)),
+        won=tuple(p.episode.id for p in pairs if p.b and not p.a),
+        lost=tuple(p.episode.id for p in pairs if p.a and not p.b),
+        remarks=tuple(remarks),
+    )
+
+
+def numbers(rows: Sequence[PairRow]) -> pd.DataFrame:
+    """For programs."""
+    records = []
+    for row in rows:
+        record: dict[str, object] = {
+            "level": row.level,
+            "task": row.task,
+            "split": row.split,
+            "episodes": row.episodes,
+        }
+        for name in ("a", "b", "difference"):
+            estimate: Estimate = getattr(row, name)
+            record |= {name: estimate.value}
+            record |= {f"{name}_low": estimate.low, f"{name}_high": estimate.high}
+        record |= {name: getattr(row.cells, name) for name in row.cells.__slots__}
+        records.append({**record, "p_value": row.p_value, "p_holm": row.p_holm})
+    return pd.DataFrame(records)
+
+
+def to_json(comparison: Comparison) -> dict[str, Any]:
+    """The comparison as JSON data."""
+    return {
+        "a": comparison.a,
+        "b": comparison.b,
+        "levels": records(numbers(comparison.levels)),
+        "tasks": records(numbers(comparison.tasks)),
+        "only_a": comparison.lost,
+        "only_b": comparison.won,
+        "remarks": comparison.remarks,
+    }
+
+
+def words(comparison: Comparison, rows: Sequence[PairRow]) -> pd.DataFrame:
+    """For people."""
+    a, b = comparison.a, comparison.b
+    table = []
+    for row in rows:
+        texts = {"task": row.task} if row.task else {"level": row.level}
+        texts |= {
+            "split": row.split,
+            "episodes": str(row.episodes),
+            f"{a} %": row.a.percent(),
+            f"{b} %": row.b.percent(),
+            "difference": row.difference.percent(sign="+"),
+            f"only {a}": str(int(row.cells.only_a)),
+            f"only {b}": str(int(row.cells.only_b)),
+            "p": p_text(row.p_value),
+        }
+        if row.p_holm is not None:
+            texts["p (Holm)"] = p_text(row.p_holm)
+        table.append(texts)
+    return pd.DataFrame(table)
+
+
+def p_text(p: float) -> str:
+    """A p-value, not more exact than it is useful."""
+    return "< 0.001" if p < 0.001 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
+
+
+def _pair(a: Evaluation, b: Evaluation, moment: Moment) -> tuple[list[_Pair], list[str]]:
+    """The pairs in the order of the results, and what is wrong with the others."""
+    name = "success_once" if moment == "once" else "success_at_end"
+    others = {r.id: r for r in b.results}
+    pairs, changed, broken = [], 0, 0
+    for result in a.results:
+        other = others.get(result.id)
+        if other is None:
+            continue
+        if other.episode != result.episode:
+            changed += 1
+        elif not (result.counts and other.counts):
+            broken += 1
+        else:
+            pairs.append(_Pair(result, getattr(result, name), getattr(other, name)))
+    common = len(pairs) + changed + broken
+    remarks = []
+    if alone := len(a.results) + len(b.results) - 2 * common:
+        remarks.append(f"episodes left out, as only one of the runs has done them: {alone}")
+    if changed:
+        remarks.append(f"episodes left out, as their content is not the same: {changed}")
+    if broken:
+        remarks.append(f"episodes left out, as at least one of the runs met an error: {broken}")
+    remarks += [f"the runs differ in {text}" for text in differences(a.run, b.run)]
+    return pairs, remarks
+
+
+def _rows(pairs: Sequence[_Pair], by_task: bool) -> list[PairRow]:
+    def key(pair: _Pair) -> tuple[str, str, bool, str]:
+        e = pair.episode
+        return e.level, e.task if by_task else "", e.split != "train", e.split
+
+    rows = []
+    for (level, task, _, split), group in groupby(sorted(pairs, key=key), key=key):
+        ordered = sorted(group, key=lambda p: p.episode.task)
+        strata = [
+            np.array([(p.a, p.b) for p in g])
+            for _, g in groupby(ordered, key=lambda p: p.episode.task)
+        ]
+        cells = Pairs.count(np.concatenate(strata))
+        rows.append(
+            PairRow(
+                level,
+                task,
+                split,
+                episodes=len(ordered),
+                a=share([s[:, 0] for s in strata]),
+                b=share([s[:, 1] for s in strata]),
+                difference=paired_difference(strata),
+                cells=cells,
+                p_value=cells.p_value,
+            )
+        )
+    return rows

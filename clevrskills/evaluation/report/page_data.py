@@ -1,0 +1,174 @@
+"""What the page of a report shows, as JSON data; and its videos."""
+
+from __future__ import annotations
+
+import base64
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.evaluation.freeze import frozen
+from clevrskills.evaluation.report.comparison import Comparison
+from clevrskills.evaluation.report.pages import plain
+from clevrskills.evaluation.report.tables import Row
+from clevrskills.evaluation.results import EpisodeResult
+from clevrskills.evaluation.runs import SETTINGS, Evaluation
+from clevrskills.jobs.files import storage_errors
+
+VIDEO_LIMIT_BYTES = 2_000_000
+"""A larger video is not put into the page but linked."""
+PAGE_LIMIT_BYTES = 24_000_000
+"""Of all videos in the page; those that come later are linked."""
+REASONS = 12
+"""Reasons that are listed for each run and cause."""
+_WHICH = ("id", "task", "level", "split", "index", "seed")
+"""What tells an episode from others."""
+
+
+@dataclass(frozen=True)
+class Video:
+    """A video of the page.
+
+    Attributes:
+        id: What the data of its episode calls it.
+        content: Its bytes as base64; empty if it is linked.
+        link: Where it is, from the page's folder; empty if it is in the page.
+    """
+
+    id: str
+    content: str
+    link: str
+
+
+def contents(
+    evaluations: Sequence[Evaluation],
+    levels: Sequence[Row],
+    tasks: Sequence[Row],
+    comparisons: Sequence[Comparison],
+) -> dict[str, Any]:
+    """All that the page shows, but for its videos."""
+    data: dict[str, Any] = plain(
+        {
+            "runs": [_run(evaluation) for evaluation in evaluations],
+            "levels": [asdict(row) for row in levels],
+            "tasks": [asdict(row) for row in tasks],
+            "comparisons": [asdict(comparison) for comparison in comparisons],
+            "episodes": _episodes(evaluations),
+        }
+    )
+    prompts = _prompts([e for e in data["episodes"] if _filmed(e)], _hashes(evaluations))
+    for episode in data["episodes"]:
+        episode["prompt"] = prompts.get(episode["id"], "")
+    return data
+
+
+def videos(evaluations: Sequence[Evaluation], folder: Path) -> list[Video]:
+    """The videos of all runs; those of failures first, as long as the page has room.
+
+    Args:
+        evaluations: The runs.
+        folder: Where the page will be.
+
+    Raises:
+        StorageError: A video cannot be read.
+    """
+    found = [
+        (result.success_once, f"{k}-{result.id}", path)
+        for k, evaluation in enumerate(evaluations)
+        for result in evaluation.results
+        if (path := evaluation.video(result))
+    ]
+    room, made = PAGE_LIMIT_BYTES, []
+    for _, name, path in sorted(found):
+        with storage_errors(path):
+            size = path.stat().st_size
+            if size <= min(VIDEO_LIMIT_BYTES, room):
+                room -= size
+                made.append(Video(name, base64.b64encode(path.read_bytes()).decode(), ""))
+            else:
+                made.append(Video(name, "", _link(path, folder)))
+    return made
+
+
+def _link(path: Path, folder: Path) -> str:
+    return Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix()
+
+
+def _run(evaluation: Evaluation) -> dict[str, Any]:
+    run = evaluation.run
+    reasons = {
+        "gave up": Counter(r.reason for r in evaluation.results if r.reason),
+        "error": Counter(r.error for r in evaluation.results if r.error and not r.counts),
+    }
+    return {
+        "label": evaluation.label,
+        "policy": run.policy,
+        "note": run.note,
+        "folder": str(evaluation.root),
+        "settings": {name: getattr(run, name) for name in ("policy_args", *SETTINGS)},
+        "reasons": {cause: found.most_common(REASONS) for cause, found in reasons.items() if found},
+        "episodes": sum(r.counts for r in evaluation.results),
+        "errors": sum(not r.counts for r in evaluation.results),
+    }
+
+
+def _episodes(evaluations: Sequence[Evaluation]) -> list[dict[str, Any]]:
+    """One entry for each episode of any run; ``runs`` has how each of them did, or ``None``."""
+    entries: dict[tuple[str, str, bool, int], dict[str, Any]] = {}
+    for k, evaluation in enumerate(evaluations):
+        for result in evaluation.results:
+            key = (result.level, result.task, result.split != "train", result.index)
+            which = {name: getattr(result, name) for name in _WHICH}
+            entry = entries.setdefault(key, {**which, "runs": [None] * len(evaluations)})
+            entry["runs"][k] = _outcome(evaluation, result, f"{k}-{result.id}")
+    return [entries[key] for key in sorted(entries)]
+
+
+def _filmed(entry: Mapping[str, Any]) -> bool:
+    return any(outcome and outcome["video"] for outcome in entry["runs"])
+
+
+def _hashes(evaluations: Sequence[Evaluation]) -> dict[str, str]:
+    """Content hash of each episode, by its id."""
+    return {r.id: r.episode for evaluation in evaluations for r in evaluation.results}
+
+
+def _prompts(entries: Sequence[Mapping[str, Any]], hashes: Mapping[str, str]) -> dict[str, str]:
+    """What was asked for in words, by id of the episode, where it is one of the package's frozen
+    ones.
+    """
+    found: dict[str, str] = {}
+    by_file = groupby(entries, key=lambda entry: (entry["task"], entry["split"]))
+    for (task, split), group in by_file:
+        indices = {entry["index"]: entry["id"] for entry in group}
+        try:
+            count = min(max(indices) + 1, frozen.header(task, split, frozen.SHIPPED).episodes)
+            specs = frozen.episodes(task, split, count, frozen.SHIPPED)
+        except ClevrSkillsError:
+            continue  # the episodes are others
+        for spec in specs:
+            name = indices.get(spec.index)
+            if name is not None and hashes[name] == spec.content_hash:
+                found[name] = spec.prompt.plain()
+    return found
+
+
+def _outcome(evaluation: Evaluation, result: EpisodeResult, video: str) -> dict[str, Any]:
+    return {
+        "cause": result.cause,
+        "once": result.success_once,
+        "end": result.success_at_end,
+        "goals": result.goal_fraction,
+        "depth": [result.depth, result.depth_of] if result.depth_of else None,
+        "reward": result.total_reward,
+        "progress": result.progress,
+        "steps": [result.steps, result.max_steps],
+        "why": result.error or result.reason,
+        "tries": result.tries,
+        "video": video if evaluation.video(result) else None,
+    }

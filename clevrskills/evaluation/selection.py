@@ -1,0 +1,65 @@
+"""Which tasks and episodes an evaluation by other software is about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from clevrskills.core.language import KEYSTEP_TASKS
+from clevrskills.errors import ClevrSkillsError, UnknownNameError
+
+if TYPE_CHECKING:
+    from clevrskills.suites.clevrskills.suite import Suite
+
+
+def choose_tasks(
+    levels: Mapping[str, str],
+    tasks: Sequence[str] | None = None,
+    level: str | Sequence[str] | None = None,
+    in_words: bool = False,
+) -> tuple[str, ...]:
+    """Tasks by name, or those of some levels.
+
+    Args:
+        levels: Level of every task, by task key.
+        tasks: Keys of tasks; none: those of the levels.
+        level: One or several levels; none: all.
+        in_words: Whether prompts are in words alone: tasks of a level that show their goal in
+            pictures of key-steps are left out then.
+
+    Raises:
+        UnknownNameError: There is no such task or level.
+    """
+    for task in tasks or ():
+        if task not in levels:
+            raise UnknownNameError("task", task, tuple(levels))
+    if tasks:
+        return tuple(tasks)
+    there = tuple(dict.fromkeys(levels.values()))
+    wanted = (level,) if isinstance(level, str) else tuple(level or there)
+    for name in wanted:
+        if name not in there:
+            raise UnknownNameError("level", name, there)
+    left_out = KEYSTEP_TASKS if in_words else ()
+    return tuple(t for t, of in levels.items() if of in wanted and t not in left_out)
+
+
+def count_episodes(suite: Suite, task: str, split: str, robot: str, wanted: int | None) -> int:
+    """How many frozen episodes of a task and split are run.
+
+    Args:
+        suite: Where they come from.
+        task: Key of the task.
+        split: ``train`` or ``test``.
+        robot: Key of the robot.
+        wanted: How many; ``None``: all.
+
+    Raises:
+        ClevrSkillsError: There are not as many, or they are for another robot.
+    """
+    head = suite.header(task, split)
+    if robot != head.robot:
+        raise ClevrSkillsError(f"robot={robot}: the frozen episodes of {task} are for {head.robot}")
+    if wanted is not None and not 1 <= wanted <= head.episodes:
+        raise ClevrSkillsError(f"episodes={wanted} of {task}; allowed: 1 to {head.episodes}")
+    return wanted or head.episodes

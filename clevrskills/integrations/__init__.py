@@ -1,0 +1,1 @@
+"""Environments of this package as other software wants them."""

@@ -1,0 +1,255 @@
+"""ClevrSkills as LeRobot's evaluation wants environments; LeRobot itself is not needed here.
+
+Pictures, state and actions are those of data sets that ``clevrskills export --to lerobot`` writes,
+so what was trained on them can be evaluated as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from gymnasium import spaces
+from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
+
+from clevrskills.core.language import say
+from clevrskills.core.policy import ObservationOptions
+from clevrskills.core.suite import Setup
+from clevrskills.dataset_tools.record.rollout import make_step
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.evaluation.selection import choose_tasks, count_episodes
+from clevrskills.serving.message_fields import state_vector
+from clevrskills.sim.robots.controller import CONTROL_HZ
+from clevrskills.sim.robots.description import robot as robot_description
+from clevrskills.suites.clevrskills.suite import ClevrSkillsSuite, Environment
+from clevrskills.tasks import task as make_task
+
+CAMERAS = ("base_camera", "hand_camera")
+NEW_ROLLOUT = "lerobot_new_rollout"
+"""Option by which LeRobot tells a new rollout from what vector environments reset by themselves."""
+SUCCESS = "is_success"
+
+
+def state_size(robot: str) -> int:
+    """Numbers in ``agent_pos``: joints, pose of the end effector, vacuum on, holding."""
+    return len(robot_description(robot).joint_names) + 7 + 1 + 1
+
+
+class LeRobotEnv(gym.Env):
+    """One task on its frozen episodes, the prompt in words.
+
+    Seed s starts episode s modulo their number. Without a seed, each new rollout starts the next
+    one, and any other reset the same one again; so which episodes are run does not depend on how
+    others ended. The simulation is made by the first reset.
+
+    Args:
+        task: Key of the task.
+        split: ``train`` or ``test``.
+        robot: ``xarm6`` or ``panda``.
+        cameras: Names of cameras; the first is what :meth:`render` shows.
+        size_px: Width and height of the pictures.
+        episodes: How many of the frozen episodes are run; ``None``: all.
+        first: Which is the first one without seeds.
+        stride: From one to the next without seeds.
+        frozen: Where the frozen episodes are; ``None``: those of the package.
+
+    Attributes:
+        task: Key of the task.
+        task_description: What is asked for in the present episode.
+
+    Raises:
+        ClevrSkillsError: A name or value is not allowed.
+    """
+
+    metadata = {"render_modes": ["rgb_array"], "render_fps": CONTROL_HZ}  # noqa: RUF012
+    render_mode = "rgb_array"
+
+    def __init__(
+        self,
+        task: str,
+        split: str = "train",
+        robot: str = "xarm6",
+        cameras: Sequence[str] = CAMERAS,
+        size_px: int = 256,
+        episodes: int | None = None,
+        first: int = 0,
+        stride: int = 1,
+        frozen: str | None = None,
+    ) -> None:
+        self.task, self.task_description = task, ""
+        self._max_episode_steps = make_task(task).max_steps
+        options = ObservationOptions(tuple(cameras), size_px)
+        if not options.cameras:
+            raise ClevrSkillsError("LeRobot needs at least one camera")
+        self._setup = Setup(task, split, robot, cameras=options.cameras, size_px=size_px)
+        self._first, self._stride = first, stride
+        self._suite = _suite(frozen)
+        self._episodes = count_episodes(self._suite, task, split, robot, episodes)
+        self._index: int | None = None
+        self._env: Environment | None = None
+        picture = spaces.Box(0, 255, (size_px, size_px, 3), np.uint8)
+        state = spaces.Box(-np.inf, np.inf, (state_size(robot),), np.float32)
+        self.observation_space = spaces.Dict(
+            {
+                "pixels": spaces.Dict(dict.fromkeys(options.cameras, picture)),
+                "agent_pos": state,
+            }
+        )
+        self.action_space = spaces.Box(-1.0, 1.0, (7,), np.float32)
+
+    def reset(
+        self, *, seed: int | None = None, options: Mapping[str, Any] | None = None
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Start an episode."""
+        super().reset(seed=seed)
+        self._index = self._choose(seed, options or {})
+        if self._env is None:
+            self._frozen = self._suite.frozen(self.task, self._setup.split)
+            self._env = self._suite.make(self._setup)
+        self._env.reset(options={"episode": self._frozen[self._index]})
+        self.task_description = say(self._env.prompt)
+        return self._look(), {SUCCESS: False, "episode": self._index}
+
+    def _choose(self, seed: int | None, options: Mapping[str, Any]) -> int:
+        if seed is not None:
+            return seed % self._episodes
+        if self._index is None:
+            return self._first % self._episodes
+        return (self._index + self._stride * bool(options.get(NEW_ROLLOUT))) % self._episodes
+
+    def step(self, action: Any) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
+        """Run one control step with an action (7,); it ends when the goal is reached."""
+        step = make_step(self._simulation, np.asarray(action, np.float32))  # type: ignore[arg-type]
+        info = {SUCCESS: step.success, "progress": step.progress, "episode": self._index}
+        return self._look(), step.reward, step.success, step.truncated, info
+
+    def render(self) -> np.ndarray:
+        """What the first camera saw last, (H, W, 3) uint8."""
+        return self._pictures[self._setup.cameras[0]]
+
+    def close(self) -> None:
+        """Give back the simulation."""
+        env, self._env = self._env, None
+        if env is not None:
+            env.close()
+
+    @property
+    def _simulation(self) -> Environment:
+        if self._env is None:
+            raise ClevrSkillsError("call reset() first")
+        return self._env
+
+    def _look(self) -> dict[str, Any]:
+        env = self._simulation
+        self._pictures = env.capture()
+        return {
+            "pixels": {name: self._pictures[name] for name in self._setup.cameras},
+            "agent_pos": state_vector({"proprioception": env.proprioception()}),
+        }
+
+
+def _suite(folder: str | None) -> ClevrSkillsSuite:
+    return ClevrSkillsSuite(Path(folder) if folder else None)
+
+
+class LazyVectorEnv(VectorEnv):
+    """A vector environment that is made when it is first used: many tasks can be made ready, and
+    only those that run have processes.
+
+    Args:
+        make: Makes it.
+        num_envs: How many environments it will have.
+        example: One of them, which is only asked for its spaces.
+    """
+
+    def __init__(self, make: Callable[[], VectorEnv], num_envs: int, example: gym.Env) -> None:
+        self._make = make
+        self._made: VectorEnv | None = None
+        self.num_envs = num_envs
+        self.metadata = {**example.metadata, "autoreset_mode": AutoresetMode.SAME_STEP}
+        self.render_mode = example.render_mode
+        self.single_observation_space = example.observation_space
+        self.single_action_space = example.action_space
+        batch = gym.vector.utils.batch_space
+        self.observation_space = batch(example.observation_space, num_envs)
+        self.action_space = batch(example.action_space, num_envs)
+
+    @property
+    def made(self) -> VectorEnv:
+        """The environment itself."""
+        if self._made is None:
+            self._made = self._make()
+        return self._made
+
+    def reset(self, **kwargs: Any) -> Any:  # noqa: D102
+        return self.made.reset(**kwargs)
+
+    def step(self, actions: Any) -> Any:  # noqa: D102
+        return self.made.step(actions)
+
+    def call(self, name: str, *args: Any, **kwargs: Any) -> Any:  # noqa: D102
+        return self.made.call(name, *args, **kwargs)
+
+    def get_attr(self, name: str) -> Any:  # noqa: D102
+        return self.made.get_attr(name)
+
+    def set_attr(self, name: str, values: Any) -> None:  # noqa: D102
+        self.made.set_attr(name, values)
+
+    def render(self) -> Any:  # noqa: D102
+        return self.made.render()
+
+    def close(self, **kwargs: Any) -> None:
+        """End the processes; using it again makes them anew."""
+        made, self._made = self._made, None
+        if made is not None:
+            made.close(**kwargs)
+
+
+EnvMaker = Callable[[], gym.Env]
+
+
+def make_vector_envs(
+    tasks: Sequence[str] | None = None,
+    level: str | Sequence[str] | None = None,
+    n_envs: int = 1,
+    use_async_envs: bool = False,
+    around: Callable[[EnvMaker], EnvMaker] = lambda make: make,
+    **options: Any,
+) -> dict[str, dict[int, VectorEnv]]:
+    """The vector environments of some tasks as LeRobot wants them: task key -> 0 -> environment.
+
+    Args:
+        tasks: Keys of tasks; none: those of the levels.
+        level: One or several of L0, L1, L2; none: all. Tasks that show their goal in key-steps are
+            left out.
+        n_envs: How many environments each has.
+        use_async_envs: Whether each runs in a process of its own, if there are several.
+        around: Puts a wrapper around what makes an environment.
+        options: Other arguments of :class:`LeRobotEnv`.
+
+    Raises:
+        ClevrSkillsError: A name or value is not allowed.
+    """
+    if n_envs < 1:
+        raise ClevrSkillsError(f"n_envs must be at least 1, not {n_envs}")
+    levels = _suite(options.get("frozen")).levels()
+    made: dict[str, dict[int, VectorEnv]] = {}
+    for task in choose_tasks(levels, tasks, level, in_words=True):
+        makers = [
+            around(partial(LeRobotEnv, task, first=k, stride=n_envs, **options))
+            for k in range(n_envs)
+        ]
+        if use_async_envs and n_envs > 1:
+            start = partial(
+                AsyncVectorEnv, makers, context="spawn", autoreset_mode=AutoresetMode.SAME_STEP
+            )
+            vector: VectorEnv = LazyVectorEnv(start, n_envs, makers[0]())
+        else:
+            vector = SyncVectorEnv(makers, autoreset_mode=AutoresetMode.SAME_STEP)
+        made[task] = {0: vector}
+    return made

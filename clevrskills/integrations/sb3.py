@@ -1,0 +1,110 @@
+"""The environments for Stable-Baselines3 (extra ``rl-adapters``).
+
+For instance::
+
+    from stable_baselines3 import PPO
+    from clevrskills.integrations.sb3 import SB3VecEnv
+    from clevrskills.vector import make_vec
+
+    PPO("MlpPolicy", SB3VecEnv(make_vec("trace", num_envs=16))).learn(500_000)
+
+With pictures the policy is a ``MultiInputPolicy``.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium.vector import VectorEnv
+
+from clevrskills.errors import ClevrSkillsError
+
+try:
+    from stable_baselines3.common.monitor import Monitor
+    from stable_baselines3.common.vec_env import VecEnv
+except ImportError as error:
+    raise ClevrSkillsError(
+        "Stable-Baselines3 is missing: pip install 'clevrskills[rl-adapters]'"
+    ) from error
+
+
+class SB3VecEnv(VecEnv):
+    """Vector environments as Stable-Baselines3 has them.
+
+    Where an episode ends, its ``info`` has ``terminal_observation``, ``TimeLimit.truncated``,
+    ``is_success`` (whether the goal held at the end) and, as from a ``Monitor``, ``episode`` with
+    return ``r``, length ``l``, seconds ``t``, ``success_once`` and ``success_at_end``.
+
+    Args:
+        envs: The environments; they start anew within the step in which an episode ends.
+    """
+
+    def __init__(self, envs: VectorEnv) -> None:
+        self.envs = envs
+        self._began_s = time.time()
+        super().__init__(envs.num_envs, envs.single_observation_space, envs.single_action_space)
+
+    def reset(self) -> Any:  # noqa: D102
+        observation, _ = self.envs.reset(seed=self._seeds[0])
+        self._reset_seeds()
+        return observation
+
+    def step_async(self, actions: np.ndarray) -> None:  # noqa: D102
+        self._actions = np.asarray(actions, np.float32)
+
+    def step_wait(self) -> tuple[Any, np.ndarray, np.ndarray, list[dict[str, Any]]]:  # noqa: D102
+        observation, reward, terminated, truncated, infos = self.envs.step(self._actions)
+        ended = terminated | truncated
+        told: list[dict[str, Any]] = [
+            {"success": bool(success), "TimeLimit.truncated": bool(cut_off)}
+            for success, cut_off in zip(infos["success"], truncated & ~terminated, strict=True)
+        ]
+        for env in np.flatnonzero(ended):
+            told[env] |= self._last(infos, env)
+        return observation, reward.astype(np.float32), ended, told
+
+    def _last(self, infos: dict[str, Any], env: int) -> dict[str, Any]:
+        """What is told of an episode that ended."""
+        episode = {name: of_all[env] for name, of_all in infos["final_info"]["episode"].items()}
+        final = infos["final_obs"]
+        once, at_end = bool(episode["success_once"]), bool(episode["success_at_end"])
+        return {
+            "terminal_observation": (
+                {name: of_all[env] for name, of_all in final.items()}
+                if isinstance(final, dict)
+                else final[env]
+            ),
+            "is_success": at_end,
+            "episode": {
+                "r": float(episode["return"]),
+                "l": int(episode["length"]),
+                "t": round(time.time() - self._began_s, 6),
+                "success_once": once,
+                "success_at_end": at_end,
+            },
+        }
+
+    def close(self) -> None:  # noqa: D102
+        self.envs.close()
+
+    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:  # noqa: D102
+        return [getattr(self.envs, attr_name)] * len(self._chosen(indices))
+
+    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:  # noqa: D102
+        raise ClevrSkillsError(f"{attr_name} cannot be set: the environments are one object")
+
+    def env_method(  # noqa: D102
+        self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any
+    ) -> list[Any]:
+        raise ClevrSkillsError(f"{method_name} cannot be called: the environments are one object")
+
+    def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
+        """Whether environments do what a wrapper does; what ``Monitor`` does they do."""
+        return [issubclass(wrapper_class, Monitor)] * len(self._chosen(indices))
+
+    def _chosen(self, indices: int | Iterable[int] | None) -> Sequence[int]:
+        chosen: Sequence[int] = self._get_indices(indices)
+        return chosen

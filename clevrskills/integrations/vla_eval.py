@@ -1,0 +1,305 @@
+"""ClevrSkills as a benchmark of vla-eval, https://github.com/allenai/vla-evaluation-harness (0.8).
+
+A configuration of vla-eval names the class, nothing is registered::
+
+    benchmarks:
+      - benchmark: "clevrskills.integrations.vla_eval:ClevrSkillsBenchmark"
+        episodes_per_task: 100
+        params: {level: L0, split: test}
+
+Its episode k of a task is the frozen episode k, so a policy gets the same episodes as from
+``clevrskills evaluate``. Actions and observations are those of our remote policies in that dialect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+from vla_eval.benchmarks.base import StepBenchmark, StepResult
+from vla_eval.render import configure_sapien_render
+from vla_eval.specs import IMAGE_RGB, LANGUAGE, DimSpec
+
+from clevrskills.core.policy import ObservationOptions
+from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.evaluation.selection import choose_tasks, count_episodes
+from clevrskills.serving import vla_eval_specs as dim_specs
+
+# SAPIEN is imported by nothing at the top: it would choose the renderer before it can be chosen
+if TYPE_CHECKING:
+    from clevrskills.envs.environment import ClevrSkillsEnv
+    from clevrskills.envs.episode import EpisodeSpec
+    from clevrskills.evaluation.rollout import Rollout
+
+ICD_VARIABLE = "CLEVRSKILLS_LAVAPIPE_ICD"
+"""Environment variable that names the driver for ``render: cpu`` where it is in no usual place."""
+METRICS = ("success", "success_at_end", "goal_fraction", "progress", "total_reward")
+
+
+class ClevrSkillsBenchmark(StepBenchmark):
+    """The tasks of some levels, or tasks by name, on their frozen episodes.
+
+    Servers may set arguments that the configuration does not, as those of ``clevrskills serve`` do
+    with what their policy is to be shown.
+
+    Args:
+        tasks: Keys of tasks; none: those of the levels.
+        level: One or several of L0, L1, L2; none: all. Tasks that show their goal in key-steps are
+            left out of a level if prompts are in words alone.
+        split: ``train`` (seen objects and textures) or ``test`` (unseen ones).
+        episodes: How many frozen episodes of a task may be asked for; ``None``: all there are.
+        robot: ``xarm6`` or ``panda``.
+        criteria: ``paper`` or ``released``.
+        prompt: ``multimodal``, with pictures, or ``language``, all in words.
+        prompt_images: Whether the pictures of the prompt are shown with the ``first`` observation
+            of an episode or ``always``.
+        cameras: Names of cameras.
+        size_px: Width and height of their pictures; ``None``: 256.
+        history: Number of control steps in each observation; if several, they are the first
+            dimension of pictures and state, the latest last.
+        send_state: Whether the robot's own state is shown.
+        stop_on_success: Whether an episode ends when the goal is reached; else at the task's step
+            limit.
+        frozen: Where the frozen episodes are; ``None``: those of the package.
+
+    Raises:
+        ClevrSkillsError: A name or value is not allowed.
+    """
+
+    render_backends: ClassVar[frozenset[str]] = frozenset({"gpu", "cpu"})
+    _render_backend: ClassVar[str | None] = None  # that of the machine
+    _ALL_RECORD_FIELDS = frozenset({"action", "reward", "success", "progress"})
+
+    def __init__(
+        self,
+        tasks: Sequence[str] | None = None,
+        level: str | Sequence[str] | None = None,
+        split: str = "train",
+        episodes: int | None = None,
+        robot: str = "xarm6",
+        criteria: str = "paper",
+        prompt: Literal["multimodal", "language"] = "multimodal",
+        prompt_images: Literal["first", "always"] = "first",
+        cameras: Sequence[str] = ("base_camera", "hand_camera"),
+        size_px: int | None = None,
+        history: int = 1,
+        send_state: bool = True,
+        stop_on_success: bool = True,
+        frozen: str | None = None,
+    ) -> None:
+        from clevrskills.evaluation.rollout import Rules
+        from clevrskills.serving.client import PROMPT_IMAGES
+        from clevrskills.suites.clevrskills.suite import ClevrSkillsSuite
+
+        super().__init__()
+        if prompt_images not in PROMPT_IMAGES:
+            raise UnknownNameError("value of prompt_images", prompt_images, PROMPT_IMAGES)
+        self._suite = ClevrSkillsSuite(Path(frozen) if frozen else None)
+        self._options = ObservationOptions(tuple(cameras), size_px, history, send_state, prompt)
+        self._rules = Rules(stop_on_success)
+        self._tasks = choose_tasks(self._suite.levels(), tasks, level, prompt == "language")
+        for kind, name, allowed in (
+            ("robot", robot, self._suite.robots()),
+            ("criteria", criteria, self._suite.criteria()),
+        ):
+            if name not in allowed:
+                raise UnknownNameError(kind, name, tuple(allowed))
+        self._setup = {"split": split, "robot": robot, "criteria": criteria}
+        self._episodes = min(
+            count_episodes(self._suite, task, split, robot, episodes) for task in self._tasks
+        )
+        self._always_shown = prompt_images == "always"
+        self._env: ClevrSkillsEnv | None = None
+        self._rollout: Rollout | None = None
+        self._frozen: tuple[str, Sequence[EpisodeSpec]] = "", ()
+
+    # ---- what there is ----
+
+    def get_tasks(self) -> list[dict[str, Any]]:
+        """The tasks; their suite is their level."""
+        levels = self._suite.levels()
+        split = self._setup["split"]
+        return [{"name": task, "suite": levels[task], "split": split} for task in self._tasks]
+
+    def get_metadata(self) -> dict[str, Any]:
+        """Step limits and what the episodes are. The harness knows one limit for all tasks; each
+        task ends at its own.
+        """
+        from clevrskills.tasks import tasks
+
+        limits = {task: tasks()[task].max_steps for task in self._tasks}
+        split = self._setup["split"]
+        return {
+            "max_steps": max(limits.values()),
+            "max_episodes_per_task": self._episodes,
+            "task_max_steps": limits,
+            "episode_hashes": {task: self._suite.file_hash(task, split) for task in self._tasks},
+            "stop_on_success": self._rules.stop_on_success,
+            "observation": asdict(self._options),
+            **self._setup,
+        }
+
+    def get_metric_keys(self) -> dict[str, str]:
+        """What is averaged."""
+        return dict.fromkeys(METRICS, "mean")
+
+    def get_action_spec(self) -> dict[str, DimSpec]:
+        """What our seven numbers mean."""
+        from clevrskills.sim.robots.controller import ACTION_SPEC
+
+        said = {part["name"]: part for part in ACTION_SPEC["parts"]}
+        frame, form = ACTION_SPEC["frame"], said["rotation"]["form"]
+        meant = {
+            "position": f"{said['translation']['scale']} m per unit; frame: {frame}",
+            "rotation": f"{form}; {said['rotation']['scale']} rad per unit; frame: {frame}",
+            "gripper": f"suction on {said['gripper']['on']}, off {said['gripper']['off']}",
+        }
+        return {
+            name: replace(_spec(part), description=meant[name])
+            for name, part in dim_specs.ACTION.items()
+        }
+
+    def get_observation_spec(self) -> dict[str, DimSpec]:
+        """What is shown."""
+        from clevrskills.serving.message_fields import STATE
+        from clevrskills.sim.robots.description import robot
+
+        shown = {"language": LANGUAGE, **dict.fromkeys(self._options.cameras, IMAGE_RGB)}
+        if self._options.cameras:
+            shown["image"] = IMAGE_RGB  # servers ask for pictures by this name
+        if self._options.proprioception:
+            joints = len(robot(self._setup["robot"]).joint_names)
+            meant = f"{', '.join(STATE)}: joints in rad, world pose in m and quaternion w, x, y, z"
+            size = joints + 7 + 1 + 1
+            shown["state"] = replace(_spec(dim_specs.STATE), dims=size, description=meant)
+        return shown
+
+    # ---- episodes ----
+
+    def reset(self, task: Mapping[str, Any]) -> Any:
+        """Start the frozen episode ``task["episode_idx"]``.
+
+        Raises:
+            ClevrSkillsError: There is no such episode.
+        """
+        from clevrskills.evaluation.rollout import Rollout
+
+        name, index = task["name"], int(task.get("episode_idx", 0))
+        if not 0 <= index < self._episodes:
+            raise ClevrSkillsError(
+                f"episode {index} of {name}; allowed: 0 to {self._episodes - 1}, "
+                f"so episodes_per_task is {self._episodes} at most"
+            )
+        if self._frozen[0] != name:
+            self.cleanup()
+            self._frozen = name, self._suite.frozen(name, self._setup["split"])
+        if self._env is None:
+            self._env = self._build(name)
+        self._rollout = Rollout(self._env, self._frozen[1][index], self._options, self._rules)
+        self._earned, self._gave_up = 0.0, False
+        self._film()
+        return self._rollout.observation
+
+    def step(self, action: Mapping[str, Any]) -> StepResult:
+        """Do one action (7,).
+
+        Raises:
+            ClevrSkillsError: It is none.
+        """
+        rollout = self._rollout
+        assert rollout is not None, "no episode was started"
+        if "gave_up" in action:  # as servers of `clevrskills serve` may say
+            self._gave_up = True
+        elif "actions" not in action:
+            raise ClevrSkillsError(
+                f"an answer without actions, of {', '.join(action) or 'nothing'}"
+            )
+        else:
+            values = np.asarray(action["actions"])
+            if values.size != 7:
+                raise ClevrSkillsError(f"an action of shape {values.shape}; allowed: (7,)")
+            rollout.go_on(values.reshape(7))
+            self._film()
+        result = rollout.result()
+        reward = result.total_reward - self._earned
+        self._earned = result.total_reward
+        self._recorder.record_step(
+            action=np.asarray(action.get("actions", ())),
+            reward=reward,
+            success=result.success_at_end,
+            progress=result.progress,
+        )
+        done = rollout.ended or self._gave_up
+        return StepResult(rollout.observation, reward, done, asdict(result))
+
+    def make_obs(self, raw_obs: Any, task: Mapping[str, Any]) -> dict[str, Any]:
+        """The observation as it is sent: ``images`` by camera, ``task_description``, ``states``,
+        ``proprioception`` by name, ``step``, ``seed`` and, see the arguments, ``prompt_images``.
+        """
+        from clevrskills.serving.vla_eval import to_payload
+
+        assert self._rollout is not None, "no episode was started"
+        prompt = self._rollout.prompt
+        if raw_obs["step"] > 0 and not self._always_shown:
+            prompt = replace(prompt, images={})
+        return to_payload(raw_obs, prompt)
+
+    def get_step_result(self, step_result: StepResult) -> dict[str, Any]:
+        """How the episode went."""
+        info = step_result.info
+        names = (*METRICS[1:], "depth", "depth_of", "steps", "episode")
+        cause = "gave up" if self._gave_up else info["cause"]
+        told = {name: info[name] for name in names}
+        return {"success": info["success_once"], **told, "cause": cause}
+
+    def get_hold_action(self, last_action: Mapping[str, Any] | None) -> dict[str, Any]:
+        """Stay and go on holding, or not holding, as in the action before."""
+        grip = float(np.asarray(last_action["actions"]).reshape(-1)[6]) if last_action else -1.0
+        return {"actions": np.array([0, 0, 0, 0, 0, 0, grip], dtype=np.float32)}
+
+    def cleanup(self) -> None:
+        """Close the environment."""
+        env, self._env, self._rollout = self._env, None, None
+        if env is not None:
+            env.close()
+
+    def _build(self, task: str) -> ClevrSkillsEnv:
+        from clevrskills.envs.environment import ClevrSkillsEnv
+        from clevrskills.sim.render.rendering import default_backend
+
+        size_px, cameras = self._options.size_px, self._options.cameras
+        return ClevrSkillsEnv(
+            task,
+            split=self._setup["split"],
+            robot_name=self._setup["robot"],
+            criteria_name=self._setup["criteria"],
+            obs_mode="none",  # pictures are taken when they are to be shown
+            cameras=cameras,
+            sensor_configs={"width": size_px, "height": size_px} if size_px else {},
+            render_backend=(self._render_backend or default_backend()) if cameras else "none",
+        )
+
+    # ---- pictures ----
+
+    @classmethod
+    def configure_render(cls, mode: str) -> dict[str, str]:
+        """Choose the renderer: ``gpu``, that of the machine, or ``cpu``, Mesa's lavapipe."""
+        applied: dict[str, str] = configure_sapien_render(mode, ICD_VARIABLE)
+        cls._render_backend = "cpu" if mode == "cpu" else None
+        return applied
+
+    def render(self) -> np.ndarray | None:
+        """What the first camera shows, (H, W, 3) uint8; ``None``: there is none."""
+        if self._rollout is None:
+            return None
+        return next(iter(self._rollout.observation["images"].values()), None)
+
+    def _film(self) -> None:
+        self._recorder.record_video(self.render())
+
+
+def _spec(data: Mapping[str, Any]) -> DimSpec:
+    return DimSpec.from_dict(dict(data))

@@ -1,0 +1,1 @@
+"""Work on many processes: worker pools, run folders, journals, progress; no simulator."""

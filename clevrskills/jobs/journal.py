@@ -1,0 +1,116 @@
+"""Files of lines to which one process appends and any may read, at any time."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+from clevrskills.dataset_tools.layout import DatasetError
+from clevrskills.jobs.files import StorageError, storage_errors, sync
+
+Line = TypeVar("Line")
+
+
+class Journal:
+    """A file of one writer, to which it appends; a torn end is removed first.
+
+    Args:
+        path: The file; its folder is made.
+
+    Raises:
+        StorageError: The disk refused, here or in :meth:`append`.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with storage_errors(path):
+            path.parent.mkdir(exist_ok=True)
+            if path.exists():
+                _remove_torn_end(path)
+
+    def append(self, line: str) -> None:
+        """Add one line, whole or not at all; it is on the disk when this returns."""
+        data = (line + "\n").encode()
+        with storage_errors(self.path):
+            descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+            try:
+                size = os.fstat(descriptor).st_size
+                try:
+                    written = os.write(descriptor, data)
+                    os.fsync(descriptor)
+                except OSError:
+                    os.ftruncate(descriptor, size)
+                    raise
+                if written < len(data):
+                    os.ftruncate(descriptor, size)
+                    raise StorageError(f"the disk is full: cannot write to {self.path}")
+            finally:
+                os.close(descriptor)
+        if not size:
+            with storage_errors(self.path):
+                sync(self.path.parent)  # the file is new
+
+
+def read_lines(path: Path, parse: Callable[[bytes], Line]) -> Iterator[Line]:
+    """The lines of a journal, in order.
+
+    Args:
+        path: The file.
+        parse: Reads one line; raises ``ValueError`` if it is damaged.
+
+    Raises:
+        DatasetError: A line cannot be read.
+    """
+    with storage_errors(path), path.open("rb") as file:
+        for number, text in enumerate(file, start=1):
+            if not text.endswith(b"\n"):
+                break  # torn: its writer was killed, or is writing it
+            try:
+                yield parse(text)
+            except ValueError as error:
+                raise DatasetError(
+                    f"{path} is damaged in line {number}; remove that line"
+                ) from error
+
+
+def parse_record(
+    kind: Callable[..., Line], text: str | bytes, renamed: Mapping[str, str] = MappingProxyType({})
+) -> Line:
+    """A dataclass from a line that has all its fields as a JSON object.
+
+    Args:
+        kind: The dataclass.
+        text: The line.
+        renamed: What fields are called in the file, where that is another name.
+
+    Raises:
+        ValueError: The line is damaged.
+    """
+    data: Any = json.loads(text)
+    try:
+        return kind(**{f.name: data[renamed.get(f.name, f.name)] for f in fields(kind)})  # type: ignore[arg-type]
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"damaged line: {error!r}") from error
+
+
+def _remove_torn_end(path: Path) -> None:
+    """Cut off what follows the last line end."""
+    with path.open("rb+") as file:
+        end = file.seek(0, os.SEEK_END)
+        keep = end
+        while keep > 0:
+            start = max(0, keep - 4096)
+            file.seek(start)
+            at = file.read(keep - start).rfind(b"\n")
+            if at >= 0:
+                keep = start + at + 1
+                break
+            keep = start
+        if keep < end:
+            file.truncate(keep)
+            os.fsync(file.fileno())

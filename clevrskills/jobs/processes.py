@@ -1,0 +1,122 @@
+"""Worker processes on this machine."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from multiprocessing import resource_tracker
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from typing import Any
+
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.jobs.pool import Answer, Message, Ready, Refusal, WorkerDied
+
+THREADS = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+"""Environment of a worker: one thread for numerics."""
+
+
+@dataclass(frozen=True, eq=False)
+class WorkerProcess:
+    """A process and the way to talk to it."""
+
+    process: BaseProcess
+    connection: Connection
+
+
+class Processes:
+    """A driver: spawned processes, each with one thread for numerics.
+
+    Args:
+        make: Builds, in each worker, the function that does the jobs; picklable. A
+            ``ClevrSkillsError`` of either is passed on; after another exception the worker is dead.
+    """
+
+    def __init__(self, make: Callable[[], Callable[[Any], Any]]) -> None:
+        self._make = make
+
+    def start(self) -> WorkerProcess:  # noqa: D102
+        context = multiprocessing.get_context("spawn")
+        mine, theirs = context.Pipe()
+        process = context.Process(target=_serve, args=(theirs, self._make), daemon=True)
+        with _for_children():
+            process.start()
+        theirs.close()
+        return WorkerProcess(process, mine)
+
+    def send(self, worker: WorkerProcess, job: Any) -> None:  # noqa: D102
+        with contextlib.suppress(BrokenPipeError):  # it just died: wait() tells
+            worker.connection.send(job)
+
+    def wait(  # noqa: D102
+        self, workers: Sequence[WorkerProcess], timeout_s: float | None
+    ) -> tuple[WorkerProcess, Message] | None:
+        by_connection = {worker.connection: worker for worker in workers}
+        ready = wait(list(by_connection), timeout_s)
+        if not ready:
+            return None
+        worker = by_connection[ready[0]]  # type: ignore[index]
+        try:
+            return worker, worker.connection.recv()
+        except (EOFError, OSError):  # it may die in the middle of a message
+            return worker, _epitaph(worker)
+
+    def kill(self, worker: WorkerProcess) -> None:  # noqa: D102
+        worker.process.kill()
+        worker.process.join()
+        worker.connection.close()
+
+    def close(self) -> None:  # noqa: D102
+        pass
+
+
+def _epitaph(worker: WorkerProcess) -> WorkerDied:
+    worker.process.join()
+    code = worker.process.exitcode or 0
+    how = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+    return WorkerDied(f"worker died ({how})", killed=-code in (signal.SIGKILL, signal.SIGTERM))
+
+
+@contextlib.contextmanager
+def _for_children() -> Iterator[None]:
+    """Processes started here do not get Ctrl-C (this one ends them) and use one thread each."""
+    before = {name: os.environ.get(name) for name in THREADS}
+    os.environ.update(THREADS)
+    resource_tracker.ensure_running()  # starting it later would unblock the signal
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+def _serve(connection: Connection, make: Callable[[], Callable[[Any], Any]]) -> None:
+    """Do jobs until the other side closes."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    try:
+        run = make()
+        connection.send(Ready())
+        while True:
+            connection.send(Answer(run(connection.recv())))
+    except (EOFError, BrokenPipeError):
+        return
+    except ClevrSkillsError as error:
+        connection.send(Refusal(str(error)))
+
+
+def _end_with_parent() -> None:
+    """A worker whose parent was killed must not go on writing."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

@@ -1,0 +1,161 @@
+"""A policy behind a socket, as the runner sees it: like any other."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from clevrskills.core.policy import (
+    GaveUp,
+    Observation,
+    ObservationOptions,
+    PolicyError,
+    PromptInput,
+)
+from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.serving.codecs import CodecError
+from clevrskills.serving.connection import Wire
+from clevrskills.serving.images import check_compression
+from clevrskills.serving.message_fields import unclipped
+
+PROMPT_IMAGES = ("first", "always")
+
+
+class RemotePolicy(ABC):
+    """Acts as a policy server says; see :func:`clevrskills.serving.connect`.
+
+    Attributes:
+        url: Address of the server.
+        action_spec: What the server declares its actions to mean, if it does so in our terms.
+        observation: What the server asks to be shown; ``None``: it does not say.
+        greeting: All that the server says of itself.
+
+    Raises:
+        PolicyError: The server cannot be reached, or does not talk its dialect. So do all
+            methods; a connection that broke is opened again by the next :meth:`reset`.
+        ClevrSkillsError: An argument is not valid; the server's actions are not ours.
+    """
+
+    def __init__(self, url: str, timeout_s: float, compress: str, prompt_images: str) -> None:
+        if prompt_images not in PROMPT_IMAGES:
+            raise UnknownNameError("value of prompt_images", prompt_images, PROMPT_IMAGES)
+        self.url = url
+        self.action_spec: Mapping[str, Any] | None = None
+        self.observation: ObservationOptions | None = None
+        self.greeting: Mapping[str, Any] = {}
+        self._compress = check_compression(compress)
+        self._always_shown = prompt_images == "always"
+        self._wire = Wire(url, timeout_s)
+        self._prompt = PromptInput("", {})
+        self._starts = True
+        self._open()
+
+    def reset(self, prompt: PromptInput) -> None:
+        """An episode begins; a broken connection is opened again."""
+        if not self._wire.is_open:
+            wanted = self.observation
+            self._open()
+            if self.observation != wanted:
+                raise self._wire.failure("another policy is served there now")
+        self._prompt, self._starts = prompt, True
+        self._begin()
+
+    def act(self, observation: Observation) -> np.ndarray:
+        """The actions that the server answers with, (7,) or (H, 7) float32.
+
+        Raises:
+            GaveUp: The policy stops trying.
+        """
+        self.ask(observation)
+        return self.answer()
+
+    def ask(self, observation: Observation) -> None:
+        """The first half of :meth:`act`: who asks several policies before they answer lets a server
+        with a batched policy act for all of them at once.
+        """
+        shown = self._starts or self._always_shown
+        prompt = self._prompt if shown else replace(self._prompt, images={})
+        self._send_observation(observation, prompt)
+        self._starts = False
+
+    def answer(self) -> np.ndarray:
+        """The second half of :meth:`act`."""
+        try:
+            answer = self._receive_answer()
+        except CodecError as error:
+            raise self._wire.failure(str(error)) from error
+        if isinstance(answer, Mapping) and "gave_up" in answer:
+            raise GaveUp(str(answer["gave_up"]))
+        if not isinstance(answer, Mapping) or "actions" not in answer:
+            raise self._wire.failure(f"the answer has no actions: {_brief(answer)}")
+        try:
+            return unclipped(answer["actions"])
+        except PolicyError as error:
+            raise self._wire.failure(str(error)) from error
+
+    def close(self) -> None:
+        """Leave the server."""
+        self._wire.close()
+
+    def __del__(self) -> None:
+        if hasattr(self, "_wire"):
+            self._wire.close()  # or the server would keep a policy for nobody
+
+    def _open(self) -> None:
+        self._wire.open()
+        try:
+            greeting = self._greet()
+            if not isinstance(greeting, Mapping):
+                raise CodecError(_brief(greeting))
+        except CodecError as error:
+            raise self._wire.failure(f"greets in another dialect: {error}") from error
+        try:
+            self._check_action_spec(greeting.get("action_spec"))
+        except ClevrSkillsError:
+            self.close()
+            raise
+        try:
+            self.observation = options_from_json(greeting.get("observation_options"))
+        except (ClevrSkillsError, TypeError, ValueError) as error:
+            raise self._wire.failure(f"asks for what cannot be shown: {error}") from error
+        self.greeting = greeting
+
+    @abstractmethod
+    def _greet(self) -> Any:
+        """What the server says of itself."""
+
+    @abstractmethod
+    def _check_action_spec(self, declared: Any) -> None:
+        """Refuse a server whose actions are not ours."""
+
+    @abstractmethod
+    def _begin(self) -> None:
+        """Tell the server that an episode begins, if the dialect has words for it."""
+
+    @abstractmethod
+    def _send_observation(self, observation: Observation, prompt: PromptInput) -> None:
+        """Send an observation, with the pictures of a prompt."""
+
+    @abstractmethod
+    def _receive_answer(self) -> Any:
+        """What the server answers."""
+
+
+def options_from_json(data: Mapping[str, Any] | None) -> ObservationOptions | None:
+    """The options that ``asdict`` made data of."""
+    if data is None:
+        return None
+    values = dict(data)
+    if "cameras" in values:
+        values["cameras"] = tuple(values["cameras"])
+    return ObservationOptions(**values)
+
+
+def _brief(answer: Any) -> str:
+    if isinstance(answer, Mapping):
+        return f"keys {', '.join(map(str, answer)) or 'none'}"[:200]
+    return f"{type(answer).__name__} {answer!r}"[:200]

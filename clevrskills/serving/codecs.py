@@ -1,0 +1,128 @@
+"""Messages with arrays as msgpack, as each dialect writes them.
+
+The dialects mark an array in different ways: openpi by a map with byte keys (``b"__ndarray__"``),
+vla-eval by one with text keys. vla-eval also knows pictures as PNG or JPEG files, see
+:mod:`~clevrskills.serving.images`. Only numbers are read, never objects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgpack
+import numpy as np
+
+from clevrskills.serving.images import decode_file
+
+KINDS = "biuf"
+"""Kinds of numbers an array may hold: bool, integer, unsigned, float."""
+
+
+class CodecError(ValueError):
+    """Bytes that are no message, or data that no message can hold."""
+
+
+def pack_openpi(data: Any) -> bytes:
+    """A message in the openpi dialect."""
+    return _pack(data, _openpi_map)
+
+
+def unpack_openpi(message: bytes | str) -> Any:
+    """Read what :func:`pack_openpi` or openpi wrote.
+
+    Raises:
+        CodecError: It is damaged.
+    """
+    return _unpack(message, _from_openpi_map)
+
+
+def pack_vla_eval(data: Any) -> bytes:
+    """A message in the vla-eval dialect."""
+    return _pack(data, _vla_eval_map)
+
+
+def unpack_vla_eval(message: bytes | str) -> Any:
+    """Read what :func:`pack_vla_eval` or vla-eval wrote; pictures are decoded.
+
+    Raises:
+        CodecError: It is damaged.
+    """
+    return _unpack(message, _from_vla_eval_map)
+
+
+def _pack(data: Any, to_map: Callable[[Any], Any]) -> bytes:
+    try:
+        packed: bytes = msgpack.packb(data, default=to_map)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise CodecError(f"cannot be sent: {error}") from error
+    return packed
+
+
+def _unpack(message: bytes | str, from_map: Callable[[dict[Any, Any]], Any]) -> Any:
+    if isinstance(message, str):
+        raise CodecError(f"a text: {message[:200]!r}")
+    try:
+        return msgpack.unpackb(message, object_hook=from_map)
+    except Exception as error:  # whatever strangers' bytes lead to
+        raise CodecError(f"{len(message)} bytes that are no message: {error}") from error
+
+
+def _openpi_map(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return {
+            b"__ndarray__": True,
+            b"data": value.tobytes(),
+            b"dtype": _number(value.dtype).str,
+            b"shape": value.shape,
+        }
+    if isinstance(value, np.generic):
+        dtype = _number(value.dtype).str
+        return {b"__npgeneric__": True, b"data": value.item(), b"dtype": dtype}
+    raise TypeError(f"not data: {type(value).__name__}")
+
+
+def _from_openpi_map(data: dict[Any, Any]) -> Any:
+    if b"__ndarray__" in data:
+        return _array(data[b"data"], data[b"dtype"], data[b"shape"])
+    if b"__npgeneric__" in data:
+        return _number(np.dtype(data[b"dtype"])).type(data[b"data"])
+    return data
+
+
+def _vla_eval_map(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return {
+            "__ndarray__": True,
+            "data": value.tobytes(),
+            "dtype": _number(value.dtype).str,
+            "shape": value.shape,
+        }
+    if isinstance(value, np.generic):
+        _number(value.dtype)
+        return value.item()
+    raise TypeError(f"not data: {type(value).__name__}")
+
+
+def _from_vla_eval_map(data: dict[Any, Any]) -> Any:
+    if "__image__" in data and data["format"] != "raw":
+        return decode_file(data["data"])
+    if "__ndarray__" in data or "__image__" in data:
+        return _array(data["data"], data["dtype"], data["shape"])
+    return data
+
+
+def vla_eval_picture(file: bytes, form: str, shape: tuple[int, ...]) -> Mapping[str, Any]:
+    """A compressed picture as vla-eval marks it; (H, W, 3) is its shape."""
+    return {"__image__": True, "format": form, "data": file, "shape": shape}
+
+
+def _array(data: bytes, dtype: str, shape: list[int]) -> np.ndarray:
+    """An array of its own memory, as policies may want to change it."""
+    return np.frombuffer(data, dtype=_number(np.dtype(dtype))).reshape(shape).copy()
+
+
+def _number(dtype: np.dtype) -> np.dtype:
+    if dtype.kind not in KINDS:
+        raise TypeError(f"an array of {dtype}, which are no numbers")
+    return dtype

@@ -1,0 +1,98 @@
+"""``clevrskills serve``: a policy for clients on the network."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import tyro
+
+from clevrskills.errors import ClevrSkillsError
+
+if TYPE_CHECKING:
+    from clevrskills.core.policy_loader import PolicySource
+
+
+@dataclass(kw_only=True)
+class ServeArgs:
+    """Serve a policy over WebSocket, to clients of openpi or vla-eval; Ctrl-C ends it."""
+
+    policy: str
+    """The policy: `module:attribute`, `checkpoint:DIR` of `clevrskills train`, `zero` or
+    `random`."""
+    dialect: Literal["openpi", "vla-eval"] = "openpi"
+    """What clients talk."""
+    host: str = "127.0.0.1"
+    """Address to listen at; by default only this machine can connect, `0.0.0.0` lets all."""
+    port: int = 8000
+    """Port to listen at; 0: one that is free."""
+    policy_arg: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    """Argument of the policy, NAME=VALUE; may be given several times."""
+    batch_wait_ms: float = 5.0
+    """How long the first of several clients waits for the others if the policy is batched."""
+
+
+def serve(args: ServeArgs) -> int:
+    """Serve until Ctrl-C or SIGTERM.
+
+    Returns:
+        Exit code: 0.
+
+    Raises:
+        ClevrSkillsError: The policy cannot be made, or must not be served; the port is taken.
+    """
+    import asyncio
+    import os
+
+    from clevrskills.core.policy_loader import PolicySource
+    from clevrskills.serving import require_serve
+
+    require_serve()
+    source = PolicySource(args.policy, policy_arguments(args.policy_arg), os.getcwd())
+    asyncio.run(_serve(args, source))
+    return 0
+
+
+def policy_arguments(pairs: Sequence[str]) -> dict[str, Any]:
+    """What ``NAME=VALUE`` says; a value that is JSON is read as such, others are text.
+
+    Raises:
+        ClevrSkillsError: One says something else, or a name comes twice.
+    """
+    values: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        if not equals or not name.isidentifier() or name in values:
+            raise ClevrSkillsError(f"{pair!r} is no argument; allowed: NAME=VALUE, each name once")
+        try:
+            values[name] = json.loads(text)
+        except ValueError:
+            values[name] = text
+    return values
+
+
+async def _serve(args: ServeArgs, source: PolicySource) -> None:
+    import asyncio
+    import signal
+    from concurrent.futures import ThreadPoolExecutor
+
+    from clevrskills.serving.server import HEALTH, serving
+
+    stop, loop = asyncio.Event(), asyncio.get_running_loop()
+
+    def end(number: int) -> None:
+        stop.set()
+        loop.remove_signal_handler(number)
+        signal.signal(number, signal.SIG_DFL)  # a second one ends at once
+
+    with ThreadPoolExecutor(1, "policy") as thread:
+        place = (args.host, args.port, args.batch_wait_ms / 1000)
+        async with serving(source, args.dialect, thread, *place) as url:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.add_signal_handler(number, end, number)
+            health = f"http{url.removeprefix(args.dialect)}{HEALTH[args.dialect]}"
+            print(f"serving {args.policy} at {url} (health: {health}); Ctrl-C ends it", flush=True)
+            await stop.wait()
+    print("stopped", flush=True)

@@ -1,0 +1,140 @@
+"""The client's end of a WebSocket: whatever goes wrong is one line that names the server."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
+from websockets.protocol import State
+from websockets.sync.client import ClientConnection, connect
+
+from clevrskills.core.policy import PolicyError
+from clevrskills.errors import ClevrSkillsError
+
+MAX_MESSAGE_BYTES = 256 * 2**20
+DEFAULT_PORT = 8000
+_CLOSE_S = 1.0  # how long to wait for a goodbye
+
+
+class Wire:
+    """A WebSocket to a policy server.
+
+    Args:
+        url: ``<dialect>://host:port``; the port may be left out (8000).
+        timeout_s: How long to wait for anything.
+
+    Raises:
+        ClevrSkillsError: The address or the time is not valid.
+    """
+
+    def __init__(self, url: str, timeout_s: float) -> None:
+        if not timeout_s > 0:
+            raise ClevrSkillsError(f"timeout_s must be above 0, not {timeout_s}")
+        self.url, self._timeout_s = url, timeout_s
+        self._address = websocket_address(url)
+        self._connection: ClientConnection | None = None
+        self._leave = contextlib.ExitStack()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the connection stands, as far as is known."""
+        return self._connection is not None and self._connection.state is State.OPEN
+
+    def open(self) -> None:
+        """Connect anew.
+
+        Raises:
+            PolicyError: It failed.
+        """
+        self.close()
+        with self._errors():
+            self._connection = self._leave.enter_context(
+                connect(
+                    self._address,
+                    compression=None,
+                    proxy=None,
+                    open_timeout=self._timeout_s,
+                    close_timeout=_CLOSE_S,
+                    ping_interval=None,  # a server that thinks may not answer pings
+                    max_size=MAX_MESSAGE_BYTES,
+                )
+            )
+        with contextlib.suppress(OSError):  # it may be over already, with a message left to read
+            # sending to a server that takes nothing ends, too
+            self._connection.socket.settimeout(self._timeout_s)
+
+    def send(self, message: bytes) -> None:
+        """Send a message.
+
+        Raises:
+            PolicyError: It failed; the connection is closed.
+        """
+        with self._errors():
+            self._connected().send(message)
+
+    def receive(self) -> bytes | str:
+        """Wait for the next message.
+
+        Raises:
+            PolicyError: There was none; the connection is closed.
+        """
+        with self._errors():
+            return self._connected().recv(self._timeout_s)
+
+    def failure(self, what: str) -> PolicyError:
+        """An error of this server; the connection is closed, since answers may be out of step."""
+        self.close()
+        return PolicyError(f"{self.url}: {what}")
+
+    def close(self) -> None:
+        """End the connection, if there is one."""
+        self._connection = None
+        with contextlib.suppress(OSError, WebSocketException):
+            self._leave.close()
+
+    def _connected(self) -> ClientConnection:
+        if self._connection is None:
+            raise self.failure("the connection was closed after an error; reset begins anew")
+        return self._connection
+
+    @contextlib.contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, EOFError, WebSocketException) as error:
+            raise self.failure(self._in_words(error)) from error
+
+    def _in_words(self, error: BaseException) -> str:
+        if isinstance(error, TimeoutError) or isinstance(error.__cause__, TimeoutError):
+            return f"no answer within {self._timeout_s:g} s"
+        if isinstance(error, ConnectionRefusedError):
+            return "connection refused; does the server run?"
+        if isinstance(error, InvalidStatus):
+            return f"answered HTTP {error.response.status_code}, so it is no policy server"
+        if isinstance(error, ConnectionClosed):
+            if error.rcvd is None:
+                return "the connection broke"
+            reason = f", {error.rcvd.reason}" if error.rcvd.reason else ""
+            return f"the server closed the connection (code {error.rcvd.code}{reason})"
+        if isinstance(error, WebSocketException):
+            return f"no policy server: {error}"
+        return getattr(error, "strerror", None) or str(error) or type(error).__name__
+
+
+def websocket_address(url: str) -> str:
+    """The ``ws://`` address of a policy server.
+
+    Raises:
+        ClevrSkillsError: It is not valid.
+    """
+    parts = urlsplit(url)
+    try:
+        host, port = parts.hostname, parts.port
+    except ValueError as error:
+        raise ClevrSkillsError(f"{url}: {error}; allowed: {parts.scheme}://host:port") from error
+    if not host or parts.query or parts.fragment or parts.username:
+        raise ClevrSkillsError(f"{url}: not an address; allowed: {parts.scheme}://host:port")
+    host = f"[{host}]" if ":" in host else host
+    return f"ws://{host}:{DEFAULT_PORT if port is None else port}{parts.path}"

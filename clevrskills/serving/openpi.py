@@ -1,0 +1,140 @@
+"""The openpi dialect: metadata on connecting, then an observation for each answer with actions.
+
+An error is a text message, after which the server closes. There is no word for the beginning of an
+episode; our clients say it in the observation.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from websockets.asyncio.server import ServerConnection
+from websockets.frames import CloseCode
+
+from clevrskills.core.policy import GaveUp, Observation, PromptInput
+from clevrskills.errors import one_line
+from clevrskills.serving.client import RemotePolicy
+from clevrskills.serving.codecs import pack_openpi, unpack_openpi
+from clevrskills.serving.images import compressed, encode_file
+from clevrskills.serving.message_fields import common, read, state_vector
+from clevrskills.serving.sessions import About, Seat
+
+_log = logging.getLogger(__name__)
+_PICTURES = "observation/"
+_STATE = "observation/state"
+
+
+class OpenPiPolicy(RemotePolicy):
+    """A policy behind a server such as openpi's."""
+
+    def _greet(self) -> Any:
+        return self._receive()
+
+    def _check_action_spec(self, declared: Any) -> None:
+        if declared is not None:
+            from clevrskills.core.action_spec import check_action_spec  # ManiSkill: slow
+
+            check_action_spec(declared, self.url)
+        self.action_spec = declared
+
+    def _begin(self) -> None:
+        pass
+
+    def _send_observation(self, observation: Observation, prompt: PromptInput) -> None:
+        data = to_message(observation, prompt, self._starts, self._compress)
+        self._wire.send(pack_openpi(data))
+
+    def _receive_answer(self) -> Any:
+        return self._receive()
+
+    def _receive(self) -> Any:
+        message = self._wire.receive()
+        if isinstance(message, str):
+            lines = message.strip().splitlines() or ["an empty text"]
+            raise self._wire.failure(f"the server failed: {lines[-1]}")
+        return unpack_openpi(message)
+
+
+def to_message(
+    observation: Observation, prompt: PromptInput, starts: bool, compress: str = "none"
+) -> dict[str, Any]:
+    """An observation as it is sent.
+
+    Args:
+        observation: What a policy is shown.
+        prompt: The prompt, with the pictures that are to be sent.
+        starts: Whether an episode begins.
+        compress: ``jpeg`` or ``png``: pictures are files; with a history, lists of files.
+    """
+
+    def sent(picture: np.ndarray) -> Any:
+        if compress == "none":
+            return picture
+        return compressed(picture, lambda part: encode_file(part, compress))
+
+    data = {_PICTURES + name: sent(picture) for name, picture in observation["images"].items()}
+    state = state_vector(observation)
+    if state is not None:
+        data[_STATE] = state
+    return {
+        **data,
+        "prompt": observation["prompt"],
+        "episode_start": starts,
+        **common(observation, prompt, sent),
+    }
+
+
+def from_message(data: Any) -> tuple[dict[str, Any], PromptInput]:
+    """The observation of a message and its prompt.
+
+    Raises:
+        ValueError: Something in it is not what it should be.
+    """
+    if not isinstance(data, Mapping):
+        raise ValueError(f"not an observation: {type(data).__name__}")
+    images = {
+        name.removeprefix(_PICTURES): picture
+        for name, picture in data.items()
+        if isinstance(name, str) and name.startswith(_PICTURES) and name != _STATE
+    }
+    return read(data, images, data.get(_STATE), data.get("prompt", ""))
+
+
+async def talk(connection: ServerConnection, seat: Seat, about: About) -> None:
+    """Serve one client until it leaves."""
+    await connection.send(pack_openpi(_greeting(about)))
+    text: str | None = None
+    async for message in connection:
+        try:
+            data = unpack_openpi(message)
+            observation, prompt = from_message(data)
+            # a client that does not say so begins an episode by connecting or with a new prompt
+            if data.get("episode_start", prompt.text != text) or text is None:
+                text = prompt.text
+                await seat.reset(prompt)
+            begun = time.perf_counter()
+            actions = await seat.act(observation)
+            timing = {"infer_ms": 1e3 * (time.perf_counter() - begun)}
+            answer: dict[str, Any] = {"actions": np.atleast_2d(actions), "server_timing": timing}
+        except GaveUp as end:
+            answer = {"gave_up": str(end)}
+        except Exception as error:  # of a client or a policy: both are told
+            _log.warning("no actions for a client of %s", about.name, exc_info=error)
+            await connection.send(one_line(error))
+            await connection.close(CloseCode.INTERNAL_ERROR, "an error, see the message before")
+            return
+        await connection.send(pack_openpi(answer))
+
+
+def _greeting(about: About) -> dict[str, Any]:
+    greeting: dict[str, Any] = {"policy": about.name}
+    if about.action_spec is not None:
+        greeting["action_spec"] = dict(about.action_spec)
+    if about.observation is not None:
+        greeting["observation_options"] = asdict(about.observation)
+    return greeting

@@ -1,0 +1,102 @@
+"""A policy for clients on the network."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from concurrent.futures import Executor
+from http import HTTPStatus
+
+from websockets.asyncio.server import ServerConnection, serve
+from websockets.exceptions import ConnectionClosed
+from websockets.http11 import Request, Response
+
+from clevrskills.core.policy_loader import PolicySource, is_batched, is_privileged
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.serving import openpi, vla_eval
+from clevrskills.serving.connection import MAX_MESSAGE_BYTES
+from clevrskills.serving.sessions import About, OwnPolicies, Seats, Slots
+
+TALKS = {"openpi": openpi.talk, "vla-eval": vla_eval.talk}
+HEALTH = {"openpi": "/healthz", "vla-eval": "/health"}
+"""Where clients of a dialect ask over HTTP whether the server is there."""
+_HEALTHY = {
+    "/healthz": ("text/plain", "OK\n"),
+    "/health": ("application/json", '{"status": "ok"}\n'),
+}
+
+
+@contextlib.asynccontextmanager
+async def serving(
+    source: PolicySource,
+    dialect: str,
+    thread: Executor,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    wait_s: float = 0.005,
+) -> AsyncIterator[str]:
+    """Serve a policy to any number of clients.
+
+    Args:
+        source: Makes the policy, once or, unless it is batched, once for each of the clients that
+            are there at the same time.
+        dialect: One of :data:`TALKS`.
+        thread: One thread, in which policies are made and act, a call at a time.
+        host: Address to listen at.
+        port: Port to listen at; 0: one that is free.
+        wait_s: How long the first client waits for the others if the policy is batched.
+
+    Yields:
+        The address for clients, e.g. ``openpi://127.0.0.1:8000``.
+
+    Raises:
+        ClevrSkillsError: The policy cannot be made, or must not be served; the port is taken.
+    """
+    policy = await asyncio.wrap_future(thread.submit(source.make))
+    if is_privileged(policy):
+        raise ClevrSkillsError(
+            f"the policy {source.name} is given the environment itself, which no client can send; "
+            "run it in process: clevrskills evaluate --policy …"
+        )
+    spec = getattr(policy, "action_spec", None)
+    about = About(source.name, spec, source.options(policy))
+    seats: Seats = (
+        Slots(policy, thread, wait_s)
+        if is_batched(policy)
+        else OwnPolicies(source.make, policy, thread)
+    )
+
+    async def handle(connection: ServerConnection) -> None:
+        with contextlib.suppress(ConnectionClosed):  # clients leave as they like
+            async with seats.seat() as seat:
+                await TALKS[dialect](connection, seat, about)
+
+    server = serve(
+        handle,
+        host,
+        port,
+        process_request=_health,
+        compression=None,
+        max_size=MAX_MESSAGE_BYTES,
+        ping_interval=None,  # a client that simulates may not answer pings
+    )
+    try:
+        listening = await server
+    except OSError as error:
+        raise ClevrSkillsError(
+            f"cannot listen at {host}:{port}: {error.strerror or error}; choose another --port"
+        ) from error
+    async with listening:
+        taken = listening.sockets[0].getsockname()[1]
+        yield f"{dialect}://{f'[{host}]' if ':' in host else host}:{taken}"
+
+
+def _health(connection: ServerConnection, request: Request) -> Response | None:
+    if request.path not in _HEALTHY:
+        return None  # go on to the WebSocket
+    kind, text = _HEALTHY[request.path]
+    response = connection.respond(HTTPStatus.OK, text)
+    del response.headers["Content-Type"]
+    response.headers["Content-Type"] = kind
+    return response

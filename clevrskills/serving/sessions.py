@@ -1,0 +1,176 @@
+"""Who acts for the clients of a server: a policy for each, or one that acts for all."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Mapping
+from concurrent.futures import Executor
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from itertools import count
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from clevrskills.core.policy import Observation, ObservationOptions, Policy, PromptInput
+from clevrskills.serving.message_fields import unclipped
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class About:
+    """What a policy says of itself.
+
+    Attributes:
+        name: As it was asked for.
+        action_spec: What it declares its actions to mean.
+        observation: What it asks to be shown.
+    """
+
+    name: str
+    action_spec: Mapping[str, Any] | None = None
+    observation: ObservationOptions | None = None
+
+
+class Seat(Protocol):
+    """A client's hold on a policy."""
+
+    async def reset(self, prompt: PromptInput) -> None:
+        """An episode of the client begins."""
+
+    async def act(self, observation: Observation) -> np.ndarray:
+        """The next action (7,) or actions (H, 7) float32."""
+
+
+class Seats(Protocol):
+    """Gives each client its seat."""
+
+    def seat(self) -> contextlib.AbstractAsyncContextManager[Seat]:
+        """A seat for as long as the client stays."""
+
+
+class OwnPolicies:
+    """Each client has a policy of its own; that of a client that left goes to the next.
+
+    Args:
+        load: Makes a policy.
+        first: One that is there already.
+        thread: Where policies run, one call at a time.
+    """
+
+    def __init__(self, load: Callable[[], Policy], first: Policy, thread: Executor) -> None:
+        self._load, self._free, self._thread = load, [first], thread
+
+    @asynccontextmanager
+    async def seat(self) -> AsyncIterator[Seat]:  # noqa: D102
+        if self._free:
+            policy = self._free.pop()
+        else:
+            policy = await _run(self._thread, self._load)
+        try:
+            yield _OwnSeat(policy, self._thread)
+        finally:
+            self._free.append(policy)
+
+
+@dataclass(frozen=True)
+class _OwnSeat:
+    policy: Policy
+    thread: Executor
+
+    async def reset(self, prompt: PromptInput) -> None:
+        await _run(self.thread, self.policy.reset, prompt)
+
+    async def act(self, observation: Observation) -> np.ndarray:
+        return unclipped(await _run(self.thread, self.policy.act, observation))
+
+
+class Slots:
+    """One batched policy acts for all clients, each in a slot.
+
+    It is asked for those who wait, as soon as all clients do or the first has waited long enough.
+
+    Args:
+        policy: A :class:`~clevrskills.core.policy.BatchedPolicy`.
+        thread: Where it runs, one call at a time.
+        wait_s: How long the first waits for the others.
+    """
+
+    def __init__(self, policy: Any, thread: Executor, wait_s: float) -> None:
+        self._policy, self._thread, self._wait_s = policy, thread, wait_s
+        self._taken: set[int] = set()
+        self._waiting: dict[int, tuple[Observation, asyncio.Future[np.ndarray]]] = {}
+        self._all_wait = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    @asynccontextmanager
+    async def seat(self) -> AsyncIterator[Seat]:  # noqa: D102
+        slot = next(number for number in count() if number not in self._taken)
+        self._taken.add(slot)
+        try:
+            yield _Slot(self, slot)
+        finally:
+            self._taken.remove(slot)
+            self._notice()
+
+    async def reset(self, slot: int, prompt: PromptInput) -> None:
+        """An episode begins in a slot."""
+        await _run(self._thread, self._policy.reset, {slot: prompt})
+
+    async def act(self, slot: int, observation: Observation) -> np.ndarray:
+        """The actions of a slot, together with those of others."""
+        future = asyncio.get_running_loop().create_future()
+        self._waiting[slot] = (observation, future)
+        self._notice()
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._act_for_all())
+        return unclipped(await future)
+
+    def _notice(self) -> None:
+        if len(self._waiting) >= len(self._taken):
+            self._all_wait.set()
+        else:
+            self._all_wait.clear()
+
+    async def _act_for_all(self) -> None:
+        while self._waiting:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._all_wait.wait(), self._wait_s)
+            waiting, self._waiting = self._waiting, {}
+            self._notice()
+            observations = {slot: observation for slot, (observation, _) in waiting.items()}
+            futures = {slot: future for slot, (_, future) in waiting.items()}
+            try:
+                actions = await _run(self._thread, self._policy.act, observations)
+                if missing := sorted(futures.keys() - actions.keys()):
+                    raise ValueError(f"the policy has no actions for the slots {missing}")
+            except Exception as error:  # each client is told
+                for future in futures.values():
+                    future.set_exception(error)
+            else:
+                for slot, future in futures.items():
+                    future.set_result(actions[slot])
+
+
+@dataclass(frozen=True)
+class _Slot:
+    slots: Slots
+    number: int
+
+    async def reset(self, prompt: PromptInput) -> None:
+        await self.slots.reset(self.number, prompt)
+
+    async def act(self, observation: Observation) -> np.ndarray:
+        return await self.slots.act(self.number, observation)
+
+
+async def _run(thread: Executor, call: Callable[..., Result], *args: Any) -> Result:
+    def called() -> Result:
+        try:
+            return call(*args)
+        except StopIteration as error:  # which no coroutine lets through
+            raise RuntimeError("the policy has come to its end") from error
+
+    return await asyncio.get_running_loop().run_in_executor(thread, called)

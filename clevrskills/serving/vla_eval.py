@@ -1,0 +1,243 @@
+"""The vla-eval dialect: hello, then episodes that start and end, in envelopes with numbers.
+
+An error is a message of its own, after which the client may go on.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from websockets.asyncio.server import ServerConnection
+
+import clevrskills
+from clevrskills.core.policy import GaveUp, Observation, ObservationOptions, PromptInput
+from clevrskills.errors import one_line
+from clevrskills.serving import vla_eval_specs as dim_specs
+from clevrskills.serving.client import RemotePolicy
+from clevrskills.serving.codecs import (
+    CodecError,
+    pack_vla_eval,
+    unpack_vla_eval,
+    vla_eval_picture,
+)
+from clevrskills.serving.images import compressed, encode_file
+from clevrskills.serving.message_fields import common, read, state_vector
+from clevrskills.serving.sessions import About, Seat
+
+_log = logging.getLogger(__name__)
+PROTOCOL = 1
+_CHUNKS = "action_chunks"  # said in the hello of clients that take several actions at once
+
+
+class VlaEvalPolicy(RemotePolicy):
+    """A policy behind a server such as vla-eval's."""
+
+    _number = 0
+    _ends = False  # whether an episode is to be ended first
+
+    def _greet(self) -> Any:
+        self._number, self._ends = 0, False
+        self._send("hello", _hello(**{_CHUNKS: True}))
+        greeting = self._receive("hello")
+        if isinstance(greeting, Mapping) and greeting.get("protocol_version") != PROTOCOL:
+            version = greeting.get("protocol_version")
+            raise self._wire.failure(f"talks version {version} of vla-eval; allowed: {PROTOCOL}")
+        return greeting
+
+    def _check_action_spec(self, declared: Any) -> None:
+        if declared is not None:
+            dim_specs.check_action_dims(declared, self.url)
+
+    def _begin(self) -> None:
+        if self._ends:
+            self._send("episode_end", {})
+        self._send("episode_start", {"task": {"name": self._prompt.text}})
+        self._ends = True
+
+    def _send_observation(self, observation: Observation, prompt: PromptInput) -> None:
+        self._send("observation", to_payload(observation, prompt, self._compress))
+
+    def _receive_answer(self) -> Any:
+        answer = self._receive("action")
+        if isinstance(answer, Mapping) and "action" in answer:  # as some servers call them
+            return {"actions": answer["action"], **answer}
+        return answer
+
+    def _send(self, kind: str, payload: Mapping[str, Any]) -> None:
+        self._number += 1
+        self._wire.send(sealed(kind, payload, self._number))
+
+    def _receive(self, wanted: str) -> Any:
+        kind, payload, number = opened(self._wire.receive())
+        if kind == "error":
+            said = payload.get("error", payload) if isinstance(payload, Mapping) else payload
+            raise self._wire.failure(f"the server failed: {said}")
+        if kind != wanted or number != self._number:
+            expected = f"expected {wanted} {self._number}"
+            raise self._wire.failure(f"answers with {kind} {number}; {expected}")
+        return payload
+
+
+def sealed(kind: str, payload: Mapping[str, Any], number: int) -> bytes:
+    """A message in its envelope."""
+    stamped = {"type": kind, "payload": payload, "seq": number, "timestamp": time.time()}
+    return pack_vla_eval(stamped)
+
+
+def opened(message: bytes | str) -> tuple[str, Any, int]:
+    """Kind, payload and number of a message.
+
+    Raises:
+        CodecError: It is damaged.
+    """
+    data = unpack_vla_eval(message)
+    if not isinstance(data, Mapping) or not {"type", "payload", "seq"} <= data.keys():
+        raise CodecError(f"not an envelope: {data!r:.80}")
+    return data["type"], data["payload"], data["seq"]
+
+
+def to_payload(
+    observation: Observation, prompt: PromptInput, compress: str = "none"
+) -> dict[str, Any]:
+    """An observation as it is sent.
+
+    Args:
+        observation: What a policy is shown.
+        prompt: The prompt, with the pictures that are to be sent.
+        compress: ``jpeg`` or ``png``; with a history, pictures are in lists then.
+    """
+
+    def encode(part: np.ndarray) -> Any:
+        return vla_eval_picture(encode_file(part, compress), compress, part.shape)
+
+    def sent(picture: np.ndarray) -> Any:
+        return picture if compress == "none" else compressed(picture, encode)
+
+    data: dict[str, Any] = {
+        "images": {name: sent(picture) for name, picture in observation["images"].items()},
+        "task_description": observation["prompt"],
+    }
+    state = state_vector(observation)
+    if state is not None:
+        data["states"] = state
+    return {**data, **common(observation, prompt, sent)}
+
+
+def from_payload(data: Any) -> tuple[dict[str, Any], PromptInput]:
+    """The observation of a message and its prompt.
+
+    Raises:
+        ValueError: Something in it is not what it should be.
+    """
+    if not isinstance(data, Mapping):
+        raise ValueError(f"not an observation: {type(data).__name__}")
+    state = data.get("states", data.get("state"))
+    return read(data, data.get("images") or {}, state, data.get("task_description", ""))
+
+
+class _Turns:
+    """The observations of one client and the answers to them.
+
+    Clients that do not say that they take chunks, such as vla-eval's own, get the actions of a
+    chunk one by one: the policy is asked again when all are made.
+    """
+
+    def __init__(self, seat: Seat) -> None:
+        self._seat = seat
+        self._left: deque[np.ndarray] = deque()
+        self.takes_chunks = False
+        self.begin()
+
+    def begin(self) -> None:
+        """The next observation is the first of an episode."""
+        self._starts = True
+        self._left.clear()
+
+    async def answer(self, payload: Any) -> dict[str, Any]:
+        """The payload of an action."""
+        observation, prompt = from_payload(payload)
+        if self._starts:
+            await self._seat.reset(prompt)
+            self._starts = False
+        try:
+            if self.takes_chunks:
+                return {"actions": await self._seat.act(observation)}
+            if not self._left:
+                self._left.extend(np.atleast_2d(await self._seat.act(observation)))
+        except GaveUp as end:
+            return {"gave_up": str(end)}
+        return {"actions": self._left.popleft()}
+
+
+async def talk(connection: ServerConnection, seat: Seat, about: About) -> None:
+    """Serve one client until it leaves."""
+    turns = _Turns(seat)
+    async for message in connection:
+        number = 0
+        try:
+            kind, payload, number = opened(message)
+            reply = await _reply(kind, payload, turns, about)
+        except Exception as error:  # of a client or a policy: both are told
+            _log.warning("no actions for a client of %s", about.name, exc_info=error)
+            reply = "error", {"error": one_line(error)}
+        if reply is not None:
+            await connection.send(sealed(*reply, number))
+
+
+async def _reply(
+    kind: str, payload: Any, turns: _Turns, about: About
+) -> tuple[str, Mapping[str, Any]] | None:
+    """Kind and payload of the reply to a message, if there is to be one."""
+    if kind == "hello":
+        turns.takes_chunks = _CHUNKS in payload
+        return "hello", _server_hello(about)
+    if kind == "observation":
+        return "action", await turns.answer(payload)
+    if kind in ("episode_start", "episode_end"):
+        turns.begin()
+    elif kind == "error":
+        _log.warning("a client of %s reports: %s", about.name, payload)
+    else:
+        raise CodecError(f"a message of an unknown kind: {kind!r:.80}")
+    return None
+
+
+def _hello(**more: Any) -> dict[str, Any]:
+    version = f"clevrskills {clevrskills.__version__}"
+    return {"harness_version": version, "protocol_version": PROTOCOL, **more}
+
+
+def _server_hello(about: About) -> dict[str, Any]:
+    hello = _hello(model_server=about.name, capabilities={})
+    if about.action_spec is not None:
+        hello["action_spec"] = dim_specs.ACTION
+    if about.observation is not None:
+        wanted = {"language": dim_specs.LANGUAGE}
+        if about.observation.cameras:
+            wanted["image"] = dim_specs.IMAGE
+        if about.observation.proprioception:
+            wanted["state"] = dim_specs.STATE
+        hello["observation_spec"] = wanted
+        hello["observation_params"] = _params(about.observation)
+        hello["observation_options"] = asdict(about.observation)
+    return hello
+
+
+def _params(options: ObservationOptions) -> dict[str, Any]:
+    """The options as arguments of a benchmark of vla-eval, ours or, where it has them, another."""
+    params: dict[str, Any] = {
+        "cameras": list(options.cameras),
+        "send_state": options.proprioception,
+        "prompt": options.prompt,
+    }
+    if options.size_px is not None:
+        params["size_px"] = options.size_px
+    if options.history > 1:
+        params["history"] = options.history
+    return params

@@ -1,0 +1,1 @@
+"""The simulation that predicates stand on: world, bodies, robots, cameras, images."""

@@ -1,0 +1,116 @@
+"""Building bodies in a simulation, from geometry in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import sapien
+import sapien.physx as physx
+from mani_skill.utils.building.actor_builder import ActorBuilder
+from mani_skill.utils.structs import Actor
+
+from clevrskills.sim.body import Body
+from clevrskills.sim.render import rendering
+
+if TYPE_CHECKING:
+    from mani_skill.envs.scene import ManiSkillScene
+
+DEPENETRATION_M_PER_S = 0.3
+"""Speed at which bodies are pushed apart at most; else what the arm pressed on would be thrown."""
+ANGULAR_DAMPING_PER_S = 2.0
+"""Stands for rolling resistance, which PhysX lacks: a cylinder on its side, made of facets, would
+rock for ever."""
+LOCK_NM, LOCK_NMS = 1e3, 1e1
+"""Stiffness and damping of a hinge against any other turn, per radian and radian per second; limits
+of the swing, which would be exact, have no effect in SAPIEN 3.0."""
+HINGE_SLEEP_THRESHOLD = 5e-5
+"""Kinetic energy per kg below which what hangs on a hinge falls asleep: with the usual hundredfold
+it stops where it turns back, away from its rest."""
+
+
+class _BodyBuilder(ActorBuilder):
+    """Builds a body from convex pieces in memory."""
+
+    body: Body
+
+    def build_physx_component(self, link_parent: Any = None) -> Any:
+        """A rigid body of the shape's convex parts."""
+        static = self.body.static
+        component = (
+            physx.PhysxRigidStaticComponent() if static else physx.PhysxRigidDynamicComponent()
+        )
+        shape = self.body.geometry
+        for part in () if self.body.ghost else shape.parts:
+            piece = physx.PhysxCollisionShapeConvexMesh(
+                vertices=part, scale=[1.0, 1.0, 1.0], material=physx.get_default_material()
+            )
+            piece.set_collision_groups(self.collision_groups)
+            piece.density = shape.density
+            component.attach(piece)
+        if not static:
+            component.max_depenetration_velocity = DEPENETRATION_M_PER_S
+            component.angular_damping = ANGULAR_DAMPING_PER_S
+            if self.body.hinge:
+                component.sleep_threshold = HINGE_SLEEP_THRESHOLD
+        component.name = self.name
+        return component
+
+
+def build_body(scene: ManiSkillScene, body: Body, drawn: bool) -> Actor:
+    """Build a body in a scene, with or without its looks."""
+    builder = _BodyBuilder()
+    builder.set_scene(scene)
+    builder.body = body
+    if drawn:
+        rendering.add_body_visual(builder, body.geometry, body.texture)
+    builder.initial_pose = sapien.Pose(body.pose[:3], body.pose[3:])
+    return builder.build_static(body.key) if body.static else builder.build(body.key)
+
+
+def hang(bodies: Sequence[Body | None], actors: Sequence[Actor | None]) -> None:
+    """Join what hangs on a hinge to what carries it; they don't collide with each other.
+
+    Args:
+        bodies: The bodies of all slots, at their initial poses.
+        actors: What was built from them.
+    """
+    built = {
+        body.key: (sapien.Pose(body.pose[:3], body.pose[3:]), actor._objs[0])
+        for body, actor in zip(bodies, actors, strict=True)
+        if body and actor
+    }
+    for body in bodies:
+        if body and body.hinge:
+            hinge = body.hinge
+            pose, entity = built[body.key]
+            carried, parent = built[hinge.parent] if hinge.parent else (sapien.Pose(), None)
+            turn = sapien.math.shortest_rotation([1.0, 0.0, 0.0], hinge.axis)
+            anchor = sapien.Pose(hinge.anchor_m, turn)
+            joint = _joint(entity, parent, carried.inv() * pose * anchor, anchor)
+            for axis in "xyz":
+                getattr(joint, f"set_limit_{axis}")(0.0, 0.0)
+            if hinge.level:
+                lock = _joint(entity, None, pose, sapien.Pose())
+                lock.set_drive_property_slerp(LOCK_NM, LOCK_NMS)
+            else:
+                joint.set_limit_twist(*hinge.limits_rad)
+                joint.set_drive_property_twist(hinge.stiffness_nm, hinge.damping_nms)
+                joint.set_drive_property_swing(LOCK_NM, LOCK_NMS)
+
+
+def _joint(
+    child: sapien.Entity,
+    parent: sapien.Entity | None,
+    in_parent: sapien.Pose,
+    in_child: sapien.Pose,
+) -> physx.PhysxDriveComponent:
+    """A joint between two bodies, or a body and the world, that leaves all freedom so far."""
+    joint = physx.PhysxDriveComponent(
+        child.find_component_by_type(physx.PhysxRigidDynamicComponent)
+    )
+    if parent:
+        joint.parent = parent.find_component_by_type(physx.PhysxRigidBaseComponent)
+    joint.pose_in_parent, joint.pose_in_child = in_parent, in_child
+    child.add_component(joint)
+    return joint

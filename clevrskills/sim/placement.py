@@ -1,0 +1,121 @@
+"""Where one body can be put down on another so that it will stay there."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from clevrskills.core import geometry
+from clevrskills.sim.world import World
+
+STABLE_MARGIN_M = 0.006
+NEIGHBOUR_GAP_M = 0.006
+EDGE_GAP_M = 0.004
+"""Distance to keep from the edge of an area, where there is room."""
+OVERHANG_M = 0.004
+"""How far to reach over the edge where there is none: less than the criteria tolerate."""
+
+
+def placements(
+    world: World,
+    upper: Tensor,
+    lower: Tensor,
+    yaws_rad: Tensor,
+    inside: bool,
+    orientation: Tensor | None = None,
+    per_side: int = 8,
+) -> tuple[Tensor, Tensor]:
+    """Candidate poses of one body on another, with a score for each.
+
+    Args:
+        world: Where everything is; the upper body keeps its present tilt.
+        upper: The body to put down, (B,).
+        lower: The body below, (B,).
+        yaws_rad: Turns about world z relative to the present orientation, (Y,).
+        inside: Whether the upper body must stay within the outline of the lower one; places at its
+            edge are then preferred, so that there is room for others, else the place with the
+            centres of mass above each other, so that high stacks stand.
+        orientation: World orientation of the upper body before the turns, (B, 4); default: as it
+            is.
+        per_side: Places are a grid of ``per_side`` by ``per_side``, and one more with the centre of
+            mass above that of the lower body.
+
+    Returns:
+        Poses (B, M, 7) at which the body rests, and scores (B, M) in metres: larger is better,
+        ``-PAD`` for places where the body would tip, overlap a neighbour or, if ``inside``, reach
+        over the edge.
+    """
+    batch = world.num_envs
+    base = world.pose(lower)
+    outline = geometry.to_local(base, world.world_points(lower))
+    low, high = outline[..., :2].amin(1), outline[..., :2].amax(1)  # (B, 2)
+    ticks = torch.linspace(0.08, 0.92, per_side, device=world.device)
+    grid = torch.stack(torch.meshgrid(ticks, ticks, indexing="ij"), dim=-1).reshape(-1, 2)
+    local = low[:, None] + grid * (high - low)[:, None]  # (B, G, 2)
+    local = torch.cat((local, torch.zeros_like(local[..., :1])), dim=-1)
+    xy = geometry.to_world(base, local)[..., :2]  # (B, G, 2)
+    places, turns = xy.shape[1] + 1, len(yaws_rad)
+    present = world.orientation(upper) if orientation is None else orientation
+    turned = geometry.quaternion_multiply(
+        geometry.yaw_quaternion(yaws_rad), present[:, None]
+    )  # (B, Y, 4)
+    middle = geometry.to_world(base, world.at(world.solids.center, lower)[:, None])[..., :2]
+    center = geometry.rotate(turned, world.at(world.solids.center, upper)[:, None])  # (B, Y, 3)
+    pose = torch.cat(
+        (
+            torch.cat((xy.repeat_interleave(turns, dim=1), middle - center[..., :2]), dim=1),
+            torch.zeros(batch, places * turns, 1, device=world.device),
+            turned.repeat(1, places, 1),
+        ),
+        dim=-1,
+    )
+    height, margin = world.rest(upper, pose, lower)
+    pose[..., 2] = height
+    valid = (margin >= STABLE_MARGIN_M) & (height > -1.0)
+    offset = (pose[..., :2] + center[..., :2].repeat(1, places, 1) - middle).norm(dim=-1)
+    score = margin.clamp(max=0.03) + (0.2 if inside else -0.2) * offset
+    points = geometry.to_world(pose, world.at(world.solids.points, upper)[:, None])  # (B, M, P, 3)
+    if inside:
+        footprint = world.at(world.solids.footprint, lower)
+        flat = geometry.to_local(base, points.flatten(1, 2))[..., :2]
+        beyond = torch.einsum("bek,bpk->bpe", footprint[..., :2], flat) - footprint[:, None, :, 2]
+        over = beyond.amax(-1).unflatten(1, points.shape[1:3]).amax(-1)  # (B, M)
+        valid &= over <= OVERHANG_M
+        score = score - 4.0 * (over + EDGE_GAP_M).clamp(min=0.0)
+    valid &= _gap_to_neighbours(world, upper, lower, points) >= NEIGHBOUR_GAP_M
+    return pose, torch.where(valid, score, -geometry.PAD)
+
+
+def _gap_to_neighbours(world: World, upper: Tensor, lower: Tensor, points: Tensor) -> Tensor:
+    """Least distance of points (B, M, P, 3) to the bodies other than the two, (B, M)."""
+    radius = world.solids.points.norm(dim=-1).amax(-1)  # (B, K)
+    away = (world.body_pose[..., :2] - world.position(lower)[:, None, :2]).norm(dim=-1)
+    near = away < radius + world.at(radius, lower)[:, None] + world.at(radius, upper)[:, None]
+    near &= world.solids.present
+    rows = torch.arange(world.num_envs, device=world.device)
+    near[rows, lower] = False
+    near[rows, upper] = False
+    gap = torch.full(points.shape[:2], geometry.PAD, device=world.device)
+    for k in near.any(0).nonzero()[:, 0].tolist():
+        local = geometry.to_local(world.body_pose[:, k], points.flatten(1, 2))
+        distance = geometry.signed_distance(world.planes(torch.full_like(upper, k)), local)
+        least = distance.unflatten(1, points.shape[1:3]).amin(-1)
+        gap = torch.where(near[:, k, None], torch.minimum(gap, least), gap)
+    return gap
+
+
+def put(
+    world: World, upper: Tensor, lower: Tensor, inside: bool, where: Tensor | None = None
+) -> None:
+    """Set the upper body down at the best place on the lower one, its orientation kept.
+
+    Raises:
+        ValueError: There is no such place in some environment.
+    """
+    pose, score = placements(world, upper, lower, torch.zeros(1, device=world.device), inside)
+    best, index = score.max(dim=-1)
+    impossible = best <= -1.0 if where is None else (best <= -1.0) & where
+    if impossible.any():
+        raise ValueError("no stable, free place on the lower body")
+    rows = torch.arange(world.num_envs, device=world.device)
+    world.set_body_pose(upper, pose[rows, index], where)

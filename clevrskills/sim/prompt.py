@@ -1,0 +1,176 @@
+"""Multi-modal prompts: text interleaved with pictures of objects, textures and key-steps."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.sim.body import Body
+
+if TYPE_CHECKING:
+    from clevrskills.sim.prompt_images import Studio
+
+_PLACEHOLDER = re.compile(r"\{(\w+):(\w+)\}")
+_WITH_ARTICLE = re.compile(r"(?:\b((?:[Tt]he|[Aa])(?: \w+)?) )?\{(\w+):(\w+)\}")
+_POSITION = re.compile(r"\{pos:([-.0-9]+),([-.0-9]+),([-.0-9]+)\}")
+KINDS = ("obj", "tex", "ks")
+
+
+@dataclass(frozen=True)
+class Keystep:
+    """A scene that a prompt shows.
+
+    Attributes:
+        bodies: The bodies with their poses.
+        robot: Key of the robot that is shown; ``None``: none.
+        qpos: Its joint angles.
+    """
+
+    bodies: tuple[Body, ...]
+    robot: str | None = None
+    qpos: tuple[float, ...] = ()
+
+    def image(self, studio: Studio) -> np.ndarray:
+        """What the base camera sees, (256, 256, 3) uint8."""
+        scene = [(b.geometry, b.texture, b.pose) for b in self.bodies]
+        return studio.scene_image(scene, self.robot, self.qpos)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON data."""
+        bodies = [body.to_json() for body in self.bodies]
+        return {"bodies": bodies, "robot": self.robot, "qpos": list(self.qpos)}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Keystep:
+        """Read what :meth:`to_json` wrote."""
+        return cls(_bodies(data["bodies"]), data["robot"], tuple(data["qpos"]))
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """What a task asks for, as text with placeholders for pictures.
+
+    ``{obj:key}`` is a picture of a body alone, ``{tex:key}`` a swatch of its texture, ``{ks:k}``
+    the scene at key-step ``k``. A prompt is data: its pictures can be drawn from it at any time,
+    anywhere.
+
+    Attributes:
+        text: The text with placeholders.
+        bodies: The bodies that placeholders may name.
+        keysteps: The scene at each key-step.
+        picture_radius_m: What the pictures of single bodies show, so that their sizes can be
+            compared; ``None``: each body fills its picture.
+        others: Other texts that ask for the same, without key-steps.
+    """
+
+    text: str
+    bodies: tuple[Body, ...]
+    keysteps: tuple[Keystep, ...] = ()
+    picture_radius_m: float | None = None
+    others: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        keys = tuple(body.key for body in self.bodies)
+        for kind, name in self.placeholders():
+            if kind not in KINDS:
+                raise UnknownNameError("kind of placeholder", kind, KINDS)
+            allowed = tuple(str(k) for k in range(len(self.keysteps))) if kind == "ks" else keys
+            if name not in allowed:
+                raise UnknownNameError(f"{kind} of the prompt", name, allowed)
+
+    def placeholders(self) -> list[tuple[str, str]]:
+        """The (kind, name) pairs in the text, in order, each once."""
+        return list(dict.fromkeys(_PLACEHOLDER.findall(self.text)))
+
+    def parts(self) -> list[tuple[str, str]]:
+        """The prompt cut up: ("text", words) and (kind, name) entries in order."""
+        parts: list[tuple[str, str]] = []
+        end = 0
+        for match in _PLACEHOLDER.finditer(self.text):
+            if match.start() > end:
+                parts.append(("text", self.text[end : match.start()]))
+            parts.append((match.group(1), match.group(2)))
+            end = match.end()
+        if end < len(self.text):
+            parts.append(("text", self.text[end:]))
+        return parts
+
+    def plain(self, text: str | None = None) -> str:
+        """The prompt, or another text with the same placeholders or ``{pos:x,y,z}``, in words."""
+        by_key = {body.key: body for body in self.bodies}
+
+        def words(match: re.Match[str]) -> str:
+            article, kind, name = match.groups()
+            if kind == "ks":
+                said = f"{article or 'the'} scene at key-step {name}"
+            elif name not in by_key:
+                raise UnknownNameError(f"{kind} of the prompt", name, tuple(by_key))
+            elif kind == "obj":
+                said = f"{article or 'the'} {by_key[name].name}"
+            else:
+                said = f"{article or ''} {by_key[name].texture}".lstrip()
+            starts = match.start() == 0 or match.string[: match.start()].endswith(". ")
+            return said[:1].upper() + said[1:] if starts else said
+
+        said = _WITH_ARTICLE.sub(words, self.text if text is None else text)
+        return _POSITION.sub(lambda match: f"({', '.join(match.groups())})", said)
+
+    def images(self, studio: Studio | None = None) -> dict[str, np.ndarray]:
+        """Draw the pictures.
+
+        Args:
+            studio: Where to draw; by default the process's own.
+
+        Returns:
+            Placeholder such as ``{obj:object_0}`` -> (256, 256, 3) uint8.
+        """
+        if not self.placeholders():
+            return {}
+        if studio is None:
+            from clevrskills.sim.prompt_images import studio as shared_studio
+
+            studio = shared_studio()
+        by_key = {body.key: body for body in self.bodies}
+        images = {}
+        for kind, name in self.placeholders():
+            if kind == "ks":
+                image = self.keysteps[int(name)].image(studio)
+            elif kind == "obj":
+                body = by_key[name]
+                image = studio.object_image(
+                    body.shape, body.texture, body.size, self.picture_radius_m
+                )
+            else:
+                texture = by_key[name].texture
+                if texture is None:
+                    raise ClevrSkillsError(f"{name} has no texture to show in a prompt")
+                image = studio.texture_image(texture)
+            images[f"{{{kind}:{name}}}"] = image
+        return images
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON data that :meth:`from_json` reads."""
+        return {
+            "text": self.text,
+            "bodies": [body.to_json() for body in self.bodies],
+            "keysteps": [keystep.to_json() for keystep in self.keysteps],
+            "picture_radius_m": self.picture_radius_m,
+            "others": list(self.others),
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Prompt:
+        """Read a prompt."""
+        keysteps = tuple(Keystep.from_json(entry) for entry in data["keysteps"])
+        others = tuple(data.get("others", ()))
+        radius_m = data["picture_radius_m"]
+        return cls(data["text"], _bodies(data["bodies"]), keysteps, radius_m, others)
+
+
+def _bodies(entries: Sequence[Mapping[str, Any]]) -> tuple[Body, ...]:
+    return tuple(Body.from_json(entry) for entry in entries)

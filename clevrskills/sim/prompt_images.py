@@ -1,0 +1,156 @@
+"""Pictures of things that are not the running simulation: objects, textures, imagined scenes.
+
+They are taken in scenes of their own, without physics, so an episode is never disturbed.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from clevrskills import assets
+from clevrskills.sim.cameras import BASE_CAMERA, OBJECT_CAMERA
+from clevrskills.sim.render import rendering
+from clevrskills.sim.render.offscreen import UPRIGHT, Stage, link_poses, looking_at, render_device
+
+if TYPE_CHECKING:
+    import sapien
+
+BACKGROUND = (216, 221, 225)  # sRGB
+OBJECT_MARGIN = 1.08  # space around the bounding sphere
+CACHED_IMAGES = 16
+
+Placed = tuple[assets.Shape, "str | None", Sequence[float]]
+
+
+class Studio:
+    """Takes pictures; the scenes, and the pictures of objects, are kept for the next call."""
+
+    def __init__(self, device: str | None = None) -> None:
+        """Does nothing yet: a scene is made when its first picture is taken.
+
+        Args:
+            device: SAPIEN's name of the render device, e.g. "cpu" or "cuda:0"; None leaves the
+                choice to SAPIEN.
+        """
+        self._device = device
+        self._object_stage: _OneCamera | None = None
+        self._table_stages: dict[str | None, tuple[_OneCamera, Mapping[str, sapien.Entity]]] = {}
+        self._object_images: OrderedDict[tuple[Any, ...], np.ndarray] = OrderedDict()
+
+    def object_image(
+        self,
+        shape: assets.Shape | str,
+        texture: str | None,
+        size: tuple[float, float, float] | None = None,
+        radius_m: float | None = None,
+    ) -> np.ndarray:
+        """Returns a picture of an object alone on a plain light background.
+
+        Args:
+            shape: The object's geometry, or the name of a shape.
+            texture: Name of its texture; None is plain grey.
+            size: With a name: full bounding box in metres; None is the shape's own.
+            radius_m: What the picture shows around the middle of the object; None: just the object.
+
+        Returns:
+            (256, 256, 3) uint8, a copy.
+
+        Raises:
+            UnknownNameError: There is no such shape or texture.
+        """
+        solid = assets.shape(shape, size) if isinstance(shape, str) else shape
+        extents = tuple(float(x) for x in solid.half_extents)
+        key = (solid.name, extents, texture, radius_m)
+        if key not in self._object_images:
+            self._object_images[key] = self._take_object(solid, texture, radius_m)
+            if len(self._object_images) > CACHED_IMAGES:
+                self._object_images.popitem(last=False)
+        self._object_images.move_to_end(key)
+        return self._object_images[key].copy()
+
+    def texture_image(self, name: str) -> np.ndarray:
+        """Returns a texture, seen flat: (256, 256, 3) uint8, a copy.
+
+        Raises:
+            UnknownNameError: There is no such texture.
+        """
+        return np.array(assets.texture(name))
+
+    def scene_image(
+        self, bodies: Sequence[Placed], robot: str | None = None, qpos: Sequence[float] = ()
+    ) -> np.ndarray:
+        """Returns what the base camera would see, by default without a robot.
+
+        Args:
+            bodies: Shape, texture and pose (x, y, z, then quaternion w, x, y, z) of each object.
+            robot: Key of the robot to show.
+            qpos: Its joint angles (n,).
+
+        Returns:
+            (256, 256, 3) uint8.
+
+        Raises:
+            UnknownNameError: There is no such texture or robot.
+        """
+        if robot not in self._table_stages:
+            stage = _OneCamera(BASE_CAMERA.size_px, BASE_CAMERA.fov_rad, self._device)
+            stage.stage.add(rendering.table_visuals())
+            stage.aim(BASE_CAMERA.eye_m, BASE_CAMERA.target_m)
+            self._table_stages[robot] = stage, stage.stage.add_robot(robot) if robot else {}
+        stage, links = self._table_stages[robot]
+        if robot is not None:
+            for name, pose in link_poses(robot, qpos).items():
+                links[name].set_pose(pose)
+        shown = [([rendering.body_visual(shape, name)], pose) for shape, name, pose in bodies]
+        return stage.shoot(shown)[..., :3]
+
+    def _take_object(
+        self, shape: assets.Shape, texture: str | None, radius_m: float | None
+    ) -> np.ndarray:
+        size = OBJECT_CAMERA.size_px
+        if self._object_stage is None:
+            self._object_stage = _OneCamera(2 * size, OBJECT_CAMERA.fov_rad, self._device)
+        view = np.array(OBJECT_CAMERA.eye_m) / np.linalg.norm(OBJECT_CAMERA.eye_m)
+        shown_m = radius_m or float(np.linalg.norm(shape.vertices, axis=1).max())
+        distance_m = OBJECT_MARGIN * shown_m
+        self._object_stage.aim(view * distance_m / np.sin(OBJECT_CAMERA.fov_rad / 2), (0, 0, 0))
+        picture = self._object_stage.shoot([([rendering.body_visual(shape, texture)], UPRIGHT)])
+        # averaging four pixels smooths the edges; nothing was drawn where alpha is 0
+        color = np.where(picture[..., 3:] > 0, picture[..., :3], np.array(BACKGROUND, np.uint8))
+        blocks = color.reshape(size, 2, size, 2, 3).astype(np.float32)
+        return blocks.mean(axis=(1, 3)).round().astype(np.uint8)
+
+
+@cache
+def studio() -> Studio:
+    """The process's own studio, on the device that environments draw with."""
+    return Studio(device=render_device())
+
+
+class _OneCamera:
+    """A stage with one camera."""
+
+    def __init__(self, size: int, fov_rad: float, device: str | None) -> None:
+        self.stage = Stage(device)
+        self._camera = self.stage.add_camera("camera", size, size, fov_rad)
+
+    def aim(self, eye_m: Sequence[float], target_m: Sequence[float]) -> None:
+        """Puts the camera at `eye_m`, looking at `target_m`, upright."""
+        self._camera.entity.set_pose(looking_at(eye_m, target_m))
+
+    def shoot(
+        self, shown: Sequence[tuple[Sequence[sapien.render.RenderShape], Sequence[float]]]
+    ) -> np.ndarray:
+        """Takes a picture with these shapes at these poses as well: (size, size, 4) uint8."""
+        entities = [self.stage.add(shapes, pose) for shapes, pose in shown]
+        self.stage.scene.update_render()
+        self._camera.take_picture()
+        picture = self._camera.get_picture("Color")
+        for entity in entities:
+            self.stage.remove(entity)
+        return np.array(picture)

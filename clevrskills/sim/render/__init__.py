@@ -1,0 +1,1 @@
+"""Rendering: shaders, offscreen scenes, recorded trajectories, videos, Vulkan devices."""

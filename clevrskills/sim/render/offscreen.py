@@ -1,0 +1,138 @@
+"""A lit scene without physics, in which pictures are taken."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from clevrskills.sim.cameras import FAR_M, NEAR_M
+from clevrskills.sim.render import rendering
+
+if TYPE_CHECKING:
+    import sapien
+    from sapien.wrapper.articulation_builder import LinkBuilder
+
+UPRIGHT = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
+
+
+class Stage:
+    """A lit scene to which shapes, robots and cameras are added.
+
+    Args:
+        device: SAPIEN's name of the render device, e.g. "cpu" or "cuda:0"; None leaves the choice
+            to SAPIEN.
+        numbers: Whether its cameras tell the number of the entity that each pixel shows.
+
+    Attributes:
+        numbered: Whether they tell it as "Number"; else, where the installed shaders are unknown,
+            by "PositionSegmentation".
+    """
+
+    def __init__(self, device: str | None = None, numbers: bool = False) -> None:
+        import sapien
+
+        self._numbers = numbers
+        pack = rendering.use_shader_pack(numbers=numbers)
+        self.numbered = numbers and pack != rendering.STOCK_PACK
+        system = sapien.render.RenderSystem(*([sapien.Device(device)] if device else []))
+        self.scene = _scene_class()([system])
+        rendering.load_lighting(self.scene, shadows=False)
+
+    def add_camera(
+        self, name: str, width: int, height: int, fov_rad: float
+    ) -> sapien.render.RenderCameraComponent:
+        """Add a camera with a vertical field of view, and take its first picture."""
+        # shaders and picture formats are global: make the camera while they are set
+        rendering.use_shader_pack(numbers=self._numbers)
+        camera = self.scene.add_camera(name, width, height, fov_rad, NEAR_M, FAR_M)
+        self.scene.update_render()
+        camera.take_picture()
+        return camera
+
+    def add(
+        self, shapes: Sequence[sapien.render.RenderShape], pose: Sequence[float] = UPRIGHT
+    ) -> sapien.Entity:
+        """Show shapes at a pose (position, then quaternion w, x, y, z)."""
+        import sapien
+
+        component = sapien.render.RenderBodyComponent()
+        for shape in shapes:
+            component.attach(shape)
+        entity = self._add(component)
+        entity.set_pose(sapien.Pose(list(pose[:3]), list(pose[3:])))
+        return entity
+
+    def add_robot(self, name: str) -> dict[str, sapien.Entity]:
+        """Show a robot; returns its links by name."""
+        return {link.name: self._add(link.build_render_component()) for link in _links(name)}
+
+    def remove(self, entity: sapien.Entity) -> None:
+        """Take something away."""
+        self.scene.remove_entity(entity)
+
+    def _add(self, component: sapien.render.RenderBodyComponent) -> sapien.Entity:
+        import sapien
+
+        entity = sapien.Entity()
+        entity.add_component(component)
+        self.scene.add_entity(entity)
+        return entity
+
+
+def looking_at(eye_m: Sequence[float], target_m: Sequence[float]) -> sapien.Pose:
+    """Pose of an upright camera at a place that looks at another."""
+    import sapien
+
+    forward = np.subtract(target_m, eye_m)
+    forward = forward / np.linalg.norm(forward)
+    left = np.cross((0.0, 0.0, 1.0), forward)
+    left = left / np.linalg.norm(left)
+    matrix = np.eye(4)
+    matrix[:3] = np.column_stack([forward, left, np.cross(forward, left), eye_m])
+    return sapien.Pose(matrix)
+
+
+def link_poses(name: str, qpos: Sequence[float] | np.ndarray) -> dict[str, sapien.Pose]:
+    """World poses of a robot's links at joint angles (n,)."""
+    import sapien
+
+    from clevrskills.sim.robots.controller import kinematics
+    from clevrskills.sim.robots.description import robot
+
+    base = sapien.Pose(robot(name).base_position)
+    poses = kinematics(name).link_poses(np.asarray(qpos, dtype=np.float64))
+    return {link: base * pose for link, pose in poses.items()}
+
+
+@cache
+def _links(name: str) -> tuple[LinkBuilder, ...]:
+    """What draws the links of a robot; reading its URDF takes longer than drawing it."""
+    from sapien.wrapper.urdf_loader import URDFLoader
+
+    from clevrskills.sim.robots.description import robot
+
+    loader = URDFLoader()
+    loader.set_scene(_scene_class()([]))  # the reader asks for one, and does nothing with it
+    builder = loader.load_file_as_articulation_builder(str(robot(name).urdf(visual=True)))
+    return tuple(builder.link_builders)
+
+
+@cache
+def render_device() -> str:
+    """SAPIEN's name of the device that environments draw with."""
+    return "cuda" if rendering.default_backend() == "gpu" else "cpu"
+
+
+@cache
+def _scene_class() -> type[sapien.Scene]:
+    """SAPIEN's scene, whose own clean-up fails where there is no physics."""
+    import sapien
+
+    class Scene(sapien.Scene):
+        def __del__(self) -> None:
+            pass
+
+    return Scene

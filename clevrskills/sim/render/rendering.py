@@ -1,0 +1,454 @@
+"""What the pictures need: a fast shader pack, the table, the floor, the lights and textured bodies.
+
+SAPIEN's "minimal" shader pack spends about ten CPU-seconds on the first picture of every process
+when the renderer runs on the CPU: it computes a look-up table for environment lighting, which these
+scenes do not have. The pack used here is the installed one without what these scenes do not show:
+the environment, the pass that blends it in, and the sheen of matte bodies at glancing angles. Its
+pictures differ by less than two grey levels of 255 on average, and cost two thirds or less.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache, lru_cache, wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from clevrskills.assets import surface_texture, texture
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.sim.cache import cached_directory
+
+if TYPE_CHECKING:
+    import sapien
+    from mani_skill.envs.scene import ManiSkillScene
+    from mani_skill.utils.building import ActorBuilder
+    from mani_skill.utils.structs import Actor
+
+    from clevrskills.assets import Shape
+
+_log = logging.getLogger("clevrskills")
+
+PACK_NAME = "clevrskills"
+GEOMETRY_PACK_NAME = "clevrskills_geometry"
+"""The one that also gives depth, positions and segmentation, at a sixth more per picture."""
+STOCK_PACK = "minimal"
+PICTURE_FORMATS = {
+    "Color": "r8g8b8a8unorm",
+    "PositionSegmentation": "r16g16b16a16sint",
+    "Number": "r16sfloat",
+}
+
+# (pattern, replacement): each must match exactly once in the installed file
+_Edits = Mapping[str, Sequence[tuple[str, str]]]
+_EDITS: _Edits = {
+    "minimal/gbuffer.frag": (
+        (r"layout\(set = \d+, binding = \d+\) uniform sampler2D samplerBRDFLUT;\n", ""),
+        (r"layout\(set = \d+, binding = \d+\) uniform samplerCube samplerEnvironment;\n", ""),
+        (r"vec3 getBackgroundColor\(vec3 texcoord\) \{[^}]*\}\n", ""),
+        (r"vec3 diffuseIBL\([^)]*\) \{[^}]*\}\n", ""),
+        (r"vec3 specularIBL\([^)]*\) \{[^}]*\}\n", ""),
+        # no body is invisible here; without `discard` hidden fragments are rejected before shading
+        (r" *if \(albedo\.a == 0\) \{\s*discard;\s*\}\n", ""),
+        (r"[^\n]*\n *color \+= diffuseIBL\([^;]*;\n *color \+= specularIBL\([^;]*;\n", ""),
+        # metals, all highlight, would be black
+        (r"albedo\.rgb \* \(1 - metallic\)", "albedo.rgb"),
+        (r"out vec4 outColorRaw;", "out vec4 outColor;"),
+        (r"outColorRaw = ", "outColor = "),
+    ),
+    "common/lights.glsl": (
+        (r"(vec3 computeDirectionalLight\([^}]*\n) *color \+= emission \* ggx\([^;]*;\n", r"\1"),
+    ),
+}
+_COLOR_EDITS: _Edits = {
+    "minimal/gbuffer.frag": (
+        (r"layout\(location = 1\) out ivec4 outPositionSegmentation;\n", ""),
+        (r" *outPositionSegmentation = [^;]*;\n", ""),
+    )
+}
+_NUMBER_EDITS: _Edits = {
+    "minimal/gbuffer.frag": (
+        (
+            r"layout\(location = 1\) out ivec4 outPositionSegmentation;",
+            "layout(location = 1) out float outNumber;",
+        ),
+        (r"outPositionSegmentation = [^;]*;", "outNumber = inSegmentation[1];"),
+    )
+}
+# they mix the environment into "ColorRaw"; without them the picture is "Color" at once
+_COMPOSITION = ("minimal/composite.vert", "minimal/composite0.frag")
+
+TABLE_CENTER_M = (-0.5, 0.0)
+TABLE_SIZE_M = (1.7, 2.2)
+TABLE_THICKNESS_M = 0.01
+FLOOR_RADIUS_M = 6.0
+FLOOR_COLOR = (0.27, 0.40, 0.41)  # sRGB, dark teal-grey
+HORIZON_COLOR = (0.62, 0.68, 0.69)
+ZENITH_COLOR = (0.90, 0.92, 0.93)
+# the solid ground is wider than the table: what leaves the table comes to rest at its height
+GROUND_HALF_SIZE_M = (2.0, 2.0, 0.25)
+BEYOND_M = 50.0  # the ground goes on for so far, for what is flung away or rolls
+AMBIENT_LIGHT = (0.3, 0.3, 0.3)
+SHADOW_CENTER_M = (-0.3, 0.0, 0.0)
+SHADOW_HALF_SIZE_M = 1.1
+# (direction, colour); the first one casts the shadow
+LIGHTS: tuple[tuple[tuple[float, float, float], tuple[float, float, float]], ...] = (
+    ((-0.6, 0.7, -1.2), (1.7, 1.68, 1.62)),
+    ((0.35, -0.75, -0.9), (0.85, 0.87, 0.9)),
+)
+
+
+class _UnknownShadersError(Exception):
+    """The installed shaders are not those that the edits were written for."""
+
+
+def _edited(shaders: Mapping[str, str], edits: _Edits) -> dict[str, str]:
+    edited = dict(shaders)
+    for name, replacements in edits.items():
+        text = edited.get(name, "")
+        for pattern, replacement in replacements:
+            text, count = re.subn(pattern, replacement, text, flags=re.DOTALL)
+            if count != 1:
+                raise _UnknownShadersError(f"{name}: {count} matches of {pattern!r}")
+        edited[name] = text
+    return edited
+
+
+def _read_shaders(root: Path) -> dict[str, str]:
+    files = [file for pack in (STOCK_PACK, "common") for file in sorted((root / pack).iterdir())]
+    texts = {f"{file.parent.name}/{file.name}": file.read_text(encoding="utf-8") for file in files}
+    return {name: text for name, text in texts.items() if name not in _COMPOSITION}
+
+
+def _shader_root() -> Path:
+    """Directory of the shader packs that come with SAPIEN."""
+    import sapien
+
+    return Path(sapien.__file__).parent / "vulkan_shader"
+
+
+@cache
+def shader_pack(geometry: bool = False, numbers: bool = False) -> str:
+    """Directory of the fast shader pack; "minimal" where the installed shaders are unknown.
+
+    Args:
+        geometry: Whether it gives depth, positions and segmentation too, not only colours.
+        numbers: Whether it gives the number of the entity that each pixel shows instead, as
+            "Number"; that costs little.
+
+    Raises:
+        ClevrSkillsError: The cache cannot be written.
+    """
+    try:
+        files = _edited(_read_shaders(_shader_root()), _EDITS)
+        if not geometry:
+            files = _edited(files, _NUMBER_EDITS if numbers else _COLOR_EDITS)
+    except (_UnknownShadersError, OSError) as error:
+        _log.warning("rendering with the slower stock shaders: %s", error)
+        return STOCK_PACK
+
+    def write(directory: Path) -> None:
+        for name, text in files.items():
+            (directory / name).parent.mkdir(exist_ok=True)
+            (directory / name).write_text(text, encoding="utf-8")
+
+    digest = hashlib.sha256(repr(sorted(files.items())).encode()).hexdigest()[:16]
+    return str(cached_directory(f"shaders/{digest}", write) / STOCK_PACK)
+
+
+@cache
+def default_backend() -> str:
+    """Which renderer this machine has: "gpu", that of a CUDA device, else "cpu"."""
+    import torch
+
+    return "gpu" if torch.cuda.is_available() else "cpu"
+
+
+@cache
+def _drawing_process() -> int:
+    """The process that draws."""
+    return os.getpid()
+
+
+def _refuse_fork() -> None:
+    if _drawing_process() != os.getpid():
+        raise ClevrSkillsError(
+            "a process forked from one that draws cannot draw; start it afresh, for Gymnasium's "
+            'asynchronous environments by vector_kwargs={"context": "spawn"}'
+        )
+
+
+def use_shader_pack(geometry: bool = False, numbers: bool = False) -> str:
+    """Makes the cameras that are created next use the shader pack and returns it; see
+    `shader_pack`.
+    """
+    _refuse_fork()
+    os.environ.setdefault("LP_NUM_THREADS", "0")
+    directory = shader_pack(geometry, numbers)
+    _use(directory)
+    return directory
+
+
+def _use(directory: str) -> None:
+    import sapien
+
+    sapien.render.set_camera_shader_dir(directory)
+    for name, texture_format in PICTURE_FORMATS.items():
+        sapien.render.set_picture_format(name, texture_format)
+
+
+def prepare(geometry: bool = False) -> str:
+    """Prepares rendering in ManiSkill; to be called before the first render device is made.
+
+    Args:
+        geometry: Whether cameras give depth, positions and segmentation too, not only colours.
+
+    Returns:
+        The shader pack to name in a `CameraConfig`: "clevrskills", "clevrskills_geometry", or
+        "minimal" where the installed shaders are unknown.
+
+    Raises:
+        ClevrSkillsError: The cache cannot be written, or this process was forked from one that
+            draws.
+    """
+    _refuse_fork()
+    # one raster thread: a process spends half the CPU time per picture, and processes scale
+    os.environ.setdefault("LP_NUM_THREADS", "0")
+    directory = shader_pack(geometry)
+    if directory == STOCK_PACK:
+        return STOCK_PACK
+    name = GEOMETRY_PACK_NAME if geometry else PACK_NAME
+    _register(name, directory, geometry)
+    return name
+
+
+def _register(name: str, directory: str, geometry: bool) -> None:
+    """Makes a pack known to ManiSkill, which by itself knows no packs but SAPIEN's."""
+    import dataclasses
+
+    from mani_skill.render import shaders
+    from mani_skill.sensors import camera
+
+    known = shaders.PREBUILT_SHADER_CONFIGS
+    stock = known[STOCK_PACK]
+    textures = stock.texture_names if geometry else {"Color": ["rgb"]}
+    known[name] = dataclasses.replace(stock, shader_pack=directory, texture_names=textures)
+    inner = shaders.set_shader_pack
+    if getattr(inner, "knows_clevrskills", False):
+        return
+
+    @wraps(inner)
+    def set_shader_pack(config: Any) -> None:
+        ours = [known[n].shader_pack for n in (PACK_NAME, GEOMETRY_PACK_NAME) if n in known]
+        if config.shader_pack in ours:
+            _use(config.shader_pack)
+        else:
+            inner(config)
+
+    set_shader_pack.knows_clevrskills = True  # type: ignore[attr-defined]
+    shaders.set_shader_pack = set_shader_pack
+    camera.set_shader_pack = set_shader_pack  # imported there by name
+
+
+def _texture(image: np.ndarray) -> sapien.render.RenderTexture2D:
+    """Uploads a picture, (H, W, 3) uint8 sRGB."""
+    import sapien
+
+    opaque = np.full((*image.shape[:2], 1), 255, np.uint8)
+    pixels = np.concatenate([image, opaque], axis=-1)
+    levels = min(5, 1 + min(image.shape[:2]).bit_length() // 2)
+    return sapien.render.RenderTexture2D(pixels, "R8G8B8A8Unorm", mipmap_levels=levels, srgb=True)
+
+
+def _matte(image: np.ndarray) -> sapien.render.RenderMaterial:
+    """A matte material with a texture, (H, W, 3) uint8 sRGB."""
+    import sapien
+
+    material = sapien.render.RenderMaterial(base_color=[1, 1, 1, 1], roughness=0.9)
+    material.base_color_texture = _texture(image)
+    return material
+
+
+# materials stay alive with the process: textures are uploaded once, and the renderer is not
+# started anew for every scene
+
+
+@lru_cache(maxsize=16)
+def _body_material(texture_name: str | None) -> sapien.render.RenderMaterial:
+    if texture_name is None:
+        return _matte(np.full((4, 4, 3), 190, np.uint8))
+    return _matte(texture(texture_name))
+
+
+@cache
+def _table_material() -> sapien.render.RenderMaterial:
+    return _matte(surface_texture("table wood"))
+
+
+@cache
+def _floor_material() -> sapien.render.RenderMaterial:
+    image = surface_texture("floor").astype(np.float32)
+    grain = image.mean(axis=-1, keepdims=True) / image.mean()
+    return _matte((grain * FLOOR_COLOR * 255).clip(0, 255).astype(np.uint8))
+
+
+@cache
+def _backdrop_material() -> sapien.render.RenderMaterial:
+    """From the horizon's colour to the zenith's."""
+    blend = np.linspace(0, 1, 64)[:, None] ** 0.6
+    rows = (1 - blend) * HORIZON_COLOR + blend * np.array(ZENITH_COLOR)
+    return _matte(np.repeat((rows[:, None] * 255).astype(np.uint8), 4, axis=1))
+
+
+def body_visual(shape: Shape, texture_name: str | None) -> sapien.render.RenderShapeTriangleMesh:
+    """A render shape of an object with a texture; None is plain grey."""
+    import sapien
+
+    return sapien.render.RenderShapeTriangleMesh(
+        shape.vertices, shape.faces, shape.normals, shape.uvs, _body_material(texture_name)
+    )
+
+
+def add_body_visual(builder: ActorBuilder, shape: Shape, texture_name: str | None) -> None:
+    """Adds an object's looks to a ManiSkill actor builder.
+
+    Args:
+        builder: The builder.
+        shape: The object's geometry.
+        texture_name: A name of `clevrskills.assets.texture_names`; None is plain grey.
+
+    Raises:
+        UnknownNameError: There is no such texture.
+    """
+    # ManiSkill's own list for meshes that are not read from files
+    builder._procedural_shapes.append(body_visual(shape, texture_name))
+
+
+def repaint(entity: sapien.Entity, shape: Shape, texture_name: str | None) -> None:
+    """Gives an object that is drawn another texture; None is plain grey."""
+    import sapien
+
+    entity.remove_component(entity.find_component_by_type(sapien.render.RenderBodyComponent))
+    looks = sapien.render.RenderBodyComponent()
+    looks.attach(body_visual(shape, texture_name))
+    entity.add_component(looks)
+
+
+def _mesh(
+    vertices: np.ndarray,
+    faces: np.ndarray,
+    normals: np.ndarray,
+    uvs: np.ndarray,
+    material: sapien.render.RenderMaterial,
+) -> sapien.render.RenderShapeTriangleMesh:
+    import sapien
+
+    return sapien.render.RenderShapeTriangleMesh(
+        vertices.astype(np.float32),
+        faces.reshape(-1, 3).astype(np.uint32),
+        normals.astype(np.float32),
+        uvs.astype(np.float32),
+        material,
+    )
+
+
+def _table_visual() -> sapien.render.RenderShapeTriangleMesh:
+    """The table top and its four edges; the wood repeats every 0.75 m."""
+    corners = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)]) * TABLE_SIZE_M / 2
+    quads = [np.column_stack([corners, np.zeros(4)])]
+    normals = [np.tile((0.0, 0.0, 1.0), (4, 1))]
+    uvs = [corners / 0.75]
+    for a, b in zip(corners, np.roll(corners, -1, axis=0), strict=True):
+        low = -TABLE_THICKNESS_M
+        quads.append(np.array([(*a, low), (*b, low), (*b, 0), (*a, 0)]))
+        outward = np.array([b[1] - a[1], a[0] - b[0], 0.0])
+        normals.append(np.tile(outward / np.linalg.norm(outward), (4, 1)))
+        uvs.append(np.array([(0, 0), (2, 0), (2, 0.02), (0, 0.02)]))
+    starts = 4 * np.arange(len(quads))[:, None, None]
+    faces = starts + np.array([(0, 1, 2), (0, 2, 3)])
+    vertices = np.concatenate(quads) + (*TABLE_CENTER_M, 0.0)
+    material = _table_material()
+    return _mesh(vertices, faces, np.concatenate(normals), np.concatenate(uvs), material)
+
+
+def _floor_visual() -> sapien.render.RenderShapeTriangleMesh:
+    """A square; the tiles repeat every metre."""
+    corners = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)]) * FLOOR_RADIUS_M
+    vertices = np.column_stack([corners, np.full(4, -TABLE_THICKNESS_M)])
+    normals = np.tile((0.0, 0.0, 1.0), (4, 1))
+    return _mesh(
+        vertices, np.array([(0, 1, 2), (0, 2, 3)]), normals, corners / 1.0, _floor_material()
+    )
+
+
+def _backdrop_visual(segments: int = 24, rings: int = 6) -> sapien.render.RenderShapeTriangleMesh:
+    """A dome around the scene, seen from inside."""
+    around, up = np.meshgrid(
+        np.linspace(0, 2 * np.pi, segments + 1), np.linspace(0, np.pi / 2, rings + 1)
+    )
+    outward = np.stack([np.cos(around) * np.cos(up), np.sin(around) * np.cos(up), np.sin(up)], -1)
+    index = np.arange(around.size).reshape(around.shape)
+    a, b, c, d = index[:-1, :-1], index[:-1, 1:], index[1:, 1:], index[1:, :-1]
+    faces = np.stack([a, c, b, a, d, c], axis=-1)
+    vertices = outward.reshape(-1, 3) * FLOOR_RADIUS_M - (0, 0, TABLE_THICKNESS_M)
+    uvs = np.stack([around, (2 * up / np.pi).clip(0.01, 0.99)], axis=-1).reshape(-1, 2)
+    # all normals up: evenly lit
+    normals = np.tile((0.0, 0.0, 1.0), (len(vertices), 1))
+    return _mesh(vertices, faces, normals, uvs, _backdrop_material())
+
+
+def table_visuals() -> list[sapien.render.RenderShapeTriangleMesh]:
+    """Render shapes of the wooden table, its top at z = 0, the floor and the backdrop."""
+    return [_table_visual(), _floor_visual(), _backdrop_visual()]
+
+
+def load_table(scene: ManiSkillScene, with_visual: bool) -> Actor:
+    """Builds the static actor "table": solid ground with its top at z = 0, looks if asked for.
+
+    Args:
+        scene: The scene.
+        with_visual: Whether table and floor are drawn.
+    """
+    import sapien
+
+    builder = scene.create_actor_builder()
+    ground = sapien.Pose([*TABLE_CENTER_M, -GROUND_HALF_SIZE_M[2]])
+    builder.add_box_collision(pose=ground, half_size=GROUND_HALF_SIZE_M)
+    half_x, half_y, half_z = GROUND_HALF_SIZE_M
+    for side in (-1.0, 1.0):
+        for x, y, half_size in (
+            (side * (half_x + BEYOND_M), 0.0, (BEYOND_M, half_y + 2.0 * BEYOND_M, half_z)),
+            (0.0, side * (half_y + BEYOND_M), (half_x, BEYOND_M, half_z)),
+        ):
+            around = ground * sapien.Pose([x, y, 0.0])
+            builder.add_box_collision(pose=around, half_size=half_size)
+    if with_visual:
+        builder._procedural_shapes.extend(table_visuals())
+    builder.initial_pose = sapien.Pose()
+    return builder.build_static("table")
+
+
+def load_lighting(scene: ManiSkillScene | sapien.Scene, shadows: bool) -> None:
+    """Adds the ambient light and the two directional lights.
+
+    Args:
+        scene: A ManiSkill or SAPIEN scene with a renderer.
+        shadows: Whether the main light casts shadows; they double the time of a picture.
+    """
+    scene.set_ambient_light(AMBIENT_LIGHT)
+    for index, (direction, color) in enumerate(LIGHTS):
+        scene.add_directional_light(
+            direction,
+            color,
+            shadow=shadows and index == 0,
+            position=SHADOW_CENTER_M,
+            shadow_scale=SHADOW_HALF_SIZE_M,
+            shadow_near=-2.0,
+            shadow_far=2 * FLOOR_RADIUS_M,  # beyond lies darkness
+            shadow_map_size=1024,
+        )

@@ -1,0 +1,122 @@
+"""The arms as ManiSkill agents."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import sapien
+import torch
+from mani_skill.agents.base_agent import BaseAgent, Keyframe
+from mani_skill.agents.registration import REGISTERED_AGENTS, register_agent
+from mani_skill.sensors.camera import CameraConfig
+from mani_skill.utils.building import ArticulationBuilder, URDFLoader
+
+from clevrskills.sim.cameras import FAR_M, NEAR_M
+from clevrskills.sim.robots.controller import EndEffectorDeltaConfig
+from clevrskills.sim.robots.description import RobotDescription, robot
+
+CONTROL_MODE = "pd_ee_delta_pose"
+HAND_CAMERA_SIZE_PX = 256
+
+
+class VacuumAgent(BaseAgent):
+    """An arm with the vacuum gripper; a subclass per robot is made by :func:`agent_uid`."""
+
+    description: RobotDescription
+    shader_pack = "minimal"
+    disable_self_collisions = True
+
+    def __init__(self, scene: Any, *args: Any, **kwargs: Any) -> None:
+        self.urdf_path = str(self.description.urdf(visual=scene.can_render()))
+        super().__init__(scene, *args, **kwargs)
+
+    def _load_articulation(self, initial_pose: Any = None) -> None:
+        builder = _builders.get(self.urdf_path) or _articulation_builder(self)
+        builder.scene, builder.initial_pose = self.scene, initial_pose
+        self.robot = builder.build()
+        builder.scene = None  # which would stay in memory
+        self.robot_link_names = [link.name for link in self.robot.get_links()]
+
+    @property
+    def _controller_configs(self) -> dict[str, Any]:
+        description = self.description
+        config = EndEffectorDeltaConfig(
+            list(description.joint_names),
+            robot_name=description.name,
+            stiffness=description.stiffness,
+            damping=description.damping,
+        )
+        return {CONTROL_MODE: config}
+
+    @property
+    def _sensor_configs(self) -> list[CameraConfig]:
+        camera = self.description.hand_camera
+        return [
+            CameraConfig(
+                "hand_camera",
+                pose=sapien.Pose(camera.position_m, camera.quaternion),
+                width=HAND_CAMERA_SIZE_PX,
+                height=HAND_CAMERA_SIZE_PX,
+                fov=camera.fov_rad,
+                near=NEAR_M,
+                far=FAR_M,
+                mount=self.robot.links_map[self.description.gripper_link],
+                shader_pack=self.shader_pack,
+            )
+        ]
+
+    def _after_init(self) -> None:
+        self.tcp = self.robot.links_map[self.description.tcp_link]
+        self.gripper = self.robot.links_map[self.description.gripper_link]
+
+    def get_proprioception(self) -> dict[str, torch.Tensor]:
+        """What the robot knows of itself, each (B, ...): joint angles and speeds, pose and speed of
+        the end effector.
+        """
+        velocity = (self.tcp.get_linear_velocity(), self.tcp.get_angular_velocity())
+        return {
+            "qpos": self.robot.get_qpos(),
+            "qvel": self.robot.get_qvel(),
+            "ee_pose": self.tcp.pose.raw_pose,
+            "ee_velocity": torch.cat(velocity, dim=-1),
+        }
+
+
+_builders: dict[str, ArticulationBuilder] = {}
+"""What URDF files say, ready to be built in any scene: reading them is a third of a reset."""
+
+
+def _articulation_builder(agent: VacuumAgent) -> ArticulationBuilder:
+    """Read an agent's URDF file and remember it."""
+    loader: URDFLoader = agent.scene.create_urdf_loader()
+    loader.name, loader.fix_root_link = agent.uid, agent.fix_root_link
+    loader.disable_self_collisions = agent.disable_self_collisions
+    _builders[agent.urdf_path] = loader.parse(agent.urdf_path)["articulation_builders"][0]
+    return _builders[agent.urdf_path]
+
+
+def agent_uid(robot_name: str) -> str:
+    """Make a robot known to ManiSkill.
+
+    Returns:
+        Its uid there.
+
+    Raises:
+        UnknownNameError: There is no such robot.
+    """
+    description = robot(robot_name)
+    uid = f"clevrskills_{robot_name}"
+    if uid not in REGISTERED_AGENTS:
+        neutral = Keyframe(
+            pose=sapien.Pose(description.base_position),
+            qpos=np.asarray(description.neutral_qpos, dtype=np.float32),
+        )
+        register_agent()(
+            type(
+                f"{robot_name.capitalize()}Vacuum",
+                (VacuumAgent,),
+                {"uid": uid, "description": description, "keyframes": {"neutral": neutral}},
+            )
+        )
+    return uid

@@ -1,0 +1,119 @@
+"""Whether an arm that stands still is clear of the table and of the bodies around it.
+
+Points all over its collision primitives are looked at. Unlike the motion planner this needs nothing
+that is not always installed, so that scenes can be drawn anywhere.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import product
+
+import numpy as np
+import torch
+from sapien import Pose
+
+from clevrskills.sim.robots.controller import kinematics
+from clevrskills.sim.robots.description import robot
+from clevrskills.sim.robots.geometry import Box, Primitive
+from clevrskills.sim.world import World
+
+SPACING_M = 0.02
+"""Distance between neighbouring points."""
+
+
+@lru_cache(maxsize=4)
+def arm_surface(robot_name: str) -> ArmSurface:
+    """The surface of a robot, made once in a process.
+
+    Raises:
+        UnknownNameError: There is no such robot.
+    """
+    return ArmSurface(robot_name)
+
+
+class ArmSurface:
+    """Points all over a robot.
+
+    Args:
+        robot_name: Key of the robot.
+    """
+
+    def __init__(self, robot_name: str) -> None:
+        description = robot(robot_name)
+        self._kinematics = kinematics(robot_name)
+        self._base = Pose(description.base_position)
+        # the first two links stand on the table, whatever the joints do
+        self._standing = [link.name for link in description.links[:2]]
+        self._points = {
+            link.name: np.concatenate([_points(part) for part in link.collision])
+            for link in description.links
+            if link.collision
+        }
+
+    def points(self, qpos: np.ndarray) -> dict[str, np.ndarray]:
+        """World points (P, 3) on each link at joint angles (n,)."""
+        poses = self._kinematics.link_poses(qpos)
+        placed = {}
+        for name, points in self._points.items():
+            matrix = (self._base * poses[name]).to_transformation_matrix()
+            placed[name] = points @ matrix[:3, :3].T + matrix[:3, 3]
+        return placed
+
+    def clear(self, qpos: np.ndarray, world: World, margin_m: float) -> bool:
+        """Whether the robot keeps a distance from the table and from all bodies but the held one.
+
+        Args:
+            qpos: Joint angles (n,).
+            world: Where the bodies are, B = 1.
+            margin_m: The distance.
+        """
+        points = self.points(qpos)
+        low = min(p[:, 2].min() for name, p in points.items() if name not in self._standing)
+        return low >= margin_m and _clear_of_bodies(
+            world, np.concatenate(list(points.values())), margin_m
+        )
+
+
+def _clear_of_bodies(world: World, points: np.ndarray, margin_m: float) -> bool:
+    """Whether world points (P, 3) keep a distance from all bodies but the held one."""
+    for body, present in enumerate(world.solids.present[0].tolist()):
+        if not present or body == int(world.held[0]):
+            continue
+        radius_m = float(world.solids.points[0, body].norm(dim=-1).max())
+        center = world.body_pose[0, body, :3].double().numpy()
+        near = points[np.linalg.norm(points - center, axis=1) < radius_m + margin_m]
+        if len(near):
+            distance = world.distance(torch.as_tensor(near, dtype=torch.float32)[None])
+            if float(distance[0, body].min()) < margin_m:
+                return False
+    return True
+
+
+def _ticks(low: float, high: float) -> np.ndarray:
+    """Numbers from one to another, both included, at most a spacing apart."""
+    return np.linspace(low, high, max(2, int(np.ceil((high - low) / SPACING_M)) + 1))
+
+
+def _points(part: Primitive) -> np.ndarray:
+    """Points on a primitive's surface in its link's frame, (n, 3)."""
+    if isinstance(part, Box):
+        x, y, z = (_ticks(-size / 2, size / 2) for size in part.size_m)
+        grid = np.array(list(product(x, y, z)))
+        points = grid[(np.abs(grid) >= np.array(part.size_m) / 2 - 1e-9).any(axis=1)]
+    else:
+        radius, half = part.radius_m, part.length_m / 2
+        rings = [(radius, z) for z in _ticks(-half, half)]
+        rings += [(inner, z) for inner in _ticks(0.0, radius)[:-1] for z in (-half, half)]
+        points = np.concatenate([_ring(*ring) for ring in rings])
+    pose = Pose(part.xyz_m)
+    pose.set_rpy(part.rpy_rad)
+    matrix = pose.to_transformation_matrix()
+    return points @ matrix[:3, :3].T + matrix[:3, 3]
+
+
+def _ring(radius_m: float, z_m: float) -> np.ndarray:
+    count = max(1, int(np.ceil(2 * np.pi * radius_m / SPACING_M)))
+    angle = np.linspace(0.0, 2 * np.pi, count, endpoint=False)
+    circle = radius_m * np.column_stack((np.cos(angle), np.sin(angle)))
+    return np.column_stack((circle, np.full(count, z_m)))

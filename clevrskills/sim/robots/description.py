@@ -1,0 +1,154 @@
+"""What a robot is: names, neutral pose, suction cups, wrist camera, and its URDF and SRDF files."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, partial
+from pathlib import Path
+
+from clevrskills.errors import UnknownNameError
+from clevrskills.sim.cache import cached_directory
+from clevrskills.sim.robots import gripper, panda, xarm6
+from clevrskills.sim.robots.geometry import Joint, Link, Vector, Visual, srdf_text, urdf_text
+
+VisualBuilder = Callable[[Path], Mapping[str, Sequence[Visual]]]
+
+
+@dataclass(frozen=True)
+class HandCamera:
+    """The wrist camera.
+
+    Attributes:
+        position_m: The lens in the gripper link frame.
+        quaternion: w, x, y, z; the camera looks along its own x, its picture's up is its own z.
+        fov_rad: Vertical field of view.
+    """
+
+    position_m: Vector = gripper.CAMERA_POSITION_M
+    quaternion: tuple[float, float, float, float] = gripper.CAMERA_QUATERNION
+    fov_rad: float = 1.5707963267948966
+
+
+@dataclass(frozen=True)
+class RobotDescription:
+    """An arm with the vacuum gripper.
+
+    Attributes:
+        name: Key in `ROBOTS`.
+        joint_names: The arm's joints, base first.
+        neutral_qpos: The joint angles at the start of an episode, in radians.
+        base_position: Where the base stands in the world, in metres; it faces +x.
+        cup_centers: Centres of the suction cups, x and y in the tcp frame, in metres.
+        cup_radius: Radius of a cup, in metres.
+        cup_tip_z: Height of the cup tips in the tcp frame, in metres.
+        links: All links, with collision primitives.
+        joints: All joints.
+        disabled_pairs: Link pairs whose collisions are not checked.
+        visuals: Writes the meshes of the robot's looks into a directory and lists them by link.
+        hand_camera: The wrist camera.
+        gripper_link: The flange link that carries the gripper.
+        tcp_link: The tool centre point; z points out of the cups.
+        stiffness: Gain of the joint drives on the position error, N m / rad.
+        damping: Gain of the joint drives on the speed error, N m s / rad.
+    """
+
+    name: str
+    joint_names: tuple[str, ...]
+    neutral_qpos: tuple[float, ...]
+    base_position: Vector
+    cup_centers: tuple[tuple[float, float], ...]
+    cup_radius: float
+    cup_tip_z: float
+    links: tuple[Link, ...] = field(repr=False)
+    joints: tuple[Joint, ...] = field(repr=False)
+    disabled_pairs: tuple[tuple[str, str], ...] = field(repr=False)
+    visuals: VisualBuilder = field(repr=False)
+    hand_camera: HandCamera = HandCamera()
+    gripper_link: str = "gripper"
+    tcp_link: str = "tcp"
+    stiffness: float = 5000.0
+    damping: float = 100.0
+
+    @property
+    def joint_limits(self) -> tuple[tuple[float, float], ...]:
+        """Lower and upper limit of every arm joint, in radians."""
+        by_name = {joint.name: joint.limits_rad for joint in self.joints}
+        return tuple(by_name[name] for name in self.joint_names)
+
+    def urdf(self, visual: bool) -> Path:
+        """Returns the URDF file, written into the cache if it is not there yet.
+
+        Args:
+            visual: Whether the robot is drawn. Without, no renderer is needed to load it.
+
+        Raises:
+            ClevrSkillsError: The cache directory cannot be written.
+        """
+        kind = "drawn" if visual else "plain"
+        name = f"robots/{_content_hash()}/{self.name}-{kind}"
+        return cached_directory(name, partial(self._write, visual)) / f"{self.name}.urdf"
+
+    def srdf(self) -> Path:
+        """Returns the SRDF file with the link pairs that may touch; see `urdf`."""
+        return self.urdf(visual=False).with_suffix(".srdf")
+
+    def _write(self, visual: bool, directory: Path) -> None:
+        visuals = self.visuals(directory) if visual else None
+        urdf = urdf_text(self.name, self.links, self.joints, visuals)
+        (directory / f"{self.name}.urdf").write_text(urdf, encoding="utf-8")
+        srdf = srdf_text(self.name, self.disabled_pairs)
+        (directory / f"{self.name}.srdf").write_text(srdf, encoding="utf-8")
+
+
+@cache
+def _content_hash() -> str:
+    """Hash of the code that writes the files, so that other code writes to another directory."""
+    digest = hashlib.sha256()
+    for module in ("description", "geometry", "gripper", "meshes", "panda", "xarm6"):
+        digest.update(Path(__file__).with_name(f"{module}.py").read_bytes())
+    return digest.hexdigest()[:16]
+
+
+ROBOTS = {
+    "xarm6": RobotDescription(
+        name="xarm6",
+        joint_names=tuple(f"joint{i}" for i in range(1, 7)),
+        neutral_qpos=xarm6.NEUTRAL_QPOS,
+        base_position=(-0.562, 0.0, 0.0),
+        cup_centers=gripper.CUP_CENTERS_M,
+        cup_radius=xarm6.GRIPPER.cup_radius_m,
+        cup_tip_z=xarm6.GRIPPER.cup_tip_z_m,
+        links=xarm6.LINKS,
+        joints=xarm6.JOINTS,
+        disabled_pairs=xarm6.DISABLED_PAIRS,
+        visuals=xarm6.write_visuals,
+    ),
+    "panda": RobotDescription(
+        name="panda",
+        joint_names=tuple(f"panda_joint{i}" for i in range(1, 8)),
+        neutral_qpos=panda.NEUTRAL_QPOS,
+        base_position=(-0.65, 0.0, 0.0),
+        cup_centers=gripper.CUP_CENTERS_M,
+        cup_radius=panda.GRIPPER.cup_radius_m,
+        cup_tip_z=panda.GRIPPER.cup_tip_z_m,
+        links=panda.LINKS,
+        joints=panda.JOINTS,
+        disabled_pairs=panda.DISABLED_PAIRS,
+        visuals=panda.write_visuals,
+        stiffness=20000.0,
+        damping=400.0,
+    ),
+}
+
+
+def robot(name: str) -> RobotDescription:
+    """Returns the robot of that name.
+
+    Raises:
+        UnknownNameError: There is no such robot.
+    """
+    if name not in ROBOTS:
+        raise UnknownNameError("robot", name, tuple(ROBOTS))
+    return ROBOTS[name]

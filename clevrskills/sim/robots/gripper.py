@@ -1,0 +1,131 @@
+"""The vacuum gripper on both arms: a mount ring, a trunk, a head with five suction cups, a camera.
+
+Its frame is the flange of the arm, z towards the cups.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from clevrskills.sim.robots.geometry import Box, Cylinder, Inertia, Joint, Link, Primitive
+from clevrskills.sim.robots.meshes import Color, Mesh, lathe, moved, pillar, rounded_box
+
+CUP_CENTERS_M = (
+    (0.018, -0.025),
+    (0.018, 0.025),
+    (-0.018, -0.025),
+    (-0.018, 0.025),
+    (0.0, 0.0),
+)
+# the wrist camera's lens; the picture's up is the gripper's +x, its view direction +z
+CAMERA_POSITION_M = (0.0465, -0.02, 0.036)
+CAMERA_QUATERNION = (0.0, 0.5**0.5, 0.0, 0.5**0.5)
+# its housing ends behind the lens, so that it never shows in the picture
+CAMERA_BOX = Box((0.024, 0.060, 0.022), (0.0465, -0.02, 0.0235))
+BODY_INERTIA = Inertia(
+    0.656,
+    (0.0, 0.0, 0.055),
+    (0.00047106, 3.9292e-07, 2.6537e-06, 0.00033072, -1.0975e-05, 0.00025642),
+)
+_DARK = (0.045, 0.047, 0.052)
+_GREY = (0.16, 0.165, 0.175)
+_RUBBER = (0.012, 0.012, 0.013)
+_METAL = (0.42, 0.43, 0.45)
+TCP_INERTIA = Inertia(0.001, (0.0, 0.0, 0.0), (1e-6, 0.0, 0.0, 1e-6, 0.0, 1e-6))
+
+
+@dataclass(frozen=True)
+class GripperDimensions:
+    """Heights along z above the flange, and sizes, in metres."""
+
+    head_bottom_m: float
+    head_top_m: float
+    head_size_m: tuple[float, float]
+    cup_tip_m: float
+    cup_radius_m: float
+    tcp_m: float
+    ring_radius_m: float = 0.037
+    ring_height_m: float = 0.005
+    trunk_size_m: tuple[float, float] = (0.040, 0.070)
+
+    @property
+    def cup_tip_z_m(self) -> float:
+        """Height of the cup tips in the tcp frame, in metres."""
+        return round(self.cup_tip_m - self.tcp_m, 6)
+
+
+def _slab(size_m: tuple[float, float], low_m: float, high_m: float) -> Box:
+    return Box((*size_m, high_m - low_m), (0.0, 0.0, (low_m + high_m) / 2))
+
+
+def gripper_links(size: GripperDimensions) -> tuple[Link, Link]:
+    """Returns the links "gripper" and "tcp"."""
+    ring = Cylinder(size.ring_radius_m, size.ring_height_m, (0.0, 0.0, size.ring_height_m / 2))
+    trunk = _slab(size.trunk_size_m, size.ring_height_m, size.head_bottom_m)
+    head = _slab(size.head_size_m, size.head_bottom_m, size.head_top_m)
+    # a cup's collision reaches up into the head, so that nothing slips in between
+    length_m = size.cup_tip_m - size.head_top_m
+    height_m = size.head_top_m + length_m / 2
+    cups = [Cylinder(size.cup_radius_m, length_m, (x, y, height_m)) for x, y in CUP_CENTERS_M]
+    collision: tuple[Primitive, ...] = (ring, trunk, head, CAMERA_BOX, *cups)
+    return Link("gripper", BODY_INERTIA, collision), Link("tcp", TCP_INERTIA)
+
+
+def gripper_joints(
+    size: GripperDimensions, flange: str, yaw_rad: float = 0.0
+) -> tuple[Joint, Joint]:
+    """Returns the fixed joints that mount the gripper on the link `flange`, and the tcp on it."""
+    return (
+        Joint("gripper_mount", flange, "gripper", (0.0, 0.0, 0.0), (0.0, 0.0, yaw_rad)),
+        Joint("tcp_mount", "gripper", "tcp", (0.0, 0.0, size.tcp_m)),
+    )
+
+
+def gripper_looks(size: GripperDimensions) -> list[tuple[Mesh, Color]]:
+    """Returns the gripper's bodies and their linear colours, in the frame of the link "gripper"."""
+    bodies = [
+        (pillar([(0, 0, size.ring_radius_m)], 0.0, size.ring_height_m, (0.0, 0.001)), _METAL),
+        (
+            rounded_box(
+                size.trunk_size_m, size.ring_height_m, size.head_bottom_m + 0.001, 0.012, 0.002
+            ),
+            _GREY,
+        ),
+        (
+            rounded_box(size.head_size_m, size.head_bottom_m, size.head_top_m, 0.010, 0.004),
+            _DARK,
+        ),
+        *_camera_looks(size),
+    ]
+    cup = _cup(size)
+    return bodies + [(moved(cup, (x, y, 0.0)), _RUBBER) for x, y in CUP_CENTERS_M]
+
+
+def _cup(size: GripperDimensions) -> Mesh:
+    """A rubber cup with one bellow and a lip that opens towards the tip."""
+    base, tip, radius = size.head_top_m - 0.001, size.cup_tip_m, size.cup_radius_m
+    height = tip - base
+    return lathe(
+        [
+            (0.55 * radius, base),
+            (0.60 * radius, base + 0.20 * height),
+            (0.86 * radius, base + 0.42 * height),
+            (0.66 * radius, base + 0.62 * height),
+            (radius, tip - 0.0004),
+            (0.94 * radius, tip),
+            (0.45 * radius, tip - 0.25 * height),
+        ],
+        segments=12,
+    )
+
+
+def _camera_looks(size: GripperDimensions) -> list[tuple[Mesh, Color]]:
+    width, depth, height = CAMERA_BOX.size_m
+    x, y, z = CAMERA_BOX.xyz_m
+    inner = size.trunk_size_m[0] / 2
+    bracket = rounded_box((x - inner + 0.004, 0.020), z - 0.004, z + 0.004, 0.002, 0.001)
+    housing = rounded_box((width, depth), z - height / 2, z + height / 2, 0.010, 0.002)
+    return [
+        (moved(bracket, ((x + inner) / 2, y, 0.0)), _GREY),
+        (moved(housing, (x, y, 0.0)), _METAL),
+    ]

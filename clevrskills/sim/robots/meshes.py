@@ -1,0 +1,215 @@
+"""Low-poly rounded bodies from which a robot's looks are put together; lengths in metres."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+
+from clevrskills.sim.robots.geometry import Visual
+
+Color = tuple[float, float, float]
+SEGMENTS = 16
+
+
+@dataclass(frozen=True, eq=False)
+class Mesh:
+    """Triangles, counter-clockwise seen from outside.
+
+    Attributes:
+        vertices: (V, 3), in metres.
+        faces: (F, 3), indices.
+        crease_rad: Edges whose faces meet at more than this angle are drawn sharp.
+    """
+
+    vertices: np.ndarray
+    faces: np.ndarray
+    crease_rad: float = 0.7
+
+
+def loft(rings: Sequence[np.ndarray]) -> Mesh:
+    """A closed body through rings (n, 3) of equal n; counter-clockwise seen from the last ring."""
+    n = len(rings[0])
+    lower = np.arange(n)
+    upper = np.roll(lower, -1)
+    faces = []
+    for k in range(len(rings) - 1):
+        a, b = lower + k * n, upper + k * n
+        faces += [np.column_stack([a, b, b + n]), np.column_stack([a, b + n, a + n])]
+    centers = [rings[0].mean(axis=0), rings[-1].mean(axis=0)]
+    first = len(rings) * n
+    faces.append(np.column_stack([upper, lower, np.full(n, first)]))
+    top = (len(rings) - 1) * n
+    faces.append(np.column_stack([lower + top, upper + top, np.full(n, first + 1)]))
+    return Mesh(np.concatenate([*rings, centers]), np.concatenate(faces))
+
+
+def _fillet(radius_m: float, steps: int) -> list[tuple[float, float]]:
+    """A quarter circle as (inset, height) from the flat end to the side; a sharp edge for 0."""
+    if radius_m == 0:
+        return [(0.0, 0.0)]
+    angles = np.linspace(0, np.pi / 2, steps + 1)
+    return [(radius_m * (1 - np.sin(a)), radius_m * (1 - np.cos(a))) for a in angles]
+
+
+def pillar(
+    outline: Sequence[tuple[float, float, float]],
+    low_m: float,
+    high_m: float,
+    fillets_m: tuple[float, float] = (0.002, 0.002),
+    segments: int = SEGMENTS,
+) -> Mesh:
+    """The hull of upright discs, its lower and upper edge rounded.
+
+    Args:
+        outline: The discs: x, y, radius.
+        low_m: Height of the lower end.
+        high_m: Height of the upper end.
+        fillets_m: Radius of the lower and of the upper edge; at most a disc's radius.
+        segments: Corners of a ring.
+    """
+    steps = [max(1, min(3, round(f / 0.007))) for f in fillets_m]
+    levels = [(inset, low_m + up) for inset, up in _fillet(fillets_m[0], steps[0])]
+    levels += [(inset, high_m - down) for inset, down in reversed(_fillet(fillets_m[1], steps[1]))]
+    rings = []
+    for inset, z in levels:
+        corners = _outline(outline, max(inset, 0.0), segments)
+        rings.append(np.column_stack([corners, np.full(len(corners), z)]))
+    return loft(rings)
+
+
+def _outline(
+    discs: Sequence[tuple[float, float, float]], inset_m: float, segments: int
+) -> np.ndarray:
+    """The hull of discs, (n, 2): in every direction the disc that reaches farthest."""
+    table = np.asarray(discs, float)
+    angles = np.linspace(0, 2 * np.pi, segments, endpoint=False)
+    for a, b in combinations(table, 2):  # both ends of the straight lines between two discs
+        run = b[:2] - a[:2]
+        middle, spread = np.arctan2(run[1], run[0]), np.arccos((a[2] - b[2]) / np.hypot(*run))
+        ends = np.array([middle - spread, middle + spread])
+        angles = np.concatenate([angles, ends - 1e-3, ends + 1e-3])
+    angles = np.unique(angles % (2 * np.pi))
+    directions = np.column_stack([np.cos(angles), np.sin(angles)])
+    far = np.argmax(directions @ table[:, :2].T + table[:, 2], axis=1)
+    # a fraction stays, so that no triangle vanishes
+    radius = np.maximum(table[far, 2] - inset_m, 1e-4)[:, None]
+    return table[far, :2] + radius * directions
+
+
+def rounded_box(
+    size_m: tuple[float, float], low_m: float, high_m: float, corner_m: float, fillet_m: float
+) -> Mesh:
+    """An upright box around the z axis with rounded corners and edges."""
+    x, y = size_m[0] / 2 - corner_m, size_m[1] / 2 - corner_m
+    discs = [(sx * x, sy * y, corner_m) for sx in (-1, 1) for sy in (-1, 1)]
+    return pillar(discs, low_m, high_m, (fillet_m, fillet_m), segments=12)
+
+
+def lathe(profile: Sequence[tuple[float, float]], segments: int = SEGMENTS) -> Mesh:
+    """Turns (radius, height) pairs, from bottom to top along the outside, around the z axis."""
+    angles = np.linspace(0, 2 * np.pi, segments, endpoint=False)
+    circle = np.column_stack([np.cos(angles), np.sin(angles)])
+    return loft([np.column_stack([r * circle, np.full(segments, z)]) for r, z in profile])
+
+
+def tube(
+    stations: Sequence[tuple[float, float, float, float, float]],
+    across: tuple[float, float, float],
+    segments: int = SEGMENTS,
+) -> Mesh:
+    """A body of elliptic sections along a flat path.
+
+    Args:
+        stations: x, y, z, half width along `across`, half width in the path's plane.
+        across: Unit vector at right angles to the path's plane.
+        segments: Corners of a ring.
+    """
+    table = np.asarray(stations, float)
+    tangents = np.gradient(table[:, :3], axis=0)
+    tangents /= np.linalg.norm(tangents, axis=1, keepdims=True)
+    side = np.asarray(across, float)
+    angles = np.linspace(0, 2 * np.pi, segments, endpoint=False)[:, None]
+    rings = []
+    for (x, y, z, wide, deep), tangent in zip(table, tangents, strict=True):
+        normal = np.cross(tangent, side)
+        ring = wide * np.cos(angles) * side + deep * np.sin(angles) * normal
+        rings.append(ring + (x, y, z))
+    return loft(rings)
+
+
+def moved(mesh: Mesh, xyz_m: tuple[float, float, float], turn: str = "") -> Mesh:
+    """Turns a mesh so that its z axis becomes `turn` ("x", "-x", "y", "-y" or as is); moves it."""
+    x, y, z = mesh.vertices.T
+    turned = {
+        "": (x, y, z),
+        "x": (z, y, -x),
+        "-x": (-z, y, x),
+        "y": (x, z, -y),
+        "-y": (x, -z, y),
+    }[turn]
+    return Mesh(np.column_stack(turned) + xyz_m, mesh.faces, mesh.crease_rad)
+
+
+def thinned(mesh: Mesh, cell_m: float) -> Mesh:
+    """Merges the vertices in each cube of a grid, leaving out triangles that vanish."""
+    cells = np.round(mesh.vertices / cell_m).astype(np.int64)
+    _, group, count = np.unique(cells, axis=0, return_inverse=True, return_counts=True)
+    vertices = np.zeros((len(count), 3))
+    np.add.at(vertices, group, mesh.vertices)
+    faces = group[mesh.faces]
+    distinct = [faces[:, i] != faces[:, (i + 1) % 3] for i in range(3)]
+    faces = faces[np.logical_and.reduce(distinct)]
+    start = np.argmin(faces, axis=1)[:, None]
+    faces = np.take_along_axis(faces, (start + np.arange(3)) % 3, axis=1)
+    _, first = np.unique(faces, axis=0, return_index=True)
+    # what is left of fine fillets is shaded as one
+    return Mesh(vertices / count[:, None], faces[np.sort(first)], crease_rad=1.2)
+
+
+def write_visuals(
+    directory: Path, bodies: Mapping[str, Sequence[tuple[Mesh, Color]]]
+) -> dict[str, list[Visual]]:
+    """Writes one smoothly shaded file per link and colour into `directory`.
+
+    Args:
+        directory: Where to.
+        bodies: Link name to its bodies and their linear colours, each 0 to 1.
+
+    Returns:
+        Link name to its files, relative to `directory`.
+    """
+    visuals: dict[str, list[Visual]] = {}
+    for link, parts in bodies.items():
+        visuals[link] = []
+        for index, color in enumerate(dict.fromkeys(color for _, color in parts)):
+            name = f"{link}_{index}.ply"
+            meshes = [mesh for mesh, its in parts if its == color]
+            (directory / name).write_text(_smooth_ply(meshes), encoding="utf-8")
+            visuals[link].append(Visual(Path(name), (*color, 1.0)))
+    return visuals
+
+
+def _smooth_ply(meshes: Sequence[Mesh]) -> str:
+    """PLY text with normals that are smooth but at creases.
+
+    Unlike Wavefront files these are loaded with the vertices that triangles share.
+    """
+    import trimesh
+
+    vertices, faces, offset = [], [], 0
+    for mesh in meshes:
+        body = trimesh.Trimesh(mesh.vertices, mesh.faces, process=True)
+        body.update_faces(body.area_faces > 1e-10)
+        shaded = trimesh.graph.smooth_shade(body, angle=mesh.crease_rad)
+        for point, normal in zip(shaded.vertices, shaded.vertex_normals, strict=True):
+            vertices.append("{:.5f} {:.5f} {:.5f} {:.4f} {:.4f} {:.4f}".format(*point, *normal))
+        faces += ["3 {} {} {}".format(*(face + offset)) for face in shaded.faces]
+        offset += len(shaded.vertices)
+    header = ["ply", "format ascii 1.0", f"element vertex {len(vertices)}"]
+    header += [f"property float {name}" for name in ("x", "y", "z", "nx", "ny", "nz")]
+    header += [f"element face {len(faces)}", "property list uchar int vertex_indices", "end_header"]
+    return "\n".join([*header, *vertices, *faces]) + "\n"

@@ -1,0 +1,122 @@
+"""The vacuum gripper: an attachment of limited force that forms only where a cup touches."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from sapien import Entity, Pose
+from sapien.physx import PhysxDriveComponent, PhysxRigidDynamicComponent
+from torch import Tensor
+
+from clevrskills.sim.robots.description import RobotDescription
+from clevrskills.sim.suction import cup_samples
+
+FORCE_PER_CUP_N = 20.0
+"""Pull of one sealed cup (released code: 20 N per cup)."""
+TORQUE_PER_CUP_NM = 0.4
+"""Moment that one sealed cup resists; a modelling choice, about 20 N at the span of the cups."""
+STIFFNESS_N_PER_M, DAMPING_NS_PER_M = 2e4, 2e2
+TURN_STIFFNESS_NM, TURN_DAMPING_NMS = 1e3, 1e1
+SLIP_M, SLIP_RAD = 0.012, 0.3
+"""How far a held object may be pulled out of place before the cups let go."""
+
+
+class Vacuum:
+    """Holds at most one body by a force-limited drive between it and the tool centre point.
+
+    Args:
+        description: The robot.
+        tcp: Its tool centre point, a sapien articulation link.
+        bodies: The entities of the scene's slots; ``None`` for empty ones.
+        timestep_s: Physics time step.
+    """
+
+    def __init__(
+        self,
+        description: RobotDescription,
+        tcp: object,
+        bodies: list[Entity | None],
+        timestep_s: float,
+    ) -> None:
+        self._tcp = tcp
+        self._bodies = bodies
+        self._timestep_s = timestep_s
+        tips = [(x, y, description.cup_tip_z) for x, y in description.cup_centers]
+        self.tips = torch.tensor(tips, dtype=torch.float32)  # (N, 3)
+        self.samples = cup_samples(self.tips, description.cup_radius)  # (N, S, 3)
+        self.held = -1
+        self._cups = 0
+        self._grip = Pose()
+        self._drive: PhysxDriveComponent | None = None
+
+    def release_slipped(self) -> None:
+        """Let go of a body that was pulled out of place."""
+        if self._slipped():
+            self.release()
+
+    def take(self, body: int, cups: int, distance_m: float) -> None:
+        """Hold a body at the cups.
+
+        Args:
+            body: Its slot.
+            cups: How many cups seal on it.
+            distance_m: Its distance from the plane of the cups.
+        """
+        # the lips close a gap, and give way where they were pressed in
+        self.attach(body, cups, Pose([0, 0, -distance_m]) * self._present(body))
+
+    def _present(self, body: int) -> Pose:
+        """Pose of a body in the frame of the tool centre point."""
+        entity = self._bodies[body]
+        assert entity is not None
+        return self._tcp.entity.pose.inv() * entity.pose  # type: ignore[attr-defined]
+
+    def attach(self, body: int, cups: int, grip: Pose) -> None:
+        """Hold a body with some sealed cups at a pose relative to the tool centre point."""
+        self.release()
+        entity = self._bodies[body]
+        assert entity is not None
+        self._grip = grip
+        drive = PhysxDriveComponent(entity.find_component_by_type(PhysxRigidDynamicComponent))
+        drive.parent = self._tcp
+        drive.pose_in_parent = self._grip
+        drive.pose_in_child = Pose()
+        # the limit of a drive is an impulse per physics step, not a force
+        force = FORCE_PER_CUP_N * cups * self._timestep_s
+        torque = TORQUE_PER_CUP_NM * cups * self._timestep_s
+        for axis in "xyz":
+            setter = getattr(drive, f"set_drive_property_{axis}")
+            setter(STIFFNESS_N_PER_M, DAMPING_NS_PER_M, force, "force")
+        drive.set_drive_property_slerp(TURN_STIFFNESS_NM, TURN_DAMPING_NMS, torque, "force")
+        entity.add_component(drive)
+        self._drive, self.held, self._cups = drive, body, cups
+
+    def release(self) -> None:
+        """Let go; the body keeps its velocity."""
+        if self._drive is not None:
+            entity = self._bodies[self.held]
+            assert entity is not None
+            entity.remove_component(self._drive)
+            entity.find_component_by_type(PhysxRigidDynamicComponent).wake_up()
+        self._drive, self.held, self._cups = None, -1, 0
+
+    def _slipped(self) -> bool:
+        off = self._grip.inv() * self._present(self.held)
+        angle = 2.0 * np.arctan2(np.linalg.norm(off.q[1:]), abs(off.q[0]))
+        return bool(np.linalg.norm(off.p) > SLIP_M or angle > SLIP_RAD)
+
+    def state(self) -> Tensor:
+        """What must be remembered: slot held, number of cups, pose relative to the tool centre
+        point; (1, 9) float64.
+        """
+        return torch.as_tensor(
+            np.concatenate(([self.held, self._cups], self._grip.p, self._grip.q)),
+            dtype=torch.float64,
+        )[None]
+
+    def restore(self, state: Tensor) -> None:
+        """Restore what :meth:`state` gave."""
+        values = state[0].double().numpy()
+        self.release()
+        if values[0] >= 0:
+            self.attach(int(values[0]), int(values[1]), Pose(values[2:5], values[5:9]))

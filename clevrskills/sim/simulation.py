@@ -1,0 +1,486 @@
+"""Running simulations, and the world that reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import sapien
+import torch
+from sapien import Entity
+from sapien.physx import (
+    PhysxContact,
+    PhysxCpuSystem,
+    PhysxRigidBaseComponent,
+    PhysxRigidDynamicComponent,
+)
+from torch import Tensor
+
+from clevrskills.core import geometry
+from clevrskills.sim.body_geometry import Solids
+from clevrskills.sim.robots.controller import EndEffectorDeltaController
+from clevrskills.sim.robots.vacuum import Vacuum
+from clevrskills.sim.suction import sealed_cups
+from clevrskills.sim.world import GRAVITY, RobotWorld, World
+
+CONTACT_IMPULSE_NS = 1e-5
+"""Impulse per physics step from which two bodies touch."""
+CONTACT_OVERLAP_M = 1e-4
+"""Overlap from which they touch: PhysX moves bodies apart without an impulse."""
+PARKED = np.array([0.0, 0.0, 50.0, 1.0, 0.0, 0.0, 0.0], np.float32)
+"""Pose reported for empty slots."""
+AT_REST = np.zeros(6, np.float32)
+"""Velocity of what cannot move."""
+
+CUP_MARGIN_M = 0.03
+"""More than a cup's radius and the gap that it closes."""
+
+Contacts = dict[tuple[int, int], list[PhysxContact]]
+"""Contacts of a physics step by pair of slots; the table comes after the last slot."""
+
+
+class Simulation:
+    """One scene on the CPU: steps it, and tells of it in plain numbers, body by slot.
+
+    Args:
+        keys: Names of the body slots.
+        bodies: Entities of the slots, ``None`` for empty ones.
+        table: Entity of the table.
+        controller: Moves the arm.
+        tcp: Tool centre point link of the robot.
+        vacuum: The gripper.
+        physics: The physics system.
+        gripper: Entities of the links that count as the gripper.
+        arm: Entities of the other links of the robot.
+        place_arm: Puts the arm so that the tool centre point is at a world pose; raises
+            ``ValueError`` if it does not reach.
+    """
+
+    def __init__(
+        self,
+        keys: Sequence[str],
+        bodies: Sequence[Entity | None],
+        table: Entity,
+        controller: EndEffectorDeltaController,
+        tcp: Any,
+        vacuum: Vacuum,
+        physics: PhysxCpuSystem,
+        gripper: Sequence[Entity],
+        arm: Sequence[Entity],
+        place_arm: Callable[[sapien.Pose], None],
+    ) -> None:
+        self.keys, self.bodies = tuple(keys), list(bodies)
+        self.components = [
+            entity.find_component_by_type(PhysxRigidDynamicComponent) if entity else None
+            for entity in self.bodies
+        ]
+        self.controller, self.vacuum = controller, vacuum
+        self.timestep_s = physics.timestep
+        self._tcp, self._physics, self._place_arm = tcp, physics, place_arm
+        # pybind gives the same object for the same component as long as it is referred to
+        self._solid = [_solid(entity) for entity in (*self.bodies, table, *gripper, *arm)]
+        self.table = len(self.bodies)
+        self.gripper, self.arm = self.table + 1, self.table + 2
+        slots = [*range(self.table + 1), *[self.gripper] * len(gripper), *[self.arm] * len(arm)]
+        self._slot_of = {id(c): k for k, c in zip(slots, self._solid, strict=True) if c}
+        self.touched: dict[tuple[int, int], int] = {}
+        """The pairs of slots that touched in the last control step, both ways, and in which physics
+        step of it they first did."""
+        self.touches_matter = False
+        """Whether :attr:`touched` is kept, which costs a tenth of a step."""
+        self._steps = 0
+        self._restored: dict[str, np.ndarray] | None = None
+
+    def step(self, action: np.ndarray) -> None:
+        """Run one control step with an action (7,); what the cups let go and take is left to
+        :meth:`SimWorld.grip`.
+
+        Raises:
+            ValueError: The action is not a number.
+        """
+        if not np.isfinite(action).all():
+            raise ValueError(f"action {np.asarray(action).tolist()}; allowed: numbers in [-1, 1]")
+        self.controller.set_action(action)
+        self.forget_step()
+        if self.vacuum.held >= 0 and not self.controller.vacuum_on:
+            self.vacuum.release()
+        for _ in range(self.controller.sim_steps):
+            self.controller.before_simulation_step()
+            self._physics.step()
+            if self.touches_matter:
+                self._note_touches()
+
+    def forget_step(self) -> None:
+        """Forget the last control step: nothing has touched yet, what was restored is past."""
+        self.touched.clear()
+        self._steps = 0
+        self._restored = None
+
+    def _note_touches(self) -> None:
+        self._steps += 1
+        for pair, contacts in self.contacts().items():
+            if pair not in self.touched and _touch(contacts):
+                self.touched |= {pair: self._steps, pair[::-1]: self._steps}
+
+    # ---- what it tells ----
+
+    def read_poses(self, out: np.ndarray) -> None:
+        """Write the world poses of the bodies and, last, of the tool centre point to an array
+        ((K + 1) * 7,).
+        """
+        parts: list[np.ndarray] = []
+        for entity in self.bodies:
+            if entity is None:
+                parts.append(PARKED)
+            else:
+                pose = entity.pose
+                parts += (pose.p, pose.q)
+        pose = self._tcp.entity_pose
+        np.concatenate((*parts, pose.p, pose.q), out=out)
+
+    def read_velocities(self, out: np.ndarray) -> None:
+        """Write linear and angular velocities of the bodies to an array (K * 6,)."""
+        parts: list[np.ndarray] = []
+        for component in self.components:
+            if component is None:
+                parts.append(AT_REST)
+            else:
+                parts += (component.linear_velocity, component.angular_velocity)
+        np.concatenate(parts, out=out)
+
+    def end_effector_velocity(self) -> np.ndarray:
+        """Linear and angular velocity of the tool centre point in world axes, (6,)."""
+        if self._restored is not None:
+            return self._restored["end_effector_velocity"]
+        return np.concatenate((self._tcp.linear_velocity, self._tcp.angular_velocity))
+
+    def contacts(self) -> Contacts:
+        """The contacts of the last physics step."""
+        pairs: Contacts = {}
+        slot_of = self._slot_of
+        for contact in self._physics.get_contacts():
+            first, second = contact.bodies
+            one, other = slot_of.get(id(first)), slot_of.get(id(second))
+            if one is not None and other is not None:
+                pairs.setdefault((one, other), []).append(contact)
+        return pairs
+
+    def lifts(self) -> Callable[[int, int], float]:
+        """Tells the upward impulse in the last physics step on one slot from another, in N s."""
+        if self._restored is not None:
+            return self._restored["lift"].item
+        contacts = self.contacts()
+        return lambda upper, lower: _lift(contacts, upper, lower)
+
+    def touched_before(self, slot: int, last: int) -> bool:
+        """Whether a body touched anything but the robot before another slot, or without it."""
+        robot = (self.gripper, self.arm)
+        found = {
+            two: k for (one, two), k in self.touched.items() if one == slot and two not in robot
+        }
+        least = found.pop(last, self._steps + 1)
+        return any(k < least for k in found.values())
+
+    # ---- what only the last control step tells ----
+
+    def step_state(self) -> dict[str, np.ndarray]:
+        """What is to be remembered of the last control step, as poses and joints do not tell it:
+        ``lift`` (K, K + 1), see :meth:`lifts`; ``touched`` (K, K + 3), the physics steps in
+        :attr:`touched`, 0 for none; ``end_effector_velocity`` (6,).
+        """
+        if self._restored is not None:
+            return dict(self._restored)
+        contacts, lift = self.contacts(), np.zeros((self.table, self.table + 1))
+        for pair in contacts:
+            for upper, lower in (pair, pair[::-1]):
+                if upper < self.table and lower <= self.table:
+                    lift[upper, lower] = _lift(contacts, upper, lower)
+        touched = np.zeros((self.table, self.arm + 1))
+        for (one, other), step in self.touched.items():
+            if one < self.table:
+                touched[one, other] = step
+        velocity = self.end_effector_velocity()
+        return {"lift": lift, "touched": touched, "end_effector_velocity": velocity}
+
+    def restore_step(self, state: Mapping[str, np.ndarray]) -> None:
+        """Restore what :meth:`step_state` gave, until the next step."""
+        self.forget_step()
+        shapes = {"lift": (self.table, -1), "touched": (self.table, -1)}
+        self._restored = {
+            name: np.asarray(values).reshape(shapes.get(name, -1)) for name, values in state.items()
+        }
+        self._steps = self.controller.sim_steps
+        touched = self._restored["touched"]
+        for one, other in zip(*touched.nonzero(), strict=True):
+            step = int(touched[one, other])
+            self.touched |= {(one, other): step, (other, one): step}
+
+    # ---- what can be put ----
+
+    def move(self, slot: int, pose: sapien.Pose) -> None:
+        """Put a body at a world pose, at rest.
+
+        Raises:
+            ValueError: The body cannot be moved.
+        """
+        if self.vacuum.held == slot:
+            self.vacuum.release()
+        entity, component = self.bodies[slot], self.components[slot]
+        if entity is None or component is None:
+            raise ValueError(f"{self.keys[slot]} cannot be moved")
+        entity.set_pose(pose)
+        component.linear_velocity = np.zeros(3)
+        component.angular_velocity = np.zeros(3)
+        component.wake_up()
+
+    def move_arm(self, pose: sapien.Pose) -> None:
+        """Put the arm so that the tool centre point is at a world pose, with what it holds.
+
+        Raises:
+            ValueError: The arm does not reach.
+        """
+        before = self._tcp.entity_pose
+        self._place_arm(pose)
+        if self.vacuum.held >= 0:
+            entity = self.bodies[self.vacuum.held]
+            assert entity is not None
+            entity.set_pose(self._tcp.entity_pose * before.inv() * entity.pose)
+
+
+class SimWorld(RobotWorld):
+    """Reads simulations, one per environment; what it read is kept until :meth:`moved`.
+
+    Args:
+        keys: Names of the body slots.
+        solids: Geometry of the bodies, B = number of simulations.
+        simulations: The simulations.
+    """
+
+    def __init__(
+        self, keys: Sequence[str], solids: Solids, simulations: Sequence[Simulation]
+    ) -> None:
+        super().__init__(keys, solids, simulations[0].vacuum.tips)
+        self.simulations = list(simulations)
+        # impulse that carries a body for a physics step, by environment and slot
+        self._weight_ns = (solids.mass * (GRAVITY * simulations[0].timestep_s)).tolist()
+
+    def _of(self) -> list[Simulation]:
+        """The simulation of each row."""
+        if self._whole is None:
+            return self.simulations
+        return [self.simulations[row] for row in self._rows.tolist()]
+
+    @property
+    def filled(self) -> Tensor:  # noqa: D102
+        return torch.tensor([[body is not None for body in s.bodies] for s in self.simulations])
+
+    @property
+    def frame(self) -> Tensor:  # noqa: D102
+        return self.once("frame", SimWorld._read_poses)
+
+    @property
+    def body_pose(self) -> Tensor:  # noqa: D102
+        return self.once("pose", lambda w: w.frame[:, :-1])
+
+    def _read_poses(self) -> Tensor:
+        return self._filled(Simulation.read_poses, len(self.keys) + 1, 7)
+
+    @property
+    def body_velocity(self) -> Tensor:  # noqa: D102
+        return self.once("velocity", SimWorld._read_velocities)
+
+    def _read_velocities(self) -> Tensor:
+        return self._filled(Simulation.read_velocities, len(self.keys), 6)
+
+    def _filled(
+        self, write: Callable[[Simulation, np.ndarray], None], rows: int, columns: int
+    ) -> Tensor:
+        """What the simulations write, (B, rows, columns)."""
+        values = np.empty((self.num_envs, rows * columns), np.float32)
+        for simulation, out in zip(self.simulations, values, strict=True):
+            write(simulation, out)
+        return torch.from_numpy(values).view(-1, rows, columns)
+
+    @property
+    def end_effector_pose(self) -> Tensor:  # noqa: D102
+        return self._of_each(self.once("end effector", lambda w: w.frame[:, -1]))
+
+    @property
+    def end_effector_velocity(self) -> Tensor:  # noqa: D102
+        read = _read(Simulation.end_effector_velocity)
+        return self._of_each(self.once("end effector velocity", read))
+
+    @property
+    def qpos(self) -> Tensor:  # noqa: D102
+        return self._of_each(self.once("qpos", _read(lambda s: s.controller.qpos)))
+
+    @property
+    def qvel(self) -> Tensor:  # noqa: D102
+        return self._of_each(self.once("qvel", _read(lambda s: s.controller.qvel)))
+
+    @property
+    def vacuum_on(self) -> Tensor:  # noqa: D102
+        return _told(simulation.controller.vacuum_on for simulation in self._of())
+
+    @property
+    def held(self) -> Tensor:  # noqa: D102
+        return self._of_each(
+            self.once("held", lambda w: _told(s.vacuum.held for s in w.simulations))
+        )
+
+    def _lift(self, upper: Tensor, lower: Tensor) -> list[float]:
+        """Upward impulse in the last physics step on slots from others, in N s, of each row."""
+        lifts = self.once("lifts", lambda w: [s.lifts() for s in w.simulations])
+        rows = zip(self._rows.tolist(), upper.tolist(), lower.tolist(), strict=True)
+        return [lifts[row](one, other) for row, one, other in rows]
+
+    def _shares(self, lower: Tensor, upper: Tensor) -> list[float]:
+        """What :meth:`supports` tells, of each row."""
+        rows = zip(self._lift(upper, lower), self._rows.tolist(), upper.tolist(), strict=True)
+        return [lift / self._weight_ns[row][slot] for lift, row, slot in rows]
+
+    def supports(self, lower: Tensor, upper: Tensor) -> Tensor:  # noqa: D102
+        return _told(self._shares(lower, upper)).float()
+
+    def on_table(self, body: Tensor) -> Tensor:  # noqa: D102
+        lifts = self._lift(body, torch.full_like(body, len(self.keys)))
+        return _told(lift > CONTACT_IMPULSE_NS for lift in lifts)
+
+    def carries(self, lower: Tensor, upper: Tensor, share: float) -> Tensor:  # noqa: D102
+        carried = _told(part >= share for part in self._shares(lower, upper))
+        return self.sparse(carried, carried, lambda w, body: ~w.on_table(body), upper)
+
+    def _where_touches_matter(self) -> list[Simulation]:
+        """The simulation of each row; from now on they note who touches whom. Goals ask at the
+        start.
+        """
+        for simulation in self.simulations:
+            simulation.touches_matter = True
+        return self._of()
+
+    def touches(self, body: Tensor, other: Tensor) -> Tensor:  # noqa: D102
+        rows = zip(self._where_touches_matter(), body.tolist(), other.tolist(), strict=True)
+        return _told((one, two) in s.touched for s, one, two in rows)
+
+    def touches_before(self, body: Tensor, other: Tensor) -> Tensor:  # noqa: D102
+        rows = zip(self._where_touches_matter(), body.tolist(), other.tolist(), strict=True)
+        return _told(s.touched_before(one, two) for s, one, two in rows)
+
+    def gripper_touches(self, body: Tensor) -> Tensor:  # noqa: D102
+        return self.touches(body, torch.full_like(body, self.simulations[0].gripper))
+
+    def robot_touches(self, body: Tensor) -> Tensor:  # noqa: D102
+        arm = torch.full_like(body, self.simulations[0].arm)
+        return self.gripper_touches(body) | self.touches(body, arm)
+
+    def contacts(self, env: int = 0) -> list[tuple[str, str, float]]:
+        """The touching pairs of slot keys (or ``table``) of one environment with their least
+        separation in metres, negative: overlap.
+        """
+        names = [*self.keys, "table", "gripper", "arm"]
+        return [
+            (names[one], names[other], min(float(point.separation) for point in contact.points))
+            for (one, other), contacts in self.simulations[env].contacts().items()
+            for contact in contacts
+            if contact.points
+        ]
+
+    def _asked(
+        self, pose: Tensor, where: Tensor | None
+    ) -> Iterable[tuple[int, Simulation, sapien.Pose]]:
+        """The rows to be changed, with the pose (7,) that is asked for there."""
+        chosen = range(self.num_envs) if where is None else where.nonzero()[:, 0].tolist()
+        for row in chosen:
+            values = pose[row].double().numpy()
+            yield row, self.simulations[row], sapien.Pose(values[:3], values[3:])
+
+    def set_body_pose(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:  # noqa: D102
+        for row, simulation, there in self._asked(pose, where):
+            simulation.move(int(body[row]), there)
+        self.moved()
+
+    def set_end_effector_pose(self, pose: Tensor, where: Tensor | None = None) -> None:  # noqa: D102
+        for _, simulation, there in self._asked(pose, where):
+            simulation.move_arm(there)
+        self.moved()
+
+    def hold(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:  # noqa: D102
+        self.set_body_pose(body, pose, where)
+        rows = [row for row, _, _ in self._asked(pose, where)]
+        self._take(rows, [int(body[row]) for row in rows])
+
+    def grip(self) -> None:
+        """After a control step: let go of what slipped, take what a cup touches."""
+        seeking = []
+        for row, simulation in enumerate(self.simulations):
+            vacuum = simulation.vacuum
+            if vacuum.held >= 0:
+                vacuum.release_slipped()
+            elif simulation.controller.vacuum_on:
+                seeking.append(row)
+        if not seeking:
+            return
+        near = near_cups(self).tolist()
+        self._take([row for row in seeking if near[row]])
+
+    def _take(self, rows: Sequence[int], bodies: Sequence[int] | None = None) -> None:
+        """Let grippers hold bodies that are at their cups, with those that seal, at least one; if
+        none are named, the one that most cups seal on, if there is one.
+        """
+        if not rows:
+            return
+        chosen = self.select(torch.tensor(rows))
+        sealed, distance = sealed_cups(chosen, self.simulations[0].vacuum.samples)
+        cups = sealed.sum(-1) * self.solids.movable[rows]  # (n, K)
+        for i, row in enumerate(rows):
+            body = int(cups[i].argmax()) if bodies is None else bodies[i]
+            if bodies is not None or int(cups[i, body]) > 0:
+                vacuum = self.simulations[row].vacuum
+                vacuum.take(body, max(1, int(sealed[i, body].sum())), float(distance[i, body]))
+
+
+def near_cups(world: World) -> Tensor:
+    """Whether a cup could seal on any body that can be moved, by their bounding spheres, (B,)."""
+    away = geometry.length(world.offset[:, :, 0])
+    near = away <= world.solids.radius + (world.cup_reach_m + CUP_MARGIN_M)
+    return (near & world.solids.movable).any(-1)
+
+
+def _read(read: Callable[[Simulation], np.ndarray]) -> Callable[[SimWorld], Tensor]:
+    """Stacks what is read of each simulation, as float32."""
+    return lambda world: torch.from_numpy(
+        np.array([read(simulation) for simulation in world.simulations], np.float32)
+    )
+
+
+def _told(answers: Iterable[float]) -> Tensor:
+    """What simulations tell, one after the other, (B,); by way of numpy in a third of the time."""
+    return torch.from_numpy(np.array(list(answers)))
+
+
+def _lift(contacts: Contacts, upper: int, lower: int) -> float:
+    """Upward impulse of contacts on a slot from another, in N s."""
+
+    def up(one: int, other: int) -> float:
+        points = (point for c in contacts.get((one, other), ()) for point in c.points)
+        return sum(float(point.impulse[2]) for point in points)
+
+    return up(upper, lower) - up(lower, upper)
+
+
+def _touch(contacts: Iterable[PhysxContact]) -> bool:
+    """Whether bodies press on each other or overlap."""
+    pressed = 0.0
+    for contact in contacts:
+        for point in contact.points:
+            # plain numbers: those of numpy take ten times as long
+            pressed += sum(map(abs, point.impulse.tolist()))
+            if pressed > CONTACT_IMPULSE_NS or point.separation < -CONTACT_OVERLAP_M:
+                return True
+    return False
+
+
+def _solid(entity: Entity | None) -> PhysxRigidBaseComponent | None:
+    """The physical side of an entity."""
+    return entity.find_component_by_type(PhysxRigidBaseComponent) if entity else None

@@ -1,0 +1,113 @@
+"""Where a suction cup seals: on a patch that is flat under its whole rim."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from clevrskills.core import geometry
+from clevrskills.sim.world import World
+
+CENTER_GAP_M = 1.5e-3
+"""How far the centre of a cup may be from the surface: the cup must really touch."""
+RIM_GAP_M = 4.5e-3
+"""How far its rim may be from the surface before it is pressed on: the stroke of a bellows cup, so
+that a lying can holds."""
+DEPTH_M = 4e-3
+"""How deep, by inaccuracy, a cup may be in the surface."""
+RIM_POINTS = 8
+CUP_RADIUS_M = 0.0142
+"""Radius of the xArm 6 gripper's cups, the smallest of all robots."""
+
+
+def cup_samples(centers: Tensor, radius_m: float) -> Tensor:
+    """Points under the suction cups in the frame of their centres: centre first, then the rim.
+
+    Args:
+        centers: Centres of the cups' tips, (N, 3); the cups open along +z.
+        radius_m: Radius of a cup.
+
+    Returns:
+        (N, 1 + RIM_POINTS, 3) metres.
+    """
+    angle = torch.arange(RIM_POINTS, device=centers.device) * (2 * torch.pi / RIM_POINTS)
+    rim = radius_m * torch.stack((angle.cos(), angle.sin(), torch.zeros_like(angle)), dim=-1)
+    offsets = torch.cat((torch.zeros(1, 3, device=centers.device), rim))
+    return centers[:, None] + offsets
+
+
+def sealed_cups(world: World, samples: Tensor) -> tuple[Tensor, Tensor]:
+    """Which cups seal on which body, and how far the body is from the plane of the cups.
+
+    Args:
+        world: Where everything is.
+        samples: Points under the cups in the end-effector frame, (N, S, 3), see
+            :func:`cup_samples`.
+
+    Returns:
+        Sealed, (B, K, N) bool; least distance in metres of any point under the cups to the body,
+        (B, K), negative if the cups are pressed into it.
+    """
+    count, per_cup = samples.shape[:2]
+    points = geometry.to_world(
+        world.end_effector_pose, samples.reshape(1, -1, 3).expand(world.num_envs, -1, 3)
+    )
+    distance = world.distance(points).unflatten(-1, (count, per_cup))  # (B, K, N, S)
+    center = distance[..., 0]
+    flat = distance.amax(-1) <= RIM_GAP_M
+    lowest = distance.amin(-1)
+    sealed = flat & (center <= CENTER_GAP_M) & (lowest >= -DEPTH_M)
+    return sealed, lowest.amin(-1)
+
+
+def sealable_spot(
+    world: World, body: Tensor, radius_m: float = CUP_RADIUS_M, per_side: int = 15
+) -> Tensor:
+    """The spot on top of a body, nearest to its centre of mass, on which a vertical cup seals.
+
+    Args:
+        world: Where everything is.
+        body: Index of the body, (B,).
+        radius_m: Radius of the cup.
+        per_side: Resolution of the search.
+
+    Returns:
+        World position, (B, 3).
+
+    Raises:
+        ValueError: A body has no such spot.
+    """
+    points = world.world_points(body)[..., :2]
+    low, high = points.amin(1), points.amax(1)
+    ticks = torch.linspace(0.0, 1.0, per_side, device=world.device)
+    grid = torch.stack(torch.meshgrid(ticks, ticks, indexing="ij"), dim=-1).reshape(-1, 2)
+    xy = low[:, None] + grid * (high - low)[:, None]  # (B, G, 2)
+    rim = cup_samples(torch.zeros(1, 3, device=world.device), radius_m)[0, :, :2]
+    height = geometry.surface_height(
+        world.planes(body),
+        world.pose(body),
+        (xy[:, :, None] + rim).flatten(1, 2),
+    ).unflatten(1, (xy.shape[1], len(rim)))
+    flat = (height - height[..., :1]).abs().amax(-1) <= RIM_GAP_M / 2
+    flat &= height[..., 0] > -1.0
+    if not flat.any(-1).all():
+        raise ValueError("no flat spot on top for a suction cup")
+    center = geometry.to_world(world.pose(body), world.at(world.solids.center, body)[:, None])
+    away = (xy - center[..., :2]).norm(dim=-1) + torch.where(flat, 0.0, geometry.PAD)
+    best = away.argmin(-1)
+    rows = torch.arange(world.num_envs, device=world.device)
+    return torch.cat((xy[rows, best], height[rows, best, :1]), dim=-1)
+
+
+def pose_in_gripper(world: World, body: Tensor) -> Tensor:
+    """Where a body must be, its orientation kept, for the gripper to hold it as it is now: (B, 7).
+
+    Raises:
+        ValueError: A body has no flat spot on top.
+    """
+    spot = sealable_spot(world, body)
+    tip = world.end_effector_pose.new_tensor([0.0, 0.0, float(world.cup_tips[0, 2])])
+    tip = geometry.to_world(world.end_effector_pose, tip.expand(world.num_envs, 1, 3))[:, 0]
+    pose = world.pose(body).clone()
+    pose[:, :3] += tip - spot
+    return pose

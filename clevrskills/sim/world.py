@@ -1,0 +1,600 @@
+"""The only door to a simulation for predicates, prompts and solvers.
+
+A :class:`World` answers questions about ``B`` parallel environments at once; every answer is a
+tensor whose first dimension is ``B``. Which body a question is about is a tensor too: an index
+``(B,)`` into the ``K`` body slots of the scene, so that parallel environments may ask about
+different bodies with the same code.
+
+:class:`World` holds the geometry; where things are comes from a subclass:
+:class:`~clevrskills.sim.simulation.SimWorld` reads a simulation, :class:`TensorWorld` is plain
+tensors, for tests and for pictures of scenes that no simulation has reached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache, cached_property, lru_cache
+from typing import Any, Self
+
+import torch
+from torch import Tensor
+
+from clevrskills.core import geometry
+from clevrskills.errors import UnknownNameError
+from clevrskills.sim.body_geometry import Solids
+
+GRAVITY = 9.81
+CONTACT_TOLERANCE_M = 2e-3
+STATIC_SPEED_M_PER_S = 3e-3
+STATIC_SPIN_RAD_PER_S = 3e-2
+"""What counts as rest. The released code has a third of it, at five times the physics rate: here
+bodies at rest tremble by up to
+1 mm/s and 0.017 rad/s until they fall asleep half a second later."""
+FEW = 64
+"""Up to how many answers are cheaper to look at one by one."""
+
+
+def anywhere(where: Tensor) -> bool:
+    """Whether any of some answers (B,) is yes; of a few, without the start of a kernel."""
+    return True in where.tolist() if where.numel() <= FEW else bool(where.any())
+
+
+class World:
+    """Questions about the bodies and the robot of ``B`` environments.
+
+    Args:
+        keys: Names of the ``K`` body slots, the same in all environments.
+        solids: Geometry of the bodies.
+        cup_tips: Centres of the suction cups' rims in the end-effector frame, (N, 3).
+    """
+
+    def __init__(self, keys: Sequence[str], solids: Solids, cup_tips: Tensor | None = None) -> None:
+        self.keys = tuple(keys)
+        self.solids = solids
+        self.cup_tips = solids.mass.new_zeros(1, 3) if cup_tips is None else cup_tips
+        self.num_envs = solids.mass.shape[0]
+        self.device = solids.mass.device
+        self._rows = torch.arange(self.num_envs, device=self.device)
+        self._derived: dict[str, Any] = {}
+        self._whole: Self | None = None
+
+    def select(self, rows: Tensor) -> Self:
+        """Some of the environments, each as often as its number is among the rows (n,): as if they
+        were the environments of the world.
+
+        It is to be looked at only, before anything moves. What it tells of all bodies at once
+        (B, K, ...) is not selected; :meth:`at` and the questions about a body are.
+        """
+        return self._chosen(self._rows[rows])
+
+    def repeat(self, times: int) -> Self:
+        """Every environment several times over, to be asked about several bodies at once:
+        environment ``times * b + k`` is environment ``b``; see :meth:`select`. Asked about
+        ``bodies.flatten()``, what it tells is ``.view_as(bodies)``, (B, times).
+        """
+        rows = _each(self.num_envs, times, self.device)
+        return self._chosen(rows if self._whole is None else self._rows[rows])
+
+    def _chosen(self, rows: Tensor) -> Self:
+        """Some environments of the whole world, by their rows."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        other._whole = self._whole or self
+        other._rows = rows
+        other.num_envs = len(rows)
+        return other
+
+    def sparse(
+        self, where: Tensor, otherwise: Tensor, ask: Callable[..., Tensor], *about: Tensor
+    ) -> Tensor:
+        """What is costly to tell, only in the environments in which it matters.
+
+        Args:
+            where: In which, (B,) bool.
+            otherwise: What to tell of the others, (B, ...).
+            ask: Called with a world of n of the environments, and what it is about there; gives
+                (n, ...).
+            about: Bodies, positions and the like, each (B, ...).
+
+        Returns:
+            (B, ...), of the type of ``otherwise``.
+        """
+        if not anywhere(where):
+            return otherwise
+        rows = where.nonzero()[:, 0]
+        if len(rows) == len(where):
+            return ask(self, *about)
+        told = ask(self.select(rows), *(values.index_select(0, rows) for values in about))
+        return otherwise.index_copy(0, rows, told)
+
+    def _of_each(self, values: Tensor) -> Tensor:
+        """Values (B, ...) of all environments, for those that were selected."""
+        if self._whole is None:
+            return values
+        if self._whole.num_envs == 1:
+            return values.expand(self.num_envs, *values.shape[1:])
+        return values.index_select(0, self._rows)
+
+    # ---- what a subclass knows ----
+
+    @property
+    def body_pose(self) -> Tensor:
+        """World poses of all bodies, (B, K, 7)."""
+        raise NotImplementedError
+
+    @property
+    def body_velocity(self) -> Tensor:
+        """Linear (m/s) and angular (rad/s) velocity of all bodies in world axes, (B, K, 6)."""
+        raise NotImplementedError
+
+    @property
+    def end_effector_pose(self) -> Tensor:
+        """World pose of the tool centre point, its z axis out of the suction cups, (B, 7)."""
+        raise NotImplementedError
+
+    @property
+    def end_effector_speed(self) -> Tensor:
+        """Speed of the tool centre point in m/s, (B,)."""
+        raise NotImplementedError
+
+    @property
+    def held(self) -> Tensor:
+        """Index of the body that the gripper holds, -1 for none, (B,)."""
+        raise NotImplementedError
+
+    def supports(self, lower: Tensor, upper: Tensor) -> Tensor:
+        """Share of the weight of ``upper`` that rests on ``lower``, about 0..1, (B,)."""
+        raise NotImplementedError
+
+    def on_table(self, body: Tensor) -> Tensor:
+        """Whether the body touches the table, (B,) bool."""
+        raise NotImplementedError
+
+    def carries(self, lower: Tensor, upper: Tensor, share: float) -> Tensor:
+        """Whether at least a share of the weight of ``upper`` rests on ``lower``, and nothing of it
+        on the table, (B,) bool.
+        """
+        return (self.supports(lower, upper) >= share) & ~self.on_table(upper)
+
+    def touches(self, body: Tensor, other: Tensor) -> Tensor:
+        """Whether two bodies touched at any time of the last control step, (B,) bool."""
+        raise NotImplementedError
+
+    def touches_before(self, body: Tensor, other: Tensor) -> Tensor:
+        """Whether a body touched the table or a third body in the last control step, before it
+        touched the other one or without touching that, (B,) bool. Where the order is not known, at
+        once is before.
+        """
+        raise NotImplementedError
+
+    def gripper_touches(self, body: Tensor) -> Tensor:
+        """Whether the gripper touched the body at any time of the last control step, (B,) bool."""
+        raise NotImplementedError
+
+    def robot_touches(self, body: Tensor) -> Tensor:
+        """Whether any part of the robot touched the body at any time of the last control step, (B,)
+        bool.
+        """
+        raise NotImplementedError
+
+    def set_body_pose(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:
+        """Put bodies (B,) at world poses (B, 7), at rest; only in environments ``where`` (B,) is
+        true.
+        """
+        raise NotImplementedError
+
+    def set_end_effector_pose(self, pose: Tensor, where: Tensor | None = None) -> None:
+        """Put the arm so that the tool centre point is at world poses (B, 7), with what it holds;
+        only in environments ``where`` (B,) is true.
+
+        Raises:
+            ValueError: The arm does not reach a pose.
+        """
+        raise NotImplementedError
+
+    def hold(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:
+        """Let the gripper hold bodies (B,), put at world poses (B, 7), in environments ``where``
+        (B,) is true.
+        """
+        raise NotImplementedError
+
+    # ---- computed for all bodies at once and kept until something moves ----
+
+    def moved(self) -> None:
+        """Forget what was read and computed; to be called whenever something moved."""
+        self._derived.clear()
+
+    def once(self, name: str, compute: Callable[[Self], Any]) -> Any:
+        """What was computed under a name since something moved last; else it is computed now, from
+        the world without repeats.
+        """
+        if name not in self._derived:
+            self._derived[name] = compute(self._whole or self)
+        return self._derived[name]
+
+    @property
+    def frame(self) -> Tensor:
+        """World poses of all bodies and, last, of the end effector, which can so be asked for as
+        body -1, (B, K + 1, 7).
+        """
+        return self.once(
+            "frame", lambda w: torch.cat((w.body_pose, w.end_effector_pose[:, None]), dim=1)
+        )
+
+    @property
+    def frame_matrix(self) -> Tensor:
+        """Their rotation matrices, (B, K + 1, 3, 3)."""
+        return self.once("frame matrix", lambda w: geometry.rotation_matrix(w.frame[..., 3:]))
+
+    @property
+    def matrix(self) -> Tensor:
+        """Rotation matrices of all bodies, (B, K, 3, 3)."""
+        return self.once("matrix", lambda w: w.frame_matrix[:, :-1])
+
+    @property
+    def end_effector_matrix(self) -> Tensor:
+        """Rotation matrix of the end effector, (B, 3, 3)."""
+        return self._of_each(self.once("end effector matrix", lambda w: w.frame_matrix[:, -1]))
+
+    @property
+    def offset(self) -> Tensor:
+        """From the tool centre point to the origin of each body, and to where a suction cup holds
+        it best, in world axes, (B, K, 2, 3).
+        """
+        return self.once("offset", _offset)
+
+    # ---- robot ----
+
+    def gripper_distance(self, body: Tensor) -> Tensor:
+        """Distance from the tips of the suction cups to a body, (B,)."""
+        tips = self.cup_tips.expand(self.num_envs, -1, 3)
+        tips = geometry.to_world(self.end_effector_pose, tips)
+        local = geometry.to_local(self.pose(body), tips)
+        return geometry.signed_distance(self.planes(body), local).amin(-1)
+
+    def gripper_clear(self, body: Tensor, distance_m: float) -> Tensor:
+        """Whether all suction cups are further away from a body than a distance, (B,) bool."""
+        away = geometry.length(self.end_effector_pose[:, :3] - self.position(body))
+        spheres_m = away - self.at(self.solids.radius, body) - (self._whole or self).cup_reach_m
+        clear = spheres_m > distance_m
+        return self.sparse(~clear, clear, lambda w, b: w.gripper_distance(b) > distance_m, body)
+
+    @cached_property
+    def cup_reach_m(self) -> float:
+        """Distance of the outermost suction cup from the tool centre point."""
+        return float(geometry.length(self.cup_tips).max())
+
+    # ---- bodies ----
+
+    def index(self, key: str) -> Tensor:
+        """The slot index (B,) of a body by its key.
+
+        Raises:
+            UnknownNameError: No slot has this key.
+        """
+        if key not in self.keys:
+            raise UnknownNameError("body", key, self.keys)
+        return torch.full((self.num_envs,), self.keys.index(key), device=self.device)
+
+    def at(self, values: Tensor, body: Tensor) -> Tensor:
+        """Pick one body's entry from values of all bodies, (B, K, ...) -> (B, ...); of several
+        bodies (B, n) -> (B, n, ...). The values are those without repeats.
+        """
+        if values.dim() > 3 and body.dim() == 1 and len(body) > FEW:  # copied by the row
+            slots = values.shape[1]
+            return values.flatten(0, 1).index_select(0, self._rows * slots + body % slots)
+        rows = self._rows if body.dim() == 1 else self._rows[:, None]
+        return values[rows, body]
+
+    def pose(self, body: Tensor) -> Tensor:
+        """World pose, (B, 7)."""
+        return self.at(self.body_pose, body)
+
+    def position(self, body: Tensor) -> Tensor:
+        """World position of the body's origin, (B, 3)."""
+        return self.pose(body)[:, :3]
+
+    def orientation(self, body: Tensor) -> Tensor:
+        """World orientation, (B, 4)."""
+        return self.pose(body)[:, 3:]
+
+    def velocity(self, body: Tensor) -> Tensor:
+        """Linear (m/s) and angular (rad/s) velocity in world axes, (B, 6)."""
+        return self.at(self.body_velocity, body)
+
+    def is_static(self, body: Tensor) -> Tensor:
+        """Whether the body is at rest, (B,) bool."""
+        return self.at(self.once("still", _still), body)
+
+    def is_held(self, body: Tensor) -> Tensor:
+        """Whether the gripper holds this body, (B,) bool."""
+        return self.held == body
+
+    def world_points(self, body: Tensor) -> Tensor:
+        """Points on the body's surface in world coordinates, (B, P, 3)."""
+        points = self.at(self.solids.points, body)
+        turned = points @ self.at(self.matrix, body).transpose(-1, -2)
+        return turned + self.position(body)[:, None]
+
+    def top(self, body: Tensor) -> Tensor:
+        """World z of the body's highest point, (B,)."""
+        return self._heights(body).amax(-1)
+
+    def bottom(self, body: Tensor) -> Tensor:
+        """World z of the body's lowest point, (B,)."""
+        return self._heights(body).amin(-1)
+
+    def _heights(self, body: Tensor) -> Tensor:
+        """World z of the points on the body's surface, (B, P)."""
+        pose = self.pose(body)
+        up = geometry.rotation_matrix(pose[:, 3:])[:, 2, :, None]
+        return (self.at(self.solids.coordinates, body) * up).sum(-2) + pose[:, 2:3]
+
+    def planes(self, body: Tensor) -> Tensor:
+        """Half-spaces of bodies in their frame, (B, C, F, 4), without the padding that all of them
+        share.
+        """
+        parts, facets, _ = self.at(self.solids.counts, body).amax(0).tolist()
+        return self.at(self.solids.planes[:, :, :parts, :facets], body)
+
+    def distance(self, points: Tensor) -> Tensor:
+        """Signed distance from world points (B, N, 3) to every body, (B, K, N); empty slots are far
+        away.
+        """
+        position, matrix = self._of_each(self.body_pose[..., :3]), self._of_each(self.matrix)
+        local = (points[:, None] - position[:, :, None]) @ matrix  # (B, K, N, 3)
+        return geometry.signed_distance(self._of_each(self.solids.planes), local)
+
+    def clearance(self, body: Tensor) -> Tensor:
+        """Distance from a body to the nearest other body or the table, (B,)."""
+        points = self.world_points(body)
+        distance = self.distance(points).amin(-1)  # (B, K)
+        distance.scatter_(1, body[:, None], geometry.PAD)
+        return torch.minimum(distance.amin(-1), points[..., 2].amin(-1))
+
+    def overhang(self, upper: Tensor, lower: Tensor) -> Tensor:
+        """How far the upper body reaches over the outline of the lower one, seen from above, (B,);
+        negative: inside by that much.
+        """
+        turn, offset = self._seen_from_above(upper, lower)
+        points = turn.mT @ self.at(self.solids.coordinates, upper) + offset.mT  # (B, 2, P)
+        edges = self._outline(lower)  # (B, E, 3)
+        furthest = (edges[..., :2] @ points).amax(-1)  # (B, E)
+        return (furthest - edges[..., 2]).amax(-1)
+
+    def within(self, upper: Tensor, lower: Tensor, margin_m: float) -> Tensor:
+        """Whether the upper body, seen from above, reaches over the outline of the lower one by at
+        most a margin, (B,) bool.
+        """
+        edges = self._outline(lower)
+        turn, offset = self._seen_from_above(upper, lower)
+        middle = self.at(self.solids.middle, upper)[:, None] @ turn + offset  # (B, 1, 2)
+        # as far as the bounding box reaches, or the sphere around it
+        half = self.at(self.solids.size, upper)[..., None] * (0.5 * turn)  # (B, 3, 2)
+        box = (half @ edges[..., :2].mT).abs().sum(-2)  # (B, E)
+        reach = torch.minimum(box, self.at(self.solids.reach, upper)[:, None])
+        beyond = (middle @ edges[..., :2].mT)[:, 0] - edges[..., 2]
+        inside = (beyond + reach).amax(-1) <= margin_m
+        return self.sparse(
+            ~inside, inside, lambda w, *two: w.overhang(*two) <= margin_m, upper, lower
+        )
+
+    def _outline(self, body: Tensor) -> Tensor:
+        """Half-planes of bodies' outlines in their frame, (B, E, 3), without the padding that all
+        of them share.
+        """
+        edges = int(self.at(self.solids.counts, body)[:, 2].amax())
+        return self.at(self.solids.footprint[:, :, :edges], body)
+
+    def _seen_from_above(self, upper: Tensor, lower: Tensor) -> tuple[Tensor, Tensor]:
+        """What takes points in the frame of the upper body to the plane of the lower one's outline:
+        matrices (B, 3, 2), to be followed by offsets (B, 1, 2).
+        """
+        over, under = self.pose(upper), self.pose(lower)
+        plane = geometry.rotation_matrix(under[:, 3:])[..., :2]
+        turn = geometry.rotation_matrix(over[:, 3:]).mT @ plane
+        return turn, (over[:, None, :3] - under[:, None, :3]) @ plane
+
+    def rest(self, body: Tensor, pose: Tensor, on: Tensor) -> tuple[Tensor, Tensor]:
+        """Where a body would come to rest if it were lowered straight down onto another one.
+
+        Args:
+            body: The body to lower, (B,).
+            pose: Candidate poses; their height is ignored, (B, M, 7).
+            on: The body below, (B,).
+
+        Returns:
+            World z of the body's origin at first touch, (B, M), and by how many metres the centre
+            of mass lies within the polygon of the touching points, (B, M): negative if the body
+            would tip over.
+        """
+        flat = pose * pose.new_tensor([1.0, 1, 0, 1, 1, 1, 1])
+        points = geometry.to_world(flat, self.at(self.solids.points, body)[:, None])  # (B, M, P, 3)
+        below = geometry.surface_height(
+            self.planes(on), self.pose(on), points[..., :2].flatten(1, 2)
+        ).unflatten(1, points.shape[1:3])
+        gap = below - points[..., 2]  # (B, M, P)
+        height = gap.amax(-1)
+        touching = gap > height[..., None] - CONTACT_TOLERANCE_M
+        center = geometry.to_world(flat, self.at(self.solids.center, body)[:, None, None])
+        angle = torch.arange(16, device=self.device) * (torch.pi / 8)
+        directions = torch.stack((angle.cos(), angle.sin()))  # (2, 16)
+        reach = (points - center)[..., :2] @ directions  # (B, M, P, 16)
+        reach = torch.where(touching[..., None], reach, -geometry.PAD)
+        return height, reach.amax(-2).amin(-1)
+
+
+class RobotWorld(World):
+    """A world with a robot that moves, of which an observer tells more than goals ask for."""
+
+    @property
+    def filled(self) -> Tensor:
+        """Which slots have a body, also one that cannot be touched, (B, K) bool."""
+        raise NotImplementedError
+
+    @property
+    def qpos(self) -> Tensor:
+        """Joint angles in rad, (B, n)."""
+        raise NotImplementedError
+
+    @property
+    def qvel(self) -> Tensor:
+        """Joint speeds in rad/s, (B, n)."""
+        raise NotImplementedError
+
+    @property
+    def vacuum_on(self) -> Tensor:
+        """Whether the vacuum is on, (B,) bool."""
+        raise NotImplementedError
+
+    @property
+    def end_effector_velocity(self) -> Tensor:
+        """Linear (m/s) and angular (rad/s) velocity of the tool centre point, (B, 6)."""
+        raise NotImplementedError
+
+    @property
+    def end_effector_speed(self) -> Tensor:  # noqa: D102
+        return self.end_effector_velocity[:, :3].norm(dim=-1)
+
+
+@lru_cache(maxsize=256)
+def _each(count: int, times: int, device: torch.device) -> Tensor:
+    """The numbers from 0 to ``count``, each several times."""
+    return torch.arange(count, device=device).repeat_interleave(times)
+
+
+def _offset(world: World) -> Tensor:
+    origin = world.body_pose[..., :3]
+    spot = (world.matrix @ world.solids.spot[..., None])[..., 0] + origin
+    return torch.stack((origin, spot), dim=2) - world.end_effector_pose[:, None, None, :3]
+
+
+def _still(world: World) -> Tensor:
+    speed = geometry.length(world.body_velocity.unflatten(-1, (2, 3)))  # (B, K, 2)
+    return (speed <= _static_limits(speed.device)).all(-1)
+
+
+@cache
+def _static_limits(device: torch.device) -> Tensor:
+    return torch.tensor([STATIC_SPEED_M_PER_S, STATIC_SPIN_RAD_PER_S], device=device)
+
+
+class TensorWorld(World):
+    """A world of plain tensors.
+
+    Args:
+        keys: Names of the body slots.
+        solids: Geometry of the bodies.
+        body_pose: World poses, (B, K, 7).
+        end_effector_pose: (B, 7); default 0.4 m above the table, cups down.
+        cup_tips: See :class:`World`.
+        reaches: Tells whether the arm reaches an end-effector pose (7,); by default all.
+    """
+
+    def __init__(
+        self,
+        keys: Sequence[str],
+        solids: Solids,
+        body_pose: Tensor,
+        end_effector_pose: Tensor | None = None,
+        cup_tips: Tensor | None = None,
+        reaches: Callable[[Tensor], bool] | None = None,
+    ) -> None:
+        super().__init__(keys, solids, cup_tips)
+        self._reaches = reaches
+        if end_effector_pose is None:
+            home = torch.tensor([-0.09, 0.0, 0.4, 0.0, 1.0, 0.0, 0.0], device=self.device)
+            end_effector_pose = home.expand(self.num_envs, 7)
+        self._body_pose = body_pose.clone()
+        self._body_velocity = torch.zeros((*body_pose.shape[:2], 6), device=self.device)
+        self._end_effector_pose = end_effector_pose.clone()
+        self._end_effector_speed = torch.zeros(self.num_envs, device=self.device)
+        self._held = torch.full((self.num_envs,), -1, device=self.device)
+
+    @classmethod
+    def snapshot(cls, world: World) -> TensorWorld:
+        """A copy of where everything is in another world."""
+        copy = cls(
+            world.keys, world.solids, world.body_pose, world.end_effector_pose, world.cup_tips
+        )
+        copy._held = world.held.clone()
+        copy._reaches = getattr(world, "_reaches", None)
+        return copy
+
+    @property
+    def body_pose(self) -> Tensor:  # noqa: D102
+        return self._body_pose
+
+    @property
+    def body_velocity(self) -> Tensor:  # noqa: D102
+        return self._body_velocity
+
+    @property
+    def end_effector_pose(self) -> Tensor:  # noqa: D102
+        return self._of_each(self._end_effector_pose)
+
+    @property
+    def end_effector_speed(self) -> Tensor:  # noqa: D102
+        return self._of_each(self._end_effector_speed)
+
+    @property
+    def held(self) -> Tensor:  # noqa: D102
+        return self._of_each(self._held)
+
+    def supports(self, lower: Tensor, upper: Tensor) -> Tensor:  # noqa: D102
+        points = self.world_points(upper)
+        surface = geometry.surface_height(self.planes(lower), self.pose(lower), points[..., :2])
+        return ((surface - points[..., 2]).abs() <= CONTACT_TOLERANCE_M).any(-1).float()
+
+    def on_table(self, body: Tensor) -> Tensor:  # noqa: D102
+        return self.bottom(body) <= CONTACT_TOLERANCE_M
+
+    def set_body_pose(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:  # noqa: D102
+        rows = self._rows if where is None else self._rows[where]
+        self._body_pose[rows, body[rows]] = pose[rows]
+        self._body_velocity[rows, body[rows]] = 0.0
+        self.moved()
+        self._held[rows] = torch.where(self._held[rows] == body[rows], -1, self._held[rows])
+
+    def touches(self, body: Tensor, other: Tensor) -> Tensor:  # noqa: D102
+        gaps = [
+            self.distance(self.world_points(one)).amin(-1).gather(1, two[:, None])[:, 0]
+            for one, two in ((body, other), (other, body))
+        ]
+        return torch.minimum(*gaps) <= CONTACT_TOLERANCE_M
+
+    def touches_before(self, body: Tensor, other: Tensor) -> Tensor:  # noqa: D102
+        gap = self.distance(self.world_points(body)).amin(-1)  # (B, K)
+        points = geometry.to_world(self.body_pose, self.solids.points).flatten(1, 2)
+        points = geometry.to_local(self.pose(body), self._of_each(points))
+        theirs = geometry.signed_distance(self.planes(body), points)
+        gap = torch.minimum(gap, theirs.unflatten(1, gap.shape[1:] + (-1,)).amin(-1))
+        gap = torch.where(self._of_each(self.solids.present), gap, geometry.PAD)
+        gap.scatter_(1, torch.stack((body, other), dim=-1), geometry.PAD)
+        return self.on_table(body) | (gap.amin(-1) <= CONTACT_TOLERANCE_M)
+
+    def gripper_touches(self, body: Tensor) -> Tensor:  # noqa: D102
+        return self.gripper_distance(body) <= CONTACT_TOLERANCE_M
+
+    def robot_touches(self, body: Tensor) -> Tensor:  # noqa: D102
+        return self.gripper_touches(body)
+
+    def set_end_effector_pose(self, pose: Tensor, where: Tensor | None = None) -> None:  # noqa: D102
+        rows = self._rows if where is None else self._rows[where]
+        if self._reaches and not all(self._reaches(pose[row]) for row in rows.tolist()):
+            raise ValueError("the arm does not reach the pose")
+        change = geometry.compose(pose, geometry.invert(self._end_effector_pose))
+        self._end_effector_pose[rows] = pose[rows]
+        rows = rows[self._held[rows] >= 0]
+        held = self._held[rows]
+        self._body_pose[rows, held] = geometry.compose(change[rows], self._body_pose[rows, held])
+        self.moved()
+
+    def set_body_velocity(self, body: Tensor, velocity: Tensor) -> None:
+        """Set velocities (B, 6) of bodies (B,)."""
+        self._body_velocity[self._rows, body] = velocity
+        self.moved()
+
+    def hold(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:  # noqa: D102
+        self.set_body_pose(body, pose, where)
+        self._held = body.clone() if where is None else torch.where(where, body, self._held)

@@ -1,0 +1,1 @@
+"""Suites of tasks: each with its protocol, frozen episodes and published results."""

@@ -1,0 +1,182 @@
+"""``clevrskills curriculum``: the paper's protocol from L0 to L2, with one command."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.suites.clevrskills.curriculum_args import CurriculumArgs, what_is_asked
+
+if TYPE_CHECKING:
+    from clevrskills.evaluation.evaluate import EvaluateArgs
+    from clevrskills.suites.clevrskills.curriculum_tables import PaperTable
+    from clevrskills.suites.clevrskills.protocol import Curriculum, Trial
+    from clevrskills.suites.clevrskills.stages import Stages
+    from clevrskills.suites.clevrskills.suite import Suite
+
+
+def curriculum(
+    args: CurriculumArgs,
+    suite: Suite | None = None,
+    evaluate: Callable[[EvaluateArgs], int] | None = None,
+) -> int:
+    """Run the protocol.
+
+    Args:
+        args: What to run.
+        suite: Where the tasks come from; ``None``: ClevrSkills.
+        evaluate: Evaluates a policy; ``None``: ``clevrskills evaluate`` does.
+
+    Returns:
+        Exit code: 0 if all is there, that of ``evaluate`` if it was stopped.
+
+    Raises:
+        ClevrSkillsError: Bad input, a training that failed, an evaluation with errors; what was
+            finished is kept.
+    """
+    from clevrskills.evaluation import evaluate as evaluation
+    from clevrskills.suites.clevrskills.protocol import STAGES
+    from clevrskills.suites.clevrskills.stages import Stages
+    from clevrskills.suites.clevrskills.suite import ClevrSkillsSuite
+
+    levels = (suite or ClevrSkillsSuite()).levels()
+    stages = Stages(what_is_asked(args), args.out, levels)
+    if args.plan:
+        return _print_plan(stages, args.json)
+    stages.open()
+    faults: list[str] = []
+    run_trial = evaluate or evaluation.evaluate
+    for stage in STAGES:
+        trials = [trial for trial in stages.what.trials(stage) if stages.missing(trial)]
+        for trial in trials:
+            code = _run_trial(stages, trial, run_trial, args.json, faults)
+            if code:
+                return code
+        if trials:
+            _tables(args, levels)
+    _print_tables(args, levels)
+    if faults:
+        raise ClevrSkillsError("; ".join(faults))
+    return 0
+
+
+def _run_trial(
+    stages: Stages,
+    trial: Trial,
+    evaluate: Callable[[EvaluateArgs], int],
+    json: bool,
+    faults: list[str],
+) -> int:
+    """Train if need be, and evaluate; what is wrong with some episodes only is added to faults.
+
+    Returns:
+        Exit code of the evaluation.
+
+    Raises:
+        ClevrSkillsError: The training failed, or no episode counts.
+    """
+    found = stages.prepare(trial)
+    if found is None:
+        return 0  # no checkpoint, and nothing that makes one
+    run_args = _evaluate_args(stages.what, trial, *found, stages.folder(trial))
+    try:
+        with _aside(json):
+            return evaluate(run_args)
+    except ClevrSkillsError as error:
+        if not stages.counts(trial):
+            raise
+        faults.append(f"{trial.name}: {error}")
+        return 0
+
+
+def _evaluate_args(
+    what: Curriculum, trial: Trial, policy: str, policy_args: Mapping[str, Any], out: Path
+) -> EvaluateArgs:
+    import json
+
+    from clevrskills.evaluation.evaluate import EvaluateArgs
+
+    return EvaluateArgs(
+        policy=policy,
+        level=(trial.level,),
+        split=(trial.split,),
+        episodes=what.episodes,
+        out=out,
+        policy_arg=tuple(f"{name}={json.dumps(value)}" for name, value in policy_args.items()),
+        prompt=trial.prompt,  # type: ignore[arg-type]
+        label=f"{what.label}, {trial.stage}",
+        **what.options,
+    )
+
+
+def _aside(json: bool) -> contextlib.AbstractContextManager[Any]:
+    """Where JSON is to be printed, what else is printed goes to the standard error."""
+    return contextlib.redirect_stdout(sys.stderr) if json else contextlib.nullcontext()
+
+
+def _tables(args: CurriculumArgs, levels: Mapping[str, str]) -> tuple[list[PaperTable], list[str]]:
+    """Write the tables of what is there."""
+    from clevrskills.suites.clevrskills import curriculum_tables as made
+
+    results = [made.read_results(root, levels) for root in (args.out, *args.beside)]
+    tables = made.paper_tables(results)
+    remarks = [remark for one in results for remark in one.remarks]
+    made.write(args.out, tables, remarks)
+    return tables, remarks
+
+
+def _print_tables(args: CurriculumArgs, levels: Mapping[str, str]) -> None:
+    from clevrskills.evaluation.report.tables import records
+    from clevrskills.evaluation.report.terminal import print_lines, print_table
+    from clevrskills.suites.clevrskills import curriculum_tables as made
+
+    tables, remarks = _tables(args, levels)
+    if args.json:
+        from clevrskills.jobs.files import to_json
+
+        print(to_json({"tables": records(made.numbers(tables)), "remarks": remarks}, indent=1))
+        return
+    for table in tables:
+        texts = made.frame(table)
+        names = [c for c in texts.columns if c[1] not in made.MEASURES[1:]]
+        texts = texts[names]
+        texts.columns = [" ".join(filter(None, name)) for name in names]
+        print_table(texts, table.title)
+    print_lines(*remarks, f"{args.out / made.PAGE}, and the tables beside it")
+
+
+def _print_plan(stages: Stages, json: bool) -> int:
+    from clevrskills.suites.clevrskills.stages import step_rows
+
+    rows = step_rows(stages)
+    if json:
+        from clevrskills.jobs.files import to_json
+
+        print(to_json(rows, indent=1))
+        return 0
+    import pandas as pd
+
+    from clevrskills.evaluation.report.terminal import print_lines, print_table
+
+    table = pd.DataFrame(rows)
+    table["state"] = [_state(row) for row in rows]
+    shown = ["does", "stage", "prompt", "level", "setting", "split", "tasks", "episodes", "state"]
+    print_table(table[shown].replace({"tasks": {0: ""}, "episodes": {0: ""}}))
+    possible = [row for row in rows if row["possible"]]
+    episodes = sum(row["missing"] for row in possible if row["does"] == "evaluate")
+    trainings = sum(row["missing"] for row in possible if row["does"] == "train")
+    print_lines(f"to do: {trainings} trainings, {episodes} episodes")
+    return 0
+
+
+def _state(row: Mapping[str, Any]) -> str:
+    """How far a step is, in words."""
+    if not row["possible"]:
+        return "no checkpoint: left out"
+    if not row["missing"]:
+        return "done"
+    return "to do" if row["does"] == "train" else f"{row['missing']} episodes to do"

@@ -1,0 +1,105 @@
+"""What ``clevrskills curriculum`` is asked for: a file, or a policy that is trained in full."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import tyro
+
+from clevrskills.errors import ClevrSkillsError
+
+if TYPE_CHECKING:
+    from clevrskills.suites.clevrskills.protocol import Curriculum
+
+_WITHOUT_FILE = ("data", "configuration", "set", "steps", "episodes", "prompt", "workers")
+
+
+@dataclass(kw_only=True)
+class CurriculumArgs:
+    """Run the paper's protocol: train on L0, L1, L2 in turn, and evaluate before and after each.
+
+    After L0: L0, and L1 zero-shot; after L1: L1 fine-tuned, and L2 zero-shot; after L2: L2
+    fine-tuned. Each on seen and unseen objects, with prompts of words and pictures and of words
+    alone. The tables are laid out as the paper's Tables 2, 3 and 5, with the published numbers.
+    Running it again continues. docs/curriculum.md shows the file.
+    """
+
+    table: Annotated[Path | None, tyro.conf.Positional] = None
+    """TOML file that names the policy, and its checkpoints or the command that trains them."""
+    policy: str | None = None
+    """In place of a file: a policy that `clevrskills train` trains, e.g. bc."""
+    data: Annotated[tuple[Path, ...], tyro.conf.UseAppendAction] = ()
+    """With --policy: folder of demonstrations of all levels; may be given several times."""
+    configuration: str = "default"
+    """With --policy: its configuration."""
+    set: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    """With --policy: entry of the configuration, NAME=VALUE; may be given several times."""
+    steps: int = 20_000
+    """With --policy: steps of the optimizer at each stage."""
+    episodes: int = 20
+    """With --policy: episodes of each task and split."""
+    prompt: Annotated[tuple[Literal["multimodal", "language"], ...], tyro.conf.UseAppendAction] = ()
+    """With --policy: form of the prompt, each trained by itself; by default both."""
+    workers: int = 1
+    """With --policy: processes that evaluate."""
+    out: Path
+    """Folder for checkpoints, results and tables."""
+    beside: tuple[Path, ...] = ()
+    """Folders of other curricula whose rows the tables are to have, too."""
+    plan: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Only print what would be done."""
+    json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Print the tables, or the plan, as JSON."""
+
+
+def what_is_asked(args: CurriculumArgs) -> Curriculum:
+    """The curriculum of a file, or of a policy and its demonstrations.
+
+    Raises:
+        ClevrSkillsError: Both or neither are named, or something is not allowed.
+    """
+    from clevrskills.suites.clevrskills.protocol import read_curriculum
+
+    if (args.table is None) == (args.policy is None):
+        raise ClevrSkillsError("name either a TOML file or a policy with --policy")
+    if args.table is None:
+        return _of_policy(args)
+    for field in fields(args):
+        if field.name in _WITHOUT_FILE and getattr(args, field.name) != field.default:
+            raise ClevrSkillsError(
+                f"--{field.name} goes with --policy; in place of it, write into {args.table}"
+            )
+    return read_curriculum(args.table)
+
+
+def _of_policy(args: CurriculumArgs) -> Curriculum:
+    from clevrskills.core.policy import FORMS
+    from clevrskills.suites.clevrskills.protocol import SPLITS, Curriculum, Training
+
+    assert args.policy is not None
+    if not args.data:
+        raise ClevrSkillsError("there is nothing to train on: name a folder with --data")
+    for name in ("steps", "episodes", "workers"):
+        if getattr(args, name) < 1:
+            raise ClevrSkillsError(f"--{name} must be at least 1, not {getattr(args, name)}")
+    given = ["--policy", args.policy, "--configuration", args.configuration]
+    given += ["--steps", str(args.steps)]
+    given += [word for path in args.data for word in ("--data", str(path))]
+    given += [word for entry in args.set for word in ("--set", entry)]
+    command = (
+        *(sys.executable, "-m", "clevrskills", "train"),
+        *(word.replace("{", "{{").replace("}", "}}") for word in given),
+        *("--level", "{level}", "--prompt", "{prompt}", "--from", "{from}", "--out", "{out}"),
+    )
+    return Curriculum(
+        label=args.policy,
+        policy="clevrskills.baselines:load",
+        episodes=args.episodes,
+        splits=SPLITS,
+        prompts=tuple(form for form in FORMS if form in (args.prompt or FORMS)),
+        training=Training(command, argument="path"),
+        options={"workers": args.workers},
+    )

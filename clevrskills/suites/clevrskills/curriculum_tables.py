@@ -1,0 +1,287 @@
+"""Results of curricula laid out as the paper's Tables 2, 3 and 5, with the published rows."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from clevrskills.core.policy import FORMS
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.evaluation.report.pages import render
+from clevrskills.evaluation.report.tables import Row, latex_escape, markdown, summarise
+from clevrskills.evaluation.results import RUN_FILE
+from clevrskills.evaluation.runs import open_evaluations
+from clevrskills.evaluation.statistics import Estimate
+from clevrskills.jobs.files import storage_errors, write_whole
+from clevrskills.suites.clevrskills.protocol import SPLITS, STAGES, Curriculum, Trial
+from clevrskills.suites.clevrskills.published import COMPARABILITY, published
+from clevrskills.suites.clevrskills.stages import CURRICULUM_FILE, TRIALS_DIR, of_trial, tasks_of
+
+PAGE = "index.html"
+SEEN = {"train": "seen", "test": "unseen"}
+MEASURES = ("success %", "AR", "R/S")
+"""Success rate, average reward of an episode, average reward per step."""
+_FINE = (("L1", "zero-shot"), ("L1", "fine-tuned"), ("L2", "zero-shot"), ("L2", "fine-tuned"))
+_TITLES = {
+    2: "L0, prompts of words and pictures (the paper's Table 2)",
+    3: "L1 and L2, prompts of words and pictures (the paper's Table 3)",
+    5: "Prompts of words alone (the paper's Table 5)",
+}
+
+Column = tuple[str, str, str]
+"""Level, setting, split; the split is empty where each line has its own."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Numbers of a table; published rewards have no intervals and are printed as they are."""
+
+    success: Estimate
+    reward: Estimate
+    reward_per_step: Estimate
+    is_published: bool = False
+
+    def texts(self) -> tuple[str, str, str]:
+        """What is printed, by measure."""
+        if self.is_published:
+            reward = f"{self.reward.value:.2f}".removesuffix(".00")
+            return self.success.percent(2), reward, f"{self.reward_per_step.value:.2f}"
+        return self.success.percent(), self.reward.text(1), self.reward_per_step.text(2)
+
+
+@dataclass(frozen=True)
+class Line:
+    """A row of a table.
+
+    Attributes:
+        model: Name of the policy.
+        source: ``here`` or ``published``.
+        split: Whose objects, if all of its entries have the same; else empty.
+        entries: By column.
+    """
+
+    model: str
+    source: str
+    split: str
+    entries: Mapping[Column, Entry]
+
+
+@dataclass(frozen=True)
+class PaperTable:
+    """One of the paper's tables.
+
+    Attributes:
+        number: Its number there.
+        title: What it is of.
+        columns: Groups of columns, each with the three measures.
+        lines: The rows, ours first.
+    """
+
+    number: int
+    title: str
+    columns: tuple[Column, ...]
+    lines: tuple[Line, ...]
+
+
+@dataclass(frozen=True)
+class Results:
+    """What a curriculum's folder has.
+
+    Attributes:
+        label: What tables call the policy.
+        rows: By trial, all tasks together.
+        remarks: What is incomplete, in words.
+    """
+
+    label: str
+    rows: Mapping[Trial, Row]
+    remarks: tuple[str, ...]
+
+
+def read_results(root: Path, levels: Mapping[str, str]) -> Results:
+    """Read what a curriculum has so far.
+
+    Args:
+        root: Its folder.
+        levels: Level of every task.
+
+    Raises:
+        ClevrSkillsError: It is no such folder, or a file in it is damaged.
+    """
+    path = root / CURRICULUM_FILE
+    if not path.is_file():
+        raise ClevrSkillsError(f"{root} has no {CURRICULUM_FILE}: no curriculum was run there")
+    try:
+        with storage_errors(path):
+            data = json.loads(path.read_text(encoding="utf-8"))
+        label, episodes = str(data["label"]), int(data["episodes"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise ClevrSkillsError(f"{path} is damaged: {error!r}") from error
+    protocol = Curriculum(label, "", episodes, SPLITS, FORMS)
+    rows, remarks = {}, []
+    for stage in STAGES:
+        for trial in protocol.trials(stage):
+            folder = root / TRIALS_DIR / trial.name
+            if not (folder / RUN_FILE).is_file():
+                continue
+            (run,) = open_evaluations([folder])
+            found = of_trial(run.results, trial, levels, episodes)
+            if not found:
+                continue
+            row = rows[trial] = summarise(label, trial.level, "", trial.split, found)
+            wanted = len(tasks_of(trial, levels)) * episodes
+            if row.episodes < wanted:
+                remarks.append(
+                    f"{label}: {trial.name} has {row.episodes} of {wanted} episodes"
+                    + (f", {row.errors} met an error of the infrastructure" if row.errors else "")
+                )
+    return Results(label, rows, tuple(remarks))
+
+
+def paper_tables(results: Sequence[Results]) -> list[PaperTable]:
+    """The three tables."""
+    seen = tuple(("L0", "trained", split) for split in SPLITS)
+    fine = tuple((*column, "") for column in _FINE)
+    layouts: dict[int, tuple[str, tuple[Column, ...]]] = {
+        2: ("multimodal", seen),
+        3: ("multimodal", fine),
+        5: ("language", (("L0", "trained", ""), *fine)),
+    }
+    tables = []
+    for number, (prompt, columns) in layouts.items():
+        lines = [line for one in results for line in _ours(one, prompt, columns)]
+        lines += _published(number, columns)
+        used = [c for c in columns if any(c in line.entries for line in lines)]
+        tables.append(PaperTable(number, _TITLES[number], tuple(used), tuple(lines)))
+    return tables
+
+
+def frame(table: PaperTable) -> pd.DataFrame:
+    """For people: two lines of headings, text."""
+    columns = [("", "model"), ("", "numbers")]
+    columns += [(heading(c), measure) for c in table.columns for measure in MEASURES]
+    data = []
+    for line in table.lines:
+        model = f"{line.model}, {SEEN[line.split]}" if line.split else line.model
+        texts = [model, line.source]
+        for column in table.columns:
+            entry = line.entries.get(column)
+            texts += entry.texts() if entry else ("-",) * len(MEASURES)
+        data.append(texts)
+    return pd.DataFrame(data, columns=pd.MultiIndex.from_tuples(columns))
+
+
+def heading(column: Column) -> str:
+    """What a group of columns is called."""
+    level, setting, split = column
+    return " ".join(filter(None, (level, SEEN.get(split, setting if level != "L0" else ""))))
+
+
+def numbers(tables: Sequence[PaperTable]) -> pd.DataFrame:
+    """For programs: a row for each entry of each table."""
+    records = []
+    for table in tables:
+        for line in table.lines:
+            for (level, setting, split), entry in line.entries.items():
+                record: dict[str, Any] = {
+                    "table": table.number,
+                    "model": line.model,
+                    "numbers": line.source,
+                    "level": level,
+                    "setting": setting,
+                    "split": split or line.split,
+                    "episodes": entry.success.n,
+                }
+                for name in ("success", "reward", "reward_per_step"):
+                    estimate: Estimate = getattr(entry, name)
+                    record |= {name: estimate.value, f"{name}_low": estimate.low}
+                    record[f"{name}_high"] = estimate.high
+                records.append(record)
+    return pd.DataFrame(records)
+
+
+def write(root: Path, tables: Sequence[PaperTable], remarks: Sequence[str]) -> None:
+    """Write ``tables.csv``, ``tables.md``, ``tables.tex`` and ``index.html``.
+
+    Raises:
+        StorageError: The disk refused.
+    """
+    write_whole(root / "tables.csv", numbers(tables).to_csv(index=False, lineterminator="\n"))
+    text, tex = [], []
+    for table in tables:
+        texts = frame(table)
+        tex.append(_latex(table, texts))
+        texts.columns = pd.Index([" ".join(filter(None, names)) for names in texts.columns])
+        text.append(f"## {table.title}\n\n{markdown(texts)}")
+    notes = "\n".join(f"- {note}" for note in (_CAPTION, *remarks, *COMPARABILITY))
+    write_whole(root / "tables.md", "\n".join([*text, notes, ""]))
+    write_whole(root / "tables.tex", "\n".join(tex))
+    page = render(
+        "curriculum.html",
+        tables=tables,
+        heading=heading,
+        seen=SEEN,
+        measures=MEASURES,
+        caption=_CAPTION,
+        remarks=remarks,
+        comparability=COMPARABILITY,
+    )
+    write_whole(root / PAGE, page)
+
+
+_CAPTION = (
+    "Success in percent, AR: average reward of an episode, R/S: reward per step. In brackets: 95 % "
+    "intervals; those of published rates are derived from the stated number of episodes."
+)
+
+
+def _latex(table: PaperTable, texts: pd.DataFrame) -> str:
+    """As wide as the page; needs the packages ``booktabs`` and ``graphicx``."""
+    text: str = texts.to_latex(
+        index=False,
+        escape=True,
+        multicolumn_format="c",
+        position="t",
+        caption=latex_escape(f"{table.title}. {_CAPTION}"),
+        label=f"tab:curriculum-{table.number}",
+    )
+    text = text.replace("{table}", "{table*}")
+    text = text.replace("\\begin{tabular}", "\\resizebox{\\textwidth}{!}{%\n\\begin{tabular}")
+    return text.replace("\\end{tabular}", "\\end{tabular}}")
+
+
+def _ours(results: Results, prompt: str, columns: Sequence[Column]) -> Iterator[Line]:
+    """Our lines: one, or one for each split where the columns have none."""
+    by_key = {
+        (t.level, t.setting, t.split): Entry(row.success_once, row.reward, row.reward_per_step)
+        for t, row in results.rows.items()
+        if t.prompt == prompt
+    }
+    for split in SPLITS if not columns[0][2] else ("",):
+        entries = {
+            column: by_key[column[0], column[1], column[2] or split]
+            for column in columns
+            if (column[0], column[1], column[2] or split) in by_key
+        }
+        if entries:
+            yield Line(results.label, "here", split, entries)
+
+
+def _published(number: int, columns: Sequence[Column]) -> list[Line]:
+    one_split = not columns[0][2]
+    entries: dict[str, dict[Column, Entry]] = {}
+    for result in published():
+        if result.table == number:
+            column = (result.level, result.setting, "" if one_split else result.split)
+            reward = Estimate(result.reward, math.nan, math.nan, result.success.n)
+            per_step = Estimate(result.reward_per_step, math.nan, math.nan, result.success.n)
+            entry = Entry(result.success, reward, per_step, is_published=True)
+            entries.setdefault(result.model, {})[column] = entry
+    split = "train" if one_split else ""
+    return [Line(model, "published", split, found) for model, found in entries.items()]

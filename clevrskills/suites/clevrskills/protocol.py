@@ -1,0 +1,247 @@
+"""The paper's curriculum: which policy is evaluated on what, and the file that says so."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from clevrskills.core.policy import FORMS
+from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.jobs.files import storage_errors
+
+PLACEHOLDERS = ("stage", "level", "from", "out", "data", "prompt")
+"""What the command of a training may have in braces."""
+STAGES = ("l0", "l1", "l2")
+"""Trained on L0; then fine-tuned on L1; then on L2."""
+SPLITS = ("train", "test")
+_EVALUATED = {
+    "l0": (("L0", "trained"), ("L1", "zero-shot")),
+    "l1": (("L1", "fine-tuned"), ("L2", "zero-shot")),
+    "l2": (("L2", "fine-tuned"),),
+}
+_OURS = ("policy", "tasks", "level", "split", "episodes", "out", "policy_arg", "prompt", "label")
+_UNFIT = ("note", "json", "shard", "seed")
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One evaluation of the protocol.
+
+    Attributes:
+        stage: After which training, ``l0``, ``l1`` or ``l2``.
+        level: Level of the tasks.
+        setting: ``trained``, ``zero-shot`` or ``fine-tuned``.
+        split: ``train`` (seen objects and textures) or ``test`` (unseen ones).
+        prompt: ``multimodal`` or ``language``.
+    """
+
+    stage: str
+    level: str
+    setting: str
+    split: str
+    prompt: str
+
+    @property
+    def name(self) -> str:
+        """Name of its folder, e.g. ``multimodal-l0-on-L1-test``."""
+        return f"{self.prompt}-{self.stage}-on-{self.level}-{self.split}"
+
+
+@dataclass(frozen=True)
+class Training:
+    """A command that makes a checkpoint.
+
+    Attributes:
+        command: Its words, with {stage}, {level}, {from}, {out}, {data} and {prompt} in them.
+        data: Put in for {data}.
+        argument: Argument of the policy that names the checkpoint.
+    """
+
+    command: tuple[str, ...]
+    data: str = ""
+    argument: str = "checkpoint"
+
+    @property
+    def by_prompt(self) -> bool:
+        """Whether each form of the prompt has checkpoints of its own."""
+        return any("{prompt}" in word for word in self.command)
+
+
+@dataclass(frozen=True)
+class Curriculum:
+    """What is to be trained and evaluated.
+
+    Attributes:
+        label: What tables call the policy.
+        policy: As ``clevrskills evaluate`` takes it.
+        episodes: Episodes of each task and split.
+        splits: Splits to evaluate on.
+        prompts: Forms of the prompt.
+        policy_args: Arguments of the policy at every stage.
+        checkpoints: By form of the prompt and stage, further arguments of the policy; one that is
+            called ``policy`` takes the place of the policy itself.
+        training: What makes the checkpoints that are not there; ``None``: nothing does.
+        options: Further options of ``clevrskills evaluate``.
+    """
+
+    label: str
+    policy: str
+    episodes: int = 20
+    splits: tuple[str, ...] = SPLITS
+    prompts: tuple[str, ...] = FORMS
+    policy_args: Mapping[str, Any] = field(default_factory=dict)
+    checkpoints: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
+    training: Training | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def trials(self, stage: str) -> Iterator[Trial]:
+        """The evaluations after one stage of training."""
+        for prompt in self.prompts:
+            for level, setting in _EVALUATED[stage]:
+                for split in self.splits:
+                    yield Trial(stage, level, setting, split, prompt)
+
+
+def read_curriculum(path: Path) -> Curriculum:
+    """Read a curriculum from a TOML file.
+
+    Raises:
+        ClevrSkillsError: The file is missing, or something in it is not allowed.
+    """
+    if not path.is_file():
+        raise ClevrSkillsError(f"{path} is not there")
+    try:
+        with storage_errors(path):
+            data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ClevrSkillsError(f"{path} is no TOML: {error}") from error
+    try:
+        return parse_curriculum(data)
+    except ClevrSkillsError as error:
+        raise ClevrSkillsError(f"{path}: {error}") from error
+
+
+def parse_curriculum(data: Mapping[str, Any]) -> Curriculum:
+    """A curriculum from the data of its file.
+
+    Raises:
+        ClevrSkillsError: Something is not allowed.
+    """
+    table = _Table("", data)
+    curriculum = Curriculum(
+        policy=table.take("policy", str),
+        label=table.take("label", str, data.get("policy", "")),
+        episodes=table.take("episodes", int, 20),
+        splits=table.choose("splits", SPLITS),
+        prompts=table.choose("prompts", FORMS),
+        policy_args=table.take("policy_args", dict, {}),
+        checkpoints=_checkpoints(table),
+        training=_training(table.take("train", dict, None)),
+        options=_options(table.take("evaluate", dict, {})),
+    )
+    table.finish()
+    if curriculum.episodes < 1:
+        raise ClevrSkillsError(f"episodes must be at least 1, not {curriculum.episodes}")
+    try:
+        json.dumps([curriculum.policy_args, curriculum.checkpoints])
+    except TypeError as error:
+        raise ClevrSkillsError(f"arguments of the policy must be JSON data: {error}") from error
+    if not curriculum.training and not any(curriculum.checkpoints.values()):
+        raise ClevrSkillsError("it needs [checkpoints], or a [train] command that makes them")
+    return curriculum
+
+
+class _Table:
+    """A table of the file: entries are taken out of it one by one; what is left is unknown."""
+
+    def __init__(self, name: str, data: Mapping[str, Any]) -> None:
+        self.name, self.data, self.known = name, data, set[str]()
+
+    def take(self, key: str, kind: type, *default: Any) -> Any:
+        self.known.add(key)
+        if key not in self.data:
+            if not default:
+                raise ClevrSkillsError(f"{self.name}{key} is missing")
+            return default[0]
+        value = self.data[key]
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+            raise ClevrSkillsError(f"{self.name}{key} must be a {kind.__name__}, not {value!r}")
+        return value
+
+    def choose(self, key: str, allowed: tuple[str, ...]) -> tuple[str, ...]:
+        chosen = self.take(key, list, list(allowed))
+        for name in chosen:
+            if name not in allowed:
+                raise UnknownNameError(f"{key} entry", name, allowed)
+        if not chosen:
+            raise ClevrSkillsError(f"{key} is empty; allowed: {', '.join(allowed)}")
+        return tuple(name for name in allowed if name in chosen)
+
+    def finish(self) -> None:
+        for key in self.data:
+            if key not in self.known:
+                raise UnknownNameError("key", f"{self.name}{key}", sorted(self.known))
+
+
+def _checkpoints(table: _Table) -> dict[str, dict[str, dict[str, Any]]]:
+    """By form of the prompt; words alone have those of all prompts unless they have their own."""
+    found: dict[str, dict[str, dict[str, Any]]] = {}
+    for key, forms in (("checkpoints", FORMS), ("language_checkpoints", ("language",))):
+        given = table.take(key, dict, None)
+        if given is None:
+            continue
+        stages = _Table(f"{key}.", given)
+        args = {s: stages.take(s, dict, None) for s in STAGES}
+        stages.finish()
+        for form in forms:
+            found[form] = {s: dict(a) for s, a in args.items() if a is not None}
+    return found
+
+
+def _training(data: Mapping[str, Any] | None) -> Training | None:
+    if data is None:
+        return None
+    table = _Table("train.", data)
+    text = table.take("command", str)
+    try:
+        command = tuple(shlex.split(text))
+        for word in command:
+            word.format_map(dict.fromkeys(PLACEHOLDERS, ""))
+    except (ValueError, KeyError, IndexError) as error:
+        allowed = ", ".join(f"{{{name}}}" for name in PLACEHOLDERS)
+        raise ClevrSkillsError(
+            f"train.command cannot be read ({error}); it may have {allowed}"
+        ) from error
+    if not any("{out}" in word for word in command):
+        raise ClevrSkillsError("train.command must name {out}, where the checkpoint goes")
+    training = Training(
+        command, table.take("data", str, ""), table.take("argument", str, "checkpoint")
+    )
+    table.finish()
+    return training
+
+
+def _options(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of ``evaluate`` as its arguments are."""
+    from clevrskills.evaluation.evaluate import EvaluateArgs
+
+    defaults = {f.name: f.default for f in fields(EvaluateArgs)}
+    allowed = sorted(set(defaults) - {*_OURS, *_UNFIT})
+    options: dict[str, Any] = {}
+    for name, value in data.items():
+        if name not in allowed:
+            raise UnknownNameError("key", f"evaluate.{name}", allowed)
+        if isinstance(value, list):
+            value = tuple(value)
+        default = defaults[name]
+        fits = type(value) is type(default) or (isinstance(default, float) and type(value) is int)
+        if default is not None and not fits:
+            kind = type(default).__name__
+            raise ClevrSkillsError(f"evaluate.{name} must be a {kind}, not {value!r}")
+        options[name] = Path(str(value)) if name == "frozen" else value
+    return options

@@ -1,0 +1,279 @@
+"""How far a curriculum is: checkpoints that are there or are made, episodes that are missing."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from clevrskills.core.language import KEYSTEP_TASKS
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.evaluation.results import RUN_FILE, EpisodeResult, read_results
+from clevrskills.evaluation.runs import read_run
+from clevrskills.jobs.files import storage_errors, to_json, write_whole
+from clevrskills.suites.clevrskills.protocol import STAGES, Curriculum, Training, Trial
+
+TRIALS_DIR = "evaluations"
+CHECKPOINTS_DIR = "checkpoints"
+CURRICULUM_FILE = "curriculum.json"
+_STDERR = 2  # descriptor; tables alone go to the standard output
+
+
+def tasks_of(trial: Trial, levels: Mapping[str, str]) -> list[str]:
+    """The tasks of a trial; without those that cannot be asked for in words alone.
+
+    Args:
+        trial: The trial.
+        levels: Level of every task.
+    """
+    left_out = KEYSTEP_TASKS if trial.prompt == "language" else ()
+    return [t for t, level in levels.items() if level == trial.level and t not in left_out]
+
+
+def of_trial(
+    results: Iterable[EpisodeResult], trial: Trial, levels: Mapping[str, str], episodes: int
+) -> list[EpisodeResult]:
+    """The results that belong to a trial with so many episodes of each task."""
+    tasks = tasks_of(trial, levels)
+    return [r for r in results if r.task in tasks and r.split == trial.split and r.index < episodes]
+
+
+@dataclass(frozen=True)
+class Step:
+    """Something that is to be done or was.
+
+    Attributes:
+        does: ``train`` or ``evaluate``.
+        stage: The stage.
+        prompt: The form of the prompt; empty: a training for all of them.
+        level: Level that is trained or evaluated on.
+        setting: Of an evaluation.
+        split: Of an evaluation.
+        tasks: Number of tasks of an evaluation.
+        episodes: Number of its episodes.
+        missing: How many of them are not there yet; of a training 0 or 1.
+        possible: Whether there is, or will be, a checkpoint.
+    """
+
+    does: str
+    stage: str
+    prompt: str
+    level: str
+    setting: str = ""
+    split: str = ""
+    tasks: int = 0
+    episodes: int = 0
+    missing: int = 0
+    possible: bool = True
+
+
+class Stages:
+    """A curriculum in its folder.
+
+    Args:
+        what: The curriculum.
+        root: The folder.
+        levels: Level of every task.
+    """
+
+    def __init__(self, what: Curriculum, root: Path, levels: Mapping[str, str]) -> None:
+        self.what, self.root, self.levels = what, root, levels
+
+    def folder(self, trial: Trial) -> Path:
+        """Where a trial's results are."""
+        return self.root / TRIALS_DIR / trial.name
+
+    def missing(self, trial: Trial) -> int:
+        """Number of episodes of a trial that do not count yet.
+
+        Raises:
+            ClevrSkillsError: Its results are of another policy.
+        """
+        return len(tasks_of(trial, self.levels)) * self.what.episodes - self.counts(trial)
+
+    def counts(self, trial: Trial) -> int:
+        """Number of episodes of a trial that count.
+
+        Raises:
+            ClevrSkillsError: Its results are of another policy.
+        """
+        if not (self.folder(trial) / RUN_FILE).is_file():
+            return 0
+        self._check_same(trial)
+        results = read_results(self.folder(trial))
+        return sum(r.counts for r in of_trial(results, trial, self.levels, self.what.episodes))
+
+    def prepare(self, trial: Trial) -> tuple[str, dict[str, Any]] | None:
+        """The policy of a trial and its arguments; its checkpoint is trained if it is not there.
+
+        Returns:
+            ``None`` if there is no checkpoint, and nothing makes one.
+
+        Raises:
+            ClevrSkillsError: A training failed.
+        """
+        found = self._checkpoint(trial.stage, trial.prompt)
+        return None if found is None else self._merge(found)
+
+    def steps(self) -> Iterator[Step]:
+        """All that belongs to the curriculum, in order."""
+        for stage in STAGES:
+            level = stage.upper()
+            for prompt in self._trained_prompts(stage):
+                done = self._marker(self._trained(stage, prompt)).is_file()
+                yield Step("train", stage, prompt, level, missing=int(not done))
+            for trial in self.what.trials(stage):
+                tasks = len(tasks_of(trial, self.levels))
+                yield Step(
+                    "evaluate",
+                    trial.stage,
+                    trial.prompt,
+                    trial.level,
+                    trial.setting,
+                    trial.split,
+                    tasks,
+                    tasks * self.what.episodes,
+                    self.missing(trial),
+                    bool(self.what.training) or self._listed(stage, trial.prompt) is not None,
+                )
+
+    def open(self) -> None:
+        """Make the folder, and enter there what belongs to the tables.
+
+        Raises:
+            ClevrSkillsError: Checkpoints in it were made in another way.
+            StorageError: The disk refused.
+        """
+        if self.what.training is not None:
+            self._check_training(self.what.training)
+        names = ("label", "policy", "episodes", "splits", "prompts")
+        data = {name: getattr(self.what, name) for name in names}
+        with storage_errors(self.root):
+            self.root.mkdir(parents=True, exist_ok=True)
+        write_whole(self.root / CURRICULUM_FILE, to_json(data, indent=1) + "\n")
+
+    def _listed(self, stage: str, prompt: str) -> Mapping[str, Any] | None:
+        return self.what.checkpoints.get(prompt, {}).get(stage)
+
+    def _trained_prompts(self, stage: str) -> Sequence[str]:
+        """The forms of the prompt for which a checkpoint is trained; empty: one for all."""
+        if self.what.training is None:
+            return ()
+        prompts = [p for p in self.what.prompts if self._listed(stage, p) is None]
+        return prompts if self.what.training.by_prompt else [""] if prompts else []
+
+    def _trained(self, stage: str, prompt: str) -> Path:
+        return self.root / CHECKPOINTS_DIR / prompt / stage
+
+    def _marker(self, folder: Path) -> Path:
+        return folder.with_name(f"{folder.name}.json")
+
+    def _checkpoint(self, stage: str, prompt: str) -> Mapping[str, Any] | None:
+        """Arguments of the policy that name a checkpoint, which is there then."""
+        listed = self._listed(stage, prompt)
+        if listed is not None or self.what.training is None:
+            return listed
+        folder = self._trained(stage, prompt if self.what.training.by_prompt else "").absolute()
+        if not self._marker(folder).is_file():
+            source = self._source(stage, prompt)
+            with storage_errors(folder):
+                folder.parent.mkdir(parents=True, exist_ok=True)
+            began = time.monotonic()
+            self._run_command(stage, prompt, source, folder)
+            data = {"stage": stage, "from": source, "ended": datetime.now(UTC).isoformat()}
+            data["minutes"] = f"{(time.monotonic() - began) / 60:.1f}"
+            data |= self._made_by(self.what.training)
+            write_whole(self._marker(folder), to_json(data, indent=1) + "\n")
+        return {self.what.training.argument: str(folder)}
+
+    @staticmethod
+    def _made_by(training: Training) -> dict[str, str]:
+        """What a checkpoint is made by; with which Python does not matter."""
+        return {"command": shlex.join(training.command[1:]), "data": training.data}
+
+    def _check_training(self, training: Training) -> None:
+        """Checkpoints that are there were made by this training."""
+        for stage in STAGES:
+            for prompt in self._trained_prompts(stage):
+                marker = self._marker(self._trained(stage, prompt))
+                there = json.loads(marker.read_text("utf-8")) if marker.is_file() else {}
+                for name, wanted in self._made_by(training).items():
+                    if there and there[name] != wanted:
+                        raise ClevrSkillsError(
+                            f"{marker.with_suffix('')} was trained by the {name} {there[name]!r}, "
+                            f"not {wanted!r}; give another folder with --out"
+                        )
+
+    def _source(self, stage: str, prompt: str) -> str | None:
+        """The checkpoint that a training goes on from."""
+        if stage == STAGES[0]:
+            return None
+        before = STAGES[STAGES.index(stage) - 1]
+        found = self._checkpoint(before, prompt) or {}
+        assert self.what.training is not None
+        name = self.what.training.argument
+        if not isinstance(found.get(name), str):
+            raise ClevrSkillsError(
+                f"checkpoints.{before} has no {name!r}, which the training of {stage} goes on from;"
+                " train.argument names that argument"
+            )
+        return str(found[name])
+
+    def _run_command(self, stage: str, prompt: str, source: str | None, out: Path) -> None:
+        assert self.what.training is not None
+        values = {"stage": stage, "level": stage.upper(), "from": source, "out": str(out)}
+        values |= {"data": self.what.training.data, "prompt": prompt}
+        words = command_of(self.what.training.command, values)
+        try:
+            code = subprocess.run(words, stdout=_STDERR, check=False).returncode
+        except OSError as error:
+            raise ClevrSkillsError(f"{words[0]} cannot be run: {error.strerror}") from error
+        if code:
+            raise ClevrSkillsError(
+                f"the training of {stage} failed with exit code {code}: {shlex.join(words)}; what "
+                "is finished is kept, and the same command goes on from there"
+            )
+
+    def _merge(self, checkpoint: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+        args = {**self.what.policy_args, **checkpoint}
+        return str(args.pop("policy", self.what.policy)), args
+
+    def _check_same(self, trial: Trial) -> None:
+        """Check that results are of the policy and the checkpoint that are asked for."""
+        listed = self._listed(trial.stage, trial.prompt)
+        if listed is None:
+            return  # it was trained here
+        run = read_run(self.folder(trial))
+        policy, args = self._merge(listed)
+        if not policy.startswith("replay:") and (run.policy, run.policy_args) != (policy, args):
+            raise ClevrSkillsError(
+                f"{self.folder(trial)} was made with {run.policy} {json.dumps(run.policy_args)}, "
+                f"not {policy} {json.dumps(args)}; give another --out"
+            )
+
+
+def command_of(words: Sequence[str], values: Mapping[str, str | None]) -> list[str]:
+    """A command with its placeholders filled in.
+
+    Where there is nothing to go on from, the word with {from} is left out, and, if it is that
+    alone, the option before it.
+    """
+    made: list[str] = []
+    for word in words:
+        if "{from}" in word and values["from"] is None:
+            if word == "{from}" and made and made[-1].startswith("-"):
+                made.pop()
+            continue
+        made.append(word.format_map({name: value or "" for name, value in values.items()}))
+    return made
+
+
+def step_rows(stages: Stages) -> list[dict[str, Any]]:
+    """The steps as JSON data."""
+    return [asdict(step) for step in stages.steps()]

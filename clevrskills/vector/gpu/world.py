@@ -1,0 +1,271 @@
+"""The world of many scenes that are simulated together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+import torch
+from torch import Tensor
+
+from clevrskills.core import geometry
+from clevrskills.envs.environment import SETTLE_STEPS, SIM_HZ
+from clevrskills.sim.body_geometry import Solids
+from clevrskills.sim.robots.controller import CONTROL_HZ
+from clevrskills.sim.robots.description import robot
+from clevrskills.sim.simulation import CONTACT_IMPULSE_NS, near_cups
+from clevrskills.sim.suction import cup_samples, sealed_cups
+from clevrskills.sim.world import GRAVITY, RobotWorld
+from clevrskills.vector.gpu.arm import Arm, DeltaController
+from clevrskills.vector.gpu.contacts import NEVER, Contacts
+from clevrskills.vector.gpu.physics import Physics
+from clevrskills.vector.gpu.rest import Rest
+from clevrskills.vector.gpu.vacuum import Vacuum, joint_torques, way
+
+SIM_STEPS, TIMESTEP_S = SIM_HZ // CONTROL_HZ, 1.0 / SIM_HZ
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A state at rest into which environments can be put back.
+
+    Attributes:
+        bodies: Poses and velocities, (B, K, 13).
+        qpos: Joint angles, (B, n).
+        held: Slot of what is held, -1 for none, (B,).
+        cups: How many cups hold it, (B,).
+        grip: Its pose in the frame of the tool centre point, (B, 7).
+        lift: What carries what, (B, K, K + 1), see
+            :class:`~clevrskills.vector.gpu.contacts.Contacts`.
+    """
+
+    bodies: Tensor
+    qpos: Tensor
+    held: Tensor
+    cups: Tensor
+    grip: Tensor
+    lift: Tensor
+
+    @classmethod
+    def stack(cls, moments: Sequence[Moment]) -> Moment:
+        """Several of them, of which :meth:`choose` chooses."""
+        parts = ([getattr(one, field.name) for one in moments] for field in fields(cls))
+        return cls(*(torch.stack(part, dim=1) for part in parts))
+
+    def choose(self, number: Tensor) -> Moment:
+        """For each environment one of those that were stacked, by their numbers (B,)."""
+        rows = torch.arange(len(number), device=number.device)
+        return Moment(*(getattr(self, field.name)[rows, number] for field in fields(self)))
+
+
+class GpuWorld(RobotWorld):
+    """Reads and moves scenes that are simulated together.
+
+    Args:
+        keys: Names of the body slots.
+        solids: Geometry of the bodies.
+        physics: The simulation.
+        robot_name: Key of the robot.
+    """
+
+    def __init__(
+        self, keys: Sequence[str], solids: Solids, physics: Physics, robot_name: str
+    ) -> None:
+        description = robot(robot_name)
+        tips = [(x, y, description.cup_tip_z) for x, y in description.cup_centers]
+        super().__init__(keys, solids, torch.tensor(tips, device=physics.device))
+        self._physics, self._robot_name = physics, robot_name
+        self._samples = cup_samples(self.cup_tips, description.cup_radius)
+        base = torch.tensor([*description.base_position, 1.0, 0, 0, 0], device=self.device)
+        self._arm = Arm(robot_name, self.device)
+        self._controller = DeltaController(self._arm, base, self.num_envs, SIM_STEPS, CONTROL_HZ)
+        self._vacuum = Vacuum.empty(self.num_envs, self.device)
+        self._contacts = Contacts(physics.pairs, self.num_envs, len(self.keys))
+        gyration = (physics.inertia.moments.mean(-1) / physics.inertia.mass).sqrt()
+        self._rest = Rest(physics.rest_m, gyration)
+        self._tcp = physics.tcp[:, :7]  # before the last physics step
+        self._everywhere = torch.ones(self.num_envs, dtype=torch.bool, device=self.device)
+
+    # ---- time ----
+
+    def step(self, action: Tensor) -> None:
+        """Run one control step with actions (B, 7)."""
+        physics, controller = self._physics, self._controller
+        controller.set_action(action, physics.qpos, physics.tcp[:, :7])
+        self._vacuum.release(~controller.vacuum_on)
+        self._contacts.begin()
+        for _ in range(SIM_STEPS):
+            physics.drive(*controller.next_drive())
+            self._step()
+            if self._contacts.wanted:
+                self._contacts.note(physics.impulses())
+        self._contacts.weigh(physics.impulses())
+        self._rest.note(self.body_pose)
+        self.moved()
+        self._grip()
+
+    def _step(self) -> None:
+        """Run one physics step; what is held is pulled along."""
+        physics, vacuum, rows = self._physics, self._vacuum, self._rows
+        body = vacuum.held.clamp(min=0)
+        there, inertia = physics.bodies[rows, body], physics.inertia.of(rows, body)
+        tcp = physics.tcp[:, :7]
+        # the speed that PhysX tells at the end of a step is not that at which the arm was led
+        pull = vacuum.pull(tcp, way(self._tcp, tcp) / TIMESTEP_S, there, inertia, TIMESTEP_S)
+        self._tcp = tcp
+        center = geometry.compose(there[:, :7], inertia.axes)[:, :3]
+        jacobian = self._arm.forward(physics.qpos)[1]
+        torques = joint_torques(pull, center - tcp[:, :3], jacobian)
+        physics.push(body, pull, torques)
+        physics.step()
+        physics.read()
+
+    def _grip(self) -> None:
+        """Let go of what slipped, take what a cup touches."""
+        vacuum = self._vacuum
+        seeking = self._controller.vacuum_on & (vacuum.held < 0)
+        vacuum.release_slipped(self.end_effector_pose, self.pose(vacuum.held.clamp(min=0)))
+        rows = (seeking & near_cups(self)).nonzero()[:, 0]
+        if len(rows):
+            sealed, distance = sealed_cups(self.select(rows), self._samples)
+            cups, body = (sealed.sum(-1) * self.solids.movable[rows]).max(-1)
+            found = cups > 0
+            distance = distance.gather(1, body[:, None])[:, 0]
+            self._take(rows[found], body[found], cups[found], distance[found])
+
+    def _take(self, rows: Tensor, body: Tensor, cups: Tensor, distance: Tensor) -> None:
+        """Hold bodies (n,) in environments (n,) with so many cups, whose plane is so far away."""
+        tcp = geometry.invert(self.end_effector_pose[rows])
+        grip = geometry.compose(tcp, self.body_pose[rows, body])
+        grip[:, 2] -= distance  # the lips close a gap, and give way where they were pressed in
+        self._vacuum.take(rows, body, cups, grip)
+
+    # ---- what it tells ----
+
+    @property
+    def filled(self) -> Tensor:  # noqa: D102
+        return self._physics.filled
+
+    @property
+    def body_pose(self) -> Tensor:  # noqa: D102
+        return self._physics.bodies[..., :7]
+
+    @property
+    def body_velocity(self) -> Tensor:  # noqa: D102
+        return self.once(
+            "velocity", lambda w: w._physics.bodies[..., 7:] * ~w._rest.still[..., None]
+        )
+
+    @property
+    def end_effector_pose(self) -> Tensor:  # noqa: D102
+        return self._of_each(self._physics.tcp[:, :7])
+
+    @property
+    def end_effector_velocity(self) -> Tensor:  # noqa: D102
+        return self._of_each(self._physics.tcp[:, 7:])
+
+    @property
+    def qpos(self) -> Tensor:  # noqa: D102
+        return self._of_each(self._physics.qpos)
+
+    @property
+    def qvel(self) -> Tensor:  # noqa: D102
+        return self._of_each(self._physics.qvel)
+
+    @property
+    def vacuum_on(self) -> Tensor:  # noqa: D102
+        return self._of_each(self._controller.vacuum_on)
+
+    @property
+    def held(self) -> Tensor:  # noqa: D102
+        return self._of_each(self._vacuum.held)
+
+    def supports(self, lower: Tensor, upper: Tensor) -> Tensor:  # noqa: D102
+        weight = self.at(self.solids.mass, upper) * (GRAVITY * TIMESTEP_S)
+        return self._contacts.lift[self._rows, upper, lower] / weight
+
+    def on_table(self, body: Tensor) -> Tensor:  # noqa: D102
+        return self._contacts.lift[self._rows, body, len(self.keys)] > CONTACT_IMPULSE_NS
+
+    def touches(self, body: Tensor, other: Tensor) -> Tensor:  # noqa: D102
+        self._contacts.wanted = True  # from now on; goals ask at the start
+        return self._contacts.first[self._rows, body, other] < NEVER
+
+    def touches_before(self, body: Tensor, other: Tensor) -> Tensor:  # noqa: D102
+        self._contacts.wanted = True
+        return self._contacts.touched_before(self._rows, body, other)
+
+    def gripper_touches(self, body: Tensor) -> Tensor:  # noqa: D102
+        return self.touches(body, torch.full_like(body, len(self.keys) + 1))
+
+    def robot_touches(self, body: Tensor) -> Tensor:  # noqa: D102
+        arm = torch.full_like(body, len(self.keys) + 2)
+        return self.gripper_touches(body) | self.touches(body, arm)
+
+    # ---- what can be put ----
+
+    def set_body_pose(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:  # noqa: D102
+        there = self._everywhere if where is None else where
+        self._vacuum.release(there & (self._vacuum.held == body))
+        slots = torch.arange(len(self.keys), device=self.device)
+        chosen = there[:, None] & (slots == body[:, None])
+        self._physics.place_bodies(chosen, _at_rest(pose[:, None].expand(-1, len(slots), -1)))
+        self.moved()
+
+    def hold(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:  # noqa: D102
+        self.set_body_pose(body, pose, where)
+        rows = self._rows if where is None else self._rows[where]
+        taken, mine = body[rows], torch.arange(len(rows), device=self.device)
+        sealed, distance = sealed_cups(self.select(rows), self._samples)
+        self._take(rows, taken, sealed[mine, taken].sum(-1).clamp(min=1), distance[mine, taken])
+
+    def begin(self, pose: Tensor, held: Tensor) -> Moment:
+        """Put all bodies where they are to start, with the arms as at the start of an episode, and
+        let them come to rest.
+
+        Args:
+            pose: World poses, (B, K, 7).
+            held: Slot of the body that the gripper holds there, -1 for none, (B,).
+
+        Returns:
+            What they came to rest in.
+        """
+        everywhere, physics, vacuum = self._everywhere, self._physics, self._vacuum
+        self._rest.restore(everywhere, pose)
+        neutral = torch.tensor(robot(self._robot_name).neutral_qpos, device=self.device)
+        qpos = neutral.expand(self.num_envs, -1)
+        vacuum.release(everywhere)
+        physics.place_bodies(everywhere[:, None].expand(pose.shape[:2]), _at_rest(pose))
+        physics.place_arms(everywhere, qpos)
+        self.moved()
+        self._tcp = self.end_effector_pose
+        self._controller.reset(everywhere, qpos, self._tcp, held >= 0)
+        body = held.clamp(min=0)
+        self.hold(body, self.at(pose, body), held >= 0)
+        for _ in range(SETTLE_STEPS):
+            physics.drive(qpos, torch.zeros_like(qpos))
+            self._step()
+        self._contacts.begin()
+        self._contacts.weigh(physics.impulses())
+        bodies = _at_rest(self.body_pose)
+        physics.place_bodies(everywhere[:, None].expand(pose.shape[:2]), bodies)
+        self.moved()
+        lift = self._contacts.lift.clone()
+        return Moment(bodies, physics.qpos, vacuum.held, vacuum.cups, vacuum.grip, lift)
+
+    def restore(self, moment: Moment, where: Tensor) -> None:
+        """Put environments back into a state, where ``where`` (B,) is true."""
+        rows, vacuum = self._rows[where], self._vacuum
+        self._physics.place_bodies(where[:, None].expand(moment.bodies.shape[:2]), moment.bodies)
+        self._physics.place_arms(where, moment.qpos)
+        vacuum.take(rows, moment.held[rows], moment.cups[rows], moment.grip[rows])
+        self._tcp = torch.where(where[:, None], self.end_effector_pose, self._tcp)
+        self._controller.reset(where, moment.qpos, self._tcp, moment.held >= 0)
+        self._contacts.restore(rows, moment.lift[rows])
+        self._rest.restore(where, moment.bodies[..., :7])
+        self.moved()
+
+
+def _at_rest(pose: Tensor) -> Tensor:
+    """Poses (..., 7) with velocities of 0, (..., 13)."""
+    return torch.cat((pose, torch.zeros_like(pose)[..., :6]), dim=-1)

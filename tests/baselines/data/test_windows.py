@@ -1,0 +1,300 @@
+import pickle
+import shutil
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from damage import edit_values, put
+from learned_policies import policy_and_windows
+from torch.utils.data import DataLoader
+
+from clevrskills.baselines.batch import scale_images
+from clevrskills.baselines.data import windows as data
+from clevrskills.baselines.data.sources import open_source
+from clevrskills.baselines.data.windows import (
+    Batches,
+    Collate,
+    Order,
+    Selection,
+    Windows,
+    fingerprint,
+    make_spec,
+)
+from clevrskills.baselines.prompts import WordTokenizer
+from clevrskills.baselines.spec import PolicyConfig
+from clevrskills.dataset_tools import Dataset, DatasetError
+from clevrskills.errors import ClevrSkillsError, UnknownNameError
+
+HISTORY = PolicyConfig(image_size=64, steps=3, horizon=2, proprioception=True)
+STREAM = PolicyConfig(image_size=64, steps=8, starts_every=5, horizon=3, proprioception=True)
+
+
+def windows_of(root: Path, config: PolicyConfig, **selection: object) -> Windows:
+    sources = [open_source(root, config.cameras)]
+    return Windows(sources, config, Selection(**selection), WordTokenizer())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("config", [HISTORY, STREAM])
+def test_windows_are_what_the_reader_reads(demos: Path, config: PolicyConfig) -> None:
+    windows, index = windows_of(demos, config), 0
+    stride, every = config.starts_every or 1, config.starts_every
+    for episode in Dataset(demos):
+        videos = {camera: episode.video(camera) for camera in episode.cameras}
+        parts = [
+            np.asarray(episode.proprioception(name), np.float32).reshape(len(episode) + 1, -1)
+            for name in ("qpos", "ee_pose", "vacuum_on", "holding")
+        ]
+        felt, last = np.concatenate(parts, 1), len(episode) - 1
+        for start in range(0, len(episode), stride):
+            first = start if every else start - config.steps + 1
+            window = windows[index]
+            steps = np.arange(first, first + config.steps)
+            real = (steps >= 0) & (steps <= last)
+            assert window["mask"].tolist() == real.tolist()
+            for camera, video in videos.items():
+                shown = window["images"][camera].permute(0, 2, 3, 1)
+                np.testing.assert_array_equal(shown, video[steps.clip(0, last)])
+            np.testing.assert_array_equal(window["state"], felt[steps.clip(0, last)])
+            for k, step in enumerate(steps):
+                ahead = np.arange(step, step + config.horizon)
+                np.testing.assert_array_equal(
+                    window["actions"][k], episode.actions[ahead.clip(0, last)]
+                )
+                learned = real[k] & (ahead >= 0) & (ahead <= last)
+                assert window["action_mask"][k].tolist() == learned.tolist()
+            index += 1
+    assert index == len(windows)
+
+
+@pytest.mark.parametrize("config", [HISTORY, STREAM])
+def test_windows_are_the_same_from_memory(
+    demos: Path, config: PolicyConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(data, "_PROMPTS", 0)
+    source = open_source(demos, config.cameras)
+    plain, kept, partly = (
+        Windows([source], replace(config, image_size=32), Selection(), WordTokenizer(), cache_bytes)
+        for cache_bytes in (0, 10**9, 1)
+    )
+    order = np.random.default_rng(0).permutation(len(plain))
+    for index in order:
+        expected = plain[index]
+        for windows in (kept, partly):
+            for name in ("images", "state", "mask", "actions", "action_mask"):
+                torch.testing.assert_close(windows[index][name], expected[name], rtol=0, atol=0)
+            assert windows[index]["prompt"].tokens == expected["prompt"].tokens
+            assert torch.equal(windows[index]["prompt"].images, expected["prompt"].images)
+
+    def refuse(*args: object) -> None:
+        raise AssertionError("read again")
+
+    for name in ("clip", "prompt"):
+        with monkeypatch.context() as patch:
+            patch.setattr(source, name, refuse)
+            for index in order:
+                kept[index]
+            with pytest.raises(AssertionError, match="read again"):
+                for index in order:
+                    partly[index]
+
+
+def test_every_step_is_learned_once_where_windows_do_not_overlap(demos: Path) -> None:
+    config = PolicyConfig(image_size=16, steps=7, starts_every=7)
+    windows = windows_of(demos, config)
+    total = sum(int(windows[k]["action_mask"].sum()) for k in range(len(windows)))
+    assert total == sum(map(len, Dataset(demos)))
+
+
+def test_what_failed_is_seen_but_not_learned(demos: Path, tmp_path: Path) -> None:
+    root = shutil.copytree(demos, tmp_path / "copy")
+    name = Dataset(root)[0].id
+    edit_values("failed", put([2, 3], True), episode=name)(root)
+    whole, damaged = windows_of(demos, STREAM)[0], windows_of(root, STREAM)[0]
+    assert torch.equal(whole["images"]["base_camera"], damaged["images"]["base_camera"])
+    assert whole["action_mask"][0].all()
+    assert damaged["action_mask"][0].tolist() == [True, True, False]
+    assert damaged["action_mask"][2].tolist() == [False, False, True]
+
+
+def test_a_lerobot_export_gives_the_same(demos: Path, exported: Path) -> None:
+    ours = windows_of(demos, STREAM, prompt="language")
+    theirs = windows_of(exported, STREAM, prompt="language")
+    assert len(ours) == len(theirs) and ours.tasks == theirs.tasks
+    for k in np.random.default_rng(0).permutation(len(ours))[:12].tolist():
+        one, other = ours[k], theirs[k]
+        for camera in STREAM.cameras:
+            assert torch.equal(one["images"][camera], other["images"][camera])
+        for name in ("state", "actions", "mask", "action_mask"):
+            assert torch.equal(one[name], other[name])
+        assert one["prompt"].tokens == other["prompt"].tokens
+        assert not len(one["prompt"].images)
+    specs = [
+        make_spec([open_source(r, STREAM.cameras)], STREAM, Selection(prompt="language"))
+        for r in (demos, exported)
+    ]
+    assert specs[0] == specs[1]
+
+
+def test_a_lerobot_export_has_no_pictures_in_prompts(exported: Path) -> None:
+    with pytest.raises(ClevrSkillsError, match="a LeRobot export has prompts in words only"):
+        windows_of(exported, STREAM)[0]
+
+
+def test_damaged_exports(exported: Path, tmp_path: Path) -> None:
+    root = shutil.copytree(exported, tmp_path / "one")
+    info = root / "meta/info.json"
+    info.write_text(info.read_text().replace("v3.0", "v2.0"))
+    with pytest.raises(UnknownNameError, match="unknown version of .* 'v2.0'; allowed: v3.0"):
+        open_source(root, ())
+    info.write_text("{}")
+    with pytest.raises(DatasetError, match="is no export of this package: KeyError"):
+        open_source(root, ())
+    root = shutil.copytree(exported, tmp_path / "two")
+    (data,) = root.glob("data/*/*.parquet")
+    data.write_bytes(data.read_bytes()[:100])
+    with pytest.raises(DatasetError, match="is damaged"):
+        windows_of(root, STREAM, prompt="language")[0]
+
+
+def test_prompts_with_pictures(demos: Path) -> None:
+    windows = windows_of(demos, HISTORY)
+    prompt = windows[0]["prompt"]
+    pictures = Dataset(demos)[0].prompt_images()
+    assert prompt.images.shape == (2, 3, 64, 64)
+    (first, second) = (torch.tensor(p).permute(2, 0, 1) for p in pictures.values())
+    assert torch.equal(prompt.images[0], scale_images(first, 64))
+    assert torch.equal(prompt.images[1], scale_images(second, 64))
+    assert prompt.tokens.count(WordTokenizer.image) == 2
+
+
+def test_specification(demos: Path) -> None:
+    spec = make_spec([open_source(demos, HISTORY.cameras)], HISTORY, Selection())
+    shown = spec.observation
+    assert (shown.history, shown.size_px, shown.prompt) == (3, 64, "multimodal")
+    assert spec.state_parts == {"qpos": 3, "ee_pose": 7, "vacuum_on": 1, "holding": 1}
+    actions = np.concatenate([episode.actions for episode in Dataset(demos)])
+    for name, value in (("mean", actions.mean(0)), ("std", actions.std(0)), ("q99", None)):
+        if value is None:
+            value = np.quantile(actions, 0.99, axis=0)
+        np.testing.assert_allclose(spec.statistics["action"][name], value, atol=1e-5)
+    stream = make_spec([open_source(demos, STREAM.cameras)], STREAM, Selection())
+    assert stream.observation.history == 1
+
+
+def test_parts_of_the_demonstrations(demos: Path) -> None:
+    visits = windows_of(demos, HISTORY, tasks=("visit",))
+    assert set(visits.tasks) == {"visit"}
+    assert windows_of(demos, HISTORY, levels=("L1",)).tasks == visits.tasks
+    for bad, message in (
+        ({"tasks": ("sort",)}, "unknown task of the demonstrations 'sort'; allowed: reach, visit"),
+        ({"levels": ("L2",)}, "unknown level of the demonstrations 'L2'; allowed: L0, L1"),
+        ({"splits": ("test",)}, "unknown split of the demonstrations 'test'; allowed: train"),
+        ({"tasks": ("visit",), "levels": ("L0",)}, "there are no demonstrations that fit"),
+    ):
+        with pytest.raises(ClevrSkillsError, match=message):
+            windows_of(demos, HISTORY, **bad)
+
+
+def test_several_folders(demos: Path, exported: Path, tmp_path: Path) -> None:
+    sources = [open_source(root, STREAM.cameras) for root in (demos, exported)]
+    selection = Selection(prompt="language")
+    both = Windows(sources, STREAM, selection, WordTokenizer())
+    assert len(both) == 2 * len(windows_of(demos, STREAM))
+    one, other = both[3], both[3 + len(both) // 2]
+    assert torch.equal(one["actions"], other["actions"])
+    assert fingerprint(sources, selection) != fingerprint(sources[:1], selection)
+    assert fingerprint(sources[:1], selection) == fingerprint(sources[1:], selection)
+    sources[1].robot = "panda"
+    with pytest.raises(ClevrSkillsError, match="do not fit together: robot xarm6 and panda"):
+        make_spec(sources, STREAM, selection)
+
+
+def test_bad_folders(demos: Path, tmp_path: Path) -> None:
+    with pytest.raises(ClevrSkillsError, match="holds no demonstrations: neither a dataset"):
+        open_source(tmp_path, ())
+    with pytest.raises(UnknownNameError, match="unknown camera of .* 'render_camera'; allowed"):
+        open_source(demos, ("render_camera",))
+
+
+def test_worker_processes_give_the_same(demos: Path) -> None:
+    windows = windows_of(demos, STREAM)
+    windows[0]  # files are open when the workers start
+    order = Order(windows, seed=3)
+    loaders = [
+        DataLoader(
+            windows, batch_sampler=Batches(order, 3), collate_fn=Collate(0), num_workers=workers
+        )  # type: ignore[arg-type]
+        for workers in (0, 2)
+    ]
+    for one, other in islice(zip(*loaders, strict=False), 5):
+        assert torch.equal(one.actions, other.actions)
+        assert torch.equal(one.prompts.tokens, other.prompts.tokens)
+        for camera, images in one.observations.images.items():
+            assert torch.equal(images, other.observations.images[camera])
+    copy = pickle.loads(pickle.dumps(windows))
+    assert torch.equal(copy[4]["images"]["base_camera"], windows[4]["images"]["base_camera"])
+
+
+# --- the order
+
+
+def take(batches: Batches, count: int) -> list[list[int]]:
+    return list(islice(batches, count))
+
+
+def test_a_round_has_every_window_once(demos: Path) -> None:
+    windows = windows_of(demos, STREAM)
+    order = Order(windows, seed=1)
+    rounds = [order.round(k).tolist() for k in range(3)]
+    assert all(sorted(r) == list(range(len(windows))) for r in rounds)
+    assert rounds[0] != rounds[1] != rounds[2]
+    assert Order(windows, seed=1).round(1).tolist() == rounds[1]
+    assert Order(windows, seed=2).round(1).tolist() != rounds[1]
+
+
+def test_weights_of_tasks(demos: Path) -> None:
+    windows = windows_of(demos, HISTORY)
+    of = np.repeat(windows.tasks, windows.counts)
+    order = Order(windows, {"visit": 3.0}, seed=0)
+    drawn = of[np.concatenate([order.round(k) for k in range(4)])]
+    assert (drawn == "visit").mean() == pytest.approx(0.75, abs=0.01)
+    assert (of[Order(windows, {}, 0).round(0)] == "visit").mean() == pytest.approx(0.5, abs=0.01)
+    alone = Order(windows, {"visit": 0.0}, seed=0).round(0)
+    assert set(of[alone]) == {"reach"} and set(alone) == set(np.flatnonzero(of == "reach"))
+    with pytest.raises(UnknownNameError, match="unknown task of the demonstrations 'sort'"):
+        Order(windows, {"sort": 1.0})
+    with pytest.raises(ClevrSkillsError, match="the weight of reach must not be negative: -1"):
+        Order(windows, {"reach": -1.0})
+    with pytest.raises(ClevrSkillsError, match="all tasks have weight 0"):
+        Order(windows, {"reach": 0.0, "visit": 0.0})
+
+
+def test_batches_go_on_from_anywhere(demos: Path) -> None:
+    order = Order(windows_of(demos, STREAM), seed=1)
+    size = 5
+    count = 3 * len(order) // size
+    everything = take(Batches(order, size), count)
+    assert all(len(batch) == size for batch in everything)
+    for first in (1, 4, count - 3):
+        assert take(Batches(order, size, first), 3) == everything[first : first + 3]
+    flat = np.concatenate(everything)[: 2 * len(order)]
+    assert sorted(flat) == sorted([*range(len(order))] * 2)
+
+
+def test_processes_share_the_order(demos: Path) -> None:
+    order = Order(windows_of(demos, STREAM), seed=1)
+    whole = take(Batches(order, 6), 5)
+    parts = [take(Batches(order, 3, 0, rank, 2), 5) for rank in range(2)]
+    for batch, one, other in zip(whole, *parts, strict=True):
+        assert sorted(one + other) == sorted(batch) and len(one) == len(other) == 3
+
+
+def test_batches_of_a_policy(demos: Path) -> None:
+    policy, windows = policy_and_windows("bc", demos)
+    batch = Collate(policy.tokenizer.pad)([windows[0], windows[1]])
+    assert batch.observations.images["hand_camera"].shape == (2, 1, 3, 32, 32)
+    assert batch.actions.shape == (2, 1, 16, 7) and batch.action_mask.shape == (2, 1, 16)
+    assert batch.to("cpu").prompts.images.dtype == torch.uint8

@@ -1,0 +1,61 @@
+"""The small policy that answers with chunks of actions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from learned_policies import batch_of, overfit, policy_and_windows, rollout, spread
+
+from clevrskills.baselines.policies.act.policy import ActionChunking
+
+
+def test_it_overfits(demos: Path) -> None:
+    policy, windows = policy_and_windows("act", demos)
+    before, after = overfit(policy, batch_of(policy, windows, spread(windows, 8)), 300)
+    assert after <= 0.01 * before
+
+
+def test_actions_after_the_end_are_not_learned(demos: Path) -> None:
+    policy, windows = policy_and_windows("act", demos)
+    batch = batch_of(policy, windows, range(len(windows)))
+    ends = ~batch.action_mask & batch.observations.mask[:, :, None]
+    assert ends.any() and not batch.action_mask.all()
+    wild = torch.where(batch.action_mask[..., None], batch.actions, 50.0)
+    policy.eval()
+    with torch.no_grad():
+        assert policy(batch)["loss"] == policy(replace(batch, actions=wild))["loss"]
+
+
+def test_chunks_that_speak_of_a_step_are_averaged(
+    demos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy, _ = policy_and_windows("act", demos, decay=0.5)
+    said: list[np.ndarray] = []
+    actions = ActionChunking._actions
+
+    def noted(self, *seen):  # type: ignore[no-untyped-def]
+        chunk = actions(self, *seen)
+        said.append(policy.normalize_action.inverse(chunk)[0, 0].numpy())
+        return chunk
+
+    monkeypatch.setattr(ActionChunking, "_actions", noted)
+    done = rollout(policy, {0: 3}, 7)[0]
+    assert policy.config.horizon == 4 and len(said) == 7
+    for step, action in enumerate(done):
+        made = range(max(0, step - 3), step + 1)  # the oldest first
+        weights = np.exp(-0.5 * np.arange(len(made)))
+        parts = [said[k][step - k] for k in made]
+        expected = np.average(parts, axis=0, weights=weights)
+        np.testing.assert_allclose(action, np.clip(expected, -1, 1), atol=1e-5)
+
+
+def test_a_new_episode_forgets_the_chunks(demos: Path) -> None:
+    policy, _ = policy_and_windows("act", demos)
+    first = rollout(policy, {0: 1}, 3)[0]
+    np.testing.assert_array_equal(rollout(policy, {0: 1}, 3)[0], first)
+    together = rollout(policy, {0: 1, 1: 2}, 3)
+    np.testing.assert_array_equal(together[0], first)

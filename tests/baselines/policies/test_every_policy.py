@@ -1,0 +1,122 @@
+"""What all policies have in common, whatever they are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from learned_policies import batch_of, observation, policy_and_windows, prompt, rollout
+
+from clevrskills.baselines import checkpoint, load
+from clevrskills.baselines.data.windows import Selection, Windows
+from clevrskills.baselines.policy import LearnedPolicy
+from clevrskills.baselines.registry import POLICIES
+
+EYES = [(name, camera) for name in POLICIES for camera in ("base_camera", "hand_camera")]
+EYES.remove(("jat", "hand_camera"))  # it sees one camera
+
+Made = tuple[LearnedPolicy, Windows]
+
+
+@pytest.fixture(params=POLICIES)
+def made(request: pytest.FixtureRequest, demos: Path) -> Iterator[Made]:
+    """Each policy, tiny, and windows of demonstrations."""
+    policy, windows = policy_and_windows(request.param, demos)
+    yield policy.eval(), windows
+
+
+@pytest.mark.parametrize("what", ["words", "order of pictures"])
+def test_it_reads_prompts(made: Made, what: str) -> None:
+    policy, _ = made
+    one = prompt(0)
+    if what == "words":
+        other = replace(one, text=one.text.replace("near", "over"))
+    else:
+        pictures = dict(zip(one.images, reversed(one.images.values()), strict=True))
+        other = replace(one, images=pictures)
+    policy.reset({0: one, 1: other, 2: one})
+    seen = observation(policy, 0)
+    actions = policy.act({slot: seen for slot in range(3)})
+    np.testing.assert_array_equal(actions[0], actions[2])
+    assert np.abs(actions[0] - actions[1]).max() > 1e-6
+
+
+@pytest.mark.parametrize(("name", "camera"), EYES)
+def test_it_sees_with_each_camera(demos: Path, name: str, camera: str) -> None:
+    policy, _ = policy_and_windows(name, demos)
+    policy.reset({0: prompt(), 1: prompt()})
+    seen = observation(policy, 0)
+    other = {**seen, "images": {**seen["images"], camera: 255 - seen["images"][camera]}}
+    actions = policy.act({0: seen, 1: other})
+    assert np.abs(actions[0] - actions[1]).max() > 1e-6
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_prompts_without_pictures(demos: Path, name: str) -> None:
+    policy, windows = policy_and_windows(name, demos, selection=Selection(prompt="language"))
+    batch = batch_of(policy, windows, [0, 1])
+    assert not len(batch.prompts.images)
+    policy(batch)["loss"].backward()
+    policy.reset({0: replace(prompt(), images={})})
+    assert np.isfinite(policy.act({0: observation(policy, 0)})[0]).all()
+
+
+def test_long_prompts(made: Made) -> None:
+    policy, _ = made
+    assert np.isfinite(rollout(policy, {0: 300}, 1)[0]).all()
+
+
+def test_slots_do_not_know_of_each_other(made: Made) -> None:
+    policy, _ = made
+    together = rollout(policy, {0: 1, 3: 2}, 3)
+    for slot, seed in ((0, 1), (3, 2)):
+        np.testing.assert_array_equal(together[slot], rollout(policy, {7: seed}, 3)[7])
+    assert not np.array_equal(together[0], together[3])
+    assert np.abs(np.stack(together[0])).max() <= 1.0
+
+
+def test_slots_that_are_worked_on_together(made: Made) -> None:
+    """As on a GPU, and of different ages: it makes no difference but rounding."""
+    policy, _ = made
+    alone = rollout(policy, {0: 1}, 3)[0]
+    policy._groups = lambda slots: iter([list(slots)])  # type: ignore[method-assign]
+    policy.reset({1: prompt(9, words=9)})
+    policy.act({1: observation(policy, 9)})
+    together = rollout(policy, {0: 1}, 1)[0]
+    for step in (1, 2):
+        shown = {0: observation(policy, 1, step), 1: observation(policy, 9, step)}
+        together.append(policy.act(shown)[0])
+    np.testing.assert_allclose(together, alone, atol=1e-4)
+
+
+def test_a_checkpoint_acts_as_before(made: Made, tmp_path: Path) -> None:
+    policy, windows = made
+    policy(batch_of(policy, windows, [0]))["loss"].backward()
+    with torch.no_grad():  # other weights than those it is made with
+        for parameter in policy.parameters():
+            if parameter.grad is not None:
+                parameter += 1e-3
+    about = checkpoint.Description(_name(policy), policy.config, policy.spec, {})
+    checkpoint.write(tmp_path, policy, about)
+    again = load(tmp_path, "cpu")
+    np.testing.assert_array_equal(rollout(policy, {0: 1}, 3)[0], rollout(again, {0: 1}, 3)[0])
+
+
+def test_bf16(made: Made) -> None:
+    policy, windows = made
+    batch = batch_of(policy, windows, [0, 3])
+    with torch.no_grad():
+        torch.manual_seed(0)
+        exact = policy(batch)["loss"]
+        torch.manual_seed(0)
+        with torch.autocast("cpu", torch.bfloat16):
+            assert policy(batch)["loss"] == pytest.approx(float(exact), rel=0.05)
+
+
+def _name(policy: LearnedPolicy) -> str:
+    path = f"{type(policy).__module__}:{type(policy).__name__}"
+    return next(name for name, there in POLICIES.items() if there == path)

@@ -1,0 +1,260 @@
+"""StreamRoboLM."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from learned_policies import (
+    batch_of,
+    observation,
+    overfit,
+    policy_and_windows,
+    prompt,
+    rollout,
+    save_tokenizer,
+    spread,
+)
+from streams import moment, side_by_side, stories
+from transformers import AutoModel, ViTModel
+
+from clevrskills.baselines import checkpoint, load
+from clevrskills.baselines.policies.stream_robolm.backbones import ImageEncoder, make_language_model
+from clevrskills.baselines.policies.stream_robolm.cache import window_mask
+from clevrskills.baselines.policies.stream_robolm.policy import StreamRoboLM
+from clevrskills.baselines.registry import configuration
+from clevrskills.errors import ClevrSkillsError
+
+BACKBONES = ["tiny-opt", "tiny-llama"]
+FIRST, SECOND = slice(1), slice(1, 2)
+
+
+def test_it_overfits(demos: Path) -> None:
+    policy, windows = policy_and_windows("stream_robolm", demos)
+    before, after = overfit(policy, batch_of(policy, windows, spread(windows, 8)), 180)
+    assert after <= 0.01 * before
+
+
+def test_the_papers_hyper_parameters() -> None:
+    for variant, model in (
+        ("default", "facebook/opt-1.3b"),
+        ("opt", "facebook/opt-1.3b"),
+        ("llama", "meta-llama/Llama-3.2-3B"),
+    ):
+        config = configuration("stream_robolm", variant, {})
+        assert (config.learning_rate, config.batch_size, config.image_size) == (1e-6, 12, 256)
+        assert config.cameras == ("base_camera", "hand_camera") and not config.proprioception
+        assert config.language_model == model and config.lora_rank
+
+
+def test_what_a_token_attends_to() -> None:
+    prompts = torch.tensor([[1, 1, 0], [1, 1, 1]], dtype=torch.bool)
+    mask = window_mask(prompts, 3, 2)[:, 0].int().tolist()
+    assert mask[0] == [
+        [1, 0, 0, 0, 0, 0],
+        [1, 1, 0, 0, 0, 0],
+        [1, 1, 0, 0, 0, 0],
+        [1, 1, 0, 1, 0, 0],
+        [1, 1, 0, 1, 1, 0],
+        [1, 1, 0, 0, 1, 1],
+    ]
+    assert mask[1][2] == [1, 1, 1, 0, 0, 0] and mask[1][5] == [1, 1, 1, 0, 1, 1]
+
+
+# --- streaming
+
+
+@pytest.mark.parametrize("backbone", BACKBONES)
+@torch.no_grad()
+def test_streaming_equals_the_whole_sequence(demos: Path, backbone: str) -> None:
+    policy, _ = policy_and_windows(
+        "stream_robolm",
+        demos,
+        language_model=backbone,
+        window=4,
+        proprioception=True,
+        lstm_layers=2,
+    )
+    assert isinstance(policy, StreamRoboLM)
+    policy.eval()
+    policy.language.model.config.max_position_embeddings = 30  # the prompts have 23 and 33
+    seen, prompts = stories(policy, 14, (1, 2))
+    whole = policy._actions(seen, prompts)[:, :, 0]
+    memories = policy.begin(prompts, [1, 2])
+    assert memories[0].prompt != memories[1].prompt
+    for step in range(14):
+        actions, memories = policy.step(moment(seen, step), memories)
+        assert (actions[:, 0] - whole[:, step]).abs().max() < 1e-4
+    # the episodes differ, and so do the steps
+    assert (whole[0] - whole[1]).abs().max() > 1e-3
+    assert (whole[:, 1:] - whole[:, :-1]).abs().max() > 1e-3
+
+
+@torch.no_grad()
+def test_episodes_of_different_age_are_worked_on_together(demos: Path) -> None:
+    policy, _ = policy_and_windows("stream_robolm", demos, window=3)
+    assert isinstance(policy, StreamRoboLM)
+    policy.eval()
+    seen, prompts = stories(policy, 8, (1, 2))
+    whole = policy._actions(seen, prompts)[:, :, 0]
+    memories = policy.begin(prompts, [1, 2])
+    for step in range(5):
+        _, memories[:1] = policy.step(moment(seen, step, FIRST), memories[:1])
+    for step in range(3):
+        both = [moment(seen, 5 + step, FIRST), moment(seen, step, SECOND)]
+        actions, memories = policy.step(side_by_side(both, 0), memories)
+        assert (actions[0] - whole[0, 5 + step]).abs().max() < 1e-4
+        assert (actions[1] - whole[1, step]).abs().max() < 1e-4
+
+
+def test_what_is_remembered_does_not_grow(demos: Path) -> None:
+    policy, _ = policy_and_windows("stream_robolm", demos)
+    policy.reset({0: prompt()})
+    length = policy._memories[0].prompt
+    for step in range(20):
+        policy.act({0: observation(policy, 0, step)})
+        memory = policy._memories[0]
+        expected = length + min(step + 1, policy.config.window - 1)
+        assert all(t.shape[1] == expected for layer in memory.cache for t in layer)
+    assert memory.age == 20
+
+
+# --- what it sees
+
+
+@torch.no_grad()
+def test_tokens_see_the_picture_before_them(demos: Path) -> None:
+    policy, _ = policy_and_windows("stream_robolm", demos)
+    assert isinstance(policy, StreamRoboLM)
+    policy.eval()
+    _, prompts = stories(policy, 1, (1,))
+    first, second = (prompts.image_index[0] >= 0).nonzero()[:, 0].tolist()
+
+    def keys(images: torch.Tensor) -> torch.Tensor:
+        memory = policy.begin(replace(prompts, images=images), [0])[0]
+        return memory.cache[-1][0][:, 1:]  # without the token that begins
+
+    before = keys(prompts.images)
+    for picture, place in ((0, first), (1, second)):
+        images = prompts.images.clone()
+        images[picture] = images[picture].flip(-1)
+        changed = (keys(images) - before).abs().amax((0, 2)) > 1e-6
+        assert not changed[:place].any() and changed[place]
+    assert first > 0
+
+
+def test_what_is_padded_does_not_count(demos: Path) -> None:
+    policy, windows = policy_and_windows("stream_robolm", demos)
+    policy.eval()
+    batch = batch_of(policy, windows, range(len(windows)))
+    mask = batch.observations.mask
+    assert not mask.all()
+    wild = {
+        name: torch.where(mask[..., None, None, None], images, 255 - images)
+        for name, images in batch.observations.images.items()
+    }
+    other = replace(batch, observations=replace(batch.observations, images=wild))
+    with torch.no_grad():
+        assert policy(other)["loss"] == policy(batch)["loss"]
+
+
+# --- training
+
+
+@pytest.mark.parametrize("backbone", BACKBONES)
+def test_what_is_trained(demos: Path, backbone: str) -> None:
+    policy, windows = policy_and_windows("stream_robolm", demos, language_model=backbone)
+    policy(batch_of(policy, windows, [0]))["loss"].backward()
+    for name, parameter in policy.named_parameters():
+        own = name.startswith("language.model.") and "lora_" not in name
+        assert parameter.requires_grad is not own, name
+        assert (parameter.grad is not None) is parameter.requires_grad, name
+    assert policy.pretrained() == set()
+    free, _ = policy_and_windows("stream_robolm", demos, language_model=backbone, lora_rank=None)
+    assert all(parameter.requires_grad for parameter in free.parameters())
+
+
+def test_features_computed_twice_give_the_same_gradients(demos: Path) -> None:
+    gradients = []
+    for recompute in (False, True):
+        policy, windows = policy_and_windows("stream_robolm", demos, recompute=recompute)
+        policy(batch_of(policy, windows, [0, 1]))["loss"].backward()
+        gradients.append([p.grad for p in policy.parameters() if p.requires_grad])
+    for one, two in zip(*gradients, strict=True):
+        torch.testing.assert_close(one, two)
+
+
+def test_chunks_of_actions(demos: Path) -> None:
+    policy, windows = policy_and_windows("stream_robolm", demos, horizon=3)
+    assert policy(batch_of(policy, windows, [0]))["loss"].isfinite()
+    assert rollout(policy, {0: 1}, 1)[0][0].shape == (3, 7)
+
+
+# --- trained backbones
+
+
+@pytest.fixture(params=BACKBONES)
+def backbones(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, str]:
+    """Folders of a language model and an image encoder, as transformers writes them."""
+    torch.manual_seed(1)
+    make_language_model(request.param).save_pretrained(tmp_path / "language")
+    words = ["<unk>", "<s>", "</s>", "move", "to", "the", "Put", "very", "near", "over"]
+    save_tokenizer(tmp_path / "language", words, "</s>", "<unk>")
+    ImageEncoder("tiny-vit", 64).model.save_pretrained(tmp_path / "images")
+    return {
+        "language_model": str(tmp_path / "language"),
+        "image_encoder": str(tmp_path / "images"),
+    }
+
+
+def test_trained_backbones(demos: Path, tmp_path: Path, backbones: dict[str, str]) -> None:
+    policy, windows = policy_and_windows("stream_robolm", demos, **backbones)
+    assert isinstance(policy, StreamRoboLM)
+    torch.manual_seed(1)
+    words = policy.language.embed(torch.arange(10))
+    expected = make_language_model(f"tiny-{policy.language.model.config.model_type}")
+    torch.testing.assert_close(words, expected.get_input_embeddings()(torch.arange(10)))
+    assert policy.tokenizer.image == 10
+    assert policy.tokenizer.encode("Put very near ") == [6, 7, 8]
+    assert policy(batch_of(policy, windows, [0, 1]))["loss"].isfinite()
+    # what was loaded and is not trained stays out of checkpoints
+    about = checkpoint.Description("stream_robolm", policy.config, policy.spec, {})
+    (tmp_path / "saved").mkdir()
+    checkpoint.write(tmp_path / "saved", policy, about)
+    kept = checkpoint.read_tensors(tmp_path / "saved" / checkpoint.WEIGHTS_FILE)
+    own = [name for name in kept if name.startswith("language.model.")]
+    assert own and all("lora_" in name for name in own)
+    assert any(name.startswith("sight.images.model.") for name in kept)
+    again = load(tmp_path / "saved", "cpu")
+    np.testing.assert_array_equal(rollout(policy, {0: 1}, 2)[0], rollout(again, {0: 1}, 2)[0])
+
+
+@pytest.mark.parametrize("lora_rank", [None, 4])
+def test_a_checkpoint_does_not_need_what_was_trained(
+    demos: Path, tmp_path: Path, backbones: dict[str, str], lora_rank: int | None
+) -> None:
+    policy, _ = policy_and_windows("stream_robolm", demos, **backbones, lora_rank=lora_rank)
+    assert isinstance(policy, StreamRoboLM)
+    images = ViTModel.from_pretrained(tmp_path / "images", add_pooling_layer=False)
+    own = policy.sight.images.model.state_dict()
+    assert all(torch.equal(own[name], tensor) for name, tensor in images.state_dict().items())
+    words = AutoModel.from_pretrained(tmp_path / "language").get_input_embeddings().weight
+    assert torch.equal(policy.language.model.get_input_embeddings().weight, words)
+    about = checkpoint.Description("stream_robolm", policy.config, policy.spec, {})
+    (tmp_path / "saved").mkdir()
+    checkpoint.write(tmp_path / "saved", policy, about)
+    (tmp_path / "images/model.safetensors").unlink()
+    if lora_rank is None:
+        (tmp_path / "language/model.safetensors").unlink()
+    again = load(tmp_path / "saved", "cpu")
+    np.testing.assert_array_equal(rollout(policy, {0: 1}, 2)[0], rollout(again, {0: 1}, 2)[0])
+
+
+@pytest.mark.parametrize("what", ["language_model", "image_encoder"])
+def test_backbones_that_are_not_there(demos: Path, tmp_path: Path, what: str) -> None:
+    with pytest.raises(ClevrSkillsError, match="cannot be loaded: .*Give the folder") as caught:
+        policy_and_windows("stream_robolm", demos, **{what: str(tmp_path)})
+    assert "\n" not in str(caught.value)

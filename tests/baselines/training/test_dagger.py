@@ -1,0 +1,192 @@
+"""Policy and oracle in turns, and training on what came of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from fake_source import SIZE, FakeEnv, FakeFilm, FakeOracle, FakeSource
+
+from clevrskills.baselines import checkpoint, load
+from clevrskills.baselines.data.sources import open_source
+from clevrskills.baselines.data.windows import Selection, Windows
+from clevrskills.baselines.training.dagger import DaggerArgs, dagger
+from clevrskills.baselines.training.dagger_rollout import POLICY, Handover
+from clevrskills.baselines.training.train import TrainArgs, train
+from clevrskills.core.policy import ObservationOptions
+from clevrskills.core.suite import Setup
+from clevrskills.dataset_tools import Dataset
+from clevrskills.errors import ClevrSkillsError
+from tests.support.fake_jobs import InlinePool
+
+
+@pytest.fixture(autouse=True)
+def inline(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everything in this process: quick."""
+    monkeypatch.setattr(
+        "clevrskills.jobs.drivers.open_pool", lambda _, make, *rest: InlinePool(make)
+    )
+
+
+class WatchedEnv(FakeEnv):
+    """Draws what a policy is shown."""
+
+    def __init__(self, setup: Setup) -> None:
+        super().__init__(setup)
+        self._film = FakeFilm(setup)
+
+    def reset(self, *, seed: int) -> tuple[None, dict]:
+        self.steps = 0
+        result = super().reset(seed=seed)
+        self._film.open(self.scene_description())
+        return result
+
+    def step(self, action: np.ndarray) -> tuple:
+        self.steps += 1
+        return super().step(action)
+
+    @property
+    def elapsed_steps(self) -> torch.Tensor:
+        return torch.tensor([self.steps])
+
+    def capture(self) -> dict[str, np.ndarray]:
+        views = self._film.shoot(self.proprioception()["qpos"], self.object_poses(), self.textures)
+        return {name: view.color for name, view in views.items()}
+
+
+@dataclass(frozen=True)
+class Turns(FakeSource):
+    checkpoint: Path = Path()
+
+    def make(self, setup: Setup) -> tuple[Any, Any]:
+        policy = load(self.checkpoint, "cpu")
+        env = WatchedEnv(replace(setup, cameras=policy.observation.cameras))
+        return env, Handover(env, policy, FakeOracle(env, {}, 0.0))  # type: ignore[arg-type]
+
+
+class Drifter:
+    """Moves along the diagonal; counts how often it is asked."""
+
+    observation = ObservationOptions(history=2)
+    batched = True
+
+    def reset(self, prompts: dict) -> None:
+        assert set(prompts) == {0} and prompts[0].images
+        self.steps: list[int] = []
+
+    def act(self, observations: dict) -> dict:
+        assert observations[0]["images"]["hand_camera"].shape == (2, SIZE, SIZE, 3)
+        self.steps.append(observations[0]["step"])
+        return {0: np.full((3, 7), 0.3, np.float32)}
+
+
+class GivesUp(FakeOracle):
+    """Says that its second action of each turn came to nothing."""
+
+    def act(self) -> np.ndarray:
+        action = super().act()
+        self.failed = [(1, 2)] if self.calls > 1 else []
+        return action
+
+
+def play(steps: int = 60) -> tuple[list[np.ndarray], list[str], Handover, Drifter]:
+    setup = Setup("visit")
+    env, policy = WatchedEnv(setup), Drifter()
+    turns = Handover(env, policy, GivesUp(env, {}, 0.0))  # type: ignore[arg-type]
+    env.reset(seed=4)
+    turns.reset()
+    actions, who = [], []
+    for _ in range(steps):
+        if env.reached == 2:
+            break
+        actions.append(turns.act())
+        who.append(turns.skill)
+        env.step(actions[-1])
+    return actions, who, turns, policy
+
+
+def test_turns() -> None:
+    actions, who, turns, policy = play()
+    assert who[0] == POLICY and "move" in who and len(who) < 60
+    drifted = [bool(np.all(action == np.float32(0.3))) for action in actions]
+    assert drifted == [name == POLICY for name in who]
+    marked = {step for start, stop in turns.failed for step in range(start, stop)}
+    mine = {step for step, name in enumerate(who) if name == POLICY}
+    starts = [k for k in range(1, len(who)) if who[k] != POLICY and who[k - 1] == POLICY]
+    second = {k + 1 for k in starts if k + 1 < len(who) and who[k + 1] != POLICY}
+    assert starts and marked == mine | second
+    # in its own turns it executes its chunks, in the oracle's it watches every step
+    watched = {step for step, name in enumerate(who) if name != POLICY}
+    assert watched <= set(policy.steps)
+    again, *_ = play()
+    assert all(np.array_equal(a, b) for a, b in zip(actions, again, strict=True))
+
+
+@pytest.fixture(scope="module")
+def trained(demos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("dagger") / "first"
+    args = TrainArgs(
+        policy="bc", configuration="tiny", data=(demos,), out=out, steps=2, workers=0, cpu=True
+    )
+    assert train(args) == 0
+    return out
+
+
+def args_for(trained: Path, demos: Path, out: Path, **more: object) -> DaggerArgs:
+    given = {"episodes": 2, "steps": 2, "cpu": True, "load_workers": 0, **more}
+    return DaggerArgs(start=trained, data=(demos,), out=out, **given)  # type: ignore[arg-type]
+
+
+def test_rounds(trained: Path, demos: Path, tmp_path: Path) -> None:
+    args = args_for(trained, demos, tmp_path / "out", rounds=2)
+
+    def source(folder: Path) -> Turns:
+        return Turns({}, checkpoint=folder)
+
+    assert dagger(args, source) == 0
+    seeds = []
+    for number in (1, 2):
+        made = Dataset(args.out / f"round_{number}/demos")
+        assert {episode.info["task"] for episode in made} == {"reach", "visit"}
+        seeds += [episode.info["seed"] for episode in made.filter(task="visit")]
+        for episode in made:
+            mine = (episode.steps["skill"] == POLICY).to_numpy()
+            assert mine[0] and not mine.all()
+            assert episode.steps["failed"].to_numpy()[mine].all()
+        about = checkpoint.describe(checkpoint.find(args.out / f"round_{number}/training"))
+        assert len(about.provenance["data"]) == 1 + number
+    assert len(set(seeds)) == 4
+    assert about.provenance["from"].endswith("round_1/training")
+    before = {p: p.stat().st_mtime_ns for p in args.out.rglob("*.safetensors")}
+    assert dagger(args, source) == 0
+    assert {p: p.stat().st_mtime_ns for p in args.out.rglob("*.safetensors")} == before
+
+
+def test_what_the_policy_did_is_not_learned(trained: Path, demos: Path, tmp_path: Path) -> None:
+    args = args_for(trained, demos, tmp_path / "out", task=("visit",))
+    assert dagger(args, lambda folder: Turns({}, checkpoint=folder)) == 0
+    root = args.out / "round_1/demos"
+    config = load(trained, "cpu").config
+    windows = Windows(
+        [open_source(root, config.cameras)], config, Selection(), load(trained, "cpu").tokenizer
+    )
+    learned = sum(int(windows[k]["action_mask"][:, 0].sum()) for k in range(len(windows)))
+    steps = [episode.steps for episode in Dataset(root)]
+    assert learned == sum(int((~s["failed"]).sum()) for s in steps) > 0
+    assert learned < sum(map(len, steps))
+
+
+def test_bad_arguments(trained: Path, demos: Path, tmp_path: Path) -> None:
+    with pytest.raises(ClevrSkillsError, match="--rounds must be at least 1, not 0"):
+        dagger(args_for(trained, demos, tmp_path, rounds=0))
+    with pytest.raises(ClevrSkillsError, match="is no checkpoint"):
+        dagger(args_for(tmp_path, demos, tmp_path / "out"))
+    with pytest.raises(ClevrSkillsError, match="unknown task 'sort'; allowed: reach"):
+        dagger(
+            args_for(trained, demos, tmp_path / "out", task=("sort",)),
+            lambda folder: Turns({}, checkpoint=folder),
+        )

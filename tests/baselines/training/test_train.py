@@ -1,0 +1,294 @@
+"""``clevrskills train``: what is learned, what is kept, and that it goes on as if undisturbed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+from accelerate import Accelerator
+from accelerate.state import AcceleratorState
+
+from clevrskills.baselines import checkpoint, load
+from clevrskills.baselines.policies.bc.policy import BehaviorCloning, BehaviorCloningConfig
+from clevrskills.baselines.training.train import TrainArgs, train
+from clevrskills.baselines.training.trainer import learning_rate, read_log
+from clevrskills.errors import ClevrSkillsError
+
+SMALL = ("batch_size=16", "dropout=0.2", "warm_up_steps=2")
+
+
+def args_for(out: Path, demos: Path, **more: object) -> TrainArgs:
+    given = {
+        "policy": "bc",
+        "configuration": "tiny",
+        "set": SMALL,
+        "steps": 9,
+        "save_every": 3,
+        "log_every": 2,
+        "workers": 0,
+        "cpu": True,
+        **more,
+    }
+    return TrainArgs(data=(demos,), out=out, **given)  # type: ignore[arg-type]
+
+
+def weights(out: Path) -> dict[str, torch.Tensor]:
+    return checkpoint.read_tensors(checkpoint.find(out) / checkpoint.WEIGHTS_FILE)
+
+
+def told(out: Path) -> dict[int, dict[str, float]]:
+    """The log but for how long it took."""
+    return {
+        step: {name: value for name, value in line.items() if name != "seconds"}
+        for step, line in read_log(out).items()
+    }
+
+
+def same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
+    return one.keys() == other.keys() and all(torch.equal(one[n], other[n]) for n in one)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(demos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    torch.set_num_threads(1)
+    out = tmp_path_factory.mktemp("training") / "undisturbed"
+    assert train(args_for(out, demos)) == 0
+    return out
+
+
+def test_what_is_kept(undisturbed: Path) -> None:
+    kept = sorted(path.name for path in (undisturbed / "checkpoints").iterdir())
+    assert kept == ["00000006", "00000009"]
+    assert (undisturbed / "checkpoints/00000006/optimizer.safetensors").exists()
+    assert not (undisturbed / "checkpoints/00000009/optimizer.safetensors").exists()
+    log = read_log(undisturbed)
+    assert list(log) == [2, 3, 4, 6, 8, 9]
+    assert set(log[2]) == {"loss", "gradient_norm", "learning_rate", "seconds"}
+    assert 0 <= log[2]["seconds"] <= log[9]["seconds"]
+    assert log[9]["loss"] < log[2]["loss"]
+    assert list((undisturbed / "tensorboard").iterdir())
+    about = checkpoint.describe(checkpoint.find(undisturbed))
+    assert about.provenance["tasks"] == ["reach", "visit"] and about.provenance["seed"] == 0
+    assert about.provenance["trained_parameters"] == about.provenance["parameters"] > 1e5
+    assert load(undisturbed, "cpu").config.dropout == 0.2
+
+
+def test_a_finished_training_is_left_as_it_is(
+    undisturbed: Path, demos: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = {p: p.stat().st_mtime_ns for p in undisturbed.rglob("*.safetensors")}
+    assert train(args_for(undisturbed, demos)) == 0
+    assert {p: p.stat().st_mtime_ns for p in undisturbed.rglob("*.safetensors")} == before
+    assert "trained for 9 steps" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_it_goes_on_as_if_undisturbed(
+    undisturbed: Path, demos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int
+) -> None:
+    loss, calls = BehaviorCloning.loss, 0
+
+    def interrupted(self, batch):  # type: ignore[no-untyped-def]
+        nonlocal calls
+        calls += 1
+        if calls == 6:
+            raise KeyboardInterrupt
+        return loss(self, batch)
+
+    args = args_for(tmp_path / "run", demos, workers=workers)
+    monkeypatch.setattr(BehaviorCloning, "loss", interrupted)
+    assert train(args) == 130
+    assert checkpoint.find(args.out).name == "00000003"
+    monkeypatch.undo()
+    torch.rand(3)  # what else the process drew must not matter
+    assert train(args) == 0
+    assert told(args.out) == told(undisturbed)
+    assert same(weights(args.out), weights(undisturbed))
+
+
+def test_the_seed_decides(undisturbed: Path, demos: Path, tmp_path: Path) -> None:
+    assert train(args_for(tmp_path / "same", demos)) == 0
+    assert same(weights(tmp_path / "same"), weights(undisturbed))
+    assert train(args_for(tmp_path / "other", demos, seed=1)) == 0
+    assert not same(weights(tmp_path / "other"), weights(undisturbed))
+
+
+def test_several_batches_to_a_step(demos: Path, tmp_path: Path) -> None:
+    """Two batches of two are one of four, where all windows have equally many steps to learn."""
+    sets = ("dropout=0.0", "horizon=1", "execution_horizon=1")
+    one = args_for(tmp_path / "one", demos, steps=2, set=(*sets, "batch_size=4"))
+    two = args_for(tmp_path / "two", demos, steps=2, set=(*sets, "batch_size=2"), accumulate=2)
+    assert train(one) == 0
+    assert train(two) == 0
+    first, second = weights(one.out), weights(two.out)
+    assert max((first[n] - second[n]).abs().max() for n in first) < 1e-4
+
+
+def test_from_a_checkpoint(undisturbed: Path, demos: Path, tmp_path: Path) -> None:
+    args = args_for(
+        tmp_path / "tuned",
+        demos,
+        start=undisturbed,
+        policy=None,
+        configuration=None,
+        set=("learning_rate=0.0", "weight_decay=0.0"),
+        task=("visit",),
+        steps=1,
+    )
+    assert train(args) == 0
+    assert same(weights(args.out), weights(undisturbed))
+    about = [checkpoint.describe(checkpoint.find(path)) for path in (args.out, undisturbed)]
+    assert about[0].spec == about[1].spec  # though the mean action of this task is another
+    assert about[0].provenance["tasks"] == ["visit"]
+    assert about[0].provenance["from"] == str(undisturbed)
+
+
+def test_from_a_checkpoint_with_another_configuration(
+    undisturbed: Path, demos: Path, tmp_path: Path
+) -> None:
+    args = args_for(tmp_path / "run", demos, start=undisturbed, set=("batch_size=2",), steps=1)
+    assert train(args) == 0
+    config = load(args.out, "cpu").config
+    assert (config.batch_size, config.dropout) == (2, 0.0)  # that of the checkpoint is 0.2
+    other = args_for(tmp_path / "other", demos, start=undisturbed, configuration="default")
+    with pytest.raises(ClevrSkillsError, match="is not of this policy: .* do not fit"):
+        train(other)
+
+
+def test_bfloat16(undisturbed: Path, demos: Path, tmp_path: Path) -> None:
+    """In the process of a training of full precision, and followed by another such one."""
+    assert train(args_for(tmp_path / "run", demos, bf16=True, accumulate=2, steps=4)) == 0
+    assert read_log(tmp_path / "run")[4]["loss"] < 10
+    assert {tensor.dtype for tensor in weights(tmp_path / "run").values()} == {torch.float32}
+    assert train(args_for(tmp_path / "again", demos)) == 0
+    assert same(weights(tmp_path / "again"), weights(undisturbed))
+
+
+def test_beside_something_else_with_accelerate(demos: Path, tmp_path: Path) -> None:
+    Accelerator(cpu=True)
+    try:
+        with pytest.raises(ClevrSkillsError, match="^this process trains something else"):
+            train(args_for(tmp_path / "run", demos))
+        assert AcceleratorState().initialized
+    finally:
+        AcceleratorState._reset_state(reset_partial_state=True)
+
+
+def test_words_alone(exported: Path, tmp_path: Path) -> None:
+    args = args_for(tmp_path / "run", exported, prompt="language", steps=2)
+    assert train(args) == 0
+    assert load(args.out, "cpu").observation.prompt == "language"
+
+
+def test_the_learning_rate() -> None:
+    config = BehaviorCloningConfig(learning_rate=1.0, warm_up_steps=10)
+    rates = [learning_rate(step, 110, config) for step in range(110)]
+    assert rates[0] == pytest.approx(0.1) and rates[9] == pytest.approx(1.0)
+    assert rates[60] == pytest.approx(0.55) and rates[109] == pytest.approx(0.1, abs=1e-3)
+    assert all(a > b for a, b in zip(rates[10:], rates[11:], strict=False))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"steps": 0}, "--steps must be at least 1, not 0"),
+        ({"save_every": 0}, "--save-every must be at least 1, not 0"),
+        ({"policy": None}, "name a policy with --policy, or a checkpoint with --from"),
+        ({"policy": "gpt"}, "unknown policy 'gpt'"),
+        ({"configuration": "huge"}, "unknown configuration of bc 'huge'"),
+        ({"set": ("width",)}, "'width' is no argument; allowed: NAME=VALUE"),
+        ({"set": ("wdth=3",)}, "unknown entry of BehaviorCloningConfig 'wdth'"),
+        ({"task": ("sort",)}, "unknown task of the demonstrations 'sort'"),
+        ({"weight": ("reach=much",)}, "--weight reach must be a number, not 'much'"),
+        ({"start": Path("nowhere"), "configuration": None}, "nowhere is no checkpoint"),
+        ({"evaluate_every": 5}, "unknown task 'reach'"),
+    ],
+)
+def test_bad_arguments(demos: Path, tmp_path: Path, changes: dict, message: str) -> None:
+    with pytest.raises(ClevrSkillsError, match=message):
+        train(args_for(tmp_path / "run", demos, **changes))
+
+
+def test_no_data(tmp_path: Path) -> None:
+    args = args_for(tmp_path / "run", tmp_path)
+    args.data = ()
+    with pytest.raises(ClevrSkillsError, match="name a folder with --data"):
+        train(args)
+
+
+def test_another_training(undisturbed: Path, demos: Path, tmp_path: Path) -> None:
+    for change, message in (
+        ({"seed": 3}, "was trained with seed 0, not 3; give another folder"),
+        ({"steps": 10}, "was trained with steps 9, not 10"),
+        ({"task": ("visit",)}, "was trained with demonstrations"),
+    ):
+        with pytest.raises(ClevrSkillsError, match=message):
+            train(args_for(undisturbed, demos, **change))
+    (tmp_path / "letter.txt").write_text("dear")
+    with pytest.raises(
+        ClevrSkillsError, match=r"is no training \(no training.json\) and not empty"
+    ):
+        train(args_for(tmp_path, demos))
+
+
+def test_a_checkpoint_of_another_policy(undisturbed: Path, demos: Path, tmp_path: Path) -> None:
+    args = args_for(
+        tmp_path / "run", demos, policy="act", configuration=None, start=undisturbed, set=()
+    )
+    with pytest.raises(ClevrSkillsError, match="is a checkpoint of bc, not of act"):
+        train(args)
+
+
+CODE = (
+    "import json, sys, torch; torch.set_num_threads(1); sys.path.insert(0, sys.argv[1]);"
+    "from pathlib import Path; from tests.baselines.test_train import args_for;"
+    "from clevrskills.baselines.training.train import train;"
+    "sys.exit(train(args_for(Path(sys.argv[2]), Path(sys.argv[3]), **json.loads(sys.argv[4]))))"
+)
+
+
+def command(args: TrainArgs, demos: Path, **more: object) -> list[str]:
+    """Arguments of a Python that trains; see ``args_for``."""
+    root = Path(__file__).parents[3]
+    return ["-c", CODE, str(root), str(args.out), str(demos), json.dumps(more)]
+
+
+@pytest.mark.slow
+def test_killed(undisturbed: Path, demos: Path, tmp_path: Path) -> None:
+    """Killed at any time, run again: the same losses and weights, bit for bit."""
+    given = args_for(tmp_path / "run", demos)
+    line = [sys.executable, *command(given, demos)]
+    log = given.out / "log.jsonl"
+    process = subprocess.Popen(line)
+    while not (log.exists() and log.read_text().count("\n") >= 3):
+        assert process.poll() is None
+        time.sleep(0.01)
+    os.kill(process.pid, signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+    assert subprocess.run(line, check=False).returncode == 0
+    assert told(given.out) == told(undisturbed)
+    assert same(weights(given.out), weights(undisturbed))
+    assert json.loads((given.out / "training.json").read_text())["steps"] == 9
+
+
+@pytest.mark.slow
+def test_two_processes(demos: Path, tmp_path: Path) -> None:
+    """Two with batches of two are one with batches of four."""
+    sets = ("dropout=0.0", "horizon=1", "execution_horizon=1")
+    one = args_for(tmp_path / "one", demos, set=(*sets, "batch_size=4"))
+    assert train(one) == 0
+    two = args_for(tmp_path / "two", demos)
+    (tmp_path / "script.py").write_text(CODE)
+    spread = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2"]
+    words = command(two, demos, set=(*sets, "batch_size=2"))[2:]
+    subprocess.run([*spread, str(tmp_path / "script.py"), *words], check=True)
+    losses = [[line["loss"] for line in read_log(args.out).values()] for args in (one, two)]
+    assert len(losses[0]) == 6
+    assert losses[0] == pytest.approx(losses[1], rel=1e-4)

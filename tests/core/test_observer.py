@@ -1,0 +1,108 @@
+"""What policies are shown."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+
+from clevrskills.core.language import KEYSTEP_TASKS, in_words
+from clevrskills.core.observer import Observer
+from clevrskills.core.policy import ObservationOptions
+from clevrskills.envs.scene_sampling import draw_scene
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.sim.body import Body
+from clevrskills.sim.prompt import Keystep, Prompt
+from clevrskills.tasks import task, tasks
+
+CUBE = Body("object_0", "cube", "red", (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0))
+
+
+class Counter:
+    """Shows the number of steps made."""
+
+    prompt = Prompt("Lift {obj:object_0}", (CUBE,))
+
+    def __init__(self) -> None:
+        self.elapsed_steps = np.array([0])
+
+    def capture(self) -> Mapping[str, np.ndarray]:
+        picture = np.full((2, 2, 3), self.elapsed_steps[0], np.uint8)
+        return {"base_camera": picture, "hand_camera": picture + 100}
+
+    def proprioception(self) -> Mapping[str, np.ndarray]:
+        return {"qpos": np.full(3, self.elapsed_steps[0], np.float32)}
+
+
+def looks(env: Counter, options: ObservationOptions, steps: int) -> list[Mapping]:
+    observer = Observer(env, options)
+    observer.begin()
+    found = []
+    for step in range(steps):
+        env.elapsed_steps[0] = step
+        found.append(observer.look())
+    return found
+
+
+def test_without_a_history() -> None:
+    options = ObservationOptions(cameras=("hand_camera",), prompt="language")
+    (_, second) = looks(Counter(), options, 2)
+    assert list(second["images"]) == ["hand_camera"]
+    assert second["images"]["hand_camera"].shape == (2, 2, 3)
+    assert second["images"]["hand_camera"][0, 0, 0] == 101
+    assert second["proprioception"]["qpos"].tolist() == [1, 1, 1]
+    assert second["step"] == 1 and second["prompt"] == "Lift the red cube"
+
+
+def test_a_history_begins_with_the_first_state() -> None:
+    options = ObservationOptions(cameras=(), history=3)
+    shown = [o["proprioception"]["qpos"][:, 0].tolist() for o in looks(Counter(), options, 5)]
+    assert shown == [[0, 0, 0], [0, 0, 1], [0, 1, 2], [1, 2, 3], [2, 3, 4]]
+    options = ObservationOptions(cameras=("base_camera",), history=2, proprioception=False)
+    last = looks(Counter(), options, 3)[-1]
+    assert last["images"]["base_camera"].shape == (2, 2, 2, 3) and last["proprioception"] == {}
+    assert last["prompt"] == "Lift {obj:object_0}"
+
+
+def test_another_episode_has_another_history() -> None:
+    env, options = Counter(), ObservationOptions(cameras=(), history=2)
+    observer = Observer(env, options)
+    for step in (5, 7):
+        env.elapsed_steps[0] = step
+        prompt = observer.begin(seed=step)
+        assert (prompt.seed, prompt.images) == (step, {})
+        assert observer.look()["proprioception"]["qpos"][:, 0].tolist() == [step, step]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"cameras": ("top",)}, "unknown camera 'top'"),
+        ({"history": 0}, "history must be at least 1, not 0"),
+        ({"size_px": 0}, "size_px must be at least 1, not 0"),
+        ({"prompt": "song"}, "unknown form of the prompt 'song'; allowed: multimodal, language"),
+    ],
+)
+def test_bad_options(options: dict, message: str) -> None:
+    with pytest.raises(ClevrSkillsError, match=message):
+        ObservationOptions(**options)
+
+
+def test_words_alone() -> None:
+    shown = Prompt("Make {ks:0}", (CUBE,), (Keystep((CUBE,)),))
+    assert in_words(shown) is None
+    said = Prompt("Make {ks:0}", (CUBE,), (Keystep((CUBE,)),), None, ("Lift {obj:object_0}",))
+    assert in_words(said) == "Lift the red cube"
+    env = Counter()
+    env.prompt = shown
+    with pytest.raises(ClevrSkillsError, match="'Make {ks:0}' cannot be said in words alone"):
+        Observer(env, ObservationOptions(prompt="language")).begin()
+
+
+def test_tasks_that_cannot_be_said_are_among_those_that_the_paper_leaves_out() -> None:
+    """Follow-order tasks can be said here; the paper leaves them out all the same."""
+    unsaid = {
+        key
+        for key in tasks()
+        if any(in_words(draw_scene(task(key), s, "test").prompt) is None for s in range(3))
+    }
+    assert unsaid == set(KEYSTEP_TASKS) - {"follow_order", "follow_order_restore"}

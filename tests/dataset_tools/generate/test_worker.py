@@ -1,0 +1,79 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from fake_source import FakeSource
+
+from clevrskills.core.suite import Setup
+from clevrskills.dataset_tools.generate.schedule import Attempt
+from clevrskills.dataset_tools.generate.worker import Attempter
+from clevrskills.dataset_tools.manifest import file_hashes
+from clevrskills.jobs.files import StorageError
+
+ATTEMPT = Attempt(Setup("reach"), 10_000_003, slot=3, number=1)
+SAME = ("seed", "slot", "attempt", "success", "steps", "total_reward", "files")
+
+
+def same(a: object, b: object) -> bool:
+    return all(getattr(a, name) == getattr(b, name) for name in SAME)
+
+
+def test_an_episode_that_is_there_is_entered_as_it_is(tmp_path: Path) -> None:
+    attempter = Attempter(tmp_path, FakeSource({}))
+    first = attempter(ATTEMPT)
+    before = (tmp_path / ATTEMPT.id / "steps.parquet").stat().st_mtime_ns
+    again = Attempter(tmp_path, FakeSource({}, broken=True))(ATTEMPT)  # nothing is built for it
+    assert same(first, again) and first.files == file_hashes(tmp_path / ATTEMPT.id)
+    assert (tmp_path / ATTEMPT.id / "steps.parquet").stat().st_mtime_ns == before
+
+
+def test_two_workers_may_make_the_same_episode(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One of them was thought dead; the other one does not see its work before the end."""
+    first = Attempter(tmp_path, FakeSource({}))(ATTEMPT)
+    before = (tmp_path / ATTEMPT.id / "steps.parquet").stat().st_mtime_ns
+    late, is_dir = Attempter(tmp_path, FakeSource({})), Path.is_dir
+    looks = iter([False])
+    monkeypatch.setattr(
+        Path, "is_dir", lambda p: next(looks, True) if p == tmp_path / ATTEMPT.id else is_dir(p)
+    )
+    second = late(ATTEMPT)
+    monkeypatch.undo()
+    assert same(first, second)
+    assert (tmp_path / ATTEMPT.id / "steps.parquet").stat().st_mtime_ns == before
+    assert list(tmp_path.glob(".partial*")) == []
+
+
+def test_the_environment_is_kept_while_the_setup_stays_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = []
+    make = FakeSource.make
+    monkeypatch.setattr(
+        FakeSource, "make", lambda self, setup: made.append(setup.task) or make(self, setup)
+    )
+    attempter = Attempter(tmp_path, FakeSource({2: "crash"}))
+    for task, seed in (("reach", 0), ("reach", 1), ("visit", 0), ("visit", 2), ("visit", 3)):
+        attempter(Attempt(Setup(task, cameras=()), seed))
+    assert made == ["reach", "visit", "visit"]  # anew after a crash, too
+
+
+def test_a_root_that_vanished_ends_the_run(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match="No such file or directory"):
+        Attempter(tmp_path / "gone", FakeSource({}))(ATTEMPT)
+
+
+def test_a_process_of_its_own_never_imports_pandas():
+    code = """
+import sys
+from pathlib import Path
+from clevrskills.dataset_tools.generate.worker import make_attempter
+from tests.support.fake_source import FakeSource
+make_attempter(Path("."), FakeSource({}))
+import pyarrow as pa
+pa.table({"x": pa.array([1.0])})
+assert "pandas" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

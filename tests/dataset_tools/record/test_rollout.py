@@ -1,0 +1,47 @@
+import numpy as np
+import pytest
+import torch
+from fake_source import FakeSource
+
+from clevrskills.core.suite import Setup
+from clevrskills.dataset_tools.record.rollout import STEP_LIMIT, make_step, rollout
+
+
+def test_success() -> None:
+    env, oracle = FakeSource({}).make(Setup("reach"))
+    result = rollout(env, oracle, seed=2)
+    assert result.success and result.reason == "" and result.seed == 2
+    assert 0 < result.steps < 60
+    assert result.total_reward >= 2.0  # the last step alone
+
+
+def test_a_skill_that_gives_up() -> None:
+    env, oracle = FakeSource({2: "fail"}).make(Setup("reach"))
+    result = rollout(env, oracle, seed=2)
+    assert (result.success, result.reason, result.steps) == (False, "cannot reach it", 3)
+
+
+def test_step_limit() -> None:
+    env, oracle = FakeSource({}).make(Setup("reach"))
+    result = rollout(env, oracle, seed=2, max_steps=4)
+    assert (result.success, result.reason, result.steps) == (False, STEP_LIMIT, 4)
+    env.task.max_steps = 5
+    assert rollout(env, oracle, seed=2).steps == 5
+
+
+def test_other_errors_are_not_hidden() -> None:
+    env, oracle = FakeSource({2: "crash"}).make(Setup("reach"))
+    with pytest.raises(ValueError, match="bug"):
+        rollout(env, oracle, seed=2)
+
+
+def test_make_step_takes_tensors_of_one_environment() -> None:
+    class Env:
+        def step(self, action: np.ndarray) -> tuple:
+            info = {"success": torch.tensor([True]), "progress": torch.tensor([0.5])}
+            return None, torch.tensor([2.0]), torch.tensor([True]), torch.tensor([False]), info
+
+    step = make_step(Env(), np.zeros(7))  # type: ignore[arg-type]
+    assert (step.reward, step.success, step.progress) == (2.0, True, 0.5)
+    assert (step.terminated, step.truncated) == (True, False)
+    assert type(step.success) is bool and type(step.reward) is float

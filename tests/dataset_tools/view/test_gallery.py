@@ -1,0 +1,62 @@
+"""The gallery: solved episodes as cards, a sheet and a video."""
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from clevrskills import cli, task_keys
+from clevrskills.dataset_tools.view.gallery import CARD_PX, Solved, card, page, sheet
+from clevrskills.sim.render.video import read_video
+
+GREY = np.full((256, 256, 3), 90, np.uint8)
+
+
+def episode(key: str, *parts: str | np.ndarray) -> Solved:
+    return Solved(key, "L0", 0, "Do it", parts or ("Do it",), (GREY, GREY + 60))
+
+
+def test_a_card_shows_first_and_last_picture() -> None:
+    picture = np.asarray(card(episode("pick", "Pick up", GREY)))
+    assert picture.shape == (CARD_PX[1], CARD_PX[0], 3)
+    assert (picture == 90).all(-1).sum() > 256 * 256 and (picture == 150).all(-1).sum() == 256 * 256
+
+
+def test_long_prompts_stay_on_their_card() -> None:
+    parts = [part for k in range(9) for part in (f"word{k} " * 3, GREY)]
+    picture = np.asarray(card(episode("pick", *parts)))
+    assert (picture[-256 - 8 : -8, 8:264] == 90).all()  # not written over the pictures below
+
+
+def test_cards_stand_in_rows() -> None:
+    cards = [card(episode("pick"))] * 5
+    assert sheet(cards, columns=2).size == (2 * CARD_PX[0], 3 * CARD_PX[1])
+
+
+def test_the_page_names_every_task_its_predicates_and_all_criteria() -> None:
+    text = page([episode(key) for key in task_keys()], "pictures")
+    for key in task_keys():
+        assert f"## {key}\n" in text and f"(pictures/{key}.jpg)" in text
+    assert "- `on_top`: A body rests on another" in text
+    assert "| tolerance | paper | released |" in text and "`position_m` | 0.05 | 0.05 |" in text
+    assert "Args:" not in text
+
+
+def test_an_unknown_task_is_one_clear_line(tmp_path, capsys) -> None:
+    assert cli.main(["gallery", "juggle", "--out", str(tmp_path / "g")]) == 2
+    assert "unknown task 'juggle'; allowed: " in capsys.readouterr().err
+    assert not (tmp_path / "g").exists()
+
+
+@pytest.mark.render
+def test_the_command_makes_sheet_cards_and_video(tmp_path) -> None:
+    assert cli.main(["gallery", "pick", "place", "--seed", "3", "--out", str(tmp_path)]) == 0
+    with Image.open(tmp_path / "gallery.jpg") as picture:
+        assert picture.size[1] == CARD_PX[1]
+    frames = read_video(tmp_path / "gallery.mp4")
+    assert len(frames) > 20 and float(np.abs(frames[0].astype(int) - frames[-1]).mean()) > 1.0
+    assert {p.name for p in tmp_path.iterdir()} == {
+        "gallery.jpg",
+        "gallery.mp4",
+        "pick.jpg",
+        "place.jpg",
+    }

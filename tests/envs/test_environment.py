@@ -1,0 +1,731 @@
+"""The environment: Gymnasium's rules, observations, names, states, determinism."""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import gymnasium as gym
+import numpy as np
+import pytest
+import torch
+from gymnasium.utils.env_checker import check_env
+
+import clevrskills
+from clevrskills.core.goal.tree import outcomes
+from clevrskills.envs.environment import ClevrSkillsEnv
+from clevrskills.envs.state_observation import observe
+from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.predicates import Order, Picked, from_json
+from clevrskills.sim.cameras import CAMERAS
+from clevrskills.sim.prompt import Prompt
+from clevrskills.sim.robots.description import ROBOTS
+from clevrskills.solvers.oracle import Oracle
+from clevrskills.tasks import Task
+from tests.support.envs import act, base, go_to, make_env, random_actions, stay
+from tests.tasks.scenes import TASKS
+
+ROOT = Path(__file__).parents[2]
+PROPRIOCEPTION = {"qpos", "qvel", "ee_pose", "ee_velocity", "vacuum_on", "holding"}
+IMAGE_MODE = pytest.param("rgb", marks=pytest.mark.render)
+
+
+@pytest.fixture(scope="module")
+def place():
+    """Starts with something in the gripper."""
+    made = make_env("place", "state")
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def sort():
+    made = make_env("sort", "state")
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def pictures():
+    made = make_env("sort", "rgb")
+    yield made
+    made.close()
+
+
+def flat(observation, name=""):
+    """The arrays of a nested observation by their path."""
+    if not isinstance(observation, dict):
+        return {name: observation}
+    return {
+        k: v for key, part in observation.items() for k, v in flat(part, f"{name}/{key}").items()
+    }
+
+
+def same(a, b) -> bool:
+    a, b = flat(a), flat(b)
+    return a.keys() == b.keys() and all(np.array_equal(a[k], b[k]) for k in a)
+
+
+# ---- Gymnasium ----
+
+
+@pytest.mark.parametrize("key", TASKS)
+@pytest.mark.parametrize("obs_mode", ["state", "none"])
+def test_gymnasium_checks_it_without_pictures(key, obs_mode):
+    env = make_env(key, obs_mode)
+    check_env(env, skip_render_check=True)
+    env.close()
+
+
+@pytest.mark.render
+@pytest.mark.parametrize("key", TASKS)
+def test_gymnasium_checks_it_with_pictures(key):
+    """Rendering too: every mode that it lists must work here, without a display."""
+    env = make_env(key, "rgb")
+    check_env(env)
+    env.close()
+
+
+def test_a_seed_starts_the_episode_of_that_seed_and_none_the_next(sort):
+    first = sort.reset(seed=5)[0]
+    others = [sort.reset()[0] for _ in range(3)]
+    again = sort.reset(seed=5)[0]
+    assert same(first, again)
+    assert same(others[0], sort.reset()[0])  # the ones after it are determined by it
+    assert not same(first, others[0]) and not same(others[0], others[1])
+
+
+def test_types_of_what_a_step_gives(sort):
+    observation, info = sort.reset(seed=0)
+    assert sort.observation_space.contains(observation)
+    assert isinstance(info["prompt"], Prompt)
+    observation, reward, terminated, truncated, info = sort.step(sort.action_space.sample())
+    assert type(reward) is float and type(terminated) is bool and type(truncated) is bool
+    assert info["success"] == terminated and 0.0 <= info["progress"] < 1.0
+    assert observation.dtype == np.float32
+
+
+def test_the_batched_environment_has_the_batch_first(sort):
+    sort.reset(seed=0)
+    inner = base(sort)
+    assert isinstance(inner, ClevrSkillsEnv) and inner is sort.base_env
+    observation, reward, terminated, truncated, info = inner.step(np.zeros((1, 7), np.float32))
+    assert observation.shape[0] == 1
+    assert reward.shape == terminated.shape == truncated.shape == info["success"].shape == (1,)
+    assert info["progress"].shape == (1,)
+    assert len(inner.prompts) == len(inner.layouts) == 1
+
+
+def test_the_action_space(sort):
+    assert sort.action_space.shape == (7,) and sort.action_space.dtype == np.float32
+    assert (sort.action_space.low == -1).all() and (sort.action_space.high == 1).all()
+
+
+def test_actions_are_described_as_data(sort):
+    spec = json.loads(json.dumps(base(sort).action_spec))
+    assert spec["shape"] == list(sort.action_space.shape)
+    assert (
+        spec["low"] == sort.action_space.low.min() and spec["high"] == sort.action_space.high.max()
+    )
+    assert spec["rate_hz"] == base(sort).control_freq == 20
+    assert sorted(i for p in spec["parts"] for i in range(p["start"], p["stop"])) == list(range(7))
+
+
+def test_actions_out_of_range_are_clipped(sort):
+    wild = np.array([7.0, -3.0, 0.5, 0.1, -0.1, 0.05, 2.0], np.float32)
+    states = []
+    for action in (wild, np.clip(wild, -1.0, 1.0)):
+        sort.reset(seed=2)
+        sort.step(action)
+        states.append(base(sort).get_state())
+    assert torch.equal(*states)
+
+
+@pytest.mark.parametrize("position", [0, 4, 6])
+def test_actions_that_are_no_numbers_raise(sort, position):
+    sort.reset(seed=2)
+    action = np.zeros(7, np.float32)
+    action[position] = np.nan
+    with pytest.raises((ClevrSkillsError, ValueError)):
+        sort.step(action)
+    sort.step(np.zeros(7, np.float32))  # and do no harm
+    assert torch.isfinite(base(sort).get_state()).all()
+
+
+@pytest.mark.parametrize("shape", [(6,), (8,), (), (2, 7)])
+def test_actions_of_another_shape_raise(sort, shape):
+    sort.reset(seed=2)
+    with pytest.raises((ClevrSkillsError, ValueError)):
+        sort.step(np.zeros(shape, np.float32))
+
+
+def test_success_ends_the_episode(sort):
+    sort.reset(seed=0)
+    for step in base(sort).goal.steps():
+        step.realise(base(sort).world)
+    for _ in range(40):
+        _, reward, terminated, truncated, info = sort.step(act())
+        if terminated:
+            break
+    assert terminated and not truncated and info["success"] and info["progress"] == 1.0
+    assert reward == float(base(sort).goal.max_reward)  # the published scale is the default
+
+
+def test_an_episode_is_cut_off_at_its_limit(monkeypatch):
+    monkeypatch.setattr(Task, "max_steps", 5)
+    env = make_env("pick")
+    monkeypatch.setattr(type(base(env).task), "max_steps", 5)
+    for seed in (0, 1):
+        env.reset(seed=seed)
+        ends = [env.step(act())[2:4] for _ in range(5)]
+        assert ends == [(False, False)] * 4 + [(False, True)]
+    env.close()
+
+
+# ---- rewards ----
+
+
+def test_both_scales_of_the_reward():
+    for reward_mode, scale in (("dense", "reward"), ("normalized_dense", "progress")):
+        env = make_env("sort", reward_mode=reward_mode)
+        env.reset(seed=1)
+        for action in random_actions(5):
+            _, reward, *_ = env.step(action)
+            assert reward == pytest.approx(float(getattr(base(env).outcome, scale)))
+        env.close()
+
+
+def test_sparse_rewards():
+    env = make_env("sort", reward_mode="sparse")
+    env.reset(seed=0)
+    assert env.step(act())[1] == 0.0
+    for step in base(env).goal.steps():
+        step.realise(base(env).world)
+    assert max(env.step(act())[1] for _ in range(30)) == 1.0
+    env.close()
+
+
+def test_reward_terms_are_those_of_the_tree(sort):
+    sort.reset(seed=1)
+    info = sort.step(act())[-1]
+    terms, outcome = info["reward_terms"], base(sort).outcome
+    assert terms["set"] == pytest.approx(float(outcome.reward))
+    assert [name for name in terms if "/" in name] == [f"set/{i}.inside" for i in range(4)]
+    for i, part in enumerate(outcome.children):
+        assert terms[f"set/{i}.inside"] == pytest.approx(float(part.reward))
+
+
+def test_the_goal_is_looked_at_once_in_a_step(sort, monkeypatch):
+    sort.reset(seed=1)
+    calls = []
+    original = type(base(sort).goal).evaluate
+
+    def counting(self, world, state):
+        calls.append(1)
+        return original(self, world, state)
+
+    monkeypatch.setattr(type(base(sort).goal), "evaluate", counting)
+    sort.step(act())
+    assert len(calls) == 1
+
+
+# ---- observations ----
+
+
+@pytest.mark.parametrize("robot", ROBOTS)
+@pytest.mark.parametrize("obs_mode", ["state", "state_dict", "none", IMAGE_MODE])
+def test_observations_are_in_their_space(obs_mode, robot):
+    env = make_env("place", obs_mode, robot=robot)
+    observation, _ = env.reset(seed=0)
+    for action in random_actions(10):
+        assert env.observation_space.contains(observation)
+        observation = env.step(action)[0]
+    assert env.observation_space.contains(observation)
+    env.close()
+
+
+@pytest.mark.render
+def test_pictures_come_with_nothing_privileged(pictures):
+    """Only what a robot has: cameras, its own joints and gripper, the prompt."""
+    observation, _ = pictures.reset(seed=0)
+    assert set(observation) == {"agent", "sensor_data", "prompt"}
+    assert set(observation["agent"]) == PROPRIOCEPTION
+    assert set(observation["sensor_data"]) == {"base_camera", "hand_camera"}
+    for camera in observation["sensor_data"].values():
+        assert set(camera) == {"rgb"}
+        assert camera["rgb"].shape == (256, 256, 3) and camera["rgb"].dtype == np.uint8
+        assert camera["rgb"].std() > 5
+    assert observation["prompt"] == base(pictures).prompt.text
+    assert set(pictures.observation_space.spaces) == set(observation)
+
+
+@pytest.mark.render
+def test_cameras_can_be_chosen():
+    env = make_env("pick", "rgb", cameras=("render_camera", "base_camera"))
+    observation, _ = env.reset(seed=0)
+    shapes = {name: part["rgb"].shape for name, part in observation["sensor_data"].items()}
+    assert shapes == {"render_camera": (512, 512, 3), "base_camera": (256, 256, 3)}
+    assert {n: p.shape for n, p in base(env).capture().items()} == shapes
+    env.close()
+
+
+@pytest.mark.render
+def test_pictures_follow_the_scene(pictures):
+    first = pictures.reset(seed=0)[0]["sensor_data"]
+    again = pictures.reset(seed=0)[0]["sensor_data"]
+    other = pictures.reset(seed=1)[0]["sensor_data"]
+    assert same(first, again)
+    pictures.reset(seed=0)
+    for _ in range(5):
+        moved = pictures.step(act(y=0.3))[0]["sensor_data"]
+    for name in first:
+        for changed in (other, moved):
+            assert (first[name]["rgb"] != changed[name]["rgb"]).any(-1).mean() > 0.005
+
+
+@pytest.mark.render
+def test_rendering_for_people():
+    env = make_env("pick", "none", render_mode="rgb_array", render_backend=None)
+    env.reset(seed=0)
+    picture = env.render()
+    assert picture.shape == (512, 512, 3) and picture.dtype == np.uint8 and picture.std() > 5
+    env.close()
+
+
+def test_the_state_observation_tells_all(sort):
+    """Unlike the pictures it is privileged: where bodies are, and which of them matter."""
+    one, _ = sort.reset(seed=0)
+    body = int(next(k for k, b in enumerate(base(sort).layouts[0].bodies) if b and not b.static))
+    pose = base(sort).world.pose(torch.tensor([body])).clone()
+    pose[0, 0] += 0.01
+    base(sort).world.set_body_pose(torch.tensor([body]), pose)
+    assert not np.array_equal(base(sort).get_obs(base(sort).get_info())[0].numpy(), one)
+    assert np.isfinite(one).all() and one.ndim == 1
+
+
+def test_the_state_dict_observation_has_the_same_numbers_by_name():
+    by_name, in_a_row = make_env("sort", "state_dict"), make_env("sort", "state")
+    observation, row = by_name.reset(seed=0)[0], in_a_row.reset(seed=0)[0]
+    parts = [v.ravel() for k, v in flat(observation).items() if k != "/prompt"]
+    assert np.allclose(np.concatenate(parts), row)
+    by_name.close()
+    in_a_row.close()
+
+
+def test_the_state_observation_has_one_size_for_all_seeds(sort):
+    assert len({sort.reset(seed=seed)[0].shape for seed in range(8)}) == 1
+
+
+def test_proprioception(place):
+    place.reset(seed=0)
+    own = base(place).proprioception()
+    assert {name: value.shape for name, value in own.items()} == {
+        "qpos": (6,),
+        "qvel": (6,),
+        "ee_pose": (7,),
+        "ee_velocity": (6,),
+        "vacuum_on": (1,),
+        "holding": (1,),
+    }
+    assert own["vacuum_on"] == own["holding"] == 1.0  # it starts with an object in hand
+    stay(place, 1, on=False)
+    own = base(place).proprioception()
+    assert own["vacuum_on"] == own["holding"] == 0.0
+    tip = base(place).world.end_effector_pose[0].numpy()
+    assert np.allclose(own["ee_pose"], tip, atol=1e-6)
+
+
+def test_without_rendering_there_are_no_pictures(sort):
+    sort.reset(seed=0)
+    with pytest.raises(ClevrSkillsError, match="rendering is off"):
+        base(sort).capture()
+
+
+# ---- names ----
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"task": "juggle"}, "unknown task 'juggle'; allowed: .*pick"),
+        ({"split": "val"}, "unknown split 'val'; allowed: train, test"),
+        ({"robot": "ur5"}, "unknown robot 'ur5'; allowed: xarm6, panda"),
+        ({"criteria": "lenient"}, "unknown criteria 'lenient'; allowed: paper, released"),
+        ({"cameras": ("side_camera",)}, f"'side_camera'; allowed: {', '.join(CAMERAS)}"),
+        ({"prompt_index": 99}, "prompt 99 of sort; allowed: 0 to 2"),
+        ({"prompt_index": -1}, "prompt -1 of sort; allowed: 0 to 2"),
+        ({"obs_mode": "pictures"}, "'pictures'.*state.*none.*rgb"),
+        ({"reward_mode": "shaped"}, "'shaped'.*dense.*normalized_dense.*sparse"),
+        ({"render_backend": "vulkan"}, "'vulkan'.*cpu.*gpu.*none"),
+        ({"num_envs": 4}, "num_envs=4"),
+        ({"obs_mode": "rgb"}, "needs pictures, but render_backend is 'none'"),
+    ],
+)
+def test_unknown_names_raise_and_tell_the_known_ones(options, message):
+    options = {"obs_mode": "state", "render_backend": "none"} | options
+    with pytest.raises(ClevrSkillsError, match=message) as error:
+        gym.make("ClevrSkills/Sort-v1", **options)
+    assert "\n" not in str(error.value)
+
+
+def test_unknown_names_can_be_caught_as_key_errors():
+    with pytest.raises(KeyError):
+        make_env("sort", split="val")
+    with pytest.raises(UnknownNameError):
+        make_env("sort", criteria="lenient")
+
+
+def test_a_prompt_can_be_chosen():
+    texts = set()
+    for prompt_index in range(3):
+        env = make_env("place", prompt_index=prompt_index)
+        _, info = env.reset(seed=0)
+        texts.add(info["prompt"].text)
+        env.close()
+    assert len(texts) == 3
+
+
+def test_options_reach_the_episode():
+    env = make_env("sort", split="test", criteria="released", robot="panda")
+    env.reset(seed=0)
+    inner = base(env)
+    described = json.loads(json.dumps(inner.scene_description()))
+    assert (described["split"], described["criteria"], described["robot"]) == (
+        "test",
+        "released",
+        "panda",
+    )
+    assert all(leaf.criteria.name == "released" for leaf in inner.goal.leaves())
+    assert inner.agent.description.name == "panda"
+    env.close()
+
+
+def test_the_description_of_a_scene(place):
+    place.reset(seed=3)
+    data = json.loads(json.dumps(base(place).scene_description()))
+    bodies = [b for b in base(place).layouts[0].bodies if b]
+    assert data["task"] == "place" and data["in_gripper"] == 3
+    assert [b["key"] for b in data["bodies"]] == [b.key for b in bodies]
+    assert [b["name"] for b in data["bodies"]] == [b.name for b in bodies]
+    assert data["sim_hz"] / data["control_hz"] == base(place).sim_freq / base(place).control_freq
+
+
+def test_the_goal_of_an_episode_as_data(sort):
+    sort.reset(seed=3)
+    inner = base(sort)
+    copy = from_json(json.loads(json.dumps(inner.goal.to_json())))
+    outcome = copy.evaluate(inner.world, copy.initial_state(inner.world))
+    assert float(outcome.reward) == float(inner.outcome.reward)
+
+
+# ---- states ----
+
+
+def test_the_layout_covers_the_flat_state(place):
+    place.reset(seed=0)
+    state, layout = base(place).get_state(), base(place).state_layout
+    assert layout[0]["start"] == 0 and layout[-1]["stop"] == state.shape[1]
+    assert all(a["stop"] == b["start"] for a, b in zip(layout, layout[1:], strict=False))
+    names = [entry["name"] for entry in layout]
+    assert len(set(names)) == len(names) and "vacuum" in names
+    by_name = {e["name"]: state[0, e["start"] : e["stop"]] for e in layout}
+    assert by_name["vacuum"][0] == 3  # what is held
+    assert torch.isfinite(state).all()
+    json.dumps(layout)
+
+
+def test_the_flat_state_is_the_nested_one_number_for_number(place):
+    """Nothing is rounded: what the controller has in double precision stays so."""
+    place.reset(seed=0)
+    for action in random_actions(5):
+        place.step(np.concatenate((action[:6], [1.0])))
+    state, nested = base(place).get_state()[0], base(place).get_state_dict()
+    for entry in base(place).state_layout:
+        group, _, key = entry["name"].partition("/")
+        values = nested[group][key] if key else nested[group]
+        assert torch.equal(state[entry["start"] : entry["stop"]], values[0].double()), entry
+    assert not torch.equal(state, state.float().double())
+
+
+def outline(env):
+    """Everything about an environment that a policy or a test can see."""
+    inner = base(env)
+    return {
+        "pose": inner.world.body_pose.clone(),
+        "velocity": inner.world.body_velocity.clone(),
+        "held": inner.world.held.clone(),
+        **{k: torch.as_tensor(v) for k, v in inner.proprioception().items()},
+        **{f"goal/{k}": v.clone() for k, v in inner.goal_state.items()},
+    }
+
+
+def close(a, b, tolerance):
+    """The speed of the end effector is derived from the joints', so it is less exact."""
+    assert a.keys() == b.keys()
+    slack = {"ee_velocity": 0.01}
+    return all(
+        torch.allclose(a[k].float(), b[k].float(), atol=max(tolerance, slack.get(k, 0.0)))
+        for k in a
+    )
+
+
+@pytest.mark.parametrize("flat_state", [True, False])
+def test_a_state_in_the_middle_of_an_episode_is_restored(place, flat_state):
+    place.reset(seed=1)
+    inner = base(place)
+    for action in random_actions(8):
+        place.step(np.concatenate((action[:6], [1.0])))  # the object stays in hand
+    assert int(inner.world.held[0]) == 3
+    save, restore = (
+        (inner.get_state, inner.set_state)
+        if flat_state
+        else (inner.get_state_dict, inner.set_state_dict)
+    )
+    saved, seen = save(), outline(place)
+    for action in random_actions(10, seed=1):
+        place.step(np.concatenate((action[:6], [-1.0])))
+    assert int(inner.world.held[0]) == -1 and not close(seen, outline(place), 1e-3)
+    restore(saved)
+    assert close(seen, outline(place), 1e-5)
+    again = inner.get_state()
+    if flat_state:
+        assert torch.allclose(again, saved, atol=1e-6)
+
+
+def test_after_restoring_the_episode_goes_on_as_before(place):
+    place.reset(seed=1)
+    inner = base(place)
+    for action in random_actions(6):
+        place.step(np.concatenate((action[:6], [1.0])))
+    saved = inner.get_state()
+    futures = []
+    for _ in range(2):
+        inner.set_state(saved)
+        rewards = []
+        for action in random_actions(10, seed=5):
+            rewards.append(place.step(np.concatenate((action[:6], [1.0])))[1])
+        futures.append((outline(place), rewards))
+    assert close(futures[0][0], futures[1][0], 2e-3)
+    assert np.allclose(futures[0][1], futures[1][1], atol=1e-2)
+
+
+def test_a_state_is_a_copy(place):
+    place.reset(seed=1)
+    saved = base(place).get_state()
+    kept = saved.clone()
+    for action in random_actions(5):
+        place.step(action)
+    assert torch.equal(saved, kept)
+
+
+def test_what_holds_is_known_again_after_restoring(sort):
+    """Whoever looks at the outcome then, as the oracle does, must see the restored world."""
+    sort.reset(seed=0)
+    inner = base(sort)
+    sort.step(act())
+    before = inner.get_state()
+    for step in inner.goal.steps():
+        step.realise(inner.world)
+    stay(sort, 25)
+    assert inner.outcome.holds.all()
+    after = inner.get_state()
+    inner.set_state(before)
+    assert not inner.outcome.holds.any()
+    inner.set_state(after)
+    assert inner.outcome.holds.all()
+
+
+def ordered(monkeypatch):
+    """The task pick, with the goal to pick the object twice over."""
+    env = make_env("pick")
+    cls = type(base(env).task)
+    monkeypatch.setattr(
+        cls, "goal", lambda self, roles: Order(tuple(Picked(roles["object"]) for _ in range(3)))
+    )
+    env.reset(seed=0)
+    return env
+
+
+def test_the_state_of_the_goal_is_saved_and_restored(monkeypatch):
+    env = ordered(monkeypatch)
+    inner = base(env)
+    assert inner.goal_state["stage"].tolist() == [0]
+    assert "goal/stage" in [entry["name"] for entry in inner.state_layout]
+    start = inner.get_state()
+    inner.goal_state["stage"] = torch.tensor([2])
+    later = inner.get_state()
+    for saved, stage, progress in ((start, 0, 0.0), (later, 2, 2 / 3)):
+        inner.set_state(saved)
+        assert inner.goal_state["stage"].tolist() == [stage]
+        assert inner.goal_state["stage"].dtype == torch.long
+        assert env.step(act())[-1]["progress"] >= progress
+        assert inner.goal_state["stage"].tolist() == [stage]
+    inner.set_state_dict({**inner.get_state_dict(), "goal": {"stage": torch.tensor([[1.0]])}})
+    assert inner.goal_state["stage"].tolist() == [1]
+    env.reset(seed=0)
+    assert inner.goal_state["stage"].tolist() == [0]  # a new episode starts afresh
+    env.close()
+
+
+def test_the_flat_state_can_be_restored_with_nested_goal_state(monkeypatch):
+    env = make_env("pick")
+    cls = type(base(env).task)
+
+    def goal(self, roles):
+        part = Order((Picked(roles["object"]), Picked(roles["object"])))
+        return Order((part, Picked(roles["object"])))
+
+    monkeypatch.setattr(cls, "goal", goal)
+    env.reset(seed=0)
+    inner = base(env)
+    inner.goal_state["0/stage"] = torch.tensor([1])
+    saved = inner.get_state()
+    inner.goal_state["0/stage"] = torch.tensor([0])
+    inner.set_state(saved)
+    assert inner.goal_state["0/stage"].tolist() == [1]
+    env.close()
+
+
+def look(inner) -> dict[str, torch.Tensor]:
+    """All that the goal says now, and the state observation."""
+    each = list(outcomes(inner.goal, inner.outcome))
+    return {
+        "holds": torch.stack([one.holds for one in each]),
+        "reward": torch.stack([one.reward for one in each]),
+        "progress": torch.stack([one.progress for one in each]),
+        "observation": torch.as_tensor(observe(inner)),
+        **inner.outcome.state,
+    }
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "place",
+        "rotate",
+        "touch",
+        *(
+            pytest.param(key, marks=pytest.mark.slow)
+            for key in ("trace", "push", "throw", "sort", "neighbour", "swap_push", "stack_topple")
+        ),
+    ],
+)
+def test_what_a_goal_says_is_restored_with_the_state(key):
+    """In the same environment and in a fresh one: contacts, and what the goal remembers."""
+    env, fresh = make_env(key), make_env(key)
+    env.reset(seed=3), fresh.reset(seed=3)
+    inner, oracle, moments = base(env), Oracle(base(env)), []
+    while not moments or not moments[-1][1]["holds"][0].all():
+        env.step(oracle.act())
+        moments.append((inner.get_state(), look(inner)))
+    order = np.random.default_rng(0).permutation(len(moments))[-12:].tolist()
+    for restored in (inner, base(fresh)):
+        for k in (*order, -1):
+            state, said = moments[k]
+            restored.set_state(state)
+            found = look(restored)
+            assert found.keys() == said.keys()
+            for name, values in said.items():
+                assert torch.allclose(found[name].double(), values.double(), atol=1e-6), (k, name)
+    env.close(), fresh.close()
+
+
+def test_the_vacuum_that_is_on_is_restored_with_the_empty_hand(place):
+    place.reset(seed=1)
+    stay(place, 20, on=False)
+    place.step(act(on=True))
+    saved = base(place).get_state()
+    place.step(act(on=False))
+    base(place).set_state(saved)
+    assert base(place).proprioception()["vacuum_on"] == 1.0
+
+
+# ---- determinism ----
+
+
+def rollout_hash(env, seed=4, steps=30) -> str:
+    """A hash of the states of an episode of scripted actions, bit for bit."""
+    digest = hashlib.sha256()
+    env.reset(seed=seed)
+    digest.update(base(env).get_state().numpy().tobytes())
+    for action in random_actions(steps, seed):
+        _, reward, terminated, truncated, _ = env.step(action)
+        digest.update(base(env).get_state().numpy().tobytes())
+        digest.update(np.array([reward, terminated, truncated]).tobytes())
+    return digest.hexdigest()
+
+
+@pytest.mark.parametrize("key", TASKS)
+def test_the_same_seed_gives_the_same_episode_bit_for_bit(key):
+    env = make_env(key, "state")
+    first = rollout_hash(env)
+    assert rollout_hash(env) == first
+    assert rollout_hash(env, seed=5) != first
+    # whatever happened in the episode before
+    env.reset(seed=9)
+    go_to(env, (-0.2, 0.1, 0.02), on=True)
+    assert rollout_hash(env) == first
+    env.close()
+    other = make_env(key, "none")
+    np.random.seed(3)
+    torch.manual_seed(3)
+    assert rollout_hash(other) == first
+    other.close()
+
+
+def test_another_process_gives_the_same_episode(sort):
+    code = "from tests.test_env import *; print(rollout_hash(make_env('sort', 'state')))"
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "77"}
+    run = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True
+    )
+    assert run.returncode == 0, run.stderr[-2000:]
+    assert run.stdout.split()[-1] == rollout_hash(sort)
+
+
+@pytest.mark.render
+def test_rendering_changes_nothing(pictures, sort):
+    assert rollout_hash(pictures) == rollout_hash(sort)
+
+
+def test_cameras_and_criteria_change_nothing_in_the_simulation(place):
+    states = []
+    for options in ({}, {"criteria": "released"}, {"prompt_index": 1}, {"reward_mode": "dense"}):
+        env = make_env("place", **options)
+        env.reset(seed=4)
+        for action in random_actions(10, 4):
+            env.step(action)
+        states.append(base(env).get_state())
+        env.close()
+    assert all(torch.equal(states[0], state) for state in states[1:])
+
+
+def test_two_environments_at_once_do_not_disturb_each_other(sort):
+    alone = rollout_hash(sort, steps=10)
+    other = make_env("place")
+    sort.reset(seed=4)
+    other.reset(seed=8)
+    digest = hashlib.sha256(base(sort).get_state().numpy().tobytes())
+    for action in random_actions(10, 4):
+        other.step(-action)
+        _, reward, terminated, truncated, _ = sort.step(action)
+        digest.update(base(sort).get_state().numpy().tobytes())
+        digest.update(np.array([reward, terminated, truncated]).tobytes())
+    assert digest.hexdigest() == alone
+    other.close()
+
+
+def test_importing_the_package_is_light():
+    """Registration needs Gymnasium, not the simulator."""
+    code = (
+        "import sys, clevrskills;"
+        "print(sorted({'torch', 'sapien', 'mani_skill', 'mplib'} & set(sys.modules)))"
+    )
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    run = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True
+    )
+    assert run.stdout.strip() == "[]", run.stderr
+    assert clevrskills.__version__

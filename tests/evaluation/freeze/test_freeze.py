@@ -1,0 +1,273 @@
+"""Freezing: the same files however they came about; every rejection has its reason."""
+
+import json
+from pathlib import Path
+from unittest import mock
+
+import numpy as np
+import pytest
+from fake_screening import FakeScreener, Make
+
+from clevrskills.cli import main
+from clevrskills.dataset_tools.generate.schedule import ATTEMPTS, SUBSTITUTE
+from clevrskills.envs.episode import EpisodeSpec
+from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.evaluation.freeze import freeze_queue as freezing
+from clevrskills.evaluation.freeze import frozen, screening
+from clevrskills.evaluation.freeze.candidates import FIRST_SEED, Candidate, Verdict
+from clevrskills.evaluation.freeze.command import FreezeArgs, freeze
+from clevrskills.evaluation.freeze.freeze_queue import JOURNAL_DIR
+from clevrskills.evaluation.freeze.screening import STILL_STEPS, Screener, faults, succeeds_blindly
+from clevrskills.jobs.journal import read_lines
+from clevrskills.sim.body import Body
+from clevrskills.solvers.requirements import planner_obstacle
+from tests.support.envs import base, bench
+from tests.support.fake_jobs import InlinePool
+
+needs_oracle = pytest.mark.skipif(planner_obstacle() is not None, reason=str(planner_obstacle()))
+
+
+def args(out: Path, **kwargs) -> FreezeArgs:
+    return FreezeArgs(
+        **{"tasks": ("pick",), "split": ("test",), "episodes": 5, "out": out, **kwargs}
+    )
+
+
+def freeze_here(out: Path, screener: FakeScreener = FakeScreener(), **kwargs) -> int:  # noqa: B008
+    """Without worker processes."""
+    with mock.patch.object(freezing, "open_pool", lambda _, make, *__: InlinePool(make)):
+        return freeze(args(out, **kwargs), Make(screener))
+
+
+def files(root: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in root.glob("*.jsonl.gz")}
+
+
+def screened(root: Path, name: str = "pick_test") -> list[int]:
+    """Numbers of the seeds in the journal, in the order in which they were screened."""
+    path = root / JOURNAL_DIR / f"{name}.jsonl"
+    return [verdict.seed - FIRST_SEED for verdict in read_lines(path, Verdict.from_json)]
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory):
+    """What one worker makes of it."""
+    root = tmp_path_factory.mktemp("plain")
+    assert freeze_here(root, tasks=("pick", "sort"), split=("train", "test")) == 0
+    return root
+
+
+def test_the_first_seeds_that_pass_are_the_episodes(plain, capsys):
+    assert sorted(files(plain)) == [
+        f"{task}_{split}.jsonl.gz" for task in ("pick", "sort") for split in ("test", "train")
+    ]
+    made = frozen.episodes("pick", "test", folder=plain)
+    assert [spec.seed - FIRST_SEED for spec in made] == [1, 2, 4, 5, 7]
+    assert [spec.index for spec in made] == [0, 1, 2, 3, 4]
+    head = frozen.header("pick", "test", plain)
+    assert head.oracle_steps == (11, 12, 14, 15, 17)
+    assert (head.oracle_median_steps, head.oracle_most_steps) == (14, 17)
+    assert [(r.seed - FIRST_SEED, r.reason) for r in head.rejected] == [
+        (number, f"oracle: {number}") for number in (0, 3, 6)
+    ]
+    assert (head.episodes, head.max_steps, head.robot) == (5, 80, "xarm6")
+    assert head.versions["mani_skill"]
+
+
+def test_any_number_of_workers_makes_the_same_files(plain, tmp_path):
+    wanted = args(tmp_path, tasks=("sort", "pick"), workers=3, split=("test", "train"))
+    assert freeze(wanted, Make()) == 0
+    assert files(tmp_path) == files(plain)
+    assert sorted(screened(tmp_path)) == [0, 1, 2, 3, 4, 5, 6, 7]
+
+
+def test_it_continues_where_it_stopped(plain, tmp_path):
+    with pytest.raises(ClevrSkillsError, match="no planner"):
+        freeze_here(tmp_path, FakeScreener(stops_at=4))
+    assert files(tmp_path) == {} and screened(tmp_path) == [0, 1, 2, 3]
+    freeze_here(tmp_path)
+    assert files(tmp_path) == {name: files(plain)[name] for name in ("pick_test.jsonl.gz",)}
+    assert screened(tmp_path) == [0, 1, 2, 3, 4, 5, 6, 7]
+    freeze_here(tmp_path, FakeScreener(stops_at=0))  # nothing is left to do
+
+
+def test_fewer_or_more_may_be_asked_for_later(plain, tmp_path):
+    freeze_here(tmp_path, episodes=2)
+    assert screened(tmp_path) == [0, 1, 2]
+    freeze_here(tmp_path)
+    assert files(tmp_path)["pick_test.jsonl.gz"] == files(plain)["pick_test.jsonl.gz"]
+    freeze_here(tmp_path, episodes=2)
+    assert frozen.header("pick", "test", tmp_path).episodes == 2
+    assert len(frozen.header("pick", "test", tmp_path).rejected) == 1
+
+
+def test_a_seed_that_ends_its_workers_is_rejected(tmp_path):
+    freeze(args(tmp_path, episodes=2), Make(FakeScreener(rejects=100, exits_at=1)))
+    head = frozen.header("pick", "test", tmp_path)
+    assert [r.reason for r in head.rejected] == ["oracle: 0", "worker died (exit code 3)"]
+
+
+def test_workers_killed_from_outside_say_nothing_of_the_seed(tmp_path):
+    with pytest.raises(
+        ClevrSkillsError,
+        match=r"pick, split test, seed 1000000001: worker died \(killed by SIGKILL\), 3 times",
+    ):
+        freeze(args(tmp_path), Make(FakeScreener(kills_at=1)))
+    assert screened(tmp_path) == [0]
+
+
+def test_a_task_that_keeps_failing_is_given_up(tmp_path, monkeypatch):
+    monkeypatch.setattr(freezing, "MIN_REJECTED", 5)
+    with pytest.raises(
+        ClevrSkillsError,
+        match="gave up on pick, split test: 6 of 6 seeds are rejected, the last: oracle: 5",
+    ):
+        freeze_here(tmp_path, FakeScreener(rejects=1))
+    assert files(tmp_path) == {}
+
+
+def test_demonstrations_never_start_as_an_episode_that_is_evaluated_on():
+    assert FIRST_SEED > SUBSTITUTE * ATTEMPTS
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"tasks": ("juggle",)}, "unknown task 'juggle'; allowed: match_pose, "),
+        ({"level": ("L3",)}, "unknown level 'L3'; allowed: L0, L1, L2"),
+        ({"split": ("val",)}, "unknown split 'val'; allowed: train, test"),
+        ({"robot": "ur5"}, "unknown robot 'ur5'; allowed: xarm6, panda"),
+        ({"tasks": ()}, "nothing to freeze: name tasks, or a level with --level"),
+        ({"split": ()}, "nothing to freeze"),
+        ({"episodes": 0}, "--episodes must be at least 1, not 0"),
+        ({"workers": 0}, "--workers must be at least 1, not 0"),
+        ({"timeout": 0.0}, "--timeout must be positive, not 0.0"),
+    ],
+)
+def test_bad_arguments(tmp_path, wrong, message):
+    with pytest.raises(ClevrSkillsError) as caught:
+        freeze_here(tmp_path / "out", **wrong)
+    assert str(caught.value).startswith(message)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_begun_under_other_conditions_is_refused(tmp_path):
+    freeze_here(tmp_path, episodes=1)
+    with pytest.raises(ClevrSkillsError, match="begun with another robot or other versions"):
+        freeze_here(tmp_path, episodes=1, robot="panda")
+
+
+def test_the_summary(tmp_path, capsys):
+    freeze_here(tmp_path, FakeScreener(rejects=4), json=True)
+    (head,) = json.loads(capsys.readouterr().out)
+    assert (head["task"], head["episodes"], len(head["rejected"])) == ("pick", 5, 2)
+    freeze_here(tmp_path, episodes=2)
+    printed = capsys.readouterr()
+    assert "2 frozen episodes" in printed.out and "step limit" not in printed.out
+    assert printed.err == "pick test: 2 episodes of 3 seeds\n"
+    freeze_here(tmp_path, episodes=50, tasks=("sort", "pick"))
+    assert capsys.readouterr().out.splitlines()[-1] == (
+        "The step limit is less than 1.5 times the longest of: pick (test)"
+    )
+
+
+def test_the_command(tmp_path, capsys):
+    assert main(["freeze", "juggle", "--out", str(tmp_path)]) == 2
+    assert capsys.readouterr().err.startswith("clevrskills: unknown task 'juggle'; allowed: ")
+
+
+# --- screening
+
+
+def cube(key: str, x: float, y: float, z: float = 0.025) -> Body:
+    return Body(key, "cube", "red", (x, y, z, 1.0, 0.0, 0.0, 0.0), (0.05, 0.05, 0.05))
+
+
+@pytest.mark.parametrize(
+    ("bodies", "expected"),
+    [
+        ([cube("a", -0.2, 0.0), cube("b", -0.1, 0.1)], set()),
+        ([cube("a", -0.2, 0.0), cube("b", -0.2, 0.046)], {"moved while settling"}),
+        ([cube("a", -0.2, 0.0, 0.035)], {"moved while settling"}),
+        ([cube("a", -0.2, 0.0), cube("b", 0.9, 0.9)], {"out of view"}),
+    ],
+)
+def test_faults_of_starts(bodies, expected):
+    env = bench(*bodies)
+    assert {name for name, is_there in faults(base(env)).items() if is_there} == expected
+    env.close()
+
+
+def test_faults_that_settling_seldom_leaves(monkeypatch):
+    env = bench(cube("a", -0.2, 0.0))
+    contacts = base(env).world.contacts()
+    assert contacts and not faults(base(env))["overlap"]
+    deep = [(one, other, -0.0011) for one, other, _ in contacts]
+    monkeypatch.setattr(base(env).world, "contacts", lambda: deep)
+    base(env).outcome.holds[:] = True
+    found = {name for name, is_there in faults(base(env)).items() if is_there}
+    assert found == {"overlap", "goal holds"}
+    env.close()
+
+
+class Still:
+    """Changes in its first steps, and reaches its goal at one."""
+
+    class task:  # noqa: N801
+        max_steps = 100
+
+    def __init__(self, goal_at: int, changes: int) -> None:
+        self.goal_at, self.changes, self.steps = goal_at, changes, 0
+
+    def step(self, action):
+        self.steps += 1
+        done = self.steps == self.goal_at
+        return None, 0.0, done, False, {"success": done, "progress": 0.0}
+
+    def get_state(self):
+        import torch
+
+        return torch.tensor([float(min(self.steps, self.changes))])
+
+
+def test_doing_nothing_is_cut_short_once_all_is_still():
+    def run(goal_at: int, changes: int, steady: bool) -> tuple[bool, int]:
+        env = Still(goal_at, changes)
+        return succeeds_blindly(env, lambda: np.zeros(7), steady), env.steps  # type: ignore[arg-type]
+
+    assert run(30, 3, True) == (True, 30)
+    assert run(90, 3, True) == (False, 3 + STILL_STEPS)
+    assert run(90, 3, False) == (True, 90)
+    assert run(200, 3, False) == (False, 100)
+    assert run(90, 80, True) == (True, 90)
+
+
+@needs_oracle
+def test_screening(monkeypatch):
+    candidate = Candidate("pick", "test", "xarm6", FIRST_SEED)
+    screen = Screener()
+    verdict = screen(candidate)
+    assert verdict.reason == "" and 0 < verdict.oracle_steps < 80
+    spec = EpisodeSpec.from_json(verdict.episode or {})
+    assert spec.content_hash == EpisodeSpec.draw("pick", "test", FIRST_SEED).content_hash
+    assert Verdict.from_json(verdict.to_json()) == verdict
+
+    with monkeypatch.context() as patch:
+        patch.setattr(screening, "succeeds_blindly", lambda *_, **__: True)
+        assert screen(candidate) == Verdict(FIRST_SEED, "solved by doing nothing")
+    with monkeypatch.context() as patch:
+        patch.setattr(type(screen._env.task), "max_steps", 5)
+        assert screen(candidate) == Verdict(FIRST_SEED, "oracle: step limit")
+    with monkeypatch.context() as patch:
+        patch.setattr(screening, "faults", lambda _: {"overlap": True, "a": False, "b": True})
+        assert screen(candidate) == Verdict(FIRST_SEED, "start: overlap, b")
+    with monkeypatch.context() as patch:
+        patch.setattr("clevrskills.envs.scene_sampling.ATTEMPTS", 0)
+        reason = f"pick, seed {FIRST_SEED}, split test: no fair scene in 0 draws"
+        assert screen(candidate) == Verdict(FIRST_SEED, reason)
+
+
+@pytest.mark.parametrize("split", ["val"])
+def test_unknown_splits_do_not_look_like_rejections(split):
+    with pytest.raises(UnknownNameError):
+        Screener()(Candidate("pick", split, "xarm6", FIRST_SEED))

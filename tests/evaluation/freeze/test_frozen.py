@@ -1,0 +1,155 @@
+"""Files of frozen episodes: what is written is read; the shipped ones are all there."""
+
+import gzip
+import json
+from dataclasses import replace
+
+import pytest
+from fake_screening import data_of
+
+from clevrskills.core.suite import SPLITS
+from clevrskills.envs.environment import ClevrSkillsEnv
+from clevrskills.envs.episode import EpisodeSpec
+from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.evaluation.freeze import frozen
+from clevrskills.evaluation.freeze.candidates import FIRST_SEED
+from clevrskills.evaluation.freeze.frozen import Header, Rejection
+from clevrskills.evaluation.freeze.screening import faults
+from clevrskills.tasks import tasks
+
+LIMIT_BYTES = 100_000
+COUNT = 100
+ALL = [(task, split) for task in tasks() for split in SPLITS]
+HEAD = Header(
+    "sort", "test", "xarm6", 3, 500, (10, 30, 11), (Rejection(5, "overlap"),), {"a": None}
+)
+
+
+def spec_of(task: str, split: str, seed: int) -> EpisodeSpec:
+    return replace(EpisodeSpec.from_json(data_of(task, split, seed)), index=seed)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    frozen.write(tmp_path, HEAD, [spec_of("sort", "test", seed) for seed in range(3)])
+    return tmp_path
+
+
+def damage(folder, change):
+    path = folder / "sort_test.jsonl.gz"
+    lines = gzip.decompress(path.read_bytes()).splitlines(keepends=True)
+    path.write_bytes(gzip.compress(b"".join(change(lines))))
+
+
+def test_what_is_written_is_read(folder):
+    assert frozen.header("sort", "test", folder) == HEAD
+    assert (HEAD.oracle_median_steps, HEAD.oracle_most_steps) == (11, 30)
+    made = frozen.episodes("sort", "test", folder=folder)
+    assert [spec.id for spec in made] == ["sort_test_000", "sort_test_001", "sort_test_002"]
+    assert [spec.content_hash for spec in made] == [
+        spec_of("sort", "test", seed).content_hash for seed in range(3)
+    ]
+    assert [spec.seed for spec in frozen.episodes("sort", "test", 2, folder)] == [0, 1]
+
+
+def test_the_hash_is_of_the_text(folder):
+    before = frozen.file_hash("sort", "test", folder)
+    damage(folder, lambda lines: lines)  # compressed in another way
+    assert frozen.file_hash("sort", "test", folder) == before
+    damage(folder, lambda lines: lines[:-1])
+    assert frozen.file_hash("sort", "test", folder) != before
+
+
+def test_what_is_not_there_is_said(folder):
+    for task, split, message in (
+        ("pick", "test", "unknown task with frozen episodes 'pick'; allowed: sort"),
+        ("sort", "train", "unknown split of sort 'train'; allowed: test"),
+    ):
+        with pytest.raises(UnknownNameError) as caught:
+            frozen.episodes(task, split, folder=folder)
+        assert str(caught.value) == message
+    for count in (0, 4):
+        with pytest.raises(
+            ClevrSkillsError, match=f"{count} episodes of sort, split test; allowed: 1 to 3"
+        ):
+            frozen.episodes("sort", "test", count, folder)
+    with pytest.raises(ClevrSkillsError, match="nothing has no frozen episodes"):
+        frozen.header("sort", "test", folder / "nothing")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda lines: lines[:-1], "damaged: 2 of 3 episodes"),
+        (lambda lines: [*lines[:-1], b'{"task": "sort"}\n'], r"damaged: KeyError\('layout'\)"),
+        (lambda lines: [], "cannot be read"),
+        (lambda lines: [b"[]\n"], "cannot be read"),
+        (lambda lines: [b'{"format": "lerobot"}\n'], "format 'lerobot'; allowed: 'clevrskills-epi"),
+        (
+            lambda lines: [lines[0].replace(b'"format_version": 1', b'"format_version": 2')],
+            "format version 2; this package reads 1",
+        ),
+    ],
+)
+def test_damaged_files(folder, change, message):
+    damage(folder, change)
+    with pytest.raises(ClevrSkillsError, match=f"sort_test.jsonl.gz .*{message}"):
+        frozen.episodes("sort", "test", folder=folder)
+
+
+def test_files_that_are_not_compressed_text(folder):
+    path = folder / "sort_test.jsonl.gz"
+    whole = path.read_bytes()
+    for content in (b"", b"hello", whole[:-20], whole[:30] + b"\0" * 9 + whole[39:]):
+        path.write_bytes(content)
+        with pytest.raises(ClevrSkillsError, match="sort_test.jsonl.gz cannot be read"):
+            frozen.header("sort", "test", folder)
+
+
+# --- the shipped ones
+
+
+@pytest.mark.parametrize(("task", "split"), ALL)
+def test_every_task_and_split_has_its_episodes(task, split):
+    head = frozen.header(task, split)
+    assert (head.task, head.split, head.robot, head.episodes) == (task, split, "xarm6", COUNT)
+    assert (frozen.SHIPPED / f"{task}_{split}{frozen.SUFFIX}").stat().st_size <= LIMIT_BYTES
+    made = frozen.episodes(task, split)
+    assert [spec.id for spec in made] == [f"{task}_{split}_{i:03d}" for i in range(COUNT)]
+    assert {(spec.robot, *spec.task_args) for spec in made} == {("xarm6",)}
+    # no seed was passed over in silence
+    seeds = [spec.seed for spec in made]
+    assert seeds == sorted(seeds)
+    assert sorted([*seeds, *(rejection.seed for rejection in head.rejected)]) == list(
+        range(FIRST_SEED, seeds[-1] + 1)
+    )
+    assert all(rejection.reason for rejection in head.rejected)
+    assert len(head.oracle_steps) == COUNT and head.max_steps == tasks()[task].max_steps
+    assert 0 < head.oracle_most_steps <= head.max_steps
+
+
+def test_no_two_episodes_of_a_task_are_alike():
+    layouts = {
+        json.dumps(spec.to_json()["layout"])
+        for split in SPLITS
+        for spec in frozen.episodes("pick", split)
+    }
+    assert len(layouts) == len(SPLITS) * COUNT
+
+
+def check_start(task: str, split: str, count: int) -> None:
+    env = ClevrSkillsEnv(task, split=split, obs_mode="none", render_backend="none")
+    for spec in frozen.episodes(task, split, count):
+        env.reset(options={"episode": spec})
+        assert not any(faults(env).values()), spec.id
+    env.close()
+
+
+def test_a_shipped_episode_starts():
+    check_start("place", "test", 2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("task", "split"), ALL)
+def test_shipped_episodes_start_without_faults(task, split):
+    check_start(task, split, 5)

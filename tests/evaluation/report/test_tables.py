@@ -1,0 +1,201 @@
+"""Tables of fabricated results: exact numbers, and no rate without its interval."""
+
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from fabricated import outcomes, result, write_run
+
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.evaluation.report import tables
+from clevrskills.evaluation.runs import Evaluation, differences, open_evaluations, read_run
+from clevrskills.evaluation.statistics import wilson
+
+INTERVAL = re.compile(r"-|-?[\d.]+ \[-?[\d.]+, -?[\d.]+\]")
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Evaluation:
+    """``pick``: 7 of 20 and an error; ``push``: 2 of 4; ``sort``, ordered: 1 of 2, unseen."""
+    episodes = outcomes("pick", [True] * 7 + [False] * 13 + [None])
+    episodes += [
+        result("push", 0, True, steps=40, total_reward=120.0),
+        result("push", 1, True, steps=60, total_reward=240.0, success_at_end=False),
+        result("push", 2, steps=200, total_reward=200.0, goal_fraction=0.5),
+        result("push", 3, steps=100, total_reward=0.0, cause="gave up", reason="no grasp"),
+        result("sort", 0, True, "L1", split="test", depth=3, depth_of=3),
+        result("sort", 1, False, "L1", split="test", depth=1, depth_of=3, goal_fraction=0.25),
+    ]
+    (opened,) = open_evaluations([write_run(tmp_path / "run", episodes, "mine")])
+    return opened
+
+
+def row(rows: list[tables.Row], task: str = "", level: str = "") -> tables.Row:
+    (found,) = [r for r in rows if r.task == task and level in ("", r.level)]
+    return found
+
+
+def test_errors_count_for_nothing_but_are_counted(run: Evaluation) -> None:
+    pick = row(tables.task_rows([run]), "pick")
+    assert (pick.episodes, pick.errors) == (20, 1)
+    assert (pick.success_once.low, pick.success_once.high) == wilson(7, 20)
+    assert pick.success_once.value == 0.35
+    assert pick.causes == {"success": 7, "step limit": 13, "error": 1}
+    assert pick.steps.value == 50  # those of the error are no steps
+
+
+def test_every_measure(run: Evaluation) -> None:
+    push = row(tables.task_rows([run]), "push")
+    assert (push.success_once.value, push.success_at_end.value) == (0.5, 0.25)
+    assert push.goal_fraction.value == 0.625
+    assert push.reward.value == 140
+    assert push.reward_per_step.value == pytest.approx((3 + 4 + 1 + 0) / 4)
+    assert push.steps.value == 100
+    assert math.isnan(push.depth.value)
+    assert push.causes == {"success": 2, "step limit": 1, "gave up": 1}
+    sort = row(tables.task_rows([run]), "sort")
+    assert (sort.level, sort.split) == ("L1", "test")
+    assert sort.depth.value == pytest.approx((1 + 1 / 3) / 2)
+
+
+def test_a_level_is_the_mean_over_its_tasks(run: Evaluation) -> None:
+    level = row(tables.level_rows([run]), level="L0")
+    assert (level.tasks, level.episodes, level.errors) == (2, 24, 1)
+    assert level.success_once.value == pytest.approx((0.35 + 0.5) / 2)
+    assert level.reward.value == pytest.approx((100 + 140) / 2)
+    assert 0.1 < level.success_once.low < 0.3 and 0.6 < level.success_once.high < 0.8
+
+
+def test_rows_are_in_order(tmp_path: Path) -> None:
+    """By level and task, seen before unseen, runs side by side."""
+    episodes = [
+        result(task, 0, True, level, split=split)
+        for level, task in (("L1", "sort"), ("L0", "push"), ("L0", "pick"))
+        for split in ("test", "train")
+    ]
+    runs = [write_run(tmp_path / name, episodes, name) for name in ("b", "a")]
+    rows = tables.task_rows(open_evaluations(runs))
+    assert [(r.task, r.split, r.run) for r in rows[:4]] == [
+        ("pick", "train", "b"),
+        ("pick", "train", "a"),
+        ("pick", "test", "b"),
+        ("pick", "test", "a"),
+    ]
+    assert [r.task for r in rows] == ["pick"] * 4 + ["push"] * 4 + ["sort"] * 4
+
+
+def test_a_task_of_errors_alone(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", outcomes("pick", [None] * 3) + outcomes("push", [True] * 3))
+    rows = open_evaluations([run])
+    pick = row(tables.task_rows(rows), "pick")
+    assert (pick.episodes, pick.errors, pick.tasks) == (0, 3, 0)
+    assert tables.words([pick])["success %"].item() == "-"
+    level = row(tables.level_rows(rows))
+    assert (level.tasks, level.episodes, level.success_once.value) == (1, 3, 1.0)
+
+
+def test_no_rate_is_printed_without_its_interval(run: Evaluation) -> None:
+    for rows in (tables.task_rows([run]), tables.level_rows([run])):
+        texts = tables.words(rows)
+        rates = [name for name in texts if name.endswith("%")]
+        assert {"success %", "at the end %", "goals met %", "depth %"} == set(rates)
+        for name in rates:
+            assert all(INTERVAL.fullmatch(text) for text in texts[name]), texts[name]
+        others = texts.drop(columns=rates).to_numpy().ravel().tolist()
+        assert not any("%" in text for text in others)
+    assert texts["depth %"].tolist()[0] == "-"
+
+
+def test_files(run: Evaluation, tmp_path: Path) -> None:
+    rows = tables.task_rows([run])
+    table = ("A_b & 50 %", tables.numbers(rows), tables.words(rows))
+    paths = tables.write_tables(tmp_path, {"tasks": table}, "A note.")
+    assert [path.name for path in paths] == ["tasks.csv", "tables.md", "tables.tex"]
+    data = pd.read_csv(tmp_path / "tasks.csv")
+    assert data["success_once"].tolist() == [0.35, 0.5, 0.5]
+    assert data["success_once_low"][0] == pytest.approx(wilson(7, 20)[0])
+    assert data["ended_step_limit"].tolist() == [13, 1, 1]
+    assert data["ended_gave_up"].tolist() == [0, 1, 0]
+    text = (tmp_path / "tables.md").read_text()
+    assert text.startswith("## A_b & 50 %\n\n| task | split | episodes | success % |")
+    assert "| pick | train | 20 | 35.0 [18.1, 56.7] |" in text and text.endswith("\nA note.\n")
+    widths = {line.count(" | ") for line in text.splitlines() if line.startswith("|")}
+    assert len(widths) == 1
+    tex = (tmp_path / "tables.tex").read_text()
+    assert r"\caption{A\_b \& 50 \%}" in tex and r"success \%" in tex
+    assert not re.search(r"(?<!\\)[%&#]", re.sub(r" & |\\\\", "", tex))
+
+
+def test_records_are_json_data(run: Evaluation) -> None:
+    first = tables.records(tables.numbers(tables.task_rows([run])))[0]
+    assert first["depth"] is None and first["success_once"] == 0.35 and first["task"] == "pick"
+
+
+def test_table_of_episodes(run: Evaluation) -> None:
+    frame = tables.episodes([run])
+    assert len(frame) == 27 and set(frame["run"]) == {"mine"}
+    assert frame.loc[frame["cause"] == "error", "error"].tolist() == [
+        "the server closed the connection"
+    ]
+
+
+def test_labels_are_told_apart(tmp_path: Path) -> None:
+    names = ("a", "b", "c/b")
+    roots = [write_run(tmp_path / name, [result("pick", 0)], "same") for name in names]
+    labels = [e.label for e in open_evaluations(roots)]
+    assert len(set(labels)) == 3 and labels[0] == "same (a)"
+    nameless = write_run(tmp_path / "d", [result("pick", 0)], "")
+    assert open_evaluations([nameless])[0].label == "package:Policy"
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (None, r"is no run of `clevrskills evaluate`: it has no run.json$"),
+        ("{", "run.json is damaged"),
+        ("{}", "run.json is damaged"),
+        ("[]", "run.json is damaged"),
+    ],
+)
+def test_a_folder_without_a_run(tmp_path: Path, content: str | None, said: str) -> None:
+    if content is not None:
+        (tmp_path / "run.json").write_text(content)
+    with pytest.raises(ClevrSkillsError, match=said):
+        open_evaluations([tmp_path])
+
+
+def test_a_folder_named_twice(tmp_path: Path) -> None:
+    root = write_run(tmp_path / "run", [result("pick", 0)])
+    with pytest.raises(ClevrSkillsError, match="the same folder is named twice"):
+        open_evaluations([root, tmp_path / "." / "run"])
+
+
+def test_what_else_two_runs_differ_in(tmp_path: Path) -> None:
+    seen = {"prompt": "multimodal", "size_px": None}
+    one = write_run(tmp_path / "a", [], observation=seen, versions={"torch": "1", "numpy": "2"})
+    other = write_run(
+        tmp_path / "b",
+        [],
+        observation={**seen, "prompt": "language"},
+        criteria="released",
+        versions={"torch": "1", "numpy": "3"},
+    )
+    found = differences(read_run(one), read_run(other))
+    assert found == [
+        "criteria: paper and released",
+        "observation.prompt: multimodal and language",
+        "versions.numpy: 2 and 3",
+    ]
+    assert differences(read_run(one), read_run(one)) == []
+
+
+def test_numbers_do_not_depend_on_the_order_of_the_lines(tmp_path: Path) -> None:
+    episodes = outcomes("pick", list(np.arange(20) % 3 == 0)) + outcomes("push", [True] * 5)
+    one = open_evaluations([write_run(tmp_path / "a", episodes)])
+    other = open_evaluations([write_run(tmp_path / "b", reversed(episodes))])
+    pd.testing.assert_frame_equal(
+        tables.numbers(tables.level_rows(one)), tables.numbers(tables.level_rows(other))
+    )

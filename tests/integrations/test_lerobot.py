@@ -1,0 +1,115 @@
+"""Our plug-in as LeRobot itself uses it, where scripts/setup_lerobot.sh has installed that."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clevrskills.core.language import say
+from clevrskills.evaluation.freeze import frozen
+
+ROOT = Path(__file__).parents[2]
+HERE = Path(__file__).parent
+PROGRAMS = ROOT / ".venv-lerobot" / "bin"
+pytestmark = [pytest.mark.readers, pytest.mark.slow, pytest.mark.render]
+
+FEATURES = {
+    "action": ["ACTION", 7],
+    "observation.state": ["STATE", 15],
+    "observation.images.base_camera": ["VISUAL", 3, 256, 256],
+    "observation.images.hand_camera": ["VISUAL", 3, 256, 256],
+}
+
+
+def program(name: str, cache: Path, *arguments: Any) -> str:
+    """What a program of the environment with LeRobot printed."""
+    if not (PROGRAMS / name).exists():
+        pytest.skip("no LeRobot 0.6; make it with scripts/setup_lerobot.sh and Python 3.12")
+    environment = {**os.environ, "HF_HOME": str(cache), "HF_HUB_OFFLINE": "1"}
+    command = [PROGRAMS / name, *arguments]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout
+
+
+def drive(cache: Path, folder: Path, **wishes: Any) -> dict[str, Any]:
+    """What lerobot_run.py tells."""
+    config = {"task": "pick,touch", "split": "test", "frozen": str(folder)}
+    usual = {"way": "factory", "config": config, "n_envs": 2, "processes": False, "evaluations": []}
+    script = HERE / "lerobot_run.py"
+    printed = program("python", cache, "-W", "ignore", script, json.dumps({**usual, **wishes}))
+    return json.loads(printed.splitlines()[-1])
+
+
+def sentences(folder: Path, task: str) -> list[str]:
+    return [say(spec.prompt) for spec in frozen.episodes(task, "test", folder=folder)]
+
+
+def check(told: dict[str, Any], folder: Path) -> None:
+    """What LeRobot finds in the environments is what it needs."""
+    assert told["shown"].keys() == {"pick/0", "touch/0"}
+    for task, limit in (("pick", 80), ("touch", 200)):
+        shown = told["shown"][f"{task}/0"]
+        assert shown["in_space"]
+        wanted = {name: shape[1:] for name, shape in FEATURES.items() if name != "action"}
+        assert shown["observation"] == {name: [2, *shape] for name, shape in wanted.items()}
+        assert shown["task"] == [task, task]
+        assert shown["description"] == sentences(folder, task)[:2]
+        assert shown["limit"] == [limit, limit]
+        assert shown["success"] == [False, False]
+        assert (shown["fps"], shown["autoreset"]) == (20, "SameStep")
+
+
+def test_factory_and_evaluation(frozen_folder, solution, tmp_path):
+    evaluations = [
+        {"task": "pick", "episodes": 2, "seed": 0, "actions": solution},
+        {"task": "touch", "episodes": 4, "seed": 1000, "limit": 2},
+        {"task": "touch", "episodes": 6, "limit": 2},
+    ]
+    told = drive(tmp_path, frozen_folder, evaluations=evaluations)
+    assert told["features"] == FEATURES
+    check(told, frozen_folder)
+    solved, seeded, unseeded = told["evaluations"]
+    metrics = solved["info"]["per_group"]["pick"]
+    assert (metrics["pc_success"], metrics["n_episodes"]) == (50.0, 2)
+    assert solved["info"]["per_task"][0]["metrics"]["successes"] == [True, False]
+    assert solved["simulated"] == len(solution) + 80  # what is over is not simulated any more
+    said = sentences(frozen_folder, "touch")
+    assert seeded["asked"] == [[said[1], said[2]], [said[0], said[1]]]  # 1000 modulo 3 is 1
+    # from episode 1 and 0, where the evaluation before left off, two further each time
+    assert unseeded["asked"] == [[said[k % 3] for k in pair] for pair in ((2, 0), (1, 2), (0, 1))]
+    assert seeded["info"]["overall"]["pc_success"] == 0.0
+
+
+def test_processes(frozen_folder, tmp_path):
+    wish = {"task": "pick", "episodes": 4, "seed": 0, "limit": 2}
+    told = drive(tmp_path, frozen_folder, processes=True, evaluations=[wish])
+    check(told, frozen_folder)
+    said = sentences(frozen_folder, "pick")
+    assert told["evaluations"][0]["asked"] == [[said[0], said[1]], [said[2], said[0]]]
+    assert told["evaluations"][0]["simulated"] == 0  # here
+
+
+def test_hub(frozen_folder, tmp_path):
+    wish = {"task": "pick", "episodes": 2, "seed": 0, "limit": 2}
+    told = drive(tmp_path, frozen_folder, way="hub", evaluations=[wish])
+    check(told, frozen_folder)
+    assert told["evaluations"][0]["info"]["overall"]["n_episodes"] == 2
+
+
+def test_command(frozen_folder, tmp_path):
+    """``lerobot-eval`` with a policy from a folder."""
+    policy, out = tmp_path / "policy", tmp_path / "out"
+    program("python", tmp_path, "-W", "ignore", HERE / "lerobot_policy.py", frozen_folder, policy)
+    arguments = [f"--policy.path={policy}", "--policy.device=cpu", f"--output_dir={out}"]
+    arguments += ["--env.type=clevrskills", "--env.task=pick", f"--env.frozen={frozen_folder}"]
+    arguments += ["--eval.batch_size=1", "--eval.n_episodes=1", "--eval.use_async_envs=false"]
+    program("lerobot-eval", tmp_path, *arguments)
+    info = json.loads((out / "eval_info.json").read_text())
+    assert info["per_group"]["pick"]["n_episodes"] == 1
+    assert info["overall"]["pc_success"] == 0.0
+    [video] = info["overall"]["video_paths"]
+    assert Path(video).stat().st_size > 1000

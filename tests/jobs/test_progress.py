@@ -1,0 +1,70 @@
+import re
+
+import pytest
+
+from clevrskills.core.suite import Setup
+from clevrskills.dataset_tools.generate.history import History
+from clevrskills.dataset_tools.generate.schedule import TaskQueue
+from clevrskills.jobs import progress
+from clevrskills.jobs.progress import Display
+
+
+def make_queues() -> list[TaskQueue]:
+    """Of "reach" one of four episodes is there, of "visit" none of two."""
+    history = History(present={0}, steps={0: 5})
+    return [
+        TaskQueue(Setup("reach"), "L0", range(4), 0, history),
+        TaskQueue(Setup("visit"), "L1", range(2), 0, History()),
+    ]
+
+
+def end(queue: TaskQueue, kind: str = "") -> None:
+    attempt = queue.next()
+    assert attempt is not None
+    queue.ended(attempt, kind, 5)
+
+
+def test_a_log_file_gets_a_line_now_and_then(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    queues = make_queues()
+    with Display(queues) as display:
+        end(queues[0])
+        display.update(queues)
+        assert capsys.readouterr().err == ""  # not yet
+        monkeypatch.setattr(progress, "LOG_EVERY_S", 0.0)
+        display.update(queues)
+        assert re.fullmatch(
+            r"2 of 6 episodes, 0 failed, \d+ episodes/h, \d+:\d\d h left\n", capsys.readouterr().err
+        )
+        end(queues[0], "skill")
+        display.update(queues)
+        assert "2 of 6 episodes, 1 failed (66.7% succeed), " in capsys.readouterr().err
+
+
+def test_nothing_is_said_of_the_speed_before_the_first_episode(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    monkeypatch.setattr(progress, "LOG_EVERY_S", 0.0)
+    queues = make_queues()
+    for queue in queues:
+        while not queue.pending:
+            queue.next()
+    with Display(queues) as display:
+        display.update(queues)
+    assert capsys.readouterr().err == "1 of 6 episodes, 0 failed\n"
+
+
+def test_a_terminal_gets_bars_of_the_tasks_at_work(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    monkeypatch.setenv("COLUMNS", "200")
+    queues = make_queues()
+    end(queues[0])
+    with Display(queues) as display:
+        display.update(queues)
+    text = capsys.readouterr().err
+    assert "reach" in text and "2/4" in text and "2/6" in text
+    assert "visit" not in text

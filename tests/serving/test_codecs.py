@@ -1,0 +1,122 @@
+import msgpack
+import numpy as np
+import pytest
+
+from clevrskills.serving.codecs import (
+    CodecError,
+    pack_openpi,
+    pack_vla_eval,
+    unpack_openpi,
+    unpack_vla_eval,
+    vla_eval_picture,
+)
+from clevrskills.serving.images import encode_file
+
+CODECS = [(pack_openpi, unpack_openpi), (pack_vla_eval, unpack_vla_eval)]
+DATA = {
+    "images": {"base_camera": np.arange(48, dtype=np.uint8).reshape(4, 4, 3)},
+    "state": np.linspace(0, 1, 5, dtype=np.float32),
+    "steps": [np.zeros((0, 7)), np.array(3), np.array([True, False])],
+    "big-endian": np.arange(3, dtype=">i4"),
+    "turned": np.arange(6, dtype=np.int64).reshape(2, 3).T,
+    "prompt": "grün {obj:object_0}",
+    "nothing": None,
+    "number": 2**63,
+    "bytes": b"\x00\x01",
+}
+
+
+def assert_equal(found, expected):
+    assert type(found) is type(expected)
+    if isinstance(expected, dict):
+        assert found.keys() == expected.keys()
+        for key, value in expected.items():
+            assert_equal(found[key], value)
+    elif isinstance(expected, list):
+        for one, other in zip(found, expected, strict=True):
+            assert_equal(one, other)
+    elif isinstance(expected, np.ndarray):
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(found, expected)
+    else:
+        assert found == expected
+
+
+@pytest.mark.parametrize(("pack", "unpack"), CODECS)
+def test_what_is_packed_is_unpacked(pack, unpack):
+    found = unpack(pack(DATA))
+    assert_equal(found, DATA)
+    found["state"][0] = 7  # its own memory
+
+
+def test_numbers_of_numpy():
+    numbers = {"a": np.float32(0.5), "b": np.int64(3), "c": np.bool_(True)}
+    found = unpack_openpi(pack_openpi(numbers))
+    assert {name: type(value) for name, value in found.items()} == {
+        "a": np.float32,
+        "b": np.int64,
+        "c": np.bool_,
+    }
+    assert found == numbers
+    assert unpack_vla_eval(pack_vla_eval(numbers)) == {"a": 0.5, "b": 3, "c": True}
+
+
+def test_how_arrays_are_marked():
+    array = np.array([[1, 2]], dtype=np.int16)
+    raw = b"\x01\x00\x02\x00"
+    assert msgpack.unpackb(pack_openpi(array)) == {
+        b"__ndarray__": True,
+        b"data": raw,
+        b"dtype": "<i2",
+        b"shape": [1, 2],
+    }
+    assert msgpack.unpackb(pack_vla_eval(array)) == {
+        "__ndarray__": True,
+        "data": raw,
+        "dtype": "<i2",
+        "shape": [1, 2],
+    }
+
+
+def test_pictures_of_vla_eval():
+    picture = np.full((8, 6, 3), 77, np.uint8)
+    for form in ("png", "jpeg"):
+        sent = vla_eval_picture(encode_file(picture, form), form, picture.shape)
+        np.testing.assert_array_equal(unpack_vla_eval(pack_vla_eval(sent)), picture)
+    raw = {"__image__": True, "format": "raw", "data": picture.tobytes(), "dtype": "|u1"}
+    packed = msgpack.packb({**raw, "shape": list(picture.shape)})
+    np.testing.assert_array_equal(unpack_vla_eval(packed), picture)
+
+
+@pytest.mark.parametrize(("pack", "unpack"), CODECS)
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda good: b"",
+        lambda good: b"hello",
+        lambda good: good[:-1],
+        lambda good: good + b"\x00",
+        lambda good: good.replace(b"<f4", b"|O8"),
+        lambda good: good.replace(b"<f4", b"abc"),
+        lambda good: good.replace(b"<f4", b"<f8"),
+        lambda good: good.replace(b"shape", b"shade"),
+        lambda good: b"\x91" * 100_000,
+        lambda good: good.decode("latin-1"),
+    ],
+)
+def test_damage_is_told(pack, unpack, damage):
+    good = pack({"a": np.ones(3, np.float32)})
+    with pytest.raises(CodecError):
+        unpack(damage(good))
+
+
+@pytest.mark.parametrize(("pack", "unpack"), CODECS)
+@pytest.mark.parametrize("thing", [object(), np.array([object()]), 1j, np.complex64(1), 2**64])
+def test_only_data_is_sent(pack, unpack, thing):
+    with pytest.raises(CodecError):
+        pack({"a": thing})
+
+
+def test_a_picture_file_that_is_none():
+    with pytest.raises(CodecError):
+        unpack_vla_eval(pack_vla_eval(vla_eval_picture(b"GIF89a", "png", (1, 1, 3))))

@@ -1,0 +1,124 @@
+"""``clevrskills evaluate`` with a policy behind a server: the results are those in process."""
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+from fake_suite import FakeSuite
+
+from clevrskills.core.policy_loader import PolicySource
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
+from clevrskills.evaluation.results import read_results
+from clevrskills.serving import DIALECTS
+from tests.serving.policies import HERE, Stumbling
+from tests.serving.relay import Relay, relayed
+from tests.serving.servers import serving_source
+from tests.support.fake_jobs import InlinePool
+
+PASSING = ("policy_s", "env_s", "wall_s", "worker", "ended", "tries")
+
+
+@pytest.fixture(autouse=True)
+def _inline(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "clevrskills.jobs.drivers.open_pool", lambda _, make, *rest: InlinePool(make)
+    )
+
+
+@pytest.fixture(params=DIALECTS)
+def dialect(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def args_for(root: Path, policy: str, **more: object) -> EvaluateArgs:
+    given = {"policy": policy, "tasks": ("reach", "visit"), "episodes": 3, "out": root, **more}
+    return EvaluateArgs(**given)  # type: ignore[arg-type]
+
+
+def core(root: Path) -> list[dict]:
+    return [{k: v for k, v in asdict(r).items() if k not in PASSING} for r in read_results(root)]
+
+
+@pytest.fixture
+def wanderer(tmp_path: Path) -> list[dict]:
+    """The results of ``Wanderer`` in process."""
+    assert evaluate(args_for(tmp_path / "here", "fake_policies:Wanderer"), FakeSuite()) == 0
+    return core(tmp_path / "here")
+
+
+@pytest.mark.parametrize(
+    ("policy", "arguments", "batch"),
+    [
+        ("Wanderer", {}, 1),
+        ("Wanderer", {"chunk": 3}, 3),
+        ("Onlooker", {"chunk": 2}, 2),
+        ("Crowd", {}, 4),
+    ],
+)
+def test_the_same_results(
+    tmp_path: Path, dialect: str, policy: str, arguments: dict, batch: int
+) -> None:
+    source = PolicySource(f"fake_policies:{policy}", arguments)
+    given = tuple(f"{name}={value}" for name, value in arguments.items())
+    args = args_for(tmp_path / "here", source.name, policy_arg=given)
+    assert evaluate(args, FakeSuite()) == 0
+    with serving_source(source, dialect) as url:
+        args = args_for(tmp_path / "there", url, policy_arg=("compress=png",), batch=batch)
+        assert evaluate(args, FakeSuite()) == 0
+    assert core(tmp_path / "there") == core(tmp_path / "here")
+    assert len({r["steps"] for r in core(tmp_path / "here")}) > 1
+
+
+@pytest.fixture
+def relay(dialect: str) -> Iterator[Relay]:
+    """To a server with a policy that looks out for stones."""
+    with serving_source(PolicySource(f"{HERE}:Stumbling"), dialect) as url:
+        with relayed(url) as relay:
+            yield relay
+            Stumbling.over.clear()
+
+
+def test_a_server_that_dies_is_tried_again(
+    tmp_path: Path, relay: Relay, wanderer: list[dict]
+) -> None:
+    Stumbling.over = [relay.cut]
+    assert evaluate(args_for(tmp_path / "there", relay.url), FakeSuite()) == 0
+    assert core(tmp_path / "there") == wanderer
+    assert sorted(r.tries for r in read_results(tmp_path / "there")) == [1] * 11 + [2]
+
+
+def test_a_server_that_dies_is_named_and_counts_for_nothing(
+    tmp_path: Path, relay: Relay, wanderer: list[dict]
+) -> None:
+    Stumbling.over = [relay.cut]
+    args = args_for(tmp_path / "there", relay.url, retries=0)
+    with pytest.raises(ClevrSkillsError, match="^1 of 12 episodes ended in errors") as error:
+        evaluate(args, FakeSuite())
+    (bad,) = [r for r in read_results(tmp_path / "there") if not r.counts]
+    assert f"policy {relay.url}, episode {bad.id}, try 1: " in str(error.value)
+    assert f"{relay.url}: the connection broke" in str(error.value)
+    others = [r for r in core(tmp_path / "there") if r["cause"] != "error"]
+    assert all(result in wanderer for result in others) and len(others) == 11
+    assert evaluate(args, FakeSuite()) == 0  # the same command again
+    assert core(tmp_path / "there") == wanderer
+
+
+def test_a_server_that_hangs_ends_the_run_and_the_same_command_continues(
+    tmp_path: Path, relay: Relay, wanderer: list[dict]
+) -> None:
+    Stumbling.over = [Stumbling.go_on.wait]
+    Stumbling.go_on.clear()
+    short = args_for(tmp_path / "there", relay.url, policy_arg=("timeout_s=2",), retries=0)
+    try:
+        with pytest.raises(ClevrSkillsError, match="in a row ended in errors") as error:
+            evaluate(short, FakeSuite())
+    finally:
+        Stumbling.go_on.set()
+    assert f"{relay.url}: no answer within 2 s" in str(error.value)
+    kept = [r for r in core(tmp_path / "there") if r["cause"] != "error"]
+    assert kept and all(result in wanderer for result in kept)
+    Stumbling.over.clear()
+    assert evaluate(short, FakeSuite()) == 0
+    assert core(tmp_path / "there") == wanderer

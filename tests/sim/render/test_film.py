@@ -1,0 +1,114 @@
+"""Filming moments from numbers: geometry, segmentation, independence of what was filmed before."""
+
+import numpy as np
+import pytest
+
+from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.sim.body import Body
+from clevrskills.sim.cameras import FAR_M, NEAR_M
+from clevrskills.sim.render import film as filming
+from clevrskills.sim.render import rendering
+from clevrskills.sim.render.film import ROBOT_ID, TABLE_ID, Film, View, camera, to_buffer
+from clevrskills.sim.robots.description import robot
+
+QPOS = np.array(robot("xarm6").neutral_qpos, np.float32)
+CUBE = Body("object_0", "cube", "red", (-0.1, 0.0, 0.025, 1.0, 0.0, 0.0, 0.0))
+BALL = Body("object_1", "sphere", "blue", (-0.15, 0.1, 0.05, 1.0, 0.0, 0.0, 0.0), (0.1, 0.1, 0.1))
+
+
+def scene(*bodies: Body) -> dict:
+    return {"bodies": [body.to_json() for body in bodies]}
+
+
+def poses(*bodies: Body) -> np.ndarray:
+    return np.array([body.pose for body in bodies], np.float32).reshape(-1, 7)
+
+
+def test_cameras_by_name() -> None:
+    base = camera("base_camera", "xarm6")
+    assert (base.width, base.height) == (256, 256)
+    np.testing.assert_allclose(base.intrinsic, [[128, 0, 128], [0, 128, 128], [0, 0, 1]])
+    assert camera("render_camera", "xarm6").width == 512
+    small = camera("hand_camera", "panda", 64).to_json()
+    assert small["width"] == 64 and small["link"] == robot("panda").gripper_link
+    with pytest.raises(UnknownNameError, match="unknown camera 'top'"):
+        camera("top", "xarm6")
+    for size in (8, 33, -2):
+        with pytest.raises(ClevrSkillsError, match=f"size of pictures {size}: allowed are even"):
+            camera("base_camera", "xarm6", size)
+
+
+def test_depth_from_the_buffer() -> None:
+    depth_m = np.array([[NEAR_M, 0.5, 1.2346, FAR_M]])
+    blank = np.zeros((1, 4))
+    view = View(blank, blank, blank, to_buffer(depth_m).astype(np.float32), blank)
+    assert to_buffer(depth_m)[0, [0, -1]] == pytest.approx([0.0, 1.0])
+    assert view.depth_mm.tolist() == [[10, 500, 1235, 0]]
+
+
+@pytest.mark.slow
+@pytest.mark.render
+def test_what_is_where() -> None:
+    """The cube's middle is where the camera's matrices say, at its depth; robot and table too."""
+    film = Film(("base_camera",))
+    meshes = film.open(scene(CUBE, BALL))
+    assert [mesh.name for mesh in meshes] == ["cube", "sphere"]
+    view = film.shoot(QPOS, poses(CUBE, BALL), {})["base_camera"]
+    assert set(np.unique(view.segmentation)) == {0, 1, 2, TABLE_ID, ROBOT_ID}
+    assert view.color.shape == (256, 256, 4) and view.depth_mm.min() > 0
+    intrinsic = film.cameras["base_camera"].intrinsic
+    for k, body in enumerate((CUBE, BALL)):
+        x, y, z = view.extrinsic @ (*body.pose[:3], 1.0)
+        column, row = (intrinsic @ (x / z, y / z, 1.0))[:2].astype(int)
+        assert view.segmentation[row, column] == 1 + k
+        assert 0.0 < z - view.depth_mm[row, column] / 1e3 < 0.06
+
+
+@pytest.mark.slow
+@pytest.mark.render
+def test_pictures_do_not_depend_on_what_was_filmed_before() -> None:
+    fresh, used = Film(("base_camera", "hand_camera")), Film(("base_camera", "hand_camera"))
+    used.open(scene(BALL, CUBE, CUBE))
+    used.shoot(QPOS + 0.3, poses(BALL, CUBE, CUBE), {"object_1": "green"})
+    for film in (fresh, used):
+        film.open(scene(CUBE, BALL))
+        film.shoot(QPOS, poses(CUBE, BALL), {"object_1": "green"})
+    one, other = (film.shoot(QPOS, poses(CUBE, BALL), {}) for film in (fresh, used))
+    for name, view in one.items():
+        for part in ("color", "depth_mm", "segmentation", "extrinsic"):
+            np.testing.assert_array_equal(getattr(view, part), getattr(other[name], part))
+
+
+@pytest.mark.slow
+@pytest.mark.render
+def test_repainted_textures_show_at_once_and_go_again() -> None:
+    film = Film(("base_camera",))
+    film.open(scene(CUBE))
+    plain, green, again = (
+        film.shoot(QPOS, poses(CUBE), textures)["base_camera"]
+        for textures in ({}, {"object_0": "green"}, {})
+    )
+    seen = plain.segmentation == 1
+    assert plain.color[seen][:, 0].mean() > 2 * plain.color[seen][:, 1].mean()
+    assert green.color[seen][:, 1].mean() > green.color[seen][:, 0].mean()
+    np.testing.assert_array_equal(green.color[~seen], plain.color[~seen])
+    np.testing.assert_array_equal(again.color, plain.color)
+    np.testing.assert_array_equal(again.segmentation, plain.segmentation)
+
+
+@pytest.mark.slow
+@pytest.mark.render
+def test_with_shaders_that_are_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """SAPIEN's own shaders tell the same of depth and segmentation, in another way."""
+    views = []
+    for stock in (False, True):
+        if stock:
+            monkeypatch.setattr(rendering, "shader_pack", lambda *_, **__: rendering.STOCK_PACK)
+        film = Film(("base_camera",))
+        film.open(scene(CUBE, BALL))
+        views.append(film.shoot(QPOS, poses(CUBE, BALL), {})["base_camera"])
+    one, other = views
+    assert (one.segmentation != other.segmentation).mean() < 1e-3
+    difference = np.abs(one.depth_mm.astype(int) - other.depth_mm)
+    assert np.median(difference) <= 1 and (difference > 3).mean() < 1e-2
+    assert filming.TABLE_ID in other.segmentation

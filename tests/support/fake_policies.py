@@ -1,0 +1,214 @@
+"""Policies for the fake suite; what they do depends on what they see and on their seed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from clevrskills.core.policy import ObservationOptions, PromptInput
+from clevrskills.sim.robots.controller import ACTION_SPEC
+
+SEES = ObservationOptions(cameras=())
+
+
+def towards(observation: Mapping[str, Any], generator: np.random.Generator) -> np.ndarray:
+    """Towards the target, not straight, led astray by what was felt: fails in some episodes."""
+    felt = observation["proprioception"]
+    action = np.zeros(7, np.float32)
+    action[:2] = np.clip(felt["offset"] / 0.1, -0.6, 0.6) + 0.3 * generator.normal(size=2)
+    action[:2] += 0.05 * felt["noise"]
+    return np.clip(action, -1, 1)
+
+
+class Wanderer:
+    """One object for each episode."""
+
+    observation = SEES
+    action_spec = ACTION_SPEC
+
+    def __init__(self, chunk: int = 1, trouble: str = "", at: str = "") -> None:
+        self.chunk, self.trouble, self.at = chunk, trouble, at
+
+    def reset(self, prompt: PromptInput) -> None:
+        self.generator = np.random.default_rng(prompt.seed)
+        self.calls = 0
+
+    def act(self, observation: Mapping[str, Any]) -> np.ndarray:
+        self.calls += 1
+        action = towards(observation, self.generator)
+        return action if self.chunk == 1 else np.stack([action] * self.chunk)
+
+
+class Troubled(Wanderer):
+    """Gets into trouble in one episode (``task_split_index``), or in all.
+
+    Args:
+        trouble: What happens there; after ``once <path>`` only if that file is not there yet.
+        at: The episode; empty: all.
+    """
+
+    privileged = True
+
+    def reset(self, prompt: PromptInput, *, env: Any, episode: Any) -> None:
+        super().reset(prompt)
+        self.episode = episode.id
+
+    def act(self, observation: Mapping[str, Any]) -> Any:
+        action = super().act(observation)
+        if self.calls == 3 and self.at in ("", self.episode):
+            kind, _, marker = self.trouble.partition(" once ")
+            if marker:
+                try:
+                    os.close(os.open(marker, os.O_CREAT | os.O_EXCL))
+                except FileExistsError:
+                    return action
+            return trouble(kind, action)
+        return action
+
+
+def trouble(kind: str, action: np.ndarray) -> Any:
+    if kind == "raise":
+        raise ValueError("a bug\nin the policy")
+    if kind == "kill":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if kind == "exit":
+        os._exit(3)
+    if kind == "hang":
+        time.sleep(3600)
+    if kind == "give up":
+        from clevrskills.core.policy import GaveUp
+
+        raise GaveUp("too far")
+    return {
+        "size": np.zeros(6),
+        "chunk": np.zeros((2, 3, 7)),
+        "empty": np.zeros((0, 7)),
+        "nan": np.full(7, np.nan),
+        "large": action + 2.0,
+        "words": "left",
+    }[kind]
+
+
+class Crowd:
+    """One object for all episodes; ``size`` and ``calls`` tell how it was asked."""
+
+    batched = True
+    observation = SEES
+
+    def __init__(self, trouble: str = "", at_seed: int = -1) -> None:
+        self.trouble, self.at_seed = trouble, at_seed
+        self.generators: dict[int, np.random.Generator] = {}
+        self.seeds: dict[int, int] = {}
+
+    def reset(self, prompts: Mapping[int, PromptInput]) -> None:
+        for slot, prompt in prompts.items():
+            self.generators[slot] = np.random.default_rng(prompt.seed)
+            self.seeds[slot] = prompt.seed
+
+    def act(self, observations: Mapping[int, Mapping[str, Any]]) -> dict[int, np.ndarray]:
+        actions = {s: towards(o, self.generators[s]) for s, o in observations.items()}
+        for slot, observation in observations.items():
+            if self.seeds[slot] == self.at_seed and observation["step"] == 2:
+                if self.trouble == "missing":
+                    del actions[slot]
+                else:
+                    actions[slot] = trouble(self.trouble, actions[slot])
+        return actions
+
+
+class AngryCrowd(Crowd):
+    """Breaks down in the third step of every episode."""
+
+    def act(self, observations: Mapping[int, Mapping[str, Any]]) -> dict[int, np.ndarray]:
+        if any(observation["step"] == 2 for observation in observations.values()):
+            trouble("raise", np.zeros(7))
+        return super().act(observations)
+
+
+class Fickle(Wanderer):
+    """Acts otherwise once a file is there, which it leaves behind at its first episode."""
+
+    def __init__(self, marker: str) -> None:
+        super().__init__()
+        self.still, self.marker = os.path.exists(marker), marker
+
+    def reset(self, prompt: PromptInput) -> None:
+        super().reset(prompt)
+        os.close(os.open(self.marker, os.O_CREAT))
+
+    def act(self, observation: Mapping[str, Any]) -> np.ndarray:
+        return super().act(observation) * (not self.still)
+
+
+class Groper:
+    """For the real environments: goes down and about, led by what it feels and sees."""
+
+    def __init__(self, cameras: tuple[str, ...] = (), size_px: int | None = None) -> None:
+        self.observation = {"cameras": tuple(cameras), "size_px": size_px}
+
+    def reset(self, prompt: PromptInput) -> None:
+        self.generator = np.random.default_rng(prompt.seed)
+        if self.observation["cameras"]:
+            assert all(image.shape == (256, 256, 3) for image in prompt.images.values())
+        assert bool(prompt.images) == bool(self.observation["cameras"] and "{" in prompt.text)
+
+    def act(self, observation: Mapping[str, Any]) -> np.ndarray:
+        felt, images = observation["proprioception"], observation["images"]
+        assert set(images) == set(self.observation["cameras"])
+        action = self.generator.uniform(-0.3, 0.3, 7)
+        action[2] = np.clip(felt["ee_pose"][2], 0.0, 0.3)
+        action[:2] -= 0.5 * np.clip(felt["ee_velocity"][:2], -0.2, 0.2)
+        for image in images.values():
+            assert image.shape == (self.observation["size_px"] or 256,) * 2 + (3,)
+            action[3] += image.mean() / 1000
+        action[6] = 1.0
+        return action
+
+
+class Listener:
+    """Wants words; does nothing."""
+
+    observation = ObservationOptions(cameras=(), prompt="language")
+
+    def reset(self, prompt: PromptInput) -> None:
+        assert "{" not in prompt.text and not prompt.images
+
+    def act(self, observation: Mapping[str, Any]) -> np.ndarray:
+        assert "{" not in observation["prompt"]
+        return np.zeros((100, 7))
+
+
+class Onlooker(Wanderer):
+    """Looks at pictures, the last three."""
+
+    observation = ObservationOptions(cameras=("hand_camera",), history=3, size_px=8)
+
+    def act(self, observation: Mapping[str, Any]) -> np.ndarray:
+        images = observation["images"]["hand_camera"]
+        assert images.shape == (3, 8, 8, 3)
+        felt = {name: values[-1] for name, values in observation["proprioception"].items()}
+        action = towards({"proprioception": felt}, self.generator)
+        action[2] = images.mean() / 255
+        return np.stack([action] * self.chunk)
+
+
+def make_wanderer(**arguments: Any) -> Wanderer:
+    return Wanderer(**arguments)
+
+
+class Dumb:
+    """No policy."""
+
+    def act(self, observation: Mapping[str, Any]) -> None: ...
+
+
+class WrongFrame(Wanderer):
+    action_spec = {**ACTION_SPEC, "frame": "robot base"}
+
+
+INSTANCE = Wanderer()

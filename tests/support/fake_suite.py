@@ -1,0 +1,190 @@
+"""A small deterministic suite with the interface of the real one: a point visits two targets.
+
+An episode's index decides where the targets are. Its goal is an order of two leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import torch
+
+from clevrskills.core.suite import Setup
+from clevrskills.evaluation.messages import Case
+from clevrskills.predicates import Order, Outcome, Predicate
+from clevrskills.sim.prompt import Prompt
+
+LEVELS = {"reach": "L0", "visit": "L1", "follow_order": "L1"}
+FROZEN = 8
+MAX_STEPS = 40
+SIZE_PX = 16
+
+
+class Reached(Predicate):
+    """A leaf; what it says is put together by the environment."""
+
+    max_reward = 1.0
+
+    def evaluate(self, world, state):
+        raise NotImplementedError
+
+    def says(self, world, env=0):
+        return ""
+
+    def realise(self, world, where=None):
+        raise NotImplementedError
+
+
+Reached.name = "reached"  # set here, so that it is not registered
+
+
+def outcome(holds: bool, state: dict | None = None, children: tuple = ()) -> Outcome:
+    values = torch.tensor([float(holds)])
+    return Outcome(torch.tensor([holds]), values, values, state or {}, children)
+
+
+@dataclass(frozen=True)
+class FakeEpisode:
+    task: str
+    split: str
+    index: int
+    seed: int
+    robot: str = "xarm6"
+    task_args: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def id(self) -> str:
+        return f"{self.task}_{self.split}_{self.index:03d}"
+
+    @property
+    def content_hash(self) -> str:
+        return f"hash of {self.task} {self.split} {self.seed}"
+
+    @property
+    def prompt(self) -> Prompt:
+        return Prompt("Go there", ())
+
+
+class FakeEnv:
+    """Steps like a batched environment of batch size one."""
+
+    def __init__(self, setup: Setup, broken: Sequence[str] = ()) -> None:
+        self.setup, self._broken = setup, broken
+        self.task = SimpleNamespace(key=setup.task, level=LEVELS[setup.task], max_steps=MAX_STEPS)
+        self.goal = Order((Reached(), Reached()))
+        self.pictures = 0
+
+    @property
+    def prompt(self) -> Prompt:
+        return self.episode.prompt
+
+    @property
+    def elapsed_steps(self) -> torch.Tensor:
+        return torch.tensor([self.steps])
+
+    @property
+    def textures(self) -> dict[str, str]:
+        return {}
+
+    def reset(self, *, options: dict[str, Any]) -> tuple[None, dict]:
+        self.episode = options["episode"]
+        if self.episode.id in self._broken:
+            raise RuntimeError("device lost")
+        key = sum(map(ord, self.episode.task + self.episode.split))
+        self.rng = np.random.default_rng((self.episode.seed, key))
+        self.point = np.zeros(2)
+        self.targets = self.rng.uniform(-1, 1, (2, 2))
+        self.reached, self.steps, self.noise = 0, 0, 0.0
+        self._look()
+        return None, {}
+
+    def step(self, action: np.ndarray) -> tuple:
+        self.steps += 1
+        self.noise = float(self.rng.normal())
+        self.point = np.clip(self.point + 0.1 * np.asarray(action, float)[:2], -1, 1)
+        if self.reached < 2 and np.abs(self.point - self.targets[self.reached]).max() < 0.06:
+            self.reached += 1
+        self._look()
+        success = np.array([self.reached == 2])
+        info = {"success": success, "progress": np.array([self.reached / 2])}
+        return None, np.array([self.reached + 0.1 * self.noise]), success, np.array([False]), info
+
+    def _look(self) -> None:
+        leaves = tuple(outcome(self.reached > k) for k in range(2))
+        self.outcome = outcome(self.reached == 2, {"stage": torch.tensor([self.reached])}, leaves)
+
+    def capture(self) -> dict[str, np.ndarray]:
+        assert self.setup.cameras
+        self.pictures += 1
+        size = self.setup.size_px or SIZE_PX
+        shade = int(100 * (self.point[0] + 1))
+        return {n: np.full((size, size, 3), shade, np.uint8) for n in self.setup.cameras}
+
+    def proprioception(self) -> dict[str, np.ndarray]:
+        target = self.targets[min(self.reached, 1)]
+        return {
+            "qpos": np.array([*self.point, 0.0], np.float32),
+            "offset": (target - self.point).astype(np.float32),
+            "noise": np.array([self.noise], np.float32),
+        }
+
+    def object_poses(self) -> np.ndarray:
+        return np.zeros((0, 7), np.float32)
+
+    def scene_description(self) -> dict[str, Any]:
+        return {"bodies": []}
+
+    def close(self) -> None:
+        pass
+
+
+class FakeFilm:
+    def open(self, scene: Mapping[str, Any]) -> None:
+        assert scene == {"bodies": []}
+
+    def shoot(self, qpos: np.ndarray, poses: np.ndarray, textures: Mapping[str, str]) -> dict:
+        color = np.full((SIZE_PX, SIZE_PX, 3), int(100 * (qpos[0] + 1)), np.uint8)
+        return {"base_camera": SimpleNamespace(color=color)}
+
+
+@dataclass(frozen=True)
+class FakeSuite:
+    """Suite of the above; environments break down at the start of the episodes in ``broken``."""
+
+    broken: tuple[str, ...] = ()
+    version: str = "1"
+
+    def levels(self) -> Mapping[str, str]:
+        return LEVELS
+
+    def robots(self) -> Sequence[str]:
+        return ("xarm6", "panda")
+
+    def criteria(self) -> Sequence[str]:
+        return ("paper", "released")
+
+    def header(self, task: str, split: str) -> Any:
+        return SimpleNamespace(episodes=FROZEN, robot="xarm6", max_steps=MAX_STEPS)
+
+    def file_hash(self, task: str, split: str) -> str:
+        return f"{task} {split} {self.version}"
+
+    def frozen(self, task: str, split: str) -> list[FakeEpisode]:
+        return [FakeEpisode(task, split, k, 100 + k) for k in range(FROZEN)]
+
+    def draw(self, case: Case, robot: str) -> FakeEpisode:
+        assert case.seed is not None
+        return FakeEpisode(case.task, case.split, case.index, case.seed, robot, case.task_args)
+
+    def make(self, setup: Setup) -> FakeEnv:
+        return FakeEnv(setup, self.broken)
+
+    def film(self, camera: str, robot: str) -> FakeFilm:
+        return FakeFilm()
+
+    def renderer(self) -> str:
+        return "a fake"
