@@ -12,7 +12,8 @@ from clevrskills.envs.environment import ClevrSkillsEnv
 from clevrskills.predicates import Predicate
 from clevrskills.sim.body_geometry import Solids
 from clevrskills.sim.simulation import CONTACT_IMPULSE_NS
-from clevrskills.sim.world import GRAVITY, TensorWorld
+from clevrskills.sim.tensor_world import TensorWorld
+from clevrskills.sim.world import GRAVITY
 from clevrskills.solvers.motion import SkillFailed
 from clevrskills.solvers.oracle import Oracle
 from clevrskills.tasks import Layout, stack_roles

@@ -204,7 +204,7 @@ CHECK = """
 import gymnasium as gym
 import torch
 from clevrskills.predicates import from_json
-from clevrskills.sim.world import TensorWorld
+from clevrskills.sim.tensor_world import TensorWorld
 
 torch.set_num_threads(1)
 env = gym.make("ClevrSkills/PutBeside-v1", obs_mode="none", split=SPLIT)

@@ -31,11 +31,12 @@ from clevrskills.sim.cameras import BASE_CAMERA, CAMERAS, FAR_M, NEAR_M, RENDER_
 from clevrskills.sim.prompt import Prompt
 from clevrskills.sim.render import rendering
 from clevrskills.sim.robots.agent import VacuumAgent, agent_uid
-from clevrskills.sim.robots.controller import ACTION_SPEC, CONTROL_HZ, kinematics
+from clevrskills.sim.robots.controller import kinematics
+from clevrskills.sim.robots.delta_action import ACTION_SPEC, CONTROL_HZ
 from clevrskills.sim.robots.description import robot
 from clevrskills.sim.robots.vacuum import Vacuum
 from clevrskills.sim.simulation import Simulation, SimWorld
-from clevrskills.sim.world import TensorWorld
+from clevrskills.sim.tensor_world import TensorWorld
 from clevrskills.tasks import Task, stack_roles, task
 
 SIM_HZ = 100

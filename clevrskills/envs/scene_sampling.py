@@ -19,7 +19,7 @@ from clevrskills.sim.robots.clearance import arm_surface
 from clevrskills.sim.robots.controller import kinematics
 from clevrskills.sim.robots.description import robot
 from clevrskills.sim.suction import pose_in_gripper
-from clevrskills.sim.world import TensorWorld
+from clevrskills.sim.tensor_world import TensorWorld
 from clevrskills.tasks import Draw, Layout, LayoutError, Task, stack_roles
 
 ATTEMPTS = 200

@@ -3,8 +3,8 @@
 from clevrskills.core.goal.logical import Once, Order, Sequence, Set
 from clevrskills.core.goal.predicate import (
     GoalState,
+    Leaf,
     Outcome,
-    PhysicalPredicate,
     Predicate,
     from_json,
     predicate_types,
@@ -23,6 +23,7 @@ from clevrskills.predicates.hit_toppled import HitToppled
 from clevrskills.predicates.inside import Inside
 from clevrskills.predicates.inside_after import InsideAfter
 from clevrskills.predicates.on_top import OnTop
+from clevrskills.predicates.physical import PhysicalPredicate
 from clevrskills.predicates.picked import Picked
 from clevrskills.predicates.pushed_towards import PushedTowards
 from clevrskills.predicates.rotated import Rotated
@@ -50,6 +51,7 @@ __all__ = [
     "HitToppled",
     "Inside",
     "InsideAfter",
+    "Leaf",
     "OnTop",
     "Once",
     "Order",

@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 
 from clevrskills.core import geometry
-from clevrskills.core.goal.predicate import GoalState, Outcome, PhysicalPredicate
+from clevrskills.core.goal.predicate import GoalState, Outcome
+from clevrskills.predicates.physical import PhysicalPredicate
 from clevrskills.predicates.shaping import NEAR_M
 from clevrskills.sim.placement import put
 from clevrskills.sim.world import World

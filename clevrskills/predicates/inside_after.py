@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from clevrskills.core.goal.context import anywhere
 from clevrskills.core.goal.predicate import GoalState, Outcome
 from clevrskills.predicates.inside import Inside
 from clevrskills.predicates.shaping import REACHED_PROGRESS, approach, reach
 from clevrskills.sim.placement import put
-from clevrskills.sim.world import World, anywhere
+from clevrskills.sim.world import World
 
 
 @dataclass(frozen=True, eq=False)

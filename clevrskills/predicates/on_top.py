@@ -8,7 +8,9 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from clevrskills.core.goal.predicate import GoalState, Outcome, PhysicalPredicate
+from clevrskills.core.goal.context import anywhere
+from clevrskills.core.goal.predicate import GoalState, Outcome
+from clevrskills.predicates.physical import PhysicalPredicate
 from clevrskills.predicates.shaping import (
     HELD_PROGRESS,
     HELD_REWARD,
@@ -19,7 +21,7 @@ from clevrskills.predicates.shaping import (
     reach,
 )
 from clevrskills.sim.placement import put
-from clevrskills.sim.world import World, anywhere
+from clevrskills.sim.world import World
 
 
 @dataclass(frozen=True, eq=False)

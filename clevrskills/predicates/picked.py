@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from clevrskills.core.goal.predicate import GoalState, Outcome, PhysicalPredicate
+from clevrskills.core.goal.predicate import GoalState, Outcome
+from clevrskills.predicates.physical import PhysicalPredicate
 from clevrskills.predicates.shaping import approach, reach
 from clevrskills.sim.suction import pose_in_gripper
 from clevrskills.sim.world import World

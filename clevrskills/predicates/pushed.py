@@ -8,10 +8,11 @@ import torch
 from torch import Tensor
 
 from clevrskills.core import geometry
+from clevrskills.core.goal.context import anywhere
 from clevrskills.core.goal.predicate import GoalState, Outcome
 from clevrskills.predicates.shaping import closeness, descent
 from clevrskills.predicates.touched import Handled
-from clevrskills.sim.world import World, anywhere
+from clevrskills.sim.world import World
 
 SLACK_M = 0.01
 """How far from touching a body from behind the gripper may be to be as good as touching it: within

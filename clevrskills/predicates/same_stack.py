@@ -8,7 +8,8 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from clevrskills.core.goal.predicate import GoalState, Outcome, PhysicalPredicate
+from clevrskills.core.goal.predicate import GoalState, Outcome
+from clevrskills.predicates.physical import PhysicalPredicate
 from clevrskills.predicates.shaping import carry, reach
 from clevrskills.sim.placement import put
 from clevrskills.sim.world import World

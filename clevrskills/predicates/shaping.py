@@ -12,7 +12,8 @@ import torch
 from torch import Tensor
 
 from clevrskills.core import geometry
-from clevrskills.sim.world import World, anywhere
+from clevrskills.core.goal.context import anywhere
+from clevrskills.sim.world import World
 
 NEAR_M = 0.03
 ABOVE_M = 0.1

@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 
 from clevrskills.core import geometry
-from clevrskills.core.goal.predicate import GoalState, Outcome, PhysicalPredicate
+from clevrskills.core.goal.predicate import GoalState, Outcome
+from clevrskills.predicates.physical import PhysicalPredicate
 from clevrskills.predicates.touched import SHAPING_SHARE, put_free, tilt, touch_top
 from clevrskills.predicates.touched_toppled import toppling
 from clevrskills.sim.world import World

@@ -1,25 +1,26 @@
-"""The only door to a simulation for predicates, prompts and solvers.
+"""World: the only door to a simulation for predicates, prompts and solvers.
 
 A :class:`World` answers questions about ``B`` parallel environments at once; every answer is a
 tensor whose first dimension is ``B``. Which body a question is about is a tensor too: an index
 ``(B,)`` into the ``K`` body slots of the scene, so that parallel environments may ask about
-different bodies with the same code.
+different bodies with the same code; :class:`~clevrskills.core.goal.context.Context` has what
+batches need.
 
 :class:`World` holds the geometry; where things are comes from a subclass:
-:class:`~clevrskills.sim.simulation.SimWorld` reads a simulation, :class:`TensorWorld` is plain
-tensors, for tests and for pictures of scenes that no simulation has reached.
+:class:`~clevrskills.sim.simulation.SimWorld` reads a simulation,
+:class:`~clevrskills.sim.tensor_world.TensorWorld` is plain tensors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import cache, cached_property, lru_cache
-from typing import Any, Self
+from collections.abc import Sequence
+from functools import cache, cached_property
 
 import torch
 from torch import Tensor
 
 from clevrskills.core import geometry
+from clevrskills.core.goal.context import FEW, Context
 from clevrskills.errors import UnknownNameError
 from clevrskills.sim.body_geometry import Solids
 
@@ -30,16 +31,9 @@ STATIC_SPIN_RAD_PER_S = 3e-2
 """What counts as rest. The released code has a third of it, at five times the physics rate: here
 bodies at rest tremble by up to
 1 mm/s and 0.017 rad/s until they fall asleep half a second later."""
-FEW = 64
-"""Up to how many answers are cheaper to look at one by one."""
 
 
-def anywhere(where: Tensor) -> bool:
-    """Whether any of some answers (B,) is yes; of a few, without the start of a kernel."""
-    return True in where.tolist() if where.numel() <= FEW else bool(where.any())
-
-
-class World:
+class World(Context):
     """Questions about the bodies and the robot of ``B`` environments.
 
     Args:
@@ -49,71 +43,9 @@ class World:
     """
 
     def __init__(self, keys: Sequence[str], solids: Solids, cup_tips: Tensor | None = None) -> None:
-        self.keys = tuple(keys)
+        super().__init__(keys, solids.mass.shape[0], solids.mass.device)
         self.solids = solids
         self.cup_tips = solids.mass.new_zeros(1, 3) if cup_tips is None else cup_tips
-        self.num_envs = solids.mass.shape[0]
-        self.device = solids.mass.device
-        self._rows = torch.arange(self.num_envs, device=self.device)
-        self._derived: dict[str, Any] = {}
-        self._whole: Self | None = None
-
-    def select(self, rows: Tensor) -> Self:
-        """Some of the environments, each as often as its number is among the rows (n,): as if they
-        were the environments of the world.
-
-        It is to be looked at only, before anything moves. What it tells of all bodies at once
-        (B, K, ...) is not selected; :meth:`at` and the questions about a body are.
-        """
-        return self._chosen(self._rows[rows])
-
-    def repeat(self, times: int) -> Self:
-        """Every environment several times over, to be asked about several bodies at once:
-        environment ``times * b + k`` is environment ``b``; see :meth:`select`. Asked about
-        ``bodies.flatten()``, what it tells is ``.view_as(bodies)``, (B, times).
-        """
-        rows = _each(self.num_envs, times, self.device)
-        return self._chosen(rows if self._whole is None else self._rows[rows])
-
-    def _chosen(self, rows: Tensor) -> Self:
-        """Some environments of the whole world, by their rows."""
-        other = object.__new__(type(self))
-        other.__dict__.update(self.__dict__)
-        other._whole = self._whole or self
-        other._rows = rows
-        other.num_envs = len(rows)
-        return other
-
-    def sparse(
-        self, where: Tensor, otherwise: Tensor, ask: Callable[..., Tensor], *about: Tensor
-    ) -> Tensor:
-        """What is costly to tell, only in the environments in which it matters.
-
-        Args:
-            where: In which, (B,) bool.
-            otherwise: What to tell of the others, (B, ...).
-            ask: Called with a world of n of the environments, and what it is about there; gives
-                (n, ...).
-            about: Bodies, positions and the like, each (B, ...).
-
-        Returns:
-            (B, ...), of the type of ``otherwise``.
-        """
-        if not anywhere(where):
-            return otherwise
-        rows = where.nonzero()[:, 0]
-        if len(rows) == len(where):
-            return ask(self, *about)
-        told = ask(self.select(rows), *(values.index_select(0, rows) for values in about))
-        return otherwise.index_copy(0, rows, told)
-
-    def _of_each(self, values: Tensor) -> Tensor:
-        """Values (B, ...) of all environments, for those that were selected."""
-        if self._whole is None:
-            return values
-        if self._whole.num_envs == 1:
-            return values.expand(self.num_envs, *values.shape[1:])
-        return values.index_select(0, self._rows)
 
     # ---- what a subclass knows ----
 
@@ -199,18 +131,6 @@ class World:
         raise NotImplementedError
 
     # ---- computed for all bodies at once and kept until something moves ----
-
-    def moved(self) -> None:
-        """Forget what was read and computed; to be called whenever something moved."""
-        self._derived.clear()
-
-    def once(self, name: str, compute: Callable[[Self], Any]) -> Any:
-        """What was computed under a name since something moved last; else it is computed now, from
-        the world without repeats.
-        """
-        if name not in self._derived:
-            self._derived[name] = compute(self._whole or self)
-        return self._derived[name]
 
     @property
     def frame(self) -> Tensor:
@@ -457,12 +377,6 @@ class RobotWorld(World):
         return self.end_effector_velocity[:, :3].norm(dim=-1)
 
 
-@lru_cache(maxsize=256)
-def _each(count: int, times: int, device: torch.device) -> Tensor:
-    """The numbers from 0 to ``count``, each several times."""
-    return torch.arange(count, device=device).repeat_interleave(times)
-
-
 def _offset(world: World) -> Tensor:
     origin = world.body_pose[..., :3]
     spot = (world.matrix @ world.solids.spot[..., None])[..., 0] + origin
@@ -477,124 +391,3 @@ def _still(world: World) -> Tensor:
 @cache
 def _static_limits(device: torch.device) -> Tensor:
     return torch.tensor([STATIC_SPEED_M_PER_S, STATIC_SPIN_RAD_PER_S], device=device)
-
-
-class TensorWorld(World):
-    """A world of plain tensors.
-
-    Args:
-        keys: Names of the body slots.
-        solids: Geometry of the bodies.
-        body_pose: World poses, (B, K, 7).
-        end_effector_pose: (B, 7); default 0.4 m above the table, cups down.
-        cup_tips: See :class:`World`.
-        reaches: Tells whether the arm reaches an end-effector pose (7,); by default all.
-    """
-
-    def __init__(
-        self,
-        keys: Sequence[str],
-        solids: Solids,
-        body_pose: Tensor,
-        end_effector_pose: Tensor | None = None,
-        cup_tips: Tensor | None = None,
-        reaches: Callable[[Tensor], bool] | None = None,
-    ) -> None:
-        super().__init__(keys, solids, cup_tips)
-        self._reaches = reaches
-        if end_effector_pose is None:
-            home = torch.tensor([-0.09, 0.0, 0.4, 0.0, 1.0, 0.0, 0.0], device=self.device)
-            end_effector_pose = home.expand(self.num_envs, 7)
-        self._body_pose = body_pose.clone()
-        self._body_velocity = torch.zeros((*body_pose.shape[:2], 6), device=self.device)
-        self._end_effector_pose = end_effector_pose.clone()
-        self._end_effector_speed = torch.zeros(self.num_envs, device=self.device)
-        self._held = torch.full((self.num_envs,), -1, device=self.device)
-
-    @classmethod
-    def snapshot(cls, world: World) -> TensorWorld:
-        """A copy of where everything is in another world."""
-        copy = cls(
-            world.keys, world.solids, world.body_pose, world.end_effector_pose, world.cup_tips
-        )
-        copy._held = world.held.clone()
-        copy._reaches = getattr(world, "_reaches", None)
-        return copy
-
-    @property
-    def body_pose(self) -> Tensor:  # noqa: D102
-        return self._body_pose
-
-    @property
-    def body_velocity(self) -> Tensor:  # noqa: D102
-        return self._body_velocity
-
-    @property
-    def end_effector_pose(self) -> Tensor:  # noqa: D102
-        return self._of_each(self._end_effector_pose)
-
-    @property
-    def end_effector_speed(self) -> Tensor:  # noqa: D102
-        return self._of_each(self._end_effector_speed)
-
-    @property
-    def held(self) -> Tensor:  # noqa: D102
-        return self._of_each(self._held)
-
-    def supports(self, lower: Tensor, upper: Tensor) -> Tensor:  # noqa: D102
-        points = self.world_points(upper)
-        surface = geometry.surface_height(self.planes(lower), self.pose(lower), points[..., :2])
-        return ((surface - points[..., 2]).abs() <= CONTACT_TOLERANCE_M).any(-1).float()
-
-    def on_table(self, body: Tensor) -> Tensor:  # noqa: D102
-        return self.bottom(body) <= CONTACT_TOLERANCE_M
-
-    def set_body_pose(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:  # noqa: D102
-        rows = self._rows if where is None else self._rows[where]
-        self._body_pose[rows, body[rows]] = pose[rows]
-        self._body_velocity[rows, body[rows]] = 0.0
-        self.moved()
-        self._held[rows] = torch.where(self._held[rows] == body[rows], -1, self._held[rows])
-
-    def touches(self, body: Tensor, other: Tensor) -> Tensor:  # noqa: D102
-        gaps = [
-            self.distance(self.world_points(one)).amin(-1).gather(1, two[:, None])[:, 0]
-            for one, two in ((body, other), (other, body))
-        ]
-        return torch.minimum(*gaps) <= CONTACT_TOLERANCE_M
-
-    def touches_before(self, body: Tensor, other: Tensor) -> Tensor:  # noqa: D102
-        gap = self.distance(self.world_points(body)).amin(-1)  # (B, K)
-        points = geometry.to_world(self.body_pose, self.solids.points).flatten(1, 2)
-        points = geometry.to_local(self.pose(body), self._of_each(points))
-        theirs = geometry.signed_distance(self.planes(body), points)
-        gap = torch.minimum(gap, theirs.unflatten(1, gap.shape[1:] + (-1,)).amin(-1))
-        gap = torch.where(self._of_each(self.solids.present), gap, geometry.PAD)
-        gap.scatter_(1, torch.stack((body, other), dim=-1), geometry.PAD)
-        return self.on_table(body) | (gap.amin(-1) <= CONTACT_TOLERANCE_M)
-
-    def gripper_touches(self, body: Tensor) -> Tensor:  # noqa: D102
-        return self.gripper_distance(body) <= CONTACT_TOLERANCE_M
-
-    def robot_touches(self, body: Tensor) -> Tensor:  # noqa: D102
-        return self.gripper_touches(body)
-
-    def set_end_effector_pose(self, pose: Tensor, where: Tensor | None = None) -> None:  # noqa: D102
-        rows = self._rows if where is None else self._rows[where]
-        if self._reaches and not all(self._reaches(pose[row]) for row in rows.tolist()):
-            raise ValueError("the arm does not reach the pose")
-        change = geometry.compose(pose, geometry.invert(self._end_effector_pose))
-        self._end_effector_pose[rows] = pose[rows]
-        rows = rows[self._held[rows] >= 0]
-        held = self._held[rows]
-        self._body_pose[rows, held] = geometry.compose(change[rows], self._body_pose[rows, held])
-        self.moved()
-
-    def set_body_velocity(self, body: Tensor, velocity: Tensor) -> None:
-        """Set velocities (B, 6) of bodies (B,)."""
-        self._body_velocity[self._rows, body] = velocity
-        self.moved()
-
-    def hold(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:  # noqa: D102
-        self.set_body_pose(body, pose, where)
-        self._held = body.clone() if where is None else torch.where(where, body, self._held)

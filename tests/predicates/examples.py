@@ -37,7 +37,7 @@ from clevrskills.predicates import (
     TouchedToppled,
     Traced,
 )
-from clevrskills.sim.world import TensorWorld
+from clevrskills.sim.tensor_world import TensorWorld
 from tests.support.worlds import MOVABLE, SMALL, WIDE, draw_slots
 
 

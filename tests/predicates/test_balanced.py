@@ -9,7 +9,8 @@ import torch
 from clevrskills.core.geometry import quaternion_multiply
 from clevrskills.predicates import CRITERIA, Balanced
 from clevrskills.sim.body_geometry import Solids
-from clevrskills.sim.world import STATIC_SPIN_RAD_PER_S, TensorWorld
+from clevrskills.sim.tensor_world import TensorWorld
+from clevrskills.sim.world import STATIC_SPIN_RAD_PER_S
 from tests.support.worlds import Thing, make_world, move_gripper, pose
 
 FOOT = Thing("foot", "scale foot", static=True)

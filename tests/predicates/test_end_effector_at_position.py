@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from clevrskills.predicates import CRITERIA, EndEffectorAtPosition
-from clevrskills.sim.world import TensorWorld
+from clevrskills.sim.tensor_world import TensorWorld
 from tests.support.worlds import move_gripper, tabletop
 
 AIM = torch.tensor([-0.2, 0.1, 0.25])

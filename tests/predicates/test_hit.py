@@ -8,7 +8,7 @@ import torch
 
 from clevrskills.predicates import CRITERIA, Hit, HitToppled
 from clevrskills.predicates.criteria import PAPER
-from clevrskills.sim.world import TensorWorld
+from clevrskills.sim.tensor_world import TensorWorld
 from tests.support.worlds import (
     AREA,
     CUBE,

@@ -6,12 +6,8 @@ import pytest
 import torch
 
 from clevrskills.predicates import CRITERIA, OnTop
-from clevrskills.sim.world import (
-    CONTACT_TOLERANCE_M,
-    STATIC_SPEED_M_PER_S,
-    STATIC_SPIN_RAD_PER_S,
-    TensorWorld,
-)
+from clevrskills.sim.tensor_world import TensorWorld
+from clevrskills.sim.world import CONTACT_TOLERANCE_M, STATIC_SPEED_M_PER_S, STATIC_SPIN_RAD_PER_S
 from tests.support.worlds import CUBE, SLAB, index, make_world, move_gripper, pose
 
 CUBE_SLOT, SLAB_SLOT = 0, 1

@@ -7,7 +7,6 @@ import re
 import pytest
 import torch
 
-from clevrskills.core.goal.predicate import PhysicalPredicate
 from clevrskills.errors import UnknownNameError
 from clevrskills.predicates import (
     CRITERIA,
@@ -18,7 +17,8 @@ from clevrskills.predicates import (
     from_json,
     predicate_types,
 )
-from clevrskills.sim.world import TensorWorld
+from clevrskills.predicates.physical import PhysicalPredicate
+from clevrskills.sim.tensor_world import TensorWorld
 from tests.predicates.examples import EXAMPLES, achieve
 from tests.support.worlds import row_of, row_of_state, row_of_world, tabletop
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from clevrskills.predicates import AtPosition, AtPositionPushed, Swapped, from_json
-from clevrskills.sim.world import TensorWorld
+from clevrskills.sim.tensor_world import TensorWorld
 from tests.support.worlds import BRICK, CUBE, index, make_world, pose
 
 FIRST, SECOND = (-0.30, -0.15, 0.0), (-0.10, 0.10, 0.0)

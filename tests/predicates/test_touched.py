@@ -8,7 +8,8 @@ import torch
 from clevrskills.core import geometry
 from clevrskills.predicates import CRITERIA, Touched, TouchedPushed, TouchedToppled
 from clevrskills.predicates.touched import tilt
-from clevrskills.sim.world import CONTACT_TOLERANCE_M, TensorWorld
+from clevrskills.sim.tensor_world import TensorWorld
+from clevrskills.sim.world import CONTACT_TOLERANCE_M
 from tests.support.worlds import CUBE, SLAB, Thing, index, make_world, move_gripper, pose
 
 TOWER = Thing("tower", "cube", (0.05, 0.05, 0.20))

@@ -6,7 +6,8 @@ import torch
 from sapien.physx import PhysxRigidDynamicComponent
 
 from clevrskills.sim.simulation import PARKED
-from clevrskills.sim.world import GRAVITY, TensorWorld
+from clevrskills.sim.tensor_world import TensorWorld
+from clevrskills.sim.world import GRAVITY
 from tests.support.envs import act, base, bench, body, go_to, make_env, put, stay
 from tests.support.worlds import BRICK, CUBE, index
 

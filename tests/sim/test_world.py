@@ -7,15 +7,15 @@ import torch
 
 from clevrskills.assets import shape
 from clevrskills.core import geometry
+from clevrskills.core.goal.context import anywhere
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.sim.tensor_world import TensorWorld
 from clevrskills.sim.world import (
     CONTACT_TOLERANCE_M,
     STATIC_SPEED_M_PER_S,
     STATIC_SPIN_RAD_PER_S,
     Solids,
-    TensorWorld,
     World,
-    anywhere,
 )
 from tests.support.worlds import (
     AREA,

@@ -11,7 +11,7 @@ from torch import Tensor
 from clevrskills.assets import Shape, shape
 from clevrskills.predicates import Predicate
 from clevrskills.sim.body_geometry import Solids
-from clevrskills.sim.world import TensorWorld
+from clevrskills.sim.tensor_world import TensorWorld
 
 torch.set_num_threads(1)  # what is computed here is too small for more, and other tests run beside
 

@@ -17,7 +17,7 @@ from clevrskills.sim.cameras import BASE_CAMERA
 from clevrskills.sim.prompt import Prompt
 from clevrskills.sim.robots.controller import kinematics
 from clevrskills.sim.robots.description import ROBOTS, robot
-from clevrskills.sim.world import TensorWorld
+from clevrskills.sim.tensor_world import TensorWorld
 from clevrskills.tasks import stack_roles, task
 from tests.predicates.examples import achieve
 from tests.tasks.scenes import SEEDS, SPLITS, TASKS, scene, scenes

@@ -8,7 +8,7 @@ import torch
 
 from clevrskills.envs.scene_sampling import draw_scene
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.sim.world import TensorWorld
+from clevrskills.sim.tensor_world import TensorWorld
 from clevrskills.tasks import task
 from clevrskills.tasks.novel import ADJECTIVES, NOUNS, SIZES, fits, scaled
 from tests.predicates.examples import achieve

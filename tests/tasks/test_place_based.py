@@ -11,7 +11,7 @@ from clevrskills.envs.scene_sampling import draw_scene
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.predicates import AtPose, Inside, SameStack
 from clevrskills.sim.placement import put
-from clevrskills.sim.world import TensorWorld
+from clevrskills.sim.tensor_world import TensorWorld
 from clevrskills.solvers.oracle import Oracle
 from clevrskills.tasks import task
 from clevrskills.tasks.l1.neighbour import DIRECTIONS

@@ -11,7 +11,7 @@ from clevrskills.assets.symmetry import outline_symmetry
 from clevrskills.core.geometry import quaternion_multiply, yaw_quaternion
 from clevrskills.envs.scene_sampling import draw_scene
 from clevrskills.predicates import Rotated
-from clevrskills.sim.world import TensorWorld
+from clevrskills.sim.tensor_world import TensorWorld
 from clevrskills.tasks import task
 from clevrskills.tasks.turning import turnable
 from tests.tasks.scenes import SPLITS, scene, scenes

@@ -12,14 +12,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import torch
 from torch import Tensor
 
-from clevrskills.core.goal.predicate import GoalState, Outcome, PhysicalPredicate, Predicate
-from clevrskills.predicates.criteria import Criteria
-from clevrskills.sim.world import World
+from clevrskills.core.goal.context import Context
+from clevrskills.core.goal.predicate import GoalState, Leaf, Outcome, Predicate
 
 
 def _part_of(index: int, state: GoalState) -> GoalState:
@@ -33,7 +32,7 @@ def _as_part(index: int, state: GoalState) -> GoalState:
     return {f"{index}/{key}": value for key, value in state.items()}
 
 
-class Look(NamedTuple):
+class ChildOutcomes(NamedTuple):
     """What was seen of the n parts of a whole: their outcomes, the same as (B, n), and the state of
     the whole. All is 0 for parts that an environment does not use.
     """
@@ -135,13 +134,13 @@ class Composite(Predicate):
         rewards = [torch.as_tensor(child.max_reward, device=device) for child in self.children]
         return sum(r * a for r, a in zip(rewards, self.active.T, strict=True))
 
-    def initial_state(self, world: World) -> GoalState:  # noqa: D102
+    def initial_state(self, world: Any) -> GoalState:  # noqa: D102
         state: GoalState = {}
         for i, child in enumerate(self.children):
             state |= _as_part(i, child.initial_state(world))
         return state
 
-    def leaves(self) -> Iterator[Predicate]:  # noqa: D102
+    def leaves(self) -> Iterator[Leaf]:  # noqa: D102
         for child in self.children:
             yield from child.leaves()
 
@@ -150,10 +149,10 @@ class Composite(Predicate):
             if self._uses(i, env):
                 yield from child.steps(env)
 
-    def using(self, table: Criteria) -> Self:  # noqa: D102
+    def using(self, table: Any) -> Self:  # noqa: D102
         return dataclasses.replace(self, children=tuple(c.using(table) for c in self.children))
 
-    def _look(self, world: World, state: GoalState) -> Look:
+    def _look(self, world: Context, state: GoalState) -> ChildOutcomes:
         """Evaluate every child once."""
         parts = [_part_of(i, state) for i in range(len(self.children))]
         within: list[tuple[Outcome, ...]] = [()] * len(parts)
@@ -175,7 +174,7 @@ class Composite(Predicate):
         both = self._by_child([torch.stack((o.reward, o.progress)) for o in seen], world.num_envs)
         rewards, progresses = (values.unbind(-1) for values in both.unbind(0))
         said = (holds.unbind(-1), rewards, progresses, parts, within)
-        return Look(
+        return ChildOutcomes(
             tuple(Outcome(*values) for values in zip(*said, strict=True)),
             holds,
             both,
@@ -199,16 +198,16 @@ class Composite(Predicate):
 
     def _next_of(self, child: Tensor, outcome: Outcome) -> Tensor:
         """The index (B,) of the leaf that is next in a child (B,); -1 where the whole holds."""
-        if all(isinstance(each, PhysicalPredicate) for each in self.children):
+        if all(isinstance(each, Leaf) for each in self.children):
             return child.masked_fill(outcome.holds, -1)
         chosen = self._first_leaf[child]
         for i, (each, part) in enumerate(zip(self.children, outcome.children, strict=True)):
-            if not isinstance(each, PhysicalPredicate):
+            if not isinstance(each, Leaf):
                 # what an order has behind it may hold no more, what it asks for may hold already
                 chosen = chosen + (child == i) * each.next_index(part).clamp(min=0)
         return chosen.masked_fill(outcome.holds, -1)
 
-    def says(self, world: World, env: int = 0) -> str:  # noqa: D102
+    def says(self, world: Any, env: int = 0) -> str:  # noqa: D102
         parts = [c.says(world, env) for i, c in enumerate(self.children) if self._uses(i, env)]
         return self.conjunction.join(parts)
 
@@ -217,7 +216,7 @@ class Composite(Predicate):
     def _uses(self, child: int, env: int) -> bool:
         return self.active is None or bool(self.active[env, child])
 
-    def realise(self, world: World, where: Tensor | None = None) -> None:  # noqa: D102
+    def realise(self, world: Any, where: Tensor | None = None) -> None:  # noqa: D102
         for i, child in enumerate(self.children):
             mask = where
             if self.active is not None:
@@ -229,7 +228,7 @@ def _likeness(predicate: Predicate) -> object:
     """What predicates must share to be looked at together; ``None`` for one that must stay
     alone.
     """
-    if not isinstance(predicate, PhysicalPredicate):
+    if not isinstance(predicate, Leaf):
         return None
     values = [getattr(predicate, field.name) for field in dataclasses.fields(predicate)]
     kinds = [tuple(v.shape) if isinstance(v, Tensor) else v for v in values]
@@ -237,7 +236,7 @@ def _likeness(predicate: Predicate) -> object:
 
 
 def _joined(predicates: list[Predicate]) -> Predicate:
-    """One predicate for several that are alike, for the environments of ``World.repeat``."""
+    """One predicate for several that are alike, for the environments of ``Context.repeat``."""
     if len(predicates) == 1:
         return predicates[0]
     tensors = {
@@ -259,7 +258,7 @@ class Set(Composite):
 
     name = "set"
 
-    def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
+    def evaluate(self, world: Context, state: GoalState) -> Outcome:  # noqa: D102
         outcomes, holds, both, new_state = self._look(world, state)
         # the published rule: what is done, plus the best of what is not
         done, best = (both * holds).sum(-1), both.masked_fill(holds, 0.0).amax(-1)
@@ -280,7 +279,7 @@ class Sequence(Set):
     name = "sequence"
     conjunction = ", then "
 
-    def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
+    def evaluate(self, world: Context, state: GoalState) -> Outcome:  # noqa: D102
         outcomes, holds, (reward, progress), new_state = self._look(world, state)
         active = self._mask
         # what only has to come to rest does not hide the reward for what comes next
@@ -304,11 +303,11 @@ class Order(Composite):
     name = "order"
     conjunction = ", then "
 
-    def initial_state(self, world: World) -> GoalState:  # noqa: D102
+    def initial_state(self, world: Context) -> GoalState:  # noqa: D102
         stage = torch.zeros(world.num_envs, dtype=torch.long, device=world.device)
         return {"stage": stage, **super().initial_state(world)}
 
-    def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
+    def evaluate(self, world: Context, state: GoalState) -> Outcome:  # noqa: D102
         outcomes, holds, (reward, progress), new_state = self._look(world, state)
         index = self._numbers
         behind = holds | self._unused | (index < state["stage"][:, None])
@@ -351,15 +350,15 @@ class Wrapper(Predicate):
     def max_reward(self) -> Tensor | float:  # noqa: D102
         return self.child.max_reward
 
-    def initial_state(self, world: World) -> GoalState:  # noqa: D102
+    def initial_state(self, world: Any) -> GoalState:  # noqa: D102
         return _as_part(0, self.child.initial_state(world))
 
-    def _look(self, world: World, state: GoalState) -> tuple[Outcome, GoalState]:
+    def _look(self, world: Context, state: GoalState) -> tuple[Outcome, GoalState]:
         """Evaluate the child once."""
         part = self.child.evaluate(world, _part_of(0, state))
         return part, _as_part(0, part.state)
 
-    def leaves(self) -> Iterator[Predicate]:  # noqa: D102
+    def leaves(self) -> Iterator[Leaf]:  # noqa: D102
         yield from self.child.leaves()
 
     def steps(self, env: int = 0) -> Iterator[Predicate]:  # noqa: D102
@@ -368,13 +367,13 @@ class Wrapper(Predicate):
     def next_index(self, outcome: Outcome) -> Tensor:  # noqa: D102
         return torch.where(outcome.holds, -1, self.child.next_index(outcome.children[0]))
 
-    def using(self, table: Criteria) -> Self:  # noqa: D102
+    def using(self, table: Any) -> Self:  # noqa: D102
         return dataclasses.replace(self, child=self.child.using(table))
 
-    def says(self, world: World, env: int = 0) -> str:  # noqa: D102
+    def says(self, world: Any, env: int = 0) -> str:  # noqa: D102
         return self.child.says(world, env)
 
-    def realise(self, world: World, where: Tensor | None = None) -> None:  # noqa: D102
+    def realise(self, world: Any, where: Tensor | None = None) -> None:  # noqa: D102
         self.child.realise(world, where)
 
 
@@ -388,11 +387,11 @@ class Once(Wrapper):
 
     name = "once"
 
-    def initial_state(self, world: World) -> GoalState:  # noqa: D102
+    def initial_state(self, world: Context) -> GoalState:  # noqa: D102
         held = torch.zeros(world.num_envs, dtype=torch.bool, device=world.device)
         return {"held": held, **super().initial_state(world)}
 
-    def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
+    def evaluate(self, world: Context, state: GoalState) -> Outcome:  # noqa: D102
         part, new_state = self._look(world, state)
         held = state["held"] | part.holds
         most = torch.as_tensor(self.max_reward, device=held.device)

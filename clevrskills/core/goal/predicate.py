@@ -1,4 +1,4 @@
-"""What every predicate offers: whether it holds, how close it is, what it says, how it looks."""
+"""Predicate: what holds of a world, how close it is, what it says and how it looks."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ import torch
 from torch import Tensor
 
 from clevrskills.errors import UnknownNameError
-from clevrskills.predicates.criteria import PAPER, Criteria, criteria
-from clevrskills.sim.world import World
 
 CPU = torch.device("cpu")
 GoalState = dict[str, Tensor]
@@ -49,8 +47,9 @@ class Predicate(ABC):
     """A statement about the world, in ``B`` environments at once.
 
     Fields are tensors (B, ...), children or tables, so that a tree can be written to JSON and read
-    back. A predicate looks at a world and a goal state and at nothing else: looking twice gives the
-    same answer twice.
+    back. A predicate looks at a world, which is a :class:`~clevrskills.core.goal.context.Context`
+    (the kind that its leaves are about), and a goal state and at nothing else: looking twice gives
+    the same answer twice.
     """
 
     name: ClassVar[str]
@@ -67,39 +66,38 @@ class Predicate(ABC):
         """The reward when it holds, a number or (B,)."""
 
     @abstractmethod
-    def evaluate(self, world: World, state: GoalState) -> Outcome:
-        """Look at the world; called once per control step."""
+    def evaluate(self, world: Any, state: GoalState) -> Outcome:
+        """Look at the world; the goal state of the outcome is that of the next control step."""
 
     @abstractmethod
-    def says(self, world: World, env: int = 0) -> str:
+    def says(self, world: Any, env: int = 0) -> str:
         """The sentence, with ``{obj:key}`` placeholders, for one environment."""
 
     @abstractmethod
-    def realise(self, world: World, where: Tensor | None = None) -> None:
+    def realise(self, world: Any, where: Tensor | None = None) -> None:
         """Change the world so that it holds, in the environments ``where`` (B,) is true."""
 
-    def initial_state(self, world: World) -> GoalState:
+    def initial_state(self, world: Any) -> GoalState:
         """The goal state at the start of an episode."""
         del world
         return {}
 
-    def leaves(self) -> Iterator[Predicate]:
-        """The physical predicates of the tree, in order."""
-        yield self
+    @abstractmethod
+    def leaves(self) -> Iterator[Leaf]:
+        """The leaves of the tree, in order."""
 
+    @abstractmethod
     def steps(self, env: int = 0) -> Iterator[Predicate]:
         """The parts that one environment achieves one after the other; realising them in turn
         achieves the whole.
         """
-        del env
-        yield self
 
+    @abstractmethod
     def next_index(self, outcome: Outcome) -> Tensor:
         """Which of the :meth:`leaves` is to be achieved next, -1 where it holds, (B,)."""
-        return -outcome.holds.long()
 
-    def next_leaf(self, outcome: Outcome, env: int = 0) -> Predicate | None:
-        """The physical predicate that is to be achieved next, ``None`` if it holds."""
+    def next_leaf(self, outcome: Outcome, env: int = 0) -> Leaf | None:
+        """The leaf that is to be achieved next, ``None`` if it holds."""
         index = int(self.next_index(outcome)[env])
         return None if index < 0 else list(self.leaves())[index]
 
@@ -109,49 +107,48 @@ class Predicate(ABC):
         values = (getattr(leaf, f.name) for leaf in self.leaves() for f in dataclasses.fields(leaf))
         return next((value.device for value in values if isinstance(value, Tensor)), CPU)
 
-    def using(self, table: Criteria) -> Self:
-        """The same tree with other tolerances."""
+    def using(self, table: Any) -> Self:
+        """The same tree with other tolerances: a table of the kind that its leaves ask."""
         del table
         return self
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON data that :func:`from_json` reads."""
-        data: dict[str, Any] = {"predicate": self.name}
-        for field in dataclasses.fields(self):
-            data[field.name] = _encode(getattr(self, field.name))
-        return data
+        names = [field.name for field in dataclasses.fields(self)]
+        return {"predicate": self.name, **{name: self._entry(name) for name in names}}
+
+    def _entry(self, name: str) -> Any:
+        """A field as JSON data."""
+        return _encode(getattr(self, name))
+
+    @classmethod
+    def _value(cls, name: str, entry: Any) -> Any:
+        """A field from JSON data."""
+        if name == "children":
+            return tuple(from_json(each) for each in entry)
+        if isinstance(entry, Mapping):
+            return from_json(entry)
+        return torch.tensor(entry) if isinstance(entry, list) else entry
 
 
 @dataclass(frozen=True, eq=False)
-class PhysicalPredicate(Predicate):
-    """A predicate about bodies and the robot; success and reward follow from the same
-    measurements.
-    """
+class Leaf(Predicate):
+    """A predicate that is not made of others."""
 
-    criteria: Criteria = dataclasses.field(default=PAPER, kw_only=True)
+    def leaves(self) -> Iterator[Leaf]:  # noqa: D102
+        yield self
 
-    def using(self, table: Criteria) -> Self:  # noqa: D102
-        return dataclasses.replace(self, criteria=table)
+    def steps(self, env: int = 0) -> Iterator[Predicate]:  # noqa: D102
+        del env
+        yield self
 
-    def outcome(self, holds: Tensor, shaping: Tensor, progress: Tensor | None = None) -> Outcome:
-        """Build the outcome.
-
-        Args:
-            holds: Whether it holds, (B,).
-            shaping: The reward short of success, on the published scale, (B,).
-            progress: How far it is short of success, in [0, 1], (B,); ``None``: the share that
-                the shaping has of the greatest reward.
-        """
-        most = float(self.max_reward)
-        short = (shaping / most if progress is None else progress).clamp(0.0, 0.99)
-        return Outcome(holds, shaping.masked_fill(holds, most), short.masked_fill(holds, 1.0), {})
+    def next_index(self, outcome: Outcome) -> Tensor:  # noqa: D102
+        return -outcome.holds.long()
 
 
 def _encode(value: Any) -> Any:
     if isinstance(value, Predicate):
         return value.to_json()
-    if isinstance(value, Criteria):
-        return value.name
     if isinstance(value, Tensor):
         return value.tolist()
     if isinstance(value, tuple):
@@ -180,18 +177,8 @@ def from_json(data: Mapping[str, Any]) -> Predicate:
         raise UnknownNameError("predicate", kind, tuple(types))
     cls = types[str(kind)]
     names = [f.name for f in dataclasses.fields(cls)]
-    values: dict[str, Any] = {}
-    for key, value in data.items():
-        if key == "predicate":
-            continue
-        if key not in names:
-            raise UnknownNameError(f"field of {kind}", key, names)
-        if key == "children":
-            values[key] = tuple(from_json(v) for v in value)
-        elif isinstance(value, Mapping):
-            values[key] = from_json(value)
-        elif key == "criteria":
-            values[key] = criteria(value)
-        else:
-            values[key] = torch.tensor(value) if isinstance(value, list) else value
-    return cls(**values)
+    values = {name: entry for name, entry in data.items() if name != "predicate"}
+    for name in values:
+        if name not in names:
+            raise UnknownNameError(f"field of {kind}", name, names)
+    return cls(**{name: cls._value(name, entry) for name, entry in values.items()})

@@ -53,7 +53,7 @@ def used(goal: Predicate, num_envs: int) -> Tensor:
 
 
 def parts(predicate: Predicate) -> tuple[Predicate, ...]:
-    """What a predicate is made of; nothing if it is physical."""
+    """What a predicate is made of; nothing if it is a leaf."""
     if isinstance(predicate, Composite):
         return predicate.children
     return (predicate.child,) if isinstance(predicate, Wrapper) else ()

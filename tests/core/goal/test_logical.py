@@ -11,17 +11,17 @@ import torch
 from torch import Tensor
 
 from clevrskills.predicates import (
+    Leaf,
     Once,
     OnTop,
     Order,
     Outcome,
     Picked,
-    Predicate,
     Sequence,
     Set,
     Touched,
 )
-from clevrskills.sim.world import TensorWorld
+from clevrskills.sim.tensor_world import TensorWorld
 from tests.support.worlds import CUBE, index, make_world, pose, row_of, row_of_world, tabletop
 
 LEVELS = (0.0, 0.25, 0.5, 1.0)
@@ -41,7 +41,7 @@ class LevelWorld(TensorWorld):
 
 
 @dataclass(frozen=True, eq=False)
-class Level(Predicate):
+class Level(Leaf):
     """Number ``column`` of the world is 1."""
 
     column: int

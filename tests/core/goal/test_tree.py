@@ -7,13 +7,13 @@ import torch
 
 from clevrskills.core.goal.logical import Wrapper
 from clevrskills.core.goal.tree import depth, leaves_met
-from clevrskills.predicates import Once, Order, Outcome, Predicate, Sequence, Set
-from clevrskills.sim.world import TensorWorld
+from clevrskills.predicates import Leaf, Once, Order, Outcome, Predicate, Sequence, Set
+from clevrskills.sim.tensor_world import TensorWorld
 from tests.support.worlds import CUBE, make_world, pose
 
 
 @dataclass(frozen=True, eq=False)
-class Bit(Predicate):
+class Bit(Leaf):
     """Bit ``index`` of the world's ``bits`` is set."""
 
     index: int

@@ -1,0 +1,133 @@
+"""World of plain tensors, for tests and for images of scenes that no simulation has reached."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+
+from clevrskills.core import geometry
+from clevrskills.sim.body_geometry import Solids
+from clevrskills.sim.world import CONTACT_TOLERANCE_M, World
+
+
+class TensorWorld(World):
+    """A world of plain tensors.
+
+    Args:
+        keys: Names of the body slots.
+        solids: Geometry of the bodies.
+        body_pose: World poses, (B, K, 7).
+        end_effector_pose: (B, 7); default 0.4 m above the table, cups down.
+        cup_tips: See :class:`~clevrskills.sim.world.World`.
+        reaches: Tells whether the arm reaches an end-effector pose (7,); by default all.
+    """
+
+    def __init__(
+        self,
+        keys: Sequence[str],
+        solids: Solids,
+        body_pose: Tensor,
+        end_effector_pose: Tensor | None = None,
+        cup_tips: Tensor | None = None,
+        reaches: Callable[[Tensor], bool] | None = None,
+    ) -> None:
+        super().__init__(keys, solids, cup_tips)
+        self._reaches = reaches
+        if end_effector_pose is None:
+            home = torch.tensor([-0.09, 0.0, 0.4, 0.0, 1.0, 0.0, 0.0], device=self.device)
+            end_effector_pose = home.expand(self.num_envs, 7)
+        self._body_pose = body_pose.clone()
+        self._body_velocity = torch.zeros((*body_pose.shape[:2], 6), device=self.device)
+        self._end_effector_pose = end_effector_pose.clone()
+        self._end_effector_speed = torch.zeros(self.num_envs, device=self.device)
+        self._held = torch.full((self.num_envs,), -1, device=self.device)
+
+    @classmethod
+    def snapshot(cls, world: World) -> TensorWorld:
+        """A copy of where everything is in another world."""
+        copy = cls(
+            world.keys, world.solids, world.body_pose, world.end_effector_pose, world.cup_tips
+        )
+        copy._held = world.held.clone()
+        copy._reaches = getattr(world, "_reaches", None)
+        return copy
+
+    @property
+    def body_pose(self) -> Tensor:  # noqa: D102
+        return self._body_pose
+
+    @property
+    def body_velocity(self) -> Tensor:  # noqa: D102
+        return self._body_velocity
+
+    @property
+    def end_effector_pose(self) -> Tensor:  # noqa: D102
+        return self._of_each(self._end_effector_pose)
+
+    @property
+    def end_effector_speed(self) -> Tensor:  # noqa: D102
+        return self._of_each(self._end_effector_speed)
+
+    @property
+    def held(self) -> Tensor:  # noqa: D102
+        return self._of_each(self._held)
+
+    def supports(self, lower: Tensor, upper: Tensor) -> Tensor:  # noqa: D102
+        points = self.world_points(upper)
+        surface = geometry.surface_height(self.planes(lower), self.pose(lower), points[..., :2])
+        return ((surface - points[..., 2]).abs() <= CONTACT_TOLERANCE_M).any(-1).float()
+
+    def on_table(self, body: Tensor) -> Tensor:  # noqa: D102
+        return self.bottom(body) <= CONTACT_TOLERANCE_M
+
+    def set_body_pose(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:  # noqa: D102
+        rows = self._rows if where is None else self._rows[where]
+        self._body_pose[rows, body[rows]] = pose[rows]
+        self._body_velocity[rows, body[rows]] = 0.0
+        self.moved()
+        self._held[rows] = torch.where(self._held[rows] == body[rows], -1, self._held[rows])
+
+    def touches(self, body: Tensor, other: Tensor) -> Tensor:  # noqa: D102
+        gaps = [
+            self.distance(self.world_points(one)).amin(-1).gather(1, two[:, None])[:, 0]
+            for one, two in ((body, other), (other, body))
+        ]
+        return torch.minimum(*gaps) <= CONTACT_TOLERANCE_M
+
+    def touches_before(self, body: Tensor, other: Tensor) -> Tensor:  # noqa: D102
+        gap = self.distance(self.world_points(body)).amin(-1)  # (B, K)
+        points = geometry.to_world(self.body_pose, self.solids.points).flatten(1, 2)
+        points = geometry.to_local(self.pose(body), self._of_each(points))
+        theirs = geometry.signed_distance(self.planes(body), points)
+        gap = torch.minimum(gap, theirs.unflatten(1, gap.shape[1:] + (-1,)).amin(-1))
+        gap = torch.where(self._of_each(self.solids.present), gap, geometry.PAD)
+        gap.scatter_(1, torch.stack((body, other), dim=-1), geometry.PAD)
+        return self.on_table(body) | (gap.amin(-1) <= CONTACT_TOLERANCE_M)
+
+    def gripper_touches(self, body: Tensor) -> Tensor:  # noqa: D102
+        return self.gripper_distance(body) <= CONTACT_TOLERANCE_M
+
+    def robot_touches(self, body: Tensor) -> Tensor:  # noqa: D102
+        return self.gripper_touches(body)
+
+    def set_end_effector_pose(self, pose: Tensor, where: Tensor | None = None) -> None:  # noqa: D102
+        rows = self._rows if where is None else self._rows[where]
+        if self._reaches and not all(self._reaches(pose[row]) for row in rows.tolist()):
+            raise ValueError("the arm does not reach the pose")
+        change = geometry.compose(pose, geometry.invert(self._end_effector_pose))
+        self._end_effector_pose[rows] = pose[rows]
+        rows = rows[self._held[rows] >= 0]
+        held = self._held[rows]
+        self._body_pose[rows, held] = geometry.compose(change[rows], self._body_pose[rows, held])
+        self.moved()
+
+    def set_body_velocity(self, body: Tensor, velocity: Tensor) -> None:
+        """Set velocities (B, 6) of bodies (B,)."""
+        self._body_velocity[self._rows, body] = velocity
+        self.moved()
+
+    def hold(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:  # noqa: D102
+        self.set_body_pose(body, pose, where)
+        self._held = body.clone() if where is None else torch.where(where, body, self._held)
