@@ -1,4 +1,4 @@
-"""The ManiSkill environment that runs any task."""
+"""Environment that runs any task, as ManiSkill defines one."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ import gymnasium as gym
 import numpy as np
 import sapien
 import torch
-from mani_skill.envs.sapien_env import BaseEnv
 from mani_skill.sensors.camera import CameraConfig
-from mani_skill.utils import common, sapien_utils
+from mani_skill.utils import sapien_utils
 from mani_skill.utils.structs.types import DefaultMaterialsConfig, SceneConfig, SimConfig
 from torch import Tensor
 
@@ -21,33 +20,31 @@ from clevrskills.assets import pools
 from clevrskills.core.goal.tree import nodes, outcomes
 from clevrskills.core.threads import single_threaded
 from clevrskills.envs.episode import EpisodeSpec
+from clevrskills.envs.recorder_view import RecorderView
 from clevrskills.envs.scene_sampling import DrawnScene, draw_scene, scene_of
+from clevrskills.envs.state_codec import StateCodec
 from clevrskills.envs.state_observation import Observer, flat
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.predicates import GoalState, Outcome, Predicate, criteria
 from clevrskills.sim.actors import build_body, hang
 from clevrskills.sim.body_geometry import Solids
 from clevrskills.sim.cameras import BASE_CAMERA, CAMERAS, FAR_M, NEAR_M, RENDER_CAMERA, FixedCamera
-from clevrskills.sim.prompt import Prompt
 from clevrskills.sim.render import rendering
 from clevrskills.sim.robots.agent import VacuumAgent, agent_uid
 from clevrskills.sim.robots.controller import kinematics
 from clevrskills.sim.robots.delta_action import ACTION_SPEC, CONTROL_HZ
 from clevrskills.sim.robots.description import robot
 from clevrskills.sim.robots.vacuum import Vacuum
-from clevrskills.sim.simulation import Simulation, SimWorld
+from clevrskills.sim.simulation import SETTLE_STEPS, SIM_HZ, Simulation, SimWorld
 from clevrskills.sim.tensor_world import TensorWorld
 from clevrskills.tasks import Task, stack_roles, task
 
-SIM_HZ = 100
 RENDER_BACKENDS = ("cpu", "gpu", "none")
 TEXTURES = ("rgb", "depth", "segmentation", "position")
 """What the cameras can give; an ``obs_mode`` may join several by +."""
-SETTLE_STEPS = 60
-"""Physics steps after which a scene at rest must be at rest."""
 
 
-class ClevrSkillsEnv(BaseEnv):
+class ClevrSkillsEnv(StateCodec, RecorderView):
     """Runs a task in simulation; torch tensors, batch first, as all ManiSkill environments.
 
     Args:
@@ -261,7 +258,9 @@ class ClevrSkillsEnv(BaseEnv):
         self._start_ahead(float(options.get("head_start", 0.0)))
 
     def _start_ahead(self, share: float) -> None:
-        """Achieve the first parts of the goal: a share of them in [0, 1), rounded down."""
+        """Achieve the first parts of the goal: a share of them in [0, 1), rounded down; then look
+        at the goal.
+        """
         if not 0.0 <= share < 1.0:
             raise ClevrSkillsError(f"options['head_start'] is {share}; allowed: 0 to below 1")
         parts = list(self.goal.steps())
@@ -269,6 +268,7 @@ class ClevrSkillsEnv(BaseEnv):
             part.realise(self.world)
             self._settle()
             self.goal_state = self.goal.evaluate(self.world, self.goal_state).state
+        self.advance_goal()
 
     def _settle(self) -> None:
         self.simulation.forget_step()
@@ -298,9 +298,8 @@ class ClevrSkillsEnv(BaseEnv):
         return super().reset(seed=seed, options=options)
 
     def _step_action(self, action: Any) -> Any:
-        self.simulation.step(np.asarray(action, np.float64).reshape(7))
-        self.world.moved()
-        self.world.grip()
+        self.world.step(np.asarray(action, np.float64).reshape(1, 7))
+        self.advance_goal()
         return action
 
     @single_threaded
@@ -317,12 +316,22 @@ class ClevrSkillsEnv(BaseEnv):
         obs, reward, terminated, _, info = super().step(action)
         return obs, reward, terminated, self.elapsed_steps >= self.task.max_steps, info
 
-    def evaluate(self) -> dict[str, Any]:
-        """Look at the goal once; success, progress and reward terms are read from this."""
-        self.outcome = self.goal.evaluate(self.world, self.goal_state)
+    def advance_goal(self) -> None:
+        """Look at the goal, once per control step; what it remembers goes on."""
+        self._look_at_goal()
         self.goal_state = self.outcome.state
+
+    def _look_at_goal(self) -> None:
+        self.outcome = self.goal.evaluate(self.world, self.goal_state)
         if self.can_draw:
             self.repaint(self.outcome)
+
+    def set_state_dict(self, state: dict[str, Any], env_idx: Tensor | None = None) -> None:  # noqa: D102
+        super().set_state_dict(state, env_idx)
+        self._look_at_goal()
+
+    def evaluate(self) -> dict[str, Any]:
+        """What the goal says: success, progress and reward terms; changes nothing."""
         return {
             "success": self.outcome.holds,
             "progress": self.outcome.progress,
@@ -357,16 +366,6 @@ class ClevrSkillsEnv(BaseEnv):
     # ---- what can be seen ----
 
     @property
-    def prompts(self) -> list[Prompt]:
-        """The prompts of all environments."""
-        return [scene.prompt for scene in self.scenes]
-
-    @property
-    def prompt(self) -> Prompt:
-        """The prompt of the first environment."""
-        return self.scenes[0].prompt
-
-    @property
     def action_spec(self) -> dict[str, Any]:
         """What an action means, as data."""
         return ACTION_SPEC
@@ -398,174 +397,6 @@ class ClevrSkillsEnv(BaseEnv):
             "sensor_data": {n: {"rgb": torch.as_tensor(p)[None]} for n, p in pictures.items()},
         }
 
-    def capture(self) -> dict[str, np.ndarray]:
-        """Take a picture with every camera.
-
-        Returns:
-            Camera name -> (H, W, 3) uint8.
-
-        Raises:
-            ClevrSkillsError: Rendering is off.
-        """
-        if not self.can_draw:
-            raise ClevrSkillsError("pictures were asked for, but rendering is off")
-        self.scene.update_render(update_sensors=True, update_human_render_cameras=False)
-        pictures = {}
-        for name in self._camera_names:
-            sensor = self._sensors[name]
-            sensor.capture()
-            # ManiSkill's own read-out copies through torch, at twice the cost of the picture
-            color = sensor.camera._render_cameras[0].get_picture("Color")
-            # by channel, at a third of the cost of copying the slice
-            pictures[name] = np.stack([color[..., i] for i in range(3)], axis=-1)
-        return pictures
-
-    def proprioception(self) -> dict[str, np.ndarray]:
-        """What the robot knows of itself: qpos, qvel, ee_pose (7,), ee_velocity (6,), vacuum_on
-        (1,), holding (1,).
-        """
-        return {name: value[0].numpy() for name, value in self._get_obs_agent().items()}
-
-    def object_poses(self) -> np.ndarray:
-        """Where the bodies of the scene are, in the order of :meth:`scene_description`: position in
-        metres and quaternion w, x, y, z, (K, 7) float32.
-        """
-        there = [slot for slot, body in enumerate(self.layouts[0].bodies) if body]
-        return self.world.body_pose[0, there].numpy()
-
-    @property
-    def textures(self) -> Mapping[str, str]:
-        """Textures that bodies show now in place of their own, by key."""
-        return self.task.textures(self.outcome)
-
-    @property
-    def nodes(self) -> list[dict[str, Any]]:
-        """The goal tree as a list, each node before its parts: path, predicate, depth, leaf (its
-        index among the leaves, ``None`` for what has parts), text with placeholders.
-        """
-        return [
-            {
-                "path": node.path,
-                "predicate": node.predicate.name,
-                "depth": node.depth,
-                "leaf": node.leaf,
-                "text": node.predicate.says(self.world),
-            }
-            for node in self._nodes
-            if node.active
-        ]
-
-    def goal_status(self) -> tuple[np.ndarray, np.ndarray]:
-        """Which nodes of the goal tree hold, (G,) bool, and their rewards, (G,) float32, in the
-        order of :attr:`nodes`.
-        """
-        said = zip(self._nodes, outcomes(self.goal, self.outcome), strict=True)
-        used = [(bool(o.holds[0]), float(o.reward[0])) for node, o in said if node.active]
-        holds, rewards = zip(*used, strict=True)
-        return np.array(holds), np.array(rewards, dtype=np.float32)
-
-    def scene_description(self) -> dict[str, Any]:
-        """The scene as JSON data."""
-        return {
-            "task": self.task.key,
-            "split": self.split,
-            "robot": self.robot_name,
-            "criteria": self.criteria.name,
-            "bodies": [body.to_json() for body in self.layouts[0].bodies if body],
-            "in_gripper": self.layouts[0].in_gripper,
-            "table": {"top_z": 0.0},
-            "sim_hz": SIM_HZ,
-            "control_hz": CONTROL_HZ,
-        }
-
-    # ---- state ----
-
-    def get_state_dict(self) -> dict[str, Any]:
-        """Everything that an episode depends on: bodies, robot, commanded pose, gripper, goal, and
-        what the last step tells of contacts; tensors (B, n).
-        """
-        state = super().get_state_dict()
-        state["vacuum"] = self.vacuum.state()
-        if self.goal_state:
-            state["goal"] = _grouped(
-                {k: v.reshape(self.num_envs, -1).double() for k, v in self.goal_state.items()}
-            )
-        state["last_step"] = {
-            name: torch.as_tensor(value, dtype=torch.float64).reshape(1, -1)
-            for name, value in self.simulation.step_state().items()
-        }
-        return state
-
-    def get_state(self) -> Tensor:
-        """The same, flat, (B, S) float64, every number as it is; ManiSkill would round what it
-        finds in nested entries to single precision, and take twice as long.
-        """
-        parts: list[Any] = []
-        for actor in self._actors:
-            if actor is None or actor.px_body_type == "static":
-                continue
-            body = actor._bodies[0]
-            pose = actor._objs[0].pose
-            parts += [pose.p, pose.q, body.linear_velocity, body.angular_velocity]
-        robot = self.agent.robot._objs[0]
-        root = robot.links[0]
-        parts += [root.entity_pose.p, root.entity_pose.q]
-        parts += [root.linear_velocity, root.angular_velocity]
-        parts += [robot.qpos, robot.qvel]
-        parts += self.agent.controller.get_state().values()
-        parts.append(self.vacuum.state())
-        parts += self.goal_state.values()
-        parts += self.simulation.step_state().values()
-        flat = [np.asarray(part, dtype=np.float64).reshape(-1) for part in parts]
-        return torch.as_tensor(np.concatenate(flat))[None]
-
-    def set_state_dict(self, state: dict[str, Any], env_idx: Tensor | None = None) -> None:
-        """Restore what :meth:`get_state_dict` gave, in the same episode; also from arrays (n,) of
-        one environment, as in ManiSkill's trajectory files.
-        """
-        state = _batched(state)
-        self.vacuum.release()
-        super().set_state_dict(state, env_idx)
-        self.agent.controller.set_state(state["controller"])
-        self.vacuum.restore(state["vacuum"])
-        goal = common.flatten_dict_keys(state.get("goal", {}))
-        for key, value in self.goal_state.items():
-            self.goal_state[key] = goal[key].reshape(value.shape).to(value.dtype)
-        self.simulation.restore_step({k: v[0].numpy() for k, v in state["last_step"].items()})
-        self.world.moved()
-        goal_state = dict(self.goal_state)
-        self.evaluate()
-        self.goal_state = goal_state  # nothing happened while looking
-
-    @property
-    def state_layout(self) -> list[dict[str, Any]]:
-        """Where what stands in :meth:`get_state`: entries of name, start, stop."""
-        layout: list[dict[str, Any]] = []
-
-        def walk(entry: Any, name: str) -> None:
-            if isinstance(entry, dict):
-                for key, value in entry.items():
-                    walk(value, f"{name}/{key}" if name else key)
-            else:
-                start = layout[-1]["stop"] if layout else 0
-                layout.append({"name": name, "start": start, "stop": start + entry.shape[-1]})
-
-        walk(self.get_state_dict(), "")
-        return layout
-
-    def set_state(self, state: Tensor, env_idx: Tensor | None = None) -> None:
-        """Restore a flat state (B, S) that :meth:`get_state` gave, in the same episode."""
-        nested: dict[str, Any] = {}
-        for entry in self.state_layout:
-            # two levels at most; names of goal state hold slashes themselves
-            group, _, key = entry["name"].partition("/")
-            values = state[:, entry["start"] : entry["stop"]]
-            if key:
-                nested.setdefault(group, {})[key] = values
-            else:
-                nested[group] = values
-        self.set_state_dict(nested, env_idx)
-
 
 def _seed_of(episode: Any, task: Task, split: str, robot_name: str, seed: Any) -> int:
     """The seed of a frozen episode that fits."""
@@ -579,26 +410,6 @@ def _seed_of(episode: Any, task: Task, split: str, robot_name: str, seed: Any) -
             f"episode {episode.id} has seed {episode.seed}, not {seed}; leave the seed out"
         )
     return episode.seed
-
-
-def _grouped(entries: Mapping[str, Any]) -> dict[str, Any]:
-    """Entries by name, as nested dicts where a name has slashes: HDF5 files have them so."""
-    nested: dict[str, Any] = {}
-    for name, value in entries.items():
-        *groups, last = name.split("/")
-        inner = nested
-        for group in groups:
-            inner = inner.setdefault(group, {})
-        inner[last] = value
-    return nested
-
-
-def _batched(state: Any) -> Any:
-    """The same state with every entry as a tensor (B, n)."""
-    if isinstance(state, Mapping):
-        return {key: _batched(value) for key, value in state.items()}
-    values = torch.as_tensor(state)
-    return values if values.ndim > 1 else values[None]
 
 
 def _check_obs_mode(obs_mode: str | None) -> None:

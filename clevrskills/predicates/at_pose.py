@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from clevrskills.core import geometry
+from clevrskills.core.goal.context import anywhere
 from clevrskills.core.goal.predicate import GoalState
 from clevrskills.predicates.at_position import AtPosition
 from clevrskills.predicates.shaping import NEAR_M, carry
@@ -34,8 +35,11 @@ class AtPose(AtPosition):
         del state
         return geometry.rotation_angle(world.orientation(self.object), self.orientation)
 
-    def aligned(self, world: World, state: GoalState) -> Tensor:  # noqa: D102
-        return self.angle(world, state) < self.criteria.angle_rad
+    def there(self, world: World, state: GoalState) -> Tensor:  # noqa: D102
+        there = super().there(world, state)
+        if not anywhere(there):
+            return there
+        return there & (self.angle(world, state) < self.criteria.angle_rad)
 
     def way(self, world: World, state: GoalState) -> Tensor:  # noqa: D102
         return super().way(world, state) + M_PER_RAD * self.angle(world, state)

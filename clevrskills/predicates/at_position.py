@@ -8,18 +8,9 @@ import torch
 from torch import Tensor
 
 from clevrskills.core import geometry
-from clevrskills.core.goal.context import anywhere
 from clevrskills.core.goal.predicate import GoalState, Outcome
 from clevrskills.predicates.physical import PhysicalPredicate
-from clevrskills.predicates.shaping import (
-    HELD_PROGRESS,
-    HELD_REWARD,
-    PUT_DOWN_PROGRESS,
-    bring,
-    carry,
-    descent,
-    reach,
-)
+from clevrskills.predicates.shaping import PUT_DOWN_REWARD, carry, descent, put_down
 from clevrskills.sim.world import World
 
 
@@ -34,39 +25,32 @@ class AtPosition(PhysicalPredicate):
     """
 
     name = "at_position"
-    max_reward = 6.0
+    max_reward = PUT_DOWN_REWARD
     object: Tensor
     position: Tensor
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
-        held = world.is_held(self.object)
+        there, held = self.there(world, state), world.is_held(self.object)
+        holds = world.also(there & ~held, self._left_alone, self.object)
+
+        def carried() -> Tensor:
+            return torch.stack((self.carrying(world, state), self.way(world, state)), dim=-1)
+
+        return self.outcome(holds, *put_down(world, self.object, held, there, carried))
+
+    def there(self, world: World, state: GoalState) -> Tensor:
+        """Whether the object rests where it should, held or not, (B,) bool."""
+        del state
         offset = world.position(self.object)[:, :2] - self.position[:, :2]
-        there = (geometry.length(offset) < self.criteria.position_m) & self.resting(world)
-        if anywhere(there):
-            there = there & self.aligned(world, state)
-        put_down = there & ~held
-        holds = world.sparse(put_down, put_down, self._left_alone, self.object)
-        shaping = reach(world, self.object, ~(held | there))
-        if anywhere(held):
-            carrying = torch.where(there, HELD_REWARD, self.carrying(world, state))
-            shaping = torch.where(held, carrying, shaping)
-        progress = bring(world, self.object, held, lambda: self.way(world, state))
-        progress = progress.masked_fill(there, HELD_PROGRESS)
-        progress = progress.masked_fill(put_down, PUT_DOWN_PROGRESS)
-        return self.outcome(holds, shaping.masked_fill(put_down, self.max_reward), progress)
+        return (geometry.length(offset) < self.criteria.position_m) & self.resting(world)
+
+    def resting(self, world: World) -> Tensor:
+        """Whether the object rests on what it should, (B,) bool."""
+        return world.on_table(self.object)
 
     def _left_alone(self, world: World, body: Tensor) -> Tensor:
         """Whether a body is at rest and let go, (B,) bool."""
         return world.gripper_clear(body, self.criteria.release_distance_m) & world.is_static(body)
-
-    def resting(self, world: World) -> Tensor:
-        """Whether the object rests where it should, (B,) bool."""
-        return world.on_table(self.object)
-
-    def aligned(self, world: World, state: GoalState) -> Tensor:
-        """Whether the orientation is right, (B,) bool; always so for a position."""
-        del state
-        return torch.ones(world.num_envs, dtype=torch.bool, device=world.device)
 
     def way(self, world: World, state: GoalState) -> Tensor:
         """Metres that are left while the object is held, (B,)."""

@@ -81,7 +81,7 @@ class Balanced(PhysicalPredicate):
         equal = self._difference(world, loads.on[..., 1].long(), loads.used) <= MASS_SHARE
         level = placed & equal & (tilt <= self.criteria.tilt_rad)
         scale = torch.cat((self.beam[:, None], self.plates), dim=-1)
-        holds = world.sparse(level, level, self._left_alone, self._objects, loads.used, scale)
+        holds = world.also(level, self._left_alone, self._objects, loads.used, scale)
         reward = self._shaping(world, loads).clamp(min=0.0)
         reward = torch.where(holds, self.max_reward, reward.minimum(0.999 * self.max_reward))
         progress = torch.where(holds, 1.0, (reward / self.max_reward).clamp(max=0.99))

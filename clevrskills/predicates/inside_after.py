@@ -31,7 +31,7 @@ class InsideAfter(Inside):
         return {"early": torch.zeros(world.num_envs, dtype=torch.bool, device=world.device)}
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
-        there, first = (self.resting(world, body) for body in (self.top, self.before))
+        there, first = (self._carried(world, body) for body in (self.top, self.before))
         early = there & (state["early"] | ~first)
         outcome = super().evaluate(world, {})
         if not anywhere(early):
@@ -48,7 +48,7 @@ class InsideAfter(Inside):
             {"early": early},
         )
 
-    def resting(self, world: World, body: Tensor) -> Tensor:
+    def _carried(self, world: World, body: Tensor) -> Tensor:
         """Whether a body rests on the lower one, (B,) bool."""
         return world.supports(self.bottom, body) >= self.criteria.support_share
 
@@ -57,6 +57,6 @@ class InsideAfter(Inside):
 
     def realise(self, world: World, where: Tensor | None = None) -> None:  # noqa: D102
         chosen = torch.ones_like(self.top, dtype=torch.bool) if where is None else where
-        missing = chosen & ~self.resting(world, self.before)
+        missing = chosen & ~self._carried(world, self.before)
         put(world, self.before, self.bottom, self.inside, missing)
         super().realise(world, where)

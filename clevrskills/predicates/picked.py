@@ -28,16 +28,19 @@ class Picked(PhysicalPredicate):
     object: Tensor
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
-        held = world.is_held(self.object)
-        reaching = reach(world, self.object, ~held)
-        clearance = torch.zeros_like(reaching)
-        clearance = world.sparse(held, clearance, lambda w, body: w.clearance(body), self.object)
-        least = self.criteria.pick_clearance_m
-        lifted = (clearance / least).clamp(0.0, 1.0)
+        held, least_m = world.is_held(self.object), self.criteria.pick_clearance_m
+        clearance_m = self._clearance(world, held)
         calm = world.end_effector_speed < self.criteria.pick_speed_m_per_s
-        shaping = torch.where(held, 2.0 + lifted, reaching)
+        holds = held & (clearance_m >= least_m) & calm
+        lifted = (clearance_m / least_m).clamp(0.0, 1.0)
+        shaping = torch.where(held, 2.0 + lifted, reach(world, self.object, ~held))
         progress = torch.where(held, 0.7 + 0.3 * lifted, 0.4 * approach(world, self.object))
-        return self.outcome(held & (clearance >= least) & calm, shaping, progress)
+        return self.outcome(holds, shaping, progress)
+
+    def _clearance(self, world: World, held: Tensor) -> Tensor:
+        """Distance from everything else where the object is held (B,), 0 elsewhere, (B,)."""
+        zero = world.body_pose.new_zeros(world.num_envs)
+        return world.sparse(held, zero, lambda w, body: w.clearance(body), self.object)
 
     def says(self, world: World, env: int = 0) -> str:  # noqa: D102
         return f"Pick up {{obj:{world.keys[int(self.object[env])]}}}"

@@ -45,6 +45,7 @@ class Pushed(Handled):
         state = self.remember(world, state)
         away = ~world.gripper_touches(self.object)
         still = world.is_static(self.object) & world.on_table(self.object)
+        holds = there & away & still
         place = world.position(self.object)[:, :2]
         behind = torch.nn.functional.cosine_similarity(
             world.end_effector_pose[:, :2] - place, place - target, dim=-1
@@ -59,7 +60,7 @@ class Pushed(Handled):
             let_go = torch.exp((100.0 * (distance - 1e-3)).clamp(max=0.0))
             shaping = torch.where(there, 3.0 + away + let_go, shaping)
             progress = torch.where(there, 0.8 + 0.1 * away, progress)
-        return self.handled(there & away & still, shaping, state, progress)
+        return self.handled(holds, shaping, state, progress)
 
     def _way_behind(self, world: World, target: Tensor) -> Tensor:
         """Metres of the gripper's way down to the stretch behind the body, seen from a place (B, 2)

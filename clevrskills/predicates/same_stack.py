@@ -64,7 +64,7 @@ class SameStack(PhysicalPredicate):
         count = towers.used.sum(-1)
         height = towers.height.amax(-1)
         stacked = height == count
-        holds = world.sparse(stacked, stacked, self._left_alone, self._slots)
+        holds = world.also(stacked, self._left_alone, self._slots)
         shaping = REWARD_PER_BODY * (height - 1).clamp(min=0) + self._approach(world, towers)
         reward = torch.where(holds, self.max_reward, shaping.minimum(0.999 * self.max_reward))
         progress = torch.where(holds, 1.0, (reward / self.max_reward).clamp(max=0.99))

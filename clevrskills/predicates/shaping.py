@@ -1,4 +1,4 @@
-"""Reward terms that several predicates share, on the scale of the published numbers.
+"""Reward and progress terms that several predicates share, on the scale of the published numbers.
 
 Source: released code of ClevrSkills 1.0.0 (arXiv 2411.09052), reward functions of the predicates,
     without their defects.
@@ -32,8 +32,8 @@ def closeness(distance: Tensor) -> Tensor:
     return HALF_WAY_M / (HALF_WAY_M + distance)
 
 
-HELD_REWARD = 5.0
-"""For what is where it should be, but still held."""
+HELD_REWARD, PUT_DOWN_REWARD = 5.0, 6.0
+"""For what is where it should be, but still held; and let go."""
 REACHED_PROGRESS, HELD_PROGRESS, PUT_DOWN_PROGRESS = 0.3, 0.9, 0.99
 """Progress of what the cups have reached; of what is where it should be, but held; and let go, but
 not yet at rest."""
@@ -68,14 +68,32 @@ def descent(offset: Tensor) -> Tensor:
     return aside + (offset[:, 2] - above).abs() + above
 
 
-def bring(world: World, body: Tensor, held: Tensor, way: Callable[[], Tensor]) -> Tensor:
-    """Progress of bringing a body somewhere, (B,): first reaching for it, then 0.4 to 0.8 while
-    it is held (B,), by the metres (B,) that are left.
+def put_down(
+    world: World, body: Tensor, held: Tensor, there: Tensor, carried: Callable[[], Tensor]
+) -> tuple[Tensor, Tensor]:
+    """Reward and progress of putting a body down somewhere, each (B,): first reaching for it, then
+    carrying it there, then letting go.
+
+    Args:
+        world: Where everything is.
+        body: The body, (B,).
+        held: Whether it is held, (B,).
+        there: Whether it is where it should be, held or not, (B,).
+        carried: Called if any is held: the reward on the way and the metres left of it, (B, 2);
+            they count only where the body is held.
     """
+    reward = reach(world, body, ~(held | there))
     progress = REACHED_PROGRESS * approach(world, body)
     if anywhere(held):
-        progress = torch.where(held, 0.4 + 0.4 * closeness(way()), progress)
-    return progress
+        carry_reward, left_m = carried().unbind(-1)
+        reward = torch.where(held, torch.where(there, HELD_REWARD, carry_reward), reward)
+        progress = torch.where(held, 0.4 + 0.4 * closeness(left_m), progress)
+    if anywhere(there):
+        let_go = there & ~held
+        reward = reward.masked_fill(let_go, PUT_DOWN_REWARD)
+        progress = progress.masked_fill(there, HELD_PROGRESS)
+        progress = progress.masked_fill(let_go, PUT_DOWN_PROGRESS)
+    return reward, progress
 
 
 def carry(world: World, body: Tensor, target: Tensor) -> Tensor:

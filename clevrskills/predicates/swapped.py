@@ -84,8 +84,8 @@ def _in_the_way(world: World, other: Predicate, goal: Predicate) -> Tensor:
     held = world.is_held(theirs)
     # no nearer than the sphere around it
     apart = geometry.length(world.position(theirs)[:, :2] - place[:, :2])
-    open_ = ~held & (apart - world.at(world.solids.radius, theirs) < radius)
-    return world.sparse(open_, held, _near, theirs, place, radius)
+    close = ~held & (apart - world.at(world.solids.radius, theirs) < radius)
+    return held | world.also(close, _near, theirs, place, radius)
 
 
 def _near(world: World, body: Tensor, place: Tensor, radius: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Running simulations, and the world that reads them."""
+"""Simulation of one scene on the CPU, and the world that reads and steps several of them."""
 
 from __future__ import annotations
 
@@ -24,6 +24,10 @@ from clevrskills.sim.robots.vacuum import Vacuum
 from clevrskills.sim.suction import sealed_cups
 from clevrskills.sim.world import GRAVITY, RobotWorld, World
 
+SIM_HZ = 100
+"""Physics steps per second."""
+SETTLE_STEPS = 60
+"""Physics steps after which a scene at rest must be at rest."""
 CONTACT_IMPULSE_NS = 1e-5
 """Impulse per physics step from which two bodies touch."""
 CONTACT_OVERLAP_M = 1e-4
@@ -93,8 +97,8 @@ class Simulation:
         self._restored: dict[str, np.ndarray] | None = None
 
     def step(self, action: np.ndarray) -> None:
-        """Run one control step with an action (7,); what the cups let go and take is left to
-        :meth:`SimWorld.grip`.
+        """Run the physics of one control step with an action (7,); :meth:`SimWorld.step` runs the
+        whole step.
 
         Raises:
             ValueError: The action is not a number.
@@ -249,7 +253,7 @@ class Simulation:
 
 
 class SimWorld(RobotWorld):
-    """Reads simulations, one per environment; what it read is kept until :meth:`moved`.
+    """Reads and steps simulations, one per environment; what it read is kept until :meth:`moved`.
 
     Args:
         keys: Names of the body slots.
@@ -264,6 +268,18 @@ class SimWorld(RobotWorld):
         self.simulations = list(simulations)
         # impulse that carries a body for a physics step, by environment and slot
         self._weight_ns = (solids.mass * (GRAVITY * simulations[0].timestep_s)).tolist()
+
+    def step(self, actions: np.ndarray) -> None:
+        """Run one control step with actions (B, 7): the physics, then what the cups let go and
+        take.
+
+        Raises:
+            ValueError: An action is not a number.
+        """
+        for simulation, action in zip(self.simulations, actions, strict=True):
+            simulation.step(action)
+        self.moved()
+        self._grip()
 
     def _of(self) -> list[Simulation]:
         """The simulation of each row."""
@@ -349,7 +365,7 @@ class SimWorld(RobotWorld):
 
     def carries(self, lower: Tensor, upper: Tensor, share: float) -> Tensor:  # noqa: D102
         carried = _told(part >= share for part in self._shares(lower, upper))
-        return self.sparse(carried, carried, lambda w, body: ~w.on_table(body), upper)
+        return self.also(carried, lambda w, body: ~w.on_table(body), upper)
 
     def _where_touches_matter(self) -> list[Simulation]:
         """The simulation of each row; from now on they note who touches whom. Goals ask at the
@@ -410,8 +426,8 @@ class SimWorld(RobotWorld):
         rows = [row for row, _, _ in self._asked(pose, where)]
         self._take(rows, [int(body[row]) for row in rows])
 
-    def grip(self) -> None:
-        """After a control step: let go of what slipped, take what a cup touches."""
+    def _grip(self) -> None:
+        """Let go of what slipped, take what a cup touches."""
         seeking = []
         for row, simulation in enumerate(self.simulations):
             vacuum = simulation.vacuum

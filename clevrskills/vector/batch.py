@@ -92,10 +92,7 @@ class SceneBatch:
             actions: The actions.
             out: Where to tell.
         """
-        for env, action in zip(self._envs, actions, strict=True):
-            env.simulation.step(action)
-        self._world.moved()
-        self._world.grip()
+        self._world.step(actions)
         before = self._progress
         self._evaluate()
         reward = self._spec.reward(self._outcome, before).numpy()

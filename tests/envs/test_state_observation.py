@@ -124,7 +124,7 @@ def test_the_next_leaf_moves_on_and_vanishes_with_success(envs):
         there = simulation.world.position(leaf.object)
         assert np.linalg.norm(away) == pytest.approx(float((there - tip).norm()), abs=1e-5)
         leaf.realise(simulation.world)
-        simulation.evaluate()
+        simulation.advance_goal()
     assert seen == list(range(used))
     told = entries(env)
     assert not any(values.any() for name, values in told.items() if name.startswith("next/"))
@@ -165,7 +165,7 @@ def test_entries_that_the_next_leaf_does_not_have_are_zero(envs):
     away = simulation.world.pose(back.object).clone()
     away[:, 2] += 0.2
     simulation.world.set_body_pose(back.object, away)
-    simulation.evaluate()
+    simulation.advance_goal()
     assert entries(env)["next/position"].any()
 
 

@@ -18,9 +18,8 @@ from mani_skill.utils.structs.types import GPUMemoryConfig
 from sapien import physx
 from torch import Tensor
 
-from clevrskills.envs.environment import SIM_HZ
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.sim.simulation import PARKED
+from clevrskills.sim.simulation import PARKED, SIM_HZ
 from clevrskills.tasks import Layout
 from clevrskills.vector.gpu.scenes import Scene, SceneBuilder
 from clevrskills.vector.gpu.vacuum import Inertia

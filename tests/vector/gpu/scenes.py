@@ -8,10 +8,11 @@ import sapien
 import torch
 from sapien.physx import PhysxCpuSystem
 
-from clevrskills.envs.environment import SIM_HZ, ClevrSkillsEnv
+from clevrskills.envs.environment import ClevrSkillsEnv
 from clevrskills.envs.gymnasium_env import GymnasiumEnv
 from clevrskills.envs.scene_sampling import scene_of
 from clevrskills.sim.body import Body
+from clevrskills.sim.simulation import SIM_HZ
 from clevrskills.tasks import Layout
 from clevrskills.vector import VectorSpec
 from clevrskills.vector.gpu.env import GpuVectorEnv

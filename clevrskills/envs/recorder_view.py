@@ -1,0 +1,138 @@
+"""Recorder's view of an environment: camera images, proprioception, poses, goal tree, scene."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from mani_skill.envs.sapien_env import BaseEnv
+
+from clevrskills.core.goal.tree import Node, outcomes
+from clevrskills.envs.scene_sampling import DrawnScene
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.predicates import Criteria, Outcome, Predicate
+from clevrskills.sim.prompt import Prompt
+from clevrskills.sim.robots.delta_action import CONTROL_HZ
+from clevrskills.sim.simulation import SIM_HZ, SimWorld
+from clevrskills.tasks import Layout, Task
+
+
+class RecorderView(BaseEnv):
+    """What a recorder, an evaluator or a policy sees of an environment beside its observations.
+
+    Attributes:
+        task: The task.
+        split: Objects and textures.
+        robot_name: Key of the robot.
+        criteria: Tolerances of success.
+        can_draw: Whether images can be taken.
+        scenes: The scene of each environment.
+        layouts: Their layouts.
+        world: Where everything is.
+        goal: The goal tree.
+        outcome: What it says of the world now.
+    """
+
+    task: Task
+    split: str
+    robot_name: str
+    criteria: Criteria
+    can_draw: bool
+    scenes: list[DrawnScene]
+    layouts: list[Layout]
+    world: SimWorld
+    goal: Predicate
+    outcome: Outcome
+    _nodes: list[Node]
+    _camera_names: tuple[str, ...]
+
+    @property
+    def prompts(self) -> list[Prompt]:
+        """The prompts of all environments."""
+        return [scene.prompt for scene in self.scenes]
+
+    @property
+    def prompt(self) -> Prompt:
+        """The prompt of the first environment."""
+        return self.scenes[0].prompt
+
+    def capture(self) -> dict[str, np.ndarray]:
+        """Take a picture with every camera.
+
+        Returns:
+            Camera name -> (H, W, 3) uint8.
+
+        Raises:
+            ClevrSkillsError: Rendering is off.
+        """
+        if not self.can_draw:
+            raise ClevrSkillsError("pictures were asked for, but rendering is off")
+        self.scene.update_render(update_sensors=True, update_human_render_cameras=False)
+        pictures = {}
+        for name in self._camera_names:
+            sensor = self._sensors[name]
+            sensor.capture()
+            # ManiSkill's own read-out copies through torch, at twice the cost of the picture
+            color = sensor.camera._render_cameras[0].get_picture("Color")
+            # by channel, at a third of the cost of copying the slice
+            pictures[name] = np.stack([color[..., i] for i in range(3)], axis=-1)
+        return pictures
+
+    def proprioception(self) -> dict[str, np.ndarray]:
+        """What the robot knows of itself: qpos, qvel, ee_pose (7,), ee_velocity (6,), vacuum_on
+        (1,), holding (1,).
+        """
+        return {name: value[0].numpy() for name, value in self._get_obs_agent().items()}
+
+    def object_poses(self) -> np.ndarray:
+        """Where the bodies of the scene are, in the order of :meth:`scene_description`: position in
+        metres and quaternion w, x, y, z, (K, 7) float32.
+        """
+        there = [slot for slot, body in enumerate(self.layouts[0].bodies) if body]
+        return self.world.body_pose[0, there].numpy()
+
+    @property
+    def textures(self) -> Mapping[str, str]:
+        """Textures that bodies show now in place of their own, by key."""
+        return self.task.textures(self.outcome)
+
+    @property
+    def nodes(self) -> list[dict[str, Any]]:
+        """The goal tree as a list, each node before its parts: path, predicate, depth, leaf (its
+        index among the leaves, ``None`` for what has parts), text with placeholders.
+        """
+        return [
+            {
+                "path": node.path,
+                "predicate": node.predicate.name,
+                "depth": node.depth,
+                "leaf": node.leaf,
+                "text": node.predicate.says(self.world),
+            }
+            for node in self._nodes
+            if node.active
+        ]
+
+    def goal_status(self) -> tuple[np.ndarray, np.ndarray]:
+        """Which nodes of the goal tree hold, (G,) bool, and their rewards, (G,) float32, in the
+        order of :attr:`nodes`.
+        """
+        said = zip(self._nodes, outcomes(self.goal, self.outcome), strict=True)
+        used = [(bool(o.holds[0]), float(o.reward[0])) for node, o in said if node.active]
+        holds, rewards = zip(*used, strict=True)
+        return np.array(holds), np.array(rewards, dtype=np.float32)
+
+    def scene_description(self) -> dict[str, Any]:
+        """The scene as JSON data."""
+        return {
+            "task": self.task.key,
+            "split": self.split,
+            "robot": self.robot_name,
+            "criteria": self.criteria.name,
+            "bodies": [body.to_json() for body in self.layouts[0].bodies if body],
+            "in_gripper": self.layouts[0].in_gripper,
+            "table": {"top_z": 0.0},
+            "sim_hz": SIM_HZ,
+            "control_hz": CONTROL_HZ,
+        }

@@ -1,0 +1,138 @@
+"""State codec of an environment: all that an episode depends on, saved and restored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from mani_skill.envs.sapien_env import BaseEnv
+from mani_skill.utils import common
+from torch import Tensor
+
+from clevrskills.predicates import GoalState
+from clevrskills.sim.robots.agent import VacuumAgent
+from clevrskills.sim.robots.vacuum import Vacuum
+from clevrskills.sim.simulation import Simulation, SimWorld
+
+
+class StateCodec(BaseEnv):
+    """Saves and restores the state of an environment, nested or flat.
+
+    Attributes:
+        world: Where everything is.
+        simulation: What runs it.
+        vacuum: The gripper.
+        goal_state: What the goal remembers.
+    """
+
+    agent: VacuumAgent
+    world: SimWorld
+    simulation: Simulation
+    vacuum: Vacuum
+    goal_state: GoalState
+    _actors: list[Any]
+
+    def get_state_dict(self) -> dict[str, Any]:
+        """Everything that an episode depends on: bodies, robot, commanded pose, gripper, goal, and
+        what the last step tells of contacts; tensors (B, n).
+        """
+        state = super().get_state_dict()
+        state["vacuum"] = self.vacuum.state()
+        if self.goal_state:
+            state["goal"] = _grouped(
+                {k: v.reshape(self.num_envs, -1).double() for k, v in self.goal_state.items()}
+            )
+        state["last_step"] = {
+            name: torch.as_tensor(value, dtype=torch.float64).reshape(1, -1)
+            for name, value in self.simulation.step_state().items()
+        }
+        return state
+
+    def get_state(self) -> Tensor:
+        """The same, flat, (B, S) float64, every number as it is; ManiSkill would round what it
+        finds in nested entries to single precision, and take twice as long.
+        """
+        parts: list[Any] = []
+        for actor in self._actors:
+            if actor is None or actor.px_body_type == "static":
+                continue
+            body = actor._bodies[0]
+            pose = actor._objs[0].pose
+            parts += [pose.p, pose.q, body.linear_velocity, body.angular_velocity]
+        robot = self.agent.robot._objs[0]
+        root = robot.links[0]
+        parts += [root.entity_pose.p, root.entity_pose.q]
+        parts += [root.linear_velocity, root.angular_velocity]
+        parts += [robot.qpos, robot.qvel]
+        parts += self.agent.controller.get_state().values()
+        parts.append(self.vacuum.state())
+        parts += self.goal_state.values()
+        parts += self.simulation.step_state().values()
+        flat = [np.asarray(part, dtype=np.float64).reshape(-1) for part in parts]
+        return torch.as_tensor(np.concatenate(flat))[None]
+
+    def set_state_dict(self, state: dict[str, Any], env_idx: Tensor | None = None) -> None:
+        """Restore what :meth:`get_state_dict` gave, in the same episode; also from arrays (n,) of
+        one environment, as in ManiSkill's trajectory files.
+        """
+        state = _batched(state)
+        self.vacuum.release()
+        super().set_state_dict(state, env_idx)
+        self.agent.controller.set_state(state["controller"])
+        self.vacuum.restore(state["vacuum"])
+        goal = common.flatten_dict_keys(state.get("goal", {}))
+        for key, value in self.goal_state.items():
+            self.goal_state[key] = goal[key].reshape(value.shape).to(value.dtype)
+        self.simulation.restore_step({k: v[0].numpy() for k, v in state["last_step"].items()})
+        self.world.moved()
+
+    @property
+    def state_layout(self) -> list[dict[str, Any]]:
+        """Where what stands in :meth:`get_state`: entries of name, start, stop."""
+        layout: list[dict[str, Any]] = []
+
+        def walk(entry: Any, name: str) -> None:
+            if isinstance(entry, dict):
+                for key, value in entry.items():
+                    walk(value, f"{name}/{key}" if name else key)
+            else:
+                start = layout[-1]["stop"] if layout else 0
+                layout.append({"name": name, "start": start, "stop": start + entry.shape[-1]})
+
+        walk(self.get_state_dict(), "")
+        return layout
+
+    def set_state(self, state: Tensor, env_idx: Tensor | None = None) -> None:
+        """Restore a flat state (B, S) that :meth:`get_state` gave, in the same episode."""
+        nested: dict[str, Any] = {}
+        for entry in self.state_layout:
+            # two levels at most; names of goal state hold slashes themselves
+            group, _, key = entry["name"].partition("/")
+            values = state[:, entry["start"] : entry["stop"]]
+            if key:
+                nested.setdefault(group, {})[key] = values
+            else:
+                nested[group] = values
+        self.set_state_dict(nested, env_idx)
+
+
+def _grouped(entries: Mapping[str, Any]) -> dict[str, Any]:
+    """Entries by name, as nested dicts where a name has slashes: HDF5 files have them so."""
+    nested: dict[str, Any] = {}
+    for name, value in entries.items():
+        *groups, last = name.split("/")
+        inner = nested
+        for group in groups:
+            inner = inner.setdefault(group, {})
+        inner[last] = value
+    return nested
+
+
+def _batched(state: Any) -> Any:
+    """The same state with every entry as a tensor (B, n)."""
+    if isinstance(state, Mapping):
+        return {key: _batched(value) for key, value in state.items()}
+    values = torch.as_tensor(state)
+    return values if values.ndim > 1 else values[None]
