@@ -87,9 +87,8 @@ def overhead(args: EvaluationArgs) -> int:
     """CPU time of a step in the runner and of ``env.step`` with the same two pictures, the one
     right after the other.
     """
-    from clevrskills.core.suite import Setup
+    from clevrskills.core.env_config import EnvConfig
     from clevrskills.envs.environment import ClevrSkillsEnv
-    from clevrskills.evaluation.messages import Case
     from clevrskills.evaluation.rollout import Rollout, Rules
     from clevrskills.suites.clevrskills.suite import ClevrSkillsSuite
 
@@ -98,15 +97,17 @@ def overhead(args: EvaluationArgs) -> int:
     plain_s, runner_s = [], []
     for task in args.tasks:
         plain = ClevrSkillsEnv(task, split="test", obs_mode="rgb")
-        env = suite.make(Setup(task, "test"))
+        env = suite.make(EnvConfig(task, "test"))
         of_task: tuple[list[float], list[float]] = [], []
         for index in range(args.episodes):
             if args.seed is None:
                 episode = suite.frozen(task, "test")[index]
             else:
-                episode = suite.draw(Case(task, "test", index, args.seed + index), "xarm6")
+                episode = suite.draw(task, "test", args.seed + index, index)
             plain.reset(options={"episode": episode})
-            rollout = Rollout(env, episode, policy.observation, Rules(stop_on_success=False))
+            rollout = Rollout(
+                env, episode, policy.observation, Rules(stop_on_success=False), suite.interface()
+            )
             policy.reset(rollout.prompt)
 
             def in_runner(rollout: Rollout = rollout) -> None:

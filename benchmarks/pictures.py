@@ -21,7 +21,7 @@ import torch
 import tyro
 from common import Args, pick_cube_step_s, print_table
 
-from clevrskills.core.suite import Setup
+from clevrskills.core.env_config import EnvConfig
 from clevrskills.envs.environment import ClevrSkillsEnv
 from clevrskills.solvers.motion import SkillFailed
 from clevrskills.solvers.oracle import Oracle
@@ -62,17 +62,17 @@ def recorded(
     task: str, seeds: range, after: Callable[[int], None] = lambda _: None
 ) -> tuple[int, float]:
     """Control steps and CPU-seconds of recorded episodes, everything included."""
-    from clevrskills.core.suite import ClevrSkillsSource
     from clevrskills.dataset_tools.generate.schedule import Attempt
     from clevrskills.dataset_tools.generate.worker import make_attempter
+    from clevrskills.suites.clevrskills.suite import ClevrSkillsSuite
 
     steps, spent = 0, 0.0
     with tempfile.TemporaryDirectory() as folder:
-        attempt = make_attempter(Path(folder), ClevrSkillsSource())
-        attempt(Attempt(Setup(task), seeds.start - 1))  # what is made once
+        attempt = make_attempter(Path(folder), ClevrSkillsSuite())
+        attempt(Attempt(EnvConfig(task), seeds.start - 1))  # what is made once
         for number, seed in enumerate(seeds, start=1):
             begin = time.process_time()
-            steps += attempt(Attempt(Setup(task), seed)).steps
+            steps += attempt(Attempt(EnvConfig(task), seed)).steps
             spent += time.process_time() - begin
             after(number)
     return steps, spent

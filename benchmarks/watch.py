@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from clevrskills.envs.environment import ClevrSkillsEnv
-from clevrskills.sim.robots.controller import CONTROL_HZ
+from clevrskills.sim.robots.delta_action import CONTROL_HZ
 
 SINK_M = 2e-3
 FAST_M_PER_S = 4.0

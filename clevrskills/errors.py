@@ -7,6 +7,10 @@ class ClevrSkillsError(Exception):
     """Base of all errors that tell the user what was wrong and what is allowed."""
 
 
+class DamagedError(ClevrSkillsError):
+    """Recorded data is missing, damaged, or not what was asked for."""
+
+
 class UnknownNameError(ClevrSkillsError, KeyError):
     """A name that no registry knows.
 

@@ -10,7 +10,7 @@ import numpy as np
 import clevrskills  # noqa: F401  (registers the environments)
 from clevrskills.core.observer import Observer
 from clevrskills.core.policy import Observation, ObservationOptions, PromptInput
-from clevrskills.sim.robots.controller import ACTION_SPEC
+from clevrskills.sim.robots.delta_action import ACTION_SPEC
 
 
 class RandomWalk:

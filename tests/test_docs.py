@@ -303,19 +303,6 @@ def imports(file: Path) -> set[str]:
     return {n for n in names if (package / n).is_dir() or (package / f"{n}.py").is_file()}
 
 
-TO_UNTIE = {
-    ("baselines", "suites"),
-    ("core", "evaluation"),
-    ("core", "predicates"),
-    ("core", "sim"),
-    ("evaluation", "suites"),
-    ("integrations", "suites"),
-    ("jobs", "dataset_tools"),
-    ("sim", "dataset_tools"),
-}
-"""Pairs that the move of files left for later."""
-
-
 def test_imports_point_downward() -> None:
     lines = [line.split() for line in blocks(CONTRIBUTING, "layers")[0].splitlines()]
     level = {name: len(lines) - k for k, line in enumerate(lines) for name in line}
@@ -326,5 +313,4 @@ def test_imports_point_downward() -> None:
             continue
         assert name in level, f"{name} has no place in the layers of CONTRIBUTING.md"
         for other in imports(file) - {name}:
-            down = level[other] < level[name] or (name, other) in TO_UNTIE
-            assert down, f"{file} imports {other}"
+            assert level[other] < level[name], f"{file} imports {other}"

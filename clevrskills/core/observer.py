@@ -1,29 +1,18 @@
-"""What a policy is shown of an environment."""
+"""Observer: what a policy is shown of an environment, and its prompt in words alone."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
-from typing import Any, Protocol
 
 import numpy as np
 
-from clevrskills.core.language import say
 from clevrskills.core.policy import Observation, ObservationOptions, PromptInput
-from clevrskills.sim.prompt import Prompt
+from clevrskills.core.suite import Environment, Prompt
+from clevrskills.errors import ClevrSkillsError
 
 LANGUAGE = "language"
-
-
-class Observable(Protocol):
-    """The part of ``ClevrSkillsEnv`` (``gym.make(...).unwrapped``) that policies are shown."""
-
-    @property
-    def prompt(self) -> Prompt: ...  # noqa: D102
-    @property
-    def elapsed_steps(self) -> Any: ...  # noqa: D102
-    def capture(self) -> Mapping[str, np.ndarray]: ...  # noqa: D102
-    def proprioception(self) -> Mapping[str, np.ndarray]: ...  # noqa: D102
+_KEYSTEP = "{ks:"
 
 
 class Observer:
@@ -34,7 +23,7 @@ class Observer:
         options: What to show.
     """
 
-    def __init__(self, env: Observable, options: ObservationOptions) -> None:
+    def __init__(self, env: Environment, options: ObservationOptions) -> None:
         self._env, self._options = env, options
         self._views: deque[tuple[Mapping[str, np.ndarray], Mapping[str, np.ndarray]]] = deque(
             maxlen=options.history
@@ -80,3 +69,25 @@ def _over_time(entries: list[Mapping[str, np.ndarray]], history: int) -> Mapping
         return entries[-1]
     entries = [entries[0]] * (history - len(entries)) + entries
     return {name: np.stack([entry[name] for entry in entries]) for name in entries[-1]}
+
+
+def in_words(prompt: Prompt) -> str | None:
+    """The prompt in words; if its own text shows key-steps, another text that asks for the same;
+    ``None`` if there is none.
+    """
+    for text in (prompt.text, *prompt.others):
+        if _KEYSTEP not in text:
+            return prompt.plain(text)
+    return None
+
+
+def say(prompt: Prompt) -> str:
+    """The prompt in words.
+
+    Raises:
+        ClevrSkillsError: It can only be shown.
+    """
+    words = in_words(prompt)
+    if words is None:
+        raise ClevrSkillsError(f"{prompt.text!r} cannot be said in words alone")
+    return words

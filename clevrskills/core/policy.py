@@ -7,7 +7,7 @@ The simplest one is a class with two methods::
         def act(self, observation): ...  # -> (7,) or, several actions at once, (H, 7)
 
 It may say more by class attributes: ``action_spec``, what it believes its actions to mean, compared
-with :data:`~clevrskills.sim.robots.controller.ACTION_SPEC`; ``observation``, the
+with :data:`~clevrskills.sim.robots.delta_action.ACTION_SPEC`; ``observation``, the
 :class:`ObservationOptions` it was made for; ``batched = True`` if one object acts in several
 episodes at once, see :class:`BatchedPolicy`; ``privileged = True`` if ``reset`` is to be given the
 environment and the episode as well.
@@ -15,14 +15,13 @@ environment and the episode as well.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 import numpy as np
 
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
-from clevrskills.sim.cameras import CAMERAS
 
 Observation = Mapping[str, Any]
 """What a policy is shown at a control step.
@@ -80,15 +79,23 @@ class ObservationOptions:
     prompt: Literal["multimodal", "language"] = "multimodal"
 
     def __post_init__(self) -> None:
-        for name in self.cameras:
-            if name not in CAMERAS:
-                raise UnknownNameError("camera", name, tuple(CAMERAS))
         for name in ("size_px", "history"):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise ClevrSkillsError(f"{name} must be at least 1, not {value}")
         if self.prompt not in FORMS:
             raise UnknownNameError("form of the prompt", self.prompt, FORMS)
+
+
+def check_cameras(names: Iterable[str], known: Sequence[str]) -> None:
+    """Check names of cameras.
+
+    Raises:
+        UnknownNameError: There is no such camera.
+    """
+    for name in names:
+        if name not in known:
+            raise UnknownNameError("camera", name, tuple(known))
 
 
 class Policy(Protocol):

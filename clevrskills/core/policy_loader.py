@@ -1,18 +1,33 @@
-"""Making policies from what they are called."""
+"""Policy loader: policies by name, by address, or from a folder or a module."""
 
 from __future__ import annotations
 
 import importlib
+import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from clevrskills.core.action_spec import check_action_spec
-from clevrskills.core.policy import ObservationOptions
+from clevrskills.core.interface import Interface
+from clevrskills.core.policy import ObservationOptions, check_cameras
+from clevrskills.core.suite import load_suite
 from clevrskills.errors import ClevrSkillsError, UnknownNameError, one_line
-from clevrskills.evaluation.policies import BUILT_IN, OF_FOLDER
 
+BUILT_IN = {
+    "oracle": "clevrskills.evaluation.policies.oracle:OraclePolicy",
+    "zero": "clevrskills.evaluation.policies.simple:Zero",
+    "random": "clevrskills.evaluation.policies.simple:Random",
+}
+"""Policies that take no arguments."""
+OF_FOLDER = {
+    "replay": "clevrskills.evaluation.policies.replay:Replay",
+    "checkpoint": "clevrskills.baselines:load",
+    "rl": "clevrskills.rl.policy:Learned",
+}
+"""Those that are made from a folder, as in ``replay:DATASET``."""
+CONNECT = "clevrskills.serving:connect"
+"""What makes those behind an address."""
 FORMS = (
     *("oracle", "zero", "random", "replay:DATASET", "checkpoint:DIR", "rl:DIR"),
     *("module:attribute", "openpi://HOST:PORT", "vla-eval://HOST:PORT"),
@@ -42,8 +57,12 @@ class PolicySource:
         if self.name not in BUILT_IN and not (colon and rest):
             raise UnknownNameError("policy", self.name, FORMS)
 
-    def make(self) -> Any:
+    def make(self, interface: Interface | None = None) -> Any:
         """Make the policy.
+
+        Args:
+            interface: What it is to act by, compared with what it declares; ``None``: that of the
+                default suite.
 
         Raises:
             ClevrSkillsError: It cannot be made, is none, or acts otherwise than the environments.
@@ -63,11 +82,15 @@ class PolicySource:
             raise ClevrSkillsError(f"policy {self.name}: a batched policy cannot be privileged")
         spec = getattr(policy, "action_spec", None)
         if spec is not None:
-            check_action_spec(spec, self.name)
+            (interface or load_suite().interface()).check(spec, self.name)
         return policy
 
-    def options(self, policy: Any) -> ObservationOptions:
+    def options(self, policy: Any, cameras: Sequence[str] | None = None) -> ObservationOptions:
         """What the policy is shown.
+
+        Args:
+            policy: The policy.
+            cameras: Names of the cameras that there are; ``None``: those of the default suite.
 
         Raises:
             ClevrSkillsError: It asks for something that does not exist.
@@ -85,13 +108,13 @@ class PolicySource:
                 f"policy {self.name}: observation is of type {type(asked).__name__}; "
                 "allowed: ObservationOptions"
             )
-        return replace(asked, **self.shown)
+        shown = replace(asked, **self.shown)
+        check_cameras(shown.cameras, load_suite().cameras() if cameras is None else cameras)
+        return shown
 
     def _make(self) -> Any:
         if "://" in self.name:
-            from clevrskills.serving import connect
-
-            return connect(self.name, **self.arguments)
+            return _attribute(CONNECT)(self.name, **self.arguments)
         if self.folder and self.folder not in sys.path:
             sys.path.insert(0, self.folder)
         head, _, rest = self.name.partition(":")
@@ -137,3 +160,21 @@ def _attribute(name: str) -> Any:
             raise UnknownNameError(f"attribute of {module_name}", path, own or ["(no policy)"])
         found = getattr(found, part)
     return found
+
+
+def policy_arguments(pairs: Sequence[str]) -> dict[str, Any]:
+    """What ``NAME=VALUE`` says; a value that is JSON is read as such, others are text.
+
+    Raises:
+        ClevrSkillsError: One says something else, or a name comes twice.
+    """
+    values: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        if not equals or not name.isidentifier() or name in values:
+            raise ClevrSkillsError(f"{pair!r} is no argument; allowed: NAME=VALUE, each name once")
+        try:
+            values[name] = json.loads(text)
+        except ValueError:
+            values[name] = text
+    return values

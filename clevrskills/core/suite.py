@@ -1,54 +1,70 @@
-"""What the dataset tools need of an environment, an oracle and a film, and how they get them."""
+"""Suites of tasks: the contract behind which all tools find environments, oracles and episodes.
+
+A suite is found by its name, so that no tool imports one.
+"""
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from clevrskills.sim.render.film import Camera, View
-    from clevrskills.sim.render.raster import Mesh
+from clevrskills.core.env_config import EnvConfig
+from clevrskills.core.goal.predicate import Outcome, Predicate
+from clevrskills.core.interface import Interface
+from clevrskills.errors import UnknownNameError
 
-SPLITS = ("train", "test")
+SUITES = {"clevrskills": "clevrskills.suites.clevrskills.suite:ClevrSkillsSuite"}
+"""Class of each suite, by name."""
+DEFAULT = "clevrskills"
 
 
-@dataclass(frozen=True)
-class Setup:
-    """What an environment is made from; episodes of one setup differ in their seed.
+class Prompt(Protocol):
+    """A task as it is told: text with placeholders, and what they stand for."""
 
-    Attributes:
-        task: Key of the task.
-        split: Objects and textures: ``train`` or ``test``.
-        robot: Key of the robot.
-        criteria: Name of the success criteria.
-        cameras: Names of the cameras that film.
-        size_px: Width and height of their pictures; ``None``: each camera's own.
-        depth: Whether depth is filmed too.
-        segmentation: Whether it is filmed what each pixel shows.
-        task_args: Arguments of the task.
-    """
+    @property
+    def text(self) -> str: ...  # noqa: D102
+    @property
+    def others(self) -> Sequence[str]: ...  # noqa: D102
+    def plain(self, text: str | None = None) -> str: ...  # noqa: D102
+    def images(self) -> Mapping[str, np.ndarray]: ...  # noqa: D102
+    def to_json(self) -> dict[str, Any]: ...  # noqa: D102
 
-    task: str
-    split: str = "train"
-    robot: str = "xarm6"
-    criteria: str = "paper"
-    cameras: tuple[str, ...] = ("base_camera", "hand_camera")
-    size_px: int | None = None
-    depth: bool = False
-    segmentation: bool = False
-    task_args: Mapping[str, Any] = field(default_factory=dict)
+
+class Episode(Protocol):
+    """A frozen or drawn episode, as data; an environment starts it again anywhere."""
+
+    @property
+    def task(self) -> str: ...  # noqa: D102
+    @property
+    def split(self) -> str: ...  # noqa: D102
+    @property
+    def index(self) -> int: ...  # noqa: D102
+    @property
+    def seed(self) -> int: ...  # noqa: D102
+    @property
+    def robot(self) -> str: ...  # noqa: D102
+    @property
+    def task_args(self) -> Mapping[str, Any]: ...  # noqa: D102
+    @property
+    def content_hash(self) -> str: ...  # noqa: D102
+    @property
+    def prompt(self) -> Prompt: ...  # noqa: D102
 
 
 class Environment(Protocol):
-    """The part of ``ClevrSkillsEnv`` (``gym.make(...).unwrapped``) that is recorded."""
+    """The part of an environment (``gym.make(...).unwrapped``) that tools use."""
 
     task: Any
-    prompt: Any
-    goal: Any
+    goal: Predicate
+    outcome: Outcome
 
+    @property
+    def prompt(self) -> Prompt: ...  # noqa: D102
+    @property
+    def elapsed_steps(self) -> Any: ...  # noqa: D102
     @property
     def action_spec(self) -> Mapping[str, Any]: ...  # noqa: D102
     @property
@@ -57,8 +73,9 @@ class Environment(Protocol):
     def nodes(self) -> Sequence[Mapping[str, Any]]: ...  # noqa: D102
     @property
     def textures(self) -> Mapping[str, str]: ...  # noqa: D102
-    def reset(self, *, seed: int) -> Any: ...  # noqa: D102
+    def reset(self, *, seed: int = ..., options: dict[str, Any] = ...) -> Any: ...  # noqa: D102
     def step(self, action: Any) -> Any: ...  # noqa: D102
+    def capture(self) -> Mapping[str, np.ndarray]: ...  # noqa: D102
     def get_state(self) -> Any: ...  # noqa: D102
     def goal_status(self) -> tuple[np.ndarray, np.ndarray]: ...  # noqa: D102
     def object_poses(self) -> np.ndarray: ...  # noqa: D102
@@ -68,7 +85,7 @@ class Environment(Protocol):
 
 
 class Oracle(Protocol):
-    """The part of the oracle that a rollout uses; labels are those of the action just returned."""
+    """What solves a task in an environment; labels are those of the action just returned."""
 
     subtask: str
     step: str
@@ -85,30 +102,30 @@ class Oracle(Protocol):
 
 
 class Film(Protocol):
-    """Draws recorded moments as cameras see them; see :class:`clevrskills.sim.render.film.Film`."""
+    """Draws recorded moments as cameras see them."""
 
     @property
-    def cameras(self) -> Mapping[str, Camera]:
+    def cameras(self) -> Mapping[str, Any]:
         """The cameras by name."""
 
     @property
     def renderer(self) -> str:
         """Name and driver of the device that draws."""
 
-    def open(self, scene: Mapping[str, Any]) -> Sequence[Mesh]:
+    def open(self, scene: Mapping[str, Any]) -> Sequence[Any]:
         """Start an episode, from its description of the scene; returns the objects' meshes."""
 
     def shoot(
         self, qpos: np.ndarray, body_poses: np.ndarray, textures: Mapping[str, str]
-    ) -> Mapping[str, View]:
+    ) -> Mapping[str, Any]:
         """What each camera sees of a moment: joint angles (n,), poses (K, 7), textures by key."""
 
     def prompt_images(self, prompt: Mapping[str, Any]) -> Mapping[str, np.ndarray]:
-        """The pictures of a prompt given as JSON data, by placeholder."""
+        """The images of a prompt given as JSON data, by placeholder."""
 
 
-class Source(Protocol):
-    """A source of environments with their oracles; picklable, for worker processes."""
+class Suite(Protocol):
+    """A set of tasks with their environments and episodes; picklable, for worker processes."""
 
     def levels(self) -> Mapping[str, str]:
         """Level of every task, by task key."""
@@ -119,6 +136,15 @@ class Source(Protocol):
     def criteria(self) -> Sequence[str]:
         """Names of the success criteria."""
 
+    def cameras(self) -> Sequence[str]:
+        """Names of the cameras."""
+
+    def interface(self) -> Interface:
+        """What policies act by."""
+
+    def unspeakable(self) -> Sequence[str]:
+        """Keys of the tasks that are left out where prompts are in words alone."""
+
     def check(self, task: str, task_args: Mapping[str, Any]) -> None:
         """Check the arguments of a task.
 
@@ -126,64 +152,59 @@ class Source(Protocol):
             ClevrSkillsError: One is not allowed.
         """
 
-    def make(self, setup: Setup) -> tuple[Environment, Oracle]:
-        """Build an environment, which draws nothing, and the oracle that acts in it."""
+    def make(self, config: EnvConfig) -> Environment:
+        """Build an environment; it draws images only if there are cameras.
 
-    def film(self, setup: Setup) -> Film | None:
-        """Build what films for a setup; ``None`` if it has no cameras."""
+        Raises:
+            ClevrSkillsError: It cannot be built.
+        """
 
+    def oracle(self, env: Environment) -> Oracle:
+        """What acts in an environment to show how its task is done."""
 
-class ClevrSkillsSource:
-    """The tasks of this package and their oracle."""
+    def film(self, config: EnvConfig) -> Film | None:
+        """Build what films the episodes of a configuration; ``None`` if it has no cameras."""
 
-    def levels(self) -> Mapping[str, str]:  # noqa: D102
-        from clevrskills.tasks import tasks
+    def header(self, task: str, split: str) -> Any:
+        """What is said of all frozen episodes of a task and split.
 
-        return {key: task.level for key, task in tasks().items()}
+        Raises:
+            ClevrSkillsError: There are none.
+        """
 
-    def robots(self) -> Sequence[str]:  # noqa: D102
-        from clevrskills.sim.robots.description import ROBOTS
+    def file_hash(self, task: str, split: str) -> str:
+        """Content hash of the file of frozen episodes of a task and split."""
 
-        return tuple(ROBOTS)
+    def frozen(self, task: str, split: str) -> Sequence[Episode]:
+        """The frozen episodes of a task and split."""
 
-    def criteria(self) -> Sequence[str]:  # noqa: D102
-        from clevrskills.predicates.criteria import CRITERIA
+    def draw(
+        self,
+        task: str,
+        split: str,
+        seed: int,
+        index: int = 0,
+        robot: str = "xarm6",
+        task_args: Mapping[str, Any] | None = None,
+    ) -> Episode:
+        """The episode of a seed."""
 
-        return tuple(CRITERIA)
-
-    def check(self, task: str, task_args: Mapping[str, Any]) -> None:  # noqa: D102
-        from clevrskills.tasks import task as make_task
-
-        make_task(task, **task_args)
-
-    def make(self, setup: Setup) -> tuple[Environment, Oracle]:  # noqa: D102
-        import torch
-
-        from clevrskills.envs.environment import ClevrSkillsEnv
-        from clevrskills.solvers.oracle import Oracle
-
-        torch.set_num_threads(1)
-        env = ClevrSkillsEnv(
-            setup.task,
-            split=setup.split,
-            robot_name=setup.robot,
-            criteria_name=setup.criteria,
-            task_args=setup.task_args,
-            obs_mode="none",
-            render_backend="none",
-        )
-        return env, Oracle(env)
-
-    def film(self, setup: Setup) -> Film | None:  # noqa: D102
-        return _film(setup) if setup.cameras else None
+    def renderer(self) -> str:
+        """Name and driver of what draws."""
 
 
-def _film(setup: Setup) -> Film:
-    from clevrskills.sim.prompt import Prompt
-    from clevrskills.sim.render import film
+def load_suite(name: str = DEFAULT, **arguments: Any) -> Suite:
+    """Make a suite.
 
-    class PromptedFilm(film.Film):
-        def prompt_images(self, prompt: Mapping[str, Any]) -> Mapping[str, np.ndarray]:
-            return Prompt.from_json(prompt).images()
+    Args:
+        name: Name of a suite, or ``module:Class``.
+        arguments: Arguments of its class.
 
-    return PromptedFilm(setup.cameras, setup.robot, setup.size_px)
+    Raises:
+        UnknownNameError: There is no such suite.
+    """
+    module, colon, attribute = SUITES.get(name, name).partition(":")
+    if not colon:
+        raise UnknownNameError("suite", name, tuple(SUITES))
+    suite: Suite = getattr(importlib.import_module(module), attribute)(**arguments)
+    return suite

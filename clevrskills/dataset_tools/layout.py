@@ -82,7 +82,7 @@ from pathlib import Path
 from typing import Any
 
 import clevrskills
-from clevrskills.errors import ClevrSkillsError
+from clevrskills.errors import DamagedError
 from clevrskills.jobs.files import (
     StorageError,
     partial_writers,
@@ -106,8 +106,8 @@ _NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)
 _PACKAGES = ("mani_skill", "sapien", "torch", "numpy", "mplib")
 
 
-class DatasetError(ClevrSkillsError):
-    """A folder is not a dataset, or not the one that was asked for."""
+DatasetError = DamagedError
+"""What is raised where a folder is not a dataset, not the one asked for, or damaged."""
 
 
 def episode_id(task: str, split: str, seed: int) -> str:

@@ -8,11 +8,11 @@ from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
-from clevrskills.core.language import KEYSTEP_TASKS, in_words
+from clevrskills.core.observer import in_words
+from clevrskills.core.suite import Suite
 from clevrskills.dataset_tools.dataset import Dataset
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.evaluation.messages import Case, Group
-from clevrskills.suites.clevrskills.suite import Suite
 
 ROUNDS = 4
 """Episodes that follow each other in a place of a batch, so that few places wait for the last."""
@@ -83,13 +83,14 @@ def filmed(cases: Sequence[Case], first: int, names: Iterable[str]) -> list[Case
 
 
 def unspeakable(suite: Suite, cases: Sequence[Case], named: Sequence[str]) -> tuple[str, ...]:
-    """Tasks that are left out where prompts are in words alone: those of
-    :data:`~clevrskills.core.language.KEYSTEP_TASKS` that were not asked for by name.
+    """Tasks that are left out where prompts are in words alone: those that
+    the suite leaves out then and that were not asked for by name.
 
     Raises:
         ClevrSkillsError: A task was asked for by name, but cannot be said in words.
     """
-    shown = [case for case in cases if case.task in KEYSTEP_TASKS]
+    left_out = suite.unspeakable()
+    shown = [case for case in cases if case.task in left_out]
     for (task, split), some in groupby(shown, key=lambda case: (case.task, case.split)):
         if task not in named:
             continue

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.policy import ObservationOptions
 from clevrskills.core.policy_loader import PolicySource
-from clevrskills.core.suite import Setup
+from clevrskills.core.suite import Environment, Episode, Film, Suite
 from clevrskills.errors import ClevrSkillsError, one_line
 from clevrskills.evaluation.messages import Case
 from clevrskills.evaluation.rollout import Rollout, Rules
 from clevrskills.evaluation.videos import EpisodeVideo, video_path
-from clevrskills.suites.clevrskills.suite import Environment, Suite
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from clevrskills.envs.episode import EpisodeSpec
-    from clevrskills.sim.render.film import Film
 
 
 @dataclass(frozen=True)
@@ -59,10 +53,10 @@ class Venue:
 
     def __init__(self, place: Workplace, options: ObservationOptions) -> None:
         self._place, self._options = place, options
-        self._setup: Setup | None = None
+        self._config: EnvConfig | None = None
         self._envs: dict[int, Environment] = {}
         self._films: dict[int, Film] = {}
-        self._frozen: tuple[tuple[str, str], Sequence[EpisodeSpec]] = ("", ""), ()
+        self._frozen: tuple[tuple[str, str], Sequence[Episode]] = ("", ""), ()
 
     def start(self, slot: int, case: Case) -> Rollout:
         """Start an episode in a slot in which none is running.
@@ -71,11 +65,11 @@ class Venue:
             ClevrSkillsError: There is no such environment or episode.
             Exception: The environment broke down; it is not used again.
         """
-        episode = self._episode(case)
+        place, episode = self._place, self._episode(case)
         env = self._env(slot, episode)
         video = self._video(slot, case) if case.film else None
         try:
-            return Rollout(env, episode, self._options, self._place.rules, video)
+            return Rollout(env, episode, self._options, place.rules, place.suite.interface(), video)
         except Exception:
             self.abandon(slot)
             if video is not None:
@@ -86,18 +80,20 @@ class Venue:
         """Do not use the environment of a slot again."""
         self._envs.pop(slot, None)
 
-    def _episode(self, case: Case) -> EpisodeSpec:
+    def _episode(self, case: Case) -> Episode:
         suite = self._place.suite
         if case.seed is not None:
-            return suite.draw(case, self._place.robot)
+            return suite.draw(
+                case.task, case.split, case.seed, case.index, self._place.robot, case.task_args
+            )
         key = case.task, case.split
         if self._frozen[0] != key:
             self._frozen = key, suite.frozen(*key)
         return self._frozen[1][case.index]
 
-    def _env(self, slot: int, episode: EpisodeSpec) -> Environment:
+    def _env(self, slot: int, episode: Episode) -> Environment:
         place, options = self._place, self._options
-        setup = Setup(
+        config = EnvConfig(
             episode.task,
             episode.split,
             place.robot,
@@ -106,24 +102,28 @@ class Venue:
             size_px=options.size_px,
             task_args=episode.task_args,
         )
-        if setup != self._setup:
+        if config != self._config:
             for env in self._envs.values():
                 env.close()
-            self._envs, self._setup = {}, setup
+            self._envs, self._config = {}, config
         if slot not in self._envs:
             try:
-                self._envs[slot] = place.suite.make(setup)
+                self._envs[slot] = place.suite.make(config)
             except ClevrSkillsError:
                 raise
             except Exception as error:
                 raise ClevrSkillsError(
-                    f"cannot build the environment of {setup.task}: {one_line(error)}"
+                    f"cannot build the environment of {config.task}: {one_line(error)}"
                 ) from error
         return self._envs[slot]
 
     def _video(self, slot: int, case: Case) -> EpisodeVideo:
         place = self._place
         if slot not in self._films:  # each shows one scene at a time
-            self._films[slot] = place.suite.film(place.video_camera, place.robot)
+            film = place.suite.film(
+                EnvConfig(case.task, robot=place.robot, cameras=(place.video_camera,))
+            )
+            assert film is not None, "there is a camera"
+            self._films[slot] = film
         path = video_path(place.root, case.id)
         return EpisodeVideo(self._films[slot], path, place.root, place.writer)

@@ -14,9 +14,9 @@ import tyro
 from clevrskills.errors import ClevrSkillsError
 
 if TYPE_CHECKING:
+    from clevrskills.core.suite import Suite
     from clevrskills.evaluation.request import Plan
     from clevrskills.evaluation.runner import Done
-    from clevrskills.suites.clevrskills.suite import Suite
 
 INTERRUPTED = 130  # what shells report after Ctrl-C
 SHOWN_ERRORS = 5
@@ -115,15 +115,15 @@ def evaluate(args: EvaluateArgs, suite: Suite | None = None) -> int:
         ClevrSkillsError: Bad arguments, a full disk, a policy that cannot be made or breaks down;
             what was finished is kept.
     """
+    from clevrskills.core.suite import load_suite
     from clevrskills.dataset_tools.layout import locked, remove_abandoned
     from clevrskills.evaluation.request import check
     from clevrskills.evaluation.run_folder import prepare
     from clevrskills.evaluation.runner import run
     from clevrskills.jobs.files import remove_partial
     from clevrskills.jobs.signals import stop_signals
-    from clevrskills.suites.clevrskills.suite import ClevrSkillsSuite
 
-    plan = check(args, suite or ClevrSkillsSuite(args.frozen))
+    plan = check(args, suite or load_suite(folder=args.frozen))
     root, writer = plan.place.root, plan.place.writer
     there = prepare(root)
     remove_abandoned(root)

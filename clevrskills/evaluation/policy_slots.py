@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
 from clevrskills.core.policy import GaveUp, Observation, PolicyError, PromptInput
-from clevrskills.core.policy_loader import PolicySource, is_batched, is_privileged
+from clevrskills.core.policy_loader import is_batched, is_privileged
 
 
 @dataclass(frozen=True)
@@ -50,29 +50,33 @@ class Acting(Protocol):
         """
 
 
-def acting(source: PolicySource, slots: int) -> tuple[Acting, Any]:
+def acting(make: Callable[[], Any], slots: int) -> tuple[Acting, Any]:
     """A policy in slots, and the policy itself.
+
+    Args:
+        make: Makes the policy.
+        slots: Number of slots.
 
     Raises:
         ClevrSkillsError: It cannot be made.
     """
-    policy = source.make()
+    policy = make()
     if is_batched(policy):
-        return Batched(source, policy), policy
-    others = {slot: source.make() for slot in range(1, slots)}
-    return Singles(source, {0: policy, **others}), policy
+        return Batched(make, policy), policy
+    others = {slot: make() for slot in range(1, slots)}
+    return Singles(make, {0: policy, **others}), policy
 
 
 class Singles:
     """An object for each slot.
 
     Args:
-        source: Makes new ones.
+        make: Makes new ones.
         policies: What there is, by slot.
     """
 
-    def __init__(self, source: PolicySource, policies: dict[int, Any]) -> None:
-        self._source, self._policies = source, policies
+    def __init__(self, make: Callable[[], Any], policies: dict[int, Any]) -> None:
+        self._make, self._policies = make, policies
         self._failed: dict[int, Exception] = {}
         self.proven = False
 
@@ -81,7 +85,7 @@ class Singles:
             self._failed.pop(slot, None)
             try:
                 if slot not in self._policies:
-                    self._policies[slot] = self._source.make()
+                    self._policies[slot] = self._make()
                 policy = self._policies[slot]
                 if is_privileged(policy):
                     policy.reset(start.prompt, env=start.env, episode=start.episode)
@@ -113,19 +117,19 @@ class Batched:
     """One object for all slots.
 
     Args:
-        source: Makes a new one.
+        make: Makes a new one.
         policy: The object.
     """
 
-    def __init__(self, source: PolicySource, policy: Any) -> None:
-        self._source, self._policy = source, policy
+    def __init__(self, make: Callable[[], Any], policy: Any) -> None:
+        self._make, self._policy = make, policy
         self._failed: Exception | None = None
         self.proven = False
 
     def reset(self, starts: Mapping[int, Start]) -> None:  # noqa: D102
         try:
             if self._policy is None:
-                self._policy = self._source.make()
+                self._policy = self._make()
             self._policy.reset({slot: start.prompt for slot, start in starts.items()})
         except Exception as error:
             self._fail(error)

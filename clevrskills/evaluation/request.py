@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clevrskills.core.policy_loader import PolicySource
-from clevrskills.core.suite import SPLITS
+from clevrskills.core.env_config import SPLITS
+from clevrskills.core.policy_loader import PolicySource, policy_arguments
+from clevrskills.core.suite import Suite
 from clevrskills.dataset_tools.generate.command import shard_of
 from clevrskills.dataset_tools.layout import Header as DatasetHeader
 from clevrskills.dataset_tools.layout import versions
@@ -20,9 +21,6 @@ from clevrskills.evaluation.messages import Case
 from clevrskills.evaluation.results import Run
 from clevrskills.evaluation.rollout import Rules
 from clevrskills.jobs.drivers import DRIVERS
-from clevrskills.serving.command import policy_arguments
-from clevrskills.sim.cameras import CAMERAS
-from clevrskills.suites.clevrskills.suite import Suite
 
 if TYPE_CHECKING:
     from clevrskills.evaluation.evaluate import EvaluateArgs
@@ -129,7 +127,7 @@ def _check_names(args: EvaluateArgs, suite: Suite) -> None:
         "split": (args.split, SPLITS),
         "robot": ((args.robot,), tuple(suite.robots())),
         "criteria": ((args.criteria,), tuple(suite.criteria())),
-        "camera": ((*(args.cameras or ()), args.video_camera), CAMERAS),
+        "camera": ((*(args.cameras or ()), args.video_camera), tuple(suite.cameras())),
         "driver": ((args.driver,), DRIVERS),
     }
     for kind, (names, allowed) in known.items():

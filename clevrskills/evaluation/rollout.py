@@ -11,16 +11,15 @@ from zlib import crc32
 import numpy as np
 
 from clevrskills.core.goal.tree import depth, leaves_met
-from clevrskills.core.interface import read_actions
+from clevrskills.core.interface import Interface
 from clevrskills.core.observer import Observer
 from clevrskills.core.policy import Observation, ObservationOptions, PromptInput
+from clevrskills.core.suite import Environment, Episode
 from clevrskills.dataset_tools.generate.worker import now, worker_name
 from clevrskills.dataset_tools.record.rollout import make_step
 from clevrskills.evaluation.results import EpisodeResult
-from clevrskills.suites.clevrskills.suite import Environment
 
 if TYPE_CHECKING:
-    from clevrskills.envs.episode import EpisodeSpec
     from clevrskills.evaluation.videos import EpisodeVideo
 
 
@@ -47,18 +46,21 @@ class Rollout:
         episode: The episode.
         options: What the policy is shown.
         rules: How it is run.
+        interface: What the policy acts by.
         video: Films it; ``None``: it is not filmed.
     """
 
     def __init__(
         self,
         env: Environment,
-        episode: EpisodeSpec,
+        episode: Episode,
         options: ObservationOptions,
         rules: Rules,
+        interface: Interface,
         video: EpisodeVideo | None = None,
     ) -> None:
         self.env, self.episode, self._rules, self.video = env, episode, rules, video
+        self._read = interface.read
         self._history = options.history
         self._actions: deque[np.ndarray] = deque()
         self._steps, self._total_reward = 0, 0.0
@@ -91,14 +93,14 @@ class Rollout:
         Raises:
             PolicyError: These are no actions.
         """
-        self._actions.extend(read_actions(answer, self._rules.clip)[: self._rules.chunk])
+        self._actions.extend(self._read(answer, self._rules.clip)[: self._rules.chunk])
         with _Timer(self, "_env_s"):
             while self._actions and not self.ended:
                 self._step(self._actions.popleft())
 
     def _step(self, action: np.ndarray) -> None:
         env = self.env
-        step = make_step(env, action)  # type: ignore[arg-type]
+        step = make_step(env, action)
         self._steps, self._total_reward = self._steps + 1, self._total_reward + step.reward
         self._success, self._success_once = step.success, self._success_once or step.success
         self._progress = max(self._progress, step.progress)
@@ -163,7 +165,7 @@ class _Timer:
         setattr(self._owner, self._name, getattr(self._owner, self._name) + spent)
 
 
-def policy_seed(episode: EpisodeSpec) -> int:
+def policy_seed(episode: Episode) -> int:
     """A seed for what a policy draws at random in an episode; it differs between tasks and
     splits.
     """

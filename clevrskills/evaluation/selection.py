@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-from clevrskills.core.language import KEYSTEP_TASKS
+from clevrskills.core.suite import Suite
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
-
-if TYPE_CHECKING:
-    from clevrskills.suites.clevrskills.suite import Suite
 
 
 def choose_tasks(
-    levels: Mapping[str, str],
+    suite: Suite,
     tasks: Sequence[str] | None = None,
     level: str | Sequence[str] | None = None,
     in_words: bool = False,
@@ -21,7 +17,7 @@ def choose_tasks(
     """Tasks by name, or those of some levels.
 
     Args:
-        levels: Level of every task, by task key.
+        suite: Where they come from.
         tasks: Keys of tasks; none: those of the levels.
         level: One or several levels; none: all.
         in_words: Whether prompts are in words alone: tasks of a level that show their goal in
@@ -30,6 +26,7 @@ def choose_tasks(
     Raises:
         UnknownNameError: There is no such task or level.
     """
+    levels = suite.levels()
     for task in tasks or ():
         if task not in levels:
             raise UnknownNameError("task", task, tuple(levels))
@@ -40,7 +37,7 @@ def choose_tasks(
     for name in wanted:
         if name not in there:
             raise UnknownNameError("level", name, there)
-    left_out = KEYSTEP_TASKS if in_words else ()
+    left_out = suite.unspeakable() if in_words else ()
     return tuple(t for t, of in levels.items() if of in wanted and t not in left_out)
 
 

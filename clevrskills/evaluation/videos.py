@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 from clevrskills.evaluation.results import VIDEOS_DIR
 from clevrskills.jobs.files import PARTIAL_PREFIX, storage_errors, sync
 from clevrskills.sim.render.video import VideoWriter
-from clevrskills.sim.robots.controller import CONTROL_HZ
+from clevrskills.sim.robots.delta_action import CONTROL_HZ
 
 if TYPE_CHECKING:
-    from clevrskills.sim.render.film import Film
-    from clevrskills.suites.clevrskills.suite import Environment
+    from clevrskills.core.suite import Environment, Film
 
 
 def video_path(root: Path, episode: str) -> Path:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -42,8 +43,9 @@ class Evaluator:
 
     def __init__(self, place: Workplace) -> None:
         self._place = place
-        self._acting, policy = acting(place.policy, place.batch)
-        self._options = place.policy.options(policy)
+        make = partial(place.policy.make, place.suite.interface())
+        self._acting, policy = acting(make, place.batch)
+        self._options = place.policy.options(policy, place.suite.cameras())
         self._venue = Venue(place, self._options)
         self._errors = 0
 

@@ -16,16 +16,16 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
 
-from clevrskills.core.language import say
-from clevrskills.core.policy import ObservationOptions
-from clevrskills.core.suite import Setup
+from clevrskills.core.env_config import EnvConfig
+from clevrskills.core.observer import say
+from clevrskills.core.policy import ObservationOptions, check_cameras
+from clevrskills.core.suite import Environment, Suite, load_suite
 from clevrskills.dataset_tools.record.rollout import make_step
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.selection import choose_tasks, count_episodes
 from clevrskills.serving.message_fields import state_vector
-from clevrskills.sim.robots.controller import CONTROL_HZ
+from clevrskills.sim.robots.delta_action import CONTROL_HZ
 from clevrskills.sim.robots.description import robot as robot_description
-from clevrskills.suites.clevrskills.suite import ClevrSkillsSuite, Environment
 from clevrskills.tasks import task as make_task
 
 CAMERAS = ("base_camera", "hand_camera")
@@ -82,12 +82,13 @@ class LeRobotEnv(gym.Env):
     ) -> None:
         self.task, self.task_description = task, ""
         self._max_episode_steps = make_task(task).max_steps
+        self._suite = _suite(frozen)
         options = ObservationOptions(tuple(cameras), size_px)
+        check_cameras(options.cameras, self._suite.cameras())
         if not options.cameras:
             raise ClevrSkillsError("LeRobot needs at least one camera")
-        self._setup = Setup(task, split, robot, cameras=options.cameras, size_px=size_px)
+        self._config = EnvConfig(task, split, robot, cameras=options.cameras, size_px=size_px)
         self._first, self._stride = first, stride
-        self._suite = _suite(frozen)
         self._episodes = count_episodes(self._suite, task, split, robot, episodes)
         self._index: int | None = None
         self._env: Environment | None = None
@@ -108,8 +109,8 @@ class LeRobotEnv(gym.Env):
         super().reset(seed=seed)
         self._index = self._choose(seed, options or {})
         if self._env is None:
-            self._frozen = self._suite.frozen(self.task, self._setup.split)
-            self._env = self._suite.make(self._setup)
+            self._frozen = self._suite.frozen(self.task, self._config.split)
+            self._env = self._suite.make(self._config)
         self._env.reset(options={"episode": self._frozen[self._index]})
         self.task_description = say(self._env.prompt)
         return self._look(), {SUCCESS: False, "episode": self._index}
@@ -123,13 +124,13 @@ class LeRobotEnv(gym.Env):
 
     def step(self, action: Any) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
         """Run one control step with an action (7,); it ends when the goal is reached."""
-        step = make_step(self._simulation, np.asarray(action, np.float32))  # type: ignore[arg-type]
+        step = make_step(self._simulation, np.asarray(action, np.float32))
         info = {SUCCESS: step.success, "progress": step.progress, "episode": self._index}
         return self._look(), step.reward, step.success, step.truncated, info
 
     def render(self) -> np.ndarray:
         """What the first camera saw last, (H, W, 3) uint8."""
-        return self._pictures[self._setup.cameras[0]]
+        return self._pictures[self._config.cameras[0]]
 
     def close(self) -> None:
         """Give back the simulation."""
@@ -147,13 +148,13 @@ class LeRobotEnv(gym.Env):
         env = self._simulation
         self._pictures = env.capture()
         return {
-            "pixels": {name: self._pictures[name] for name in self._setup.cameras},
+            "pixels": {name: self._pictures[name] for name in self._config.cameras},
             "agent_pos": state_vector({"proprioception": env.proprioception()}),
         }
 
 
-def _suite(folder: str | None) -> ClevrSkillsSuite:
-    return ClevrSkillsSuite(Path(folder) if folder else None)
+def _suite(folder: str | None) -> Suite:
+    return load_suite(folder=Path(folder) if folder else None)
 
 
 class LazyVectorEnv(VectorEnv):
@@ -237,9 +238,9 @@ def make_vector_envs(
     """
     if n_envs < 1:
         raise ClevrSkillsError(f"n_envs must be at least 1, not {n_envs}")
-    levels = _suite(options.get("frozen")).levels()
+    suite = _suite(options.get("frozen"))
     made: dict[str, dict[int, VectorEnv]] = {}
-    for task in choose_tasks(levels, tasks, level, in_words=True):
+    for task in choose_tasks(suite, tasks, level, in_words=True):
         makers = [
             around(partial(LeRobotEnv, task, first=k, stride=n_envs, **options))
             for k in range(n_envs)

@@ -23,15 +23,15 @@ from vla_eval.benchmarks.base import StepBenchmark, StepResult
 from vla_eval.render import configure_sapien_render
 from vla_eval.specs import IMAGE_RGB, LANGUAGE, DimSpec
 
-from clevrskills.core.policy import ObservationOptions
+from clevrskills.core.policy import ObservationOptions, check_cameras
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.evaluation.selection import choose_tasks, count_episodes
 from clevrskills.serving import vla_eval_specs as dim_specs
 
 # SAPIEN is imported by nothing at the top: it would choose the renderer before it can be chosen
 if TYPE_CHECKING:
+    from clevrskills.core.suite import Episode
     from clevrskills.envs.environment import ClevrSkillsEnv
-    from clevrskills.envs.episode import EpisodeSpec
     from clevrskills.evaluation.rollout import Rollout
 
 ICD_VARIABLE = "CLEVRSKILLS_LAVAPIPE_ICD"
@@ -90,17 +90,18 @@ class ClevrSkillsBenchmark(StepBenchmark):
         stop_on_success: bool = True,
         frozen: str | None = None,
     ) -> None:
+        from clevrskills.core.suite import load_suite
         from clevrskills.evaluation.rollout import Rules
         from clevrskills.serving.client import PROMPT_IMAGES
-        from clevrskills.suites.clevrskills.suite import ClevrSkillsSuite
 
         super().__init__()
         if prompt_images not in PROMPT_IMAGES:
             raise UnknownNameError("value of prompt_images", prompt_images, PROMPT_IMAGES)
-        self._suite = ClevrSkillsSuite(Path(frozen) if frozen else None)
+        self._suite = load_suite(folder=Path(frozen) if frozen else None)
+        check_cameras(cameras, self._suite.cameras())
         self._options = ObservationOptions(tuple(cameras), size_px, history, send_state, prompt)
         self._rules = Rules(stop_on_success)
-        self._tasks = choose_tasks(self._suite.levels(), tasks, level, prompt == "language")
+        self._tasks = choose_tasks(self._suite, tasks, level, prompt == "language")
         for kind, name, allowed in (
             ("robot", robot, self._suite.robots()),
             ("criteria", criteria, self._suite.criteria()),
@@ -114,7 +115,7 @@ class ClevrSkillsBenchmark(StepBenchmark):
         self._always_shown = prompt_images == "always"
         self._env: ClevrSkillsEnv | None = None
         self._rollout: Rollout | None = None
-        self._frozen: tuple[str, Sequence[EpisodeSpec]] = "", ()
+        self._frozen: tuple[str, Sequence[Episode]] = "", ()
 
     # ---- what there is ----
 
@@ -148,7 +149,7 @@ class ClevrSkillsBenchmark(StepBenchmark):
 
     def get_action_spec(self) -> dict[str, DimSpec]:
         """What our seven numbers mean."""
-        from clevrskills.sim.robots.controller import ACTION_SPEC
+        from clevrskills.sim.robots.delta_action import ACTION_SPEC
 
         said = {part["name"]: part for part in ACTION_SPEC["parts"]}
         frame, form = ACTION_SPEC["frame"], said["rotation"]["form"]
@@ -198,7 +199,8 @@ class ClevrSkillsBenchmark(StepBenchmark):
             self._frozen = name, self._suite.frozen(name, self._setup["split"])
         if self._env is None:
             self._env = self._build(name)
-        self._rollout = Rollout(self._env, self._frozen[1][index], self._options, self._rules)
+        episode, interface = self._frozen[1][index], self._suite.interface()
+        self._rollout = Rollout(self._env, episode, self._options, self._rules, interface)
         self._earned, self._gave_up = 0.0, False
         self._film()
         return self._rollout.observation

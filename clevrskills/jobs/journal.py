@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from clevrskills.dataset_tools.layout import DatasetError
+from clevrskills.errors import DamagedError
 from clevrskills.jobs.files import StorageError, storage_errors, sync
 
 Line = TypeVar("Line")
@@ -64,7 +64,7 @@ def read_lines(path: Path, parse: Callable[[bytes], Line]) -> Iterator[Line]:
         parse: Reads one line; raises ``ValueError`` if it is damaged.
 
     Raises:
-        DatasetError: A line cannot be read.
+        DamagedError: A line cannot be read.
     """
     with storage_errors(path), path.open("rb") as file:
         for number, text in enumerate(file, start=1):
@@ -73,7 +73,7 @@ def read_lines(path: Path, parse: Callable[[bytes], Line]) -> Iterator[Line]:
             try:
                 yield parse(text)
             except ValueError as error:
-                raise DatasetError(
+                raise DamagedError(
                     f"{path} is damaged in line {number}; remove that line"
                 ) from error
 

@@ -34,7 +34,7 @@ class Display:
     def __init__(self, queues: Sequence[TaskQueue]) -> None:
         self._console = Console(stderr=True)
         self._progress = bars(self._console)
-        self._bars = {queue.setup.task: self._bar(queue.setup.task, queue) for queue in queues}
+        self._bars = {queue.config.task: self._bar(queue.config.task, queue) for queue in queues}
         self._all = self._bar("all", *queues) if len(queues) > 1 else None
         self._began_s = self._logged_s = time.monotonic()
         self._before = sum(len(queue.succeeded) for queue in queues)
@@ -57,12 +57,15 @@ class Display:
             made = len(queue.succeeded)
             begun = queue.pending > 0 or 0 < made < len(queue.slots)
             self._progress.update(
-                self._bars[queue.setup.task], completed=made, visible=begun, more=_failures([queue])
+                self._bars[queue.config.task],
+                completed=made,
+                visible=begun,
+                more=_failures([queue]),
             )
         made = sum(len(queue.succeeded) for queue in queues)
         total = sum(len(queue.slots) for queue in queues)
         more = _failures(queues) + self._speed(made, total)
-        bar = self._all or self._bars[queues[0].setup.task]
+        bar = self._all or self._bars[queues[0].config.task]
         self._progress.update(bar, completed=made, visible=True, more=more)
         if self._progress.disable and time.monotonic() - self._logged_s >= LOG_EVERY_S:
             self._logged_s = time.monotonic()

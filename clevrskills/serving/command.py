@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
-
-from clevrskills.errors import ClevrSkillsError
 
 if TYPE_CHECKING:
     from clevrskills.core.policy_loader import PolicySource
@@ -46,31 +42,13 @@ def serve(args: ServeArgs) -> int:
     import asyncio
     import os
 
-    from clevrskills.core.policy_loader import PolicySource
+    from clevrskills.core.policy_loader import PolicySource, policy_arguments
     from clevrskills.serving import require_serve
 
     require_serve()
     source = PolicySource(args.policy, policy_arguments(args.policy_arg), os.getcwd())
     asyncio.run(_serve(args, source))
     return 0
-
-
-def policy_arguments(pairs: Sequence[str]) -> dict[str, Any]:
-    """What ``NAME=VALUE`` says; a value that is JSON is read as such, others are text.
-
-    Raises:
-        ClevrSkillsError: One says something else, or a name comes twice.
-    """
-    values: dict[str, Any] = {}
-    for pair in pairs:
-        name, equals, text = pair.partition("=")
-        if not equals or not name.isidentifier() or name in values:
-            raise ClevrSkillsError(f"{pair!r} is no argument; allowed: NAME=VALUE, each name once")
-        try:
-            values[name] = json.loads(text)
-        except ValueError:
-            values[name] = text
-    return values
 
 
 async def _serve(args: ServeArgs, source: PolicySource) -> None:

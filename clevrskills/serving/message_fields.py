@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from clevrskills.core.interface import read_actions
 from clevrskills.core.policy import Observation, PromptInput
+from clevrskills.core.suite import load_suite
 from clevrskills.serving.images import received
 
 STATE = ("qpos", "ee_pose", "vacuum_on", "holding")
@@ -75,7 +75,7 @@ def unclipped(answer: Any) -> np.ndarray:
     Raises:
         PolicyError: They are of another shape, or not finite.
     """
-    read_actions(answer, clip=True)
+    load_suite().interface().read(answer, clip=True)
     if hasattr(answer, "detach"):  # a torch tensor, as there
         answer = answer.detach().float().cpu()
     return np.asarray(answer, np.float32)

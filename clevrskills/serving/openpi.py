@@ -17,6 +17,7 @@ from websockets.asyncio.server import ServerConnection
 from websockets.frames import CloseCode
 
 from clevrskills.core.policy import GaveUp, Observation, PromptInput
+from clevrskills.core.suite import load_suite
 from clevrskills.errors import one_line
 from clevrskills.serving.client import RemotePolicy
 from clevrskills.serving.codecs import pack_openpi, unpack_openpi
@@ -37,9 +38,7 @@ class OpenPiPolicy(RemotePolicy):
 
     def _check_action_spec(self, declared: Any) -> None:
         if declared is not None:
-            from clevrskills.core.action_spec import check_action_spec  # ManiSkill: slow
-
-            check_action_spec(declared, self.url)
+            load_suite().interface().check(declared, self.url)
         self.action_spec = declared
 
     def _begin(self) -> None:

@@ -5,13 +5,13 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from clevrskills.core.language import KEYSTEP_TASKS, in_words
-from clevrskills.core.observer import Observer
+from clevrskills.core.observer import Observer, in_words
 from clevrskills.core.policy import ObservationOptions
 from clevrskills.envs.scene_sampling import draw_scene
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.sim.body import Body
 from clevrskills.sim.prompt import Keystep, Prompt
+from clevrskills.suites.clevrskills.suite import KEYSTEP_TASKS
 from clevrskills.tasks import task, tasks
 
 CUBE = Body("object_0", "cube", "red", (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0))
@@ -76,7 +76,6 @@ def test_another_episode_has_another_history() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"cameras": ("top",)}, "unknown camera 'top'"),
         ({"history": 0}, "history must be at least 1, not 0"),
         ({"size_px": 0}, "size_px must be at least 1, not 0"),
         ({"prompt": "song"}, "unknown form of the prompt 'song'; allowed: multimodal, language"),

@@ -12,7 +12,7 @@ from clevrskills.dataset_tools import Dataset
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "datasets.md").read_text(encoding="utf-8")
-SCHEMAS = ROOT / "clevrskills" / "dataset_tools" / "schemas"
+SCHEMAS = ROOT / "clevrskills" / "dataset_tools" / "check" / "schemas"
 
 
 def rows(heading: str) -> str:

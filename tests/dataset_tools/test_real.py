@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from clevrskills.core.suite import ClevrSkillsSource, Setup
+from clevrskills.core.env_config import EnvConfig
 from clevrskills.dataset_tools import Dataset, Episode
 from clevrskills.dataset_tools.check.replay import replay
 from clevrskills.dataset_tools.generate.command import GenerateArgs, generate
@@ -22,12 +22,13 @@ from clevrskills.solvers import skills
 from clevrskills.solvers.motion import Arm, SkillFailed
 from clevrskills.solvers.oracle import Oracle
 from clevrskills.solvers.skills import pick
+from clevrskills.suites.clevrskills.suite import ClevrSkillsSuite
 
-SOURCE = ClevrSkillsSource()
+SOURCE = ClevrSkillsSuite()
 
 
 def check_replay(episode: Episode, cameras: tuple[str, ...]) -> None:
-    env, _ = SOURCE.make(Setup(episode.info["task"], cameras=cameras))
+    env = SOURCE.make(EnvConfig(episode.info["task"], cameras=cameras))
     report = replay(episode, env)
     assert report, str(report)
     assert report.success and report.states == len(episode) + 1
@@ -63,9 +64,11 @@ def test_names_are_those_of_the_registries(tmp_path: Path, change: dict, message
 
 def record(root: Path, task: str, seed: int = 0) -> Episode:
     """The episode of a seed, without cameras, whether it succeeds or not."""
-    setup = Setup(task, cameras=())
-    env, oracle = SOURCE.make(setup)
-    with Recorder(root, setup, seed) as recorder:
+    config = EnvConfig(task, cameras=())
+    suite = SOURCE
+    env = suite.make(config)
+    oracle = suite.oracle(env)
+    with Recorder(root, config, seed) as recorder:
         rollout(env, oracle, recorder, seed)
         return Episode(recorder.commit(success=True))
 
@@ -149,9 +152,11 @@ def test_a_leaf_that_is_begun_again_is_labelled(
 def test_every_task_is_recorded(tmp_path: Path) -> None:
     """A few steps of every task of the registry, without cameras."""
     for task in SOURCE.levels():
-        setup = Setup(task, cameras=())
-        env, oracle = SOURCE.make(setup)
-        with Recorder(tmp_path, setup, seed=1) as recorder:
+        config = EnvConfig(task, cameras=())
+        suite = SOURCE
+        env = suite.make(config)
+        oracle = suite.oracle(env)
+        with Recorder(tmp_path, config, seed=1) as recorder:
             result = rollout(env, oracle, recorder, seed=1, max_steps=4)
             assert result.steps == 4, task
             episode = Episode(recorder.commit(success=False))
@@ -199,7 +204,7 @@ def test_a_film_shows_what_the_environment_sees() -> None:
     env = ClevrSkillsEnv("sort", obs_mode="none", render_backend="cpu")
     env.reset(seed=2)
     oracle = Oracle(env)
-    film = SOURCE.film(Setup("sort"))
+    film = SOURCE.film(EnvConfig("sort"))
     assert film is not None
     film.open(env.scene_description())
     for step in range(30):

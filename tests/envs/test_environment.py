@@ -676,7 +676,9 @@ def test_the_same_seed_gives_the_same_episode_bit_for_bit(key):
 
 
 def test_another_process_gives_the_same_episode(sort):
-    code = "from tests.test_env import *; print(rollout_hash(make_env('sort', 'state')))"
+    code = (
+        "from tests.envs.test_environment import *; print(rollout_hash(make_env('sort', 'state')))"
+    )
     environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "77"}
     run = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True

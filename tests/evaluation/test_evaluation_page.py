@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 import tyro
 
-from clevrskills.core.language import KEYSTEP_TASKS
 from clevrskills.core.policy_loader import PolicySource
 from clevrskills.evaluation.evaluate import EvaluateArgs
 from clevrskills.evaluation.freeze import frozen
 from clevrskills.evaluation.results import CAUSES, EpisodeResult
+from clevrskills.suites.clevrskills.suite import KEYSTEP_TASKS
 from clevrskills.tasks import tasks
 
 ROOT = Path(__file__).parents[2]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from clevrskills.core.language import say
+from clevrskills.core.observer import say
 from clevrskills.evaluation.freeze import frozen
 
 ROOT = Path(__file__).parents[2]

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
-from clevrskills.core.language import KEYSTEP_TASKS, say
+from clevrskills.core.observer import say
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.freeze import frozen
 from clevrskills.integrations.lerobot_env import (
@@ -14,6 +14,7 @@ from clevrskills.integrations.lerobot_env import (
     LeRobotEnv,
     make_vector_envs,
 )
+from clevrskills.suites.clevrskills.suite import KEYSTEP_TASKS
 from clevrskills.tasks import tasks
 
 STILL = np.array([0, 0, 0, 0, 0, 0, -1], dtype=np.float32)

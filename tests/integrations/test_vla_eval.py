@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from clevrskills.core.language import KEYSTEP_TASKS
 from clevrskills.evaluation.freeze import frozen
 from clevrskills.evaluation.rollout import policy_seed
+from clevrskills.suites.clevrskills.suite import KEYSTEP_TASKS
 from clevrskills.tasks import tasks
 
 ROOT = Path(__file__).parents[2]

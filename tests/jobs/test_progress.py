@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from clevrskills.core.suite import Setup
+from clevrskills.core.env_config import EnvConfig
 from clevrskills.dataset_tools.generate.history import History
 from clevrskills.dataset_tools.generate.schedule import TaskQueue
 from clevrskills.jobs import progress
@@ -13,8 +13,8 @@ def make_queues() -> list[TaskQueue]:
     """Of "reach" one of four episodes is there, of "visit" none of two."""
     history = History(present={0}, steps={0: 5})
     return [
-        TaskQueue(Setup("reach"), "L0", range(4), 0, history),
-        TaskQueue(Setup("visit"), "L1", range(2), 0, History()),
+        TaskQueue(EnvConfig("reach"), "L0", range(4), 0, history),
+        TaskQueue(EnvConfig("visit"), "L1", range(2), 0, History()),
     ]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from fake_policies import Wanderer
 
 from clevrskills.core.policy import GaveUp, Observation, ObservationOptions, PromptInput
-from clevrskills.sim.robots.controller import ACTION_SPEC
+from clevrskills.sim.robots.delta_action import ACTION_SPEC
 
 HERE = __name__
 

@@ -20,7 +20,7 @@ from clevrskills.evaluation.policies.simple import BLIND
 from clevrskills.serving import DIALECTS, connect
 from clevrskills.serving.server import HEALTH
 from clevrskills.serving.vla_eval import opened, sealed
-from clevrskills.sim.robots.controller import ACTION_SPEC
+from clevrskills.sim.robots.delta_action import ACTION_SPEC
 from tests.serving.policies import HERE, Recorder, Together, actions
 from tests.serving.servers import observation, prompt, served, serving_source
 from tests.serving.test_codecs import assert_equal

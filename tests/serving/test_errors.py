@@ -16,7 +16,7 @@ from clevrskills.errors import ClevrSkillsError
 from clevrskills.serving import DIALECTS, connect
 from clevrskills.serving.codecs import pack_openpi, unpack_openpi
 from clevrskills.serving.vla_eval import opened, sealed
-from clevrskills.sim.robots.controller import ACTION_SPEC
+from clevrskills.sim.robots.delta_action import ACTION_SPEC
 from tests.serving.servers import observation, prompt, scripted
 
 Reply = Callable[[ServerConnection, int], None]

@@ -12,9 +12,9 @@ import pytest
 
 from clevrskills.cli import main
 from clevrskills.core.policy import PolicyError
+from clevrskills.core.policy_loader import policy_arguments
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.serving import connect
-from clevrskills.serving.command import policy_arguments
 from tests.serving.servers import observation, prompt
 
 

@@ -171,7 +171,7 @@ def test_pictures_and_environments_share_a_process_in_any_order(first):
         "environment": "make_env('pick', 'rgb').reset(seed=0)",
     }
     order = sorted(steps, key=lambda step: step != first)
-    lines = ["from tests.support.envs import make_env", "from tests.test_prompt import prompt"]
+    lines = ["from tests.support.envs import make_env", "from tests.sim.test_prompt import prompt"]
     run = subprocess.run(
         [sys.executable, "-c", "; ".join(lines + [steps[step] for step in order])],
         cwd=ROOT,

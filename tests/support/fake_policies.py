@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from clevrskills.core.policy import ObservationOptions, PromptInput
-from clevrskills.sim.robots.controller import ACTION_SPEC
+from clevrskills.sim.robots.delta_action import ACTION_SPEC
 
 SEES = ObservationOptions(cameras=())
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import trimesh
 
-from clevrskills.core.suite import Setup
+from clevrskills.core.env_config import EnvConfig
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.sim.render.film import Camera, View, to_buffer
 
@@ -73,14 +73,14 @@ class FakeEnv:
         )
     ]
 
-    def __init__(self, setup: Setup) -> None:
-        self.setup = setup
-        self.task = SimpleNamespace(key=setup.task, level=LEVELS[setup.task], max_steps=60)
+    def __init__(self, config: EnvConfig) -> None:
+        self.config = config
+        self.task = SimpleNamespace(key=config.task, level=LEVELS[config.task], max_steps=60)
         self.closed = False
 
     def reset(self, *, seed: int) -> tuple[None, dict]:
         self.seed = seed
-        key = sum(map(ord, self.setup.task + self.setup.split))
+        key = sum(map(ord, self.config.task + self.config.split))
         self.rng = np.random.default_rng((seed, key))
         self.point = np.zeros(2, np.float32)
         self.targets = self.rng.uniform(-1, 1, (2, 2)).astype(np.float32)
@@ -139,7 +139,7 @@ class FakeEnv:
             }
             for i, (name, target) in enumerate(zip(NAMES, self.targets, strict=True))
         ]
-        return {"bodies": targets, "robot": self.setup.robot}
+        return {"bodies": targets, "robot": self.config.robot}
 
     def close(self) -> None:
         self.closed = True
@@ -202,13 +202,13 @@ class FakeFilm:
 
     renderer = "a fake"
 
-    def __init__(self, setup: Setup) -> None:
-        size = setup.size_px or SIZE
+    def __init__(self, config: EnvConfig) -> None:
+        size = config.size_px or SIZE
         place = {"eye_m": [0.0, 0.0, 2.0], "target_m": [0.0, 0.0, 0.0]}
         self.cameras = {
-            name: Camera(name, size, size, 2 * np.arctan(0.5), place) for name in setup.cameras
+            name: Camera(name, size, size, 2 * np.arctan(0.5), place) for name in config.cameras
         }
-        self.shifts = {name: CAMERAS.index(name) for name in setup.cameras}
+        self.shifts = {name: CAMERAS.index(name) for name in config.cameras}
 
     def open(self, scene: Mapping[str, Any]) -> list[Any]:
         self.keys = [body["key"] for body in scene["bodies"]]
@@ -262,7 +262,7 @@ class FakeFilm:
 
 @dataclass(frozen=True)
 class FakeSource:
-    """Source of the above.
+    """Suite of the above.
 
     ``trouble`` maps seeds to fail, crash, kill, exit, full (no file may grow beyond 1 kB), hang or
     interrupt, or to one of these followed by " once " and the path of a file that then tells that
@@ -287,11 +287,16 @@ class FakeSource:
             if name != "targets":
                 raise UnknownNameError(f"argument of {task}", name, ("targets",))
 
-    def make(self, setup: Setup) -> tuple[FakeEnv, FakeOracle]:
+    def cameras(self) -> Sequence[str]:
+        return CAMERAS
+
+    def make(self, config: EnvConfig) -> FakeEnv:
         if self.broken:
             raise RuntimeError("no renderer")
-        env = FakeEnv(setup)
-        return env, FakeOracle(env, self.trouble, self.delay_s)
+        return FakeEnv(config)
 
-    def film(self, setup: Setup) -> FakeFilm | None:
-        return FakeFilm(setup) if setup.cameras else None
+    def oracle(self, env: FakeEnv) -> FakeOracle:
+        return FakeOracle(env, self.trouble, self.delay_s)
+
+    def film(self, config: EnvConfig) -> FakeFilm | None:
+        return FakeFilm(config) if config.cameras else None

@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from clevrskills.core.suite import Setup
-from clevrskills.evaluation.messages import Case
-from clevrskills.predicates import Order, Outcome, Predicate
+from clevrskills.core.env_config import EnvConfig
+from clevrskills.core.interface import BoxInterface
+from clevrskills.predicates import Leaf, Order, Outcome
 from clevrskills.sim.prompt import Prompt
+from clevrskills.sim.robots.delta_action import DELTA
 
 LEVELS = {"reach": "L0", "visit": "L1", "follow_order": "L1"}
 FROZEN = 8
@@ -24,7 +25,7 @@ MAX_STEPS = 40
 SIZE_PX = 16
 
 
-class Reached(Predicate):
+class Reached(Leaf):
     """A leaf; what it says is put together by the environment."""
 
     max_reward = 1.0
@@ -72,9 +73,9 @@ class FakeEpisode:
 class FakeEnv:
     """Steps like a batched environment of batch size one."""
 
-    def __init__(self, setup: Setup, broken: Sequence[str] = ()) -> None:
-        self.setup, self._broken = setup, broken
-        self.task = SimpleNamespace(key=setup.task, level=LEVELS[setup.task], max_steps=MAX_STEPS)
+    def __init__(self, config: EnvConfig, broken: Sequence[str] = ()) -> None:
+        self.config, self._broken = config, broken
+        self.task = SimpleNamespace(key=config.task, level=LEVELS[config.task], max_steps=MAX_STEPS)
         self.goal = Order((Reached(), Reached()))
         self.pictures = 0
 
@@ -118,11 +119,11 @@ class FakeEnv:
         self.outcome = outcome(self.reached == 2, {"stage": torch.tensor([self.reached])}, leaves)
 
     def capture(self) -> dict[str, np.ndarray]:
-        assert self.setup.cameras
+        assert self.config.cameras
         self.pictures += 1
-        size = self.setup.size_px or SIZE_PX
+        size = self.config.size_px or SIZE_PX
         shade = int(100 * (self.point[0] + 1))
-        return {n: np.full((size, size, 3), shade, np.uint8) for n in self.setup.cameras}
+        return {n: np.full((size, size, 3), shade, np.uint8) for n in self.config.cameras}
 
     def proprioception(self) -> dict[str, np.ndarray]:
         target = self.targets[min(self.reached, 1)]
@@ -176,14 +177,30 @@ class FakeSuite:
     def frozen(self, task: str, split: str) -> list[FakeEpisode]:
         return [FakeEpisode(task, split, k, 100 + k) for k in range(FROZEN)]
 
-    def draw(self, case: Case, robot: str) -> FakeEpisode:
-        assert case.seed is not None
-        return FakeEpisode(case.task, case.split, case.index, case.seed, robot, case.task_args)
+    def draw(
+        self,
+        task: str,
+        split: str,
+        seed: int,
+        index: int = 0,
+        robot: str = "xarm6",
+        task_args: Mapping[str, Any] | None = None,
+    ) -> FakeEpisode:
+        return FakeEpisode(task, split, index, seed, robot, task_args or {})
 
-    def make(self, setup: Setup) -> FakeEnv:
-        return FakeEnv(setup, self.broken)
+    def cameras(self) -> Sequence[str]:
+        return ("base_camera", "hand_camera", "render_camera")
 
-    def film(self, camera: str, robot: str) -> FakeFilm:
+    def interface(self) -> BoxInterface:
+        return DELTA
+
+    def unspeakable(self) -> Sequence[str]:
+        return ("follow_order",)
+
+    def make(self, config: EnvConfig) -> FakeEnv:
+        return FakeEnv(config, self.broken)
+
+    def film(self, config: EnvConfig) -> FakeFilm:
         return FakeFilm()
 
     def renderer(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from fake_suite import FakeEnv, FakeSuite
 
-from clevrskills.core.suite import Setup
+from clevrskills.core.env_config import EnvConfig
 
 
 class PointEnv(FakeEnv):
@@ -19,5 +19,5 @@ class PointEnv(FakeEnv):
 
 
 class PointSuite(FakeSuite):
-    def make(self, setup: Setup) -> PointEnv:
-        return PointEnv(setup, self.broken)
+    def make(self, config: EnvConfig) -> PointEnv:
+        return PointEnv(config, self.broken)

@@ -1,13 +1,17 @@
-"""Gymnasium's vector environments of our ids, in one process and in several."""
+"""Vector environments of our ids: this package's own, and Gymnasium's around single ones."""
 
 import multiprocessing
 import pickle
+import subprocess
+import sys
 
 import gymnasium as gym
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode, VectorEnv
 
+import clevrskills
+import clevrskills.vector
 from clevrskills import env_id
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.sim.prompt import Prompt
@@ -98,6 +102,36 @@ def test_prompts_travel_between_processes(pair):
         data = pickle.dumps(prompt)
         assert pickle.loads(data) == prompt
         assert len(data) < 100_000  # data, no meshes
+
+
+def test_all_names_of_make_vec_are_one():
+    made = [
+        gym.make_vec(env_id("trace"), num_envs=2, max_episode_steps=3, robot="panda"),
+        clevrskills.make_vec("trace", 2, episode_steps=3, robot_name="panda"),
+        clevrskills.vector.make_vec("trace", num_envs=2, episode_steps=3, robot_name="panda"),
+    ]
+    assert {type(envs) for envs in made} == {clevrskills.vector.VectorEnv}
+    assert made[0].unwrapped.spec.id == env_id("trace")
+    first, *others = [
+        [envs.reset(seed=SEEDS[0])[:1], *(envs.step(actions(k))[:4] for k in range(4))]
+        for envs in made
+    ]
+    for other in others:
+        for mine, theirs in zip(first, other, strict=True):
+            for values, expected in zip(mine, theirs, strict=True):
+                np.testing.assert_array_equal(values, expected)
+    assert first[3][3].all()  # the third step is the last one
+    for envs in made:
+        envs.close()
+
+
+def test_importing_the_package_imports_no_simulator():
+    code = "import sys, clevrskills; print(*sys.modules); clevrskills.task_keys"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = {name.partition(".")[0] for name in found.stdout.split()}
+    assert not loaded & {"mani_skill", "sapien", "torch", "transformers", "pandas"}
+    with pytest.raises(AttributeError, match="no attribute 'make_venv'"):
+        clevrskills.make_venv  # noqa: B018
 
 
 @pytest.mark.slow

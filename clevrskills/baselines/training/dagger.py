@@ -13,8 +13,8 @@ from clevrskills.errors import ClevrSkillsError
 
 if TYPE_CHECKING:
     from clevrskills.baselines.checkpoint import Description
-    from clevrskills.baselines.training.train import TrainArgs
-    from clevrskills.core.suite import Source
+    from clevrskills.baselines.training.training_config import TrainArgs
+    from clevrskills.core.suite import Suite
     from clevrskills.dataset_tools.generate.command import GenerateArgs
 
 SEED = 1_000_000
@@ -59,12 +59,12 @@ class DaggerArgs:
     """Memory in which each of these keeps pictures, in GB."""
 
 
-def dagger(args: DaggerArgs, source: Callable[[Path], Source] | None = None) -> int:
+def dagger(args: DaggerArgs, suite: Callable[[Path], Suite] | None = None) -> int:
     """Do the rounds.
 
     Args:
         args: How many, from where.
-        source: Gives, for the folder of a checkpoint, environments in which its policy and the
+        suite: Gives, for the folder of a checkpoint, environments in which its policy and the
             oracle act in turns; ``None``: ClevrSkills.
 
     Returns:
@@ -73,9 +73,10 @@ def dagger(args: DaggerArgs, source: Callable[[Path], Source] | None = None) -> 
     Raises:
         ClevrSkillsError: Bad arguments, or a part failed; what was finished is kept.
     """
-    from clevrskills.baselines import checkpoint
-    from clevrskills.baselines.training.dagger_rollout import HandoverSource
+    from clevrskills.baselines.checkpoint import describe
+    from clevrskills.baselines.training.dagger_rollout import HandoverSuite
     from clevrskills.baselines.training.train import require_training, train
+    from clevrskills.core.checkpoint import find
     from clevrskills.dataset_tools.generate.command import generate
 
     require_training()
@@ -85,10 +86,10 @@ def dagger(args: DaggerArgs, source: Callable[[Path], Source] | None = None) -> 
     start, data = args.start, list(args.data)
     for number in range(args.rounds):
         folder = args.out / f"round_{number + 1}"
-        at = checkpoint.find(start)
+        at = find(start)
         code = generate(
-            _generate_args(args, checkpoint.describe(at), number, folder / "demos"),
-            (source or HandoverSource)(at.absolute()),
+            _generate_args(args, describe(at), number, folder / "demos"),
+            (suite or HandoverSuite)(at.absolute()),
         )
         if code:
             return code
@@ -117,10 +118,11 @@ def _generate_args(args: DaggerArgs, about: Description, number: int, out: Path)
 
 
 def _train_args(args: DaggerArgs, start: Path, data: tuple[Path, ...], out: Path) -> TrainArgs:
-    from clevrskills.baselines import checkpoint
-    from clevrskills.baselines.training.train import TrainArgs
+    from clevrskills.baselines.checkpoint import describe
+    from clevrskills.baselines.training.training_config import TrainArgs
+    from clevrskills.core.checkpoint import find
 
-    about = checkpoint.describe(checkpoint.find(start))
+    about = describe(find(start))
     return TrainArgs(
         start=start,
         data=data,

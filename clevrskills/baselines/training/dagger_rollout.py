@@ -10,17 +10,17 @@ not learned.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from zlib import crc32
 
 import numpy as np
 
-from clevrskills.core.interface import read_actions
+from clevrskills.core.env_config import EnvConfig
+from clevrskills.core.interface import Interface
 from clevrskills.core.observer import Observer
-from clevrskills.core.suite import ClevrSkillsSource, Environment, Oracle, Setup
-from clevrskills.suites.clevrskills.suite import ClevrSkillsSuite
+from clevrskills.core.suite import Environment, Oracle, Suite, load_suite
 
 POLICY_STEPS, ORACLE_STEPS = (5, 30), (10, 40)
 """Range of the length of a turn, in control steps: a quarter of a second to two seconds."""
@@ -38,11 +38,13 @@ class Handover:
         env: The environment; it has the cameras that the policy is shown.
         policy: The policy, batched.
         oracle: The oracle.
+        interface: What both act by.
     """
 
-    def __init__(self, env: Environment, policy: Any, oracle: Oracle) -> None:
+    def __init__(self, env: Environment, policy: Any, oracle: Oracle, interface: Interface) -> None:
         self._env, self._policy, self._oracle = env, policy, oracle
-        self._observer = Observer(env, policy.observation)  # type: ignore[arg-type]
+        self._read = interface.read
+        self._observer = Observer(env, policy.observation)
 
     def reset(self) -> None:
         """An episode begins."""
@@ -111,29 +113,37 @@ class Handover:
         observation = self._observer.look()
         if not self._chunk or self._oracle_acts:
             answer = self._policy.act({0: observation})[0]
-            self._chunk = list(read_actions(answer))
+            self._chunk = list(self._read(answer))
         return self._chunk.pop(0)
 
 
 @dataclass(frozen=True)
-class HandoverSource(ClevrSkillsSource):
-    """The tasks of this package, in which a policy and the oracle act in turns.
+class HandoverSuite:
+    """A suite in whose environments a policy and the oracle act in turns.
 
     Attributes:
         checkpoint: Folder of the policy's checkpoint.
+        suite: Where environments, oracles and films come from.
     """
 
     checkpoint: Path
+    suite: Suite = field(default_factory=load_suite)
 
-    def make(self, setup: Setup) -> tuple[Environment, Oracle]:
-        """Build an environment, which draws what the policy is shown, and what acts in it."""
-        import torch
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name == "suite":  # not there yet while it is unpickled
+            raise AttributeError(name)
+        return getattr(self.suite, name)
 
+    def make(self, config: EnvConfig) -> Environment:
+        """Build an environment, which draws what the policy is shown."""
+        from clevrskills.baselines.checkpoint import describe
+        from clevrskills.core.checkpoint import find
+
+        shown = describe(find(self.checkpoint)).spec.observation
+        return self.suite.make(replace(config, cameras=shown.cameras, size_px=shown.size_px))
+
+    def oracle(self, env: Environment) -> Oracle:
+        """What acts in an environment: the policy and the oracle in turns."""
         from clevrskills.baselines.checkpoint import load
-        from clevrskills.solvers.oracle import Oracle as ScriptedOracle
 
-        torch.set_num_threads(1)
-        policy = load(self.checkpoint)
-        shown = policy.observation
-        env = ClevrSkillsSuite().make(replace(setup, cameras=shown.cameras, size_px=shown.size_px))
-        return env, Handover(env, policy, ScriptedOracle(env))  # type: ignore[arg-type, return-value]
+        return Handover(env, load(self.checkpoint), self.suite.oracle(env), self.suite.interface())

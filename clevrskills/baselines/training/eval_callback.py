@@ -1,4 +1,4 @@
-"""Evaluations in the course of a training."""
+"""Evaluation callback: success rates of the checkpoints of a training run."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import io
 from collections.abc import Sequence
 from pathlib import Path
 
+from clevrskills.core.suite import Suite, load_suite
 from clevrskills.errors import UnknownNameError
 from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
 from clevrskills.evaluation.results import read_results
-from clevrskills.suites.clevrskills.suite import ClevrSkillsSuite, Suite
 
 EVALUATIONS_DIR = "evaluations"
 
 
-class EarlyEvaluation:
+class EvalCallback:
     """Evaluates checkpoints of a training on a few frozen episodes; the results stay in its folder.
 
     Args:
@@ -39,7 +39,7 @@ class EarlyEvaluation:
         workers: int,
         suite: Suite | None,
     ) -> None:
-        self._suite = suite or ClevrSkillsSuite()
+        self._suite = suite or load_suite()
         known = tuple(self._suite.levels())
         for task in tasks:
             if task not in known:

@@ -14,7 +14,8 @@ import tyro
 from clevrskills.errors import ClevrSkillsError
 
 if TYPE_CHECKING:
-    from clevrskills.core.suite import Environment, Setup, Source
+    from clevrskills.core.env_config import EnvConfig
+    from clevrskills.core.suite import Environment, Suite
     from clevrskills.dataset_tools.check.fault import Fault
     from clevrskills.dataset_tools.dataset import Episode
     from clevrskills.dataset_tools.layout import Header
@@ -56,12 +57,12 @@ class Report:
     faults: list[Fault] = field(default_factory=list)
 
 
-def check(args: CheckArgs, source: Source | None = None) -> int:
+def check(args: CheckArgs, suite: Suite | None = None) -> int:
     """Check a dataset and print what is wrong.
 
     Args:
         args: What to check.
-        source: Where environments come from; ``None``: ClevrSkills.
+        suite: Where environments come from; ``None``: ClevrSkills.
 
     Returns:
         Exit code: 0 if nothing is wrong, else 1.
@@ -76,7 +77,7 @@ def check(args: CheckArgs, source: Source | None = None) -> int:
         if value < least:
             raise ClevrSkillsError(f"--{name} must be at least {least}, not {value}")
     report = check_dataset(
-        args.dataset, args.replay, decode=args.decode, workers=args.workers, source=source
+        args.dataset, args.replay, decode=args.decode, workers=args.workers, suite=suite
     )
     if args.json:
         data = {"dataset": args.dataset, **vars(report)}
@@ -96,7 +97,7 @@ def check_dataset(
     *,
     decode: bool = False,
     workers: int = 1,
-    source: Source | None = None,
+    suite: Suite | None = None,
 ) -> Report:
     """Check a dataset.
 
@@ -105,22 +106,20 @@ def check_dataset(
         replay: How many episodes without faults to replay.
         decode: Decode all frames of all videos.
         workers: Number of processes.
-        source: Where environments come from; ``None``: ClevrSkills.
+        suite: Where environments come from; ``None``: ClevrSkills.
 
     Raises:
         DatasetError: It is not a dataset, or of another format version.
     """
+    from clevrskills.core.suite import load_suite
     from clevrskills.dataset_tools.check.catalogue import read_catalogue
     from clevrskills.dataset_tools.layout import Header
 
-    if source is None:
-        from clevrskills.core.suite import ClevrSkillsSource
-
-        source = ClevrSkillsSource()
+    suite = suite or load_suite()
     header = Header.read(root)
-    catalogue = read_catalogue(root, source.levels())
+    catalogue = read_catalogue(root, suite.levels())
     report = Report(len(catalogue.episodes), faults=list(catalogue.faults))
-    make = partial(Checker, header, source, decode)
+    make = partial(Checker, header, suite, decode)
     names = {path: "/".join(path.parts[-2:]) for path in catalogue.episodes}
     jobs = [Job(path, catalogue.lines.get(name)) for path, name in names.items()]
     report.faults += _do(make, workers, jobs, "checking")
@@ -148,17 +147,17 @@ class Job:
 
 
 class Checker:
-    """Does jobs; keeps the environment while the setup stays the same.
+    """Does jobs; keeps the environment while the config stays the same.
 
     Args:
         header: Header of the dataset.
-        source: Where environments come from.
+        suite: Where environments come from.
         decode: Decode all frames of all videos.
     """
 
-    def __init__(self, header: Header, source: Source, decode: bool) -> None:
-        self._header, self._source, self._decode = header, source, decode
-        self._setup: Setup | None = None
+    def __init__(self, header: Header, suite: Suite, decode: bool) -> None:
+        self._header, self._suite, self._decode = header, suite, decode
+        self._config: EnvConfig | None = None
         self._env: Environment | None = None
 
     def __call__(self, job: Job) -> list[Fault]:
@@ -188,10 +187,10 @@ class Checker:
         return [] if report else [Fault(episode.id, STATES_FILE, f"replay: {report}")]
 
     def _environment(self, episode: Episode) -> Environment:
-        from clevrskills.core.suite import Setup
+        from clevrskills.core.env_config import EnvConfig
 
         info = episode.info
-        setup = Setup(
+        config = EnvConfig(
             info["task"],
             info["split"],
             info["robot"],
@@ -199,11 +198,11 @@ class Checker:
             cameras=(),
             task_args=info["task_args"],
         )
-        if self._env is None or setup != self._setup:
+        if self._env is None or config != self._config:
             if self._env is not None:
                 self._env.close()
-            self._env, _ = self._source.make(setup)
-            self._setup = setup
+            self._env = self._suite.make(config)
+            self._config = config
         return self._env
 
 

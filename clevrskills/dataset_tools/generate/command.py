@@ -12,7 +12,8 @@ import tyro
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 
 if TYPE_CHECKING:
-    from clevrskills.core.suite import Setup, Source
+    from clevrskills.core.env_config import EnvConfig
+    from clevrskills.core.suite import Suite
     from clevrskills.dataset_tools.generate.schedule import TaskQueue
     from clevrskills.dataset_tools.generate.summary import TaskSummary
     from clevrskills.dataset_tools.layout import Header
@@ -73,18 +74,18 @@ class _Plan:
     """What is to be done, all of it checked."""
 
     header: Header
-    setups: tuple[Setup, ...]
+    configs: tuple[EnvConfig, ...]
     levels: tuple[str, ...]
     slots: range
     writer: str
 
 
-def generate(args: GenerateArgs, source: Source | None = None) -> int:
+def generate(args: GenerateArgs, suite: Suite | None = None) -> int:
     """Make the demonstrations.
 
     Args:
         args: What to make.
-        source: Where environments come from; ``None``: ClevrSkills.
+        suite: Where environments come from; ``None``: ClevrSkills.
 
     Returns:
         Exit code: 0 if everything that was asked for is there, 130 after Ctrl-C.
@@ -93,22 +94,20 @@ def generate(args: GenerateArgs, source: Source | None = None) -> int:
         ClevrSkillsError: Bad arguments, a full disk, a task that keeps failing; what was finished
             is kept.
     """
+    from clevrskills.core.suite import load_suite
     from clevrskills.dataset_tools.layout import locked, remove_abandoned
     from clevrskills.jobs.files import remove_partial
     from clevrskills.jobs.signals import stop_signals
 
-    if source is None:
-        from clevrskills.core.suite import ClevrSkillsSource
-
-        source = ClevrSkillsSource()
-    plan = _check(args, source)
+    suite = suite or load_suite()
+    plan = _check(args, suite)
     root = args.out.absolute()
     plan.header.open(root)
     remove_abandoned(root)
     with locked(root, plan.writer):
         try:
             with stop_signals():
-                return _report(args, *_generate(args, source, plan, root))
+                return _report(args, *_generate(args, suite, plan, root))
         except KeyboardInterrupt:
             print(
                 f"interrupted; what is finished is in {args.out}, the same command continues",
@@ -120,7 +119,7 @@ def generate(args: GenerateArgs, source: Source | None = None) -> int:
 
 
 def _generate(
-    args: GenerateArgs, source: Source, plan: _Plan, root: Path
+    args: GenerateArgs, suite: Suite, plan: _Plan, root: Path
 ) -> tuple[list[TaskQueue], list[TaskSummary]]:
     from functools import partial
 
@@ -133,24 +132,23 @@ def _generate(
     from clevrskills.jobs.drivers import open_pool
 
     manifest = Manifest(root, plan.writer)
-    history = read_history(root, [setup.task for setup in plan.setups], args.split)
+    history = read_history(root, [config.task for config in plan.configs], args.split)
     queues = [
-        TaskQueue(setup, level, plan.slots, args.seed, history[setup.task])
-        for setup, level in zip(plan.setups, plan.levels, strict=True)
+        TaskQueue(config, level, plan.slots, args.seed, history[config.task])
+        for config, level in zip(plan.configs, plan.levels, strict=True)
     ]
-    make = partial(make_attempter, root, source, plan.writer)
+    make = partial(make_attempter, root, suite, plan.writer)
     pool = partial(open_pool, args.driver, make, root, args.workers, args.timeout, args.address)
     lines = run(queues, pool, manifest, root)
-    return queues, [summarise(queue, lines[queue.setup.task], args.workers) for queue in queues]
+    return queues, [summarise(queue, lines[queue.config.task], args.workers) for queue in queues]
 
 
-def _check(args: GenerateArgs, source: Source) -> _Plan:
+def _check(args: GenerateArgs, suite: Suite) -> _Plan:
     """Check the arguments; tasks are in the order of the registry."""
-    from clevrskills.core.suite import SPLITS, Setup
+    from clevrskills.core.env_config import SPLITS, EnvConfig
     from clevrskills.dataset_tools.generate.schedule import SUBSTITUTE
     from clevrskills.dataset_tools.layout import Header
     from clevrskills.jobs.drivers import DRIVERS
-    from clevrskills.sim.cameras import CAMERAS
 
     for name, least in (("episodes", 1), ("seed", 0), ("workers", 1), ("size", 1)):
         value = getattr(args, name)
@@ -164,14 +162,14 @@ def _check(args: GenerateArgs, source: Source) -> _Plan:
     if not args.timeout > 0:
         raise ClevrSkillsError(f"--timeout must be positive, not {args.timeout}")
     cameras = () if args.no_cameras else args.cameras
-    levels = source.levels()
+    levels, all_cameras = suite.levels(), tuple(suite.cameras())
     known = {
         "task": (args.tasks, tuple(levels)),
         "level": (args.level, tuple(dict.fromkeys(levels.values()))),
         "split": ((args.split,), SPLITS),
-        "robot": ((args.robot,), tuple(source.robots())),
-        "criteria": ((args.criteria,), tuple(source.criteria())),
-        "camera": (cameras, CAMERAS),
+        "robot": ((args.robot,), tuple(suite.robots())),
+        "criteria": ((args.criteria,), tuple(suite.criteria())),
+        "camera": (cameras, all_cameras),
         "driver": ((args.driver,), DRIVERS),
     }
     for kind, (names, allowed) in known.items():
@@ -187,32 +185,32 @@ def _check(args: GenerateArgs, source: Source) -> _Plan:
     tasks = [t for t, level in levels.items() if t in args.tasks or level in args.level]
     if not tasks:
         raise ClevrSkillsError("nothing to generate: name tasks, or a level with --level")
-    setup = Setup(
+    config = EnvConfig(
         "",
         args.split,
         args.robot,
         args.criteria,
-        cameras=tuple(name for name in CAMERAS if name in cameras),
+        cameras=tuple(name for name in all_cameras if name in cameras),
         size_px=args.size,
         depth=args.depth,
         segmentation=args.segmentation,
     )
     given = _task_args(args.arg, tuple(levels))
     for task, task_args in given.items():
-        source.check(task, task_args)
+        suite.check(task, task_args)
     index, of = shard_of(args.shard)
     header = Header(
         robot=args.robot,
         criteria=args.criteria,
-        cameras=setup.cameras,
-        size_px=setup.size_px,
-        depth=setup.depth,
-        segmentation=setup.segmentation,
+        cameras=config.cameras,
+        size_px=config.size_px,
+        depth=config.depth,
+        segmentation=config.segmentation,
         task_args=given,
     )
     return _Plan(
         header,
-        tuple(replace(setup, task=task, task_args=given.get(task, {})) for task in tasks),
+        tuple(replace(config, task=task, task_args=given.get(task, {})) for task in tasks),
         tuple(levels[task] for task in tasks),
         range(index, args.episodes, of),
         f"shard-{index}-of-{of}" if args.shard else args.driver,
@@ -275,7 +273,7 @@ def _report(args: GenerateArgs, queues: list[TaskQueue], summaries: list[TaskSum
             console.print(text, highlight=False)
     missing = [queue for queue in queues if not queue.complete]
     if missing:
-        names = ", ".join(f"{q.setup.task} ({len(q.failed)} failures)" for q in missing)
+        names = ", ".join(f"{q.config.task} ({len(q.failed)} failures)" for q in missing)
         raise ClevrSkillsError(
             f"gave up on {names}: the reasons are in {args.out / MANIFEST_DIR}; "
             "remove the lines of failed attempts there to try those seeds again"

@@ -37,7 +37,7 @@ def run(
     Raises:
         ClevrSkillsError: It makes no sense to go on.
     """
-    by_task = {queue.setup.task: queue for queue in queues}
+    by_task = {queue.config.task: queue for queue in queues}
     lines: dict[str, list[ManifestLine]] = {task: [] for task in by_task}
     first = next_attempt(queues)
     if first is None:
@@ -53,7 +53,7 @@ def run(
                 return lines
             done = pool.next()
             attempt, result = done.job, done.result
-            queue = by_task[attempt.setup.task]
+            queue = by_task[attempt.config.task]
             if not isinstance(result, ManifestLine):
                 deaths[attempt.id] += 1
                 if (root / attempt.id).is_dir() or _worth_another_try(result, deaths[attempt.id]):
@@ -62,7 +62,7 @@ def run(
                 result = _failed(attempt, result)
             manifest.append(result)
             queue.ended(attempt, result.kind, result.steps)
-            lines[queue.setup.task].append(result)
+            lines[queue.config.task].append(result)
 
 
 def _worth_another_try(end: WorkerDied | TimedOut, deaths: int) -> bool:

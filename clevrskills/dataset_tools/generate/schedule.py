@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from clevrskills.core.suite import Setup
+from clevrskills.core.env_config import EnvConfig
 from clevrskills.dataset_tools.generate.history import History
 from clevrskills.dataset_tools.layout import episode_id
 
@@ -28,13 +28,13 @@ class Attempt:
     """One seed to try.
 
     Attributes:
-        setup: What the environment is made from.
+        config: What the environment is made from.
         seed: The seed.
         slot: Which of the episodes asked for it is to be.
         number: 0, or how many seeds of the slot have failed before.
     """
 
-    setup: Setup
+    config: EnvConfig
     seed: int
     slot: int = 0
     number: int = 0
@@ -42,7 +42,7 @@ class Attempt:
     @property
     def id(self) -> str:
         """Name of the episode within the dataset."""
-        return episode_id(self.setup.task, self.setup.split, self.seed)
+        return episode_id(self.config.task, self.config.split, self.seed)
 
 
 @dataclass
@@ -50,7 +50,7 @@ class TaskQueue:
     """The slots of one task, in order; substitutes come before what was not tried yet.
 
     Args:
-        setup: What the environment is made from.
+        config: What the environment is made from.
         level: Level of the task.
         slots: The slots that are to be filled.
         first_seed: Seed of slot 0.
@@ -61,7 +61,7 @@ class TaskQueue:
         failed: Seeds that failed, in earlier runs or in this one.
     """
 
-    setup: Setup
+    config: EnvConfig
     level: str
     slots: range
     first_seed: int
@@ -125,7 +125,7 @@ class TaskQueue:
             self._again.append(self._attempt(attempt.slot, attempt.number + 1))
 
     def _attempt(self, slot: int, number: int) -> Attempt:
-        return Attempt(self.setup, self.first_seed + slot + number * SUBSTITUTE, slot, number)
+        return Attempt(self.config, self.first_seed + slot + number * SUBSTITUTE, slot, number)
 
 
 def next_attempt(queues: Iterable[TaskQueue]) -> tuple[TaskQueue, Attempt] | None:

@@ -73,7 +73,7 @@ def summarise(queue: TaskQueue, lines: Sequence[ManifestLine], workers: int) -> 
     fresh = [line for line in lines if line.success]
     steps = sum(queue.history.steps[seed] for seed in queue.succeeded)
     return TaskSummary(
-        task=queue.setup.task,
+        task=queue.config.task,
         level=queue.level,
         episodes=made,
         failures=failures,

@@ -6,10 +6,14 @@ import datetime
 import os
 import platform
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from clevrskills.core.suite import Environment, Film, Oracle, Setup, Source
+import torch
+
+from clevrskills.core.env_config import EnvConfig
+from clevrskills.core.suite import Environment, Film, Oracle, Suite
 from clevrskills.dataset_tools.dataset import Episode
 from clevrskills.dataset_tools.generate.schedule import Attempt
 from clevrskills.dataset_tools.manifest import ManifestLine, file_hashes
@@ -21,19 +25,19 @@ from clevrskills.jobs.memory import return_freed_memory, return_holes, spare_pan
 
 
 class Attempter:
-    """Makes attempts, one after the other; keeps the environment while the setup stays the same.
+    """Makes attempts, one after the other; keeps the environment while the config stays the same.
 
     Args:
         root: The dataset.
-        source: Where environments come from.
+        suite: Where environments come from.
         writer: Name of the writer, see :mod:`clevrskills.dataset_tools.manifest`.
     """
 
-    def __init__(self, root: Path, source: Source, writer: str = "local") -> None:
+    def __init__(self, root: Path, suite: Suite, writer: str = "local") -> None:
         self._root = root
-        self._source = source
+        self._suite = suite
         self._writer = writer
-        self._setup: Setup | None = None
+        self._config: EnvConfig | None = None
         self._made: tuple[Environment, Oracle, Film | None] | None = None
 
     def __call__(self, attempt: Attempt) -> ManifestLine:
@@ -48,10 +52,10 @@ class Attempter:
         final = self._root / attempt.id
         if final.is_dir():
             return self._adopt(attempt, final)
-        env, oracle, film = self._prepare(attempt.setup)
+        env, oracle, film = self._prepare(attempt.config)
         cpu_s, wall_s = time.process_time(), time.perf_counter()
         with Recorder(
-            self._root, attempt.setup, attempt.seed, film=film, writer=self._writer
+            self._root, attempt.config, attempt.seed, film=film, writer=self._writer
         ) as recorder:
             try:
                 result = rollout(env, oracle, recorder, attempt.seed)
@@ -62,7 +66,7 @@ class Attempter:
             except StorageError:
                 raise
             except Exception as error:
-                self._setup = None  # what it left behind is not to be trusted
+                self._config = None  # what it left behind is not to be trusted
                 reason, steps = one_line(error), recorder.steps
                 result = EpisodeResult(attempt.seed, False, steps, 0.0, reason, 0.0, 0.0, "crash")
         files = file_hashes(final) if result.success else {}
@@ -91,35 +95,37 @@ class Attempter:
             files=file_hashes(path),
         )
 
-    def _prepare(self, setup: Setup) -> tuple[Environment, Oracle, Film | None]:
-        if self._made is None or setup != self._setup:
+    def _prepare(self, config: EnvConfig) -> tuple[Environment, Oracle, Film | None]:
+        if self._made is None or config != self._config:
             if self._made is not None:
                 self._made[0].close()
                 self._made = None
             try:
-                self._made = (*self._source.make(setup), self._source.film(setup))
+                env = self._suite.make(replace(config, cameras=()))
+                self._made = env, self._suite.oracle(env), self._suite.film(config)
             except ClevrSkillsError:
                 raise
             except Exception as error:
                 raise ClevrSkillsError(
-                    f"cannot build the environment of {setup.task}: {one_line(error)}"
+                    f"cannot build the environment of {config.task}: {one_line(error)}"
                 ) from error
-            self._setup = setup
+            self._config = config
         return self._made
 
 
-def make_attempter(root: Path, source: Source, writer: str = "local") -> Attempter:
+def make_attempter(root: Path, suite: Suite, writer: str = "local") -> Attempter:
     """An attempter in a process of its own, whose memory is kept small."""
     return_freed_memory()
     spare_pandas()
-    return Attempter(root, source, writer)
+    torch.set_num_threads(1)
+    return Attempter(root, suite, writer)
 
 
 def line_of(attempt: Attempt, kind: str = "", reason: str = "", **more: Any) -> ManifestLine:
     """The line of an attempt that has just ended, with no kind of failure if it succeeded."""
     return ManifestLine(
-        task=attempt.setup.task,
-        split=attempt.setup.split,
+        task=attempt.config.task,
+        split=attempt.config.split,
         seed=attempt.seed,
         slot=attempt.slot,
         attempt=attempt.number,

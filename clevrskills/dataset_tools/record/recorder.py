@@ -17,7 +17,8 @@ from typing import Any, Self
 import numpy as np
 import pyarrow.parquet as pq
 
-from clevrskills.core.suite import Environment, Film, Setup
+from clevrskills.core.env_config import EnvConfig
+from clevrskills.core.suite import Environment, Film
 from clevrskills.dataset_tools.layout import (
     EPISODE_FILE,
     STATES_FILE,
@@ -91,7 +92,7 @@ class Recorder:
 
     Args:
         root: The dataset.
-        setup: What the environment was made from.
+        config: What the environment was made from.
         seed: Seed of the episode.
         fps: Frames per second of the videos, the control rate in Hz.
         film: What films; ``None``: only numbers are recorded.
@@ -108,15 +109,15 @@ class Recorder:
     def __init__(
         self,
         root: Path,
-        setup: Setup,
+        config: EnvConfig,
         seed: int,
         fps: int = 20,
         film: Film | None = None,
         writer: str = "local",
     ) -> None:
-        self.setup, self.seed, self.fps = setup, seed, fps
+        self.config, self.seed, self.fps = config, seed, fps
         self.times_s = {"render": 0.0, "encode": 0.0, "write": 0.0}
-        final = root / episode_id(setup.task, setup.split, seed)
+        final = root / episode_id(config.task, config.split, seed)
         self._directory = PartialDirectory(root, final, writer)
         self._film = film
         self._footage: Footage | None = None
@@ -146,19 +147,19 @@ class Recorder:
         self._words = functools.cache(env.prompt.plain)
         prompt, scene = env.prompt.to_json(), env.scene_description()
         if self._film is not None:
-            wanted = self.setup.depth, self.setup.segmentation
+            wanted = self.config.depth, self.config.segmentation
             self._footage = Footage(
                 self._directory.path, self._film, scene, self.fps, *wanted, self.times_s
             )
         nodes = [{**node, "plain": self._words(node["text"])} for node in env.nodes]
         self._info = {
-            "task": self.setup.task,
+            "task": self.config.task,
             "level": env.task.level,
-            "split": self.setup.split,
+            "split": self.config.split,
             "seed": self.seed,
-            "robot": self.setup.robot,
-            "criteria": self.setup.criteria,
-            "task_args": dict(self.setup.task_args),
+            "robot": self.config.robot,
+            "criteria": self.config.criteria,
+            "task_args": dict(self.config.task_args),
             "prompt": {
                 "text": env.prompt.text,
                 "plain": env.prompt.plain(),

@@ -15,7 +15,8 @@ import tyro
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 
 if TYPE_CHECKING:
-    from clevrskills.core.suite import Setup, Source
+    from clevrskills.core.env_config import EnvConfig
+    from clevrskills.core.suite import Suite
 
 INTERRUPTED = 130  # what shells report after Ctrl-C
 DEATHS = 3
@@ -42,12 +43,12 @@ class RenderArgs:
     """Number of processes; the result is the same for any number."""
 
 
-def render(args: RenderArgs, source: Source | None = None) -> int:
+def render(args: RenderArgs, suite: Suite | None = None) -> int:
     """Film the episodes.
 
     Args:
         args: What to film.
-        source: Where films come from; ``None``: ClevrSkills.
+        suite: Where films come from; ``None``: ClevrSkills.
 
     Returns:
         Exit code: 0 if all is filmed, 130 after Ctrl-C.
@@ -56,16 +57,17 @@ def render(args: RenderArgs, source: Source | None = None) -> int:
         ClevrSkillsError: Bad arguments, a full disk, an episode that cannot be filmed; what was
             finished is kept.
     """
-    from clevrskills.core.suite import ClevrSkillsSource
+    from clevrskills.core.suite import load_suite
     from clevrskills.dataset_tools.layout import locked
     from clevrskills.jobs.files import remove_partial
     from clevrskills.jobs.signals import stop_signals
 
-    setup, root = _check(args), args.out.absolute()
+    suite = suite or load_suite()
+    config, root = _check(args, suite), args.out.absolute()
     with locked(root):
         try:
             with stop_signals():
-                count = _render(args, setup, root, source or ClevrSkillsSource())
+                count = _render(args, config, root, suite)
         except KeyboardInterrupt:
             print(
                 f"interrupted; what is finished is in {args.out}, the same command continues",
@@ -78,23 +80,23 @@ def render(args: RenderArgs, source: Source | None = None) -> int:
     return 0
 
 
-def _check(args: RenderArgs) -> Setup:
+def _check(args: RenderArgs, suite: Suite) -> EnvConfig:
     """Check the arguments and open the new dataset."""
-    from clevrskills.core.suite import Setup
+    from clevrskills.core.env_config import EnvConfig
     from clevrskills.dataset_tools.layout import Header
-    from clevrskills.sim.cameras import CAMERAS
 
     if args.workers < 1:
         raise ClevrSkillsError(f"--workers must be at least 1, not {args.workers}")
     if not args.cameras:
         raise ClevrSkillsError("--cameras must name at least one")
+    known = tuple(suite.cameras())
     for name in args.cameras:
-        if name not in CAMERAS:
-            raise UnknownNameError("camera", name, CAMERAS)
+        if name not in known:
+            raise UnknownNameError("camera", name, known)
     header = Header.read(args.dataset)
     if args.out.resolve() == args.dataset.resolve():
         raise ClevrSkillsError("--out must be another folder than that of the dataset")
-    cameras = tuple(name for name in CAMERAS if name in args.cameras)
+    cameras = tuple(name for name in known if name in args.cameras)
     header = replace(
         header,
         cameras=cameras,
@@ -103,7 +105,7 @@ def _check(args: RenderArgs) -> Setup:
         segmentation=args.segmentation,
     )
     header.open(args.out)
-    return Setup(
+    return EnvConfig(
         "",
         robot=header.robot,
         cameras=cameras,
@@ -113,7 +115,7 @@ def _check(args: RenderArgs) -> Setup:
     )
 
 
-def _render(args: RenderArgs, setup: Setup, root: Path, source: Source) -> int:
+def _render(args: RenderArgs, config: EnvConfig, root: Path, suite: Suite) -> int:
     """Film what is missing; returns the number of episodes that are there then."""
     from rich.console import Console
     from rich.progress import Progress
@@ -133,7 +135,7 @@ def _render(args: RenderArgs, setup: Setup, root: Path, source: Source) -> int:
     jobs = [name for name in names if (name, True) not in known or not (root / name).is_dir()]
     if not jobs:
         return len(names)
-    make = partial(Refilmer, args.dataset.absolute(), root, setup, source)
+    make = partial(Refilmer, args.dataset.absolute(), root, config, suite)
     pool: WorkerPool[str, ManifestLine] = WorkerPool(Processes(make), args.workers)
     deaths: Counter[str] = Counter()
     with closing(pool), Progress(console=Console(stderr=True), transient=True) as progress:

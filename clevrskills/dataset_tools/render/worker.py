@@ -9,7 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from clevrskills.core.suite import Film, Setup, Source
+from clevrskills.core.env_config import EnvConfig
+from clevrskills.core.suite import Film, Suite
 from clevrskills.dataset_tools.dataset import Episode
 from clevrskills.dataset_tools.generate.worker import now, worker_name
 from clevrskills.dataset_tools.layout import STATES_FILE, STEPS_FILE
@@ -27,18 +28,18 @@ class Refilmer:
     Args:
         recorded: The dataset with the episodes.
         root: The dataset to be made.
-        setup: The robot and what is to be filmed.
-        source: Where films come from.
+        config: The robot and what is to be filmed.
+        suite: Where films come from.
 
     Raises:
         ClevrSkillsError: There is no such camera, size or robot.
     """
 
-    def __init__(self, recorded: Path, root: Path, setup: Setup, source: Source) -> None:
+    def __init__(self, recorded: Path, root: Path, config: EnvConfig, suite: Suite) -> None:
         return_freed_memory()
-        self._recorded, self._root, self._setup = recorded, root, setup
+        self._recorded, self._root, self._config = recorded, root, config
         self._lines = latest_lines(recorded)
-        film = source.film(setup)
+        film = suite.film(config)
         assert film is not None, "there are cameras"
         self._film: Film = film
 
@@ -74,7 +75,7 @@ class Refilmer:
         )
 
     def _film_into(self, path: Path, episode: Episode, times_s: dict[str, float]) -> None:
-        info, wanted = episode.info, (self._setup.depth, self._setup.segmentation)
+        info, wanted = episode.info, (self._config.depth, self._config.segmentation)
         footage = Footage(path, self._film, info["scene"], info["fps"], *wanted, times_s)
         try:
             images = footage.keep_prompt(info["prompt"]["data"])

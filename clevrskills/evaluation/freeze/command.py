@@ -78,7 +78,7 @@ def freeze(args: FreezeArgs, make: Callable[[], Callable[[Any], Any]] | None = N
 
 def _check(args: FreezeArgs) -> list[str]:
     """Check the arguments; the tasks, in the order of the registry."""
-    from clevrskills.core.suite import SPLITS
+    from clevrskills.core.env_config import SPLITS
     from clevrskills.sim.robots.description import ROBOTS
     from clevrskills.tasks import LEVELS, tasks
 

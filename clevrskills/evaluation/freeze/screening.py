@@ -17,7 +17,7 @@ from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.freeze.candidates import Candidate, Verdict
 from clevrskills.jobs.files import to_json
 from clevrskills.sim.cameras import BASE_CAMERA
-from clevrskills.sim.robots.controller import CONTROL_HZ
+from clevrskills.sim.robots.delta_action import CONTROL_HZ
 from clevrskills.solvers.oracle import Oracle
 
 OVERLAP_M = 1e-3

@@ -17,6 +17,7 @@ import numpy as np
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.sim.body import Body
 from clevrskills.sim.cameras import BASE_CAMERA, CAMERAS, FAR_M, NEAR_M, RENDER_CAMERA
+from clevrskills.sim.prompt import Prompt
 from clevrskills.sim.render import rendering
 from clevrskills.sim.render.offscreen import Stage, link_poses, looking_at, render_device
 from clevrskills.sim.render.vulkan import renderer
@@ -206,6 +207,10 @@ class Film:
         missing = entity.per_scene_id + 1 - len(self._labels)
         self._labels = np.pad(self._labels, (0, max(0, missing)))
         self._labels[entity.per_scene_id] = number
+
+    def prompt_images(self, prompt: Mapping[str, Any]) -> Mapping[str, np.ndarray]:
+        """The images of a prompt given as JSON data, by placeholder."""
+        return Prompt.from_json(prompt).images()
 
     def shoot(
         self, qpos: np.ndarray, body_poses: np.ndarray, textures: Mapping[str, str]

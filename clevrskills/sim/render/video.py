@@ -16,7 +16,7 @@ import av
 import numpy as np
 from av.video.reformatter import ColorRange, Colorspace, VideoReformatter
 
-from clevrskills.dataset_tools.layout import DatasetError
+from clevrskills.errors import DamagedError
 from clevrskills.jobs.files import StorageError, storage_errors
 
 ONE_THREAD: dict[str, Any] = {"threads": 1} if int(av.__version__.split(".")[0]) >= 17 else {}
@@ -87,7 +87,7 @@ class VideoWriter:
             self._container.close()
         try:
             complete = frame_count(self.path) == self.frames
-        except DatasetError:
+        except DamagedError:
             complete = False
         if not complete:
             raise StorageError(f"{self.path} was not written completely: is the disk full?")
@@ -126,7 +126,7 @@ def _open(path: Path) -> av.container.InputContainer:
     try:
         return av.open(str(path))
     except (av.FFmpegError, OSError) as error:
-        raise DatasetError(f"{path} is not a readable video: {error}") from error
+        raise DamagedError(f"{path} is not a readable video: {error}") from error
 
 
 def frame_count(path: Path) -> int:
@@ -136,28 +136,28 @@ def frame_count(path: Path) -> int:
         try:
             return int(stream.frames) or sum(packet.size > 0 for packet in container.demux(stream))
         except av.FFmpegError as error:
-            raise DatasetError(f"{path} is damaged: {error}") from error
+            raise DamagedError(f"{path} is damaged: {error}") from error
 
 
 def iterate_frames(path: Path) -> Iterator[np.ndarray]:
     """Decode a video frame by frame, each (H, W, 3) uint8 sRGB, or (H, W) if written without loss.
 
     Raises:
-        DatasetError: The video is missing or damaged.
+        DamagedError: The video is missing or damaged.
     """
     with _open(path) as container:
         try:
             for frame in container.decode(video=0):
                 yield _to_array(frame)
         except av.FFmpegError as error:
-            raise DatasetError(f"{path} is damaged: {error}") from error
+            raise DamagedError(f"{path} is damaged: {error}") from error
 
 
 def read_video(path: Path) -> np.ndarray:
     """Decode a whole video, (T, H, W, 3) uint8 sRGB, or (T, H, W) if written without loss.
 
     Raises:
-        DatasetError: The video is missing or damaged.
+        DamagedError: The video is missing or damaged.
     """
     return np.stack(list(iterate_frames(path)))
 
@@ -168,7 +168,7 @@ def read_frame(path: Path, index: int) -> np.ndarray:
 
     Raises:
         IndexError: There is no such frame.
-        DatasetError: The video is missing or damaged.
+        DamagedError: The video is missing or damaged.
     """
     count = frame_count(path)
     if not 0 <= index < count:
@@ -181,7 +181,7 @@ def read_frame(path: Path, index: int) -> np.ndarray:
         for frame in container.decode(stream):
             if frame.pts is not None and frame.pts >= wanted:
                 return _to_array(frame)
-    raise DatasetError(f"{path} is damaged: frame {index} is missing")
+    raise DamagedError(f"{path} is damaged: frame {index} is missing")
 
 
 def _to_array(frame: av.VideoFrame) -> np.ndarray:

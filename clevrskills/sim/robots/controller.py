@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import repeat
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -17,41 +16,14 @@ from sapien import Pose
 from sapien.wrapper.pinocchio_model import PinocchioModel
 
 from clevrskills.errors import ClevrSkillsError
+from clevrskills.sim.robots.delta_action import ROTATION_RAD, TRANSLATION_M
 from clevrskills.sim.robots.description import robot
 
-CONTROL_HZ = 20
-TRANSLATION_M = 0.1
-"""Translation per unit of action and control step."""
-ROTATION_RAD = 0.1
-"""Rotation per unit of action and control step."""
 LEASH_M, LEASH_RAD = 0.03, 0.2
 """How far the commanded pose may run ahead of the measured one, so that a blocked arm does not wind
 up."""
 IK_ITERATIONS = 100
 REACH_RESTARTS = 8
-
-ACTION_SPEC: dict[str, Any] = {
-    "shape": [7],
-    "low": -1.0,
-    "high": 1.0,
-    "rate_hz": CONTROL_HZ,
-    "parts": [
-        {"name": "translation", "start": 0, "stop": 3, "scale": TRANSLATION_M, "unit": "m"},
-        {
-            "name": "rotation",
-            "start": 3,
-            "stop": 6,
-            "scale": ROTATION_RAD,
-            "unit": "rad",
-            "form": "rotation vector, its norm clipped to 1 before scaling",
-        },
-        {"name": "gripper", "start": 6, "stop": 7, "on": "> 0", "off": "<= 0"},
-    ],
-    "frame": "end effector, z out of the cups; at the start its axes are the world's x, -y, -z",
-    "reference": "commanded pose of the step before, at most 0.03 m, 0.2 rad from the measured one",
-    "order": "translation and rotation are both expressed in the frame before the step",
-}
-"""What an action means, for programs that must not guess."""
 
 
 @lru_cache(maxsize=4)

@@ -12,11 +12,11 @@ from clevrskills.errors import ClevrSkillsError
 from clevrskills.suites.clevrskills.curriculum_args import CurriculumArgs, what_is_asked
 
 if TYPE_CHECKING:
+    from clevrskills.core.suite import Suite
     from clevrskills.evaluation.evaluate import EvaluateArgs
     from clevrskills.suites.clevrskills.curriculum_tables import PaperTable
     from clevrskills.suites.clevrskills.protocol import Curriculum, Trial
     from clevrskills.suites.clevrskills.stages import Stages
-    from clevrskills.suites.clevrskills.suite import Suite
 
 
 def curriculum(

@@ -17,10 +17,12 @@ from clevrskills.baselines.data.windows import Selection, Windows
 from clevrskills.baselines.training.dagger import DaggerArgs, dagger
 from clevrskills.baselines.training.dagger_rollout import POLICY, Handover
 from clevrskills.baselines.training.train import TrainArgs, train
+from clevrskills.core.checkpoint import find
+from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.policy import ObservationOptions
-from clevrskills.core.suite import Setup
 from clevrskills.dataset_tools import Dataset
 from clevrskills.errors import ClevrSkillsError
+from clevrskills.sim.robots.delta_action import DELTA
 from tests.support.fake_jobs import InlinePool
 
 
@@ -35,9 +37,9 @@ def inline(monkeypatch: pytest.MonkeyPatch) -> None:
 class WatchedEnv(FakeEnv):
     """Draws what a policy is shown."""
 
-    def __init__(self, setup: Setup) -> None:
-        super().__init__(setup)
-        self._film = FakeFilm(setup)
+    def __init__(self, config: EnvConfig) -> None:
+        super().__init__(config)
+        self._film = FakeFilm(config)
 
     def reset(self, *, seed: int) -> tuple[None, dict]:
         self.steps = 0
@@ -62,10 +64,13 @@ class WatchedEnv(FakeEnv):
 class Turns(FakeSource):
     checkpoint: Path = Path()
 
-    def make(self, setup: Setup) -> tuple[Any, Any]:
+    def make(self, config: EnvConfig) -> Any:
         policy = load(self.checkpoint, "cpu")
-        env = WatchedEnv(replace(setup, cameras=policy.observation.cameras))
-        return env, Handover(env, policy, FakeOracle(env, {}, 0.0))  # type: ignore[arg-type]
+        return WatchedEnv(replace(config, cameras=policy.observation.cameras))
+
+    def oracle(self, env: Any) -> Any:
+        policy = load(self.checkpoint, "cpu")
+        return Handover(env, policy, FakeOracle(env, {}, 0.0), DELTA)  # type: ignore[arg-type]
 
 
 class Drifter:
@@ -94,9 +99,9 @@ class GivesUp(FakeOracle):
 
 
 def play(steps: int = 60) -> tuple[list[np.ndarray], list[str], Handover, Drifter]:
-    setup = Setup("visit")
-    env, policy = WatchedEnv(setup), Drifter()
-    turns = Handover(env, policy, GivesUp(env, {}, 0.0))  # type: ignore[arg-type]
+    config = EnvConfig("visit")
+    env, policy = WatchedEnv(config), Drifter()
+    turns = Handover(env, policy, GivesUp(env, {}, 0.0), DELTA)  # type: ignore[arg-type]
     env.reset(seed=4)
     turns.reset()
     actions, who = [], []
@@ -157,7 +162,7 @@ def test_rounds(trained: Path, demos: Path, tmp_path: Path) -> None:
             mine = (episode.steps["skill"] == POLICY).to_numpy()
             assert mine[0] and not mine.all()
             assert episode.steps["failed"].to_numpy()[mine].all()
-        about = checkpoint.describe(checkpoint.find(args.out / f"round_{number}/training"))
+        about = checkpoint.describe(find(args.out / f"round_{number}/training"))
         assert len(about.provenance["data"]) == 1 + number
     assert len(set(seeds)) == 4
     assert about.provenance["from"].endswith("round_1/training")

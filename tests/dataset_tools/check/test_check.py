@@ -40,7 +40,7 @@ def copy(demos: Path, tmp_path: Path) -> Path:
 
 
 def faults(root: Path, **options: object) -> list[str]:
-    return [str(fault) for fault in check_dataset(root, source=SOURCE, **options).faults]  # type: ignore[arg-type]
+    return [str(fault) for fault in check_dataset(root, suite=SOURCE, **options).faults]  # type: ignore[arg-type]
 
 
 def lines(edit: Callable[[list[dict]], object]) -> Change:

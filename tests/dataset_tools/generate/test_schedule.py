@@ -2,7 +2,7 @@ import random
 
 import pytest
 
-from clevrskills.core.suite import Setup
+from clevrskills.core.env_config import EnvConfig
 from clevrskills.dataset_tools.generate.history import History
 from clevrskills.dataset_tools.generate.schedule import (
     ATTEMPTS,
@@ -15,7 +15,7 @@ from clevrskills.dataset_tools.generate.schedule import (
 
 
 def make_queue(slots: range, history: History | None = None, first_seed: int = 0) -> TaskQueue:
-    return TaskQueue(Setup("sort"), "L1", slots, first_seed, history or History())
+    return TaskQueue(EnvConfig("sort"), "L1", slots, first_seed, history or History())
 
 
 def succeeds(seed: int) -> bool:
@@ -82,7 +82,7 @@ def test_what_is_there_counts_only_with_its_line() -> None:
     made = [attempt.seed for attempt in (queue.next(), queue.next()) if attempt]
     assert made == [1, 2]  # one without a line, one without a folder
     for seed, slot in ((1, 1), (2, 2)):
-        queue.ended(Attempt(queue.setup, seed, slot), "", 5)
+        queue.ended(Attempt(queue.config, seed, slot), "", 5)
     assert queue.next() is None
     assert sorted(queue.succeeded) == [0, 1, 2, 3] and queue.failed == []
 

@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 from fake_source import FakeSource
 
-from clevrskills.core.suite import Setup
+from clevrskills.core.env_config import EnvConfig
 from clevrskills.dataset_tools.generate.schedule import Attempt
 from clevrskills.dataset_tools.generate.worker import Attempter
 from clevrskills.dataset_tools.manifest import file_hashes
 from clevrskills.jobs.files import StorageError
 
-ATTEMPT = Attempt(Setup("reach"), 10_000_003, slot=3, number=1)
+ATTEMPT = Attempt(EnvConfig("reach"), 10_000_003, slot=3, number=1)
 SAME = ("seed", "slot", "attempt", "success", "steps", "total_reward", "files")
 
 
@@ -52,11 +52,11 @@ def test_the_environment_is_kept_while_the_setup_stays_the_same(
     made = []
     make = FakeSource.make
     monkeypatch.setattr(
-        FakeSource, "make", lambda self, setup: made.append(setup.task) or make(self, setup)
+        FakeSource, "make", lambda self, config: made.append(config.task) or make(self, config)
     )
     attempter = Attempter(tmp_path, FakeSource({2: "crash"}))
     for task, seed in (("reach", 0), ("reach", 1), ("visit", 0), ("visit", 2), ("visit", 3)):
-        attempter(Attempt(Setup(task, cameras=()), seed))
+        attempter(Attempt(EnvConfig(task, cameras=()), seed))
     assert made == ["reach", "visit", "visit"]  # anew after a crash, too
 
 

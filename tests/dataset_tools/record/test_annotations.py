@@ -143,13 +143,16 @@ def test_against_the_renderer() -> None:
     """Boxes and visible shares of real frames, against each object drawn alone in a larger picture:
     IoU of boxes, mean error of shares.
     """
-    from clevrskills.core.suite import ClevrSkillsSource, Setup
+    from clevrskills.core.env_config import EnvConfig
+    from clevrskills.suites.clevrskills.suite import ClevrSkillsSuite
 
     overlaps, errors = [], []
     for task in ("sort", "stack", "throw_topple", "move_without_hitting"):
-        setup = Setup(task)
-        env, oracle = ClevrSkillsSource().make(setup)
-        film = ClevrSkillsSource().film(setup)
+        config = EnvConfig(task)
+        suite = ClevrSkillsSuite()
+        env = suite.make(config)
+        oracle = suite.oracle(env)
+        film = ClevrSkillsSuite().film(config)
         assert film is not None
         env.reset(seed=0)
         oracle.reset()

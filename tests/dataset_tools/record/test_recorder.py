@@ -10,13 +10,13 @@ import pytest
 from fake_source import FakeSource
 from PIL import Image
 
-from clevrskills.core.suite import Setup
+from clevrskills.core.env_config import EnvConfig
 from clevrskills.dataset_tools.dataset import Episode
 from clevrskills.dataset_tools.record.columns import segments
 from clevrskills.dataset_tools.record.recorder import Labels, Recorder, Step
 from clevrskills.dataset_tools.record.rollout import rollout
 
-SETUP = Setup("visit", "test")
+SETUP = EnvConfig("visit", "test")
 
 
 @pytest.fixture
@@ -24,9 +24,11 @@ def episode(tmp_path: Path) -> Episode:
     return record(tmp_path, SETUP)
 
 
-def record(root: Path, setup: Setup, failed: tuple[tuple[int, int], ...] = ()) -> Episode:
-    env, oracle = FakeSource({}).make(setup)
-    with Recorder(root, setup, seed=5, film=FakeSource({}).film(setup)) as recorder:
+def record(root: Path, config: EnvConfig, failed: tuple[tuple[int, int], ...] = ()) -> Episode:
+    suite = FakeSource({})
+    env = suite.make(config)
+    oracle = suite.oracle(env)
+    with Recorder(root, config, seed=5, film=FakeSource({}).film(config)) as recorder:
         result = rollout(env, oracle, recorder, seed=5)
         recorder.give_up(failed)
         assert result.success
@@ -166,8 +168,8 @@ def test_repaints(episode: Episode) -> None:
 
 
 def test_depth_and_segmentation(tmp_path: Path) -> None:
-    setup = Setup("visit", cameras=("hand_camera",), depth=True, segmentation=True, size_px=48)
-    episode = record(tmp_path, setup)
+    config = EnvConfig("visit", cameras=("hand_camera",), depth=True, segmentation=True, size_px=48)
+    episode = record(tmp_path, config)
     depth, segmentation = episode.depth("hand_camera"), episode.segmentation("hand_camera")
     assert depth.shape == segmentation.shape == (count(episode) + 1, 48, 48)
     assert depth.dtype == np.uint16 and segmentation.dtype == np.uint8
@@ -223,9 +225,11 @@ def test_info_is_plain_json(episode: Episode) -> None:
 
 
 def test_without_cameras(tmp_path: Path) -> None:
-    setup = Setup("visit", cameras=())
-    env, oracle = FakeSource({}).make(setup)
-    with Recorder(tmp_path, setup, seed=5, film=FakeSource({}).film(setup)) as recorder:
+    config = EnvConfig("visit", cameras=())
+    suite = FakeSource({})
+    env = suite.make(config)
+    oracle = suite.oracle(env)
+    with Recorder(tmp_path, config, seed=5, film=FakeSource({}).film(config)) as recorder:
         rollout(env, oracle, recorder, seed=5)
         path = recorder.commit(success=True)
     assert {p.name for p in path.iterdir()} == {"episode.json", "steps.parquet", "states.npz"}
@@ -237,7 +241,7 @@ def test_without_cameras(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("steps", [0, 3])
 def test_nothing_is_left_without_commit(tmp_path: Path, steps: int) -> None:
-    env, _ = FakeSource({}).make(SETUP)
+    env = FakeSource({}).make(SETUP)
     film = FakeSource({}).film(SETUP)
     with (
         pytest.raises(KeyboardInterrupt),
@@ -254,7 +258,7 @@ def test_nothing_is_left_without_commit(tmp_path: Path, steps: int) -> None:
 
 
 def test_a_step_back_is_no_keystep(tmp_path: Path) -> None:
-    env, _ = FakeSource({}).make(SETUP)
+    env = FakeSource({}).make(SETUP)
     env.reset(seed=1)
     with Recorder(tmp_path, SETUP, seed=1) as recorder:
         recorder.start(env)

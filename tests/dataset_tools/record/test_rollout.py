@@ -3,12 +3,14 @@ import pytest
 import torch
 from fake_source import FakeSource
 
-from clevrskills.core.suite import Setup
+from clevrskills.core.env_config import EnvConfig
 from clevrskills.dataset_tools.record.rollout import STEP_LIMIT, make_step, rollout
 
 
 def test_success() -> None:
-    env, oracle = FakeSource({}).make(Setup("reach"))
+    suite = FakeSource({})
+    env = suite.make(EnvConfig("reach"))
+    oracle = suite.oracle(env)
     result = rollout(env, oracle, seed=2)
     assert result.success and result.reason == "" and result.seed == 2
     assert 0 < result.steps < 60
@@ -16,13 +18,17 @@ def test_success() -> None:
 
 
 def test_a_skill_that_gives_up() -> None:
-    env, oracle = FakeSource({2: "fail"}).make(Setup("reach"))
+    suite = FakeSource({2: "fail"})
+    env = suite.make(EnvConfig("reach"))
+    oracle = suite.oracle(env)
     result = rollout(env, oracle, seed=2)
     assert (result.success, result.reason, result.steps) == (False, "cannot reach it", 3)
 
 
 def test_step_limit() -> None:
-    env, oracle = FakeSource({}).make(Setup("reach"))
+    suite = FakeSource({})
+    env = suite.make(EnvConfig("reach"))
+    oracle = suite.oracle(env)
     result = rollout(env, oracle, seed=2, max_steps=4)
     assert (result.success, result.reason, result.steps) == (False, STEP_LIMIT, 4)
     env.task.max_steps = 5
@@ -30,7 +36,9 @@ def test_step_limit() -> None:
 
 
 def test_other_errors_are_not_hidden() -> None:
-    env, oracle = FakeSource({2: "crash"}).make(Setup("reach"))
+    suite = FakeSource({2: "crash"})
+    env = suite.make(EnvConfig("reach"))
+    oracle = suite.oracle(env)
     with pytest.raises(ValueError, match="bug"):
         rollout(env, oracle, seed=2)
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from fake_screening import data_of
 
-from clevrskills.core.suite import SPLITS
+from clevrskills.core.env_config import SPLITS
 from clevrskills.envs.environment import ClevrSkillsEnv
 from clevrskills.envs.episode import EpisodeSpec
 from clevrskills.errors import ClevrSkillsError, UnknownNameError

@@ -8,15 +8,8 @@ import torch
 from sapien import Pose
 from scipy.spatial.transform import Rotation
 
-from clevrskills.sim.robots.controller import (
-    ACTION_SPEC,
-    LEASH_M,
-    LEASH_RAD,
-    ROTATION_RAD,
-    TRANSLATION_M,
-    kinematics,
-    rotation_vector_pose,
-)
+from clevrskills.sim.robots.controller import LEASH_M, LEASH_RAD, kinematics, rotation_vector_pose
+from clevrskills.sim.robots.delta_action import ACTION_SPEC, ROTATION_RAD, TRANSLATION_M
 from clevrskills.sim.robots.description import ROBOTS, robot
 from tests.support.envs import act, base, make_env, stay
 

@@ -17,12 +17,12 @@ from fabricated import FewTasks, outcomes, write_run
 from clevrskills.baselines import load
 from clevrskills.baselines.training.train import TrainArgs
 from clevrskills.cli import main
+from clevrskills.core.policy_loader import policy_arguments
 from clevrskills.envs.episode import EpisodeSpec
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.evaluation.evaluate import EvaluateArgs
 from clevrskills.evaluation.evaluate import evaluate as evaluate_really
 from clevrskills.evaluation.freeze import frozen
-from clevrskills.serving.command import policy_arguments
 from clevrskills.suites.clevrskills.curriculum import CurriculumArgs, curriculum
 from clevrskills.suites.clevrskills.protocol import PLACEHOLDERS, parse_curriculum, read_curriculum
 from clevrskills.suites.clevrskills.stages import command_of
@@ -82,7 +82,7 @@ class Evaluator:
         self.code = 0
 
     def __call__(self, args: EvaluateArgs) -> int:
-        from clevrskills.core.language import KEYSTEP_TASKS
+        from clevrskills.suites.clevrskills.suite import KEYSTEP_TASKS
 
         self.calls.append(args)
         if self.code:

@@ -18,6 +18,7 @@ from point_suite import PointSuite
 from clevrskills.baselines import checkpoint
 from clevrskills.baselines.policies.bc.policy import BehaviorCloning
 from clevrskills.cli import main
+from clevrskills.core.checkpoint import find
 from clevrskills.dataset_tools.generate.command import GenerateArgs, generate
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.evaluate import evaluate
@@ -101,14 +102,14 @@ def test_from_l0_to_l2(
     with pytest.raises(ClevrSkillsError, match="the training of l1 failed with exit code 130"):
         run(args)
     folders = [args.out / "checkpoints/multimodal" / stage for stage in STAGES]
-    assert checkpoint.find(folders[0]).name == "00000002"
-    assert checkpoint.find(folders[1]).name == "00000001"
+    assert find(folders[0]).name == "00000002"
+    assert find(folders[1]).name == "00000001"
     assert [c[c.index("--level") + 1] for c in trainings] == ["L0", "L1"]
 
     monkeypatch.setattr(BehaviorCloning, "loss", loss)
     assert run(args) == 0
     assert [c[c.index("--level") + 1] for c in trainings] == ["L0", "L1", "L1", "L2"]
-    abouts = [checkpoint.describe(checkpoint.find(folder)) for folder in folders]
+    abouts = [checkpoint.describe(find(folder)) for folder in folders]
     assert [about.provenance["tasks"] for about in abouts] == [["reach"], ["visit"], ["tour"]]
     assert [about.provenance["from"] for about in abouts] == [None, *map(str, folders[:2])]
     assert {about.spec.observation.prompt for about in abouts} == {"multimodal"}
@@ -132,7 +133,7 @@ def test_words_alone(levels: Path, tmp_path: Path, trainings: list[list[str]]) -
     args = asked(levels, tmp_path / "out", prompt=("language",), steps=1)
     assert run(args) == 0
     assert len(trainings) == 3
-    about = checkpoint.describe(checkpoint.find(args.out / "checkpoints/language/l2"))
+    about = checkpoint.describe(find(args.out / "checkpoints/language/l2"))
     assert about.spec.observation.prompt == "language"
     assert about.config.cameras == ("base_camera",)
 
@@ -151,7 +152,7 @@ def test_both_forms_of_the_prompt(
 def test_trainings_are_processes_of_their_own(levels: Path, tmp_path: Path) -> None:
     (tmp_path / "{demos}").symlink_to(levels)
     assert run(asked(tmp_path / "{demos}", tmp_path / "out", steps=1)) == 0
-    assert checkpoint.find(tmp_path / "out/checkpoints/multimodal/l2").name == "00000001"
+    assert find(tmp_path / "out/checkpoints/multimodal/l2").name == "00000001"
 
 
 @pytest.mark.parametrize(

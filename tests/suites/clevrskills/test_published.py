@@ -4,7 +4,6 @@ import math
 
 import pytest
 
-from clevrskills.core.language import KEYSTEP_TASKS
 from clevrskills.suites.clevrskills.published import (
     COMPARABILITY,
     EPISODES_PER_TASK,
@@ -12,6 +11,7 @@ from clevrskills.suites.clevrskills.published import (
     PublishedResult,
     published,
 )
+from clevrskills.suites.clevrskills.suite import KEYSTEP_TASKS
 from clevrskills.tasks import tasks
 
 RESULTS = list(published())

@@ -1,0 +1,36 @@
+"""Environment configuration: what an environment is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+SPLITS = ("train", "test")
+
+
+@dataclass(frozen=True)
+class EnvConfig:
+    """What an environment is made from; its episodes differ in their seed.
+
+    Attributes:
+        task: Key of the task.
+        split: Objects and textures: ``train`` or ``test``.
+        robot: Key of the robot.
+        criteria: Name of the success criteria.
+        cameras: Names of the cameras: those that an environment shows, or that a film is made by.
+        size_px: Width and height of their images; ``None``: each camera's own.
+        depth: Whether depth is filmed too.
+        segmentation: Whether it is filmed what each pixel shows.
+        task_args: Arguments of the task.
+    """
+
+    task: str
+    split: str = "train"
+    robot: str = "xarm6"
+    criteria: str = "paper"
+    cameras: tuple[str, ...] = ("base_camera", "hand_camera")
+    size_px: int | None = None
+    depth: bool = False
+    segmentation: bool = False
+    task_args: Mapping[str, Any] = field(default_factory=dict)
