@@ -9,7 +9,7 @@ from typing import Any, Self, get_args, get_origin, get_type_hints
 
 from clevrskills.core.policy import ObservationOptions
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
-from clevrskills.sim.robots.controller import ACTION_SPEC
+from clevrskills.sim.robots.delta_action import ACTION_SPEC
 
 Statistics = Mapping[str, Mapping[str, list[float]]]
 """Of ``state`` and ``action``: ``mean``, ``std``, ``min``, ``max``, ``q01``, ``q99`` and others, by

@@ -11,7 +11,7 @@ from gymnasium.vector.utils import read_from_shared_memory
 from mani_skill.utils import common
 
 from clevrskills.envs.environment import ClevrSkillsEnv
-from clevrskills.sim.robots.controller import CONTROL_HZ
+from clevrskills.sim.robots.delta_action import CONTROL_HZ
 
 
 class GymnasiumEnv(gym.Wrapper):

@@ -124,9 +124,9 @@ def _check(args: RLArgs) -> Run:
     Raises:
         ClevrSkillsError: An argument is not allowed.
     """
-    from clevrskills.core.suite import SPLITS
+    from clevrskills.core.env_config import SPLITS
+    from clevrskills.core.policy_loader import policy_arguments
     from clevrskills.rl.run import Run
-    from clevrskills.serving.command import policy_arguments
     from clevrskills.sim.cameras import CAMERAS
     from clevrskills.tasks import task
 

@@ -13,7 +13,7 @@ from clevrskills.envs.state_observation import flat
 from clevrskills.rl.agent import STATE, to_tensors
 from clevrskills.rl.checkpoint import load_agent
 from clevrskills.rl.run import read_run
-from clevrskills.sim.robots.controller import ACTION_SPEC
+from clevrskills.sim.robots.delta_action import ACTION_SPEC
 
 
 class Learned:

@@ -10,11 +10,8 @@ import numpy as np
 from sapien import Pose
 
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.sim.robots.controller import (
-    ROTATION_RAD,
-    TRANSLATION_M,
-    EndEffectorDeltaController,
-)
+from clevrskills.sim.robots.controller import EndEffectorDeltaController
+from clevrskills.sim.robots.delta_action import ROTATION_RAD, TRANSLATION_M
 from clevrskills.sim.world import World
 from clevrskills.solvers.planner import motion_planner
 

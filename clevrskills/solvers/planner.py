@@ -17,7 +17,8 @@ import numpy as np
 from sapien import Pose
 from scipy.spatial.transform import Rotation, Slerp
 
-from clevrskills.sim.robots.controller import CONTROL_HZ, Kinematics, kinematics
+from clevrskills.sim.robots.controller import Kinematics, kinematics
+from clevrskills.sim.robots.delta_action import CONTROL_HZ
 from clevrskills.sim.robots.description import robot
 from clevrskills.solvers.requirements import require_planner
 

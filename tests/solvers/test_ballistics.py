@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from sapien import Pose
 
-from clevrskills.sim.robots.controller import ROTATION_RAD, TRANSLATION_M, kinematics
+from clevrskills.sim.robots.controller import kinematics
+from clevrskills.sim.robots.delta_action import ROTATION_RAD, TRANSLATION_M
 from clevrskills.sim.robots.description import ROBOTS
 from clevrskills.solvers.ballistics import Swing, Thrower, fall_time_s, tilted_ahead
 from clevrskills.solvers.motion import rotation_vector

@@ -8,7 +8,7 @@ import numpy as np
 from sapien import Pose
 
 from clevrskills.predicates import GoalState, Outcome, Predicate, Rotated
-from clevrskills.sim.robots.controller import ROTATION_RAD
+from clevrskills.sim.robots.delta_action import ROTATION_RAD
 from clevrskills.solvers.grasps import down
 from clevrskills.solvers.motion import Actions, Arm, SkillFailed, turned_about_z
 from clevrskills.solvers.skills import solves

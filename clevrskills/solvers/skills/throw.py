@@ -11,7 +11,7 @@ from sapien import Pose
 
 from clevrskills.core import geometry
 from clevrskills.predicates import Hit, HitToppled, Predicate
-from clevrskills.sim.robots.controller import ROTATION_RAD
+from clevrskills.sim.robots.delta_action import ROTATION_RAD
 from clevrskills.sim.robots.description import robot
 from clevrskills.sim.suction import cup_samples
 from clevrskills.solvers.ballistics import RunUp, Thrower, tilted_ahead

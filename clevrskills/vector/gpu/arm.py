@@ -6,7 +6,8 @@ import torch
 from torch import Tensor
 
 from clevrskills.core import geometry
-from clevrskills.sim.robots.controller import LEASH_M, LEASH_RAD, ROTATION_RAD, TRANSLATION_M
+from clevrskills.sim.robots.controller import LEASH_M, LEASH_RAD
+from clevrskills.sim.robots.delta_action import ROTATION_RAD, TRANSLATION_M
 from clevrskills.sim.robots.description import robot
 from clevrskills.sim.robots.geometry import Joint
 

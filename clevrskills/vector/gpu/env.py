@@ -18,7 +18,7 @@ from clevrskills.envs.state_observation import Observer, flat
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.predicates import GoalState, Outcome, Predicate
 from clevrskills.predicates.criteria import PAPER
-from clevrskills.sim.robots.controller import CONTROL_HZ
+from clevrskills.sim.robots.delta_action import CONTROL_HZ
 from clevrskills.tasks import Layout, task
 from clevrskills.vector.gpu.physics import CudaPhysics, Physics, enable_gpu
 from clevrskills.vector.gpu.starts import Starts, draw_same

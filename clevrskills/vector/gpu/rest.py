@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from clevrskills.core import geometry
-from clevrskills.sim.robots.controller import CONTROL_HZ
+from clevrskills.sim.robots.delta_action import CONTROL_HZ
 
 REST_STEPS = round(0.4 * CONTROL_HZ)
 

@@ -9,11 +9,10 @@ import torch
 from torch import Tensor
 
 from clevrskills.core import geometry
-from clevrskills.envs.environment import SETTLE_STEPS, SIM_HZ
 from clevrskills.sim.body_geometry import Solids
-from clevrskills.sim.robots.controller import CONTROL_HZ
+from clevrskills.sim.robots.delta_action import CONTROL_HZ
 from clevrskills.sim.robots.description import robot
-from clevrskills.sim.simulation import CONTACT_IMPULSE_NS, near_cups
+from clevrskills.sim.simulation import CONTACT_IMPULSE_NS, SETTLE_STEPS, SIM_HZ, near_cups
 from clevrskills.sim.suction import cup_samples, sealed_cups
 from clevrskills.sim.world import GRAVITY, RobotWorld
 from clevrskills.vector.gpu.arm import Arm, DeltaController
