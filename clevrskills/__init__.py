@@ -1,9 +1,12 @@
 """ClevrSkills: compositional manipulation skills on ManiSkill 3.
 
-Importing the package registers its tasks with Gymnasium: ``gym.make("ClevrSkills/Sort-v1")``.
+Importing the package registers its tasks with Gymnasium: ``gym.make("ClevrSkills/Sort-v1")``, and
+``gym.make_vec("ClevrSkills/Sort-v1", num_envs=16)`` for what ``clevrskills.make_vec`` makes.
 """
 
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import gymnasium
 
@@ -25,7 +28,15 @@ for _key in task_keys():
     gymnasium.register(
         id=env_id(_key),
         entry_point="clevrskills.envs.gymnasium_env:make",
+        vector_entry_point="clevrskills.vector:make_vec",
         kwargs={"task": _key},
         disable_env_checker=True,
         order_enforce=False,
     )
+
+
+def __getattr__(name: str) -> Any:
+    """:func:`clevrskills.vector.make_vec`, which imports the simulator, when it is first used."""
+    if name == "make_vec":
+        return import_module("clevrskills.vector").make_vec
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -12,7 +12,7 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
-from clevrskills.sim.robots.controller import CONTROL_HZ
+from clevrskills.sim.robots.delta_action import CONTROL_HZ
 from clevrskills.vector.batch import SceneBatch
 from clevrskills.vector.shards import (
     LocalShard,
@@ -25,6 +25,7 @@ from clevrskills.vector.shards import (
 from clevrskills.vector.spec import VectorSpec
 
 BACKENDS = ("cpu", "gpu")
+_OTHER_NAMES = {"max_episode_steps": "episode_steps", "robot": "robot_name"}
 
 
 def make_vec(
@@ -36,7 +37,7 @@ def make_vec(
     seed: int = 0,
     **spec: Any,
 ) -> gym.vector.VectorEnv:
-    """Make a vector environment of a task.
+    """Make a vector environment of a task, as ``gym.make_vec("ClevrSkills/…-v1")`` does.
 
     Args:
         task: Key of the task.
@@ -45,13 +46,15 @@ def make_vec(
             :class:`~clevrskills.vector.gpu.GpuVectorEnv`.
         workers: Processes that step them, this one among them, with ``cpu``.
         seed: Where the seeds of the first episodes count from.
-        spec: Attributes of :class:`~clevrskills.vector.spec.VectorSpec`.
+        spec: Attributes of :class:`~clevrskills.vector.spec.VectorSpec`; ``max_episode_steps``, as
+            Gymnasium has it, stands for ``episode_steps``, and ``robot`` for ``robot_name``.
 
     Raises:
         ClevrSkillsError: A name is unknown or a value is not allowed.
     """
     if backend not in BACKENDS:
         raise UnknownNameError("backend", backend, BACKENDS)
+    spec = {_OTHER_NAMES.get(name, name): value for name, value in spec.items()}
     if backend == "gpu":
         from clevrskills.vector.gpu import GpuVectorEnv
 
