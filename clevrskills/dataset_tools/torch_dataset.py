@@ -1,4 +1,4 @@
-"""Demonstrations as samples for training with PyTorch.
+"""PyTorch dataset: the control steps of demonstrations as samples for training.
 
 >>> from torch.utils.data import DataLoader  # doctest: +SKIP
 >>> samples = TrainingDataset("demos", history=2, horizon=8, image_size=128)  # doctest: +SKIP
@@ -7,10 +7,8 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -21,27 +19,88 @@ from torch.utils.data import Dataset as TorchDataset
 from torch.utils.data import default_collate
 
 from clevrskills.dataset_tools.dataset import Dataset, Episode
-from clevrskills.dataset_tools.frame_reader import FrameReader
 from clevrskills.dataset_tools.manifest import latest_lines
+from clevrskills.dataset_tools.window_reader import EpisodeTable, WindowReader
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 
 PROPRIOCEPTION = ("qpos", "ee_pose", "vacuum_on")
-_OPEN_EPISODES = 512  # tables kept, about 20 kB each
 
 
 @dataclass(frozen=True)
-class _Table:
-    """What a sample needs of an episode besides frames."""
+class DatasetTable(EpisodeTable):
+    """An episode of a dataset, with its words.
 
-    actions: np.ndarray  # (N, 7) float32
-    failed: np.ndarray  # (N,) bool
-    proprioception: dict[str, np.ndarray]  # (N, k) float32
+    Attributes:
+        state_sizes: How many numbers of the state each measurement is.
+        subtask: The sub-task of each step.
+        instruction: What the arm does at each step.
+        task: The prompt in plain words.
+        prompt: The prompt with placeholders.
+        prompt_images: Its images by placeholder, (3, H, W) uint8; empty if not asked for.
+    """
+
+    state_sizes: list[int]
     subtask: Sequence[str]
     instruction: Sequence[str]
     task: str
     prompt: str
-    prompt_images: dict[str, Tensor]  # (3, H, W)
-    videos: dict[str, Path]
+    prompt_images: Mapping[str, Tensor]
+
+
+class DatasetReader(WindowReader[DatasetTable]):
+    """Reads windows of a dataset.
+
+    Args:
+        dataset: The dataset, or the part of it that is wanted.
+        cameras: Names of cameras.
+        proprioception: Names of measurements, which make up the state.
+        prompt_images: Whether to read the images of prompts.
+        frame_px: Width and height in pixels to scale frames to, by area; ``None``: as filmed.
+        open_videos: How many videos each process keeps open.
+
+    Attributes:
+        paths: Directory of each episode.
+        lengths: Number of steps of each episode.
+    """
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        cameras: Sequence[str],
+        proprioception: Sequence[str],
+        prompt_images: bool = False,
+        frame_px: int | None = None,
+        open_videos: int = 64,
+    ) -> None:
+        super().__init__(frame_px, open_videos)
+        self._cameras, self._proprioception = tuple(cameras), tuple(proprioception)
+        self._prompt_images = prompt_images
+        self.paths = [episode.path for episode in dataset]
+        # of the manifest where it has them: that is quicker
+        known = {name: line.steps for name, line in latest_lines(dataset.path).items()}
+        self.lengths = tuple(known.get(e.id) or len(Episode(e.path)) for e in dataset)
+
+    def read_table(self, number: int) -> DatasetTable:  # noqa: D102
+        episode = Episode(self.paths[number])
+        columns, prompt = episode.steps, episode.prompt
+        images = episode.prompt_images() if self._prompt_images else {}
+        measured = [_floats(episode.proprioception(name)) for name in self._proprioception]
+        nothing = np.empty((len(columns) + 1, 0), np.float32)
+        return DatasetTable(
+            state=np.concatenate([nothing, *measured], axis=1),
+            actions=episode.actions,
+            failed=columns["failed"].to_numpy(),
+            videos={camera: (episode.video_path(camera), 0) for camera in self._cameras},
+            state_sizes=[values.shape[1] for values in measured],
+            subtask=columns["subtask"].tolist(),
+            instruction=columns["instruction"].tolist(),
+            task=prompt["plain"],
+            prompt=prompt["text"],
+            prompt_images={
+                key: torch.from_numpy(np.array(image)).movedim(-1, -3).contiguous()
+                for key, image in images.items()
+            },
+        )
 
 
 class TrainingDataset(TorchDataset[dict[str, Any]]):
@@ -119,12 +178,12 @@ class TrainingDataset(TorchDataset[dict[str, Any]]):
         self.history, self.horizon = history, horizon
         self.image_size, self.image_dtype = image_size, image_dtype
         self.proprioception, self.prompt_images = tuple(proprioception), prompt_images
-        self._open_videos = open_videos
-        self._paths = [episode.path for episode in dataset]
-        self.lengths = tuple(_lengths(dataset))
+        self._reader = DatasetReader(
+            dataset, self.cameras, self.proprioception, prompt_images, image_size, open_videos
+        )
+        self.lengths = self._reader.lengths
         self._stops = np.cumsum(self.lengths)
         self._kept = None if failed_steps else _kept(dataset)
-        self._process = -1
 
     def __len__(self) -> int:
         """Number of samples."""
@@ -137,42 +196,29 @@ class TrainingDataset(TorchDataset[dict[str, Any]]):
             IndexError: There is no such sample.
         """
         number, step = self.where(index)
-        observed = np.arange(step - self.history + 1, step + 1)
-        return self.window(number, observed, np.arange(step, step + self.horizon))
-
-    def window(self, number: int, observed: np.ndarray, acted: np.ndarray) -> dict[str, Any]:
-        """Read any steps of an episode as a sample, of step ``observed[-1]``.
-
-        Args:
-            number: Which episode of the dataset.
-            observed: The states to show, rising; before the first and after the last one these are
-                repeated, marked by ``observation_is_pad``.
-            acted: The actions to give, likewise; the sample says by ``action_failed`` which of them
-                belong to an attempt that was given up.
-        """
-        self._open()
-        table = self._table(number)
-        last = len(table.actions) - 1
-        seen, done = observed.clip(0, last), acted.clip(0, last)
-        step = int(seen[-1])
+        table = self._reader.table(number)
+        window = self._reader.window(number, step - self.history + 1, self.history, self.horizon)
+        frames = self._reader.frames(number, window.steps)
+        measured = window.state.split(table.state_sizes, dim=1)
         sample = {
-            "images": {name: self._images(number, name, seen) for name in self.cameras},
+            "images": {name: self._image(images) for name, images in frames.items()},
             "proprioception": {
-                name: torch.from_numpy(values[seen])
-                for name, values in table.proprioception.items()
+                name: values.contiguous()
+                for name, values in zip(self.proprioception, measured, strict=True)
             },
-            "observation_is_pad": torch.from_numpy(observed != seen),
-            "action": torch.from_numpy(table.actions[done]),
-            "action_is_pad": torch.from_numpy(acted != done),
-            "action_failed": torch.from_numpy(table.failed[done]),
+            "observation_is_pad": ~window.exists,
+            "action": window.actions[-1],
+            "action_is_pad": ~window.action_exists[-1],
+            "action_failed": window.action_failed[-1],
             "task": table.task,
             "subtask": table.subtask[step],
             "instruction": table.instruction[step],
-            "episode": "/".join(self._paths[number].parts[-2:]),
+            "episode": "/".join(self._reader.paths[number].parts[-2:]),
             "step": step,
         }
         if self.prompt_images:
-            sample["prompt"], sample["prompt_images"] = table.prompt, dict(table.prompt_images)
+            sample["prompt"] = table.prompt
+            sample["prompt_images"] = {k: self._image(i) for k, i in table.prompt_images.items()}
         return sample
 
     def where(self, index: int) -> tuple[int, int]:
@@ -189,50 +235,10 @@ class TrainingDataset(TorchDataset[dict[str, Any]]):
         number = int(np.searchsorted(self._stops, flat, side="right"))
         return number, flat - (int(self._stops[number - 1]) if number else 0)
 
-    def __getstate__(self) -> dict[str, Any]:
-        closed = {"_process": -1, "_table": None, "_video": None}
-        return {**self.__dict__, **closed}
-
-    def _open(self) -> None:
-        """Give this process files of its own: forked ones would share their positions."""
-        if self._process == os.getpid():
-            return
-        self._process = os.getpid()
-        self._table: Callable[[int], _Table] = lru_cache(_OPEN_EPISODES)(self._read_table)
-        self._video: Callable[[int, str], FrameReader] = lru_cache(self._open_videos)(
-            self._open_video
-        )
-
-    def _read_table(self, number: int) -> _Table:
-        episode = Episode(self._paths[number])
-        prompt, columns = episode.prompt, episode.steps
-        measured = {name: _floats(episode.proprioception(name)) for name in self.proprioception}
-        pictures = episode.prompt_images() if self.prompt_images else {}
-        return _Table(
-            actions=episode.actions,
-            failed=columns["failed"].to_numpy(),
-            proprioception=measured,
-            subtask=columns["subtask"].tolist(),
-            instruction=columns["instruction"].tolist(),
-            task=prompt["plain"],
-            prompt=prompt["text"],
-            prompt_images={key: self._tensor(np.array(image)) for key, image in pictures.items()},
-            videos={camera: episode.video_path(camera) for camera in self.cameras},
-        )
-
-    def _open_video(self, number: int, camera: str) -> FrameReader:
-        size = None if self.image_size is None else (self.image_size, self.image_size)
-        return FrameReader(self._table(number).videos[camera], size)
-
-    def _images(self, number: int, camera: str, steps: np.ndarray) -> Tensor:
-        return self._tensor(self._video(number, camera).read(steps.tolist()))
-
-    def _tensor(self, images: np.ndarray) -> Tensor:
-        """(..., H, W, 3) uint8 -> (..., 3, H, W) of the type asked for."""
-        tensor = torch.from_numpy(images).movedim(-1, -3).contiguous()
-        if self.image_dtype == torch.uint8:
-            return tensor
-        return tensor.to(self.image_dtype) / 255
+    def _image(self, images: Tensor) -> Tensor:
+        """Images uint8 in the type asked for."""
+        images = images.contiguous()
+        return images if self.image_dtype == torch.uint8 else images.to(self.image_dtype) / 255
 
 
 def collate(samples: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -248,12 +254,6 @@ def _known(kind: str, names: Sequence[str], allowed: tuple[str, ...]) -> None:
     for name in names:
         if name not in allowed:
             raise UnknownNameError(kind, name, allowed)
-
-
-def _lengths(dataset: Dataset) -> list[int]:
-    """Number of steps of each episode, from the manifest where it has them: that is quicker."""
-    said = {name: line.steps for name, line in latest_lines(dataset.path).items()}
-    return [said.get(episode.id) or len(Episode(episode.path)) for episode in dataset]
 
 
 def _kept(dataset: Dataset) -> np.ndarray:

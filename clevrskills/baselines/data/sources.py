@@ -1,24 +1,40 @@
-"""Demonstrations for training: datasets of this package, and LeRobot exports of them."""
+"""Demonstration sources: datasets of this package, and LeRobot exports (v3.0) of them.
+
+LeRobot exports are read without ``lerobot``. They have prompts in words only, and no frame of the
+last state.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
+import pyarrow as pa
+import pyarrow.dataset as arrow
+import pyarrow.parquet as pq
 
 from clevrskills.core.policy import PromptInput
+from clevrskills.core.suite import load_suite
 from clevrskills.dataset_tools.dataset import Dataset, Episode
-from clevrskills.dataset_tools.export.lerobot_features import STATE_PARTS, task_sentences
-from clevrskills.dataset_tools.layout import DATASET_FILE
-from clevrskills.dataset_tools.torch_dataset import TrainingDataset
+from clevrskills.dataset_tools.export.lerobot_features import (
+    STATE_PARTS,
+    image_key,
+    task_sentences,
+)
+from clevrskills.dataset_tools.layout import DATASET_FILE, DatasetError
+from clevrskills.dataset_tools.torch_dataset import DatasetReader
+from clevrskills.dataset_tools.window_reader import EpisodeTable, WindowReader
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 
 LEROBOT_FILE = "meta/info.json"
+_VERSIONS = ("v3.0",)
+_COLUMNS = ("observation.state", "action", "label.failed")
+_DATA = ("data/chunk_index", "data/file_index")
+_VIDEO = ("chunk_index", "file_index", "from_timestamp")
 
 
 @dataclass(frozen=True)
@@ -37,67 +53,150 @@ class Demonstration:
     split: str
     steps: int
 
-
-@dataclass(frozen=True)
-class Clip:
-    """Some control steps of a demonstration.
-
-    Attributes:
-        images: By camera, (T, 3, H, W) uint8.
-        state: (T, P) float32.
-        actions: (A, 7) float32.
-        learned: Which of the actions are to be learned, (A,) bool.
-    """
-
-    images: Mapping[str, Tensor]
-    state: Tensor
-    actions: Tensor
-    learned: Tensor
-
-    def at(self, observed: np.ndarray, acted: np.ndarray) -> Clip:
-        """Some steps of a clip of a whole demonstration, as :meth:`Source.clip` gives them."""
-        last = len(self.actions) - 1
-        seen, done = (torch.from_numpy(steps.clip(0, last)) for steps in (observed, acted))
-        return Clip(
-            {camera: images[seen] for camera, images in self.images.items()},
-            self.state[seen],
-            self.actions[done],
-            self.learned[done] & torch.from_numpy(acted == done.numpy()),
-        )
+    @classmethod
+    def of(cls, name: str, steps: int) -> Demonstration:
+        """The episode of a name."""
+        task, _, rest = name.partition("/")
+        return cls(name, task, rest.rpartition("_")[0], steps)
 
 
-class Source(Protocol):
-    """Demonstrations in a folder; can be pickled and forked.
+class Recorded(DatasetReader):
+    """A dataset of this package.
+
+    Args:
+        root: Its folder.
+        cameras: Names of cameras.
 
     Attributes:
         root: The folder.
-        demonstrations: What there is.
+        demonstrations: Its episodes.
         state_parts: Measurements that make up the state, with the size of each.
-        size_px: Width and height of the pictures; ``None``: each camera's own.
+        size_px: Width and height of the frames; ``None``: each camera's own.
         robot: Key of the robot.
-        has_pictures: Whether prompts can be shown with pictures.
+
+    Raises:
+        ClevrSkillsError: It is none, empty, damaged, or was not filmed by these cameras.
     """
 
-    root: Path
-    demonstrations: Sequence[Demonstration]
-    state_parts: Mapping[str, int]
-    size_px: int | None
-    robot: str
-    has_pictures: bool
+    def __init__(self, root: Path, cameras: Sequence[str]) -> None:
+        dataset = Dataset(root)
+        if not len(dataset):
+            raise ClevrSkillsError(f"{root} has no episodes")
+        _check_cameras(root, cameras, dataset.header.cameras)
+        info = dataset[0].info
+        measured = info["final"]["proprioception"]
+        self.root, self.robot = root, dataset.header.robot
+        self.state_parts: Mapping[str, int] = {
+            name: int(np.size(measured[name])) for name in STATE_PARTS if name in measured
+        }
+        self.size_px = _common({info["cameras"][camera]["height"] for camera in cameras})
+        super().__init__(dataset, cameras, tuple(self.state_parts))
+        self.demonstrations: Sequence[Demonstration] = [
+            Demonstration.of(e.id, steps) for e, steps in zip(dataset, self.lengths, strict=True)
+        ]
 
     def levels(self) -> Mapping[str, str]:
         """Level of each task that there are demonstrations of."""
+        first = {d.task: path for d, path in zip(self.demonstrations, self.paths, strict=True)}
+        return {task: str(Episode(path).info["level"]) for task, path in first.items()}
 
     def prompt(self, number: int, form: str) -> PromptInput:
         """The prompt of a demonstration, ``multimodal`` or in words (``language``)."""
+        episode = Episode(self.paths[number])
+        if form == "language":
+            return PromptInput(task_sentences(episode)[0], {})
+        return PromptInput(episode.prompt["text"], episode.prompt_images())
 
-    def numbers(self, number: int) -> tuple[np.ndarray, np.ndarray]:
-        """States (N, P) and actions (N, 7) of a demonstration."""
 
-    def clip(self, number: int, observed: np.ndarray, acted: np.ndarray) -> Clip:
-        """States and actions of a demonstration; what lies before its first or after its last step
-        repeats that, and is not learned.
+class LeRobotExport(WindowReader[EpisodeTable]):
+    """A folder written by ``clevrskills export --to lerobot``; attributes as of :class:`Recorded`.
+
+    Args:
+        root: The folder.
+        cameras: Names of cameras.
+
+    Raises:
+        ClevrSkillsError: It was written by something else, is damaged, or was not filmed by these
+            cameras.
+    """
+
+    def __init__(self, root: Path, cameras: Sequence[str]) -> None:
+        super().__init__()
+        self.root, self._cameras = root, tuple(cameras)
+        try:
+            info = json.loads((root / LEROBOT_FILE).read_text(encoding="utf-8"))
+            self._open(info)
+        except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
+            if isinstance(error, ClevrSkillsError):
+                raise
+            raise DatasetError(f"{root} is no export of this package: {error!r}") from error
+
+    def _open(self, info: Mapping[str, Any]) -> None:
+        version, features = info["codebase_version"], info["features"]
+        if version not in _VERSIONS:
+            raise UnknownNameError(f"version of {self.root}", version, _VERSIONS)
+        prefix = image_key("")
+        filmed = tuple(f.removeprefix(prefix) for f in features if f.startswith(prefix))
+        _check_cameras(self.root, self._cameras, filmed)
+        self.robot, self._fps = str(info["robot_type"]), int(info["fps"])
+        self._data_path, self._video_path = info["data_path"], info["video_path"]
+        self.size_px = _common({features[image_key(c)]["shape"][0] for c in self._cameras})
+        self.state_parts: Mapping[str, int] = _parts(features["observation.state"]["names"])
+        keys = [image_key(camera) for camera in self._cameras]
+        places = [f"videos/{key}/{entry}" for key in keys for entry in _VIDEO]
+        columns = ["episode_index", "length", "source", "tasks", *_DATA, *places]
+        files = sorted((self.root / "meta" / "episodes").glob("*/*.parquet"))
+        self._rows = [
+            row for path in files for row in pq.read_table(path, columns=columns).to_pylist()
+        ]
+        if not self._rows:
+            raise ClevrSkillsError(f"{self.root} has no episodes")
+        self.demonstrations: Sequence[Demonstration] = [
+            Demonstration.of(row["source"], row["length"]) for row in self._rows
+        ]
+
+    def levels(self) -> Mapping[str, str]:
+        """Level of each task that there are demonstrations of."""
+        known = load_suite().levels()
+        return {d.task: known.get(d.task, "") for d in self.demonstrations}
+
+    def prompt(self, number: int, form: str) -> PromptInput:
+        """The prompt of a demonstration, in words.
+
+        Raises:
+            ClevrSkillsError: It was asked for with images.
         """
+        if form != "language":
+            raise ClevrSkillsError(f"{self.root}: a LeRobot export has prompts in words only")
+        return PromptInput(self._rows[number]["tasks"][0], {})
+
+    def read_table(self, number: int) -> EpisodeTable:  # noqa: D102
+        row = self._rows[number]
+        path = self._file(self._data_path, *(row[entry] for entry in _DATA))
+        own = arrow.field("episode_index") == row["episode_index"]
+        try:
+            rows = arrow.dataset(path).to_table(columns=list(_COLUMNS), filter=own)
+        except (OSError, pa.ArrowException) as error:
+            raise DatasetError(f"{path} is damaged: {error}") from error
+        if len(rows) != row["length"]:
+            raise DatasetError(f"{path} is damaged: {len(rows)} rows of {row['source']}")
+        state, actions = (
+            np.stack(rows[name].to_numpy()).astype(np.float32) for name in _COLUMNS[:2]
+        )
+        videos = {}
+        for camera in self._cameras:
+            key = image_key(camera)
+            chunk, file, start_s = (row[f"videos/{key}/{entry}"] for entry in _VIDEO)
+            video = self._file(self._video_path, chunk, file, video_key=key)
+            videos[camera] = video, round(start_s * self._fps)
+        return EpisodeTable(state, actions, rows[_COLUMNS[2]].to_numpy(), videos)
+
+    def _file(self, pattern: str, chunk: int, file: int, **names: str) -> Path:
+        return self.root / pattern.format(chunk_index=chunk, file_index=file, **names)
+
+
+Source = Recorded | LeRobotExport
+"""Demonstrations in a folder, read in windows."""
 
 
 def open_source(root: Path, cameras: Sequence[str]) -> Source:
@@ -109,8 +208,6 @@ def open_source(root: Path, cameras: Sequence[str]) -> Source:
     if (root / DATASET_FILE).is_file():
         return Recorded(root, cameras)
     if (root / LEROBOT_FILE).is_file():
-        from clevrskills.baselines.data.lerobot import LeRobotExport
-
         return LeRobotExport(root, cameras)
     raise ClevrSkillsError(
         f"{root} holds no demonstrations: neither a dataset (no {DATASET_FILE}) nor a LeRobot "
@@ -118,66 +215,22 @@ def open_source(root: Path, cameras: Sequence[str]) -> Source:
     )
 
 
-class Recorded:
-    """A dataset of this package.
-
-    Args:
-        root: Its folder.
-        cameras: Names of cameras.
-
-    Raises:
-        ClevrSkillsError: It is none, empty, damaged, or was not filmed by these cameras.
-    """
-
-    has_pictures = True
-
-    def __init__(self, root: Path, cameras: Sequence[str]) -> None:
-        self.root = root
-        dataset = Dataset(root)
-        if not len(dataset):
-            raise ClevrSkillsError(f"{root} has no episodes")
-        for camera in cameras:
-            if camera not in dataset.header.cameras:
-                raise UnknownNameError(f"camera of {root}", camera, dataset.header.cameras)
-        self.robot = dataset.header.robot
-        info = dataset[0].info
-        felt = info["final"]["proprioception"]
-        self.state_parts: Mapping[str, int] = {
-            name: int(np.size(felt[name])) for name in STATE_PARTS if name in felt
-        }
-        self.size_px = common({info["cameras"][camera]["height"] for camera in cameras})
-        self._samples = TrainingDataset(
-            dataset, cameras=cameras, proprioception=tuple(self.state_parts)
-        )
-        self._paths = [episode.path for episode in dataset]
-        self.demonstrations: Sequence[Demonstration] = [
-            Demonstration(e.id, e.path.parent.name, e.path.name.rpartition("_")[0], steps)
-            for e, steps in zip(dataset, self._samples.lengths, strict=True)
-        ]
-
-    def levels(self) -> Mapping[str, str]:  # noqa: D102
-        first = {d.task: path for d, path in zip(self.demonstrations, self._paths, strict=True)}
-        return {task: str(Episode(path).info["level"]) for task, path in first.items()}
-
-    def prompt(self, number: int, form: str) -> PromptInput:  # noqa: D102
-        episode = Episode(self._paths[number])
-        if form == "language":
-            return PromptInput(task_sentences(episode)[0], {})
-        return PromptInput(episode.prompt["text"], episode.prompt_images())
-
-    def numbers(self, number: int) -> tuple[np.ndarray, np.ndarray]:  # noqa: D102
-        episode = Episode(self._paths[number])
-        steps = len(episode)
-        parts = [episode.proprioception(name)[:-1].reshape(steps, -1) for name in self.state_parts]
-        return np.concatenate(parts, axis=1, dtype=np.float32), episode.actions
-
-    def clip(self, number: int, observed: np.ndarray, acted: np.ndarray) -> Clip:  # noqa: D102
-        sample = self._samples.window(number, observed, acted)
-        state = torch.cat([sample["proprioception"][name] for name in self.state_parts], dim=-1)
-        learned = ~(sample["action_is_pad"] | sample["action_failed"])
-        return Clip(sample["images"], state, sample["action"], learned)
+def _check_cameras(root: Path, cameras: Sequence[str], filmed: Sequence[str]) -> None:
+    for camera in cameras:
+        if camera not in filmed:
+            raise UnknownNameError(f"camera of {root}", camera, tuple(filmed))
 
 
-def common(sizes: set[int]) -> int | None:
-    """The one size that all pictures have, if they do."""
+def _common(sizes: set[int]) -> int | None:
+    """The one size that all frames have, if they do."""
     return sizes.pop() if len(sizes) == 1 else None
+
+
+def _parts(names: Sequence[str]) -> dict[str, int]:
+    """The measurements in the state and their sizes, from the names of its entries."""
+    parts: dict[str, int] = {}
+    for name in names:
+        head = "qpos" if name.startswith("joint_") else name
+        head = "ee_pose" if name.startswith("end_effector_") else head
+        parts[head] = parts.get(head, 0) + 1
+    return parts

@@ -13,19 +13,20 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 from torch.utils.data import Dataset
 
 from clevrskills.baselines.batch import Batch, Observations, scale_images
-from clevrskills.baselines.data.sources import Clip, Source
+from clevrskills.baselines.data.sources import Source
 from clevrskills.baselines.prompts import EncodedPrompt, Tokenizer, encode, stack
 from clevrskills.baselines.spec import PolicyConfig, PolicySpec
-from clevrskills.core.language import KEYSTEP_TASKS
 from clevrskills.core.policy import ObservationOptions
+from clevrskills.core.suite import load_suite
 from clevrskills.dataset_tools.export.statistics import Numbers, as_lists
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 
@@ -67,7 +68,7 @@ class Selection:
             for name in names:
                 if name not in found:
                     raise UnknownNameError(f"{kind} of the demonstrations", name, tuple(found))
-        left_out = KEYSTEP_TASKS if self.prompt == "language" else ()
+        left_out = load_suite().unspeakable() if self.prompt == "language" else ()
         chosen = [
             (k, n)
             for k, n, d in there
@@ -120,9 +121,9 @@ def _statistics(
     some = chosen[:: -(-len(chosen) // _MEASURED)]
     state, action = Numbers(), Numbers()
     for source, number in some:
-        measured = sources[source].numbers(number)
-        state.add(measured[0])
-        action.add(measured[1])
+        table = sources[source].read_table(number)
+        state.add(table.state[: len(table.actions)])
+        action.add(table.actions)
     return as_lists({"state": state.total(), "action": action.total()})
 
 
@@ -159,7 +160,7 @@ class Windows(Dataset[dict[str, Any]]):
     ) -> None:
         self._sources, self._config, self._selection = sources, config, selection
         self._tokenizer, self._cache_bytes = tokenizer, cache_bytes
-        self._clips: dict[tuple[int, int], Clip] = {}
+        self._frames: dict[tuple[int, int], dict[str, Tensor]] = {}
         self._prompts: dict[tuple[int, int], EncodedPrompt] = {}
         self._kept_bytes = 0
         self._chosen = selection.choose(sources)
@@ -183,36 +184,34 @@ class Windows(Dataset[dict[str, Any]]):
             first -= config.steps - 1
         else:
             first *= config.starts_every
-        observed = np.arange(first, first + config.steps)
-        acted = np.arange(first, first + config.steps + config.horizon - 1)
-        clip = self._clip(source_number, number, observed, acted)
-        exists = (observed >= 0) & (observed < source.demonstrations[number].steps)
-        mask = torch.from_numpy(exists)
-        learned = clip.learned.unfold(0, config.horizon, 1) & mask[:, None]
+        window = source.window(number, first, config.steps, config.horizon)
+        learned = window.action_exists & ~window.action_failed
         return {
-            "images": clip.images,
-            "state": clip.state,
-            "mask": mask,
-            "actions": clip.actions.unfold(0, config.horizon, 1).transpose(1, 2),
-            "action_mask": learned,
+            "images": self._images(source_number, number, window.steps),
+            "state": window.state,
+            "mask": window.exists,
+            "actions": window.actions,
+            "action_mask": learned & window.exists[:, None],
             "prompt": self._prompt(source_number, number),
         }
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_clips": {}, "_prompts": {}, "_kept_bytes": 0}
+        return {**self.__dict__, "_frames": {}, "_prompts": {}, "_kept_bytes": 0}
 
-    def _clip(self, source: int, number: int, observed: np.ndarray, acted: np.ndarray) -> Clip:
-        kept = self._clips.get((source, number))
+    def _images(self, source: int, number: int, steps: np.ndarray) -> dict[str, Tensor]:
+        """Frames of a demonstration, scaled, (len(steps), 3, S, S) uint8 by camera."""
+        kept = self._frames.get((source, number))
         if kept is None and self._kept_bytes < self._cache_bytes:
             every = np.arange(self._sources[source].demonstrations[number].steps)
-            kept = self._clips[source, number] = self._read(source, number, every, every)
-            self._kept_bytes += sum(images.nbytes for images in kept.images.values())
-        return kept.at(observed, acted) if kept else self._read(source, number, observed, acted)
+            kept = self._frames[source, number] = self._read(source, number, every)
+            self._kept_bytes += sum(images.nbytes for images in kept.values())
+        if kept is None:
+            return self._read(source, number, steps)
+        return {camera: images[torch.from_numpy(steps)] for camera, images in kept.items()}
 
-    def _read(self, source: int, number: int, observed: np.ndarray, acted: np.ndarray) -> Clip:
-        clip = self._sources[source].clip(number, observed, acted)
-        size = self._config.image_size
-        return replace(clip, images={c: scale_images(i, size) for c, i in clip.images.items()})
+    def _read(self, source: int, number: int, steps: np.ndarray) -> dict[str, Tensor]:
+        frames = self._sources[source].frames(number, steps)
+        return {c: scale_images(images, self._config.image_size) for c, images in frames.items()}
 
     def _prompt(self, source: int, number: int) -> EncodedPrompt:
         kept = self._prompts.get((source, number))
@@ -238,7 +237,7 @@ class Collate:
     def __call__(self, windows: Sequence[Mapping[str, Any]]) -> Batch:
         """The windows side by side."""
 
-        def stacked(name: str) -> torch.Tensor:
+        def stacked(name: str) -> Tensor:
             return torch.stack([window[name] for window in windows])
 
         cameras = windows[0]["images"]

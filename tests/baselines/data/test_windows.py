@@ -91,7 +91,7 @@ def test_windows_are_the_same_from_memory(
     def refuse(*args: object) -> None:
         raise AssertionError("read again")
 
-    for name in ("clip", "prompt"):
+    for name in ("frames", "prompt"):
         with monkeypatch.context() as patch:
             patch.setattr(source, name, refuse)
             for index in order:

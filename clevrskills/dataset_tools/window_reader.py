@@ -1,0 +1,143 @@
+"""Window reader: control steps of recorded episodes as tensors, padded at both ends, in chunks.
+
+All training reads through it: samples of :mod:`clevrskills.dataset_tools.torch_dataset`, windows of
+learned policies, from datasets of this package and from LeRobot exports of them.
+"""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from clevrskills.dataset_tools.frame_reader import FrameReader
+
+_OPEN_EPISODES = 512  # tables kept, 10 to 20 kB each
+
+
+@dataclass(frozen=True)
+class EpisodeTable:
+    """An episode of N control steps, without its frames.
+
+    Attributes:
+        state: What the robot measures of itself at each state, (N or N + 1, P) float32.
+        actions: (N, 7) float32.
+        failed: Which steps belong to an attempt that was given up, (N,) bool.
+        videos: By camera: the file, and the number of the frame in it that shows the first state.
+    """
+
+    state: np.ndarray
+    actions: np.ndarray
+    failed: np.ndarray
+    videos: Mapping[str, tuple[Path, int]]
+
+
+@dataclass(frozen=True)
+class Window:
+    """Observations at T successive steps, and at each of them the next H actions.
+
+    What lies before the first or after the last step repeats that step, and does not exist.
+
+    Attributes:
+        steps: The steps that are shown, (T,) int.
+        exists: Which of the observations exist, (T,) bool.
+        state: (T, P) float32.
+        actions: (T, H, 7) float32.
+        action_exists: Which of the actions exist, (T, H) bool.
+        action_failed: Which of them belong to an attempt that was given up, (T, H) bool.
+    """
+
+    steps: np.ndarray
+    exists: Tensor
+    state: Tensor
+    actions: Tensor
+    action_exists: Tensor
+    action_failed: Tensor
+
+
+Table = TypeVar("Table", bound=EpisodeTable)
+
+
+class WindowReader(ABC, Generic[Table]):
+    """Reads windows of the episodes of a folder, in any order.
+
+    Can be pickled and forked: every process opens its own files.
+
+    Args:
+        frame_px: Width and height in pixels to scale frames to, by area; ``None``: as filmed.
+        open_videos: How many videos each process keeps open.
+    """
+
+    def __init__(self, frame_px: int | None = None, open_videos: int = 64) -> None:
+        self._frame_size = None if frame_px is None else (frame_px, frame_px)
+        self._open_videos = open_videos
+        self._process = -1
+
+    @abstractmethod
+    def read_table(self, number: int) -> Table:
+        """Read an episode from its files.
+
+        Raises:
+            DatasetError: They are damaged.
+        """
+
+    def table(self, number: int) -> Table:
+        """An episode, which is kept for the next time."""
+        self._own_files()
+        return self._table(number)
+
+    def window(self, number: int, first: int, steps: int, horizon: int) -> Window:
+        """Read a window, without its frames.
+
+        Args:
+            number: Which episode.
+            first: Its first step; may be negative.
+            steps: Number of its steps, T.
+            horizon: Number of actions at each step, H.
+        """
+        table = self.table(number)
+        last = len(table.actions) - 1
+        observed = np.arange(first, first + steps)
+        acted = np.arange(first, first + steps + horizon - 1)
+        shown, done = observed.clip(0, last), acted.clip(0, last)
+
+        def chunks(values: np.ndarray) -> Tensor:
+            return torch.from_numpy(values).unfold(0, horizon, 1)
+
+        return Window(
+            steps=shown,
+            exists=torch.from_numpy(observed == shown),
+            state=torch.from_numpy(table.state[shown]),
+            actions=chunks(table.actions[done]).transpose(1, 2),
+            action_exists=chunks(acted == done),
+            action_failed=chunks(table.failed[done]),
+        )
+
+    def frames(self, number: int, steps: np.ndarray) -> dict[str, Tensor]:
+        """Frames of an episode at these steps by camera, (len(steps), 3, H, W) uint8."""
+        found = {}
+        for camera, (path, first) in self.table(number).videos.items():
+            frames = self._video(path).read((first + steps).tolist())
+            found[camera] = torch.from_numpy(frames).movedim(-1, -3)
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_process": -1, "_table": None, "_video": None}
+
+    def _own_files(self) -> None:
+        """Give this process files of its own: forked ones would share their positions."""
+        if self._process == os.getpid():
+            return
+        self._process = os.getpid()
+        self._table: Callable[[int], Table] = lru_cache(_OPEN_EPISODES)(self.read_table)
+        self._video: Callable[[Path], FrameReader] = lru_cache(self._open_videos)(
+            partial(FrameReader, size=self._frame_size)
+        )
