@@ -89,7 +89,7 @@ def overhead(args: EvaluationArgs) -> int:
     """
     from clevrskills.core.env_config import EnvConfig
     from clevrskills.envs.environment import ClevrSkillsEnv
-    from clevrskills.evaluation.rollout import Rollout, Rules
+    from clevrskills.evaluation.rollout import PolicyRollout, Rules
     from clevrskills.suites.clevrskills.suite import ClevrSkillsSuite
 
     torch.set_num_threads(1)
@@ -105,12 +105,12 @@ def overhead(args: EvaluationArgs) -> int:
             else:
                 episode = suite.draw(task, "test", args.seed + index, index)
             plain.reset(options={"episode": episode})
-            rollout = Rollout(
+            rollout = PolicyRollout(
                 env, episode, policy.observation, Rules(stop_on_success=False), suite.interface()
             )
             policy.reset(rollout.prompt)
 
-            def in_runner(rollout: Rollout = rollout) -> None:
+            def in_runner(rollout: PolicyRollout = rollout) -> None:
                 rollout.go_on(policy.act(rollout.observation))
 
             def in_env(plain: ClevrSkillsEnv = plain) -> None:

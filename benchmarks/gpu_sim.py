@@ -30,6 +30,7 @@ import tyro
 from common import print_table
 from torch import Tensor
 
+from clevrskills.core.seeds import TRAINING
 from clevrskills.envs.state_observation import Observer, flat
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.predicates.criteria import PAPER
@@ -37,7 +38,6 @@ from clevrskills.solvers.motion import SkillFailed
 from clevrskills.solvers.oracle import Oracle
 from clevrskills.vector import VectorSpec
 from clevrskills.vector.gpu import GpuVectorEnv
-from clevrskills.vector.gpu.env import SEEDS
 from clevrskills.vector.gpu.physics import enable_gpu
 
 TOLERANCE = 1e-4
@@ -171,7 +171,7 @@ def check(
     for key in args.tasks:
         spec = VectorSpec(task=key, episode_steps=100_000)
         envs = make(spec, args.episodes, sets=args.episodes, starts=1)
-        seeds = np.random.default_rng(0).integers(SEEDS, size=(args.episodes, 1))[:, 0]
+        seeds = np.random.default_rng(0).integers(TRAINING.stop, size=(args.episodes, 1))[:, 0]
         difference = same_states(envs)
         recorded = record(VectorSpec(task=key), seeds.tolist())
         share, apart = same_courses(envs, recorded)

@@ -127,4 +127,8 @@ class PolicyError(ClevrSkillsError):
 
 
 class GaveUp(ClevrSkillsError):  # noqa: N818 (nothing is in error)
-    """A policy stops trying: a failure at the task, with its reason. Batched policies cannot."""
+    """A policy or a skill stops trying: a failure at the task, with its reason. Batched policies
+    cannot.
+    """
+
+    kind = "skill"

@@ -110,11 +110,6 @@ DatasetError = DamagedError
 """What is raised where a folder is not a dataset, not the one asked for, or damaged."""
 
 
-def episode_id(task: str, split: str, seed: int) -> str:
-    """Name of an episode within its dataset, also its directory: ``sort/train_00000007``."""
-    return f"{task}/{split}_{seed:08d}"
-
-
 @functools.cache
 def versions() -> dict[str, str | None]:
     """Versions of Python and of the packages that shape an episode; ``None``: absent."""

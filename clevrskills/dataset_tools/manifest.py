@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 
-from clevrskills.dataset_tools.layout import MANIFEST_DIR, episode_id
+from clevrskills.core.episode import episode_id
+from clevrskills.dataset_tools.layout import MANIFEST_DIR
 from clevrskills.jobs.files import storage_errors, to_json
 from clevrskills.jobs.journal import Journal, parse_record, read_lines
 

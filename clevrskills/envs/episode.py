@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from clevrskills.core.episode import episode_name
 from clevrskills.envs.scene_sampling import draw_scene
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.sim.body import Body
@@ -68,7 +69,7 @@ class EpisodeSpec:
     @property
     def id(self) -> str:
         """Its name, e.g. ``sort_test_007``."""
-        return f"{self.task}_{self.split}_{self.index:03d}"
+        return episode_name(self.task, self.split, self.index)
 
     def check(self, task: Task, split: str, robot: str) -> None:
         """Check that it is an episode of a task in a split, with a robot.

@@ -12,7 +12,7 @@ from clevrskills.core.policy_loader import PolicySource
 from clevrskills.core.suite import Environment, Episode, Film, Suite
 from clevrskills.errors import ClevrSkillsError, one_line
 from clevrskills.evaluation.messages import Case
-from clevrskills.evaluation.rollout import Rollout, Rules
+from clevrskills.evaluation.rollout import PolicyRollout, Rules
 from clevrskills.evaluation.videos import EpisodeVideo, video_path
 
 
@@ -58,7 +58,7 @@ class Venue:
         self._films: dict[int, Film] = {}
         self._frozen: tuple[tuple[str, str], Sequence[Episode]] = ("", ""), ()
 
-    def start(self, slot: int, case: Case) -> Rollout:
+    def start(self, slot: int, case: Case) -> PolicyRollout:
         """Start an episode in a slot in which none is running.
 
         Raises:
@@ -69,7 +69,9 @@ class Venue:
         env = self._env(slot, episode)
         video = self._video(slot, case) if case.film else None
         try:
-            return Rollout(env, episode, self._options, place.rules, place.suite.interface(), video)
+            return PolicyRollout(
+                env, episode, self._options, place.rules, place.suite.interface(), video
+            )
         except Exception:
             self.abandon(slot)
             if video is not None:

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from clevrskills.core.episode import episode_name
 from clevrskills.core.policy import ObservationOptions
-from clevrskills.evaluation.results import EpisodeResult, episode_name
+from clevrskills.evaluation.results import EpisodeResult
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from clevrskills.core.episode import episode_name
 from clevrskills.jobs.files import to_json
 from clevrskills.jobs.journal import parse_record, read_lines
 
@@ -24,11 +25,6 @@ CAUSES = ("success", "step limit", "gave up", "error")
 gave up (the oracle); the policy or what leads to it broke down, which says nothing of its skill.
 
 Where episodes go on after success, ``success`` means that the goal held at the step limit."""
-
-
-def episode_name(task: str, split: str, index: int) -> str:
-    """Name of an episode within a run, e.g. ``sort_test_007``."""
-    return f"{task}_{split}_{index:03d}"
 
 
 @dataclass(frozen=True, slots=True)

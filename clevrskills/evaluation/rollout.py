@@ -1,4 +1,4 @@
-"""One episode in an environment, as a policy asks for it."""
+"""Rollout of a policy: one episode, as the policy asks for it, and its result."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from clevrskills.core.goal.tree import depth, leaves_met
 from clevrskills.core.interface import Interface
 from clevrskills.core.observer import Observer
 from clevrskills.core.policy import Observation, ObservationOptions, PromptInput
+from clevrskills.core.rollout import STEP_LIMIT, Rollout, Step
 from clevrskills.core.suite import Environment, Episode
 from clevrskills.dataset_tools.generate.worker import now, worker_name
-from clevrskills.dataset_tools.record.rollout import make_step
 from clevrskills.evaluation.results import EpisodeResult
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Rules:
     clip: bool = False
 
 
-class Rollout:
+class PolicyRollout(Rollout):
     """One episode, from its start in an environment to its end.
 
     Args:
@@ -59,12 +59,11 @@ class Rollout:
         interface: Interface,
         video: EpisodeVideo | None = None,
     ) -> None:
-        self.env, self.episode, self._rules, self.video = env, episode, rules, video
+        super().__init__(env, stop_on_success=rules.stop_on_success)
+        self.episode, self._rules, self.video = episode, rules, video
         self._read = interface.read
         self._history = options.history
         self._actions: deque[np.ndarray] = deque()
-        self._steps, self._total_reward = 0, 0.0
-        self._success = self._success_once = False
         self._policy_s = self._env_s = 0.0
         self._began_s = time.perf_counter()
         with _Timer(self, "_env_s"):
@@ -76,12 +75,6 @@ class Rollout:
             self.observation: Observation = self._observer.look()
             if video is not None:
                 video.open(env)
-
-    @property
-    def ended(self) -> bool:
-        """Whether there is nothing left to do."""
-        done = self._success and self._rules.stop_on_success
-        return done or self._steps >= self.env.task.max_steps
 
     def waited(self, seconds: float) -> None:
         """Take note of time spent waiting for the policy."""
@@ -96,13 +89,11 @@ class Rollout:
         self._actions.extend(self._read(answer, self._rules.clip)[: self._rules.chunk])
         with _Timer(self, "_env_s"):
             while self._actions and not self.ended:
-                self._step(self._actions.popleft())
+                self.step(self._actions.popleft())
 
-    def _step(self, action: np.ndarray) -> None:
-        env = self.env
-        step = make_step(env, action)
-        self._steps, self._total_reward = self._steps + 1, self._total_reward + step.reward
-        self._success, self._success_once = step.success, self._success_once or step.success
+    def step(self, action: np.ndarray) -> Step:
+        """Make one control step."""
+        env, step = self.env, super().step(action)
         self._progress = max(self._progress, step.progress)
         if self._depth is not None:
             reached = depth(env.goal, env.outcome)
@@ -113,6 +104,7 @@ class Rollout:
         # only what the policy will be shown: pictures cost more than a step
         if len(self._actions) < self._history and not self.ended:
             self.observation = self._observer.look()
+        return step
 
     def result(self, cause: str = "", error: str = "", reason: str = "") -> EpisodeResult:
         """How the episode went.
@@ -131,15 +123,15 @@ class Rollout:
             index=episode.index,
             episode=episode.content_hash,
             seed=episode.seed,
-            cause=cause or ("success" if self._success else "step limit"),
-            success_once=self._success_once,
-            success_at_end=self._success,
+            cause=cause or ("success" if self.success else STEP_LIMIT),
+            success_once=self.success_once,
+            success_at_end=self.success,
             goal_fraction=met / of,
             depth=reached[0],
             depth_of=reached[1],
-            total_reward=self._total_reward,
+            total_reward=self.total_reward,
             progress=self._progress,
-            steps=self._steps,
+            steps=self.steps,
             max_steps=task.max_steps,
             error=error,
             reason=reason,

@@ -16,7 +16,7 @@ from clevrskills.evaluation.env_pool import Venue, Workplace
 from clevrskills.evaluation.messages import Case, Describe, Description, Ended, Group
 from clevrskills.evaluation.policy_slots import Lost, Start, acting
 from clevrskills.evaluation.results import EpisodeResult
-from clevrskills.evaluation.rollout import Rollout
+from clevrskills.evaluation.rollout import PolicyRollout
 from clevrskills.jobs.files import StorageError
 from clevrskills.jobs.memory import return_freed_memory, return_holes
 
@@ -61,7 +61,7 @@ class Evaluator:
         return Description(self._options, renderer)
 
     def _evaluate(self, group: Group) -> Ended:
-        self._live: dict[int, tuple[Case, Rollout]] = {}
+        self._live: dict[int, tuple[Case, PolicyRollout]] = {}
         self._results: list[EpisodeResult] = []
         self._lost: list[Case] = []
         hopeless, waiting = "", deque(group.cases)

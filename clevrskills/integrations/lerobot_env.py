@@ -19,8 +19,8 @@ from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, Vecto
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.observer import say
 from clevrskills.core.policy import ObservationOptions, check_cameras
+from clevrskills.core.rollout import make_step
 from clevrskills.core.suite import Environment, Suite, load_suite
-from clevrskills.dataset_tools.record.rollout import make_step
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.selection import choose_tasks, count_episodes
 from clevrskills.serving.message_fields import state_vector

@@ -32,7 +32,7 @@ from clevrskills.serving import vla_eval_specs as dim_specs
 if TYPE_CHECKING:
     from clevrskills.core.suite import Episode
     from clevrskills.envs.environment import ClevrSkillsEnv
-    from clevrskills.evaluation.rollout import Rollout
+    from clevrskills.evaluation.rollout import PolicyRollout
 
 ICD_VARIABLE = "CLEVRSKILLS_LAVAPIPE_ICD"
 """Environment variable that names the driver for ``render: cpu`` where it is in no usual place."""
@@ -114,7 +114,7 @@ class ClevrSkillsBenchmark(StepBenchmark):
         )
         self._always_shown = prompt_images == "always"
         self._env: ClevrSkillsEnv | None = None
-        self._rollout: Rollout | None = None
+        self._rollout: PolicyRollout | None = None
         self._frozen: tuple[str, Sequence[Episode]] = "", ()
 
     # ---- what there is ----
@@ -186,7 +186,7 @@ class ClevrSkillsBenchmark(StepBenchmark):
         Raises:
             ClevrSkillsError: There is no such episode.
         """
-        from clevrskills.evaluation.rollout import Rollout
+        from clevrskills.evaluation.rollout import PolicyRollout
 
         name, index = task["name"], int(task.get("episode_idx", 0))
         if not 0 <= index < self._episodes:
@@ -200,7 +200,7 @@ class ClevrSkillsBenchmark(StepBenchmark):
         if self._env is None:
             self._env = self._build(name)
         episode, interface = self._frozen[1][index], self._suite.interface()
-        self._rollout = Rollout(self._env, episode, self._options, self._rules, interface)
+        self._rollout = PolicyRollout(self._env, episode, self._options, self._rules, interface)
         self._earned, self._gave_up = 0.0, False
         self._film()
         return self._rollout.observation

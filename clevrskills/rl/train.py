@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
+from clevrskills.core.seeds import RL_TRAINING
 from clevrskills.rl.checkpoint import restore, save, steps_made
 from clevrskills.rl.log import Display, Log
 from clevrskills.rl.ppo import PPO
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
     from gymnasium.vector import VectorEnv
 
     from clevrskills.rl.command import RLArgs
-
-SEEDS = 900_000_000
-"""Seeds of episodes are below; those of frozen episodes begin at 1,000,000,000."""
 
 
 def train(
@@ -70,4 +68,4 @@ def first_seed(seed: int, steps: int) -> int:
     on does not repeat the episodes that it began with.
     """
     drawn = np.random.SeedSequence((seed, steps)).generate_state(1, np.uint64)[0]
-    return int(drawn % SEEDS)
+    return int(drawn % RL_TRAINING.stop)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sapien import Pose
 
-from clevrskills.errors import ClevrSkillsError
+from clevrskills.core.policy import GaveUp
 from clevrskills.sim.robots.controller import EndEffectorDeltaController
 from clevrskills.sim.robots.delta_action import ROTATION_RAD, TRANSLATION_M
 from clevrskills.sim.world import World
@@ -34,7 +34,7 @@ def spot(position: np.ndarray) -> str:
     return f"{{pos:{x:.3f},{y:.3f},{z:.3f}}}"
 
 
-class SkillFailed(ClevrSkillsError):  # noqa: N818 (a skill fails; nothing is in error)
+class SkillFailed(GaveUp):
     """A skill gave up; the message is the reason, ``kind`` whether the planner is to blame."""
 
     kind = "skill"

@@ -3,10 +3,10 @@ from pathlib import Path
 
 import pytest
 
+from clevrskills.core.episode import episode_id
 from clevrskills.dataset_tools.layout import (
     DatasetError,
     Header,
-    episode_id,
     locked,
     remove_abandoned,
     versions,

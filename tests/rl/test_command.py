@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from clevrskills.core.seeds import RL_TRAINING
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.rl.checkpoint import load_agent, restore, save, steps_made
 from clevrskills.rl.command import INTERRUPTED, RLArgs, rl
@@ -17,7 +18,7 @@ from clevrskills.rl.config import PPOConfig
 from clevrskills.rl.log import read_progress
 from clevrskills.rl.ppo import PPO
 from clevrskills.rl.run import CHECKPOINT_FILE, PROGRESS_FILE, RUN_FILE, read_run
-from clevrskills.rl.train import SEEDS, first_seed
+from clevrskills.rl.train import first_seed
 from tests.rl.toy import ToyVec
 
 SMALL = PPOConfig(rollout_steps=25, minibatch=50, hidden=(16,), gamma=0.9)
@@ -225,4 +226,4 @@ def test_damaged_files(tmp_path):
 def test_seeds_of_episodes():
     seeds = {first_seed(seed, steps) for seed in range(20) for steps in range(0, 10**6, 50_000)}
     assert len(seeds) == 400
-    assert 0 <= min(seeds) and max(seeds) < SEEDS
+    assert 0 <= min(seeds) and max(seeds) < RL_TRAINING.stop

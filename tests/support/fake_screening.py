@@ -9,8 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from clevrskills.core.seeds import FROZEN
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.evaluation.freeze.candidates import FIRST_SEED, Candidate, Verdict
+from clevrskills.evaluation.freeze.candidates import Candidate, Verdict
 
 
 def data_of(task: str, split: str, seed: int, robot: str = "xarm6") -> dict[str, Any]:
@@ -54,7 +55,7 @@ class FakeScreener:
     kills_at: int = -1
 
     def __call__(self, candidate: Candidate) -> Verdict:
-        number = candidate.seed - FIRST_SEED
+        number = candidate.seed - FROZEN.start
         if number == self.stops_at:
             raise ClevrSkillsError("no planner")
         if number == self.exits_at:

@@ -19,7 +19,8 @@ import numpy as np
 import trimesh
 
 from clevrskills.core.env_config import EnvConfig
-from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.core.policy import GaveUp
+from clevrskills.errors import UnknownNameError
 from clevrskills.sim.render.film import Camera, View, to_buffer
 
 LEVELS = {"reach": "L0", "visit": "L1", "tour": "L2"}
@@ -179,7 +180,7 @@ class FakeOracle:
             except FileExistsError:
                 return
         if kind == "fail":
-            raise ClevrSkillsError("cannot reach it")
+            raise GaveUp("cannot reach it")
         if kind == "crash":
             raise ValueError("a bug\nin the oracle")
         if kind == "kill":

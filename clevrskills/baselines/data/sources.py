@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.dataset as arrow
 import pyarrow.parquet as pq
 
+from clevrskills.core.episode import RecordedName
 from clevrskills.core.policy import PromptInput
 from clevrskills.core.suite import load_suite
 from clevrskills.dataset_tools.dataset import Dataset, Episode
@@ -56,8 +57,8 @@ class Demonstration:
     @classmethod
     def of(cls, name: str, steps: int) -> Demonstration:
         """The episode of a name."""
-        task, _, rest = name.partition("/")
-        return cls(name, task, rest.rpartition("_")[0], steps)
+        parsed = RecordedName.parse(name)
+        return cls(name, parsed.task, parsed.split, steps)
 
 
 class Recorded(DatasetReader):

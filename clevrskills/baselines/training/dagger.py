@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
+from clevrskills.core.seeds import DAGGER
 from clevrskills.errors import ClevrSkillsError
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from clevrskills.dataset_tools.generate.command import GenerateArgs
 
 SEED = 1_000_000
-"""The first seed by default: far from those of demonstrations."""
+"""The first seed by default, within the range of DAgger's own."""
 
 
 @dataclass(kw_only=True)
@@ -90,6 +91,7 @@ def dagger(args: DaggerArgs, suite: Callable[[Path], Suite] | None = None) -> in
         code = generate(
             _generate_args(args, describe(at), number, folder / "demos"),
             (suite or HandoverSuite)(at.absolute()),
+            DAGGER,
         )
         if code:
             return code

@@ -8,12 +8,12 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from clevrskills.core.seeds import SUBSTITUTE
 from clevrskills.dataset_tools.check.fault import Fault, schema_faults
 from clevrskills.dataset_tools.layout import DATASET_FILE, MANIFEST_DIR
 from clevrskills.dataset_tools.manifest import ManifestLine
 from clevrskills.jobs.files import PARTIAL_PREFIX
 
-SEED_STRIDE = 10_000_000
 CARD_FILE = "README.md"
 _EPISODE = re.compile(r"(train|test)_(\d{8,})")
 _LOCK = ".lock"
@@ -124,7 +124,7 @@ def _line_faults(line: ManifestLine, tasks: Collection[str]) -> Iterator[str]:
         yield f"success is {line.success}, but kind {line.kind!r}"
     if line.success != bool(line.files):
         yield f"success is {line.success}, but {len(line.files)} files"
-    if line.seed < line.attempt * SEED_STRIDE + line.slot:
+    if line.seed < line.attempt * SUBSTITUTE + line.slot:
         yield f"seed {line.seed} cannot be attempt {line.attempt} of slot {line.slot}"
 
 
@@ -141,7 +141,7 @@ def _attempt_faults(
     """Attempts that were made after a success, or without those before them."""
     for (task, split, seed), (place, line) in attempts.items():
         for number in range(line.attempt):
-            earlier = attempts.get((task, split, seed - (line.attempt - number) * SEED_STRIDE))
+            earlier = attempts.get((task, split, seed - (line.attempt - number) * SUBSTITUTE))
             if earlier is None:
                 yield Fault("", place, f"attempt {line.attempt}, but no line of attempt {number}")
             elif earlier[1].success:

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from clevrskills.core.episode import RecordedName
 from clevrskills.dataset_tools.check.fault import Fault, schema_faults
 from clevrskills.dataset_tools.layout import (
     CAMERAS_FILE,
@@ -132,11 +133,11 @@ def _info_faults(
     info: Mapping[str, Any], path: Path, header: Header, line: ManifestLine | None
 ) -> Iterator[str]:
     """What in ``episode.json`` does not fit its directory, the header, the manifest or itself."""
-    split, _, seed = path.name.rpartition("_")
+    name = RecordedName.parse(f"{path.parent.name}/{path.name}")
     said: list[tuple[str, Any, str]] = [
-        ("task", path.parent.name, "directory"),
-        ("split", split, "directory"),
-        ("seed", int(seed), "directory"),
+        ("task", name.task, "directory"),
+        ("split", name.split, "directory"),
+        ("seed", name.seed, "directory"),
         ("robot", header.robot, "dataset"),
         ("criteria", header.criteria, "dataset"),
         ("fps", header.fps, "dataset"),

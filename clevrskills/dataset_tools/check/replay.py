@@ -7,10 +7,9 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
+from clevrskills.core.rollout import Step, make_step
 from clevrskills.core.suite import Environment
 from clevrskills.dataset_tools.dataset import Episode
-from clevrskills.dataset_tools.record.recorder import Step
-from clevrskills.dataset_tools.record.rollout import make_step
 
 
 @dataclass(frozen=True)

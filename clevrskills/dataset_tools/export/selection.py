@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from clevrskills.core.episode import RecordedName
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -68,10 +69,11 @@ def select(
     level_of: dict[str, str] = {}
     episodes: list[tuple[str, str, str, str]] = []  # task, level, split, name
     for episode in dataset:
-        task, _, rest = episode.id.partition("/")
+        parsed = RecordedName.parse(episode.id)
+        task = parsed.task
         if task not in level_of:
             level_of[task] = str(episode.info["level"])
-        episodes.append((task, level_of[task], rest.rpartition("_")[0], episode.id))
+        episodes.append((task, level_of[task], parsed.split, episode.id))
     wanted = {"task": tasks, "level": levels, "split": splits}
     for column, (kind, names) in enumerate(wanted.items()):
         there = tuple(dict.fromkeys(row[column] for row in episodes))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
+from clevrskills.core.seeds import DEMONSTRATIONS, SUBSTITUTE, SeedRange
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -78,14 +79,18 @@ class _Plan:
     levels: tuple[str, ...]
     slots: range
     writer: str
+    first_seed: int
 
 
-def generate(args: GenerateArgs, suite: Suite | None = None) -> int:
+def generate(
+    args: GenerateArgs, suite: Suite | None = None, seeds: SeedRange = DEMONSTRATIONS
+) -> int:
     """Make the demonstrations.
 
     Args:
         args: What to make.
         suite: Where environments come from; ``None``: ClevrSkills.
+        seeds: Range in which the seeds are; its first one is seed 0 of the arguments.
 
     Returns:
         Exit code: 0 if everything that was asked for is there, 130 after Ctrl-C.
@@ -100,7 +105,7 @@ def generate(args: GenerateArgs, suite: Suite | None = None) -> int:
     from clevrskills.jobs.signals import stop_signals
 
     suite = suite or load_suite()
-    plan = _check(args, suite)
+    plan = _check(args, suite, seeds)
     root = args.out.absolute()
     plan.header.open(root)
     remove_abandoned(root)
@@ -134,7 +139,7 @@ def _generate(
     manifest = Manifest(root, plan.writer)
     history = read_history(root, [config.task for config in plan.configs], args.split)
     queues = [
-        TaskQueue(config, level, plan.slots, args.seed, history[config.task])
+        TaskQueue(config, level, plan.slots, plan.first_seed, history[config.task])
         for config, level in zip(plan.configs, plan.levels, strict=True)
     ]
     make = partial(make_attempter, root, suite, plan.writer)
@@ -143,10 +148,9 @@ def _generate(
     return queues, [summarise(queue, lines[queue.config.task], args.workers) for queue in queues]
 
 
-def _check(args: GenerateArgs, suite: Suite) -> _Plan:
+def _check(args: GenerateArgs, suite: Suite, seeds: SeedRange) -> _Plan:
     """Check the arguments; tasks are in the order of the registry."""
     from clevrskills.core.env_config import SPLITS, EnvConfig
-    from clevrskills.dataset_tools.generate.schedule import SUBSTITUTE
     from clevrskills.dataset_tools.layout import Header
     from clevrskills.jobs.drivers import DRIVERS
 
@@ -214,6 +218,7 @@ def _check(args: GenerateArgs, suite: Suite) -> _Plan:
         tuple(levels[task] for task in tasks),
         range(index, args.episodes, of),
         f"shard-{index}-of-{of}" if args.shard else args.driver,
+        seeds.start + args.seed,
     )
 
 

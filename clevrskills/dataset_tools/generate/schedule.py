@@ -12,13 +12,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from clevrskills.core.env_config import EnvConfig
+from clevrskills.core.episode import episode_id
+from clevrskills.core.seeds import ATTEMPTS, SUBSTITUTE
 from clevrskills.dataset_tools.generate.history import History
-from clevrskills.dataset_tools.layout import episode_id
 
-SUBSTITUTE = 10_000_000
-"""Distance from a seed to its substitute; the seeds asked for stay below."""
-ATTEMPTS = 20
-"""Seeds that are tried for a slot, at most."""
 MIN_FAILURES = 20
 """A task is given up when more attempts fail than this, and than episodes were asked for."""
 

@@ -18,14 +18,10 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from clevrskills.core.env_config import EnvConfig
-from clevrskills.core.suite import Environment, Film
-from clevrskills.dataset_tools.layout import (
-    EPISODE_FILE,
-    STATES_FILE,
-    STEPS_FILE,
-    episode_id,
-    versions,
-)
+from clevrskills.core.episode import episode_id
+from clevrskills.core.rollout import Step
+from clevrskills.core.suite import Environment, Film, Oracle
+from clevrskills.dataset_tools.layout import EPISODE_FILE, STATES_FILE, STEPS_FILE, versions
 from clevrskills.dataset_tools.record.camera_tracks import Footage, spent
 from clevrskills.dataset_tools.record.columns import measured, segments, steps_table
 from clevrskills.jobs.files import PartialDirectory, storage_errors, to_json
@@ -56,16 +52,18 @@ class Labels:
     action_class: str = ""
     attempt: int = 0
 
-
-@dataclass(frozen=True)
-class Step:
-    """What came of an action; success and progress are those of the state after it."""
-
-    reward: float
-    success: bool
-    progress: float
-    terminated: bool
-    truncated: bool
+    @classmethod
+    def of(cls, oracle: Oracle) -> Labels:
+        """What an oracle says of the action just returned."""
+        return cls(
+            oracle.subtask,
+            oracle.step,
+            int(oracle.subgoal),
+            oracle.predicate,
+            oracle.skill,
+            oracle.action_class,
+            oracle.attempt,
+        )
 
 
 @dataclass

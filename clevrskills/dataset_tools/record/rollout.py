@@ -5,16 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
+from clevrskills.core.rollout import Rollout, Step
 from clevrskills.core.suite import Environment, Oracle
 from clevrskills.dataset_tools.record.camera_tracks import spent
-from clevrskills.dataset_tools.record.recorder import Labels, Recorder, Step
-from clevrskills.errors import ClevrSkillsError
-
-STEP_LIMIT = "step limit"
+from clevrskills.dataset_tools.record.recorder import Labels, Recorder
 
 
 @dataclass(frozen=True)
@@ -64,48 +61,33 @@ def rollout(
         max_steps: Limit of control steps; ``None``: the task's own.
 
     Returns:
-        How it went. An oracle that gives up is a failure with its reason, not an exception.
+        How it went. A skill that gives up is a failure with its reason, not an exception.
     """
     cpu_s, wall_s = time.process_time(), time.perf_counter()
     times_s = {} if recorder is None else recorder.times_s
-    steps, total_reward, success, reason, kind = 0, 0.0, False, STEP_LIMIT, STEP_LIMIT
     with spent(times_s, "reset"):
         env.reset(seed=seed)
         oracle.reset()
     if recorder is not None:
         recorder.start(env)
-    limit = env.task.max_steps if max_steps is None else max_steps
-    while steps < limit:
-        try:
-            with spent(times_s, "plan"):
-                action = oracle.act()
-        except ClevrSkillsError as error:  # a skill gave up
-            reason, kind = str(error), getattr(error, "kind", "skill")
-            break
-        labels = Labels(
-            oracle.subtask,
-            oracle.step,
-            int(oracle.subgoal),
-            oracle.predicate,
-            oracle.skill,
-            oracle.action_class,
-            oracle.attempt,
-        )
-        with spent(times_s, "physics"):
-            step = make_step(env, action)
-        steps, total_reward = steps + 1, total_reward + step.reward
+    episode = _Timed(env, times_s, max_steps)
+
+    def act() -> np.ndarray:
+        with spent(times_s, "plan"):
+            return oracle.act()
+
+    def record(action: np.ndarray, step: Step) -> None:
         if recorder is not None:
-            recorder.record(env, action, labels, step)
-        if step.success:
-            success, reason, kind = True, "", ""
-            break
+            recorder.record(env, action, Labels.of(oracle), step)
+
+    reason, kind = episode.run(act, record)
     if recorder is not None:
         recorder.give_up(oracle.failed)
     return EpisodeResult(
         seed=seed,
-        success=success,
-        steps=steps,
-        total_reward=total_reward,
+        success=episode.success,
+        steps=episode.steps,
+        total_reward=episode.total_reward,
         reason=reason,
         cpu_s=time.process_time() - cpu_s,
         wall_s=time.perf_counter() - wall_s,
@@ -114,18 +96,13 @@ def rollout(
     )
 
 
-def make_step(env: Environment, action: np.ndarray) -> Step:
-    """Step a batch-of-one environment and return plain numbers."""
-    _, reward, terminated, truncated, info = env.step(action)
-    return Step(
-        reward=_scalar(reward, float),
-        success=_scalar(info["success"], bool),
-        progress=_scalar(info["progress"], float),
-        terminated=_scalar(terminated, bool),
-        truncated=_scalar(truncated, bool),
-    )
+class _Timed(Rollout):
+    """A rollout whose control steps are timed."""
 
+    def __init__(self, env: Environment, times_s: dict[str, float], max_steps: int | None) -> None:
+        super().__init__(env, max_steps)
+        self._times_s = times_s
 
-def _scalar(value: Any, kind: type) -> Any:
-    """The one element of a number, array or tensor."""
-    return kind(value.item() if hasattr(value, "item") else value)
+    def step(self, action: np.ndarray) -> Step:
+        with spent(self._times_s, "physics"):
+            return super().step(action)

@@ -98,10 +98,9 @@ def solve(key: str, seed: int, split: str = "train", robot: str = "xarm6") -> So
     Raises:
         ClevrSkillsError: It solves none of the next :data:`SEEDS`.
     """
-    from clevrskills.dataset_tools.record.rollout import make_step
+    from clevrskills.core.rollout import Rollout
     from clevrskills.envs.environment import ClevrSkillsEnv
     from clevrskills.sim.render.rendering import default_backend
-    from clevrskills.solvers.motion import SkillFailed
     from clevrskills.solvers.oracle import Oracle
 
     env = ClevrSkillsEnv(
@@ -118,15 +117,12 @@ def solve(key: str, seed: int, split: str = "train", robot: str = "xarm6") -> So
             env.reset(seed=tried)
             oracle = Oracle(env)
             frames = [env.capture()["base_camera"]]
-            success = False
-            while not success and len(frames) <= env.task.max_steps:
-                try:
-                    success = make_step(env, oracle.act()).success
-                except SkillFailed as failure:
-                    reason = str(failure)
-                    break
+
+            def film(*_: object, frames: list[np.ndarray] = frames) -> None:
                 frames.append(env.capture()["base_camera"])
-            if success:
+
+            reason, _ = Rollout(env).run(oracle.act, film)
+            if not reason:
                 prompt = env.prompt
                 images = prompt.images()
                 parts = tuple(

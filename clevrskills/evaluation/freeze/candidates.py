@@ -9,11 +9,6 @@ from typing import Any
 from clevrskills.jobs.files import to_json
 from clevrskills.jobs.journal import parse_record
 
-FIRST_SEED = 1_000_000_000
-"""Where the seeds of frozen episodes begin. ``generate`` never gets there: its seeds, substitutes
-included, stay below 200,000,000 (``SUBSTITUTE * ATTEMPTS`` in ``dataset_tools/schedule.py``), so no
-demonstration starts as an episode that is evaluated on."""
-
 
 @dataclass(frozen=True)
 class Candidate:

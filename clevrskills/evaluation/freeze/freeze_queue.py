@@ -17,10 +17,11 @@ from typing import Any
 from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
 
+from clevrskills.core.seeds import FROZEN
 from clevrskills.dataset_tools.layout import versions
 from clevrskills.envs.episode import EpisodeSpec
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.evaluation.freeze.candidates import FIRST_SEED, Candidate, Verdict
+from clevrskills.evaluation.freeze.candidates import Candidate, Verdict
 from clevrskills.evaluation.freeze.frozen import FORMAT_VERSION, Header, Rejection, write
 from clevrskills.jobs.drivers import open_pool
 from clevrskills.jobs.files import storage_errors, to_json, write_whole
@@ -93,7 +94,7 @@ class Queue:
                     f"gave up on {self.task}, split {self.split}: {len(rejected)} of"
                     f" {len(self.looked_at)} seeds are rejected, the last: {rejected[-1].reason}"
                 )
-            seed = FIRST_SEED + len(self.seeds)
+            seed = FROZEN.start + len(self.seeds)
             self.seeds.append(seed)
             if seed not in self.verdicts:
                 self.pending += 1

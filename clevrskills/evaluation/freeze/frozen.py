@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from statistics import median
 
+from clevrskills.core.episode import frozen_name, parse_frozen_name
 from clevrskills.envs.episode import EpisodeSpec
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.jobs.files import to_json, write_whole
@@ -153,7 +154,7 @@ def write(folder: Path, head: Header, specs: Sequence[EpisodeSpec]) -> Path:
     """
     lines = [head.to_json(), *(to_json(spec.to_json()) for spec in specs)]
     text = "".join(f"{line}\n" for line in lines)
-    path = folder / f"{head.task}_{head.split}{SUFFIX}"
+    path = folder / f"{frozen_name(head.task, head.split)}{SUFFIX}"
     write_whole(path, gzip.compress(text.encode(), compresslevel=9, mtime=0))
     return path
 
@@ -161,7 +162,7 @@ def write(folder: Path, head: Header, specs: Sequence[EpisodeSpec]) -> Path:
 def _path(task: str, split: str, folder: Path) -> Path:
     there: dict[str, list[str]] = {}
     for path in sorted(folder.glob(f"*{SUFFIX}")):
-        key, _, part = path.name.removesuffix(SUFFIX).rpartition("_")
+        key, part = parse_frozen_name(path.name.removesuffix(SUFFIX))
         there.setdefault(key, []).append(part)
     if not there:
         raise ClevrSkillsError(f"{folder} has no frozen episodes")
@@ -169,7 +170,7 @@ def _path(task: str, split: str, folder: Path) -> Path:
         raise UnknownNameError("task with frozen episodes", task, tuple(there))
     if split not in there[task]:
         raise UnknownNameError(f"split of {task}", split, tuple(there[task]))
-    return folder / f"{task}_{split}{SUFFIX}"
+    return folder / f"{frozen_name(task, split)}{SUFFIX}"
 
 
 def _text(path: Path) -> bytes:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 import torch
 
-from clevrskills.dataset_tools.record.rollout import STEP_LIMIT, make_step
+from clevrskills.core.rollout import Rollout, Step
 from clevrskills.envs.environment import ClevrSkillsEnv
 from clevrskills.envs.episode import EpisodeSpec
 from clevrskills.errors import ClevrSkillsError
@@ -96,14 +96,9 @@ def solve(env: ClevrSkillsEnv, oracle: Oracle) -> tuple[int, str]:
         Control steps made, and why the goal was not reached; empty if it was.
     """
     oracle.reset()
-    for steps in range(1, env.task.max_steps + 1):
-        try:
-            action = oracle.act()
-        except ClevrSkillsError as error:  # a skill gave up
-            return steps - 1, str(error)
-        if make_step(env, action).success:
-            return steps, ""
-    return env.task.max_steps, STEP_LIMIT
+    rollout = Rollout(env)
+    reason, _ = rollout.run(oracle.act)
+    return rollout.steps, reason
 
 
 def succeeds_blindly(
@@ -117,12 +112,13 @@ def succeeds_blindly(
         steady: Whether it is always the same, so that nothing more happens once all is still.
     """
     state, still = b"", 0
-    for _ in range(env.task.max_steps):
-        if make_step(env, action()).success:
-            return True
-        if steady:
-            before, state = state, env.get_state().numpy().tobytes()
-            still = still + 1 if state == before else 0
-            if still == STILL_STEPS:
-                return False
-    return False
+
+    def is_still(_: np.ndarray, __: Step) -> bool:
+        nonlocal state, still
+        before, state = state, env.get_state().numpy().tobytes()
+        still = still + 1 if state == before else 0
+        return still == STILL_STEPS
+
+    rollout = Rollout(env)
+    rollout.run(action, is_still if steady else None)
+    return rollout.success

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from clevrskills.core.policy import GaveUp, Observation, PromptInput
+from clevrskills.core.policy import Observation, PromptInput
 from clevrskills.evaluation.policies.simple import BLIND
-from clevrskills.solvers.motion import SkillFailed
 from clevrskills.solvers.oracle import Oracle
 from clevrskills.solvers.requirements import require_planner
 
@@ -36,7 +35,4 @@ class OraclePolicy:
         Raises:
             GaveUp: A skill failed too often.
         """
-        try:
-            return self._oracle.act()
-        except SkillFailed as error:
-            raise GaveUp(str(error)) from error
+        return self._oracle.act()

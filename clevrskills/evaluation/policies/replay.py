@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from clevrskills.core.episode import episode_id
 from clevrskills.core.policy import Observation, PromptInput
 from clevrskills.dataset_tools.dataset import Episode
-from clevrskills.dataset_tools.layout import episode_id
 from clevrskills.evaluation.policies.simple import BLIND
 
 

@@ -3,11 +3,10 @@ import random
 import pytest
 
 from clevrskills.core.env_config import EnvConfig
+from clevrskills.core.seeds import ATTEMPTS, SUBSTITUTE
 from clevrskills.dataset_tools.generate.history import History
 from clevrskills.dataset_tools.generate.schedule import (
-    ATTEMPTS,
     MIN_FAILURES,
-    SUBSTITUTE,
     Attempt,
     TaskQueue,
     next_attempt,

@@ -4,7 +4,8 @@ import torch
 from fake_source import FakeSource
 
 from clevrskills.core.env_config import EnvConfig
-from clevrskills.dataset_tools.record.rollout import STEP_LIMIT, make_step, rollout
+from clevrskills.core.rollout import STEP_LIMIT, make_step
+from clevrskills.dataset_tools.record.rollout import rollout
 
 
 def test_success() -> None:

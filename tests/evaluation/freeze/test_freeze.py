@@ -9,12 +9,12 @@ import pytest
 from fake_screening import FakeScreener, Make
 
 from clevrskills.cli import main
-from clevrskills.dataset_tools.generate.schedule import ATTEMPTS, SUBSTITUTE
+from clevrskills.core.seeds import DAGGER, FROZEN
 from clevrskills.envs.episode import EpisodeSpec
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.evaluation.freeze import freeze_queue as freezing
 from clevrskills.evaluation.freeze import frozen, screening
-from clevrskills.evaluation.freeze.candidates import FIRST_SEED, Candidate, Verdict
+from clevrskills.evaluation.freeze.candidates import Candidate, Verdict
 from clevrskills.evaluation.freeze.command import FreezeArgs, freeze
 from clevrskills.evaluation.freeze.freeze_queue import JOURNAL_DIR
 from clevrskills.evaluation.freeze.screening import STILL_STEPS, Screener, faults, succeeds_blindly
@@ -46,7 +46,7 @@ def files(root: Path) -> dict[str, bytes]:
 def screened(root: Path, name: str = "pick_test") -> list[int]:
     """Numbers of the seeds in the journal, in the order in which they were screened."""
     path = root / JOURNAL_DIR / f"{name}.jsonl"
-    return [verdict.seed - FIRST_SEED for verdict in read_lines(path, Verdict.from_json)]
+    return [verdict.seed - FROZEN.start for verdict in read_lines(path, Verdict.from_json)]
 
 
 @pytest.fixture(scope="module")
@@ -62,12 +62,12 @@ def test_the_first_seeds_that_pass_are_the_episodes(plain, capsys):
         f"{task}_{split}.jsonl.gz" for task in ("pick", "sort") for split in ("test", "train")
     ]
     made = frozen.episodes("pick", "test", folder=plain)
-    assert [spec.seed - FIRST_SEED for spec in made] == [1, 2, 4, 5, 7]
+    assert [spec.seed - FROZEN.start for spec in made] == [1, 2, 4, 5, 7]
     assert [spec.index for spec in made] == [0, 1, 2, 3, 4]
     head = frozen.header("pick", "test", plain)
     assert head.oracle_steps == (11, 12, 14, 15, 17)
     assert (head.oracle_median_steps, head.oracle_most_steps) == (14, 17)
-    assert [(r.seed - FIRST_SEED, r.reason) for r in head.rejected] == [
+    assert [(r.seed - FROZEN.start, r.reason) for r in head.rejected] == [
         (number, f"oracle: {number}") for number in (0, 3, 6)
     ]
     assert (head.episodes, head.max_steps, head.robot) == (5, 80, "xarm6")
@@ -127,7 +127,7 @@ def test_a_task_that_keeps_failing_is_given_up(tmp_path, monkeypatch):
 
 
 def test_demonstrations_never_start_as_an_episode_that_is_evaluated_on():
-    assert FIRST_SEED > SUBSTITUTE * ATTEMPTS
+    assert FROZEN.start >= DAGGER.stop
 
 
 @pytest.mark.parametrize(
@@ -244,30 +244,30 @@ def test_doing_nothing_is_cut_short_once_all_is_still():
 
 @needs_oracle
 def test_screening(monkeypatch):
-    candidate = Candidate("pick", "test", "xarm6", FIRST_SEED)
+    candidate = Candidate("pick", "test", "xarm6", FROZEN.start)
     screen = Screener()
     verdict = screen(candidate)
     assert verdict.reason == "" and 0 < verdict.oracle_steps < 80
     spec = EpisodeSpec.from_json(verdict.episode or {})
-    assert spec.content_hash == EpisodeSpec.draw("pick", "test", FIRST_SEED).content_hash
+    assert spec.content_hash == EpisodeSpec.draw("pick", "test", FROZEN.start).content_hash
     assert Verdict.from_json(verdict.to_json()) == verdict
 
     with monkeypatch.context() as patch:
         patch.setattr(screening, "succeeds_blindly", lambda *_, **__: True)
-        assert screen(candidate) == Verdict(FIRST_SEED, "solved by doing nothing")
+        assert screen(candidate) == Verdict(FROZEN.start, "solved by doing nothing")
     with monkeypatch.context() as patch:
         patch.setattr(type(screen._env.task), "max_steps", 5)
-        assert screen(candidate) == Verdict(FIRST_SEED, "oracle: step limit")
+        assert screen(candidate) == Verdict(FROZEN.start, "oracle: step limit")
     with monkeypatch.context() as patch:
         patch.setattr(screening, "faults", lambda _: {"overlap": True, "a": False, "b": True})
-        assert screen(candidate) == Verdict(FIRST_SEED, "start: overlap, b")
+        assert screen(candidate) == Verdict(FROZEN.start, "start: overlap, b")
     with monkeypatch.context() as patch:
         patch.setattr("clevrskills.envs.scene_sampling.ATTEMPTS", 0)
-        reason = f"pick, seed {FIRST_SEED}, split test: no fair scene in 0 draws"
-        assert screen(candidate) == Verdict(FIRST_SEED, reason)
+        reason = f"pick, seed {FROZEN.start}, split test: no fair scene in 0 draws"
+        assert screen(candidate) == Verdict(FROZEN.start, reason)
 
 
 @pytest.mark.parametrize("split", ["val"])
 def test_unknown_splits_do_not_look_like_rejections(split):
     with pytest.raises(UnknownNameError):
-        Screener()(Candidate("pick", split, "xarm6", FIRST_SEED))
+        Screener()(Candidate("pick", split, "xarm6", FROZEN.start))

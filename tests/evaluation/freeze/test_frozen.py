@@ -8,11 +8,11 @@ import pytest
 from fake_screening import data_of
 
 from clevrskills.core.env_config import SPLITS
+from clevrskills.core.seeds import FROZEN
 from clevrskills.envs.environment import ClevrSkillsEnv
 from clevrskills.envs.episode import EpisodeSpec
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.evaluation.freeze import frozen
-from clevrskills.evaluation.freeze.candidates import FIRST_SEED
 from clevrskills.evaluation.freeze.frozen import Header, Rejection
 from clevrskills.evaluation.freeze.screening import faults
 from clevrskills.tasks import tasks
@@ -121,7 +121,7 @@ def test_every_task_and_split_has_its_episodes(task, split):
     seeds = [spec.seed for spec in made]
     assert seeds == sorted(seeds)
     assert sorted([*seeds, *(rejection.seed for rejection in head.rejected)]) == list(
-        range(FIRST_SEED, seeds[-1] + 1)
+        range(FROZEN.start, seeds[-1] + 1)
     )
     assert all(rejection.reason for rejection in head.rejected)
     assert len(head.oracle_steps) == COUNT and head.max_steps == tasks()[task].max_steps

@@ -11,11 +11,11 @@ from gymnasium.vector import AutoresetMode
 from torch.overrides import TorchFunctionMode
 
 import clevrskills
+from clevrskills.core.seeds import TRAINING
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.tasks import tasks
 from clevrskills.vector import make_vec
 from clevrskills.vector.gpu import GpuVectorEnv
-from clevrskills.vector.gpu.env import SEEDS
 from tests.support.envs import random_actions
 from tests.vector.gpu.scenes import CpuVectorEnv, spec
 
@@ -24,7 +24,7 @@ COUNT = 3
 
 def seeds(seed: int = 0) -> list[int]:
     """Of the scenes of as many environments, each with one scene."""
-    return np.random.default_rng(seed).integers(SEEDS, size=(COUNT, 1))[:, 0].tolist()
+    return np.random.default_rng(seed).integers(TRAINING.stop, size=(COUNT, 1))[:, 0].tolist()
 
 
 def actions(step: int) -> np.ndarray:

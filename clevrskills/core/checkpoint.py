@@ -1,0 +1,202 @@
+"""Checkpoint: a folder of weights (safetensors) and settings (JSON), nothing that runs.
+
+::
+
+    DIR/config.json             the policy, its configuration, what it sees and does, its origin
+    DIR/model.safetensors       its weights
+    DIR/optimizer.safetensors   what it takes to go on training; not at the end of a training
+    DIR/tokenizer/              and other files that a policy adds
+
+The folder of a training run keeps the latest ones as ``RUN/checkpoints/<steps>/``. Imitation and
+reinforcement learning write this one format; nothing here is written whole or not at all, which is
+up to the caller.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from clevrskills.errors import ClevrSkillsError
+
+CONFIG_FILE = "config.json"
+WEIGHTS_FILE = "model.safetensors"
+OPTIMIZER_FILE = "optimizer.safetensors"
+CHECKPOINTS_DIR = "checkpoints"
+FORMAT_VERSION = 1
+
+
+def folder_of(run: Path, steps: int) -> Path:
+    """Where a training run has its checkpoint after so many steps."""
+    return run / CHECKPOINTS_DIR / f"{steps:08d}"
+
+
+def latest(run: Path) -> tuple[int, Path | None]:
+    """Steps made up to the latest checkpoint of a training run, and its folder, if there is one."""
+    found = _all(run)
+    return (int(found[-1].name), found[-1]) if found else (0, None)
+
+
+def find(path: Path) -> Path:
+    """The folder of a checkpoint: the one named, or the latest one of a training run.
+
+    Raises:
+        ClevrSkillsError: There is none.
+    """
+    if (path / CONFIG_FILE).is_file():
+        return path
+    folder = latest(path)[1]
+    if folder is None:
+        raise ClevrSkillsError(f"{path} is no checkpoint: it has no {CONFIG_FILE}")
+    return folder
+
+
+def prune(run: Path, keep: int) -> None:
+    """Remove all but the latest checkpoints of a training run."""
+    for old in sorted((run / CHECKPOINTS_DIR).glob("[0-9]*"), key=_steps)[:-keep]:
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def write(
+    folder: Path,
+    config: Mapping[str, Any],
+    weights: Mapping[str, Tensor],
+    training: Mapping[str, Tensor] | None = None,
+) -> None:
+    """Write a checkpoint into an empty folder.
+
+    Args:
+        folder: The folder.
+        config: What it is, as JSON data.
+        weights: By name.
+        training: What it takes to go on; ``None``: the training is at its end.
+
+    Raises:
+        OSError: The disk refused.
+    """
+    save_tensors(folder / WEIGHTS_FILE, weights)
+    if training is not None:
+        save_tensors(folder / OPTIMIZER_FILE, training)
+    data = {"format_version": FORMAT_VERSION, **config}
+    text = json.dumps(data, indent=1, ensure_ascii=False) + "\n"
+    (folder / CONFIG_FILE).write_text(text, encoding="utf-8")
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """What a checkpoint is, as JSON data.
+
+    Raises:
+        ClevrSkillsError: It is missing, damaged or of another version of the format.
+    """
+    path = folder / CONFIG_FILE
+    try:
+        data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        version = data["format_version"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ClevrSkillsError(f"{path} is damaged: {error!r}") from error
+    if version != FORMAT_VERSION:
+        raise ClevrSkillsError(
+            f"{path} has format version {version}; this package reads {FORMAT_VERSION}"
+        )
+    return data
+
+
+def load_weights(module: nn.Module, folder: Path, elsewhere: Collection[str] = ()) -> None:
+    """Read the weights of a checkpoint into a module.
+
+    Args:
+        module: The module.
+        folder: Folder of the checkpoint.
+        elsewhere: Names of weights that come from elsewhere and may be missing.
+
+    Raises:
+        ClevrSkillsError: They are missing, damaged or of another module.
+    """
+    found = read_tensors(folder / WEIGHTS_FILE)
+    state = module.state_dict()
+    missing = state.keys() - set(elsewhere) - found.keys()
+    unfit = [name for name, t in found.items() if name not in state or state[name].shape != t.shape]
+    if missing or unfit:
+        names = sorted(missing)[:3] + unfit[:3]
+        raise ClevrSkillsError(
+            f"{folder} is not of this policy: {len(missing)} weights are missing and {len(unfit)} "
+            f"do not fit, such as {', '.join(names)}"
+        )
+    module.load_state_dict(found, strict=False)
+
+
+def optimizer_tensors(module: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
+    """The state of an optimizer of a module's parameters, as ``<parameter>/<entry>``."""
+    return {
+        f"{name}/{entry}": value
+        for name, parameter in module.named_parameters()
+        for entry, value in optimizer.state.get(parameter, {}).items()
+    }
+
+
+def load_optimizer(
+    optimizer: torch.optim.Optimizer, module: nn.Module, tensors: Mapping[str, Tensor], source: Path
+) -> None:
+    """Put what :func:`optimizer_tensors` gave into an optimizer.
+
+    Args:
+        optimizer: The optimizer.
+        module: The module.
+        tensors: Its state.
+        source: Where it was read, for errors.
+
+    Raises:
+        ClevrSkillsError: It is of another module.
+    """
+    parameters = dict(module.named_parameters())
+    for name, tensor in tensors.items():
+        owner, _, entry = name.rpartition("/")
+        if owner not in parameters:
+            raise ClevrSkillsError(f"{source} is not of this policy: {owner}")
+        parameter = parameters[owner]
+        device = "cpu" if entry == "step" else parameter.device
+        optimizer.state[parameter][entry] = tensor.to(device)
+
+
+def save_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
+    """Write tensors; those that share their memory are written once each."""
+    from safetensors.torch import save_file
+
+    own = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
+    save_file(own, path)
+
+
+def read_tensors(path: Path) -> dict[str, Tensor]:
+    """Read tensors.
+
+    Raises:
+        ClevrSkillsError: The file is missing or damaged, or safetensors is not installed.
+    """
+    try:
+        from safetensors import SafetensorError
+        from safetensors.torch import load_file
+    except ImportError as error:
+        raise ClevrSkillsError(
+            "safetensors is missing: pip install 'clevrskills[rl]' or 'clevrskills[vla]'"
+        ) from error
+    try:
+        found: dict[str, Tensor] = load_file(path)
+    except (OSError, SafetensorError) as error:
+        raise ClevrSkillsError(f"{path} cannot be read: {error}") from error
+    return found
+
+
+def _all(run: Path) -> list[Path]:
+    """Folders of the checkpoints of a training run, the latest last."""
+    files = (run / CHECKPOINTS_DIR).glob(f"[0-9]*/{CONFIG_FILE}")
+    return sorted((file.parent for file in files), key=_steps)
+
+
+def _steps(folder: Path) -> int:
+    return int(folder.name) if folder.name.isdigit() else -1

@@ -1,0 +1,53 @@
+"""Names of episodes: built and read here, and nowhere else."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_RECORDED = re.compile(r"([^/]+)/([^/]+)_(\d{8,})")
+
+
+@dataclass(frozen=True)
+class RecordedName:
+    """Name of an episode within its dataset, also its directory: ``sort/train_00000007``."""
+
+    task: str
+    split: str
+    seed: int
+
+    def __str__(self) -> str:
+        return f"{self.task}/{self.split}_{self.seed:08d}"
+
+    @classmethod
+    def parse(cls, text: str) -> RecordedName:
+        """Read a name.
+
+        Raises:
+            ValueError: It is none.
+        """
+        match = _RECORDED.fullmatch(text)
+        if match is None:
+            raise ValueError(f"{text!r} is no name of an episode such as sort/train_00000007")
+        return cls(match[1], match[2], int(match[3]))
+
+
+def episode_id(task: str, split: str, seed: int) -> str:
+    """Name of an episode within its dataset."""
+    return str(RecordedName(task, split, seed))
+
+
+def episode_name(task: str, split: str, index: int) -> str:
+    """Name of an episode within a run or among frozen ones, e.g. ``sort_test_007``."""
+    return f"{frozen_name(task, split)}_{index:03d}"
+
+
+def frozen_name(task: str, split: str) -> str:
+    """Name of the frozen episodes of a task and split, e.g. ``sort_test``."""
+    return f"{task}_{split}"
+
+
+def parse_frozen_name(text: str) -> tuple[str, str]:
+    """Task and split of frozen episodes, from their name."""
+    task, _, split = text.rpartition("_")
+    return task, split

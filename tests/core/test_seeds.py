@@ -1,0 +1,41 @@
+"""Ranges of seeds do not overlap where they must not; names of episodes are read as written."""
+
+import pytest
+
+from clevrskills.core.episode import (
+    RecordedName,
+    episode_id,
+    episode_name,
+    frozen_name,
+    parse_frozen_name,
+)
+from clevrskills.core.seeds import DAGGER, DEMONSTRATIONS, FROZEN, RL_TRAINING, TRAINING
+
+
+def test_nothing_that_is_learned_from_is_evaluated_on():
+    for learned in (DEMONSTRATIONS, DAGGER, RL_TRAINING):
+        assert TRAINING.start <= learned.start < learned.stop <= TRAINING.stop
+    assert TRAINING.stop == FROZEN.start < FROZEN.stop
+    assert FROZEN.start == 1_000_000_000  # the frozen episodes of the package begin there
+
+
+def test_rounds_of_dagger_have_seeds_of_their_own():
+    assert DEMONSTRATIONS.stop == DAGGER.start
+
+
+@pytest.mark.parametrize("name", [RecordedName("sort", "test", 7), RecordedName("a_b", "x", 10**9)])
+def test_names_are_read_as_written(name):
+    assert RecordedName.parse(str(name)) == name
+    assert episode_id(name.task, name.split, name.seed) == str(name)
+    assert parse_frozen_name(frozen_name(name.task, name.split)) == (name.task, name.split)
+
+
+def test_names_sort_by_seed_and_index():
+    assert episode_id("sort", "test", 12) == "sort/test_00000012"
+    assert episode_name("sort", "test", 7) == "sort_test_007"
+
+
+@pytest.mark.parametrize("text", ["sort", "sort/train_7", "sort/train", "sort/train_0000000x", ""])
+def test_what_is_no_name_is_refused(text):
+    with pytest.raises(ValueError, match="is no name of an episode"):
+        RecordedName.parse(text)
