@@ -101,6 +101,8 @@ STEPS_FILE = "steps.parquet"
 STATES_FILE = "states.npz"
 CAMERAS_FILE = "cameras.parquet"
 IMAGES_FILE = "images.parquet"
+KEYSTEP_CAMERA = "base_camera"
+"""Takes the images of the key-steps."""
 _LOCK_FILE = ".lock"
 _NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)
 _PACKAGES = ("mani_skill", "sapien", "torch", "numpy", "mplib")

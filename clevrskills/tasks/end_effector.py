@@ -11,13 +11,14 @@ from sapien import Pose
 from clevrskills.assets import Shape, shape
 from clevrskills.sim.body import Body
 from clevrskills.sim.cameras import BASE_CAMERA
-from clevrskills.tasks.layout import W1, Draw, LayoutError, Table
+from clevrskills.sim.robots.description import ROBOTS
+from clevrskills.tasks.layout import DEFAULT_WORKSPACE, Draw, LayoutError, Table
 
 GOAL_M = ((-0.25, -0.3, 0.1), (0.05, 0.3, 0.4))
 """Lowest and highest corner of the space of the goals (released code of ClevrSkills 1.0.0)."""
 APART_M = 0.15
 """Distance between goals, and from the end effector at the start: three times the tolerance."""
-STARTS_M = ((-0.09, 0.0, 0.4066), (-0.106, 0.0, 0.295))
+STARTS_M = tuple(robot.start_position for robot in ROBOTS.values())
 """Where the end effectors of the two robots are at the start."""
 TILT_RAD = (np.pi / 2, 3 * np.pi / 2)
 """Range of the turn about world x; half way the gripper points straight down."""
@@ -93,5 +94,5 @@ def distractor(draw: Draw, key: str, table: Table | None = None) -> Body:
     pools = draw.pools
     (name,) = draw.choose(pools.top + pools.random + pools.primitive, 1)
     (texture,) = draw.choose(pools.texture_1 + pools.texture_1_dark, 1, "textures")
-    pose = (table or Table(draw.places, W1)).place(shape(name))
+    pose = (table or Table(draw.places, DEFAULT_WORKSPACE)).place(shape(name))
     return Body(key, name, texture, pose)

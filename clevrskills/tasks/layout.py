@@ -12,7 +12,12 @@ import numpy as np
 from clevrskills.assets import Pools, Shape, pools
 from clevrskills.sim.body import Body, Pose
 from clevrskills.sim.cameras import BASE_CAMERA
+from clevrskills.sim.robots.description import ROBOTS
 from clevrskills.tasks.arguments import Count
+
+XARM = ROBOTS["xarm6"]
+"""The robot that layouts are drawn for; the Panda reaches further."""
+BASE_X_M = XARM.base_position[0]
 
 
 @dataclass(frozen=True)
@@ -104,13 +109,16 @@ class Workspace:
     y_m: tuple[float, float] = (-0.32, 0.32)
     reach_m: tuple[float, float] = (0.22, 0.64)
 
-    def contains(self, x: float, y: float, base_x: float = -0.562) -> bool:
+    def contains(self, x: float, y: float) -> bool:
         """Whether the gripper reaches the place."""
-        return self.reach_m[0] <= hypot(x - base_x, y) <= self.reach_m[1]
+        return self.reach_m[0] <= hypot(x - BASE_X_M, y) <= self.reach_m[1]
 
 
-W1 = Workspace()
-W2 = Workspace(x_m=(-0.35, 0.08))
+DEFAULT_WORKSPACE = Workspace()
+FAR_WORKSPACE = Workspace(x_m=(-0.35, 0.08))
+"""A little further from the robot, so that there is room to pick things up."""
+NARROW_WORKSPACE = Workspace(x_m=(-0.35, 0.0), y_m=(-0.30, 0.30))
+"""With room all around for what is pushed or topples."""
 
 
 class Table:
@@ -125,7 +133,10 @@ class Table:
     TRIES = 200
 
     def __init__(
-        self, generator: np.random.Generator, workspace: Workspace = W1, gap_m: float = 0.02
+        self,
+        generator: np.random.Generator,
+        workspace: Workspace = DEFAULT_WORKSPACE,
+        gap_m: float = 0.02,
     ) -> None:
         self._generator = generator
         self._workspace = workspace

@@ -11,7 +11,7 @@ from clevrskills.assets import shape
 from clevrskills.sim.body import Body
 from clevrskills.tasks.arguments import Count, choice, count
 from clevrskills.tasks.base import Task
-from clevrskills.tasks.layout import W1, Draw, LayoutError, Table
+from clevrskills.tasks.layout import DEFAULT_WORKSPACE, Draw, LayoutError, Table
 
 NOUNS = ("dax", "blicket", "wug", "zup")
 ADJECTIVES = ("daxer", "blicker", "modier", "kobar")
@@ -87,7 +87,7 @@ class NovelAdjectiveTask(Task):
         shapes = draw.choose(movable, 1 + examples)
         textures = draw.choose(pools.texture_1 + pools.texture_1_dark, 1 + examples, "textures")
         base_texture = draw.choose(pools.texture_2 + pools.texture_2_dark, 1, "textures")[0]
-        table = Table(draw.places, W1)
+        table = Table(draw.places, DEFAULT_WORKSPACE)
         scene = [Body("base_0", base, base_texture, table.place(shape(base)))]
         shown: list[Body] = []
         for i, (name, texture) in enumerate(zip(shapes, textures, strict=True)):

@@ -17,7 +17,7 @@ from clevrskills.predicates import Predicate, Set
 from clevrskills.sim.body import Body, Pose
 from clevrskills.tasks.arguments import Count, count
 from clevrskills.tasks.base import Task
-from clevrskills.tasks.layout import W1, Draw, Layout, LayoutError, Table
+from clevrskills.tasks.layout import DEFAULT_WORKSPACE, Draw, Layout, LayoutError, Table
 
 AREA_SIZE_M = (0.24, 0.24, 0.01)
 AREA_CAPACITY = {"cube": 2, "cylinder": 2, "hexagon": 2}
@@ -74,7 +74,7 @@ class SortingTask(Task):
         area_of[:objects] = places[draw.assign(objects)]
         shapes = draw.choose(self.movable(pools), objects)
         textures = draw.choose(pools.texture_1 + pools.texture_1_dark, areas, "textures")
-        table = Table(draw.places, W1, self.gap_m)
+        table = Table(draw.places, DEFAULT_WORKSPACE, self.gap_m)
         bodies: list[Body | None] = [None] * len(self.slots)
         poses = self.lay_areas(draw, table, [shape(name, AREA_SIZE_M) for name in area_shapes])
         for i, pose in enumerate(poses):

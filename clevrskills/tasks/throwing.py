@@ -13,9 +13,15 @@ from clevrskills.assets import Shape, shape
 from clevrskills.predicates import Hit, Predicate
 from clevrskills.sim.body import Body, Pose
 from clevrskills.tasks.base import Task
-from clevrskills.tasks.layout import Draw, Layout, LayoutError, Table, pose_on_table
+from clevrskills.tasks.layout import (
+    BASE_X_M,
+    Draw,
+    Layout,
+    LayoutError,
+    Table,
+    pose_on_table,
+)
 
-BASE_X_M = -0.562
 REACH_M = 0.72
 """How far from its base the xArm 6 can let something drop, and a little more; the Panda reaches 0.1
 m further."""

@@ -15,11 +15,11 @@ from clevrskills.dataset_tools.layout import (
     CAMERAS_FILE,
     EPISODE_FILE,
     IMAGES_FILE,
+    KEYSTEP_CAMERA,
     STATES_FILE,
     STEPS_FILE,
 )
 
-KEYSTEP_CAMERA = "base_camera"
 VIDEO_SUFFIXES = {"video": ".mp4", "depth": ".depth.mkv", "segmentation": ".segmentation.mkv"}
 
 if TYPE_CHECKING:

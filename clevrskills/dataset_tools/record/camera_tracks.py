@@ -19,14 +19,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from clevrskills.core.suite import Film
-from clevrskills.dataset_tools.layout import CAMERAS_FILE, IMAGES_FILE
+from clevrskills.dataset_tools.layout import CAMERAS_FILE, IMAGES_FILE, KEYSTEP_CAMERA
 from clevrskills.dataset_tools.record.annotations import Annotator
 from clevrskills.dataset_tools.record.columns import vectors
 from clevrskills.jobs.files import storage_errors
 from clevrskills.sim.render.film import View
 from clevrskills.sim.render.video import DepthWriter, SegmentationWriter, VideoWriter
 
-KEYSTEP_CAMERA = "base_camera"
 _IMAGE_TYPE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
 
 

@@ -40,6 +40,8 @@ class RobotDescription:
         joint_names: The arm's joints, base first.
         neutral_qpos: The joint angles at the start of an episode, in radians.
         base_position: Where the base stands in the world, in metres; it faces +x.
+        start_position: Where the tool centre point is at the start of an episode, in metres,
+            rounded; layouts keep clear of it.
         cup_centers: Centres of the suction cups, x and y in the tcp frame, in metres.
         cup_radius: Radius of a cup, in metres.
         cup_tip_z: Height of the cup tips in the tcp frame, in metres.
@@ -58,6 +60,7 @@ class RobotDescription:
     joint_names: tuple[str, ...]
     neutral_qpos: tuple[float, ...]
     base_position: Vector
+    start_position: Vector
     cup_centers: tuple[tuple[float, float], ...]
     cup_radius: float
     cup_tip_z: float
@@ -117,6 +120,7 @@ ROBOTS = {
         joint_names=tuple(f"joint{i}" for i in range(1, 7)),
         neutral_qpos=xarm6.NEUTRAL_QPOS,
         base_position=(-0.562, 0.0, 0.0),
+        start_position=(-0.09, 0.0, 0.4066),
         cup_centers=gripper.CUP_CENTERS_M,
         cup_radius=xarm6.GRIPPER.cup_radius_m,
         cup_tip_z=xarm6.GRIPPER.cup_tip_z_m,
@@ -130,6 +134,7 @@ ROBOTS = {
         joint_names=tuple(f"panda_joint{i}" for i in range(1, 8)),
         neutral_qpos=panda.NEUTRAL_QPOS,
         base_position=(-0.65, 0.0, 0.0),
+        start_position=(-0.106, 0.0, 0.295),
         cup_centers=gripper.CUP_CENTERS_M,
         cup_radius=panda.GRIPPER.cup_radius_m,
         cup_tip_z=panda.GRIPPER.cup_tip_z_m,

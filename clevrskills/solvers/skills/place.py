@@ -15,6 +15,7 @@ from clevrskills.solvers.settling import towards_upright
 from clevrskills.solvers.skills import solves
 from clevrskills.solvers.skills.pick import pick
 from clevrskills.solvers.skills.put_down import (
+    FREE_XY_M,
     RETREAT_M,
     free_place,
     nearest_place,
@@ -34,8 +35,6 @@ SPREADS = ((0.0, 0.0), (0.03, 0.5), (0.06, 1.0), (0.1, 2.0), (0.2, 3.0))
 """How far about the present place, in m and rad, to look for a place to turn something over."""
 DRAWS = 4
 """How often to look for each of them."""
-FREE_XY_M = (-0.40, -0.30), (0.0, 0.30)
-"""Least and greatest x and y of such a place."""
 DETOUR_RAD = 4.0
 """What it costs to turn something over on the table first, and to take it anew."""
 TOUCH_M = 0.003
@@ -158,9 +157,8 @@ def solve_on_top(arm: Arm, goal: Predicate) -> Actions:
     if arm.held != upper:
         yield from rest(arm, upper)  # a stack trembles after something was put on it
         outcome = goal.evaluate(arm.world, {})
-        if (
-            float(outcome.reward[0]) >= 6.0
-        ):  # it lies there already and only has to come to rest or be let alone
+        if float(outcome.reward[0]) >= goal.max_reward:
+            # it lies there already and only has to come to rest or be let alone
             yield from arm.rise(RETREAT_M)
             yield from rest(arm, upper)
             return

@@ -18,6 +18,8 @@ in the way of the first."""
 RETREAT_M = 0.06
 RELEASE_GAP_M = 0.0015
 """Height above its resting place at which an object is let go."""
+FREE_XY_M = (-0.40, -0.30), (0.0, 0.30)
+"""Least and greatest x and y of the part of the table where things are put aside."""
 REST_STEPS = 24
 """Control steps in which an object must come to rest."""
 SAFE_HEIGHT_M = 0.15
@@ -149,7 +151,7 @@ def _free_places(arm: Arm, body: int, count: int = 60) -> Iterator[Pose]:
     """
     present = Pose(q=arm.body_pose(body).q)
     for k in range(2 * count):
-        xy = arm.generator.uniform((-0.40, -0.30), (0.0, 0.30))
+        xy = arm.generator.uniform(*FREE_XY_M)
         turn = 0.0 if k < count else arm.generator.uniform(-np.pi, np.pi)
         target = free_place(arm, body, xy, (turned_about_z(turn) * present).q)
         if target is not None:

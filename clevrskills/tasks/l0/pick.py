@@ -13,7 +13,7 @@ from clevrskills.predicates import Picked, Predicate
 from clevrskills.sim.body import Body
 from clevrskills.tasks.arguments import Count, count
 from clevrskills.tasks.base import Task
-from clevrskills.tasks.layout import W2, Draw, Layout, Table
+from clevrskills.tasks.layout import FAR_WORKSPACE, Draw, Layout, Table
 
 
 @dataclass(kw_only=True, eq=False)
@@ -37,7 +37,7 @@ class Pick(Task):
         pools = draw.pools
         shapes = draw.choose(pools.top + pools.random + pools.primitive, objects)
         textures = draw.choose(pools.texture_1 + pools.texture_1_dark, objects, "textures")
-        table = Table(draw.places, W2)
+        table = Table(draw.places, FAR_WORKSPACE)
         bodies = [
             Body(key, name, texture, table.place(shape(name)))
             for key, name, texture in zip(self.slots, shapes, textures, strict=False)

@@ -13,10 +13,8 @@ from clevrskills.predicates import OnTop, Predicate
 from clevrskills.sim.body import Body
 from clevrskills.tasks.arguments import Count, count
 from clevrskills.tasks.base import Task
-from clevrskills.tasks.layout import W1, Draw, Layout, Table
+from clevrskills.tasks.layout import DEFAULT_WORKSPACE, XARM, Draw, Layout, Table
 
-GRIPPER_XY_M = (-0.09, 0.0)
-"""Where the gripper is at the start."""
 LANDING_MARGIN_M = 0.07
 
 
@@ -52,12 +50,12 @@ class Place(Task):
         textures = draw.choose(pools.texture_2 + pools.texture_2_dark, bases, "textures")
         textures += draw.choose(pools.texture_1 + pools.texture_1_dark, objects, "textures")
         used = [*range(bases), *range(3, 3 + objects)]
-        table = Table(draw.places, W1)
+        table = Table(draw.places, DEFAULT_WORKSPACE)
         if self.starts_held:
             # whatever is below the gripper could be hit without skill: by letting the object drop
             held = np.concatenate(shape(shapes[bases + top - 3]).parts)
             radius = float(np.linalg.norm(held[:, :2], axis=1).max())
-            table.reserve(*GRIPPER_XY_M, radius + LANDING_MARGIN_M)
+            table.reserve(*XARM.start_position[:2], radius + LANDING_MARGIN_M)
         bodies: list[Body | None] = [None] * len(self.slots)
         for slot, name, texture in zip(used, shapes, textures, strict=True):
             bodies[slot] = Body(self.slots[slot], name, texture, table.place(shape(name)))

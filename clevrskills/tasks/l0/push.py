@@ -13,8 +13,7 @@ from clevrskills.predicates import Predicate, PushedTowards
 from clevrskills.sim.body import Body
 from clevrskills.tasks.arguments import Count, count
 from clevrskills.tasks.base import Task
-from clevrskills.tasks.l0.touch import W3
-from clevrskills.tasks.layout import Draw, Layout, Table
+from clevrskills.tasks.layout import NARROW_WORKSPACE, Draw, Layout, Table
 
 GAP_M = 0.13
 """So that the way from one object to another can be shortened by a third, and the gripper fits
@@ -43,7 +42,7 @@ class Push(Task):
         shapes = draw.choose(draw.pools.primitive, objects)
         pool = draw.pools.texture_1 + draw.pools.texture_1_dark
         textures = draw.choose(pool, objects, "textures")
-        table = Table(draw.places, W3, GAP_M)
+        table = Table(draw.places, NARROW_WORKSPACE, GAP_M)
         bodies = [
             Body(key, name, texture, table.place(shape(name)))
             for key, name, texture in zip(self.slots, shapes, textures, strict=False)

@@ -13,7 +13,7 @@ from clevrskills.predicates import Predicate, Rotated
 from clevrskills.predicates.rotated import turn_in_words
 from clevrskills.sim.body import Body
 from clevrskills.tasks.arguments import Count, count
-from clevrskills.tasks.layout import W2, Draw, Layout, Table
+from clevrskills.tasks.layout import FAR_WORKSPACE, Draw, Layout, Table
 from clevrskills.tasks.turning import TurningTask, room_to_turn, turnable
 
 
@@ -41,7 +41,7 @@ class Rotate(TurningTask):
         shapes = draw.choose(turnable(draw.pools), objects)
         pool = draw.pools.texture_1 + draw.pools.texture_1_dark
         textures = draw.choose(pool, objects, "textures")
-        table = Table(draw.places, W2)
+        table = Table(draw.places, FAR_WORKSPACE)
         bodies = [
             Body(key, name, texture, table.place(room_to_turn(shape(name))))
             for key, name, texture in zip(self.slots, shapes, textures, strict=False)

@@ -15,9 +15,7 @@ from clevrskills.predicates.touched import Handled
 from clevrskills.sim.body import Body
 from clevrskills.tasks.arguments import Count, count
 from clevrskills.tasks.base import Task
-from clevrskills.tasks.layout import Draw, Layout, Table, Workspace
-
-W3 = Workspace(x_m=(-0.35, 0.0), y_m=(-0.30, 0.30))
+from clevrskills.tasks.layout import NARROW_WORKSPACE, Draw, Layout, Table
 
 
 @dataclass(kw_only=True, eq=False)
@@ -48,7 +46,7 @@ class Touch(Task):
         shapes = draw.choose(draw.pools.primitive, objects)
         pool = draw.pools.texture_1 + draw.pools.texture_1_dark
         textures = draw.choose(pool, objects, "textures")
-        table = Table(draw.places, W3, self.gap_m)
+        table = Table(draw.places, NARROW_WORKSPACE, self.gap_m)
         bodies = [
             Body(key, name, texture, table.place(shape(name, self.size_m)), self.size_m)
             for key, name, texture in zip(self.slots, shapes, textures, strict=False)

@@ -17,7 +17,7 @@ from clevrskills.sim.cameras import BASE_CAMERA
 from clevrskills.tasks.arguments import Count, count
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.end_effector import GOAL_M, STARTS_M, TRIES, corners, distractor, goals
-from clevrskills.tasks.layout import W1, Draw, Layout, LayoutError, Table
+from clevrskills.tasks.layout import DEFAULT_WORKSPACE, Draw, Layout, LayoutError, Table
 
 SPHERE, DIAMETER_M = "sphere", 0.1
 """As wide as the tolerance of the goal."""
@@ -56,7 +56,7 @@ class Trace(Task):
     def layout(self, draw: Draw) -> Layout:  # noqa: D102
         number = draw.number(self.num_goals)
         places = _places(draw, number)[draw.assign(number)]
-        table = Table(draw.places, W1)
+        table = Table(draw.places, DEFAULT_WORKSPACE)
         for x, y, z in places:
             if z < LOW_M:
                 table.reserve(x, y, RESERVED_M)

@@ -16,7 +16,7 @@ from clevrskills.sim.body import Body, Pose
 from clevrskills.tasks.arguments import Count, choice, count
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import (
-    W1,
+    DEFAULT_WORKSPACE,
     Draw,
     Layout,
     LayoutError,
@@ -78,13 +78,14 @@ class Neighbour(Task):
         ]
         textures = draw.choose(pools.texture_2 + pools.texture_2_dark, areas, "textures")
         colours = draw.choose(pools.texture_1 + pools.texture_1_dark, objects, "textures")
-        table = Table(draw.places, W1)
+        space = DEFAULT_WORKSPACE
+        table = Table(draw.places, space)
         poses = [table.place(items[0])]
         away_m = DISTANCE_M + 2 * max(items[1].half_extents[:2])
         x, y = np.add(poses[0][:2], np.multiply(away_m, DIRECTIONS[direction])).tolist()
         yaw = draw.places.uniform(0.0, 2 * np.pi)
-        on_it = W1.x_m[0] <= x <= W1.x_m[1] and W1.y_m[0] <= y <= W1.y_m[1] and W1.contains(x, y)
-        if not (on_it and table.take(items[1], x, y, yaw)):
+        on_it = space.x_m[0] <= x <= space.x_m[1] and space.y_m[0] <= y <= space.y_m[1]
+        if not (on_it and space.contains(x, y) and table.take(items[1], x, y, yaw)):
             raise LayoutError("no room for the neighbour")
         poses.append(pose_on_table(items[1], x, y, yaw))
         bodies: list[Body | None] = [None] * len(self.slots)

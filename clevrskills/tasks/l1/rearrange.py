@@ -15,7 +15,7 @@ from clevrskills.predicates import AtPosition, Predicate, Set
 from clevrskills.sim.body import Body
 from clevrskills.tasks.arguments import Count, count
 from clevrskills.tasks.base import Task
-from clevrskills.tasks.layout import W2, Draw, Layout, LayoutError, Table
+from clevrskills.tasks.layout import FAR_WORKSPACE, Draw, Layout, LayoutError, Table
 
 GAP_M = 0.04
 """Room for the gripper between an object and what is next to it."""
@@ -47,7 +47,7 @@ class Rearrange(Task):
         pools = draw.pools
         shapes = draw.choose(pools.top + pools.random + pools.primitive, objects)
         textures = draw.choose(pools.texture_1 + pools.texture_1_dark, objects, "textures")
-        table = Table(draw.places, W2, GAP_M)
+        table = Table(draw.places, FAR_WORKSPACE, GAP_M)
         starts = [table.place(shape(name)) for name in shapes]
         targets = [
             table.place(shape(name), 2 * atan2(start[6], start[3]))

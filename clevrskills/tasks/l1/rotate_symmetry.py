@@ -13,7 +13,7 @@ from clevrskills.predicates import Predicate, Rotated, Set
 from clevrskills.predicates.rotated import turn_in_words
 from clevrskills.sim.body import Body
 from clevrskills.tasks.arguments import Count, count
-from clevrskills.tasks.layout import W2, Draw, Layout, Table
+from clevrskills.tasks.layout import FAR_WORKSPACE, Draw, Layout, Table
 from clevrskills.tasks.turning import TurningTask, room_to_turn, turnable
 
 
@@ -43,7 +43,7 @@ class RotateSymmetry(TurningTask):
         shared, *others = draw.choose(pool, objects - 1, "textures")
         parts = draw.assign(objects)
         texture_of = dict(zip(parts, (shared, shared, *others), strict=True))
-        table = Table(draw.places, W2)
+        table = Table(draw.places, FAR_WORKSPACE)
         bodies = [
             Body(self.slots[k], name, texture_of[k], table.place(room_to_turn(shape(name))))
             for k, name in enumerate(shapes)

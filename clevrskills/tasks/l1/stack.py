@@ -15,7 +15,7 @@ from clevrskills.predicates import Sequence as InSequence
 from clevrskills.sim.body import Body
 from clevrskills.tasks.arguments import Count, count
 from clevrskills.tasks.base import Task
-from clevrskills.tasks.layout import W2, Draw, Layout, Table
+from clevrskills.tasks.layout import FAR_WORKSPACE, Draw, Layout, Table
 
 
 @dataclass(kw_only=True, eq=False)
@@ -44,7 +44,7 @@ class Stack(Task):
         shapes = draw.choose(draw.pools.primitive, objects)
         pool = draw.pools.texture_1 + draw.pools.texture_1_dark
         textures = draw.choose(pool, objects, "textures")
-        table = Table(draw.places, W2)
+        table = Table(draw.places, FAR_WORKSPACE)
         bodies = [
             Body(key, name, texture, table.place(shape(name, self.size_m)), self.size_m)
             for key, name, texture in zip(self.slots, shapes, textures, strict=False)

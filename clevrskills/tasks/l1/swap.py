@@ -14,8 +14,7 @@ from clevrskills.predicates import AtPosition, Predicate, Swapped
 from clevrskills.sim.body import Body
 from clevrskills.tasks.arguments import Count, count
 from clevrskills.tasks.base import Task
-from clevrskills.tasks.l0.touch import W3
-from clevrskills.tasks.layout import Draw, Layout, Table
+from clevrskills.tasks.layout import NARROW_WORKSPACE, Draw, Layout, Table
 from clevrskills.tasks.turning import room_to_turn
 
 
@@ -44,7 +43,7 @@ class Swap(Task):
         pool = draw.pools.texture_2 + draw.pools.texture_2_dark
         textures = draw.choose(pool, objects, "textures")
         shapes = [shape(name) for name in names]
-        table, room = Table(draw.places, W3), room_to_turn(*shapes)
+        table, room = Table(draw.places, NARROW_WORKSPACE), room_to_turn(*shapes)
         places = [table.place(room) for _ in range(objects + 1)]
         bodies = [
             Body(key, name, texture, (*place[:2], item.half_extents[2], *place[3:]))

@@ -13,7 +13,7 @@ from clevrskills.predicates import Predicate, SameStack, Set
 from clevrskills.sim.body import Body
 from clevrskills.tasks.arguments import Count, count
 from clevrskills.tasks.base import Task
-from clevrskills.tasks.layout import W1, Draw, Layout, LayoutError, Table
+from clevrskills.tasks.layout import DEFAULT_WORKSPACE, Draw, Layout, LayoutError, Table
 
 SIZE_M = (0.10, 0.10, 0.05)
 LEAST = 2
@@ -56,7 +56,7 @@ class SortStack(Task):
         pool = draw.pools.texture_1 + draw.pools.texture_1_dark
         chosen = draw.choose(pool, textures, "textures")
         names = [chosen[k] for k in draw.assign(textures)]
-        table = Table(draw.places, W1)
+        table = Table(draw.places, DEFAULT_WORKSPACE)
         bodies: list[Body | None] = [None] * len(self.slots)
         for k, group in enumerate(group_of):
             pose = table.place(shape(shapes[k], SIZE_M))

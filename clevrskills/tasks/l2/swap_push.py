@@ -12,8 +12,7 @@ from clevrskills.assets import shape
 from clevrskills.predicates import AtPositionPushed, Predicate, Swapped
 from clevrskills.sim.body import Body
 from clevrskills.tasks.base import Task
-from clevrskills.tasks.l0.touch import W3
-from clevrskills.tasks.layout import Draw, Layout, Table
+from clevrskills.tasks.layout import NARROW_WORKSPACE, Draw, Layout, Table
 
 GAP_M = 0.13
 """Between the objects and the free place, so that one can be pushed past another."""
@@ -35,7 +34,7 @@ class SwapPush(Task):
         shapes = draw.choose(draw.pools.primitive, 2)
         pool = draw.pools.texture_1 + draw.pools.texture_1_dark
         textures = draw.choose(pool, 2, "textures")
-        table = Table(draw.places, W3, GAP_M)
+        table = Table(draw.places, NARROW_WORKSPACE, GAP_M)
         bodies = [
             Body(key, name, texture, table.place(shape(name)))
             for key, name, texture in zip(self.slots, shapes, textures, strict=True)
