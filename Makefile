@@ -8,7 +8,7 @@ MAKEFLAGS += --no-print-directory
 
 VENV := .venv
 BIN := $(VENV)/bin
-CAN_RENDER := $(BIN)/python -c "from clevrskills import doctor; exit(not doctor.check_renderer().ok)"
+CAN_RENDER := $(BIN)/python -c "from clevrskills.doctor.checks import check_renderer; exit(not check_renderer().ok)"
 INSTALLED := $(VENV)/.installed
 DEMO := demo
 

@@ -4,7 +4,9 @@ Importing the package registers its tasks with Gymnasium: ``gym.make("ClevrSkill
 ``gym.make_vec("ClevrSkills/Sort-v1", num_envs=16)`` for what ``clevrskills.make_vec`` makes.
 """
 
+import sys
 from importlib import import_module
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any
 
@@ -40,3 +42,17 @@ def __getattr__(name: str) -> Any:
     if name == "make_vec":
         return import_module("clevrskills.vector").make_vec
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+class _MovedModules:
+    """Finds modules by the paths that they had before; asked only where no other finder has any."""
+
+    @staticmethod
+    def find_spec(name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        if not name.startswith(f"{__name__}."):
+            return None
+        found: ModuleSpec | None = import_module("clevrskills.core.moved").spec_of(name)
+        return found
+
+
+sys.meta_path.append(_MovedModules)

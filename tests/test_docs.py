@@ -1,6 +1,5 @@
 """The documentation is true: its code runs, its tables and links fit the package."""
 
-import ast
 import os
 import re
 import runpy
@@ -286,31 +285,3 @@ def test_the_added_predicate_holds_where_it_should(extended: Path, split: str) -
 @pytest.mark.parametrize("split", ["train", pytest.param("test", marks=pytest.mark.slow)])
 def test_the_added_skill_solves_it(extended: Path, split: str) -> None:
     run_in(extended, "-c", f"SPLIT = {split!r}\n{SOLVE}")
-
-
-def imports(file: Path) -> set[str]:
-    """Modules of the package that are imported with a file, type checking aside."""
-    found: set[str] = set()
-    for node in ast.parse(file.read_text()).body:
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module == "clevrskills":
-            found |= {f"clevrskills.{alias.name}" for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            found.add(node.module or "")
-    names = {name.split(".")[1] for name in found if name.startswith("clevrskills.")}
-    package = ROOT / "clevrskills"
-    return {n for n in names if (package / n).is_dir() or (package / f"{n}.py").is_file()}
-
-
-def test_imports_point_downward() -> None:
-    lines = [line.split() for line in blocks(CONTRIBUTING, "layers")[0].splitlines()]
-    level = {name: len(lines) - k for k, line in enumerate(lines) for name in line}
-    for file in (ROOT / "clevrskills").rglob("*.py"):
-        name = file.relative_to(ROOT / "clevrskills").parts[0].removesuffix(".py")
-        if name == "__init__":
-            assert not imports(file)  # what everything imports may import nothing
-            continue
-        assert name in level, f"{name} has no place in the layers of CONTRIBUTING.md"
-        for other in imports(file) - {name}:
-            assert level[other] < level[name], f"{file} imports {other}"

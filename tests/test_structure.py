@@ -1,0 +1,114 @@
+"""Structure of the package: layers, circles, sizes of rooms, what an import brings along."""
+
+import ast
+import re
+import subprocess
+import sys
+from collections import Counter, defaultdict
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "clevrskills"
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+LONG_ROOMS = {"tasks", "predicates", "skills", "objects"}
+"""Folders that may be long: each file in them is one more of a kind."""
+
+
+def module_name(file: Path) -> str:
+    name = ".".join(file.relative_to(ROOT).with_suffix("").parts)
+    return name.removesuffix(".__init__")
+
+
+@cache
+def modules() -> dict[str, Path]:
+    return {module_name(file): file for file in PACKAGE.rglob("*.py")}
+
+
+@cache
+def imports() -> dict[str, set[str]]:
+    """Modules of the package that each imports: in functions and for type checking too."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for name, file in modules().items():
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                found[name] |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                assert node.level == 0, f"{file} has a relative import"
+                base = node.module or ""
+                for alias in node.names:
+                    inner = f"{base}.{alias.name}"
+                    found[name].add(inner if inner in modules() else base)
+        found[name] = {other for other in found[name] if other in modules() and other != name}
+    return found
+
+
+def test_imports_point_downward() -> None:
+    rows = re.search(r"^```layers\n(.*?)^```$", CONTRIBUTING, re.MULTILINE | re.DOTALL)
+    assert rows is not None
+    lines = [line.split() for line in rows[1].splitlines()]
+    assert len(lines) == 12
+    level = {name: len(lines) - k for k, line in enumerate(lines) for name in line}
+    for name, others in imports().items():
+        if name == "clevrskills":
+            assert not others  # what everything imports may import nothing
+            continue
+        room = name.split(".")[1]
+        assert room in level, f"{room} has no place in the layers of CONTRIBUTING.md"
+        for other in others - {"clevrskills"}:
+            below = other.split(".")[1]
+            assert below == room or level[below] < level[room], f"{name} imports {other}"
+
+
+def test_no_module_imports_another_in_a_circle() -> None:
+    graph, state = imports(), dict[str, int]()
+
+    def visit(name: str, path: list[str]) -> None:
+        state[name] = 1
+        for other in sorted(graph.get(name, ())):
+            if state.get(other) == 1:
+                pytest.fail(" -> ".join([*path[path.index(other) :], other]))
+            if other not in state:
+                visit(other, [*path, other])
+        state[name] = 2
+
+    for name in sorted(graph):
+        if name not in state:
+            visit(name, [name])
+
+
+def test_rooms_have_a_handful_of_files() -> None:
+    rooms = Counter(file.parent for file in modules().values() if file.name != "__init__.py")
+    for room, count in rooms.items():
+        if not LONG_ROOMS & set(room.relative_to(PACKAGE).parts):
+            assert count <= 16, f"{room} has {count} modules"
+    at_the_root = {file.stem for file in PACKAGE.glob("*.py")}
+    assert at_the_root == {"__init__", "__main__", "cli", "errors"}
+
+
+def test_every_room_says_what_it_is() -> None:
+    for folder in {file.parent for file in modules().values()}:
+        assert (folder / "__init__.py").is_file(), folder
+        text = (folder / "__init__.py").read_text(encoding="utf-8")
+        assert ast.get_docstring(ast.parse(text)), folder
+
+
+@pytest.mark.parametrize(
+    ("imported", "absent"),
+    [
+        ("clevrskills", ("clevrskills.core", "torch", "sapien", "mani_skill", "pandas")),
+        ("clevrskills.core", ("sapien", "mani_skill", "transformers")),
+        ("clevrskills.cli", ("sapien", "mani_skill", "transformers")),
+    ],
+)
+def test_what_an_import_brings_along(imported: str, absent: tuple[str, ...]) -> None:
+    """``clevrskills.core`` with all of its modules."""
+    names = [n for n in modules() if n == imported or n.startswith("clevrskills.core")]
+    wanted = names if imported == "clevrskills.core" else [imported]
+    code = f"import sys, {', '.join(wanted)}; print(*(set({absent!r}) & set(sys.modules)))"
+    run = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert run.stdout.split() == []
