@@ -30,7 +30,7 @@ import tyro
 from common import print_table
 from torch import Tensor
 
-from clevrskills.core.seeds import TRAINING
+from clevrskills.core.episode import TRAINING
 from clevrskills.envs.state_observation import Observer, flat
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.predicates.criteria import PAPER

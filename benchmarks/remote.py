@@ -26,7 +26,7 @@ from PIL import Image
 from clevrskills.core.policy import Observation, PromptInput
 from clevrskills.serving import DIALECTS, connect
 from clevrskills.serving.client import RemotePolicy
-from clevrskills.serving.images import COMPRESSIONS
+from clevrskills.serving.message_fields import COMPRESSIONS
 
 PICTURES = Path(__file__).parent.parent / "docs/sort.jpg"
 SIZES = {"qpos": 6, "qvel": 6, "ee_pose": 7, "ee_velocity": 6, "vacuum_on": 1, "holding": 1}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import warnings
+from importlib.abc import Loader
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
@@ -54,7 +55,7 @@ def spec_of(name: str) -> ModuleSpec | None:
     return ModuleSpec(name, _Loader(old), is_package=parent)
 
 
-class _Loader:
+class _Loader(Loader):
     """Makes modules that look things up where they are now."""
 
     def __init__(self, old: str) -> None:

@@ -12,6 +12,8 @@ from clevrskills.core.suite import Environment, Prompt
 from clevrskills.errors import ClevrSkillsError
 
 LANGUAGE = "language"
+STATE_PARTS = ("qpos", "ee_pose", "vacuum_on", "holding")
+"""Parts of the proprioception that make up a state vector, in this order."""
 _KEYSTEP = "{ks:"
 
 

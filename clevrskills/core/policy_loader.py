@@ -15,13 +15,13 @@ from clevrskills.core.suite import load_suite
 from clevrskills.errors import ClevrSkillsError, UnknownNameError, one_line
 
 BUILT_IN = {
-    "oracle": "clevrskills.evaluation.policies.oracle:OraclePolicy",
-    "zero": "clevrskills.evaluation.policies.simple:Zero",
-    "random": "clevrskills.evaluation.policies.simple:Random",
+    "oracle": "clevrskills.evaluation.policies:OraclePolicy",
+    "zero": "clevrskills.evaluation.policies:Zero",
+    "random": "clevrskills.evaluation.policies:Random",
 }
 """Policies that take no arguments."""
 OF_FOLDER = {
-    "replay": "clevrskills.evaluation.policies.replay:Replay",
+    "replay": "clevrskills.evaluation.policies:Replay",
     "checkpoint": "clevrskills.baselines:load",
     "rl": "clevrskills.rl.policy:Learned",
 }

@@ -16,8 +16,8 @@ from clevrskills.core.observer import Observer
 from clevrskills.core.policy import Observation, ObservationOptions, PromptInput
 from clevrskills.core.rollout import STEP_LIMIT, Rollout, Step
 from clevrskills.core.suite import Environment, Episode
-from clevrskills.dataset_tools.generate.worker import now, worker_name
 from clevrskills.evaluation.results import EpisodeResult
+from clevrskills.jobs.process_setup import now, worker_name
 
 if TYPE_CHECKING:
     from clevrskills.evaluation.videos import EpisodeVideo

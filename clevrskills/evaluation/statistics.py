@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtri
+
+from clevrskills.core.statistics import wilson
 
 CONFIDENCE = 0.95
 RESAMPLES = 4000
 SEED = 20241117
 """Of the generator that resamples, so that the same results give the same interval."""
-_Z = float(ndtri(0.5 + CONFIDENCE / 2))
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,21 +51,6 @@ class Estimate:
             for x in (self.value, self.low, self.high)
         )
         return f"{value} [{low}, {high}]"
-
-
-def wilson(successes: float, n: float) -> tuple[float, float]:
-    """Wilson's 95 % score interval of a rate (Wilson 1927).
-
-    Args:
-        successes: Number of successes; need not be whole, for effective numbers.
-        n: Number of trials; with none, anything is possible.
-    """
-    if n <= 0:
-        return 0.0, 1.0
-    share, squared = successes / n, _Z**2 / n
-    middle = (share + squared / 2) / (1 + squared)
-    half = _Z * math.sqrt(share * (1 - share) / n + squared / (4 * n)) / (1 + squared)
-    return max(0.0, min(share, middle - half)), min(1.0, max(share, middle + half))
 
 
 def rate(outcomes: np.ndarray) -> Estimate:

@@ -26,7 +26,7 @@ from vla_eval.specs import IMAGE_RGB, LANGUAGE, DimSpec
 from clevrskills.core.policy import ObservationOptions, check_cameras
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.evaluation.selection import choose_tasks, count_episodes
-from clevrskills.serving import vla_eval_specs as dim_specs
+from clevrskills.serving.message_fields import DIM_ACTION, DIM_STATE
 
 # SAPIEN is imported by nothing at the top: it would choose the renderer before it can be chosen
 if TYPE_CHECKING:
@@ -159,13 +159,12 @@ class ClevrSkillsBenchmark(StepBenchmark):
             "gripper": f"suction on {said['gripper']['on']}, off {said['gripper']['off']}",
         }
         return {
-            name: replace(_spec(part), description=meant[name])
-            for name, part in dim_specs.ACTION.items()
+            name: replace(_spec(part), description=meant[name]) for name, part in DIM_ACTION.items()
         }
 
     def get_observation_spec(self) -> dict[str, DimSpec]:
         """What is shown."""
-        from clevrskills.serving.message_fields import STATE
+        from clevrskills.core.observer import STATE_PARTS
         from clevrskills.sim.robots.description import robot
 
         shown = {"language": LANGUAGE, **dict.fromkeys(self._options.cameras, IMAGE_RGB)}
@@ -173,9 +172,10 @@ class ClevrSkillsBenchmark(StepBenchmark):
             shown["image"] = IMAGE_RGB  # servers ask for pictures by this name
         if self._options.proprioception:
             joints = len(robot(self._setup["robot"]).joint_names)
-            meant = f"{', '.join(STATE)}: joints in rad, world pose in m and quaternion w, x, y, z"
+            parts = ", ".join(STATE_PARTS)
+            meant = f"{parts}: joints in rad, world pose in m and quaternion w, x, y, z"
             size = joints + 7 + 1 + 1
-            shown["state"] = replace(_spec(dim_specs.STATE), dims=size, description=meant)
+            shown["state"] = replace(_spec(DIM_STATE), dims=size, description=meant)
         return shown
 
     # ---- episodes ----

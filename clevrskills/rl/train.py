@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from clevrskills.core.seeds import RL_TRAINING
+from clevrskills.core.episode import RL_TRAINING
 from clevrskills.rl.checkpoint import restore, save, steps_made
-from clevrskills.rl.log import Display, Log
+from clevrskills.rl.log import Log, TrainingDisplay
 from clevrskills.rl.ppo import PPO
 from clevrskills.rl.run import Run
 
@@ -51,12 +51,13 @@ def train(
         ppo.start(first_seed(run.seed, ppo.steps))
         log, saved = Log(root, ppo.steps), ppo.steps
         began_s = time.monotonic() - seconds
-        with contextlib.closing(log), Display(run.task, ppo.steps, run.total_steps) as display:
+        display = TrainingDisplay(run.task, ppo.steps, run.total_steps)
+        with contextlib.closing(log), display:
             while not ppo.done:
                 told = ppo.iterate()
                 seconds = time.monotonic() - began_s
                 log.add(ppo.steps, seconds, told)
-                display.update(ppo.steps, told)
+                display.add(ppo.steps, told)
                 if ppo.done or ppo.steps - saved >= args.save_every:
                     save(ppo, root, seconds)
                     saved = ppo.steps

@@ -19,8 +19,7 @@ from clevrskills.core.policy import (
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.serving.codecs import CodecError
 from clevrskills.serving.connection import Wire
-from clevrskills.serving.images import check_compression
-from clevrskills.serving.message_fields import unclipped
+from clevrskills.serving.message_fields import check_compression, unclipped
 
 PROMPT_IMAGES = ("first", "always")
 

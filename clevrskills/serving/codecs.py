@@ -2,7 +2,7 @@
 
 The dialects mark an array in different ways: openpi by a map with byte keys (``b"__ndarray__"``),
 vla-eval by one with text keys. vla-eval also knows pictures as PNG or JPEG files, see
-:mod:`~clevrskills.serving.images`. Only numbers are read, never objects.
+:mod:`~clevrskills.serving.message_fields`. Only numbers are read, never objects.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import msgpack
 import numpy as np
 
-from clevrskills.serving.images import decode_file
+from clevrskills.serving.message_fields import decode_file
 
 KINDS = "biuf"
 """Kinds of numbers an array may hold: bool, integer, unsigned, float."""

@@ -1,24 +1,23 @@
-"""What both dialects send of an observation under the same names."""
+"""Fields of messages that both dialects share: state, prompt, images, what actions mean."""
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
+from clevrskills.core.observer import STATE_PARTS
 from clevrskills.core.policy import Observation, PromptInput
 from clevrskills.core.suite import load_suite
-from clevrskills.serving.images import received
-
-STATE = ("qpos", "ee_pose", "vacuum_on", "holding")
-"""The measurements that make up the state, in this order, as in exports for LeRobot."""
+from clevrskills.errors import ClevrSkillsError, UnknownNameError
 
 
 def state_vector(observation: Observation) -> np.ndarray | None:
     """The state, (n,) float32, with a history (T, n); ``None``: nothing is shown of the robot."""
     shown = observation.get("proprioception") or {}
-    parts = [shown[name] for name in STATE if name in shown]
+    parts = [shown[name] for name in STATE_PARTS if name in shown]
     return np.concatenate(parts, axis=-1, dtype=np.float32) if parts else None
 
 
@@ -79,3 +78,106 @@ def unclipped(answer: Any) -> np.ndarray:
     if hasattr(answer, "detach"):  # a torch tensor, as there
         answer = answer.detach().float().cpu()
     return np.asarray(answer, np.float32)
+
+
+# --- images
+
+COMPRESSIONS = ("none", "jpeg", "png")
+JPEG_QUALITY = 95
+
+
+def check_compression(name: str) -> str:
+    """The name itself.
+
+    Raises:
+        UnknownNameError: There is no such compression.
+    """
+    if name not in COMPRESSIONS:
+        raise UnknownNameError("compression", name, COMPRESSIONS)
+    return name
+
+
+def encode_file(picture: np.ndarray, form: str) -> bytes:
+    """A picture (H, W, 3) uint8 as a JPEG (smaller, not quite the same) or PNG file (the same)."""
+    from PIL import Image
+
+    buffer = io.BytesIO()
+    options = {"quality": JPEG_QUALITY} if form == "jpeg" else {"compress_level": 1}
+    Image.fromarray(picture).save(buffer, format=form, **options)
+    return buffer.getvalue()
+
+
+def decode_file(file: bytes) -> np.ndarray:
+    """The picture in a JPEG or PNG file, (H, W, 3) uint8; grey ones are (H, W)."""
+    from PIL import Image
+
+    return np.array(Image.open(io.BytesIO(file), formats=("JPEG", "PNG")))
+
+
+def compressed(picture: np.ndarray, encode: Callable[[np.ndarray], Any]) -> Any:
+    """A picture (H, W, 3) encoded; of a history (T, H, W, 3), a list of T such."""
+    return [encode(part) for part in picture] if picture.ndim == 4 else encode(picture)
+
+
+def received(picture: Any) -> np.ndarray:
+    """What was sent of a camera: an array, a file, or a list of either, one for each step.
+
+    Raises:
+        ValueError: It is none of these.
+    """
+    if isinstance(picture, np.ndarray):
+        return picture
+    if isinstance(picture, bytes):
+        return decode_file(picture)
+    if isinstance(picture, list) and picture:
+        return np.stack([received(part) for part in picture])
+    raise ValueError(f"not a picture: {type(picture).__name__}")
+
+
+# --- actions and observations in the terms of vla-eval
+
+DimSpec = Mapping[str, Any]
+
+DIM_ACTION: dict[str, DimSpec] = {
+    "position": {"name": "position", "dims": 3, "format": "delta_xyz", "range": [-1, 1]},
+    "rotation": {"name": "rotation", "dims": 3, "format": "axis_angle", "range": [-1, 1]},
+    "gripper": {"name": "gripper", "dims": 1, "format": "binary_close_positive", "range": [-1, 1]},
+}
+"""Our seven numbers. The gripper is closed while it sucks."""
+
+DIM_IMAGE: DimSpec = {"name": "image", "dims": 0, "format": "rgb_hwc_uint8"}
+DIM_LANGUAGE: DimSpec = {"name": "language", "dims": 0, "format": "language"}
+DIM_STATE: DimSpec = {"name": "state", "dims": 0, "format": "raw"}
+
+_ANYTHING = "raw"
+
+
+def check_action_dims(declared: Any, policy_name: str) -> None:
+    """Compare what a vla-eval server declares its actions to be with ours.
+
+    A format "raw" declares nothing, and parts that are not declared are not compared.
+
+    Raises:
+        ClevrSkillsError: They differ.
+    """
+    if not isinstance(declared, Mapping):
+        raise ClevrSkillsError(f"{policy_name}: its action_spec is no map: {declared!r:.80}")
+    for name, theirs in declared.items():
+        if not isinstance(theirs, Mapping) or "format" not in theirs:
+            raise ClevrSkillsError(f"{policy_name}: its {name} is no DimSpec: {theirs!r:.80}")
+        if theirs["format"] == _ANYTHING:
+            continue
+        ours = DIM_ACTION.get(name)
+        if ours is None:
+            raise ClevrSkillsError(
+                f"{policy_name}: its actions have a {name}; allowed: {', '.join(DIM_ACTION)}"
+            )
+        if theirs["format"] != ours["format"] or theirs.get("dims", 0) not in (0, ours["dims"]):
+            raise ClevrSkillsError(
+                f"{policy_name}: its actions have a {name} of {_said(theirs)}; "
+                f"allowed: {_said(ours)}"
+            )
+
+
+def _said(part: DimSpec) -> str:
+    return f"{part.get('dims', 0)} x {part['format']}"

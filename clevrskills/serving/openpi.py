@@ -21,8 +21,7 @@ from clevrskills.core.suite import load_suite
 from clevrskills.errors import one_line
 from clevrskills.serving.client import RemotePolicy
 from clevrskills.serving.codecs import pack_openpi, unpack_openpi
-from clevrskills.serving.images import compressed, encode_file
-from clevrskills.serving.message_fields import common, read, state_vector
+from clevrskills.serving.message_fields import common, compressed, encode_file, read, state_vector
 from clevrskills.serving.sessions import About, Seat
 
 _log = logging.getLogger(__name__)

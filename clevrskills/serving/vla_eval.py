@@ -18,16 +18,20 @@ from websockets.asyncio.server import ServerConnection
 import clevrskills
 from clevrskills.core.policy import GaveUp, Observation, ObservationOptions, PromptInput
 from clevrskills.errors import one_line
-from clevrskills.serving import vla_eval_specs as dim_specs
 from clevrskills.serving.client import RemotePolicy
-from clevrskills.serving.codecs import (
-    CodecError,
-    pack_vla_eval,
-    unpack_vla_eval,
-    vla_eval_picture,
+from clevrskills.serving.codecs import CodecError, pack_vla_eval, unpack_vla_eval, vla_eval_picture
+from clevrskills.serving.message_fields import (
+    DIM_ACTION,
+    DIM_IMAGE,
+    DIM_LANGUAGE,
+    DIM_STATE,
+    check_action_dims,
+    common,
+    compressed,
+    encode_file,
+    read,
+    state_vector,
 )
-from clevrskills.serving.images import compressed, encode_file
-from clevrskills.serving.message_fields import common, read, state_vector
 from clevrskills.serving.sessions import About, Seat
 
 _log = logging.getLogger(__name__)
@@ -52,7 +56,7 @@ class VlaEvalPolicy(RemotePolicy):
 
     def _check_action_spec(self, declared: Any) -> None:
         if declared is not None:
-            dim_specs.check_action_dims(declared, self.url)
+            check_action_dims(declared, self.url)
 
     def _begin(self) -> None:
         if self._ends:
@@ -216,13 +220,13 @@ def _hello(**more: Any) -> dict[str, Any]:
 def _server_hello(about: About) -> dict[str, Any]:
     hello = _hello(model_server=about.name, capabilities={})
     if about.action_spec is not None:
-        hello["action_spec"] = dim_specs.ACTION
+        hello["action_spec"] = DIM_ACTION
     if about.observation is not None:
-        wanted = {"language": dim_specs.LANGUAGE}
+        wanted = {"language": DIM_LANGUAGE}
         if about.observation.cameras:
-            wanted["image"] = dim_specs.IMAGE
+            wanted["image"] = DIM_IMAGE
         if about.observation.proprioception:
-            wanted["state"] = dim_specs.STATE
+            wanted["state"] = DIM_STATE
         hello["observation_spec"] = wanted
         hello["observation_params"] = _params(about.observation)
         hello["observation_options"] = asdict(about.observation)

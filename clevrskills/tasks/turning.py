@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from clevrskills.assets import Pools, Shape, shape
-from clevrskills.assets.symmetry import outline_symmetry
+from clevrskills.assets.topside import outline_symmetry
 from clevrskills.tasks.arguments import choice
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import Draw

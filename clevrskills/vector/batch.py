@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import torch
 
+from clevrskills.core.episode import TRAINING
 from clevrskills.core.goal.tree import nodes, outcomes, used
 from clevrskills.core.threads import single_threaded
 from clevrskills.envs.state_observation import Observer, flat
@@ -15,9 +16,6 @@ from clevrskills.sim.body_geometry import Solids
 from clevrskills.sim.simulation import SimWorld
 from clevrskills.tasks import stack_roles
 from clevrskills.vector.spec import VectorSpec
-
-SEEDS = 1_000_000_000
-"""Seeds of episodes that begin by themselves are below; those of frozen episodes are not."""
 
 Arrays = Mapping[str, np.ndarray]
 """What is told of the environments, by name; each (B, ...)."""
@@ -128,7 +126,7 @@ class SceneBatch:
         """Begin episodes in some environments; the others go on."""
         for row in rows:
             seeder = self._seeders[row]
-            drawn = int(seeder.integers(SEEDS))
+            drawn = int(seeder.integers(TRAINING.stop))
             share = float(seeder.random()) if seeder.random() < self._spec.head_starts else 0.0
             seed = seeds[row] if seeds else None
             self._envs[row].reset(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from clevrskills.assets import shape
-from clevrskills.assets.symmetry import (
+from clevrskills.assets.topside import (
     ALIKE_SHARE,
     TURNS_DEG,
     change_of_outline,

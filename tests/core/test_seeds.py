@@ -3,13 +3,17 @@
 import pytest
 
 from clevrskills.core.episode import (
+    DAGGER,
+    DEMONSTRATIONS,
+    FROZEN,
+    RL_TRAINING,
+    TRAINING,
     RecordedName,
     episode_id,
     episode_name,
     frozen_name,
     parse_frozen_name,
 )
-from clevrskills.core.seeds import DAGGER, DEMONSTRATIONS, FROZEN, RL_TRAINING, TRAINING
 
 
 def test_nothing_that_is_learned_from_is_evaluated_on():

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from clevrskills.core.seeds import RL_TRAINING
+from clevrskills.core.episode import RL_TRAINING
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.rl.checkpoint import load_agent, restore, save, steps_made
 from clevrskills.rl.command import INTERRUPTED, RLArgs, rl

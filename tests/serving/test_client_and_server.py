@@ -16,7 +16,7 @@ from websockets.sync.client import connect as raw_connect
 from clevrskills.core.policy import GaveUp, PolicyError
 from clevrskills.core.policy_loader import PolicySource
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.evaluation.policies.simple import BLIND
+from clevrskills.evaluation.policies import BLIND
 from clevrskills.serving import DIALECTS, connect
 from clevrskills.serving.server import HEALTH
 from clevrskills.serving.vla_eval import opened, sealed

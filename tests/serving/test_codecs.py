@@ -10,7 +10,7 @@ from clevrskills.serving.codecs import (
     unpack_vla_eval,
     vla_eval_picture,
 )
-from clevrskills.serving.images import encode_file
+from clevrskills.serving.message_fields import encode_file
 
 CODECS = [(pack_openpi, unpack_openpi), (pack_vla_eval, unpack_vla_eval)]
 DATA = {

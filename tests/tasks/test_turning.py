@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from clevrskills.assets import pools, shape
-from clevrskills.assets.symmetry import outline_symmetry
+from clevrskills.assets.topside import outline_symmetry
 from clevrskills.core.geometry import quaternion_multiply, yaw_quaternion
 from clevrskills.envs.scene_sampling import draw_scene
 from clevrskills.predicates import Rotated

@@ -18,11 +18,11 @@ import pyarrow.dataset as arrow
 import pyarrow.parquet as pq
 
 from clevrskills.core.episode import RecordedName
+from clevrskills.core.observer import STATE_PARTS
 from clevrskills.core.policy import PromptInput
 from clevrskills.core.suite import load_suite
 from clevrskills.dataset_tools.dataset import Dataset, Episode
 from clevrskills.dataset_tools.export.lerobot_features import (
-    STATE_PARTS,
     image_key,
     task_sentences,
 )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from clevrskills.core.seeds import DAGGER
+from clevrskills.core.episode import DAGGER
 from clevrskills.errors import ClevrSkillsError
 
 if TYPE_CHECKING:

@@ -8,15 +8,14 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from clevrskills.core.seeds import SUBSTITUTE
+from clevrskills.core.episode import SUBSTITUTE
 from clevrskills.dataset_tools.check.fault import Fault, schema_faults
-from clevrskills.dataset_tools.layout import DATASET_FILE, MANIFEST_DIR
+from clevrskills.dataset_tools.layout import CARD_FILE, DATASET_FILE, MANIFEST_DIR
 from clevrskills.dataset_tools.manifest import ManifestLine
 from clevrskills.jobs.files import PARTIAL_PREFIX
+from clevrskills.jobs.run_folder import LOCK_FILE
 
-CARD_FILE = "README.md"
 _EPISODE = re.compile(r"(train|test)_(\d{8,})")
-_LOCK = ".lock"
 
 
 @dataclass
@@ -73,7 +72,7 @@ def _header_faults(root: Path) -> Iterator[Fault]:
 def _directory_faults(root: Path, tasks: Collection[str], episodes: list[Path]) -> Iterator[Fault]:
     """Look through the directories, and add those of episodes to ``episodes``."""
     for path in sorted(root.iterdir()):
-        if path.name.startswith(_LOCK) or path.name in (DATASET_FILE, MANIFEST_DIR, CARD_FILE):
+        if path.name.startswith(LOCK_FILE) or path.name in (DATASET_FILE, MANIFEST_DIR, CARD_FILE):
             continue
         if path.name.startswith("."):
             partial = path.name.startswith(PARTIAL_PREFIX)

@@ -21,18 +21,18 @@ from clevrskills.dataset_tools.export.selection import Selection
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 
 FORMATS = {
-    "lerobot": "lerobot",
-    "lerobot-v3.1": "lerobot_v31",
-    "lerobot-v2.1": "lerobot_v21",
-    "clevrskills": "paper",
-    "maniskill": "maniskill",
-    "rlds": "rlds",
+    "lerobot": "lerobot:write",
+    "lerobot-v3.1": "lerobot:write_v31",
+    "lerobot-v2.1": "lerobot_v21:write",
+    "clevrskills": "paper:write",
+    "maniskill": "maniskill:write",
+    "rlds": "rlds:write",
 }
-"""Module of each format, within this package."""
+"""What writes each format: a module of this package and a function."""
 
 
 class Writer(Protocol):
-    """What the module of a format has as ``write``."""
+    """What writes a format."""
 
     def __call__(self, selection: Selection, out: Path) -> None:
         """Write all episodes of ``selection`` into the empty folder ``out``."""
@@ -117,7 +117,8 @@ def write_dataset(selection: Selection, to: str, out: Path) -> None:
         raise ClevrSkillsError(f"{out} exists; give the name of a new folder")
     if out.resolve().is_relative_to(selection.root.resolve()):
         raise ClevrSkillsError(f"{out} lies in the dataset itself; give a folder outside of it")
-    write: Writer = importlib.import_module(f"{__package__}.{FORMATS[to]}").write
+    module, _, function = FORMATS[to].partition(":")
+    write: Writer = getattr(importlib.import_module(f"{__package__}.{module}"), function)
     with storage_errors(out):
         out.parent.mkdir(parents=True, exist_ok=True)
     partial = PartialDirectory(out.parent, out)

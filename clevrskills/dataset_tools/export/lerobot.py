@@ -15,12 +15,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from clevrskills.dataset_tools.dataset import Episode
-from clevrskills.dataset_tools.export.lerobot_card import card
 from clevrskills.dataset_tools.export.lerobot_features import (
     PICTURES_PER_EPISODE,
     Numbering,
     Sentences,
     by_split,
+    card,
     columns,
     features,
     image_key,
@@ -258,3 +258,11 @@ class _Writer:
             "video_path": VIDEO_PATH if self._videos else None,
             "features": self.features | language,
         }
+
+
+def write_v31(selection: Selection, out: Path) -> None:
+    """Write all episodes as a LeRobotDataset v3 with language columns.
+
+    lerobot reads them from version 0.6 on; earlier versions refuse such files.
+    """
+    write_v3(selection, out, language=True)

@@ -14,12 +14,12 @@ from typing import IO, Any
 import pyarrow.parquet as pq
 
 from clevrskills.dataset_tools.dataset import Episode
-from clevrskills.dataset_tools.export.lerobot_card import card
 from clevrskills.dataset_tools.export.lerobot_features import (
     PICTURES_PER_EPISODE,
     Numbering,
     Sentences,
     by_split,
+    card,
     columns,
     features,
     image_key,

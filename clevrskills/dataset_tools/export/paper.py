@@ -37,8 +37,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clevrskills.dataset_tools.export.paper_trace import action_trace
+from clevrskills.dataset_tools.export.remux import whole_video
 from clevrskills.dataset_tools.export.selection import Selection
-from clevrskills.dataset_tools.export.videos import whole_video
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.files import to_json
 

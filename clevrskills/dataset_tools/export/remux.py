@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import av
 import numpy as np
@@ -14,6 +15,9 @@ import numpy as np
 from clevrskills.dataset_tools.layout import DatasetError
 from clevrskills.jobs.files import StorageError
 from clevrskills.sim.render.video import ONE_THREAD, frame_count
+
+if TYPE_CHECKING:
+    from clevrskills.dataset_tools.dataset import Episode
 
 
 @dataclass(frozen=True)
@@ -113,3 +117,14 @@ class JoinedVideo:
             complete = False
         if not complete:
             raise StorageError(f"{self.path} was not written completely: is the disk full?")
+
+
+def whole_video(episode: Episode, camera: str) -> Path:
+    """The file of a video, which has a frame for every state.
+
+    Raises:
+        DatasetError: It is missing, damaged or too short.
+    """
+    path = episode.video_path(camera)
+    with open_recording(path, len(episode) + 1):
+        return path

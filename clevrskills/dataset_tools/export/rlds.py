@@ -29,9 +29,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from clevrskills.dataset_tools.export.remux import whole_video
 from clevrskills.dataset_tools.export.selection import Selection
 from clevrskills.dataset_tools.export.tfrecord import ShardWriter, example
-from clevrskills.dataset_tools.export.videos import whole_video
 from clevrskills.jobs.files import to_json
 from clevrskills.sim.render.video import iterate_frames
 

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
-from clevrskills.core.seeds import DEMONSTRATIONS, SUBSTITUTE, SeedRange
+from clevrskills.core.episode import DEMONSTRATIONS, SUBSTITUTE, SeedRange
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.jobs.arguments import (
+    CameraArgs,
+    PoolArgs,
+    TaskArgs,
+    check_least,
+    check_names,
+    select_tasks,
+)
 
 if TYPE_CHECKING:
     from clevrskills.core.env_config import EnvConfig
@@ -19,17 +26,11 @@ if TYPE_CHECKING:
     from clevrskills.dataset_tools.generate.summary import TaskSummary
     from clevrskills.dataset_tools.layout import Header
 
-INTERRUPTED = 130  # what shells report after Ctrl-C
-
 
 @dataclass(kw_only=True)
-class GenerateArgs:
+class GenerateArgs(PoolArgs, CameraArgs, TaskArgs):
     """Make demonstrations of tasks with the oracle; running it again continues."""
 
-    tasks: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
-    """Keys of tasks, e.g. `sort stack`."""
-    level: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
-    """All tasks of a level, L0, L1 or L2; may be given several times."""
     episodes: int = 10
     """Successful episodes of each task."""
     seed: int = 0
@@ -45,27 +46,8 @@ class GenerateArgs:
     """The robot: xarm6 or panda."""
     criteria: str = "paper"
     """When a task counts as solved: paper or released."""
-    cameras: tuple[str, ...] = ("base_camera", "hand_camera")
-    """Cameras to film with."""
     no_cameras: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
     """Film nothing: several times faster, and no renderer is needed."""
-    size: int | None = None
-    """Width and height of the pictures, in pixels; by default each camera's own."""
-    depth: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
-    """Film depth, too."""
-    segmentation: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
-    """Film which object each pixel shows, too."""
-    workers: int = 1
-    """Number of processes; the result is the same for any number."""
-    timeout: float = 600.0
-    """Seconds after which an attempt is ended and counts as failed."""
-    shard: str | None = None
-    """Do part i of n of the work, `i/n` with i from 0, while others do the rest, into the same
-    folder."""
-    driver: str = "local"
-    """Where the processes are: local, or ray (a Ray cluster)."""
-    address: str | None = None
-    """Address of a running Ray cluster, host:port or auto; by default one is started here."""
     json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
     """Print the summary as JSON."""
 
@@ -100,93 +82,58 @@ def generate(
             is kept.
     """
     from clevrskills.core.suite import load_suite
-    from clevrskills.dataset_tools.layout import locked, remove_abandoned
-    from clevrskills.jobs.files import remove_partial
-    from clevrskills.jobs.signals import stop_signals
+    from clevrskills.jobs.run_folder import write_into
 
-    suite = suite or load_suite()
-    plan = _check(args, suite, seeds)
-    root = args.out.absolute()
-    plan.header.open(root)
-    remove_abandoned(root)
-    with locked(root, plan.writer):
-        try:
-            with stop_signals():
-                return _report(args, *_generate(args, suite, plan, root))
-        except KeyboardInterrupt:
-            print(
-                f"interrupted; what is finished is in {args.out}, the same command continues",
-                file=sys.stderr,
-            )
-            return INTERRUPTED
-        finally:
-            remove_partial(root, plan.writer)
+    source = suite or load_suite()
+    plan = _check(args, source, seeds)
+    plan.header.open(args.out.absolute())
+    return write_into(args.out, lambda _: _generate(args, source, plan), plan.writer)
 
 
-def _generate(
-    args: GenerateArgs, suite: Suite, plan: _Plan, root: Path
-) -> tuple[list[TaskQueue], list[TaskSummary]]:
+def _generate(args: GenerateArgs, suite: Suite, plan: _Plan) -> int:
     from functools import partial
 
-    from clevrskills.dataset_tools.generate.history import read_history
     from clevrskills.dataset_tools.generate.run import run
-    from clevrskills.dataset_tools.generate.schedule import TaskQueue
-    from clevrskills.dataset_tools.generate.summary import summarise
-    from clevrskills.dataset_tools.generate.worker import make_attempter
+    from clevrskills.dataset_tools.generate.schedule import TaskQueue, read_history
+    from clevrskills.dataset_tools.generate.summary import summarize
+    from clevrskills.dataset_tools.generate.worker import make_worker
     from clevrskills.dataset_tools.manifest import Manifest
-    from clevrskills.jobs.drivers import open_pool
+    from clevrskills.jobs.work import open_pool
 
+    root = args.out.absolute()
     manifest = Manifest(root, plan.writer)
     history = read_history(root, [config.task for config in plan.configs], args.split)
     queues = [
         TaskQueue(config, level, plan.slots, plan.first_seed, history[config.task])
         for config, level in zip(plan.configs, plan.levels, strict=True)
     ]
-    make = partial(make_attempter, root, suite, plan.writer)
+    make = partial(make_worker, root, suite, plan.writer)
     pool = partial(open_pool, args.driver, make, root, args.workers, args.timeout, args.address)
     lines = run(queues, pool, manifest, root)
-    return queues, [summarise(queue, lines[queue.config.task], args.workers) for queue in queues]
+    return _report(args, queues, [summarize(q, lines[q.config.task], args.workers) for q in queues])
 
 
 def _check(args: GenerateArgs, suite: Suite, seeds: SeedRange) -> _Plan:
     """Check the arguments; tasks are in the order of the registry."""
     from clevrskills.core.env_config import SPLITS, EnvConfig
     from clevrskills.dataset_tools.layout import Header
-    from clevrskills.jobs.drivers import DRIVERS
 
-    for name, least in (("episodes", 1), ("seed", 0), ("workers", 1), ("size", 1)):
-        value = getattr(args, name)
-        if value is not None and value < least:
-            raise ClevrSkillsError(f"--{name} must be at least {least}, not {value}")
+    check_least(args, episodes=1, seed=0, size=1)
     if args.seed + args.episodes > SUBSTITUTE:
         raise ClevrSkillsError(
             f"--seed and --episodes must not exceed {SUBSTITUTE:,} together, not "
             f"{args.seed + args.episodes:,}: later seeds are for substitutes"
         )
-    if not args.timeout > 0:
-        raise ClevrSkillsError(f"--timeout must be positive, not {args.timeout}")
-    cameras = () if args.no_cameras else args.cameras
+    args.check_pool()
     levels, all_cameras = suite.levels(), tuple(suite.cameras())
-    known = {
-        "task": (args.tasks, tuple(levels)),
-        "level": (args.level, tuple(dict.fromkeys(levels.values()))),
-        "split": ((args.split,), SPLITS),
-        "robot": ((args.robot,), tuple(suite.robots())),
-        "criteria": ((args.criteria,), tuple(suite.criteria())),
-        "camera": (cameras, all_cameras),
-        "driver": ((args.driver,), DRIVERS),
-    }
-    for kind, (names, allowed) in known.items():
-        for name in names:
-            if name not in allowed:
-                raise UnknownNameError(kind, name, allowed)
-    if args.address and args.driver != "ray":
-        raise ClevrSkillsError("--address is for --driver ray")
-    if args.shard and args.driver == "ray":
-        raise ClevrSkillsError(
-            "--shard is for --driver local: a Ray cluster shares the work itself"
-        )
-    tasks = [t for t, level in levels.items() if t in args.tasks or level in args.level]
+    tasks = select_tasks(levels, args.tasks, args.level)
+    cameras = () if args.no_cameras else args.cameras
+    check_names(
+        split=((args.split,), SPLITS),
+        robot=((args.robot,), suite.robots()),
+        criteria=((args.criteria,), suite.criteria()),
+        camera=(cameras, all_cameras),
+    )
     if not tasks:
         raise ClevrSkillsError("nothing to generate: name tasks, or a level with --level")
     config = EnvConfig(
@@ -202,7 +149,7 @@ def _check(args: GenerateArgs, suite: Suite, seeds: SeedRange) -> _Plan:
     given = _task_args(args.arg, tuple(levels))
     for task, task_args in given.items():
         suite.check(task, task_args)
-    index, of = shard_of(args.shard)
+    index, of = args.part
     header = Header(
         robot=args.robot,
         criteria=args.criteria,
@@ -217,21 +164,9 @@ def _check(args: GenerateArgs, suite: Suite, seeds: SeedRange) -> _Plan:
         tuple(replace(config, task=task, task_args=given.get(task, {})) for task in tasks),
         tuple(levels[task] for task in tasks),
         range(index, args.episodes, of),
-        f"shard-{index}-of-{of}" if args.shard else args.driver,
+        args.writer,
         seeds.start + args.seed,
     )
-
-
-def shard_of(text: str | None) -> tuple[int, int]:
-    """The part that is to be done and how many there are, from ``i/n``.
-
-    Raises:
-        ClevrSkillsError: It says something else.
-    """
-    index, _, of = (text or "0/1").partition("/")
-    if not (index.isdecimal() and of.isdecimal() and int(index) < int(of)):
-        raise ClevrSkillsError(f"--shard {text}: allowed is i/n with i from 0 to n - 1, e.g. 0/8")
-    return int(index), int(of)
 
 
 def _task_args(texts: tuple[str, ...], tasks: tuple[str, ...]) -> dict[str, dict[str, Any]]:

@@ -1,10 +1,8 @@
-"""Works off the queues of a run: hands out attempts, enters how they ended into the manifest."""
+"""Run of ``generate``: hands out attempts and enters how they ended into the manifest."""
 
 from __future__ import annotations
 
-import contextlib
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from pathlib import Path
 
 from clevrskills.dataset_tools.generate.schedule import Attempt, TaskQueue, next_attempt
@@ -12,22 +10,73 @@ from clevrskills.dataset_tools.generate.worker import line_of
 from clevrskills.dataset_tools.manifest import Manifest, ManifestLine
 from clevrskills.jobs.pool import Pool, TimedOut, WorkerDied
 from clevrskills.jobs.progress import Display
+from clevrskills.jobs.work import JobQueue, work
 
-DEATHS, KILLS = 3, 10
-"""Workers that may die of a seed, or be killed while at it, before it counts as failed."""
+
+class AttemptQueue(JobQueue[Attempt, ManifestLine]):
+    """The attempts of all tasks.
+
+    Args:
+        queues: The queue of each task.
+        manifest: Where to enter the attempts.
+        root: The dataset.
+        display: Shows how far the tasks are.
+
+    Attributes:
+        lines: The attempts of this run by task.
+    """
+
+    def __init__(
+        self, queues: Sequence[TaskQueue], manifest: Manifest, root: Path, display: Display
+    ) -> None:
+        super().__init__()
+        self._queues = {queue.config.task: queue for queue in queues}
+        self._manifest, self._root, self._display = manifest, root, display
+        self.lines: dict[str, list[ManifestLine]] = {task: [] for task in self._queues}
+
+    def key(self, job: Attempt) -> Hashable:  # noqa: D102
+        return job.id
+
+    def next(self) -> Attempt | None:  # noqa: D102
+        found = next_attempt(self._queues.values())
+        return found and found[1]
+
+    def requeue(self, job: Attempt) -> None:  # noqa: D102
+        self._queues[job.config.task].requeue(job)
+
+    def finish(self, job: Attempt, result: ManifestLine) -> None:  # noqa: D102
+        self._manifest.append(result)
+        self._queues[job.config.task].ended(job, result.kind, result.steps)
+        self.lines[job.config.task].append(result)
+
+    def give_up(self, job: Attempt, end: WorkerDied | TimedOut) -> None:
+        """A failed attempt, unless its episode is there: then it is only to be entered."""
+        if (self._root / job.id).is_dir():
+            return self.requeue(job)
+        kind = "timeout" if isinstance(end, TimedOut) else "crash"
+        return self.finish(job, line_of(job, kind, end.reason))
+
+    def update(self) -> None:  # noqa: D102
+        queues = self._queues.values()
+        if len(queues) > 1:
+            for task, queue in self._queues.items():
+                made = len(queue.succeeded)
+                begun = queue.pending > 0 or 0 < made < len(queue.slots)
+                self._display.update_part(task, made, _failures([queue]), visible=begun)
+        self._display.update(sum(len(queue.succeeded) for queue in queues), _failures(queues))
 
 
 def run(
     queues: Sequence[TaskQueue],
-    open_pool: Callable[[], Pool[Attempt, ManifestLine]],
+    start_pool: Callable[[], Pool[Attempt, ManifestLine]],
     manifest: Manifest,
     root: Path,
 ) -> dict[str, list[ManifestLine]]:
-    """Keep a pool busy until no queue has anything left.
+    """Work until no queue has anything left.
 
     Args:
         queues: The queues.
-        open_pool: Starts the pool; it is not started if there is nothing to do.
+        start_pool: Starts the pool; it is not started if there is nothing to do.
         manifest: Where to enter the attempts.
         root: The dataset.
 
@@ -37,40 +86,27 @@ def run(
     Raises:
         ClevrSkillsError: It makes no sense to go on.
     """
-    by_task = {queue.config.task: queue for queue in queues}
-    lines: dict[str, list[ManifestLine]] = {task: [] for task in by_task}
-    first = next_attempt(queues)
-    if first is None:
-        return lines
-    first[0].again(first[1])
-    deaths: Counter[str] = Counter()
-    with contextlib.closing(open_pool()) as pool, Display(queues) as display:
-        while True:
-            while pool.idle and (found := next_attempt(queues)):
-                pool.submit(found[1])
-            display.update(queues)
-            if not pool.busy:
-                return lines
-            done = pool.next()
-            attempt, result = done.job, done.result
-            queue = by_task[attempt.config.task]
-            if not isinstance(result, ManifestLine):
-                deaths[attempt.id] += 1
-                if (root / attempt.id).is_dir() or _worth_another_try(result, deaths[attempt.id]):
-                    queue.again(attempt)
-                    continue
-                result = _failed(attempt, result)
-            manifest.append(result)
-            queue.ended(attempt, result.kind, result.steps)
-            lines[queue.config.task].append(result)
+    first = next_attempt(queues)  # what is there already is known then
+    if first is not None:
+        first[0].requeue(first[1])
+    with make_display(queues) as display:
+        attempts = AttemptQueue(queues, manifest, root, display)
+        work(attempts, start_pool)
+    return attempts.lines
 
 
-def _worth_another_try(end: WorkerDied | TimedOut, deaths: int) -> bool:
-    """Whether a seed is tried again after its worker came to an end."""
-    return isinstance(end, WorkerDied) and deaths < (KILLS if end.killed else DEATHS)
+def make_display(queues: Sequence[TaskQueue]) -> Display:
+    """A bar for each task that is being worked on, and one for all."""
+    names = [queue.config.task for queue in queues]
+    totals = [len(queue.slots) for queue in queues]
+    done = sum(len(queue.succeeded) for queue in queues)
+    if len(names) == 1:
+        return Display(names[0], totals[0], done)
+    return Display("all", sum(totals), done, parts=dict(zip(names, totals, strict=True)))
 
 
-def _failed(attempt: Attempt, end: WorkerDied | TimedOut) -> ManifestLine:
-    if isinstance(end, TimedOut):
-        return line_of(attempt, "timeout", f"not done after {end.limit_s:g} s")
-    return line_of(attempt, "crash", end.reason)
+def _failures(queues: Iterable[TaskQueue]) -> str:
+    """Failed attempts and the share of those that succeeded."""
+    failed = sum(len(queue.failed) for queue in queues)
+    ended = failed + sum(len(queue.succeeded) for queue in queues)
+    return f"{failed} failed" + (f" ({1 - failed / ended:.1%} succeed)" if failed else "")

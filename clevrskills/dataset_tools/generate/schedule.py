@@ -1,4 +1,4 @@
-"""Which seed of which task comes next; the episodes are the same for any number of workers.
+"""Schedule: which seed of which task comes next; the same episodes for any number of workers.
 
 An episode asked for is a slot: slot k of a run that starts at seed S is the seed S + k. If that
 fails, its substitutes are the seeds S + k + j * 10,000,000 for j = 1, 2, ... So what becomes of a
@@ -7,17 +7,35 @@ slot depends on nothing but its seeds: not on other slots, nor on who does it wh
 
 from __future__ import annotations
 
+import os
+import re
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from clevrskills.core.env_config import EnvConfig
-from clevrskills.core.episode import episode_id
-from clevrskills.core.seeds import ATTEMPTS, SUBSTITUTE
-from clevrskills.dataset_tools.generate.history import History
+from clevrskills.core.episode import ATTEMPTS, SUBSTITUTE, episode_id
+from clevrskills.dataset_tools.manifest import read_manifest
+from clevrskills.jobs.files import storage_errors
 
 MIN_FAILURES = 20
 """A task is given up when more attempts fail than this, and than episodes were asked for."""
+
+
+@dataclass
+class History:
+    """What is there of one task in one split.
+
+    Attributes:
+        present: Seeds with an episode.
+        steps: Length of the episodes that have a line in the manifest, by seed.
+        failed: Kind of failure of the seeds that failed.
+    """
+
+    present: set[int] = field(default_factory=set)
+    steps: dict[int, int] = field(default_factory=dict)
+    failed: dict[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -69,7 +87,7 @@ class TaskQueue:
 
     def __post_init__(self) -> None:
         self._fresh = iter(self.slots)
-        self._again: deque[Attempt] = deque()
+        self._requeued: deque[Attempt] = deque()
 
     @property
     def exhausted(self) -> bool:
@@ -84,8 +102,8 @@ class TaskQueue:
     def next(self) -> Attempt | None:
         """The next attempt, ``None`` if there is none for now."""
         while not self.exhausted:
-            if self._again:
-                attempt = self._again.popleft()
+            if self._requeued:
+                attempt = self._requeued.popleft()
             elif (slot := next(self._fresh, None)) is not None:
                 attempt = self._attempt(slot, 0)
             else:
@@ -100,10 +118,10 @@ class TaskQueue:
                 return attempt
         return None
 
-    def again(self, attempt: Attempt) -> None:
+    def requeue(self, attempt: Attempt) -> None:
         """Take an attempt back that came to no end."""
         self.pending -= 1
-        self._again.appendleft(attempt)
+        self._requeued.appendleft(attempt)
 
     def ended(self, attempt: Attempt, kind: str, steps: int) -> None:
         """Take note of how an attempt ended; ``kind`` is that of the failure, empty on success."""
@@ -119,7 +137,7 @@ class TaskQueue:
     def _fail(self, attempt: Attempt) -> None:
         self.failed.append(attempt.seed)
         if attempt.number + 1 < ATTEMPTS:
-            self._again.append(self._attempt(attempt.slot, attempt.number + 1))
+            self._requeued.append(self._attempt(attempt.slot, attempt.number + 1))
 
     def _attempt(self, slot: int, number: int) -> Attempt:
         return Attempt(self.config, self.first_seed + slot + number * SUBSTITUTE, slot, number)
@@ -132,3 +150,33 @@ def next_attempt(queues: Iterable[TaskQueue]) -> tuple[TaskQueue, Attempt] | Non
         if attempt is not None:
             return queue, attempt
     return None
+
+
+def read_history(root: Path, tasks: Iterable[str], split: str) -> dict[str, History]:
+    """What is there of some tasks.
+
+    Raises:
+        DatasetError: A line of the manifest cannot be read.
+        StorageError: A folder cannot be read.
+    """
+    found = {task: History(_seeds(root / task, split)) for task in tasks}
+    for line in read_manifest(root):
+        if line.split != split or line.task not in found:
+            continue
+        history = found[line.task]
+        if line.success:
+            history.steps[line.seed] = line.steps
+        else:
+            history.failed[line.seed] = line.kind
+    return found
+
+
+def _seeds(folder: Path, split: str) -> set[int]:
+    """Seeds of the episodes in a task's folder."""
+    name = re.compile(rf"{re.escape(split)}_(\d{{8,}})")
+    with storage_errors(folder):
+        try:
+            names = os.listdir(folder)
+        except FileNotFoundError:
+            return set()
+    return {int(match[1]) for match in map(name.fullmatch, names) if match}

@@ -1,4 +1,4 @@
-"""What a run of ``generate`` achieved, as a table or as JSON."""
+"""Summary of a run of ``generate``, as a table or as JSON."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 from rich.table import Table
 
+from clevrskills.core.statistics import wilson
 from clevrskills.dataset_tools.generate.schedule import TaskQueue
 from clevrskills.dataset_tools.manifest import ManifestLine
 
@@ -51,7 +52,7 @@ class TaskSummary:
         return {**vars(self), "interval": list(self.interval) if self.interval else None}
 
 
-def summarise(queue: TaskQueue, lines: Sequence[ManifestLine], workers: int) -> TaskSummary:
+def summarize(queue: TaskQueue, lines: Sequence[ManifestLine], workers: int) -> TaskSummary:
     """Sum up one task.
 
     Args:
@@ -59,13 +60,10 @@ def summarise(queue: TaskQueue, lines: Sequence[ManifestLine], workers: int) -> 
         lines: The task's attempts of this run.
         workers: Number of processes that made them.
     """
-    from scipy.stats import binomtest
-
     made, failures = len(queue.succeeded), len(queue.failed)
     rate, interval = None, None
     if made + failures:
-        bounds = binomtest(made, made + failures).proportion_ci(method="wilson")
-        rate, interval = made / (made + failures), (float(bounds.low), float(bounds.high))
+        rate, interval = made / (made + failures), wilson(made, made + failures)
     times_s: Counter[str] = Counter()
     for line in lines:
         times_s.update(line.times_s)

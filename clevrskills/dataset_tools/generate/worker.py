@@ -1,10 +1,7 @@
-"""Attempts at demonstrations: what a worker of ``generate`` does."""
+"""Generate worker: makes attempts at demonstrations."""
 
 from __future__ import annotations
 
-import datetime
-import os
-import platform
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -21,10 +18,16 @@ from clevrskills.dataset_tools.record.recorder import Recorder
 from clevrskills.dataset_tools.record.rollout import EpisodeResult, rollout
 from clevrskills.errors import ClevrSkillsError, one_line
 from clevrskills.jobs.files import StorageError, TakenError
-from clevrskills.jobs.memory import return_freed_memory, return_holes, spare_pandas
+from clevrskills.jobs.process_setup import (
+    block_pandas_import,
+    now,
+    return_freed_memory,
+    trim_heap,
+    worker_name,
+)
 
 
-class Attempter:
+class GenerateWorker:
     """Makes attempts, one after the other; keeps the environment while the config stays the same.
 
     Args:
@@ -70,7 +73,7 @@ class Attempter:
                 reason, steps = one_line(error), recorder.steps
                 result = EpisodeResult(attempt.seed, False, steps, 0.0, reason, 0.0, 0.0, "crash")
         files = file_hashes(final) if result.success else {}
-        return_holes()
+        trim_heap()
         times_s = dict(result.times_s)
         times_s["total_cpu"] = time.process_time() - cpu_s
         times_s["total_wall"] = time.perf_counter() - wall_s
@@ -113,12 +116,12 @@ class Attempter:
         return self._made
 
 
-def make_attempter(root: Path, suite: Suite, writer: str = "local") -> Attempter:
-    """An attempter in a process of its own, whose memory is kept small."""
+def make_worker(root: Path, suite: Suite, writer: str = "local") -> GenerateWorker:
+    """A worker in a process of its own, whose memory is kept small."""
     return_freed_memory()
-    spare_pandas()
+    block_pandas_import()
     torch.set_num_threads(1)
-    return Attempter(root, suite, writer)
+    return GenerateWorker(root, suite, writer)
 
 
 def line_of(attempt: Attempt, kind: str = "", reason: str = "", **more: Any) -> ManifestLine:
@@ -135,13 +138,3 @@ def line_of(attempt: Attempt, kind: str = "", reason: str = "", **more: Any) -> 
         ended=now(),
         **more,
     )
-
-
-def now() -> str:
-    """The time, ISO 8601, UTC."""
-    return datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
-
-
-def worker_name() -> str:
-    """Host and process."""
-    return f"{platform.node()}:{os.getpid()}"

@@ -21,10 +21,11 @@ from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.episode import episode_id
 from clevrskills.core.rollout import Step
 from clevrskills.core.suite import Environment, Film, Oracle
-from clevrskills.dataset_tools.layout import EPISODE_FILE, STATES_FILE, STEPS_FILE, versions
+from clevrskills.dataset_tools.layout import EPISODE_FILE, STATES_FILE, STEPS_FILE
 from clevrskills.dataset_tools.record.camera_tracks import Footage, spent
 from clevrskills.dataset_tools.record.columns import measured, segments, steps_table
 from clevrskills.jobs.files import PartialDirectory, storage_errors, to_json
+from clevrskills.jobs.run_folder import versions
 
 _OBJECT_FIELDS = ("key", "name", "shape", "texture", "static")
 _PLACEHOLDER = re.compile(r"\{\w+:(\w+)\}")

@@ -17,7 +17,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
 
-from clevrskills.core.seeds import FROZEN
+from clevrskills.core.episode import FROZEN
 from clevrskills.dataset_tools.layout import versions
 from clevrskills.envs.episode import EpisodeSpec
 from clevrskills.errors import ClevrSkillsError

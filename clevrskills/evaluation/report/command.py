@@ -97,7 +97,7 @@ def _write(
     from clevrskills.evaluation.report import comparison as pairs
     from clevrskills.evaluation.report import tables
     from clevrskills.evaluation.report.page_data import contents, videos
-    from clevrskills.evaluation.report.pages import render
+    from clevrskills.dataset_tools.pages import render
     from clevrskills.jobs.files import write_whole
 
     files = {
@@ -114,6 +114,7 @@ def _write(
     write_whole(out / "episodes.csv", tables.episodes(evaluations).to_csv(index=False))
     page = render(
         "report.html",
+        "evaluation.report",
         title=title,
         data=contents(evaluations, levels, tasks, comparisons),
         videos=videos(evaluations, out),

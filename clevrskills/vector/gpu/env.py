@@ -13,6 +13,7 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 from torch import Tensor
 
+from clevrskills.core.episode import TRAINING
 from clevrskills.core.goal.tree import nodes, outcomes, used
 from clevrskills.envs.state_observation import Observer, flat
 from clevrskills.errors import ClevrSkillsError
@@ -26,9 +27,6 @@ from clevrskills.vector.gpu.world import GpuWorld, Moment
 
 if TYPE_CHECKING:
     from clevrskills.vector.spec import VectorSpec
-
-SEEDS = 1_000_000_000
-"""Seeds of scenes are below; those of frozen episodes are not."""
 
 
 class GpuVectorEnv(gym.vector.VectorEnv):
@@ -164,7 +162,7 @@ class GpuVectorEnv(gym.vector.VectorEnv):
         self._seed, self._rounds = seed, 0
         self.close_extras()  # two simulations may not fit on a GPU
         self._generator = torch.Generator(self.device).manual_seed(seed)
-        seeds = np.random.default_rng(seed).integers(SEEDS, size=(self._sets, self._starts))
+        seeds = np.random.default_rng(seed).integers(TRAINING.stop, size=(self._sets, self._starts))
         scenes = [
             draw_same(self._task, row, spec.split, spec.robot_name, PAPER) for row in seeds.tolist()
         ]

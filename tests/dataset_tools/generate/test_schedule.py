@@ -3,7 +3,7 @@ import random
 import pytest
 
 from clevrskills.core.env_config import EnvConfig
-from clevrskills.core.seeds import ATTEMPTS, SUBSTITUTE
+from clevrskills.core.episode import ATTEMPTS, SUBSTITUTE
 from clevrskills.dataset_tools.generate.history import History
 from clevrskills.dataset_tools.generate.schedule import (
     MIN_FAILURES,

@@ -9,7 +9,7 @@ import pytest
 from fake_screening import FakeScreener, Make
 
 from clevrskills.cli import main
-from clevrskills.core.seeds import DAGGER, FROZEN
+from clevrskills.core.episode import DAGGER, FROZEN
 from clevrskills.envs.episode import EpisodeSpec
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.evaluation.freeze import freeze_queue as freezing

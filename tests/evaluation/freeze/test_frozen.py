@@ -8,7 +8,7 @@ import pytest
 from fake_screening import data_of
 
 from clevrskills.core.env_config import SPLITS
-from clevrskills.core.seeds import FROZEN
+from clevrskills.core.episode import FROZEN
 from clevrskills.envs.environment import ClevrSkillsEnv
 from clevrskills.envs.episode import EpisodeSpec
 from clevrskills.errors import ClevrSkillsError, UnknownNameError

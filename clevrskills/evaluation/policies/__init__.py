@@ -1,1 +1,0 @@
-"""Policies that come with the package: the oracle, recorded actions, and some without skill."""
