@@ -102,6 +102,11 @@ class DatasetReader(WindowReader[DatasetTable]):
             },
         )
 
+    def frames(self, number: int, steps: np.ndarray) -> dict[str, Tensor]:  # noqa: D102
+        # contiguous: in another layout convolutions add up in another order, and round otherwise
+        found = super().frames(number, steps)
+        return {camera: images.contiguous() for camera, images in found.items()}
+
 
 class TrainingDataset(TorchDataset[dict[str, Any]]):
     """Every control step of a dataset as one sample; any order is quick, the result always equal.
@@ -237,7 +242,6 @@ class TrainingDataset(TorchDataset[dict[str, Any]]):
 
     def _image(self, images: Tensor) -> Tensor:
         """Images uint8 in the type asked for."""
-        images = images.contiguous()
         return images if self.image_dtype == torch.uint8 else images.to(self.image_dtype) / 255
 
 
