@@ -1,11 +1,11 @@
-"""What a task is: a layout, a goal, prompts."""
+"""Base of tasks: a layout, a goal, prompts."""
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -17,7 +17,7 @@ from clevrskills import env_id
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.predicates import Outcome, Predicate
 from clevrskills.tasks.arguments import allowed_arguments
-from clevrskills.tasks.layout import Draw, Layout, LayoutError
+from clevrskills.tasks.layout import Draw, Layout
 
 LEVELS = ("L0", "L1", "L2")
 
@@ -39,6 +39,8 @@ class Task(ABC):
         key: Name of the task, e.g. ``sort``.
         level: ``L0``, ``L1`` or ``L2``.
         sentence: What it asks for, in words, for tables of tasks.
+        predicates: Types of its goal's predicates, each once, in the order of the tree, for tables
+            of tasks.
         slots: Keys of the body slots; a layout fills them or leaves them empty.
         max_steps: Control steps after which an episode is cut off.
         robots: Robots that can do it.
@@ -51,6 +53,7 @@ class Task(ABC):
     key: ClassVar[str]
     level: ClassVar[str]
     sentence: ClassVar[str]
+    predicates: ClassVar[tuple[type[Predicate], ...]] = ()
     slots: ClassVar[tuple[str, ...]]
     max_steps: ClassVar[int] = 300
     robots: ClassVar[tuple[str, ...]] = ("xarm6", "panda")
@@ -101,14 +104,12 @@ class Task(ABC):
         """The task as JSON data: key, level, Gymnasium id, sentence, types of its predicates,
         arguments.
         """
-        layout = next(filter(None, (self._attempt(i) for i in range(100))))
-        goal = self.goal(stack_roles([layout]))
         return {
             "key": self.key,
             "level": self.level,
             "id": env_id(self.key),
             "sentence": self.sentence,
-            "predicates": list(dict.fromkeys(_names(goal.to_json()))),
+            "predicates": [predicate.name for predicate in self.predicates],
             "max_steps": self.max_steps,
             "robots": list(self.robots),
             "arguments": {
@@ -116,19 +117,6 @@ class Task(ABC):
                 for name, allowed in allowed_arguments(self).items()
             },
         }
-
-    def _attempt(self, index: int) -> Layout | None:
-        try:
-            return self.layout(Draw(0, self.key, index, "train"))
-        except LayoutError:
-            return None
-
-
-def _names(goal: Mapping[str, Any]) -> Iterator[str]:
-    """Types of a goal tree in JSON form."""
-    yield goal["predicate"]
-    for part in [*goal.get("children", []), *([goal["child"]] if "child" in goal else [])]:
-        yield from _names(part)
 
 
 def stack_roles(layouts: Sequence[Layout], device: torch.device | str = "cpu") -> dict[str, Tensor]:

@@ -10,6 +10,7 @@ from sapien import Pose
 
 from clevrskills.assets import pools
 from clevrskills.assets.objects import FITTINGS
+from clevrskills.core.goal.tree import nodes
 from clevrskills.envs.scene_sampling import Home, draw_scene
 from clevrskills.predicates import CRITERIA, Hit
 from clevrskills.sim.body_geometry import Solids
@@ -133,6 +134,12 @@ def test_what_lies_on_the_table_lies_on_the_table(key, split):
                 if other != slot
             ]
             assert any(carried), drawn.layout.bodies[slot]
+
+
+def test_the_declared_predicates_are_those_of_the_goal(key, split):
+    for drawn in scenes(key, split):
+        kinds = [type(node.predicate) for node in nodes(goal_of(key, drawn))]
+        assert tuple(dict.fromkeys(kinds)) == task(key).predicates
 
 
 def test_roles_have_one_form(key, split):

@@ -29,6 +29,7 @@ class MatchPose(Task):
     key = "match_pose"
     level = "L0"
     sentence = "Match the pose of the end effector"
+    predicates = (Order, EndEffectorAtPose)
     slots = ("object_0",)
     max_steps = 200
     shows_robot = True

@@ -42,6 +42,7 @@ class MoveWithoutHitting(Task):
     key = "move_without_hitting"
     level = "L0"
     sentence = "Match the pose of the end effector without hitting any objects"
+    predicates = (Avoiding, EndEffectorAtPose)
     slots = ("obstacle_0", "obstacle_1", "obstacle_2", "obstacle_3", "obstacle_4")
     max_steps = 200
     shows_robot = True

@@ -27,6 +27,7 @@ class Pick(Task):
     key = "pick"
     level = "L0"
     sentence = "Pick up the object"
+    predicates = (Picked,)
     slots = ("object_0", "object_1", "object_2", "object_3")
     max_steps = 80
 

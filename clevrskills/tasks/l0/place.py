@@ -31,6 +31,7 @@ class Place(Task):
     key = "place"
     level = "L0"
     sentence = "Put the object in the gripper on the other object"
+    predicates = (OnTop,)
     slots = ("base_0", "base_1", "base_2", "object_0", "object_1", "object_2")
     max_steps = 150
     verb = "Put"

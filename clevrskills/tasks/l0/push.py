@@ -32,6 +32,7 @@ class Push(Task):
     key = "push"
     level = "L0"
     sentence = "Push one object towards another"
+    predicates = (PushedTowards,)
     slots = ("object_0", "object_1", "object_2")
     max_steps = 200
 

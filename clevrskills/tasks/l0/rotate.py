@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from torch import Tensor
@@ -31,6 +32,7 @@ class Rotate(TurningTask):
     key = "rotate"
     level = "L0"
     sentence = "Rotate the object"
+    predicates: ClassVar[tuple[type[Predicate], ...]] = (Rotated,)
     slots = ("object_0", "object_1", "object_2")
     max_steps = 250
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from clevrskills.predicates import Hit
 from clevrskills.tasks.arguments import choice
 from clevrskills.tasks.layout import Draw, Layout
 from clevrskills.tasks.throwing import Throwing
@@ -20,6 +21,7 @@ class Throw(Throwing):
 
     key = "throw"
     sentence = "Throw the object to the other one"
+    predicates = (Hit,)
     target_m = (0.05, 0.05, 0.15)
 
     targets: tuple[str, ...] = choice("area", "object")

@@ -17,6 +17,7 @@ class ThrowTopple(Throwing):
 
     key = "throw_topple"
     sentence = "Throw the object to the other one such that it falls over"
+    predicates = (HitToppled,)
     predicate = HitToppled
     suffix = " such that the {obj:target_0} falls over"
     target_m = (0.05, 0.05, 0.25)

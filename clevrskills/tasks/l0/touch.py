@@ -32,6 +32,7 @@ class Touch(Task):
     key = "touch"
     level = "L0"
     sentence = "Touch the objects"
+    predicates: ClassVar[tuple[type[Predicate], ...]] = (Set, Touched)
     slots = ("object_0", "object_1")
     max_steps = 200
     verb: ClassVar[str] = "Touch"

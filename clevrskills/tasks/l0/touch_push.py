@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from clevrskills.predicates import TouchedPushed
+from clevrskills.predicates import Set, TouchedPushed
 from clevrskills.tasks.l0.touch import Touch
 
 
@@ -22,6 +22,7 @@ class TouchPush(Touch):
 
     key = "touch_push"
     sentence = "Touch and push the objects"
+    predicates = (Set, TouchedPushed)
     verb = "Touch and push"
     predicate = TouchedPushed
     gap_m = 0.05

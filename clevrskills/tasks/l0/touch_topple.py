@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from clevrskills.predicates import TouchedToppled
+from clevrskills.predicates import Set, TouchedToppled
 from clevrskills.tasks.l0.touch import Touch
 
 
@@ -21,6 +21,7 @@ class TouchTopple(Touch):
 
     key = "touch_topple"
     sentence = "Touch and topple the objects"
+    predicates = (Set, TouchedToppled)
     max_steps = 300
     verb = "Touch and topple"
     predicate = TouchedToppled

@@ -48,6 +48,7 @@ class Trace(Task):
     key = "trace"
     level = "L0"
     sentence = "Trace the sequence of goals by moving to the next green goal"
+    predicates = (Order, Traced)
     slots = ("goal_0", "goal_1", "goal_2", "goal_3", "goal_4", "object_0")
     max_steps = 140
 

@@ -43,6 +43,7 @@ class FollowOrder(Task):
     key = "follow_order"
     level = "L1"
     sentence = "Bring the object to the areas in the order given"
+    predicates: ClassVar[tuple[type[Predicate], ...]] = (Order, Inside)
     slots = ("area_0", "area_1", "area_2", "area_3", "object_0")
     max_steps = 500
     suffix: ClassVar[str] = ""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from clevrskills.predicates import AtPoseOnTop, Order, Predicate
+from clevrskills.predicates import AtPoseOnTop, Inside, Order, Predicate
 from clevrskills.tasks.arguments import Count, count
 from clevrskills.tasks.l1.follow_order import FollowOrder
 
@@ -25,6 +25,7 @@ class FollowOrderRestore(FollowOrder):
 
     key = "follow_order_restore"
     sentence = "Bring the object to the areas in the order given and then restore"
+    predicates = (Order, Inside, AtPoseOnTop)
     suffix = " and then restore"
 
     num_areas: Count = count(2, 2, most=4)

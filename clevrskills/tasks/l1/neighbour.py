@@ -57,6 +57,7 @@ class Neighbour(Task):
     key = "neighbour"
     level = "L1"
     sentence = "Put the object in the area, then the one that was next to it"
+    predicates = (InSequence, Inside, InsideAfter)
     slots = ("area_0", "area_1", "area_2", "object_0", "object_1", "object_2", "object_3")
     max_steps = 500
 

@@ -27,6 +27,7 @@ class NovelAdjective(NovelAdjectiveTask):
     key = "novel_adjective"
     level = "L1"
     sentence = "Put the object that an invented adjective fits on another one"
+    predicates = (OnTop,)
 
     def layout(self, draw: Draw) -> Layout:  # noqa: D102
         scene, shown = self.scene(draw)

@@ -26,6 +26,7 @@ class NovelAdjectiveNoun(NovelAdjectiveTask):
     key = "novel_adjective_noun"
     level = "L1"
     sentence = "Put the thing that an invented adjective fits on another, both of invented nouns"
+    predicates = (OnTop,)
 
     def layout(self, draw: Draw) -> Layout:  # noqa: D102
         scene, shown = self.scene(draw)

@@ -36,6 +36,7 @@ class Rearrange(Task):
     key = "rearrange"
     level = "L1"
     sentence = "Rearrange the objects as shown"
+    predicates: ClassVar[tuple[type[Predicate], ...]] = (Set, AtPosition)
     slots = ("object_0", "object_1", "object_2")
     max_steps = 500
     suffix: ClassVar[str] = ""

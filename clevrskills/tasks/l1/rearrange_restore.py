@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from torch import Tensor
 
-from clevrskills.predicates import AtPose, Order, Predicate, Set
+from clevrskills.predicates import AtPose, AtPosition, Order, Predicate, Set
 from clevrskills.tasks.l1.rearrange import Rearrange
 
 
@@ -17,6 +17,7 @@ class RearrangeRestore(Rearrange):
 
     key = "rearrange_restore"
     sentence = "Rearrange the objects as shown and then restore"
+    predicates = (Order, Set, AtPosition, AtPose)
     max_steps = 900
     suffix = " and then restore"
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from clevrskills.predicates import AtPose, Order, Predicate
+from clevrskills.predicates import AtPose, Order, Predicate, Rotated
 from clevrskills.tasks.l0.rotate import Rotate
 from clevrskills.tasks.layout import Layout
 
@@ -21,6 +21,7 @@ class RotateRestore(Rotate):
     key = "rotate_restore"
     level = "L1"
     sentence = "Rotate the object and then restore it"
+    predicates = (Order, Rotated, AtPose)
     max_steps = 500
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:  # noqa: D102

@@ -31,6 +31,7 @@ class RotateSymmetry(TurningTask):
     key = "rotate_symmetry"
     level = "L1"
     sentence = "Rotate the identically textured objects"
+    predicates = (Set, Rotated)
     slots = ("object_0", "object_1", "object_2", "object_3")
     max_steps = 500
 

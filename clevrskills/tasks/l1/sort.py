@@ -10,7 +10,7 @@ from torch import Tensor
 
 from clevrskills.assets import Shape, shape
 from clevrskills.assets.splits import Pools
-from clevrskills.predicates import Inside, Predicate
+from clevrskills.predicates import Inside, Predicate, Set
 from clevrskills.sim.body import Pose
 from clevrskills.tasks.layout import Draw, LayoutError, Table, pose_on_table
 from clevrskills.tasks.sorting import SortingTask
@@ -35,6 +35,7 @@ class Sort(SortingTask):
     key = "sort"
     level = "L1"
     sentence = "Place the objects in the identically textured areas"
+    predicates = (Set, Inside)
     verbs = ("put", "Place")
     gap_m = 0.015
 

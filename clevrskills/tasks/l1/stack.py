@@ -29,6 +29,7 @@ class Stack(Task):
     key = "stack"
     level = "L1"
     sentence = "Stack the objects in the order given"
+    predicates: ClassVar[tuple[type[Predicate], ...]] = (InSequence, OnTop)
     slots = ("object_0", "object_1", "object_2", "object_3")
     max_steps = 500
     size_m: ClassVar[tuple[float, float, float]] = (0.10, 0.10, 0.05)

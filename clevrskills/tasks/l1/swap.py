@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -32,6 +33,7 @@ class Swap(Task):
     key = "swap"
     level = "L1"
     sentence = "Swap the positions of two objects"
+    predicates: ClassVar[tuple[type[Predicate], ...]] = (Swapped, AtPosition)
     slots = ("object_0", "object_1", "object_2")
     max_steps = 500
 

@@ -53,6 +53,7 @@ class Balance(Task):
     key = "balance"
     level = "L2"
     sentence = "Place all the objects on the scale while keeping it in balance"
+    predicates = (Balanced,)
     slots = ("foot", "beam", "plate_0", "plate_1", "object_0", "object_1", "object_2", "object_3")
     max_steps = 800
 

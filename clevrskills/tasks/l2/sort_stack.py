@@ -37,6 +37,7 @@ class SortStack(Task):
     key = "sort_stack"
     level = "L2"
     sentence = "Stack identically textured objects"
+    predicates = (Set, SameStack)
     slots = ("object_0", "object_1", "object_2", "object_3", "object_4", "object_5")
     max_steps = 900
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from clevrskills.predicates import Order, Predicate, ToppledStructure
+from clevrskills.predicates import OnTop, Order, Predicate, ToppledStructure
+from clevrskills.predicates import Sequence as InSequence
 from clevrskills.tasks.l1.stack import Stack
 from clevrskills.tasks.layout import Layout
 
@@ -25,6 +26,7 @@ class StackTopple(Stack):
     key = "stack_topple"
     level = "L2"
     sentence = "Stack the objects in the order given, then topple the stack"
+    predicates = (Order, InSequence, OnTop, ToppledStructure)
     max_steps = 700
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:  # noqa: D102

@@ -27,6 +27,7 @@ class SwapPush(Task):
     key = "swap_push"
     level = "L2"
     sentence = "Swap the positions of two objects by pushing"
+    predicates = (Swapped, AtPositionPushed)
     slots = ("object_0", "object_1")
     max_steps = 700
 

@@ -31,6 +31,7 @@ class SwapRotate(Swap, TurningTask):
     key = "swap_rotate"
     level = "L2"
     sentence = "Swap the positions of two objects and rotate both"
+    predicates = (Swapped, AtPosition, Rotated)
     max_steps = 600
 
     def layout(self, draw: Draw) -> Layout:  # noqa: D102

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from clevrskills.assets import Shape
 from clevrskills.assets.splits import Pools
-from clevrskills.predicates import Hit, Predicate
+from clevrskills.predicates import Hit, Predicate, Set
 from clevrskills.sim.body import Pose
 from clevrskills.tasks.layout import Draw, Table
 from clevrskills.tasks.sorting import SortingTask
@@ -37,6 +37,7 @@ class ThrowSort(SortingTask):
     key = "throw_sort"
     level = "L2"
     sentence = "Place the objects in the identically textured areas by throwing"
+    predicates = (Set, Hit)
     verbs = ("throw", "Throw")
     gap_m = 0.02
 
