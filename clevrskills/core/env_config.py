@@ -23,6 +23,7 @@ class EnvConfig:
         depth: Whether depth is filmed too.
         segmentation: Whether it is filmed what each pixel shows.
         task_args: Arguments of the task.
+        render_backend: ``cpu`` or ``gpu``; ``None``: what the machine has.
     """
 
     task: str
@@ -34,3 +35,4 @@ class EnvConfig:
     depth: bool = False
     segmentation: bool = False
     task_args: Mapping[str, Any] = field(default_factory=dict)
+    render_backend: str | None = None

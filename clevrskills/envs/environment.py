@@ -17,6 +17,7 @@ from mani_skill.utils.structs.types import DefaultMaterialsConfig, SceneConfig, 
 from torch import Tensor
 
 from clevrskills.assets import pools
+from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.goal.tree import nodes, outcomes
 from clevrskills.core.threads import single_threaded
 from clevrskills.envs.episode import EpisodeSpec
@@ -431,3 +432,31 @@ def _freeze_imports() -> None:
     """
     gc.collect()
     gc.freeze()
+
+
+def make_env(config: EnvConfig, obs_mode: str = "none", **options: Any) -> ClevrSkillsEnv:
+    """Make an environment from its configuration.
+
+    Args:
+        config: What it is made from; without cameras it needs no renderer.
+        obs_mode: ``none``: images are taken when they are asked for; or another one.
+        **options: Other arguments of :class:`ClevrSkillsEnv`.
+
+    Raises:
+        ClevrSkillsError: A name is unknown, or the machine cannot do what is asked for.
+    """
+    size = {} if config.size_px is None else {"width": config.size_px, "height": config.size_px}
+    return ClevrSkillsEnv(
+        config.task,
+        split=config.split,
+        robot_name=config.robot,
+        criteria_name=config.criteria,
+        task_args=config.task_args,
+        obs_mode=obs_mode,
+        cameras=config.cameras,
+        sensor_configs=size,
+        render_backend=(config.render_backend or rendering.default_backend())
+        if config.cameras
+        else "none",
+        **options,
+    )

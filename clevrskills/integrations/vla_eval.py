@@ -23,6 +23,7 @@ from vla_eval.benchmarks.base import StepBenchmark, StepResult
 from vla_eval.render import configure_sapien_render
 from vla_eval.specs import IMAGE_RGB, LANGUAGE, DimSpec
 
+from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.policy import ObservationOptions, check_cameras
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.evaluation.selection import choose_tasks, count_episodes
@@ -30,8 +31,7 @@ from clevrskills.serving.message_fields import DIM_ACTION, DIM_STATE
 
 # SAPIEN is imported by nothing at the top: it would choose the renderer before it can be chosen
 if TYPE_CHECKING:
-    from clevrskills.core.suite import Episode
-    from clevrskills.envs.environment import ClevrSkillsEnv
+    from clevrskills.core.suite import Environment, Episode
     from clevrskills.evaluation.rollout import PolicyRollout
 
 ICD_VARIABLE = "CLEVRSKILLS_LAVAPIPE_ICD"
@@ -108,12 +108,14 @@ class ClevrSkillsBenchmark(StepBenchmark):
         ):
             if name not in allowed:
                 raise UnknownNameError(kind, name, tuple(allowed))
-        self._setup = {"split": split, "robot": robot, "criteria": criteria}
+        self._config = EnvConfig(
+            "", split, robot, criteria, self._options.cameras, self._options.size_px
+        )
         self._episodes = min(
             count_episodes(self._suite, task, split, robot, episodes) for task in self._tasks
         )
         self._always_shown = prompt_images == "always"
-        self._env: ClevrSkillsEnv | None = None
+        self._env: Environment | None = None
         self._rollout: PolicyRollout | None = None
         self._frozen: tuple[str, Sequence[Episode]] = "", ()
 
@@ -122,7 +124,7 @@ class ClevrSkillsBenchmark(StepBenchmark):
     def get_tasks(self) -> list[dict[str, Any]]:
         """The tasks; their suite is their level."""
         levels = self._suite.levels()
-        split = self._setup["split"]
+        split = self._config.split
         return [{"name": task, "suite": levels[task], "split": split} for task in self._tasks]
 
     def get_metadata(self) -> dict[str, Any]:
@@ -132,7 +134,7 @@ class ClevrSkillsBenchmark(StepBenchmark):
         from clevrskills.tasks import tasks
 
         limits = {task: tasks()[task].max_steps for task in self._tasks}
-        split = self._setup["split"]
+        split = self._config.split
         return {
             "max_steps": max(limits.values()),
             "max_episodes_per_task": self._episodes,
@@ -140,7 +142,9 @@ class ClevrSkillsBenchmark(StepBenchmark):
             "episode_hashes": {task: self._suite.file_hash(task, split) for task in self._tasks},
             "stop_on_success": self._rules.stop_on_success,
             "observation": asdict(self._options),
-            **self._setup,
+            "split": split,
+            "robot": self._config.robot,
+            "criteria": self._config.criteria,
         }
 
     def get_metric_keys(self) -> dict[str, str]:
@@ -171,7 +175,7 @@ class ClevrSkillsBenchmark(StepBenchmark):
         if self._options.cameras:
             shown["image"] = IMAGE_RGB  # servers ask for pictures by this name
         if self._options.proprioception:
-            joints = len(robot(self._setup["robot"]).joint_names)
+            joints = len(robot(self._config.robot).joint_names)
             parts = ", ".join(STATE_PARTS)
             meant = f"{parts}: joints in rad, world pose in m and quaternion w, x, y, z"
             size = joints + 7 + 1 + 1
@@ -196,9 +200,10 @@ class ClevrSkillsBenchmark(StepBenchmark):
             )
         if self._frozen[0] != name:
             self.cleanup()
-            self._frozen = name, self._suite.frozen(name, self._setup["split"])
+            self._frozen = name, self._suite.frozen(name, self._config.split)
         if self._env is None:
-            self._env = self._build(name)
+            backend = self._render_backend
+            self._env = self._suite.make(replace(self._config, task=name, render_backend=backend))
         episode, interface = self._frozen[1][index], self._suite.interface()
         self._rollout = PolicyRollout(self._env, episode, self._options, self._rules, interface)
         self._earned, self._gave_up = 0.0, False
@@ -267,22 +272,6 @@ class ClevrSkillsBenchmark(StepBenchmark):
         env, self._env, self._rollout = self._env, None, None
         if env is not None:
             env.close()
-
-    def _build(self, task: str) -> ClevrSkillsEnv:
-        from clevrskills.envs.environment import ClevrSkillsEnv
-        from clevrskills.sim.render.rendering import default_backend
-
-        size_px, cameras = self._options.size_px, self._options.cameras
-        return ClevrSkillsEnv(
-            task,
-            split=self._setup["split"],
-            robot_name=self._setup["robot"],
-            criteria_name=self._setup["criteria"],
-            obs_mode="none",  # pictures are taken when they are to be shown
-            cameras=cameras,
-            sensor_configs={"width": size_px, "height": size_px} if size_px else {},
-            render_backend=(self._render_backend or default_backend()) if cameras else "none",
-        )
 
     # ---- pictures ----
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from torch import Tensor
 
-from clevrskills.envs.environment import ClevrSkillsEnv
+from clevrskills.core.env_config import EnvConfig
+from clevrskills.envs.environment import ClevrSkillsEnv, make_env
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.predicates import Outcome
 from clevrskills.tasks import task
@@ -104,14 +105,13 @@ class VectorSpec:
         Raises:
             ClevrSkillsError: A name is unknown, or the machine cannot do what is asked for.
         """
-        return ClevrSkillsEnv(
+        config = EnvConfig(
             self.task,
-            split=self.split,
-            robot_name=self.robot_name,
-            obs_mode="rgb" if self.pictures else "none",
-            reward_mode="none",
+            self.split,
+            self.robot_name,
             cameras=self.pictures,
-            sensor_configs={"width": self.size_px, "height": self.size_px},
+            size_px=self.size_px,
             task_args=self.task_args,
             render_backend=self.render_backend,
         )
+        return make_env(config, "rgb" if self.pictures else "none", reward_mode="none")

@@ -98,19 +98,12 @@ def solve(key: str, seed: int, split: str = "train", robot: str = "xarm6") -> So
     Raises:
         ClevrSkillsError: It solves none of the next :data:`SEEDS`.
     """
+    from clevrskills.core.env_config import EnvConfig
     from clevrskills.core.rollout import Rollout
-    from clevrskills.envs.environment import ClevrSkillsEnv
-    from clevrskills.sim.render.rendering import default_backend
+    from clevrskills.envs.environment import make_env
     from clevrskills.solvers.oracle import Oracle
 
-    env = ClevrSkillsEnv(
-        key,
-        split=split,
-        robot_name=robot,
-        obs_mode="none",
-        cameras=("base_camera",),
-        render_backend=default_backend(),
-    )
+    env = make_env(EnvConfig(key, split, robot, cameras=("base_camera",)))
     reason = ""
     try:
         for tried in range(seed, seed + SEEDS):

@@ -10,8 +10,9 @@ from collections.abc import Callable
 import numpy as np
 import torch
 
+from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.rollout import Rollout, Step
-from clevrskills.envs.environment import ClevrSkillsEnv
+from clevrskills.envs.environment import ClevrSkillsEnv, make_env
 from clevrskills.envs.episode import EpisodeSpec
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.freeze.candidates import Candidate, Verdict
@@ -64,11 +65,7 @@ class Screener:
         if env is None or (env.task.key, env.split, env.robot_name) != names:
             if env is not None:
                 env.close()
-            task, split, robot = names
-            env = ClevrSkillsEnv(
-                task, split=split, robot_name=robot, obs_mode="none", render_backend="none"
-            )
-            self._env = env
+            self._env = env = make_env(EnvConfig(*names, cameras=()))
         return env
 
 

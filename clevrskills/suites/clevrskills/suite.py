@@ -101,21 +101,9 @@ class ClevrSkillsSuite:
         return EpisodeSpec.draw(task, split, seed, index, robot, task_args)
 
     def make(self, config: EnvConfig) -> Environment:  # noqa: D102
-        from clevrskills.envs.environment import ClevrSkillsEnv
-        from clevrskills.sim.render import rendering
+        from clevrskills.envs.environment import make_env
 
-        size = {} if config.size_px is None else {"width": config.size_px, "height": config.size_px}
-        env = ClevrSkillsEnv(
-            config.task,
-            split=config.split,
-            robot_name=config.robot,
-            criteria_name=config.criteria,
-            task_args=config.task_args,
-            obs_mode="none",  # pictures are taken when the policy is to be shown some
-            cameras=config.cameras,
-            sensor_configs=size,
-            render_backend=rendering.default_backend() if config.cameras else "none",
-        )
+        env = make_env(config)
         if config.cameras and not env.can_draw:
             raise ClevrSkillsError("the policy is to be shown pictures, but rendering is off")
         return env
