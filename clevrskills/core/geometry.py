@@ -1,8 +1,9 @@
-"""Batched rotations and convex geometry on plain tensors; no simulator.
+"""Geometry of rotations, poses and convex solids, on batched tensors; no simulator.
 
 Quaternions are (w, x, y, z) and unit length. A solid is a union of convex parts, each an
 intersection of half-spaces ``n . p <= d`` stored as rows ``(nx, ny, nz, d)``; absent parts are
-padded with ``(0, 0, 0, -PAD)``.
+padded with ``(0, 0, 0, -PAD)``. Single rotations in double precision, as controllers and solvers
+want them, are numpy arrays, in functions that end on ``_np``.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -98,6 +100,33 @@ def rotation_vector(q: Tensor) -> Tensor:
     sine = q[..., 1:].norm(dim=-1, keepdim=True)
     angle = 2.0 * torch.atan2(sine, q[..., :1])
     return q[..., 1:] * torch.where(sine > 1e-7, angle / sine.clamp(min=1e-7), 2.0)
+
+
+def rotation_quaternion(vector: Tensor) -> Tensor:
+    """Unit quaternions (..., 4) of rotation vectors (..., 3)."""
+    half = vector.norm(dim=-1, keepdim=True) / 2
+    return torch.cat((half.cos(), vector * (torch.sinc(half / torch.pi) / 2)), dim=-1)
+
+
+def length_np(vector: np.ndarray) -> np.floating:
+    """Euclidean length of a vector (n,), for half of what ``np.linalg.norm`` takes."""
+    return np.sqrt(vector.dot(vector))
+
+
+def rotation_vector_np(q: np.ndarray) -> np.ndarray:
+    """Axis times angle, at most pi, of a unit quaternion, (4,) -> (3,)."""
+    w, xyz = float(q[0]), np.asarray(q[1:], dtype=np.float64)
+    if w < 0:
+        w, xyz = -w, -xyz
+    sine = float(length_np(xyz))
+    return xyz / sine * (2.0 * np.arctan2(sine, w)) if sine >= 1e-12 else np.zeros(3)
+
+
+def rotation_quaternion_np(vector: np.ndarray) -> np.ndarray:
+    """Unit quaternion (4,) of a rotation vector (3,)."""
+    angle = float(length_np(vector))
+    axis = vector / angle if angle > 1e-12 else np.zeros(3)
+    return np.concatenate(([np.cos(angle / 2)], np.sin(angle / 2) * axis))
 
 
 def compose(a: Tensor, b: Tensor) -> Tensor:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sapien import Pose
 
+from clevrskills.core.geometry import rotation_quaternion_np, rotation_vector_np
 from clevrskills.core.policy import GaveUp
 from clevrskills.sim.robots.controller import EndEffectorDeltaController
 from clevrskills.sim.robots.delta_action import ROTATION_RAD, TRANSLATION_M
@@ -147,7 +148,7 @@ class Arm:
         if target is not None:
             change = self.pose.inv() * target
             values[:3] = change.p / TRANSLATION_M
-            values[3:6] = rotation_vector(change.q) / ROTATION_RAD
+            values[3:6] = rotation_vector_np(change.q) / ROTATION_RAD
             values[:6] /= max(1.0, np.abs(values[:3]).max(), float(np.linalg.norm(values[3:6])))
         values[6] = 1.0 if self.vacuum else -1.0
         return values
@@ -161,7 +162,7 @@ class Arm:
         """Move on a straight line at an even pace."""
         start = self.pose
         change = start.inv() * target
-        turn = rotation_vector(change.q)
+        turn = rotation_vector_np(change.q)
         steps = max(
             1,
             int(np.ceil(np.linalg.norm(change.p) / per_step_m - 1e-6)),
@@ -239,7 +240,7 @@ class Arm:
         """Turn of the end effector from each row (n,) of a joint path to the next."""
         turns = [Pose(q=self.planner.kinematics.forward(qpos).q) for qpos in path]
         return [
-            float(np.linalg.norm(rotation_vector((a.inv() * b).q)))
+            float(np.linalg.norm(rotation_vector_np((a.inv() * b).q)))
             for a, b in itertools.pairwise(turns)
         ]
 
@@ -281,22 +282,7 @@ class Arm:
         return np.column_stack([np.interp(steps, times, joint) for joint in path.T])
 
 
-def rotation_vector(quaternion: np.ndarray) -> np.ndarray:
-    """Rotation vector (3,) of a unit quaternion (4,), the shorter way round."""
-    w, xyz = float(quaternion[0]), np.asarray(quaternion[1:], dtype=np.float64)
-    if w < 0:
-        w, xyz = -w, -xyz
-    length = float(np.linalg.norm(xyz))
-    if length < 1e-12:
-        return np.zeros(3)
-    return xyz / length * (2.0 * np.arctan2(length, w))
-
-
 def slerp(a: np.ndarray, b: np.ndarray, part: float) -> np.ndarray:
     """The orientation a share of the way from one (4,) to another (4,)."""
     change = (Pose(q=a).inv() * Pose(q=b)).q
-    vector = rotation_vector(change) * part
-    angle = float(np.linalg.norm(vector))
-    axis = vector / angle if angle > 1e-12 else np.zeros(3)
-    turned = Pose(q=a) * Pose(q=np.concatenate(([np.cos(angle / 2)], np.sin(angle / 2) * axis)))
-    return turned.q
+    return (Pose(q=a) * Pose(q=rotation_quaternion_np(rotation_vector_np(change) * part))).q

@@ -65,6 +65,26 @@ def test_rotation_angle_is_accurate_in_single_precision(angle_rad):
     assert float(geometry.rotation_angle(one, turned)) == pytest.approx(angle_rad, rel=1e-4)
 
 
+def test_rotation_vectors_agree_with_scipy_in_both_kinds():
+    q, rotations = random_rotations(50, 6)
+    vectors = rotations.as_rotvec()
+    for sign in (1, -1):
+        assert torch.allclose(geometry.rotation_vector(sign * q), torch.as_tensor(vectors))
+        singles = [geometry.rotation_vector_np(sign * one) for one in q.numpy()]
+        np.testing.assert_allclose(singles, vectors, atol=1e-9)
+    upper = torch.where(q[:, :1] < 0, -q, q)
+    assert torch.allclose(geometry.rotation_quaternion(torch.as_tensor(vectors)), upper)
+    singles = [geometry.rotation_quaternion_np(vector) for vector in vectors]
+    np.testing.assert_allclose(singles, upper.numpy(), atol=1e-9)
+
+
+def test_no_turn_is_a_rotation_vector_too():
+    none = np.zeros(3)
+    assert geometry.rotation_quaternion_np(none).tolist() == [1.0, 0.0, 0.0, 0.0]
+    assert not geometry.rotation_vector_np(np.array([1.0, 0, 0, 0])).any()
+    assert geometry.rotation_quaternion(torch.zeros(3)).tolist() == [1.0, 0.0, 0.0, 0.0]
+
+
 def test_yaw_turns_about_world_z():
     q = geometry.yaw_quaternion(torch.tensor([0.0, pi / 2, -pi / 2], dtype=torch.float64))
     x = torch.tensor([1.0, 0.0, 0.0], dtype=torch.float64).expand(3, 3)

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from sapien import Pose
 
+from clevrskills.core.geometry import rotation_vector_np
 from clevrskills.sim.robots.controller import kinematics
 from clevrskills.sim.robots.delta_action import ROTATION_RAD, TRANSLATION_M
 from clevrskills.sim.robots.description import ROBOTS
 from clevrskills.solvers.ballistics import Swing, Thrower, fall_time_s, tilted_ahead
-from clevrskills.solvers.motion import rotation_vector
 
 AIM = np.array([0.1, 0.85, 0.03])
 START = Pose([0.25, 0.35, 0.40], [0.0, 1.0, 0.0, 0.0])
@@ -59,7 +59,7 @@ def test_a_run_up_is_one_that_the_arm_can_do_and_comes_down_at_the_aim(robot_nam
         for pose in (*run_up.poses, *run_up.brake):
             change = before.inv() * pose
             assert np.abs(change.p).max() <= TRANSLATION_M
-            assert np.linalg.norm(rotation_vector(change.q)) <= ROTATION_RAD
+            assert np.linalg.norm(rotation_vector_np(change.q)) <= ROTATION_RAD
             path.append(kinematics(robot_name).inverse(pose, path[-1]))
             before = pose
         speeds = np.abs(np.diff(path, axis=0)) / 0.05

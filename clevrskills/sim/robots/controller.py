@@ -15,6 +15,7 @@ from mani_skill.agents.controllers.base_controller import BaseController, Contro
 from sapien import Pose
 from sapien.wrapper.pinocchio_model import PinocchioModel
 
+from clevrskills.core.geometry import length_np, rotation_quaternion_np
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.sim.robots.delta_action import ROTATION_RAD, TRANSLATION_M
 from clevrskills.sim.robots.description import robot
@@ -90,16 +91,9 @@ class Kinematics:
         return bool((qpos >= self.lower).all() and (qpos <= self.upper).all())
 
 
-def _length(vector: np.ndarray) -> np.floating:
-    """Euclidean length of a vector (n,), for half of what ``np.linalg.norm`` takes."""
-    return np.sqrt(vector.dot(vector))
-
-
 def rotation_vector_pose(translation: np.ndarray, rotation: np.ndarray) -> Pose:
     """Pose from a translation (3,) and a rotation vector (3,)."""
-    angle = float(_length(rotation))
-    axis = rotation / angle if angle > 1e-12 else np.zeros(3)
-    return Pose(translation, np.concatenate(([np.cos(angle / 2)], np.sin(angle / 2) * axis)))
+    return Pose(translation, rotation_quaternion_np(rotation))
 
 
 class EndEffectorDeltaController(BaseController):
@@ -178,12 +172,12 @@ class EndEffectorDeltaController(BaseController):
         """
         values = np.asarray(action, dtype=np.float64).reshape(-1)
         move = np.clip(values[:6], -1.0, 1.0)
-        turn = move[3:] / max(1.0, float(_length(move[3:])))
+        turn = move[3:] / max(1.0, float(length_np(move[3:])))
         step = rotation_vector_pose(move[:3] * TRANSLATION_M, turn * ROTATION_RAD)
         self.vacuum_on = bool(values[6] > 0)
         pose, near = self._leashed()
         target = pose * step
-        target.q = target.q / _length(target.q)
+        target.q = target.q / length_np(target.q)
         qpos = self._kinematics.inverse(target, near)
         start = self._target_qpos
         if qpos is not None and self._kinematics.within_limits(qpos):
@@ -215,12 +209,12 @@ class EndEffectorDeltaController(BaseController):
         """
         measured = self._measured()
         ahead = measured.inv() * self._target
-        distance = float(_length(ahead.p))
-        angle = 2.0 * float(np.arctan2(_length(ahead.q[1:]), abs(ahead.q[0])))
+        distance = float(length_np(ahead.p))
+        angle = 2.0 * float(np.arctan2(length_np(ahead.q[1:]), abs(ahead.q[0])))
         if distance <= LEASH_M and angle <= LEASH_RAD:
             return self._target, self._target_qpos
         axis = ahead.q[1:] * np.sign(ahead.q[0] or 1.0)
-        axis = axis / max(float(_length(axis)), 1e-12)
+        axis = axis / max(float(length_np(axis)), 1e-12)
         shorten = min(1.0, LEASH_M / max(distance, 1e-12))
         pose = measured * rotation_vector_pose(ahead.p * shorten, axis * min(angle, LEASH_RAD))
         return pose, np.asarray(self._robot.get_qpos(), dtype=np.float64)

@@ -10,13 +10,14 @@ import torch
 from sapien import Pose
 
 from clevrskills.core import geometry
+from clevrskills.core.geometry import rotation_vector_np
 from clevrskills.predicates import Hit, HitToppled, Predicate
 from clevrskills.sim.robots.delta_action import ROTATION_RAD
 from clevrskills.sim.robots.description import robot
 from clevrskills.sim.suction import cup_samples
 from clevrskills.solvers.ballistics import RunUp, Thrower, tilted_ahead
 from clevrskills.solvers.grasps import down
-from clevrskills.solvers.motion import Actions, Arm, SkillFailed, rotation_vector, slerp
+from clevrskills.solvers.motion import Actions, Arm, SkillFailed, slerp
 from clevrskills.solvers.skills import solves
 from clevrskills.solvers.skills.approach import place_of, spans
 from clevrskills.solvers.skills.pick import pick
@@ -128,7 +129,7 @@ class _Throw:
     def _way_to(self, pose: Pose) -> float:
         """About how many control steps it takes to go to a pose."""
         change = self.arm.pose.inv() * pose
-        turn = float(np.linalg.norm(rotation_vector(change.q)))
+        turn = float(np.linalg.norm(rotation_vector_np(change.q)))
         return max(float(np.linalg.norm(change.p)) / PER_STEP_M, turn / ROTATION_RAD)
 
     def start(self) -> Pose | None:

@@ -139,7 +139,9 @@ class DeltaController:
         """
         move = action[:, :6].clamp(-1.0, 1.0)
         turn = move[:, 3:] / move[:, 3:].norm(dim=-1, keepdim=True).clamp(min=1.0)
-        step = torch.cat((move[:, :3] * TRANSLATION_M, _quaternion(turn * ROTATION_RAD)), dim=-1)
+        step = torch.cat(
+            (move[:, :3] * TRANSLATION_M, geometry.rotation_quaternion(turn * ROTATION_RAD)), dim=-1
+        )
         self.vacuum_on = action[:, 6] > 0
         pose, near = self._leashed(qpos, self._measured(tcp))
         target = geometry.compose(pose, step)
@@ -173,7 +175,7 @@ class DeltaController:
         distance = ahead[:, :3].norm(dim=-1, keepdim=True)
         angle = turn.norm(dim=-1, keepdim=True)
         moved = ahead[:, :3] * (LEASH_M / distance.clamp(min=LEASH_M))
-        turned = _quaternion(turn * (LEASH_RAD / angle.clamp(min=LEASH_RAD)))
+        turned = geometry.rotation_quaternion(turn * (LEASH_RAD / angle.clamp(min=LEASH_RAD)))
         pulled = geometry.compose(measured, torch.cat((moved, turned), dim=-1))
         free = (distance <= LEASH_M) & (angle <= LEASH_RAD)
         pose = torch.where(free, self.target_pose, pulled)
@@ -206,9 +208,3 @@ def _turned_about_z(angle: Tensor) -> Tensor:
     out[..., 0, 0] = out[..., 1, 1] = angle.cos()
     out[..., 1, 0], out[..., 0, 1] = angle.sin(), -angle.sin()
     return out
-
-
-def _quaternion(turn: Tensor) -> Tensor:
-    """Unit quaternions (..., 4) of rotation vectors (..., 3)."""
-    half = turn.norm(dim=-1, keepdim=True) / 2
-    return torch.cat((half.cos(), turn * (torch.sinc(half / torch.pi) / 2)), dim=-1)
