@@ -1,6 +1,6 @@
 """Goals as trees of predicates; one file for each kind."""
 
-from clevrskills.core.goal.logical import Once, Order, Sequence, Set
+from clevrskills.core.goal.logical import Keeping, Once, Order, Sequence, Set
 from clevrskills.core.goal.predicate import (
     GoalState,
     Leaf,
@@ -51,6 +51,7 @@ __all__ = [
     "HitToppled",
     "Inside",
     "InsideAfter",
+    "Keeping",
     "Leaf",
     "OnTop",
     "Once",

@@ -19,6 +19,7 @@ from clevrskills.predicates import (
     HitToppled,
     Inside,
     InsideAfter,
+    Keeping,
     Once,
     OnTop,
     Order,
@@ -182,6 +183,11 @@ def order(world: TensorWorld) -> Order:
     return Order((Picked(place.object), place, Picked(place.object)))
 
 
+def keeping(world: TensorWorld) -> Keeping:
+    first = draw_slots(world, (0, 2), 53)
+    return Keeping(Picked(first), AtPosition(2 - first, world.position(2 - first)))
+
+
 def once(world: TensorWorld) -> Once:
     return Once(picked(world))
 
@@ -225,6 +231,7 @@ EXAMPLES = {
     "sequence": sequence,
     "order": order,
     "once": once,
+    "keeping": keeping,
     "swapped": swapped,
 }
 

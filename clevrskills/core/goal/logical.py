@@ -173,7 +173,11 @@ class Composite(Predicate):
         holds = self._by_child([outcome.holds for outcome in seen], world.num_envs)
         both = self._by_child([torch.stack((o.reward, o.progress)) for o in seen], world.num_envs)
         rewards, progresses = (values.unbind(-1) for values in both.unbind(0))
-        said = (holds.unbind(-1), rewards, progresses, parts, within)
+        credits: tuple[Tensor | None, ...] = (None,) * len(parts)
+        if any(outcome.credit is not None for outcome in seen):
+            known = [o.holds.float() if o.credit is None else o.credit for o in seen]
+            credits = self._by_child(known, world.num_envs).unbind(-1)
+        said = (holds.unbind(-1), rewards, progresses, parts, within, credits)
         return ChildOutcomes(
             tuple(Outcome(*values) for values in zip(*said, strict=True)),
             holds,
@@ -402,3 +406,37 @@ class Once(Wrapper):
             {"held": held, **new_state},
             (part,),
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Keeping(Wrapper):
+    """The child holds, and so does something that is to be kept, which earns nothing.
+
+    Reward, credit and what is to be done next are those of the child; success asks for both.
+
+    Args:
+        child: What is to be achieved.
+        kept: What must hold with it.
+    """
+
+    name = "keeping"
+    kept: Predicate
+
+    def initial_state(self, world: Context) -> GoalState:  # noqa: D102
+        return {**super().initial_state(world), **_as_part(1, self.kept.initial_state(world))}
+
+    def evaluate(self, world: Context, state: GoalState) -> Outcome:  # noqa: D102
+        part, new_state = self._look(world, state)
+        veto = self.kept.evaluate(world, _part_of(1, state))
+        new_state = {**new_state, **_as_part(1, veto.state)}
+        progress = torch.where(veto.holds, part.progress, part.progress.clamp(max=0.99))
+        return Outcome(part.holds & veto.holds, part.reward, progress, new_state, (part,))
+
+    def next_index(self, outcome: Outcome) -> Tensor:  # noqa: D102
+        # where only what is to be kept is missing, nothing is left to do, but it does not hold
+        left = self.child.next_index(outcome.children[0]).clamp(min=0)
+        return torch.where(outcome.holds, -1, left)
+
+    def using(self, table: Any) -> Self:  # noqa: D102
+        kept = self.kept.using(table)
+        return dataclasses.replace(self, child=self.child.using(table), kept=kept)

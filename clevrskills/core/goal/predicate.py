@@ -30,6 +30,8 @@ class Outcome:
         progress: In [0, 1], 1 exactly where it holds, (B,).
         state: The goal state after this look at the world.
         children: Outcomes of the parts of a logical predicate.
+        credit: Of a leaf, the share of it that counts as met, in [0, 1], (B,); ``None``: all of it
+            where it holds, else nothing.
     """
 
     holds: Tensor
@@ -37,6 +39,7 @@ class Outcome:
     progress: Tensor
     state: GoalState
     children: tuple[Outcome, ...] = ()
+    credit: Tensor | None = None
 
 
 _TYPES: dict[str, type[Predicate]] = {}
@@ -133,7 +136,24 @@ class Predicate(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Leaf(Predicate):
-    """A predicate that is not made of others."""
+    """A predicate that is not made of others.
+
+    Args:
+        weight: How much it counts among the leaves of a goal, a number or (B,).
+    """
+
+    weight: Tensor | float = dataclasses.field(default=1.0, kw_only=True)
+
+    def to_json(self) -> dict[str, Any]:  # noqa: D102
+        data = super().to_json()
+        if data["weight"] == 1.0:
+            del data["weight"]
+        return data
+
+    def weight_in(self, env: int) -> float:
+        """How much it counts in one environment."""
+        weight = self.weight
+        return float(weight[env] if isinstance(weight, Tensor) else weight)
 
     def leaves(self) -> Iterator[Leaf]:  # noqa: D102
         yield self
@@ -144,6 +164,28 @@ class Leaf(Predicate):
 
     def next_index(self, outcome: Outcome) -> Tensor:  # noqa: D102
         return -outcome.holds.long()
+
+
+@dataclass(frozen=True, eq=False)
+class SymbolicPredicate(Leaf):
+    """A leaf about a world of symbols, in which things hold or do not: reward and progress are its
+    credit.
+    """
+
+    max_reward = 1.0
+
+    @abstractmethod
+    def holds(self, world: Any) -> Tensor:
+        """Whether it holds, (B,) bool."""
+
+    def credit(self, world: Any) -> Tensor:
+        """The share of it that counts as met, in [0, 1], (B,); 1 where it holds."""
+        return self.holds(world).float()
+
+    def evaluate(self, world: Any, state: GoalState) -> Outcome:  # noqa: D102
+        del state
+        credit = self.credit(world)
+        return Outcome(self.holds(world), credit, credit, {}, credit=credit)
 
 
 def _encode(value: Any) -> Any:

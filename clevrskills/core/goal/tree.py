@@ -9,8 +9,8 @@ from itertools import count
 import torch
 from torch import Tensor
 
-from clevrskills.core.goal.logical import Composite, Order, Sequence, Wrapper
-from clevrskills.core.goal.predicate import Outcome, Predicate
+from clevrskills.core.goal.logical import Composite, Keeping, Order, Sequence, Wrapper
+from clevrskills.core.goal.predicate import Leaf, Outcome, Predicate
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,25 +59,30 @@ def parts(predicate: Predicate) -> tuple[Predicate, ...]:
     return (predicate.child,) if isinstance(predicate, Wrapper) else ()
 
 
-def leaves_met(goal: Predicate, outcome: Outcome, env: int = 0) -> tuple[int, int]:
-    """How many leaves are met, and how many there are, among those that one environment uses.
+def leaves_met(goal: Predicate, outcome: Outcome, env: int = 0) -> tuple[float, float]:
+    """How many leaves are met, and how many there are, among those that one environment uses; each
+    counts by its weight, and as far as its credit goes.
 
     A leaf is met if it holds, or if what it is part of holds: then it has done its part, as the
     steps of an order that are behind. The steps of an order that are still ahead are not met, nor
-    is what holds in vain, as after a touch that was to be avoided.
+    is what holds in vain, as after a touch that was to be avoided; what :class:`Keeping` asks to be
+    kept costs nothing here.
     """
-    if not parts(goal):
-        return int(outcome.holds[env]), 1
+    if isinstance(goal, Leaf):
+        weight = goal.weight_in(env)
+        credit = outcome.holds if outcome.credit is None else outcome.credit
+        return weight * float(credit[env]), weight
     stage = int(outcome.state["stage"][env]) if isinstance(goal, Order) else None
-    met = of = 0
+    met = of = 0.0
     for i, part, result in _used_parts(goal, outcome, env):
         part_met, part_of = leaves_met(part, result, env)
         holds = bool(outcome.holds[env])
-        in_vain = isinstance(goal, Wrapper) and bool(result.holds[env]) and not holds
+        earns = not isinstance(goal, Wrapper) or isinstance(goal, Keeping)
+        in_vain = not earns and bool(result.holds[env]) and not holds
         if holds or (stage is not None and i < stage):
             part_met = part_of
         elif in_vain or (stage is not None and i > stage):
-            part_met = 0
+            part_met = 0.0
         met, of = met + part_met, of + part_of
     return met, of
 

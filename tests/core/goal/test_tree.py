@@ -1,13 +1,14 @@
 """How much of a goal tree is achieved: leaves met, depth of ordered goals."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 import torch
 
 from clevrskills.core.goal.logical import Wrapper
+from clevrskills.core.goal.predicate import SymbolicPredicate
 from clevrskills.core.goal.tree import depth, leaves_met
-from clevrskills.predicates import Leaf, Once, Order, Outcome, Predicate, Sequence, Set
+from clevrskills.predicates import Keeping, Leaf, Once, Order, Outcome, Predicate, Sequence, Set
 from clevrskills.sim.tensor_world import TensorWorld
 from tests.support.worlds import CUBE, make_world, pose
 
@@ -107,3 +108,61 @@ def test_what_was_once_achieved_is_met(bits: str) -> None:
     assert leaves_met(goal, after(goal, "100", bits)) == (1, 1)
     vain = Never(A)
     assert leaves_met(vain, after(vain, "100", bits)) == (0, 1)
+
+
+def test_leaves_count_by_their_weight_and_credit() -> None:
+    heavy = replace(B, weight=3.0)
+    goal = Set((A, heavy))
+    assert leaves_met(goal, after(goal, "100")) == (1, 4)
+    assert leaves_met(goal, after(goal, "010")) == (3, 4)
+    per_env = replace(A, weight=torch.tensor([0.0]))
+    assert leaves_met(Set((per_env, B)), after(Set((per_env, B)), "100")) == (0, 1)
+
+    half = after(heavy, "000")
+    half = replace(half, credit=torch.tensor([0.5]))
+    assert leaves_met(heavy, half) == (1.5, 3)
+
+
+def test_weights_are_in_the_json_only_where_they_are_set() -> None:
+    assert "weight" not in A.to_json()
+    assert replace(A, weight=2.0).to_json()["weight"] == 2.0
+
+
+def test_what_is_to_be_kept_is_a_veto_that_costs_no_credit() -> None:
+    goal = Keeping(Set((A, B)), C)
+    kept, broken = after(goal, "111"), after(goal, "110")
+    assert kept.holds.item() and kept.progress.item() == 1.0
+    assert not broken.holds.item() and broken.progress.item() == pytest.approx(0.99)
+    assert leaves_met(goal, kept) == leaves_met(goal, broken) == (2, 2)
+    assert broken.reward.item() == kept.reward.item() == goal.max_reward
+    assert goal.next_index(kept).item() == -1 and goal.next_index(broken).item() == 0
+    assert leaves_met(goal, after(goal, "001")) == (0, 2)  # what was kept earns nothing
+    assert [leaf.index for leaf in goal.leaves()] == [0, 1]
+
+
+class Lamp(SymbolicPredicate):
+    """A lamp is on; half the credit for a lamp that is plugged in."""
+
+    def holds(self, world):
+        return world.bits[:, 0] & world.bits[:, 1]
+
+    def credit(self, world):
+        return world.bits.float()[:, :2].mean(-1)
+
+    def says(self, world, env=0):
+        return "Switch the lamp on"
+
+    def realise(self, world, where=None):
+        raise NotImplementedError
+
+
+Lamp.name = "lamp"
+
+
+def test_symbolic_leaves_have_credit() -> None:
+    goal = Set((Lamp(), Lamp(weight=3.0)))
+    for bits, met in (("000", 0.0), ("100", 2.0), ("110", 4.0)):
+        outcome = after(goal, bits)
+        assert leaves_met(goal, outcome) == (met, 4.0)
+        assert outcome.holds.item() == (bits == "110")
+    assert after(goal, "100").progress.item() == pytest.approx(0.25)
