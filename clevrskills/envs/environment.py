@@ -30,7 +30,7 @@ from clevrskills.predicates import GoalState, Outcome, Predicate, criteria
 from clevrskills.sim.actors import build_body, hang
 from clevrskills.sim.body_geometry import Solids
 from clevrskills.sim.cameras import BASE_CAMERA, CAMERAS, FAR_M, NEAR_M, RENDER_CAMERA, FixedCamera
-from clevrskills.sim.render import rendering
+from clevrskills.sim.render import scene_visuals, shaders
 from clevrskills.sim.robots.agent import VacuumAgent, agent_uid
 from clevrskills.sim.robots.controller import kinematics
 from clevrskills.sim.robots.delta_action import ACTION_SPEC, CONTROL_HZ
@@ -116,9 +116,9 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
         self._camera_names = tuple(cameras)
         pictures = render_mode is not None or obs_mode not in ("state", "state_dict", "none")
         if render_backend is None:
-            render_backend = rendering.default_backend() if pictures else "none"
+            render_backend = shaders.default_backend() if pictures else "none"
         geometry = not {"rgb", "state", "state_dict", "none"}.issuperset(_parts(obs_mode))
-        self._shader_pack = "minimal" if render_backend == "none" else rendering.prepare(geometry)
+        self._shader_pack = "minimal" if render_backend == "none" else shaders.prepare(geometry)
         if pictures and render_backend == "none":
             raise ClevrSkillsError(
                 f"obs_mode={obs_mode!r} needs pictures, but render_backend is 'none'"
@@ -179,7 +179,7 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
 
     def _load_scene(self, options: dict) -> None:
         drawn = self.can_draw = self.scene.can_render()
-        self.table = rendering.load_table(self.scene, drawn)
+        self.table = scene_visuals.load_table(self.scene, drawn)
         episode = options.get("episode")
         self.scenes = [self._scene(int(seed), episode) for seed in self._episode_seed]
         self.layouts = [scene.layout for scene in self.scenes]
@@ -234,7 +234,7 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
         self.agent.controller.reset()
 
     def _load_lighting(self, options: dict) -> None:
-        rendering.load_lighting(self.scene, self.enable_shadow)
+        scene_visuals.load_lighting(self.scene, self.enable_shadow)
 
     # ---- episodes ----
 
@@ -315,7 +315,7 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
         if shape not in ((7,), (self.num_envs, 7)):
             raise ValueError(f"action of shape {shape}; allowed: (7,) or ({self.num_envs}, 7)")
         obs, reward, terminated, _, info = super().step(action)
-        return obs, reward, terminated, self.elapsed_steps >= self.task.max_steps, info
+        return obs, reward, terminated, self.elapsed_steps >= self.limit, info
 
     def advance_goal(self) -> None:
         """Look at the goal, once per control step; what it remembers goes on."""
@@ -353,7 +353,7 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
             if body and actor:
                 texture = wanted.get(body.key, body.texture)
                 if texture != self._repainted.get(body.key, body.texture):
-                    rendering.repaint(actor._objs[0], body.geometry, texture)
+                    scene_visuals.repaint(actor._objs[0], body.geometry, texture)
         self._repainted = wanted
 
     def compute_dense_reward(self, obs: Any, action: Tensor, info: dict) -> Tensor:
@@ -370,6 +370,11 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
     def action_spec(self) -> dict[str, Any]:
         """What an action means, as data."""
         return ACTION_SPEC
+
+    @property
+    def limit(self) -> int:
+        """Control steps after which an episode ends."""
+        return self.task.max_steps
 
     def _get_obs_agent(self) -> dict[str, Tensor]:
         return {
@@ -455,7 +460,7 @@ def make_env(config: EnvConfig, obs_mode: str = "none", **options: Any) -> Clevr
         obs_mode=obs_mode,
         cameras=config.cameras,
         sensor_configs=size,
-        render_backend=(config.render_backend or rendering.default_backend())
+        render_backend=(config.render_backend or shaders.default_backend())
         if config.cameras
         else "none",
         **options,

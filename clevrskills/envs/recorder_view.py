@@ -48,6 +48,11 @@ class RecorderView(BaseEnv):
     _camera_names: tuple[str, ...]
 
     @property
+    def episode_seed(self) -> int:
+        """Seed of the episode of the first environment."""
+        return int(self._episode_seed[0])
+
+    @property
     def prompts(self) -> list[Prompt]:
         """The prompts of all environments."""
         return [scene.prompt for scene in self.scenes]

@@ -11,7 +11,7 @@ from mani_skill.utils.building.actor_builder import ActorBuilder
 from mani_skill.utils.structs import Actor
 
 from clevrskills.sim.body import Body
-from clevrskills.sim.render import rendering
+from clevrskills.sim.render import scene_visuals
 
 if TYPE_CHECKING:
     from mani_skill.envs.scene import ManiSkillScene
@@ -63,7 +63,7 @@ def build_body(scene: ManiSkillScene, body: Body, drawn: bool) -> Actor:
     builder.set_scene(scene)
     builder.body = body
     if drawn:
-        rendering.add_body_visual(builder, body.geometry, body.texture)
+        scene_visuals.add_body_visual(builder, body.geometry, body.texture)
     builder.initial_pose = sapien.Pose(body.pose[:3], body.pose[3:])
     return builder.build_static(body.key) if body.static else builder.build(body.key)
 

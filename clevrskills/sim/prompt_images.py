@@ -14,7 +14,7 @@ import numpy as np
 
 from clevrskills import assets
 from clevrskills.sim.cameras import BASE_CAMERA, OBJECT_CAMERA
-from clevrskills.sim.render import rendering
+from clevrskills.sim.render import scene_visuals
 from clevrskills.sim.render.offscreen import UPRIGHT, Stage, link_poses, looking_at, render_device
 
 if TYPE_CHECKING:
@@ -99,14 +99,14 @@ class Studio:
         """
         if robot not in self._table_stages:
             stage = _OneCamera(BASE_CAMERA.size_px, BASE_CAMERA.fov_rad, self._device)
-            stage.stage.add(rendering.table_visuals())
+            stage.stage.add(scene_visuals.table_visuals())
             stage.aim(BASE_CAMERA.eye_m, BASE_CAMERA.target_m)
             self._table_stages[robot] = stage, stage.stage.add_robot(robot) if robot else {}
         stage, links = self._table_stages[robot]
         if robot is not None:
             for name, pose in link_poses(robot, qpos).items():
                 links[name].set_pose(pose)
-        shown = [([rendering.body_visual(shape, name)], pose) for shape, name, pose in bodies]
+        shown = [([scene_visuals.body_visual(shape, name)], pose) for shape, name, pose in bodies]
         return stage.shoot(shown)[..., :3]
 
     def _take_object(
@@ -119,7 +119,7 @@ class Studio:
         shown_m = radius_m or float(np.linalg.norm(shape.vertices, axis=1).max())
         distance_m = OBJECT_MARGIN * shown_m
         self._object_stage.aim(view * distance_m / np.sin(OBJECT_CAMERA.fov_rad / 2), (0, 0, 0))
-        picture = self._object_stage.shoot([([rendering.body_visual(shape, texture)], UPRIGHT)])
+        picture = self._object_stage.shoot([([scene_visuals.body_visual(shape, texture)], UPRIGHT)])
         # averaging four pixels smooths the edges; nothing was drawn where alpha is 0
         color = np.where(picture[..., 3:] > 0, picture[..., :3], np.array(BACKGROUND, np.uint8))
         blocks = color.reshape(size, 2, size, 2, 3).astype(np.float32)

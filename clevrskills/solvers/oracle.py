@@ -1,4 +1,4 @@
-"""The oracle: achieve the first open leaf of the goal tree, again and again."""
+"""Oracle: achieves the first open leaf of the goal tree, again and again."""
 
 from __future__ import annotations
 
@@ -46,8 +46,7 @@ class Oracle:
 
     def reset(self) -> None:
         """Start afresh, at the start of an episode or whenever something else has acted."""
-        seed = int(self.env._episode_seed[0])
-        entropy = (seed, crc32(self.env.task.key.encode()), crc32(b"oracle"))
+        entropy = (self.env.episode_seed, crc32(self.env.task.key.encode()), crc32(b"oracle"))
         self._arm = Arm(self.env, np.random.default_rng(np.random.SeedSequence(entropy)))
         self._actions = self._solve()
         self._say()

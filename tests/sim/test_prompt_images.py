@@ -9,13 +9,13 @@ from clevrskills import assets
 from clevrskills.errors import UnknownNameError
 from clevrskills.sim import prompt_images as studio
 from clevrskills.sim.prompt_images import Studio
-from clevrskills.sim.render import rendering
+from clevrskills.sim.render import shaders
 from clevrskills.sim.robots.description import ROBOTS
 
 pytestmark = pytest.mark.render
 ROOT = Path(__file__).parents[2]
 TEXTURE = "red swirl"
-DEVICE = "cuda" if rendering.default_backend() == "gpu" else "cpu"
+DEVICE = "cuda" if shaders.default_backend() == "gpu" else "cpu"
 """As environments draw with: SAPIEN takes one device in a process."""
 
 
@@ -149,11 +149,12 @@ ALONGSIDE = """
 import gc
 import numpy as np
 import sapien
-from clevrskills import assets, rendering
+from clevrskills import assets
+from clevrskills.sim.render import scene_visuals, shaders
 from clevrskills.sim.prompt_images import Studio
-rendering.use_shader_pack()
+shaders.use_shader_pack()
 scene = sapien.Scene([sapien.physx.PhysxCpuSystem(), sapien.render.RenderSystem()])
-rendering.load_lighting(scene, shadows=False)
+scene_visuals.load_lighting(scene, shadows=False)
 builder = scene.create_actor_builder()
 builder.add_box_collision(half_size=[0.1] * 3)
 builder.add_box_visual(half_size=[0.1] * 3)

@@ -15,7 +15,7 @@ import clevrskills.vector
 from clevrskills import env_id
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.sim.prompt import Prompt
-from clevrskills.sim.render import rendering
+from clevrskills.sim.render import shaders
 from tests.support.envs import make_env, random_actions
 
 SEEDS = [3, 4]
@@ -179,7 +179,7 @@ def test_pictures_and_text_from_other_processes():
 
 def say_why_not(connection) -> None:
     try:
-        rendering.prepare()
+        shaders.prepare()
     except ClevrSkillsError as error:
         connection.send(str(error))
 
@@ -187,7 +187,7 @@ def say_why_not(connection) -> None:
 @pytest.mark.render
 def test_process_forked_from_one_that_draws_is_refused():
     """The renderer would wait for ever for threads that were not forked with it."""
-    rendering.prepare()
+    shaders.prepare()
     context = multiprocessing.get_context("fork")
     here, there = context.Pipe(duplex=False)
     process = context.Process(target=say_why_not, args=(there,))

@@ -18,7 +18,7 @@ from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.sim.body import Body
 from clevrskills.sim.cameras import BASE_CAMERA, CAMERAS, FAR_M, NEAR_M, RENDER_CAMERA
 from clevrskills.sim.prompt import Prompt
-from clevrskills.sim.render import rendering
+from clevrskills.sim.render import scene_visuals
 from clevrskills.sim.render.offscreen import Stage, link_poses, looking_at, render_device
 from clevrskills.sim.render.vulkan import renderer
 from clevrskills.sim.robots.description import robot
@@ -191,11 +191,12 @@ class Film:
         for link in self._links.values():
             self._identify(link, ROBOT_ID)
         self._entities = [
-            stage.add([rendering.body_visual(body.geometry, body.texture)]) for body in self.bodies
+            stage.add([scene_visuals.body_visual(body.geometry, body.texture)])
+            for body in self.bodies
         ]
         for k, entity in enumerate(self._entities):
             self._identify(entity, 1 + k)
-        table, *around = rendering.table_visuals()
+        table, *around = scene_visuals.table_visuals()
         self._identify(stage.add([table]), TABLE_ID)
         self._identify(stage.add(around), 0)
         self._shown: dict[str, str] = {}
@@ -245,7 +246,7 @@ class Film:
         for body, entity in zip(self.bodies, self._entities, strict=True):
             texture = textures.get(body.key, body.texture)
             if texture != self._shown.get(body.key, body.texture):
-                rendering.repaint(entity, body.geometry, texture)
+                scene_visuals.repaint(entity, body.geometry, texture)
         self._shown = dict(textures)
 
     def _view(self, lens: sapien.render.RenderCameraComponent) -> View:

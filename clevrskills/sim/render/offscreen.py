@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from clevrskills.sim.cameras import FAR_M, NEAR_M
-from clevrskills.sim.render import rendering
+from clevrskills.sim.render import scene_visuals, shaders
 
 if TYPE_CHECKING:
     import sapien
@@ -35,18 +35,18 @@ class Stage:
         import sapien
 
         self._numbers = numbers
-        pack = rendering.use_shader_pack(numbers=numbers)
-        self.numbered = numbers and pack != rendering.STOCK_PACK
+        pack = shaders.use_shader_pack(numbers=numbers)
+        self.numbered = numbers and pack != shaders.STOCK_PACK
         system = sapien.render.RenderSystem(*([sapien.Device(device)] if device else []))
         self.scene = _scene_class()([system])
-        rendering.load_lighting(self.scene, shadows=False)
+        scene_visuals.load_lighting(self.scene, shadows=False)
 
     def add_camera(
         self, name: str, width: int, height: int, fov_rad: float
     ) -> sapien.render.RenderCameraComponent:
         """Add a camera with a vertical field of view, and take its first picture."""
         # shaders and picture formats are global: make the camera while they are set
-        rendering.use_shader_pack(numbers=self._numbers)
+        shaders.use_shader_pack(numbers=self._numbers)
         camera = self.scene.add_camera(name, width, height, fov_rad, NEAR_M, FAR_M)
         self.scene.update_render()
         camera.take_picture()
@@ -123,7 +123,7 @@ def _links(name: str) -> tuple[LinkBuilder, ...]:
 @cache
 def render_device() -> str:
     """SAPIEN's name of the device that environments draw with."""
-    return "cuda" if rendering.default_backend() == "gpu" else "cpu"
+    return "cuda" if shaders.default_backend() == "gpu" else "cpu"
 
 
 @cache

@@ -14,7 +14,7 @@ from mani_skill.utils.structs.types import SceneConfig
 from sapien import physx
 
 from clevrskills.sim.actors import build_body, hang
-from clevrskills.sim.render import rendering
+from clevrskills.sim.render import scene_visuals
 from clevrskills.sim.robots.controller import EndEffectorDeltaConfig
 from clevrskills.sim.robots.description import robot
 from clevrskills.tasks import Layout
@@ -90,7 +90,7 @@ class SceneBuilder:
             system.set_scene_offset(own, offset_m.tolist())
         backend = parse_sim_and_render_backend("physx_cpu", "none")
         scene = ManiSkillScene([own], device=backend.device, backend=backend)
-        table = rendering.load_table(scene, with_visual=False)
+        table = scene_visuals.load_table(scene, with_visual=False)
         actors = [build_body(scene, body, drawn=False) if body else None for body in layout.bodies]
         hang(layout.bodies, actors)
         for actor in filter(None, actors):

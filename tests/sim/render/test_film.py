@@ -7,7 +7,7 @@ from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.sim.body import Body
 from clevrskills.sim.cameras import FAR_M, NEAR_M
 from clevrskills.sim.render import film as filming
-from clevrskills.sim.render import rendering
+from clevrskills.sim.render import shaders
 from clevrskills.sim.render.film import ROBOT_ID, TABLE_ID, Film, View, camera, to_buffer
 from clevrskills.sim.robots.description import robot
 
@@ -103,7 +103,7 @@ def test_with_shaders_that_are_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     views = []
     for stock in (False, True):
         if stock:
-            monkeypatch.setattr(rendering, "shader_pack", lambda *_, **__: rendering.STOCK_PACK)
+            monkeypatch.setattr(shaders, "shader_pack", lambda *_, **__: shaders.STOCK_PACK)
         film = Film(("base_camera",))
         film.open(scene(CUBE, BALL))
         views.append(film.shoot(QPOS, poses(CUBE, BALL), {})["base_camera"])

@@ -1,28 +1,13 @@
-"""What the pictures need: a fast shader pack, the table, the floor, the lights and textured bodies.
-
-SAPIEN's "minimal" shader pack spends about ten CPU-seconds on the first picture of every process
-when the renderer runs on the CPU: it computes a look-up table for environment lighting, which these
-scenes do not have. The pack used here is the installed one without what these scenes do not show:
-the environment, the pass that blends it in, and the sheen of matte bodies at glancing angles. Its
-pictures differ by less than two grey levels of 255 on average, and cost two thirds or less.
-"""
+"""Visuals of a scene: textured bodies, table, floor, backdrop and lights."""
 
 from __future__ import annotations
 
-import hashlib
-import logging
-import os
-import re
-from collections.abc import Mapping, Sequence
-from functools import cache, lru_cache, wraps
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from clevrskills.assets import surface_texture, texture
-from clevrskills.errors import ClevrSkillsError
-from clevrskills.sim.cache import cached_directory
 
 if TYPE_CHECKING:
     import sapien
@@ -31,57 +16,6 @@ if TYPE_CHECKING:
     from mani_skill.utils.structs import Actor
 
     from clevrskills.assets import Shape
-
-_log = logging.getLogger("clevrskills")
-
-PACK_NAME = "clevrskills"
-GEOMETRY_PACK_NAME = "clevrskills_geometry"
-"""The one that also gives depth, positions and segmentation, at a sixth more per picture."""
-STOCK_PACK = "minimal"
-PICTURE_FORMATS = {
-    "Color": "r8g8b8a8unorm",
-    "PositionSegmentation": "r16g16b16a16sint",
-    "Number": "r16sfloat",
-}
-
-# (pattern, replacement): each must match exactly once in the installed file
-_Edits = Mapping[str, Sequence[tuple[str, str]]]
-_EDITS: _Edits = {
-    "minimal/gbuffer.frag": (
-        (r"layout\(set = \d+, binding = \d+\) uniform sampler2D samplerBRDFLUT;\n", ""),
-        (r"layout\(set = \d+, binding = \d+\) uniform samplerCube samplerEnvironment;\n", ""),
-        (r"vec3 getBackgroundColor\(vec3 texcoord\) \{[^}]*\}\n", ""),
-        (r"vec3 diffuseIBL\([^)]*\) \{[^}]*\}\n", ""),
-        (r"vec3 specularIBL\([^)]*\) \{[^}]*\}\n", ""),
-        # no body is invisible here; without `discard` hidden fragments are rejected before shading
-        (r" *if \(albedo\.a == 0\) \{\s*discard;\s*\}\n", ""),
-        (r"[^\n]*\n *color \+= diffuseIBL\([^;]*;\n *color \+= specularIBL\([^;]*;\n", ""),
-        # metals, all highlight, would be black
-        (r"albedo\.rgb \* \(1 - metallic\)", "albedo.rgb"),
-        (r"out vec4 outColorRaw;", "out vec4 outColor;"),
-        (r"outColorRaw = ", "outColor = "),
-    ),
-    "common/lights.glsl": (
-        (r"(vec3 computeDirectionalLight\([^}]*\n) *color \+= emission \* ggx\([^;]*;\n", r"\1"),
-    ),
-}
-_COLOR_EDITS: _Edits = {
-    "minimal/gbuffer.frag": (
-        (r"layout\(location = 1\) out ivec4 outPositionSegmentation;\n", ""),
-        (r" *outPositionSegmentation = [^;]*;\n", ""),
-    )
-}
-_NUMBER_EDITS: _Edits = {
-    "minimal/gbuffer.frag": (
-        (
-            r"layout\(location = 1\) out ivec4 outPositionSegmentation;",
-            "layout(location = 1) out float outNumber;",
-        ),
-        (r"outPositionSegmentation = [^;]*;", "outNumber = inSegmentation[1];"),
-    )
-}
-# they mix the environment into "ColorRaw"; without them the picture is "Color" at once
-_COMPOSITION = ("minimal/composite.vert", "minimal/composite0.frag")
 
 TABLE_CENTER_M = (-0.5, 0.0)
 TABLE_SIZE_M = (1.7, 2.2)
@@ -101,158 +35,6 @@ LIGHTS: tuple[tuple[tuple[float, float, float], tuple[float, float, float]], ...
     ((-0.6, 0.7, -1.2), (1.7, 1.68, 1.62)),
     ((0.35, -0.75, -0.9), (0.85, 0.87, 0.9)),
 )
-
-
-class _UnknownShadersError(Exception):
-    """The installed shaders are not those that the edits were written for."""
-
-
-def _edited(shaders: Mapping[str, str], edits: _Edits) -> dict[str, str]:
-    edited = dict(shaders)
-    for name, replacements in edits.items():
-        text = edited.get(name, "")
-        for pattern, replacement in replacements:
-            text, count = re.subn(pattern, replacement, text, flags=re.DOTALL)
-            if count != 1:
-                raise _UnknownShadersError(f"{name}: {count} matches of {pattern!r}")
-        edited[name] = text
-    return edited
-
-
-def _read_shaders(root: Path) -> dict[str, str]:
-    files = [file for pack in (STOCK_PACK, "common") for file in sorted((root / pack).iterdir())]
-    texts = {f"{file.parent.name}/{file.name}": file.read_text(encoding="utf-8") for file in files}
-    return {name: text for name, text in texts.items() if name not in _COMPOSITION}
-
-
-def _shader_root() -> Path:
-    """Directory of the shader packs that come with SAPIEN."""
-    import sapien
-
-    return Path(sapien.__file__).parent / "vulkan_shader"
-
-
-@cache
-def shader_pack(geometry: bool = False, numbers: bool = False) -> str:
-    """Directory of the fast shader pack; "minimal" where the installed shaders are unknown.
-
-    Args:
-        geometry: Whether it gives depth, positions and segmentation too, not only colours.
-        numbers: Whether it gives the number of the entity that each pixel shows instead, as
-            "Number"; that costs little.
-
-    Raises:
-        ClevrSkillsError: The cache cannot be written.
-    """
-    try:
-        files = _edited(_read_shaders(_shader_root()), _EDITS)
-        if not geometry:
-            files = _edited(files, _NUMBER_EDITS if numbers else _COLOR_EDITS)
-    except (_UnknownShadersError, OSError) as error:
-        _log.warning("rendering with the slower stock shaders: %s", error)
-        return STOCK_PACK
-
-    def write(directory: Path) -> None:
-        for name, text in files.items():
-            (directory / name).parent.mkdir(exist_ok=True)
-            (directory / name).write_text(text, encoding="utf-8")
-
-    digest = hashlib.sha256(repr(sorted(files.items())).encode()).hexdigest()[:16]
-    return str(cached_directory(f"shaders/{digest}", write) / STOCK_PACK)
-
-
-@cache
-def default_backend() -> str:
-    """Which renderer this machine has: "gpu", that of a CUDA device, else "cpu"."""
-    import torch
-
-    return "gpu" if torch.cuda.is_available() else "cpu"
-
-
-@cache
-def _drawing_process() -> int:
-    """The process that draws."""
-    return os.getpid()
-
-
-def _refuse_fork() -> None:
-    if _drawing_process() != os.getpid():
-        raise ClevrSkillsError(
-            "a process forked from one that draws cannot draw; start it afresh, for Gymnasium's "
-            'asynchronous environments by vector_kwargs={"context": "spawn"}'
-        )
-
-
-def use_shader_pack(geometry: bool = False, numbers: bool = False) -> str:
-    """Makes the cameras that are created next use the shader pack and returns it; see
-    `shader_pack`.
-    """
-    _refuse_fork()
-    os.environ.setdefault("LP_NUM_THREADS", "0")
-    directory = shader_pack(geometry, numbers)
-    _use(directory)
-    return directory
-
-
-def _use(directory: str) -> None:
-    import sapien
-
-    sapien.render.set_camera_shader_dir(directory)
-    for name, texture_format in PICTURE_FORMATS.items():
-        sapien.render.set_picture_format(name, texture_format)
-
-
-def prepare(geometry: bool = False) -> str:
-    """Prepares rendering in ManiSkill; to be called before the first render device is made.
-
-    Args:
-        geometry: Whether cameras give depth, positions and segmentation too, not only colours.
-
-    Returns:
-        The shader pack to name in a `CameraConfig`: "clevrskills", "clevrskills_geometry", or
-        "minimal" where the installed shaders are unknown.
-
-    Raises:
-        ClevrSkillsError: The cache cannot be written, or this process was forked from one that
-            draws.
-    """
-    _refuse_fork()
-    # one raster thread: a process spends half the CPU time per picture, and processes scale
-    os.environ.setdefault("LP_NUM_THREADS", "0")
-    directory = shader_pack(geometry)
-    if directory == STOCK_PACK:
-        return STOCK_PACK
-    name = GEOMETRY_PACK_NAME if geometry else PACK_NAME
-    _register(name, directory, geometry)
-    return name
-
-
-def _register(name: str, directory: str, geometry: bool) -> None:
-    """Makes a pack known to ManiSkill, which by itself knows no packs but SAPIEN's."""
-    import dataclasses
-
-    from mani_skill.render import shaders
-    from mani_skill.sensors import camera
-
-    known = shaders.PREBUILT_SHADER_CONFIGS
-    stock = known[STOCK_PACK]
-    textures = stock.texture_names if geometry else {"Color": ["rgb"]}
-    known[name] = dataclasses.replace(stock, shader_pack=directory, texture_names=textures)
-    inner = shaders.set_shader_pack
-    if getattr(inner, "knows_clevrskills", False):
-        return
-
-    @wraps(inner)
-    def set_shader_pack(config: Any) -> None:
-        ours = [known[n].shader_pack for n in (PACK_NAME, GEOMETRY_PACK_NAME) if n in known]
-        if config.shader_pack in ours:
-            _use(config.shader_pack)
-        else:
-            inner(config)
-
-    set_shader_pack.knows_clevrskills = True  # type: ignore[attr-defined]
-    shaders.set_shader_pack = set_shader_pack
-    camera.set_shader_pack = set_shader_pack  # imported there by name
 
 
 def _texture(image: np.ndarray) -> sapien.render.RenderTexture2D:

@@ -9,16 +9,16 @@ import pytest
 
 from clevrskills import assets
 from clevrskills.errors import UnknownNameError
-from clevrskills.sim.render import rendering
+from clevrskills.sim.render import scene_visuals, shaders
 
 ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture
 def fresh_pack():
-    rendering.shader_pack.cache_clear()
+    shaders.shader_pack.cache_clear()
     yield
-    rendering.shader_pack.cache_clear()
+    shaders.shader_pack.cache_clear()
 
 
 @pytest.fixture
@@ -28,15 +28,15 @@ def stock_shaders(monkeypatch, tmp_path):
 
     root = tmp_path / "vulkan_shader"
     for pack in ("minimal", "common"):
-        shutil.copytree(rendering._shader_root() / pack, root / pack)
-    monkeypatch.setattr(rendering, "_shader_root", lambda: root)
+        shutil.copytree(shaders._shader_root() / pack, root / pack)
+    monkeypatch.setattr(shaders, "_shader_root", lambda: root)
     monkeypatch.setenv("CLEVRSKILLS_CACHE", str(tmp_path / "cache"))
     return root
 
 
 def test_pack_has_no_environment_lookups(fresh_pack, stock_shaders, tmp_path):
     for geometry in (False, True):
-        pack = Path(rendering.shader_pack(geometry))
+        pack = Path(shaders.shader_pack(geometry))
         assert pack.is_relative_to(tmp_path / "cache")
         assert {f.name for f in pack.iterdir()} == {"gbuffer.frag", "gbuffer.vert", "shadow.vert"}
         text = (pack / "gbuffer.frag").read_text()
@@ -47,7 +47,7 @@ def test_pack_has_no_environment_lookups(fresh_pack, stock_shaders, tmp_path):
 
 
 def test_pack_with_numbers_gives_those_alone(fresh_pack, stock_shaders):
-    text = (Path(rendering.shader_pack(numbers=True)) / "gbuffer.frag").read_text()
+    text = (Path(shaders.shader_pack(numbers=True)) / "gbuffer.frag").read_text()
     assert "outPositionSegmentation" not in text and "outNumber = inSegmentation[1];" in text
     assert text.replace("outNumber", "") != text and text.count("{") == text.count("}")
 
@@ -55,7 +55,7 @@ def test_pack_with_numbers_gives_those_alone(fresh_pack, stock_shaders):
 def test_only_directional_lights_lose_their_highlights(fresh_pack, stock_shaders):
     file = Path("common", "lights.glsl")
     stock = (stock_shaders / file).read_text()
-    own = (Path(rendering.shader_pack(False)).parent / file).read_text()
+    own = (Path(shaders.shader_pack(False)).parent / file).read_text()
     assert stock.count(" ggx(") == own.count(" ggx(") + 1
     light = own[own.index("vec3 computeDirectionalLight") : own.index("vec3 computePointLight")]
     assert " ggx(" not in light and "return color;" in light
@@ -65,8 +65,8 @@ def test_unknown_shaders_fall_back_with_one_warning(fresh_pack, stock_shaders, c
     file = stock_shaders / "minimal" / "gbuffer.frag"
     file.write_text(file.read_text().replace("specularIBL", "shinyIBL"))
     with caplog.at_level(logging.WARNING, logger="clevrskills"):
-        assert [rendering.prepare() for _ in range(3)] == ["minimal"] * 3
-        assert rendering.shader_pack(False) == "minimal"
+        assert [shaders.prepare() for _ in range(3)] == ["minimal"] * 3
+        assert shaders.shader_pack(False) == "minimal"
     assert [record.levelname for record in caplog.records] == ["WARNING"]
     assert "gbuffer.frag" in caplog.text
 
@@ -74,41 +74,41 @@ def test_unknown_shaders_fall_back_with_one_warning(fresh_pack, stock_shaders, c
 def test_unknown_lights_fall_back(fresh_pack, stock_shaders):
     file = stock_shaders / "common" / "lights.glsl"
     file.write_text(file.read_text().replace("computeDirectionalLight", "sunlight"))
-    assert rendering.prepare() == rendering.prepare(geometry=True) == "minimal"
+    assert shaders.prepare() == shaders.prepare(geometry=True) == "minimal"
 
 
 def test_missing_shaders_fall_back(fresh_pack, monkeypatch, tmp_path):
-    monkeypatch.setattr(rendering, "_shader_root", lambda: tmp_path)
-    assert rendering.prepare() == "minimal"
+    monkeypatch.setattr(shaders, "_shader_root", lambda: tmp_path)
+    assert shaders.prepare() == "minimal"
 
 
 def test_prepare_asks_for_one_raster_thread_but_obeys_the_user(fresh_pack, monkeypatch):
     monkeypatch.delenv("LP_NUM_THREADS", raising=False)
-    rendering.prepare()
+    shaders.prepare()
     assert os.environ["LP_NUM_THREADS"] == "0"
     monkeypatch.setenv("LP_NUM_THREADS", "2")
-    rendering.prepare()
+    shaders.prepare()
     assert os.environ["LP_NUM_THREADS"] == "2"
 
 
 def test_prepare_tells_maniskill_once():
     import sapien
-    from mani_skill.render import shaders
+    from mani_skill.render import shaders as known_shaders
     from mani_skill.sensors import camera
 
-    name = rendering.prepare()
-    wrapped = shaders.set_shader_pack
-    assert rendering.prepare() == name == "clevrskills"
-    assert shaders.set_shader_pack is wrapped is camera.set_shader_pack
+    name = shaders.prepare()
+    wrapped = known_shaders.set_shader_pack
+    assert shaders.prepare() == name == "clevrskills"
+    assert known_shaders.set_shader_pack is wrapped is camera.set_shader_pack
     pose = sapien.Pose()
     config = camera.CameraConfig("c", pose=pose, width=8, height=8, fov=1.0, shader_pack=name)
-    assert config.shader_config.shader_pack == rendering.shader_pack(False)
+    assert config.shader_config.shader_pack == shaders.shader_pack(False)
     assert config.shader_config.texture_names == {"Color": ["rgb"]}
-    name = rendering.prepare(geometry=True)
-    assert name == "clevrskills_geometry" and shaders.set_shader_pack is wrapped
-    stock = shaders.PREBUILT_SHADER_CONFIGS["minimal"]
-    known = shaders.PREBUILT_SHADER_CONFIGS[name]
-    assert known.shader_pack == rendering.shader_pack(True)
+    name = shaders.prepare(geometry=True)
+    assert name == "clevrskills_geometry" and known_shaders.set_shader_pack is wrapped
+    stock = known_shaders.PREBUILT_SHADER_CONFIGS["minimal"]
+    known = known_shaders.PREBUILT_SHADER_CONFIGS[name]
+    assert known.shader_pack == shaders.shader_pack(True)
     assert known.texture_names == stock.texture_names
 
 
@@ -121,7 +121,7 @@ class FakeBuilder:
 def test_body_visual_has_the_shapes_mesh():
     builder = FakeBuilder()
     shape = assets.shape("star")
-    rendering.add_body_visual(builder, shape, assets.texture_names()[0])
+    scene_visuals.add_body_visual(builder, shape, assets.texture_names()[0])
     (visual,) = builder._procedural_shapes
     np.testing.assert_array_equal(visual.parts[0].vertices, shape.vertices)
     np.testing.assert_array_equal(visual.parts[0].triangles, shape.faces)
@@ -130,20 +130,22 @@ def test_body_visual_has_the_shapes_mesh():
 @pytest.mark.render
 def test_unknown_texture_is_refused():
     with pytest.raises(UnknownNameError, match="invisible"):
-        rendering.add_body_visual(FakeBuilder(), assets.shape("star"), "invisible")
+        scene_visuals.add_body_visual(FakeBuilder(), assets.shape("star"), "invisible")
 
 
 @pytest.mark.render
 def test_a_texture_is_uploaded_once():
     name = assets.texture_names()[1]
-    materials = [rendering.body_visual(assets.shape(s), name).material for s in ("cube", "star")]
+    materials = [
+        scene_visuals.body_visual(assets.shape(s), name).material for s in ("cube", "star")
+    ]
     assert materials[0] == materials[1]
     assert materials[0] is not None
 
 
 @pytest.mark.render
 def test_table_top_is_at_zero_and_floor_below():
-    table, floor, backdrop = rendering.table_visuals()
+    table, floor, backdrop = scene_visuals.table_visuals()
     assert table.parts[0].vertices[:, 2].max() == 0
     assert floor.parts[0].vertices[:, 2].max() == pytest.approx(-0.01)
     low, high = table.parts[0].vertices.min(axis=0), table.parts[0].vertices.max(axis=0)
@@ -155,24 +157,24 @@ def test_table_top_is_at_zero_and_floor_below():
 PICTURE = """
 import sys
 import numpy as np
-from clevrskills import rendering
+from clevrskills.sim.render import scene_visuals, shaders
 from clevrskills.sim.robots.description import robot
 if sys.argv[1] == "stock":
-    rendering.shader_pack = lambda *_: rendering.STOCK_PACK
+    shaders.shader_pack = lambda *_: shaders.STOCK_PACK
 geometry = sys.argv[1] != "colors"
 import sapien
 from clevrskills import assets
-rendering.use_shader_pack(geometry)
+shaders.use_shader_pack(geometry)
 scene = sapien.Scene([sapien.physx.PhysxCpuSystem(), sapien.render.RenderSystem()])
-rendering.load_lighting(scene, shadows=sys.argv[2] == "shadows")
+scene_visuals.load_lighting(scene, shadows=sys.argv[2] == "shadows")
 description = robot(sys.argv[3])
 arm = scene.create_urdf_loader().load(str(description.urdf(visual=True)))
 arm.set_root_pose(sapien.Pose(description.base_position))
 arm.set_qpos(np.array(description.neutral_qpos, np.float32))
 shape = assets.shape("bowl")
 for visuals, height in (
-    (rendering.table_visuals(), 0.0),
-    ([rendering.body_visual(shape, assets.texture_names()[2])], shape.half_extents[2]),
+    (scene_visuals.table_visuals(), 0.0),
+    ([scene_visuals.body_visual(shape, assets.texture_names()[2])], shape.half_extents[2]),
 ):
     component = sapien.render.RenderBodyComponent()
     for visual in visuals:
