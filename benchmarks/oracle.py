@@ -23,7 +23,7 @@ from common import Args, pick_cube_step_s, print_table
 from scipy.stats import binomtest, spearmanr
 from watch import Watch
 
-from clevrskills.core.rollout import make_step
+from clevrskills.core.interface import make_step
 from clevrskills.envs.environment import ClevrSkillsEnv
 from clevrskills.solvers.motion import SkillFailed
 from clevrskills.solvers.oracle import Oracle

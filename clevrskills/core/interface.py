@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,6 +14,43 @@ from clevrskills.errors import ClevrSkillsError
 
 TOLERANCE = 0.01
 """How far beyond 1 an entry may be: numbers of half precision are rounded by up to 0.008 there."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """What came of an action; success and progress are those of the state after it."""
+
+    reward: float
+    success: bool
+    progress: float
+    terminated: bool
+    truncated: bool
+
+
+@dataclass(frozen=True)
+class Turn(Step):
+    """What came of a turn: one action of a policy, taken or refused by the environment.
+
+    Attributes:
+        ok: Whether the environment did what was asked, helpful or not.
+        code: What happened, one of the suite's codes; empty: nothing to be told.
+        args: What the sentence of the code names.
+        steps: Control steps that it took; 0 in worlds of symbols.
+        ended: Why the environment itself ended the episode; empty: it did not.
+    """
+
+    ok: bool = True
+    code: str = ""
+    args: Mapping[str, str] = field(default_factory=dict)
+    steps: int = 1
+    ended: str = ""
+
+
+class Actuator(Protocol):
+    """Takes the actions of an interface in one environment."""
+
+    def act(self, action: Any, on_step: Callable[[Step], None] | None = None) -> Turn:
+        """Take an action; ``on_step`` is called after each control step of it."""
 
 
 class Interface(Protocol):
@@ -38,6 +75,15 @@ class Interface(Protocol):
         Raises:
             ClevrSkillsError: A field differs, or there is no such field.
         """
+
+    def begin(self, env: Any) -> Actuator:
+        """What takes the actions in an environment whose episode has just begun."""
+
+    def none(self) -> Any:
+        """The action of a policy that does nothing."""
+
+    def random(self, generator: np.random.Generator) -> Any:
+        """The action of a policy without skill."""
 
 
 @dataclass(frozen=True)
@@ -89,32 +135,141 @@ class BoxInterface:
         return np.clip(actions, -1.0, 1.0)
 
     def check(self, theirs: Mapping[str, Any], policy_name: str) -> None:
-        """Compare what a policy declares of its actions with :attr:`spec`, field by field.
+        """Compare what a policy declares of its actions with :attr:`spec`, field by field."""
+        check_spec(self.spec, theirs, policy_name)
 
-        Args:
-            theirs: As :attr:`spec`; it may say less.
-            policy_name: What the policy is called in the message.
+    def begin(self, env: Any) -> StepActuator:
+        """What takes the actions: one control step each."""
+        return StepActuator(env)
+
+    def none(self) -> np.ndarray:
+        """Zeros, (n,)."""
+        return np.zeros(self.spec["shape"], np.float32)
+
+    def random(self, generator: np.random.Generator) -> np.ndarray:
+        """Every entry drawn evenly from -1 to 1, (n,)."""
+        return generator.uniform(-1.0, 1.0, self.spec["shape"]).astype(np.float32)
+
+
+@dataclass(frozen=True)
+class StepActuator:
+    """Takes actions that are one control step each.
+
+    Attributes:
+        env: The environment.
+    """
+
+    env: Any
+
+    def act(self, action: np.ndarray, on_step: Callable[[Step], None] | None = None) -> Turn:
+        """Make one control step."""
+        step = make_step(self.env, action)
+        if on_step is not None:
+            on_step(step)
+        return Turn(**vars(step))
+
+
+@dataclass(frozen=True)
+class TextInterface:
+    """Actions in words: one command each, read by the environment, whose method ``command`` takes
+    it and returns the :class:`Turn`.
+
+    Attributes:
+        name: Name of the interface.
+        spec: What commands there are, as JSON data; ``examples`` are some of them.
+    """
+
+    name: str
+    spec: Mapping[str, Any]
+
+    def read(self, answer: Any, clip: bool = False) -> list[str]:
+        """The command of an answer.
 
         Raises:
-            ClevrSkillsError: A field differs, or there is no such field.
+            PolicyError: It is no text.
         """
-        if not isinstance(theirs, Mapping):
+        if not isinstance(answer, str):
+            raise PolicyError(f"an action of type {type(answer).__name__}; allowed: str")
+        return [answer]
+
+    def check(self, theirs: Mapping[str, Any], policy_name: str) -> None:
+        """Compare what a policy declares of its actions with :attr:`spec`, field by field."""
+        check_spec(self.spec, theirs, policy_name)
+
+    def begin(self, env: Any) -> TextActuator:
+        """What takes the commands."""
+        return TextActuator(env)
+
+    def none(self) -> str:
+        """An empty command, which no environment can read."""
+        return ""
+
+    def random(self, generator: np.random.Generator) -> str:
+        """One of the examples of :attr:`spec`."""
+        return str(generator.choice(self.spec["examples"]))
+
+
+@dataclass(frozen=True)
+class TextActuator:
+    """Takes commands.
+
+    Attributes:
+        env: The environment; it has a method ``command(text) -> Turn``.
+    """
+
+    env: Any
+
+    def act(self, action: str, on_step: Callable[[Step], None] | None = None) -> Turn:
+        """Give a command."""
+        turn: Turn = self.env.command(action)
+        return turn
+
+
+def make_step(env: Any, action: Any) -> Step:
+    """Step a batch-of-one environment and return plain numbers."""
+    _, reward, terminated, truncated, info = env.step(action)
+    return Step(
+        reward=_scalar(reward, float),
+        success=_scalar(info["success"], bool),
+        progress=_scalar(info["progress"], float),
+        terminated=_scalar(terminated, bool),
+        truncated=_scalar(truncated, bool),
+    )
+
+
+def check_spec(ours: Mapping[str, Any], theirs: Mapping[str, Any], policy_name: str) -> None:
+    """Compare what a policy declares of its actions with what they mean, field by field.
+
+    Args:
+        ours: The spec of an interface.
+        theirs: The same, as the policy has it; it may say less.
+        policy_name: What the policy is called in the message.
+
+    Raises:
+        ClevrSkillsError: A field differs, or there is no such field.
+    """
+    if not isinstance(theirs, Mapping):
+        raise ClevrSkillsError(
+            f"policy {policy_name}: its action_spec is of type {type(theirs).__name__}; "
+            "allowed: a mapping such as clevrskills.sim.robots.delta_action.ACTION_SPEC"
+        )
+    known = dict(_fields(ours))
+    for name, value in _fields(theirs):
+        if name not in known:
             raise ClevrSkillsError(
-                f"policy {policy_name}: its action_spec is of type {type(theirs).__name__}; "
-                "allowed: a mapping such as clevrskills.sim.robots.delta_action.ACTION_SPEC"
+                f"policy {policy_name}: its action_spec says {name}={value!r}; "
+                f"known are {', '.join(known)}"
             )
-        ours = dict(_fields(self.spec))
-        for name, value in _fields(theirs):
-            if name not in ours:
-                raise ClevrSkillsError(
-                    f"policy {policy_name}: its action_spec says {name}={value!r}; "
-                    f"known are {', '.join(ours)}"
-                )
-            if not _equal(value, ours[name]):
-                raise ClevrSkillsError(
-                    f"policy {policy_name} does not act as the environments do: its {name} is "
-                    f"{value!r}, theirs {ours[name]!r}"
-                )
+        if not _equal(value, known[name]):
+            raise ClevrSkillsError(
+                f"policy {policy_name} does not act as the environments do: its {name} is "
+                f"{value!r}, theirs {known[name]!r}"
+            )
+
+
+def _scalar(value: Any, kind: type) -> Any:
+    """The one element of a number, array or tensor."""
+    return kind(value.item() if hasattr(value, "item") else value)
 
 
 def _fields(spec: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -23,7 +23,7 @@ BUILT_IN = {
 OF_FOLDER = {
     "replay": "clevrskills.evaluation.policies:Replay",
     "checkpoint": "clevrskills.baselines:load",
-    "rl": "clevrskills.rl.policy:Learned",
+    "rl": "clevrskills.rl.policy:RLPolicy",
 }
 """Those that are made from a folder, as in ``replay:DATASET``."""
 CONNECT = "clevrskills.serving:connect"
@@ -68,7 +68,7 @@ class PolicySource:
             ClevrSkillsError: It cannot be made, is none, or acts otherwise than the environments.
         """
         try:
-            policy = self._make()
+            policy = self._make(interface)
         except ClevrSkillsError:
             raise
         except Exception as error:
@@ -112,7 +112,7 @@ class PolicySource:
         check_cameras(shown.cameras, load_suite().cameras() if cameras is None else cameras)
         return shown
 
-    def _make(self) -> Any:
+    def _make(self, interface: Interface | None) -> Any:
         if "://" in self.name:
             return _attribute(CONNECT)(self.name, **self.arguments)
         if self.folder and self.folder not in sys.path:
@@ -126,7 +126,10 @@ class PolicySource:
                 f"{self.name} is of type {type(make).__name__}; name a class, or a function that "
                 "makes a policy"
             )
-        return make(**self.arguments)
+        given = dict(self.arguments)
+        if getattr(make, "needs_interface", False):
+            given["interface"] = interface or load_suite().interface()
+        return make(**given)
 
 
 def is_batched(policy: Any) -> bool:

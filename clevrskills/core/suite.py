@@ -62,6 +62,10 @@ class Environment(Protocol):
     outcome: Outcome
 
     @property
+    def limit(self) -> int:
+        """Turns after which the episode ends."""
+
+    @property
     def prompt(self) -> Prompt: ...  # noqa: D102
     @property
     def elapsed_steps(self) -> Any: ...  # noqa: D102

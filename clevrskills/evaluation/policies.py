@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from clevrskills.core.episode import episode_id
+from clevrskills.core.interface import Interface
 from clevrskills.core.policy import Observation, ObservationOptions, PromptInput
 from clevrskills.dataset_tools.dataset import Episode
 
@@ -15,30 +16,36 @@ BLIND = ObservationOptions(cameras=(), proprioception=False)
 
 
 class Zero:
-    """Does nothing, with the vacuum off."""
+    """Does nothing; of a delta action, all zeros with the vacuum off.
+
+    Args:
+        interface: What it acts by.
+    """
 
     observation = BLIND
+    needs_interface = True
+
+    def __init__(self, interface: Interface) -> None:
+        self._interface = interface
 
     def reset(self, prompt: PromptInput) -> None:
         """An episode begins."""
 
-    def act(self, observation: Observation) -> np.ndarray:
-        """Seven zeros."""
-        return np.zeros(7, np.float32)
+    def act(self, observation: Observation) -> Any:
+        """The action that does nothing."""
+        return self._interface.none()
 
 
-class Random:
-    """Draws every entry of every action evenly from -1 to 1."""
-
-    observation = BLIND
+class Random(Zero):
+    """Acts without skill; of a delta action, every entry is drawn evenly from -1 to 1."""
 
     def reset(self, prompt: PromptInput) -> None:
         """An episode begins."""
         self._generator = np.random.default_rng(prompt.seed)
 
-    def act(self, observation: Observation) -> np.ndarray:
-        """Seven random numbers."""
-        return self._generator.uniform(-1.0, 1.0, 7).astype(np.float32)
+    def act(self, observation: Observation) -> Any:
+        """A random action."""
+        return self._interface.random(self._generator)
 
 
 class OraclePolicy:

@@ -11,10 +11,10 @@ from zlib import crc32
 import numpy as np
 
 from clevrskills.core.goal.tree import depth, leaves_met
-from clevrskills.core.interface import Interface
+from clevrskills.core.interface import Interface, Turn
 from clevrskills.core.observer import Observer
 from clevrskills.core.policy import Observation, ObservationOptions, PromptInput
-from clevrskills.core.rollout import STEP_LIMIT, Rollout, Step
+from clevrskills.core.rollout import STEP_LIMIT, Rollout
 from clevrskills.core.suite import Environment, Episode
 from clevrskills.evaluation.results import EpisodeResult
 from clevrskills.jobs.process_setup import now, worker_name
@@ -59,15 +59,16 @@ class PolicyRollout(Rollout):
         interface: Interface,
         video: EpisodeVideo | None = None,
     ) -> None:
-        super().__init__(env, stop_on_success=rules.stop_on_success)
+        super().__init__(env, 0, rules.stop_on_success, interface.begin(env))
         self.episode, self._rules, self.video = episode, rules, video
         self._read = interface.read
         self._history = options.history
-        self._actions: deque[np.ndarray] = deque()
+        self._actions: deque[Any] = deque()
         self._policy_s = self._env_s = 0.0
         self._began_s = time.perf_counter()
         with _Timer(self, "_env_s"):
             env.reset(options={"episode": episode})
+            self.limit = env.limit
             self._progress = float(env.outcome.progress[0])
             self._depth = depth(env.goal, env.outcome)
             self._observer = Observer(env, options)
@@ -91,8 +92,8 @@ class PolicyRollout(Rollout):
             while self._actions and not self.ended:
                 self.step(self._actions.popleft())
 
-    def step(self, action: np.ndarray) -> Step:
-        """Make one control step."""
+    def step(self, action: Any) -> Turn:
+        """Take one turn."""
         env, step = self.env, super().step(action)
         self._progress = max(self._progress, step.progress)
         if self._depth is not None:
@@ -132,7 +133,7 @@ class PolicyRollout(Rollout):
             total_reward=self.total_reward,
             progress=self._progress,
             steps=self.steps,
-            max_steps=task.max_steps,
+            max_steps=self.limit,
             error=error,
             reason=reason,
             policy_s=round(self._policy_s, 6),

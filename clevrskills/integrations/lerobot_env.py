@@ -17,9 +17,9 @@ from gymnasium import spaces
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
 
 from clevrskills.core.env_config import EnvConfig
+from clevrskills.core.interface import make_step
 from clevrskills.core.observer import say
 from clevrskills.core.policy import ObservationOptions, check_cameras
-from clevrskills.core.rollout import make_step
 from clevrskills.core.suite import Environment, Suite, load_suite
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.selection import choose_tasks, count_episodes

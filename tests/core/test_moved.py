@@ -55,9 +55,7 @@ def test_old_imports_give_the_new_objects(line: str) -> None:
 def test_policies_named_by_old_modules_are_found() -> None:
     """As in configurations: ``module:Class``."""
     sys.modules.pop("clevrskills.baselines.bc", None)
-    with pytest.warns(
-        DeprecationWarning, match="has moved to clevrskills.baselines.policies.bc"
-    ):
+    with pytest.warns(DeprecationWarning, match="has moved to clevrskills.baselines.policies.bc"):
         found = importlib.import_module("clevrskills.baselines.bc").BehaviorCloning
     from clevrskills.baselines.policies.bc.policy import BehaviorCloning
 

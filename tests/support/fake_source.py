@@ -79,6 +79,10 @@ class FakeEnv:
         self.task = SimpleNamespace(key=config.task, level=LEVELS[config.task], max_steps=60)
         self.closed = False
 
+    @property
+    def limit(self) -> int:
+        return self.task.max_steps
+
     def reset(self, *, seed: int) -> tuple[None, dict]:
         self.seed = seed
         key = sum(map(ord, self.config.task + self.config.split))

@@ -78,6 +78,7 @@ class FakeEnv:
         self.task = SimpleNamespace(key=config.task, level=LEVELS[config.task], max_steps=MAX_STEPS)
         self.goal = Order((Reached(), Reached()))
         self.pictures = 0
+        self.limit = MAX_STEPS
 
     @property
     def prompt(self) -> Prompt:

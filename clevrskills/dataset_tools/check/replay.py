@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from clevrskills.core.rollout import Step, make_step
+from clevrskills.core.interface import Step, make_step
 from clevrskills.core.suite import Environment
 from clevrskills.dataset_tools.dataset import Episode
 

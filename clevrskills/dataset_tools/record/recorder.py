@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Self
 
@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.episode import episode_id
-from clevrskills.core.rollout import Step
+from clevrskills.core.interface import Step
 from clevrskills.core.suite import Environment, Film, Oracle
 from clevrskills.dataset_tools.layout import EPISODE_FILE, STATES_FILE, STEPS_FILE
 from clevrskills.dataset_tools.record.camera_tracks import Footage, spent
@@ -28,6 +28,7 @@ from clevrskills.jobs.files import PartialDirectory, storage_errors, to_json
 from clevrskills.jobs.run_folder import versions
 
 _OBJECT_FIELDS = ("key", "name", "shape", "texture", "static")
+_STEP_FIELDS = tuple(field.name for field in fields(Step))
 _PLACEHOLDER = re.compile(r"\{\w+:(\w+)\}")
 
 
@@ -196,7 +197,7 @@ class Recorder:
                     "step": index,
                     "timestamp": index / self.fps,
                     "action": np.asarray(action, dtype=np.float32).reshape(-1),
-                    **asdict(step),
+                    **{name: getattr(step, name) for name in _STEP_FIELDS},
                     **asdict(labels),
                     "subtask": self._words(labels.subtask),
                     "instruction": self._words(labels.instruction),

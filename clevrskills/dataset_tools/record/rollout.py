@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from clevrskills.core.rollout import Rollout, Step
+from clevrskills.core.interface import Step, Turn
+from clevrskills.core.rollout import Rollout
 from clevrskills.core.suite import Environment, Oracle
 from clevrskills.dataset_tools.record.camera_tracks import spent
 from clevrskills.dataset_tools.record.recorder import Labels, Recorder
@@ -103,6 +104,6 @@ class _Timed(Rollout):
         super().__init__(env, max_steps)
         self._times_s = times_s
 
-    def step(self, action: np.ndarray) -> Step:
+    def step(self, action: np.ndarray) -> Turn:
         with spent(self._times_s, "physics"):
             return super().step(action)

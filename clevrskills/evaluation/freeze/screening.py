@@ -11,11 +11,12 @@ import numpy as np
 import torch
 
 from clevrskills.core.env_config import EnvConfig
-from clevrskills.core.rollout import Rollout, Step
+from clevrskills.core.interface import Step
+from clevrskills.core.rollout import Rollout
 from clevrskills.envs.environment import ClevrSkillsEnv, make_env
 from clevrskills.envs.episode import EpisodeSpec
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.evaluation.freeze.candidates import Candidate, Verdict
+from clevrskills.evaluation.freeze.candidates import Candidate, ScreeningResult
 from clevrskills.jobs.files import to_json
 from clevrskills.sim.cameras import BASE_CAMERA
 from clevrskills.sim.robots.delta_action import CONTROL_HZ
@@ -34,7 +35,7 @@ class Screener:
         torch.set_num_threads(1)
         self._env: ClevrSkillsEnv | None = None
 
-    def __call__(self, candidate: Candidate) -> Verdict:
+    def __call__(self, candidate: Candidate) -> ScreeningResult:
         """Screen a seed, as an episode written and read again.
 
         Raises:
@@ -45,20 +46,20 @@ class Screener:
         try:
             spec = EpisodeSpec.draw(candidate.task, candidate.split, seed, robot=candidate.robot)
         except ClevrSkillsError as error:  # no scene fits
-            return Verdict(seed, str(error))
+            return ScreeningResult(seed, str(error))
         data = spec.to_json()
         start = {"episode": EpisodeSpec.from_json(json.loads(to_json(data)))}
         env.reset(options=start)
         found = [name for name, is_there in faults(env).items() if is_there]
         if found:
-            return Verdict(seed, "start: " + ", ".join(found))
+            return ScreeningResult(seed, "start: " + ", ".join(found))
         steps, reason = solve(env, oracle)
         if reason:
-            return Verdict(seed, f"oracle: {reason}")
+            return ScreeningResult(seed, f"oracle: {reason}")
         env.reset(options=start)
         if succeeds_blindly(env, lambda: np.zeros(7, np.float32), steady=True):
-            return Verdict(seed, "solved by doing nothing")
-        return Verdict(seed, "", steps, data)
+            return ScreeningResult(seed, "solved by doing nothing")
+        return ScreeningResult(seed, "", steps, data)
 
     def _prepare(self, candidate: Candidate) -> ClevrSkillsEnv:
         env, names = self._env, (candidate.task, candidate.split, candidate.robot)

@@ -4,7 +4,8 @@ import torch
 from fake_source import FakeSource
 
 from clevrskills.core.env_config import EnvConfig
-from clevrskills.core.rollout import STEP_LIMIT, make_step
+from clevrskills.core.interface import make_step
+from clevrskills.core.rollout import STEP_LIMIT
 from clevrskills.dataset_tools.record.rollout import rollout
 
 
