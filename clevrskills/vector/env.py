@@ -8,11 +8,8 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
-from gymnasium.vector import AutoresetMode
-from gymnasium.vector.utils import batch_space
 
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
-from clevrskills.sim.robots.delta_action import CONTROL_HZ
 from clevrskills.vector.batch import SceneBatch
 from clevrskills.vector.shards import (
     LocalShard,
@@ -22,7 +19,7 @@ from clevrskills.vector.shards import (
     kinds_of,
     rows_of,
 )
-from clevrskills.vector.spec import VectorSpec
+from clevrskills.vector.spec import TaskVectorEnv, VectorSpec
 
 BACKENDS = ("cpu", "gpu")
 _OTHER_NAMES = {"max_episode_steps": "episode_steps", "robot": "robot_name"}
@@ -64,7 +61,7 @@ def make_vec(
     return VectorEnv(VectorSpec(task=task, **spec), num_envs, workers=workers, seed=seed)
 
 
-class VectorEnv(gym.vector.VectorEnv):
+class VectorEnv(TaskVectorEnv):
     """Environments of one task, as Gymnasium defines a vector environment; numpy arrays.
 
     Observations are (B, D) float32, see :mod:`clevrskills.envs.state_observation`; with
@@ -121,20 +118,12 @@ class VectorEnv(gym.vector.VectorEnv):
         # Last, as it does in send what the others then do meanwhile.
         self._shards.append(LocalShard(own, rows_of(self._arrays, start, end)))
         self._began = False
-        self._set_spaces()
-
-    def _set_spaces(self) -> None:
-        self.metadata = {"autoreset_mode": AutoresetMode.SAME_STEP, "render_fps": CONTROL_HZ}
-        self.single_action_space = gym.spaces.Box(-1.0, 1.0, (7,), np.float32)
-        self.action_space = batch_space(self.single_action_space, self.num_envs)
         spaces = {
             name.removeprefix("obs/"): _space(array[0])
             for name, array in self._arrays.items()
             if name.startswith("obs/")
         }
-        pictures = bool(self.spec_of_all.pictures)
-        self.single_observation_space = gym.spaces.Dict(spaces) if pictures else spaces["state"]
-        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+        self._set_spaces(gym.spaces.Dict(spaces) if spec.pictures else spaces["state"])
 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: Any = None
@@ -172,12 +161,7 @@ class VectorEnv(gym.vector.VectorEnv):
             ClevrSkillsError: The actions have another shape or are not numbers.
         """
         actions = np.asarray(actions, np.float32)
-        if actions.shape != (self.num_envs, 7):
-            raise ClevrSkillsError(
-                f"actions of shape {actions.shape}; allowed: ({self.num_envs}, 7)"
-            )
-        if not np.isfinite(actions).all():
-            raise ClevrSkillsError("actions that are not numbers; allowed: numbers in [-1, 1]")
+        self._check_actions(actions.shape, np.isfinite(actions))
         self._arrays["actions"][:] = actions
         for shard in self._shards:
             shard.send("step")
@@ -191,12 +175,7 @@ class VectorEnv(gym.vector.VectorEnv):
                 for name, array in self._arrays.items()
                 if name.startswith("episode/")
             }
-            final = self._seen("final_obs")
-            infos = {
-                **infos,
-                **{"final_obs": final, "_final_obs": ended, "final_observation": final},
-                **{"final_info": {**infos, "episode": episode}, "_final_info": ended},
-            }
+            infos = self._with_final(infos, ended, self._seen("final_obs"), episode)
         return self._seen("obs"), *told.values(), infos
 
     def close_extras(self, **kwargs: Any) -> None:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
 import torch
-from gymnasium.vector import AutoresetMode
-from gymnasium.vector.utils import batch_space
 from torch import Tensor
 
 from clevrskills.core.episode import TRAINING
@@ -19,17 +17,14 @@ from clevrskills.envs.state_observation import Observer, flat
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.predicates import GoalState, Outcome, Predicate
 from clevrskills.predicates.criteria import PAPER
-from clevrskills.sim.robots.delta_action import CONTROL_HZ
 from clevrskills.tasks import Layout, task
 from clevrskills.vector.gpu.physics import CudaPhysics, Physics, enable_gpu
 from clevrskills.vector.gpu.starts import Starts, draw_same
 from clevrskills.vector.gpu.world import GpuWorld, Moment
-
-if TYPE_CHECKING:
-    from clevrskills.vector.spec import VectorSpec
+from clevrskills.vector.spec import TaskVectorEnv, VectorSpec
 
 
-class GpuVectorEnv(gym.vector.VectorEnv):
+class GpuVectorEnv(TaskVectorEnv):
     """Environments of one task; torch tensors on the GPU, (B, ...).
 
     Observations, rewards and infos are those of :class:`~clevrskills.vector.VectorEnv` with states.
@@ -83,12 +78,8 @@ class GpuVectorEnv(gym.vector.VectorEnv):
         self._build(seed)
         self._begin(self._rows >= 0)
         self.terms = [node.path for node in nodes(self._goal)]
-        self.metadata = {"autoreset_mode": AutoresetMode.SAME_STEP, "render_fps": CONTROL_HZ}
-        self.single_action_space = gym.spaces.Box(-1.0, 1.0, (7,), np.float32)
-        self.action_space = batch_space(self.single_action_space, num_envs)
         size = self._look().shape[1]
-        self.single_observation_space = gym.spaces.Box(-np.inf, np.inf, (size,), np.float32)
-        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self._set_spaces(gym.spaces.Box(-np.inf, np.inf, (size,), np.float32))
 
     def reset(
         self, *, seed: int | None = None, options: Any = None
@@ -113,12 +104,7 @@ class GpuVectorEnv(gym.vector.VectorEnv):
             ClevrSkillsError: The actions have another shape or are not numbers.
         """
         actions = torch.as_tensor(actions, dtype=torch.float32, device=self.device)
-        if actions.shape != (self.num_envs, 7):
-            raise ClevrSkillsError(
-                f"actions of shape {tuple(actions.shape)}; allowed: ({self.num_envs}, 7)"
-            )
-        if not actions.isfinite().all():
-            raise ClevrSkillsError("actions that are not numbers; allowed: numbers in [-1, 1]")
+        self._check_actions(tuple(actions.shape), actions.isfinite())
         self._world.step(actions)
         before = self._outcome.progress
         self._outcome = self._goal.evaluate(self._world, self._state)
@@ -138,12 +124,7 @@ class GpuVectorEnv(gym.vector.VectorEnv):
                 "success_once": self._once.clone(),
                 "success_at_end": success,
             }
-            final = self._look()
-            infos = {
-                **infos,
-                **{"final_obs": final, "_final_obs": ended, "final_observation": final},
-                **{"final_info": {**infos, "episode": episode}, "_final_info": ended},
-            }
+            infos = self._with_final(infos, ended, self._look(), episode)
             self._begin(ended)
         return self._look(), reward, terminated, truncated, infos
 
