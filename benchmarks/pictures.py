@@ -63,12 +63,12 @@ def recorded(
 ) -> tuple[int, float]:
     """Control steps and CPU-seconds of recorded episodes, everything included."""
     from clevrskills.dataset_tools.generate.schedule import Attempt
-    from clevrskills.dataset_tools.generate.worker import make_attempter
+    from clevrskills.dataset_tools.generate.worker import make_worker
     from clevrskills.suites.clevrskills.suite import ClevrSkillsSuite
 
     steps, spent = 0, 0.0
     with tempfile.TemporaryDirectory() as folder:
-        attempt = make_attempter(Path(folder), ClevrSkillsSuite())
+        attempt = make_worker(Path(folder), ClevrSkillsSuite())
         attempt(Attempt(EnvConfig(task), seeds.start - 1))  # what is made once
         for number, seed in enumerate(seeds, start=1):
             begin = time.process_time()

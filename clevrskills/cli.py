@@ -21,11 +21,10 @@ from clevrskills.dataset_tools.render.command import RenderArgs, render
 from clevrskills.dataset_tools.view.command import ViewArgs, view
 from clevrskills.dataset_tools.view.gallery import GalleryArgs, gallery
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
-from clevrskills.evaluation.compare import CompareArgs, compare
 from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
 from clevrskills.evaluation.freeze.command import FreezeArgs, freeze
 from clevrskills.evaluation.power import PlanArgs, plan
-from clevrskills.evaluation.report.command import ReportArgs, report
+from clevrskills.evaluation.report.command import CompareArgs, ReportArgs, compare, report
 from clevrskills.rl.command import RLArgs, rl
 from clevrskills.serving.command import ServeArgs, serve
 from clevrskills.suites.clevrskills.curriculum import CurriculumArgs, curriculum

@@ -11,7 +11,7 @@ import tyro
 from matplotlib.figure import Figure
 from results_page import ResultsPage, Training, markdown, panels
 
-from clevrskills.evaluation.statistics import wilson
+from clevrskills.core.statistics import wilson
 
 
 def curves(trainings: list[Training]) -> Figure:

@@ -13,7 +13,7 @@ import tyro
 from matplotlib.figure import Figure
 from results_page import ResultsPage, Training, markdown, panels
 
-from clevrskills.evaluation.statistics import wilson
+from clevrskills.core.statistics import wilson
 
 LINES = {"success_once": ("at some time", "C0"), "success_at_end": ("at the end", "C1")}
 

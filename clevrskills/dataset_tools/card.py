@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
+from clevrskills.core.statistics import wilson
+from clevrskills.dataset_tools.pages import render
 from clevrskills.errors import ClevrSkillsError
 
 if TYPE_CHECKING:
     from clevrskills.dataset_tools.manifest import ManifestLine
 
-CARD_FILE = "README.md"
 MARK = "<!-- written by `clevrskills card`; remove this line to keep your own changes -->"
 _SIZES = (1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9)
 _SIZE_NAMES = (  # as on the Hugging Face hub
@@ -51,6 +52,7 @@ def write_card(root: Path) -> Path:
     Raises:
         ClevrSkillsError: It is not a dataset, or has a README.md of another origin.
     """
+    from clevrskills.dataset_tools.layout import CARD_FILE
     from clevrskills.jobs.files import storage_errors, write_whole
 
     path, text = root / CARD_FILE, card_text(root)
@@ -69,8 +71,6 @@ def card_text(root: Path) -> str:
     Raises:
         DatasetError: It is not a dataset, or its manifest is damaged.
     """
-    import jinja2
-
     from clevrskills.dataset_tools.layout import Header
     from clevrskills.dataset_tools.manifest import KINDS, read_manifest
 
@@ -85,12 +85,8 @@ def card_text(root: Path) -> str:
     steps = sum(line.steps for line in made)
     dates = sorted(line.ended[:10] for line in attempts.values() if line.ended)
     cpu_s = sum(line.times_s.get("total_cpu", 0.0) for line in attempts.values())
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("clevrskills.dataset_tools"),
-        undefined=jinja2.StrictUndefined,
-        keep_trailing_newline=True,
-    )
-    return environment.get_template("card.md").render(
+    return render(
+        "card.md",
         mark=MARK,
         name=root.resolve().name,
         header=header,
@@ -121,8 +117,6 @@ def _rows(
     lines: Sequence[ManifestLine],
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """The table of tasks and splits, and that of their failures."""
-    from scipy.stats import binomtest
-
     from clevrskills.dataset_tools.manifest import KINDS
     from clevrskills.tasks import tasks
 
@@ -134,7 +128,7 @@ def _rows(
     rows, failures = [], []
     for (level, task, split), group in sorted(groups.items()):
         won = [line for line in group if line.success]
-        bounds = binomtest(len(won), len(group)).proportion_ci(method="wilson")
+        low, high = wilson(len(won), len(group))
         steps = sum(line.steps for line in won)
         rows.append(
             {
@@ -147,7 +141,7 @@ def _rows(
                 "mean_steps": f"{steps / len(won):.0f}" if won else "-",
                 "attempts": len(group),
                 "rate": f"{len(won) / len(group):.1%}",
-                "interval": f"{bounds.low:.0%} - {bounds.high:.0%}",
+                "interval": f"{low:.0%} - {high:.0%}",
             }
         )
         kinds = Counter(line.kind for line in group if not line.success)

@@ -1,4 +1,4 @@
-"""What lies where in a dataset, and the two files that belong to the whole of it.
+"""Layout of a dataset: what lies where, and the header of the whole of it.
 
 ::
 
@@ -67,30 +67,14 @@ which state on objects show other textures than their own; ``final``, what was f
 
 from __future__ import annotations
 
-import contextlib
-import errno
-import fcntl
-import functools
-import importlib.metadata
 import json
-import logging
-import os
-import platform
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-import clevrskills
 from clevrskills.errors import DamagedError
-from clevrskills.jobs.files import (
-    StorageError,
-    partial_writers,
-    remove_partial,
-    storage_errors,
-    to_json,
-    write_whole,
-)
+from clevrskills.jobs.files import to_json, write_whole
+from clevrskills.jobs.run_folder import check_settings, open_folder, versions
 
 FORMAT = "clevrskills"
 FORMAT_VERSION = 2
@@ -103,28 +87,10 @@ CAMERAS_FILE = "cameras.parquet"
 IMAGES_FILE = "images.parquet"
 KEYSTEP_CAMERA = "base_camera"
 """Takes the images of the key-steps."""
-_LOCK_FILE = ".lock"
-_NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)
-_PACKAGES = ("mani_skill", "sapien", "torch", "numpy", "mplib")
-
+CARD_FILE = "README.md"
 
 DatasetError = DamagedError
 """What is raised where a folder is not a dataset, not the one asked for, or damaged."""
-
-
-@functools.cache
-def versions() -> dict[str, str | None]:
-    """Versions of Python and of the packages that shape an episode; ``None``: absent."""
-    found: dict[str, str | None] = {
-        "clevrskills": clevrskills.__version__,
-        "python": platform.python_version(),
-    }
-    for name in _PACKAGES:
-        try:
-            found[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            found[name] = None
-    return found
 
 
 @dataclass(frozen=True)
@@ -188,72 +154,13 @@ class Header:
             DatasetError: ``root`` holds something else, or a dataset made with other arguments.
             StorageError: It cannot be written.
         """
-        if root.exists() and not root.is_dir():
-            raise DatasetError(f"{root} is a file; give a folder")
-        if (root / DATASET_FILE).exists():
-            return self._check(Header.read(root), root)
-        with storage_errors(root):
-            root.mkdir(parents=True, exist_ok=True)
-            names = {path.name for path in root.iterdir() if not path.name.startswith(".")}
-            if DATASET_FILE in names:  # another writer was quicker
-                return self._check(Header.read(root), root)
-            if names:
-                raise DatasetError(
-                    f"{root} is not a dataset (no {DATASET_FILE}) and not empty; "
-                    "give an empty or new folder"
-                )
-        write_whole(root / DATASET_FILE, to_json(asdict(self), indent=1) + "\n")
-        return None
-
-    def _check(self, other: Header, root: Path) -> None:
-        for name in (
-            *("robot", "criteria", "cameras", "fps"),
-            *("size_px", "depth", "segmentation", "task_args"),
-        ):
-            mine, theirs = getattr(self, name), getattr(other, name)
-            if mine != theirs:
-                raise DatasetError(
-                    f"{root} was made with {name} {_words(theirs)}, not {_words(mine)}; "
-                    "give another folder"
-                )
+        if not open_folder(root, DATASET_FILE, "not a dataset"):
+            write_whole(root / DATASET_FILE, to_json(asdict(self), indent=1) + "\n")
+            return
+        settings = [f.name for f in fields(self) if f.compare and not f.name.startswith("format")]
+        there, now = ({n: getattr(h, n) for n in settings} for h in (Header.read(root), self))
+        check_settings(root, there, now, _words)
 
 
 def _words(value: Any) -> str:
-    if isinstance(value, tuple):
-        return " ".join(value) or "none"
-    return str(value)
-
-
-@contextlib.contextmanager
-def locked(root: Path, writer: str = "local") -> Iterator[None]:
-    """Keep other writers of the same name out of a dataset; the lock ends with the process.
-
-    Raises:
-        DatasetError: Another process writes to it under this name.
-        StorageError: It cannot be written.
-    """
-    with storage_errors(root):
-        descriptor = os.open(root / f"{_LOCK_FILE}-{writer}", os.O_RDWR | os.O_CREAT, 0o644)
-    try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise DatasetError(f"another process is writing to {root} ({writer})") from None
-        except OSError as error:
-            if error.errno not in _NO_LOCKS:
-                raise StorageError(f"cannot lock {root}: {error.strerror}") from error
-            logging.getLogger(__name__).warning(
-                "%s is on a disk without locks: see that one process only writes as %s",
-                root,
-                writer,
-            )
-        yield
-    finally:
-        os.close(descriptor)
-
-
-def remove_abandoned(root: Path) -> None:
-    """Remove what interrupted writers left half-written, unless they are at work again."""
-    for writer in sorted(partial_writers(root)):
-        with contextlib.suppress(DatasetError), locked(root, writer):
-            remove_partial(root, writer)
+    return " ".join(value) or "none" if isinstance(value, tuple) else str(value)

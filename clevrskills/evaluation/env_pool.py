@@ -1,23 +1,24 @@
-"""Where a worker's episodes take place: environments, frozen episodes and films, kept for reuse."""
+"""Environment pool of an evaluation worker: environments, frozen episodes and films, reused."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from clevrskills.core.env_config import EnvConfig
+from clevrskills.core.episode import episode_name
 from clevrskills.core.policy import ObservationOptions
 from clevrskills.core.policy_loader import PolicySource
 from clevrskills.core.suite import Environment, Episode, Film, Suite
 from clevrskills.errors import ClevrSkillsError, one_line
-from clevrskills.evaluation.messages import Case
 from clevrskills.evaluation.rollout import PolicyRollout, Rules
 from clevrskills.evaluation.videos import EpisodeVideo, video_path
 
 
 @dataclass(frozen=True)
-class Workplace:
+class WorkerConfig:
     """What all workers of an evaluation have in common; picklable.
 
     Attributes:
@@ -43,34 +44,62 @@ class Workplace:
     video_camera: str = "base_camera"
 
 
-class Venue:
+@dataclass(frozen=True)
+class EpisodeRef:
+    """An episode that is to be evaluated.
+
+    Attributes:
+        task: Key of the task.
+        split: ``train`` or ``test``.
+        index: Its number among those of the task and split.
+        seed: The seed that it is drawn from; ``None``: it is a frozen one.
+        task_args: Arguments of the task, if it is drawn.
+        film: Whether a video is made of it.
+        tries: How often it has ended in an error before.
+    """
+
+    task: str
+    split: str
+    index: int
+    seed: int | None = None
+    task_args: Mapping[str, Any] = field(default_factory=dict)
+    film: bool = False
+    tries: int = 0
+
+    @property
+    def id(self) -> str:
+        """Its name within the run, e.g. ``sort_test_007``."""
+        return episode_name(self.task, self.split, self.index)
+
+
+class EnvPool:
     """Starts episodes in slots; what it builds is used again as long as it fits.
 
     Args:
-        place: What all workers have in common.
+        config: What all workers have in common.
         options: What the policy is shown.
     """
 
-    def __init__(self, place: Workplace, options: ObservationOptions) -> None:
-        self._place, self._options = place, options
+    def __init__(self, config: WorkerConfig, options: ObservationOptions) -> None:
+        self._worker, self._options = config, options
         self._config: EnvConfig | None = None
         self._envs: dict[int, Environment] = {}
         self._films: dict[int, Film] = {}
         self._frozen: tuple[tuple[str, str], Sequence[Episode]] = ("", ""), ()
 
-    def start(self, slot: int, case: Case) -> PolicyRollout:
+    def start(self, slot: int, ref: EpisodeRef) -> PolicyRollout:
         """Start an episode in a slot in which none is running.
 
         Raises:
             ClevrSkillsError: There is no such environment or episode.
             Exception: The environment broke down; it is not used again.
         """
-        place, episode = self._place, self._episode(case)
+        worker, episode = self._worker, self._episode(ref)
         env = self._env(slot, episode)
-        video = self._video(slot, case) if case.film else None
+        video = self._video(slot, ref) if ref.film else None
         try:
             return PolicyRollout(
-                env, episode, self._options, place.rules, place.suite.interface(), video
+                env, episode, self._options, worker.rules, worker.suite.interface(), video
             )
         except Exception:
             self.abandon(slot)
@@ -82,24 +111,24 @@ class Venue:
         """Do not use the environment of a slot again."""
         self._envs.pop(slot, None)
 
-    def _episode(self, case: Case) -> Episode:
-        suite = self._place.suite
-        if case.seed is not None:
+    def _episode(self, ref: EpisodeRef) -> Episode:
+        suite = self._worker.suite
+        if ref.seed is not None:
             return suite.draw(
-                case.task, case.split, case.seed, case.index, self._place.robot, case.task_args
+                ref.task, ref.split, ref.seed, ref.index, self._worker.robot, ref.task_args
             )
-        key = case.task, case.split
+        key = ref.task, ref.split
         if self._frozen[0] != key:
             self._frozen = key, suite.frozen(*key)
-        return self._frozen[1][case.index]
+        return self._frozen[1][ref.index]
 
     def _env(self, slot: int, episode: Episode) -> Environment:
-        place, options = self._place, self._options
+        worker, options = self._worker, self._options
         config = EnvConfig(
             episode.task,
             episode.split,
-            place.robot,
-            place.criteria,
+            worker.robot,
+            worker.criteria,
             cameras=options.cameras,
             size_px=options.size_px,
             task_args=episode.task_args,
@@ -110,7 +139,7 @@ class Venue:
             self._envs, self._config = {}, config
         if slot not in self._envs:
             try:
-                self._envs[slot] = place.suite.make(config)
+                self._envs[slot] = worker.suite.make(config)
             except ClevrSkillsError:
                 raise
             except Exception as error:
@@ -119,13 +148,13 @@ class Venue:
                 ) from error
         return self._envs[slot]
 
-    def _video(self, slot: int, case: Case) -> EpisodeVideo:
-        place = self._place
+    def _video(self, slot: int, ref: EpisodeRef) -> EpisodeVideo:
+        worker = self._worker
         if slot not in self._films:  # each shows one scene at a time
-            film = place.suite.film(
-                EnvConfig(case.task, robot=place.robot, cameras=(place.video_camera,))
+            film = worker.suite.film(
+                EnvConfig(ref.task, robot=worker.robot, cameras=(worker.video_camera,))
             )
             assert film is not None, "there is a camera"
             self._films[slot] = film
-        path = video_path(place.root, case.id)
-        return EpisodeVideo(self._films[slot], path, place.root, place.writer)
+        path = video_path(worker.root, ref.id)
+        return EpisodeVideo(self._films[slot], path, worker.root, worker.writer)

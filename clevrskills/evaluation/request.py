@@ -1,48 +1,50 @@
-"""What an evaluation is to do, from the arguments of the command, all of it checked."""
+"""Evaluation request: what is to be evaluated, from the checked arguments of the command."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from clevrskills.core.env_config import SPLITS
+from clevrskills.core.observer import in_words
 from clevrskills.core.policy_loader import PolicySource, policy_arguments
 from clevrskills.core.suite import Suite
-from clevrskills.dataset_tools.generate.command import shard_of
+from clevrskills.dataset_tools.dataset import Dataset
 from clevrskills.dataset_tools.layout import Header as DatasetHeader
-from clevrskills.dataset_tools.layout import versions
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
-from clevrskills.evaluation.cases import drawn_cases, filmed, frozen_cases, recorded_cases
-from clevrskills.evaluation.env_pool import Workplace
-from clevrskills.evaluation.messages import Case
+from clevrskills.evaluation.arguments import EvaluateArgs
+from clevrskills.evaluation.env_pool import EpisodeRef, WorkerConfig
 from clevrskills.evaluation.results import Run
 from clevrskills.evaluation.rollout import Rules
-from clevrskills.jobs.drivers import DRIVERS
+from clevrskills.evaluation.worker import Group
+from clevrskills.jobs.arguments import check_least, check_names, select_tasks
+from clevrskills.jobs.run_folder import versions
 
-if TYPE_CHECKING:
-    from clevrskills.evaluation.evaluate import EvaluateArgs
-
+ROUNDS = 4
+"""Episodes that follow each other in a place of a batch, so that few places wait for the last."""
 REPLAY = "replay:"
 DRAWN_ROBOT, DRAWN_CRITERIA = "xarm6", "paper"
 
 
 @dataclass(frozen=True)
-class Plan:
+class EvaluationRequest:
     """What is to be done.
 
     Attributes:
         args: The arguments of the command.
-        place: What all workers have in common.
-        cases: The episodes, in order.
+        config: What all workers have in common.
+        episodes: The episodes, in order.
         run: What is said of the run, but for what the policy is shown and the renderer.
     """
 
     args: EvaluateArgs
-    place: Workplace
-    cases: tuple[Case, ...]
+    config: WorkerConfig
+    episodes: tuple[EpisodeRef, ...]
     run: Run
 
     @property
@@ -53,16 +55,29 @@ class Plan:
         return "Episodes go on to the task's step limit, also after the goal held."
 
 
-def check(args: EvaluateArgs, suite: Suite) -> Plan:
+def make_request(args: EvaluateArgs, suite: Suite) -> EvaluationRequest:
     """Check the arguments; tasks are in the order of the registry.
 
     Raises:
         ClevrSkillsError: Something is not allowed.
     """
-    _check_numbers(args)
-    _check_names(args, suite)
-    levels = suite.levels()
-    tasks = [t for t, level in levels.items() if t in args.tasks or level in args.level]
+    check_least(
+        args,
+        **dict.fromkeys(("episodes", "batch", "size", "history", "chunk"), 1),
+        **dict.fromkeys(("retries", "videos", "seed"), 0),
+    )
+    args.check_pool()
+    if args.cameras is not None and args.no_cameras:
+        raise ClevrSkillsError("--cameras and --no-cameras exclude each other")
+    if args.seed is not None and args.frozen is not None:
+        raise ClevrSkillsError("--seed and --frozen exclude each other")
+    tasks = select_tasks(suite.levels(), args.tasks, args.level)
+    check_names(
+        split=(args.split, SPLITS),
+        robot=((args.robot,), suite.robots()),
+        criteria=((args.criteria,), suite.criteria()),
+        camera=((*(args.cameras or ()), args.video_camera), suite.cameras()),
+    )
     splits = [split for split in SPLITS if split in (args.split or SPLITS)]
     policy = args.policy
     if len(policy) > len(REPLAY) and policy.startswith(REPLAY):
@@ -70,15 +85,14 @@ def check(args: EvaluateArgs, suite: Suite) -> Plan:
     elif not tasks:
         raise ClevrSkillsError("nothing to evaluate: name tasks, or a level with --level")
     source = PolicySource(policy, policy_arguments(args.policy_arg), os.getcwd(), _shown(args))
-    cases, robot, criteria = _episodes(args, suite, policy, tasks, splits)
-    index, of = shard_of(args.shard)
+    refs, robot, criteria = _episodes(args, suite, policy, tasks, splits)
+    index, of = args.part
     rules = Rules(not args.keep_going, args.chunk, args.clip)
-    writer = f"shard-{index}-of-{of}" if args.shard else args.driver
-    place = Workplace(
-        *(args.out.absolute(), suite, source, rules, args.batch, robot, criteria, writer),
+    config = WorkerConfig(
+        *(args.out.absolute(), suite, source, rules, args.batch, robot, criteria, args.writer),
         args.video_camera,
     )
-    frozen = {(c.task, c.split) for c in cases if c.seed is None}
+    frozen = {(c.task, c.split) for c in refs if c.seed is None}
     run = Run(
         policy=policy,
         label=args.label,
@@ -93,47 +107,8 @@ def check(args: EvaluateArgs, suite: Suite) -> Plan:
         versions=versions(),
         note=args.note,
     )
-    cases = [c for c in filmed(cases, args.videos, args.video) if c.index % of == index]
-    return Plan(args, place, tuple(cases), run)
-
-
-def _check_numbers(args: EvaluateArgs) -> None:
-    for name, least in (
-        *(("episodes", 1), ("workers", 1), ("batch", 1), ("size", 1), ("history", 1)),
-        *(("chunk", 1), ("retries", 0), ("videos", 0), ("seed", 0)),
-    ):
-        value = getattr(args, name)
-        if value is not None and value < least:
-            raise ClevrSkillsError(f"--{name} must be at least {least}, not {value}")
-    if not args.timeout > 0:
-        raise ClevrSkillsError(f"--timeout must be positive, not {args.timeout}")
-    if args.cameras is not None and args.no_cameras:
-        raise ClevrSkillsError("--cameras and --no-cameras exclude each other")
-    if args.seed is not None and args.frozen is not None:
-        raise ClevrSkillsError("--seed and --frozen exclude each other")
-    if args.address and args.driver != "ray":
-        raise ClevrSkillsError("--address is for --driver ray")
-    if args.shard and args.driver == "ray":
-        raise ClevrSkillsError(
-            "--shard is for --driver local: a Ray cluster shares the work itself"
-        )
-
-
-def _check_names(args: EvaluateArgs, suite: Suite) -> None:
-    levels = suite.levels()
-    known: dict[str, tuple[Sequence[str | None], Sequence[str]]] = {
-        "task": (args.tasks, tuple(levels)),
-        "level": (args.level, tuple(dict.fromkeys(levels.values()))),
-        "split": (args.split, SPLITS),
-        "robot": ((args.robot,), tuple(suite.robots())),
-        "criteria": ((args.criteria,), tuple(suite.criteria())),
-        "camera": ((*(args.cameras or ()), args.video_camera), tuple(suite.cameras())),
-        "driver": ((args.driver,), DRIVERS),
-    }
-    for kind, (names, allowed) in known.items():
-        for name in names:
-            if name is not None and name not in allowed:
-                raise UnknownNameError(kind, name, tuple(allowed))
+    refs = [c for c in filmed(refs, args.videos, args.video) if c.index % of == index]
+    return EvaluationRequest(args, config, tuple(refs), run)
 
 
 def _shown(args: EvaluateArgs) -> dict[str, Any]:
@@ -150,7 +125,7 @@ def _shown(args: EvaluateArgs) -> dict[str, Any]:
 
 def _episodes(
     args: EvaluateArgs, suite: Suite, policy: str, tasks: Sequence[str], splits: Sequence[str]
-) -> tuple[list[Case], str, str]:
+) -> tuple[list[EpisodeRef], str, str]:
     """The episodes, their robot and criteria."""
     criteria = args.criteria or DRAWN_CRITERIA
     if policy.startswith(REPLAY):
@@ -164,11 +139,11 @@ def _episodes(
             given, made = getattr(args, name), getattr(header, name)
             if given not in (None, made):
                 raise ClevrSkillsError(f"{dataset} was made with {name} {made}, not {given}")
-        cases = recorded_cases(dataset, tasks, splits, args.episodes)
-        return cases, header.robot, header.criteria
+        refs = recorded_episodes(dataset, tasks, splits, args.episodes)
+        return refs, header.robot, header.criteria
     if args.seed is not None:
-        cases = drawn_cases(tasks, splits, args.episodes, args.seed)
-        return cases, args.robot or DRAWN_ROBOT, criteria
+        refs = drawn_episodes(tasks, splits, args.episodes, args.seed)
+        return refs, args.robot or DRAWN_ROBOT, criteria
     robots = {suite.header(task, split).robot for task in tasks for split in splits}
     if len(robots) > 1:
         raise ClevrSkillsError(f"the frozen episodes are for {' and '.join(sorted(robots))}")
@@ -178,4 +153,100 @@ def _episodes(
             f"the frozen episodes are for {robot}, not {args.robot}; with --seed others are drawn, "
             "or freeze some with `clevrskills freeze`"
         )
-    return frozen_cases(suite, tasks, splits, args.episodes), robot, criteria
+    return frozen_episodes(suite, tasks, splits, args.episodes), robot, criteria
+
+
+def frozen_episodes(
+    suite: Suite, tasks: Sequence[str], splits: Sequence[str], episodes: int
+) -> list[EpisodeRef]:
+    """The first frozen episodes of each task and split.
+
+    Raises:
+        ClevrSkillsError: There are not as many.
+    """
+    for task in tasks:
+        for split in splits:
+            there = suite.header(task, split).episodes
+            if episodes > there:
+                raise ClevrSkillsError(
+                    f"--episodes {episodes}: {there} episodes of {task}, split {split}, are frozen;"
+                    " with --seed others are drawn"
+                )
+    return [EpisodeRef(t, s, k) for t in tasks for s in splits for k in range(episodes)]
+
+
+def drawn_episodes(
+    tasks: Sequence[str], splits: Sequence[str], episodes: int, seed: int
+) -> list[EpisodeRef]:
+    """Episodes drawn from seeds that follow each other."""
+    return [EpisodeRef(t, s, k, seed + k) for t in tasks for s in splits for k in range(episodes)]
+
+
+def recorded_episodes(
+    dataset: Path, tasks: Sequence[str], splits: Sequence[str], episodes: int
+) -> list[EpisodeRef]:
+    """The first episodes of each task and split of a dataset.
+
+    Args:
+        dataset: Its folder.
+        tasks: Keys of tasks; none: all.
+        splits: The splits.
+        episodes: How many of each, at most.
+
+    Raises:
+        ClevrSkillsError: It has none.
+    """
+    found: dict[tuple[str, str], list[EpisodeRef]] = defaultdict(list)
+    for episode in Dataset(dataset):
+        info = episode.info
+        key = info["task"], info["split"]
+        if (not tasks or key[0] in tasks) and key[1] in splits and len(found[key]) < episodes:
+            found[key].append(EpisodeRef(*key, len(found[key]), info["seed"], info["task_args"]))
+    if not found:
+        raise ClevrSkillsError(f"{dataset} has no episodes of these tasks and splits")
+    return [ref for refs in found.values() for ref in refs]
+
+
+def filmed(refs: Sequence[EpisodeRef], first: int, names: Iterable[str]) -> list[EpisodeRef]:
+    """The episodes, of which the first ones of each task and split, and some by name, are filmed.
+
+    Raises:
+        UnknownNameError: There is no episode of that name.
+    """
+    ids = [ref.id for ref in refs]
+    for name in names:
+        if name not in ids:
+            raise UnknownNameError("episode", name, (*ids[:3], "..."))
+    return [replace(ref, film=ref.index < first or ref.id in names) for ref in refs]
+
+
+def unspeakable(suite: Suite, refs: Sequence[EpisodeRef], named: Sequence[str]) -> tuple[str, ...]:
+    """Tasks that are left out where prompts are in words alone: those that
+    the suite leaves out then and that were not asked for by name.
+
+    Raises:
+        ClevrSkillsError: A task was asked for by name, but cannot be said in words.
+    """
+    left_out = suite.unspeakable()
+    shown = [ref for ref in refs if ref.task in left_out]
+    for (task, split), some in groupby(shown, key=lambda ref: (ref.task, ref.split)):
+        if task not in named:
+            continue
+        specs = suite.frozen(task, split)
+        if any(c.seed is None and in_words(specs[c.index].prompt) is None for c in some):
+            raise ClevrSkillsError(
+                f"{task} cannot be said in words alone: leave it out, or use --prompt multimodal"
+            )
+    return tuple(dict.fromkeys(ref.task for ref in shown if ref.task not in named))
+
+
+def groups(refs: Sequence[EpisodeRef], batch: int, workers: int) -> Iterator[Group]:
+    """The episodes in groups of one task and split, each for one worker."""
+    for _, some in groupby(refs, key=lambda ref: (ref.task, ref.split)):
+        same = list(some)
+        size = 1
+        if batch > 1:  # else a result is kept as soon as it is there
+            share = -(-len(same) // workers)
+            size = max(batch, min(ROUNDS * batch, share))
+        for start in range(0, len(same), size):
+            yield Group(tuple(same[start : start + size]))

@@ -1,4 +1,4 @@
-"""How episodes of an evaluation went, on disk.
+"""Results of evaluations, on disk.
 
 ::
 
@@ -9,17 +9,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 
 from clevrskills.core.episode import episode_name
-from clevrskills.jobs.files import to_json
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.jobs.files import storage_errors, to_json
 from clevrskills.jobs.journal import parse_record, read_lines
 
 RESULTS_DIR = "results"
 VIDEOS_DIR = "videos"
 RUN_FILE = "run.json"
+SETTINGS = (
+    *("robot", "criteria", "stop_on_success", "observation", "chunk", "clip", "seed"),
+    *("renderer", "versions"),
+)
+"""Attributes of a run on which its numbers depend, besides the policy."""
 CAUSES = ("success", "step limit", "gave up", "error")
 """Why an episode ended: the goal was reached; the task's step limit was; a policy that may say so
 gave up (the oracle); the policy or what leads to it broke down, which says nothing of its skill.
@@ -147,6 +154,46 @@ class Run:
     note: str = ""
 
 
+@dataclass(frozen=True)
+class Evaluation:
+    """A run and its results.
+
+    Attributes:
+        root: Its folder.
+        run: What was evaluated, and how.
+        label: What tables call it; no other run that was opened with it has this one.
+        results: One for each episode.
+    """
+
+    root: Path
+    run: Run
+    label: str
+    results: tuple[EpisodeResult, ...]
+
+    def video(self, result: EpisodeResult) -> Path | None:
+        """The video of an episode; ``None``: it was not filmed."""
+        path = self.root / VIDEOS_DIR / f"{result.id}.mp4"
+        return path if path.is_file() else None
+
+
+def read_run(root: Path) -> Run:
+    """Read ``run.json``.
+
+    Raises:
+        ClevrSkillsError: There is none, or it is damaged.
+    """
+    path = root / RUN_FILE
+    if not path.is_file():
+        raise ClevrSkillsError(f"{root} is no run of `clevrskills evaluate`: it has no {RUN_FILE}")
+    with storage_errors(path):
+        text = path.read_text(encoding="utf-8")
+    try:
+        data = json.loads(text)
+        return Run(**{f.name: data[f.name] for f in fields(Run) if f.name in data})
+    except (ValueError, TypeError) as error:
+        raise ClevrSkillsError(f"{path} is damaged: {error}") from error
+
+
 def read_results(root: Path) -> Iterator[EpisodeResult]:
     """The results of a run, by task, split and index; of several for one episode the last that
     counts, or else the last.
@@ -161,3 +208,38 @@ def read_results(root: Path) -> Iterator[EpisodeResult]:
             if known is None or (result.counts, result.ended) >= (known.counts, known.ended):
                 latest[result.id] = result
     yield from sorted(latest.values(), key=lambda r: (r.level, r.task, r.split, r.index))
+
+
+def open_evaluations(roots: Sequence[Path]) -> list[Evaluation]:
+    """Open runs.
+
+    Raises:
+        ClevrSkillsError: A folder is named twice, holds no run, or a damaged one.
+    """
+    runs = [read_run(root) for root in roots]
+    if len({root.resolve() for root in roots}) < len(roots):
+        raise ClevrSkillsError("the same folder is named twice")
+    labels = [run.label or run.policy for run in runs]
+    for k, root in enumerate(roots):
+        if labels.count(labels[k]) > 1:
+            labels[k] = f"{labels[k]} ({root.resolve().name})"
+    for k, root in enumerate(roots):
+        if labels.count(labels[k]) > 1:
+            labels[k] = f"{labels[k]} {root}"
+    return [
+        Evaluation(root, run, label, tuple(read_results(root)))
+        for root, run, label in zip(roots, runs, labels, strict=True)
+    ]
+
+
+def differences(a: Run, b: Run) -> list[str]:
+    """How two runs differ in what their numbers depend on, besides the policy, in words."""
+    found = []
+    for name in SETTINGS:
+        one, other = getattr(a, name), getattr(b, name)
+        if isinstance(one, dict) and isinstance(other, dict):
+            keys = sorted(k for k in {*one, *other} if one.get(k) != other.get(k))
+            found += [f"{name}.{k}: {one.get(k)} and {other.get(k)}" for k in keys]
+        elif one != other:
+            found.append(f"{name}: {one} and {other}")
+    return [text.replace("_", " ") for text in found]

@@ -1,35 +1,54 @@
-"""Works off the episodes of an evaluation: hands them out, keeps what comes back, tries again."""
+"""Evaluation runner: hands out episodes, keeps what comes back, tries again."""
 
 from __future__ import annotations
 
 import contextlib
-from collections import Counter, deque
-from collections.abc import Callable, Iterable, Mapping
+import json
+import logging
+from collections.abc import Hashable, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from clevrskills.core.observer import LANGUAGE
+from clevrskills.core.statistics import wilson
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.evaluation.cases import ROUNDS, groups, unspeakable
-from clevrskills.evaluation.display import Display, error_line
-from clevrskills.evaluation.messages import Case, Describe, Description, Ended, Group
-from clevrskills.evaluation.request import Plan
-from clevrskills.evaluation.results import RESULTS_DIR, EpisodeResult, Run, read_results
-from clevrskills.evaluation.run_folder import check_same, open_run
+from clevrskills.evaluation.env_pool import EpisodeRef
+from clevrskills.evaluation.request import ROUNDS, EvaluationRequest, groups, unspeakable
+from clevrskills.evaluation.results import (
+    RESULTS_DIR,
+    RUN_FILE,
+    EpisodeResult,
+    Run,
+    read_results,
+    read_run,
+)
 from clevrskills.evaluation.videos import video_path
-from clevrskills.evaluation.worker import HOPELESS, failed, make_evaluator
-from clevrskills.jobs import drivers
+from clevrskills.evaluation.worker import (
+    HOPELESS,
+    Describe,
+    Description,
+    Ended,
+    Group,
+    failed,
+    make_evaluator,
+)
+from clevrskills.jobs import work
+from clevrskills.jobs.files import to_json, write_whole
 from clevrskills.jobs.journal import Journal
-from clevrskills.jobs.pool import JOBS_PER_WORKER, Pool, TimedOut, WorkerDied
+from clevrskills.jobs.pool import JOBS_PER_WORKER, TimedOut, WorkerDied
+from clevrskills.jobs.progress import Display
+from clevrskills.jobs.run_folder import check_settings
 
-KILLS = 10
-"""Workers that may be killed from outside while at an episode, before it counts as an error."""
+SAME = ("policy", "policy_args", "robot", "criteria", "stop_on_success", "chunk", "clip", "seed")
+"""What must be the same when a run is continued, besides the episodes and what is shown."""
+_OPTIONAL = ("label", "note")
 
 
 @dataclass(frozen=True)
-class Done:
-    """What came of a plan.
+class Outcome:
+    """What came of a request.
 
     Attributes:
         episodes: How many were asked for.
@@ -42,106 +61,230 @@ class Done:
     left_out: tuple[str, ...] = ()
 
 
-def run(plan: Plan, there: Run | None) -> Done:
+def run(request: EvaluationRequest, before: Run | None) -> Outcome:
     """Do what is still to be done.
 
     Args:
-        plan: What was asked for.
-        there: The run that is continued; ``None``: a new one.
+        request: What was asked for.
+        before: The run that is continued; ``None``: a new one.
 
     Raises:
         ClevrSkillsError: It makes no sense to go on; what was finished is kept.
     """
-    root = plan.place.root
-    known = {r.id: r for r in read_results(root)}
-    left_out: tuple[str, ...] = ()
-    if there is not None:
-        check_same(root, there, plan.run, plan.place.policy.shown)
-        left_out = _left_out(plan, str(there.observation["prompt"]))
-        if not _open(plan, known, left_out):
-            open_run(root, there, replace(plan.run, observation=there.observation))
-            return Done(len(plan.cases), (), left_out)
-    with contextlib.closing(_pool(plan)) as pool:
-        about = describe(pool)
-        observation = asdict(about.observation)
-        now = replace(plan.run, observation=observation, renderer=about.renderer)
-        open_run(root, there, now)
-        left_out = _left_out(plan, about.observation.prompt)
-        cases = [case for case in plan.cases if case.task not in left_out]
-        before = {c.id: known[c.id] for c in cases if c.id in known and known[c.id].counts}
-        journal = Journal(root / RESULTS_DIR / f"{plan.place.writer}.jsonl")
-        with Display(plan.run.policy, len(cases), before) as display:
-            keep = _Keeper(journal, display, known)
-            levels = plan.place.suite.levels()
-            runner = Runner(pool, plan.run.policy, levels, plan.args.retries, keep)
-            runner.run(groups(_open(plan, known, left_out), plan.args.batch, plan.args.workers))
-    errors = tuple(known[case.id] for case in cases if not known[case.id].counts)
-    return Done(len(cases), errors, left_out)
-
-
-def _left_out(plan: Plan, prompt: str) -> tuple[str, ...]:
-    if prompt != LANGUAGE:
-        return ()
-    return unspeakable(plan.place.suite, plan.cases, plan.args.tasks)
-
-
-def _open(plan: Plan, known: Mapping[str, EpisodeResult], left_out: tuple[str, ...]) -> list[Case]:
-    """The episodes that do not count yet, or of which there is no video yet."""
-    root, found = plan.place.root, []
-    for case in plan.cases:
-        done = case.id in known and known[case.id].counts
-        film = case.film and not video_path(root, case.id).exists()
-        if case.task not in left_out and (film or not done):
-            found.append(replace(case, film=film))
-    return found
-
-
-def _pool(plan: Plan) -> Pool[Any, Any]:
-    args = plan.args
+    config, args = request.config, request.args
+    known = {r.id: r for r in read_results(config.root)}
+    if before is not None:
+        check_same(config.root, before, request.run, config.policy.shown)
+        left_out = _left_out(request, str(before.observation["prompt"]))
+        if not _open(request, known, left_out):
+            open_run(config.root, before, replace(request.run, observation=before.observation))
+            return Outcome(len(request.episodes), (), left_out)
 
     def limit_s(job: Group | Describe) -> float:
-        return args.timeout * (len(job.cases) if isinstance(job, Group) else 1)
+        return args.timeout * (len(job.episodes) if isinstance(job, Group) else 1)
 
-    return drivers.open_pool(
-        args.driver,
-        partial(make_evaluator, plan.place),
-        plan.place.root,
-        args.workers,
-        limit_s,
+    start_pool = partial(
+        work.open_pool,
+        *(args.driver, partial(make_evaluator, config), config.root, args.workers, limit_s),
         args.address,
         max(1, JOBS_PER_WORKER // (ROUNDS * args.batch)) if args.batch > 1 else JOBS_PER_WORKER,
     )
+    with contextlib.ExitStack() as stack:
+        runner = Runner(request, before, known, stack)
+        work.work(runner, start_pool)
+    return runner.outcome()
 
 
-@dataclass(frozen=True)
-class _Keeper:
-    """Enters results, as they come, into the journal of the run.
+class Runner(work.JobQueue[Describe | Group, Description | Ended]):
+    """The episodes of a request: first the policy is described, which decides what is left to do.
 
-    Attributes:
-        journal: The journal.
-        display: Shows them.
-        known: All results so far, by name of the episode.
+    Args:
+        request: What was asked for.
+        before: The run that is continued; ``None``: a new one.
+        known: Results of earlier runs, by name of the episode; new ones are added.
+        stack: Where the progress display is entered.
     """
 
-    journal: Journal
-    display: Display
-    known: dict[str, EpisodeResult]
+    def __init__(
+        self,
+        request: EvaluationRequest,
+        before: Run | None,
+        known: dict[str, EpisodeResult],
+        stack: contextlib.ExitStack,
+    ) -> None:
+        super().__init__([Describe()])
+        self._request, self._before, self._known, self._stack = request, before, known, stack
+        self._levels = request.config.suite.levels()
+        self._display: Display | None = None
+        self._given_up = 0
 
-    def __call__(self, result: EpisodeResult) -> None:
-        before = self.known.get(result.id)
+    def outcome(self) -> Outcome:
+        """What came of it, at the end."""
+        results = [self._known[ref.id] for ref in self._refs]
+        errors = tuple(result for result in results if not result.counts)
+        return Outcome(len(self._refs), errors, self._left_out)
+
+    def key(self, job: Describe | Group) -> Hashable:  # noqa: D102
+        return tuple((r.id, r.tries) for r in job.episodes) if isinstance(job, Group) else job
+
+    def requeue(self, job: Describe | Group) -> None:
+        """Do episodes again one by one: what breaks down with one is known to be its own then."""
+        refs = job.episodes if isinstance(job, Group) else ()
+        self.waiting.extend([Group((ref,)) for ref in refs] or [job])
+
+    def finish(self, job: Describe | Group, result: Description | Ended) -> None:  # noqa: D102
+        if isinstance(job, Group) and isinstance(result, Ended):
+            self._given_up = 0
+            self._take(job, result)
+        elif isinstance(result, Description):
+            self._begin(result)
+
+    def give_up(self, job: Describe | Group, end: WorkerDied | TimedOut) -> None:  # noqa: D102
+        if isinstance(job, Describe):
+            raise ClevrSkillsError(f"workers die as they make the policy: {end.reason}")
+        ref, *others = job.episodes
+        if others:
+            return self.requeue(job)
+        result = failed(ref, self._levels[ref.task], end.reason)
+        self._given_up += 1
+        hopeless = ""
+        if self._given_up >= HOPELESS:
+            hopeless = (
+                f"{self._given_up} episodes in a row ended their workers, the last one: "
+                f"{error_line(self._request.run.policy, result)}"
+            )
+        return self._take(job, Ended((result,), (), hopeless))
+
+    def update(self) -> None:  # noqa: D102
+        if self._display is not None:
+            n = len(self._counted)
+            successes = sum(result.success_once for result in self._counted.values())
+            low, high = wilson(successes, n)
+            success = f"success {successes / n:.0%} [{low:.0%}, {high:.0%}]" if n else ""
+            self._display.update(n, success)
+
+    def _begin(self, about: Description) -> None:
+        """Enter the run into its folder, and hand out what is left to do."""
+        request, root = self._request, self._request.config.root
+        now = replace(request.run, observation=asdict(about.observation), renderer=about.renderer)
+        open_run(root, self._before, now)
+        self._left_out = _left_out(request, about.observation.prompt)
+        self._refs = [ref for ref in request.episodes if ref.task not in self._left_out]
+        results = [self._known[ref.id] for ref in self._refs if ref.id in self._known]
+        self._counted = {result.id: result for result in results if result.counts}
+        self._journal = Journal(root / RESULTS_DIR / f"{request.config.writer}.jsonl")
+        display = Display("episodes", len(self._refs), len(self._counted))
+        self._display = self._stack.enter_context(display)
+        refs = _open(request, self._known, self._left_out)
+        self.waiting.extend(groups(refs, request.args.batch, request.args.workers))
+
+    def _take(self, group: Group, ended: Ended) -> None:
+        refs = {ref.id: ref for ref in group.episodes}
+        for result in ended.results:
+            self._keep(result)
+            if not result.counts and result.tries <= self._request.args.retries:
+                self.waiting.append(Group((replace(refs[result.id], tries=result.tries),)))
+        self.waiting.extend(Group((ref,)) for ref in ended.unfinished)
+        if ended.hopeless:
+            raise ClevrSkillsError(ended.hopeless)
+
+    def _keep(self, result: EpisodeResult) -> None:
+        """Enter a result into the journal of the run."""
+        assert self._display is not None
+        before = self._known.get(result.id)
+        line = "" if result.counts else error_line(self._request.run.policy, result)
         if before is not None and before.counts:  # done again to be filmed: the first one stands
-            if not result.counts:
-                self.display.print(error_line(self.display.policy, result))
-            elif _core(result) != _core(before):
-                self.display.print(
+            if result.counts and _core(result) != _core(before):
+                line = (
                     f"{result.id} went otherwise when it was filmed: {result.cause} after "
                     f"{result.steps} steps, before {before.cause} after {before.steps}; the first "
                     "result stands"
                 )
-            return
-        self.journal.append(result.to_json())
-        self.known[result.id] = result
-        self.display.add(result)
+        else:
+            self._journal.append(result.to_json())
+            self._known[result.id] = result
+            if result.counts:
+                self._counted[result.id] = result
+        if line:
+            self._display.print(line)
+
+
+def error_line(policy: str, result: EpisodeResult) -> str:
+    """An error in one line that names the policy and the episode."""
+    return f"policy {policy}, episode {result.id}, try {result.tries}: {result.error}"
+
+
+def check_same(root: Path, before: Run, now: Run, shown: Mapping[str, Any]) -> None:
+    """Check that a run can be continued.
+
+    Args:
+        root: Its folder.
+        before: The run.
+        now: What it is to be continued as; what is shown and the renderer are not looked at, nor
+            are an empty label and note.
+        shown: Those options of what is shown that are known.
+
+    Raises:
+        ClevrSkillsError: It cannot, as something differs.
+    """
+    mine, theirs = _plain(now), _plain(before)
+    names = (*SAME, *(name for name in _OPTIONAL if mine[name]))
+    settings = {**{name: mine[name] for name in names}, **_plain(shown)}
+    check_settings(root, {**theirs, **theirs["observation"]}, settings, _words)
+    for name, one in theirs["episodes"].items():
+        if mine["episodes"].get(name, one) != one:
+            raise ClevrSkillsError(
+                f"{root} was made with other frozen episodes of {name}; give another folder"
+            )
+
+
+def open_run(root: Path, before: Run | None, now: Run) -> None:
+    """Enter a run into its folder, or what is new of it.
+
+    Args:
+        root: The folder.
+        before: What it holds; ``None``: nothing.
+        now: The run.
+
+    Raises:
+        ClevrSkillsError: It differs from what is there.
+        StorageError: It cannot be written.
+    """
+    if before is None and (root / RUN_FILE).exists():
+        before = read_run(root)  # another writer was quicker
+    if before is None:
+        run = replace(now, label=now.label or now.policy)
+    else:
+        check_same(root, before, now, now.observation)
+        for name in ("versions", "renderer"):
+            one, other = getattr(before, name), getattr(now, name)
+            if one != other:
+                logging.getLogger(__name__).warning(
+                    "%s was begun with other %s: %s, now %s",
+                    *(root, "versions" if name == "versions" else "pictures", one, other),
+                )
+        run = replace(before, episodes={**before.episodes, **now.episodes})
+    if run != before:
+        write_whole(root / RUN_FILE, to_json(asdict(run), indent=1) + "\n")
+
+
+def _left_out(request: EvaluationRequest, prompt: str) -> tuple[str, ...]:
+    if prompt != LANGUAGE:
+        return ()
+    return unspeakable(request.config.suite, request.episodes, request.args.tasks)
+
+
+def _open(
+    request: EvaluationRequest, known: Mapping[str, EpisodeResult], left_out: tuple[str, ...]
+) -> list[EpisodeRef]:
+    """The episodes that do not count yet, or of which there is no video yet."""
+    root, found = request.config.root, []
+    for ref in request.episodes:
+        done = ref.id in known and known[ref.id].counts
+        film = ref.film and not video_path(root, ref.id).exists()
+        if ref.task not in left_out and (film or not done):
+            found.append(replace(ref, film=film))
+    return found
 
 
 def _core(result: EpisodeResult) -> tuple[object, ...]:
@@ -149,94 +292,14 @@ def _core(result: EpisodeResult) -> tuple[object, ...]:
     return result.episode, result.cause, result.steps, result.total_reward
 
 
-def describe(pool: Pool[Any, Any]) -> Description:
-    """What the policy is like, as a worker says that has made it.
-
-    Raises:
-        ClevrSkillsError: The policy cannot be made.
-    """
-    for _ in range(KILLS):
-        pool.submit(Describe())
-        result = pool.next().result
-        if isinstance(result, Description):
-            return result
-    raise ClevrSkillsError(f"workers die as they make the policy: {_why(result)}")
+def _plain(value: Any) -> Any:
+    """As it is when it was written and read again."""
+    return json.loads(to_json(asdict(value) if isinstance(value, Run) else value))
 
 
-class Runner:
-    """Keeps a pool busy until nothing is left to do.
-
-    Args:
-        pool: Where groups are evaluated.
-        policy: What the policy is called in messages.
-        levels: Level of every task.
-        retries: How often an episode that ended in an error is tried again.
-        keep: Called with every result, errors included.
-    """
-
-    def __init__(
-        self,
-        pool: Pool[Any, Any],
-        policy: str,
-        levels: Mapping[str, str],
-        retries: int,
-        keep: Callable[[EpisodeResult], None],
-    ) -> None:
-        self._pool, self._policy, self._levels = pool, policy, levels
-        self._retries, self._keep = retries, keep
-        self._todo: deque[Group] = deque()
-        self._kills: Counter[str] = Counter()
-        self._deaths = 0
-
-    def run(self, groups: Iterable[Group]) -> None:
-        """Evaluate groups of episodes.
-
-        Raises:
-            ClevrSkillsError: It makes no sense to go on; what was finished is kept.
-        """
-        self._todo.extend(groups)
-        while True:
-            while self._pool.idle and self._todo:
-                self._pool.submit(self._todo.popleft())
-            if not self._pool.busy:
-                return
-            done = self._pool.next()
-            if isinstance(done.result, Ended):
-                self._deaths = 0
-                self._take(done.job, done.result)
-            else:
-                self._take(done.job, self._after_death(done.job, done.result))
-
-    def _take(self, group: Group, ended: Ended) -> None:
-        cases = {case.id: case for case in group.cases}
-        for result in ended.results:
-            self._keep(result)
-            if not result.counts and result.tries <= self._retries:
-                self._again(replace(cases[result.id], tries=result.tries))
-        for case in ended.unfinished:
-            self._again(case)
-        if ended.hopeless:
-            raise ClevrSkillsError(ended.hopeless)
-
-    def _again(self, case: Case) -> None:
-        """Do an episode again, alone, so that what breaks down with it is known to be its own."""
-        self._todo.append(Group((case,)))
-
-    def _after_death(self, group: Group, end: WorkerDied | TimedOut) -> Ended:
-        """What is to be done after a worker came to an end, or was ended, with a group."""
-        (case, *others) = group.cases
-        if others:
-            return Ended((), group.cases)
-        if isinstance(end, WorkerDied) and end.killed and self._kills[case.id] < KILLS:
-            self._kills[case.id] += 1
-            return Ended((), (case,))
-        result = failed(case, self._levels[case.task], _why(end))
-        self._deaths += 1
-        if self._deaths < HOPELESS:
-            return Ended((result,))
-        last = error_line(self._policy, result)
-        return Ended((result,), (), f"{self._deaths} workers in a row died, the last one: {last}")
-
-
-def _why(end: WorkerDied | TimedOut | Any) -> str:
-    return f"not done after {end.limit_s:g} s" if isinstance(end, TimedOut) else end.reason
+def _words(value: Any) -> str:
+    if isinstance(value, list):
+        return " ".join(map(str, value)) or "none"
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return "unset" if value is None else str(value)

@@ -1,52 +1,91 @@
-"""What a worker of an evaluation does: episodes of a policy, several at the same time."""
+"""Evaluation worker: runs groups of episodes of a policy, several at the same time."""
 
 from __future__ import annotations
 
 import time
 from collections import deque
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
-from clevrskills.core.policy import GaveUp, PolicyError
-from clevrskills.dataset_tools.generate.worker import now, worker_name
+from clevrskills.core.policy import GaveUp, ObservationOptions, PolicyError
 from clevrskills.errors import ClevrSkillsError, one_line
-from clevrskills.evaluation.env_pool import Venue, Workplace
-from clevrskills.evaluation.messages import Case, Describe, Description, Ended, Group
+from clevrskills.evaluation.env_pool import EnvPool, EpisodeRef, WorkerConfig
 from clevrskills.evaluation.policy_slots import Lost, Start, acting
 from clevrskills.evaluation.results import EpisodeResult
 from clevrskills.evaluation.rollout import PolicyRollout
 from clevrskills.jobs.files import StorageError
-from clevrskills.jobs.memory import return_freed_memory, return_holes
+from clevrskills.jobs.process_setup import now, return_freed_memory, trim_heap, worker_name
 
 HOPELESS = 3
 """Episodes in a row that end in errors, with a policy that has not come to the end of any, until it
 makes no sense to go on."""
 
 
-def make_evaluator(place: Workplace) -> Evaluator:
+@dataclass(frozen=True)
+class Group:
+    """Episodes of one task and split that one worker evaluates, some of them at the same time."""
+
+    episodes: tuple[EpisodeRef, ...]
+
+
+@dataclass(frozen=True)
+class Describe:
+    """Tell what the policy is like."""
+
+
+@dataclass(frozen=True)
+class Description:
+    """What the policy is like.
+
+    Attributes:
+        observation: What it is shown.
+        renderer: Name and driver of what draws its pictures; empty: it is shown none.
+    """
+
+    observation: ObservationOptions
+    renderer: str
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How the episodes of a group ended.
+
+    Attributes:
+        results: Those that came to an end, well or not.
+        unfinished: Those that did not, since a policy that acts in several episodes at once broke
+            down: one of them may be to blame, so they are to be done again one by one.
+        hopeless: Why it makes no sense to go on; empty: it does.
+    """
+
+    results: tuple[EpisodeResult, ...]
+    unfinished: tuple[EpisodeRef, ...] = ()
+    hopeless: str = ""
+
+
+def make_evaluator(config: WorkerConfig) -> Evaluator:
     """An evaluator in a process of its own, whose memory is kept small."""
     return_freed_memory()
-    return Evaluator(place)
+    return Evaluator(config)
 
 
 class Evaluator:
     """Evaluates groups of episodes, one group after the other.
 
     Args:
-        place: What all workers have in common.
+        config: What all workers have in common.
 
     Raises:
         ClevrSkillsError: The policy cannot be made.
     """
 
-    def __init__(self, place: Workplace) -> None:
-        self._place = place
-        make = partial(place.policy.make, place.suite.interface())
-        self._acting, policy = acting(make, place.batch)
-        self._options = place.policy.options(policy, place.suite.cameras())
-        self._venue = Venue(place, self._options)
+    def __init__(self, config: WorkerConfig) -> None:
+        self._config = config
+        make = partial(config.policy.make, config.suite.interface())
+        self._acting, policy = acting(make, config.batch)
+        self._options = config.policy.options(policy, config.suite.cameras())
+        self._envs = EnvPool(config, self._options)
         self._errors = 0
 
     def __call__(self, job: Describe | Group) -> Description | Ended:
@@ -57,17 +96,17 @@ class Evaluator:
         """
         if isinstance(job, Group):
             return self._evaluate(job)
-        renderer = self._place.suite.renderer() if self._options.cameras else ""
+        renderer = self._config.suite.renderer() if self._options.cameras else ""
         return Description(self._options, renderer)
 
     def _evaluate(self, group: Group) -> Ended:
-        self._live: dict[int, tuple[Case, PolicyRollout]] = {}
+        self._live: dict[int, tuple[EpisodeRef, PolicyRollout]] = {}
         self._results: list[EpisodeResult] = []
-        self._lost: list[Case] = []
-        hopeless, waiting = "", deque(group.cases)
+        self._lost: list[EpisodeRef] = []
+        hopeless, waiting = "", deque(group.episodes)
         while (waiting or self._live) and not hopeless:
             starts: dict[int, Start] = {}
-            for slot in range(self._place.batch):
+            for slot in range(self._config.batch):
                 if waiting and slot not in self._live:
                     self._start(slot, waiting.popleft(), starts)
             for slot, answer in self._ask(starts).items():
@@ -76,18 +115,18 @@ class Evaluator:
                 last = self._results[-1]
                 hopeless = (
                     f"{self._errors} episodes in a row ended in errors, the last one: "
-                    f"policy {self._place.policy.name}, episode {last.id}: {last.error}"
+                    f"policy {self._config.policy.name}, episode {last.id}: {last.error}"
                 )
         return Ended(tuple(self._results), tuple(self._lost), hopeless)
 
-    def _start(self, slot: int, case: Case, starts: dict[int, Start]) -> None:
+    def _start(self, slot: int, ref: EpisodeRef, starts: dict[int, Start]) -> None:
         try:
-            rollout = self._venue.start(slot, case)
+            rollout = self._envs.start(slot, ref)
         except ClevrSkillsError:
             raise
         except Exception as error:
-            return self._end(case, self._failed(case, _broken(error)))
-        self._live[slot] = case, rollout
+            return self._end(ref, self._failed(ref, _broken(error)))
+        self._live[slot] = ref, rollout
         starts[slot] = Start(rollout.prompt, rollout.env, rollout.episode)
         return None
 
@@ -106,7 +145,7 @@ class Evaluator:
 
     def _go_on(self, slot: int, answer: np.ndarray | Exception) -> None:
         """Do what the policy says, or take note of why it says nothing."""
-        case, rollout = self._live[slot]
+        ref, rollout = self._live[slot]
         result: EpisodeResult | None = None
         try:
             if isinstance(answer, Exception):
@@ -123,41 +162,41 @@ class Evaluator:
         except StorageError:
             raise
         except Exception as error:
-            self._venue.abandon(slot)
-            result = self._failed(case, _broken(error))
+            self._envs.abandon(slot)
+            result = self._failed(ref, _broken(error))
         del self._live[slot]
         if result is None:
-            self._lost.append(case)
+            self._lost.append(ref)
         else:
-            self._end(case, result)
+            self._end(ref, result)
         if rollout.video is not None:
             keep = result is not None and result.counts
             rollout.video.keep() if keep else rollout.video.discard()
 
-    def _end(self, case: Case, result: EpisodeResult) -> None:
-        self._results.append(replace(result, tries=case.tries + 1))
+    def _end(self, ref: EpisodeRef, result: EpisodeResult) -> None:
+        self._results.append(replace(result, tries=ref.tries + 1))
         if result.counts:
             self._acting.proven, self._errors = True, 0
         elif not self._acting.proven:
             self._errors += 1
-        return_holes()
+        trim_heap()
 
-    def _failed(self, case: Case, error: str) -> EpisodeResult:
-        return failed(case, self._place.suite.levels()[case.task], error)
+    def _failed(self, ref: EpisodeRef, error: str) -> EpisodeResult:
+        return failed(ref, self._config.suite.levels()[ref.task], error)
 
 
-def failed(case: Case, level: str, error: str) -> EpisodeResult:
+def failed(ref: EpisodeRef, level: str, error: str) -> EpisodeResult:
     """The result of an episode of which nothing is known but that something broke down."""
     return EpisodeResult(
-        task=case.task,
+        task=ref.task,
         level=level,
-        split=case.split,
-        index=case.index,
+        split=ref.split,
+        index=ref.index,
         episode="",
-        seed=case.seed or 0,
+        seed=ref.seed or 0,
         cause="error",
         error=error,
-        tries=case.tries + 1,
+        tries=ref.tries + 1,
         worker=worker_name(),
         ended=now(),
     )

@@ -1,4 +1,4 @@
-"""Workers of which any may die at any time, at the cost of the one job it was doing."""
+"""Worker pool: any worker may die at any time, at the cost of the one job it was doing."""
 
 from __future__ import annotations
 
@@ -58,6 +58,11 @@ class TimedOut:
 
     limit_s: float
 
+    @property
+    def reason(self) -> str:
+        """What happened, in words."""
+        return f"not done after {self.limit_s:g} s"
+
 
 Message = Ready | Answer | Refusal | WorkerDied
 
@@ -93,6 +98,36 @@ class Pool(Protocol[Job, Result]):
 
     def close(self) -> None:
         """End all workers, whatever they do."""
+
+
+class InlinePool(Generic[Job, Result]):
+    """Does one job at a time in this process, in the order in which they are submitted.
+
+    Args:
+        make: Builds the function that does the jobs.
+    """
+
+    def __init__(self, make: Callable[[], Callable[[Job], Result]]) -> None:
+        self._run = make()
+        self._jobs: deque[Job] = deque()
+
+    @property
+    def idle(self) -> int:  # noqa: D102
+        return 1 - len(self._jobs)
+
+    @property
+    def busy(self) -> int:  # noqa: D102
+        return len(self._jobs)
+
+    def submit(self, job: Job) -> None:  # noqa: D102
+        self._jobs.append(job)
+
+    def next(self) -> Done[Job, Result]:  # noqa: D102
+        job = self._jobs.popleft()
+        return Done(job, self._run(job))
+
+    def close(self) -> None:  # noqa: D102
+        self._jobs.clear()
 
 
 class Driver(Protocol):

@@ -64,7 +64,7 @@ class Processes:
         try:
             return worker, worker.connection.recv()
         except (EOFError, OSError):  # it may die in the middle of a message
-            return worker, _epitaph(worker)
+            return worker, _death_report(worker)
 
     def kill(self, worker: WorkerProcess) -> None:  # noqa: D102
         worker.process.kill()
@@ -75,7 +75,7 @@ class Processes:
         pass
 
 
-def _epitaph(worker: WorkerProcess) -> WorkerDied:
+def _death_report(worker: WorkerProcess) -> WorkerDied:
     worker.process.join()
     code = worker.process.exitcode or 0
     how = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"

@@ -1,43 +1,57 @@
-"""How far a run of ``generate`` is."""
+"""Progress display on standard error: bars on a terminal, elsewhere a line now and then."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Self
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
-
-from clevrskills.dataset_tools.generate.schedule import TaskQueue
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 LOG_EVERY_S = 60.0
 """Where standard error is not a terminal, such as in a batch job, a line is printed this often."""
 
 
-def bars(console: Console) -> Progress:
-    """Bars with a count and the field ``more``; nothing where the console is not a terminal."""
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[more]}"),
-        console=console,
-        disable=not console.is_terminal,
-    )
-
-
 class Display:
-    """Progress on standard error: a bar for each task that is being worked on, and one for all."""
+    """Bars with a count, the rate and the time left.
 
-    def __init__(self, queues: Sequence[TaskQueue]) -> None:
+    Args:
+        name: What the bar is called.
+        total: How many there will be in all.
+        done: How many of them are there already.
+        unit: What is counted.
+        per_hour: Whether the rate is given by the hour; else by the second.
+        parts: Totals of further bars by name, above the bar; each is shown while it is at work.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        total: int,
+        done: int = 0,
+        unit: str = "episodes",
+        per_hour: bool = True,
+        parts: Mapping[str, int] | None = None,
+    ) -> None:
         self._console = Console(stderr=True)
-        self._progress = bars(self._console)
-        self._bars = {queue.config.task: self._bar(queue.config.task, queue) for queue in queues}
-        self._all = self._bar("all", *queues) if len(queues) > 1 else None
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[more]}"),
+            console=self._console,
+            disable=not self._console.is_terminal,
+        )
+        self._parts = {
+            part: self._progress.add_task(part, total=count, more="", visible=False)
+            for part, count in (parts or {}).items()
+        }
+        self._bar = self._progress.add_task(name, total=total, completed=done, more="")
+        self._total, self._before = total, done
+        self._unit, self._per_hour = unit, per_hour
         self._began_s = self._logged_s = time.monotonic()
-        self._before = sum(len(queue.succeeded) for queue in queues)
 
     def __enter__(self) -> Self:
         self._progress.start()
@@ -49,43 +63,36 @@ class Display:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Leave the bars as they are."""
         self._progress.stop()
 
-    def update(self, queues: Sequence[TaskQueue]) -> None:
-        """Show how far the tasks are."""
-        for queue in queues:
-            made = len(queue.succeeded)
-            begun = queue.pending > 0 or 0 < made < len(queue.slots)
-            self._progress.update(
-                self._bars[queue.config.task],
-                completed=made,
-                visible=begun,
-                more=_failures([queue]),
-            )
-        made = sum(len(queue.succeeded) for queue in queues)
-        total = sum(len(queue.slots) for queue in queues)
-        more = _failures(queues) + self._speed(made, total)
-        bar = self._all or self._bars[queues[0].config.task]
-        self._progress.update(bar, completed=made, visible=True, more=more)
+    def update(self, done: int, *more: str) -> None:
+        """Show how many are done, and a few words more."""
+        words = ", ".join(filter(None, (*more, self._speed(done))))
+        self._progress.update(self._bar, completed=done, more=words)
         if self._progress.disable and time.monotonic() - self._logged_s >= LOG_EVERY_S:
             self._logged_s = time.monotonic()
-            self._console.print(f"{made} of {total} episodes, {more}", highlight=False)
+            count = f"{done} of {self._total} {self._unit}"
+            self.print(", ".join(filter(None, (count, words))))
 
-    def _bar(self, name: str, *queues: TaskQueue) -> TaskID:
-        total = sum(len(queue.slots) for queue in queues)
-        return self._progress.add_task(name, total=total, more="", visible=False)
+    def update_part(self, name: str, done: int, more: str = "", visible: bool = True) -> None:
+        """Show how far a part is."""
+        self._progress.update(self._parts[name], completed=done, more=more, visible=visible)
 
-    def _speed(self, made: int, total: int) -> str:
-        """Rate of this run and time left at that rate; empty before the first episode."""
-        if made <= self._before:
+    def print(self, line: str) -> None:
+        """Print a line above the bars."""
+        self._console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+    def _speed(self, done: int) -> str:
+        """Rate so far and time left at that rate; empty before anything is done."""
+        if done <= self._before:
             return ""
-        per_s = (made - self._before) / (time.monotonic() - self._began_s)
-        minutes = round((total - made) / per_s / 60)
-        return f", {3600 * per_s:.0f} episodes/h, {minutes // 60}:{minutes % 60:02d} h left"
-
-
-def _failures(queues: Sequence[TaskQueue]) -> str:
-    """Failed attempts and the share of those that succeeded."""
-    failed = sum(len(queue.failed) for queue in queues)
-    ended = failed + sum(len(queue.succeeded) for queue in queues)
-    return f"{failed} failed" + (f" ({1 - failed / ended:.1%} succeed)" if failed else "")
+        per_s = (done - self._before) / (time.monotonic() - self._began_s)
+        minutes = round((self._total - done) / per_s / 60)
+        rate = 3600 * per_s if self._per_hour else per_s
+        number = f"{rate:.0f}" if self._per_hour or rate >= 100 else f"{rate:.3g}"
+        per = "h" if self._per_hour else "s"
+        return f"{number} {self._unit}/{per}, {minutes // 60}:{minutes % 60:02d} h left"

@@ -4,34 +4,13 @@ from pathlib import Path
 import pytest
 
 from clevrskills.core.episode import episode_id
-from clevrskills.dataset_tools.layout import (
-    DatasetError,
-    Header,
-    locked,
-    remove_abandoned,
-    versions,
-)
-from clevrskills.jobs.files import PartialDirectory
+from clevrskills.dataset_tools.layout import DatasetError, Header
 
 HEADER = Header(robot="xarm6", criteria="paper", cameras=("base_camera",))
 
 
 def test_episode_id_sorts_by_seed() -> None:
     assert episode_id("sort", "test", 12) == "sort/test_00000012"
-
-
-def test_versions_name_what_is_missing() -> None:
-    found = versions()
-    assert found["numpy"] and found["python"]
-    assert set(found) == {
-        "python",
-        "clevrskills",
-        "mani_skill",
-        "sapien",
-        "torch",
-        "numpy",
-        "mplib",
-    }
 
 
 def test_header_round_trip(tmp_path: Path) -> None:
@@ -96,21 +75,3 @@ def test_two_writers_may_start_at_once(tmp_path: Path, monkeypatch: pytest.Monke
     HEADER.open(tmp_path)
     with pytest.raises(DatasetError, match="robot xarm6, not panda"):
         Header("panda", "paper", ("base_camera",)).open(tmp_path)
-
-
-def test_only_one_writer_of_a_name(tmp_path: Path) -> None:
-    with locked(tmp_path), locked(tmp_path, "shard-0-of-2"):
-        with pytest.raises(DatasetError, match="another process"), locked(tmp_path):
-            pass
-    with locked(tmp_path):
-        pass
-
-
-def test_abandoned_directories_are_removed(tmp_path: Path) -> None:
-    alive = PartialDirectory(tmp_path, tmp_path / "a", "shard-0-of-2")
-    PartialDirectory(tmp_path, tmp_path / "b", "shard-1-of-2")
-    with locked(tmp_path, "shard-0-of-2"):
-        remove_abandoned(tmp_path)
-    assert [p.name for p in tmp_path.glob(".partial*")] == [alive.path.name]
-    remove_abandoned(tmp_path)
-    assert list(tmp_path.glob(".partial*")) == []

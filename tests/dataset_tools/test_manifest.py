@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from clevrskills.dataset_tools.generate.history import read_history
+from clevrskills.dataset_tools.generate.schedule import read_history
 from clevrskills.dataset_tools.layout import DatasetError
 from clevrskills.dataset_tools.manifest import (
     Manifest,

@@ -15,10 +15,8 @@ from fake_suite import FakeSuite
 
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
-from clevrskills.evaluation.results import EpisodeResult, read_results
-from clevrskills.evaluation.runs import read_run
-from clevrskills.jobs.pool import Done, WorkerDied
-from tests.support.fake_jobs import InlinePool
+from clevrskills.evaluation.results import EpisodeResult, read_results, read_run
+from clevrskills.jobs.pool import Done, InlinePool, WorkerDied
 
 HERE = Path(__file__).parents[1] / "support"
 PASSING = ("policy_s", "env_s", "wall_s", "worker", "ended", "tries")
@@ -28,9 +26,7 @@ PASSING = ("policy_s", "env_s", "wall_s", "worker", "ended", "tries")
 @pytest.fixture
 def inline(monkeypatch: pytest.MonkeyPatch) -> None:
     """Everything in this process: quick."""
-    monkeypatch.setattr(
-        "clevrskills.jobs.drivers.open_pool", lambda _, make, *rest: InlinePool(make)
-    )
+    monkeypatch.setattr("clevrskills.jobs.work.open_pool", lambda _, make, *rest: InlinePool(make))
 
 
 def args_for(root: Path, policy: str = "fake_policies:Wanderer", **more: object) -> EvaluateArgs:
@@ -52,7 +48,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> list[dict]:
     """The results of an undisturbed run of ``Wanderer`` in this process."""
     root = tmp_path_factory.mktemp("whole") / "run"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("clevrskills.jobs.drivers.open_pool", lambda _, make, *rest: InlinePool(make))
+        patch.setattr("clevrskills.jobs.work.open_pool", lambda _, make, *rest: InlinePool(make))
         assert evaluate(args_for(root), FakeSuite()) == 0
     results = core(root)
     assert len(results) == 16
@@ -399,7 +395,7 @@ class DyingPool(InlinePool):
 
     def next(self) -> Done:
         done = super().next()
-        if hasattr(done.job, "cases"):
+        if hasattr(done.job, "episodes"):
             return Done(done.job, WorkerDied("worker died (exit code 1)"))
         return done
 
@@ -407,10 +403,10 @@ class DyingPool(InlinePool):
 def test_workers_that_always_die_end_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        "clevrskills.jobs.drivers.open_pool", lambda _, make, *rest: DyingPool(make)
-    )
-    with pytest.raises(ClevrSkillsError, match="^3 workers in a row died, the last one: policy"):
+    monkeypatch.setattr("clevrskills.jobs.work.open_pool", lambda _, make, *rest: DyingPool(make))
+    with pytest.raises(
+        ClevrSkillsError, match="^3 episodes in a row ended their workers, the last one: policy"
+    ):
         evaluate(args_for(tmp_path, batch=2), FakeSuite())
     assert len(list(read_results(tmp_path))) == 3
 

@@ -12,10 +12,9 @@ from clevrskills.dataset_tools.generate.command import GenerateArgs, generate
 from clevrskills.envs.episode import EpisodeSpec
 from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
 from clevrskills.evaluation.freeze import frozen
-from clevrskills.evaluation.results import EpisodeResult, read_results
-from clevrskills.evaluation.runs import read_run
+from clevrskills.evaluation.results import EpisodeResult, read_results, read_run
+from clevrskills.jobs.pool import InlinePool
 from clevrskills.solvers.requirements import planner_obstacle
-from tests.support.fake_jobs import InlinePool
 
 PASSING = ("policy_s", "env_s", "wall_s", "worker", "ended", "tries")
 needs_oracle = pytest.mark.skipif(planner_obstacle() is not None, reason=str(planner_obstacle()))
@@ -24,9 +23,7 @@ needs_oracle = pytest.mark.skipif(planner_obstacle() is not None, reason=str(pla
 @pytest.fixture(autouse=True)
 def inline(monkeypatch: pytest.MonkeyPatch) -> None:
     """Everything in this process: quick."""
-    monkeypatch.setattr(
-        "clevrskills.jobs.drivers.open_pool", lambda _, make, *rest: InlinePool(make)
-    )
+    monkeypatch.setattr("clevrskills.jobs.work.open_pool", lambda _, make, *rest: InlinePool(make))
 
 
 @pytest.fixture(scope="module")

@@ -1,12 +1,15 @@
 import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
 from clevrskills.core.env_config import EnvConfig
-from clevrskills.dataset_tools.generate.history import History
-from clevrskills.dataset_tools.generate.schedule import TaskQueue
+from clevrskills.dataset_tools.generate.run import AttemptQueue, make_display
+from clevrskills.dataset_tools.generate.schedule import History, TaskQueue
+from clevrskills.dataset_tools.manifest import Manifest
 from clevrskills.jobs import progress
-from clevrskills.jobs.progress import Display
 
 
 def make_queues() -> list[TaskQueue]:
@@ -24,47 +27,54 @@ def end(queue: TaskQueue, kind: str = "") -> None:
     queue.ended(attempt, kind, 5)
 
 
+@contextmanager
+def shown(queues: list[TaskQueue], root: Path) -> Iterator[Callable[[], None]]:
+    """The display of a run, and what updates it."""
+    with make_display(queues) as display:
+        yield AttemptQueue(queues, Manifest(root, "local"), root, display).update
+
+
 def test_a_log_file_gets_a_line_now_and_then(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     queues = make_queues()
-    with Display(queues) as display:
+    with shown(queues, tmp_path) as update:
         end(queues[0])
-        display.update(queues)
+        update()
         assert capsys.readouterr().err == ""  # not yet
         monkeypatch.setattr(progress, "LOG_EVERY_S", 0.0)
-        display.update(queues)
+        update()
         assert re.fullmatch(
             r"2 of 6 episodes, 0 failed, \d+ episodes/h, \d+:\d\d h left\n", capsys.readouterr().err
         )
         end(queues[0], "skill")
-        display.update(queues)
+        update()
         assert "2 of 6 episodes, 1 failed (66.7% succeed), " in capsys.readouterr().err
 
 
 def test_nothing_is_said_of_the_speed_before_the_first_episode(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
     monkeypatch.setattr(progress, "LOG_EVERY_S", 0.0)
     queues = make_queues()
     for queue in queues:
         while not queue.pending:
             queue.next()
-    with Display(queues) as display:
-        display.update(queues)
+    with shown(queues, tmp_path) as update:
+        update()
     assert capsys.readouterr().err == "1 of 6 episodes, 0 failed\n"
 
 
 def test_a_terminal_gets_bars_of_the_tasks_at_work(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
     monkeypatch.setenv("COLUMNS", "200")
     queues = make_queues()
     end(queues[0])
-    with Display(queues) as display:
-        display.update(queues)
+    with shown(queues, tmp_path) as update:
+        update()
     text = capsys.readouterr().err
     assert "reach" in text and "2/4" in text and "2/6" in text
     assert "visit" not in text

@@ -11,11 +11,11 @@ from clevrskills.core.policy_loader import PolicySource
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
 from clevrskills.evaluation.results import read_results
+from clevrskills.jobs.pool import InlinePool
 from clevrskills.serving import DIALECTS
 from tests.serving.policies import HERE, Stumbling
 from tests.serving.relay import Relay, relayed
 from tests.serving.servers import serving_source
-from tests.support.fake_jobs import InlinePool
 
 PASSING = ("policy_s", "env_s", "wall_s", "worker", "ended", "tries")
 
@@ -23,7 +23,7 @@ PASSING = ("policy_s", "env_s", "wall_s", "worker", "ended", "tries")
 @pytest.fixture(autouse=True)
 def _inline(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "clevrskills.jobs.drivers.open_pool", lambda _, make, *rest: InlinePool(make)
+        "clevrskills.jobs.work.open_pool", lambda _, make, *rest: InlinePool(make)
     )
 
 

@@ -1,14 +1,11 @@
-"""Jobs for worker processes, of which some end badly, and a pool without processes."""
+"""Jobs for worker processes, of which some end badly."""
 
 import os
 import signal
 import time
-from collections import deque
 from collections.abc import Callable
-from typing import Any
 
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.jobs.pool import Done
 
 
 def work(job: str) -> str | tuple[str | None, int]:
@@ -37,29 +34,3 @@ def make_nothing() -> Callable[[str], object]:
 
 def make_death() -> Callable[[str], object]:
     os._exit(4)
-
-
-class InlinePool:
-    """Does one job at a time in this process: quick, and what is patched here counts."""
-
-    def __init__(self, make: Callable[[], Callable[[Any], Any]]) -> None:
-        self._run = make()
-        self._jobs: deque[Any] = deque()
-
-    @property
-    def idle(self) -> int:
-        return 1 - len(self._jobs)
-
-    @property
-    def busy(self) -> int:
-        return len(self._jobs)
-
-    def submit(self, job: Any) -> None:
-        self._jobs.append(job)
-
-    def next(self) -> Done:
-        job = self._jobs.popleft()
-        return Done(job, self._run(job))
-
-    def close(self) -> None:
-        self._jobs.clear()

@@ -1,4 +1,4 @@
-"""Screening without a simulator: verdicts on seeds, of which some end badly. What workers import is
+"""Screening without a simulator: results on seeds, of which some end badly. What workers import is
 light.
 """
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from clevrskills.core.episode import FROZEN
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.evaluation.freeze.candidates import Candidate, Verdict
+from clevrskills.evaluation.freeze.candidates import Candidate, ScreeningResult
 
 
 def data_of(task: str, split: str, seed: int, robot: str = "xarm6") -> dict[str, Any]:
@@ -54,7 +54,7 @@ class FakeScreener:
     exits_at: int = -1
     kills_at: int = -1
 
-    def __call__(self, candidate: Candidate) -> Verdict:
+    def __call__(self, candidate: Candidate) -> ScreeningResult:
         number = candidate.seed - FROZEN.start
         if number == self.stops_at:
             raise ClevrSkillsError("no planner")
@@ -63,9 +63,9 @@ class FakeScreener:
         if number == self.kills_at:
             os.kill(os.getpid(), signal.SIGKILL)
         if number % self.rejects == 0:
-            return Verdict(candidate.seed, f"oracle: {number}")
+            return ScreeningResult(candidate.seed, f"oracle: {number}")
         data = data_of(candidate.task, candidate.split, candidate.seed, candidate.robot)
-        return Verdict(candidate.seed, "", 10 + number, data)
+        return ScreeningResult(candidate.seed, "", 10 + number, data)
 
 
 @dataclass(frozen=True)
@@ -74,5 +74,5 @@ class Make:
 
     screener: FakeScreener = FakeScreener()
 
-    def __call__(self) -> Callable[[Candidate], Verdict]:
+    def __call__(self) -> Callable[[Candidate], ScreeningResult]:
         return self.screener

@@ -1,8 +1,7 @@
-"""``clevrskills check``: verifies every file of a dataset and names each fault."""
+"""``clevrskills check``: faults of a dataset, found by looking at every file of it."""
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from clevrskills.errors import ClevrSkillsError
+from clevrskills.jobs.arguments import WorkerArgs, check_least
 
 if TYPE_CHECKING:
     from clevrskills.core.env_config import EnvConfig
@@ -26,7 +25,7 @@ _JOBS_PER_WORKER = 2000
 
 
 @dataclass(kw_only=True)
-class CheckArgs:
+class CheckArgs(WorkerArgs):
     """Verify every file of a dataset; name each fault."""
 
     dataset: Annotated[Path, tyro.conf.Positional]
@@ -36,8 +35,6 @@ class CheckArgs:
     annotations must come out the same."""
     decode: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
     """Decode all frames of all videos, not only the first and the last."""
-    workers: int = 1
-    """Number of processes."""
     json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
     """Print the result as JSON."""
 
@@ -72,10 +69,7 @@ def check(args: CheckArgs, suite: Suite | None = None) -> int:
     """
     from clevrskills.jobs.files import to_json
 
-    for name, least in (("replay", 0), ("workers", 1)):
-        value = getattr(args, name)
-        if value < least:
-            raise ClevrSkillsError(f"--{name} must be at least {least}, not {value}")
+    check_least(args, replay=0, workers=1)
     report = check_dataset(
         args.dataset, args.replay, decode=args.decode, workers=args.workers, suite=suite
     )
@@ -207,52 +201,41 @@ class Checker:
 
 
 def _do(
-    make: Callable[[], Checker], workers: int, jobs: Sequence[Job], what: str
+    make: Callable[[], Checker], workers: int, jobs: Sequence[Job], name: str
 ) -> Iterator[Fault]:
-    """Do the jobs with a progress bar; the faults in the order of the jobs."""
-    from rich.console import Console
-    from rich.progress import track
-
+    """Do the jobs; the faults in the order of the jobs."""
     from clevrskills.dataset_tools.check.fault import Fault
+    from clevrskills.jobs.pool import InlinePool, Pool, TimedOut, WorkerDied
+    from clevrskills.jobs.progress import Display
+    from clevrskills.jobs.work import JobQueue, open_pool, work
 
-    if not jobs:
-        return
     found: dict[Path, list[Fault]] = {}
-    done: Iterator[tuple[Job, list[Fault] | str]]
-    if workers == 1:
-        checker = make()
-        done = ((job, checker(job)) for job in jobs)
-    else:
-        done = _in_processes(make, workers, jobs)
-    for job, result in track(done, what, total=len(jobs), console=Console(stderr=True)):
-        if isinstance(result, str):
-            result = [Fault("/".join(job.path.parts[-2:]), "", f"{what}: {result}")]
-        found[job.path] = result
+
+    class CheckQueue(JobQueue[Job, list[Fault]]):
+        def key(self, job: Job) -> Path:
+            return job.path
+
+        def finish(self, job: Job, result: list[Fault]) -> None:
+            found[job.path] = result
+
+        def give_up(self, job: Job, end: WorkerDied | TimedOut) -> None:
+            episode = "/".join(job.path.parts[-2:])
+            found[job.path] = [Fault(episode, "", f"{name}: {end.reason}")]
+
+        def update(self) -> None:
+            display.update(len(found))
+
+    def start_pool() -> Pool[Job, list[Fault]]:
+        if workers == 1:
+            return InlinePool(make)
+        size = min(workers, len(jobs))
+        return open_pool("local", make, Path(), size, jobs_per_worker=_JOBS_PER_WORKER)
+
+    if jobs:
+        with Display(name, len(jobs)) as display:
+            work(CheckQueue(jobs), start_pool)
     for job in jobs:
         yield from found[job.path]
-
-
-def _in_processes(
-    make: Callable[[], Checker], workers: int, jobs: Sequence[Job]
-) -> Iterator[tuple[Job, list[Fault] | str]]:
-    """Do the jobs in many processes, in any order; the reason where a process died."""
-    from clevrskills.jobs.pool import WorkerDied, WorkerPool
-    from clevrskills.jobs.processes import Processes
-
-    pool: WorkerPool[Job, list[Fault]] = WorkerPool(
-        Processes(make), min(workers, len(jobs)), jobs_per_worker=_JOBS_PER_WORKER
-    )
-    waiting = iter(jobs)
-    with contextlib.closing(pool):
-        for _ in jobs:
-            while pool.idle and (job := next(waiting, None)):
-                pool.submit(job)
-            done = pool.next()
-            match done.result:
-                case WorkerDied(reason):
-                    yield done.job, reason
-                case list() as faults:
-                    yield done.job, faults
 
 
 def _in_turn(paths: Sequence[Path], count: int) -> list[Path]:

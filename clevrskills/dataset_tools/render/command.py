@@ -1,10 +1,7 @@
-"""``clevrskills render``: films what was recorded, by any cameras, as it would have been."""
+"""``clevrskills render``: films of recorded episodes by any cameras, as if made at once."""
 
 from __future__ import annotations
 
-import sys
-from collections import Counter
-from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -12,35 +9,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.jobs.arguments import CameraArgs, WorkerArgs, check_least, check_names
 
 if TYPE_CHECKING:
     from clevrskills.core.env_config import EnvConfig
     from clevrskills.core.suite import Suite
 
-INTERRUPTED = 130  # what shells report after Ctrl-C
-DEATHS = 3
-"""Workers that may die of an episode until the run ends."""
-
 
 @dataclass(kw_only=True)
-class RenderArgs:
+class RenderArgs(WorkerArgs, CameraArgs):
     """Film the recorded states of a dataset into a new one; running it again continues."""
 
     dataset: Annotated[Path, tyro.conf.Positional]
     """Folder of the dataset; it may have been made without cameras."""
     out: Path
     """Folder of the new dataset."""
-    cameras: tuple[str, ...] = ("base_camera", "hand_camera")
-    """Cameras to film with."""
-    size: int | None = None
-    """Width and height of the pictures, in pixels; by default each camera's own."""
-    depth: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
-    """Film depth, too."""
-    segmentation: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
-    """Film which object each pixel shows, too."""
-    workers: int = 1
-    """Number of processes; the result is the same for any number."""
 
 
 def render(args: RenderArgs, suite: Suite | None = None) -> int:
@@ -58,26 +42,11 @@ def render(args: RenderArgs, suite: Suite | None = None) -> int:
             finished is kept.
     """
     from clevrskills.core.suite import load_suite
-    from clevrskills.dataset_tools.layout import locked
-    from clevrskills.jobs.files import remove_partial
-    from clevrskills.jobs.signals import stop_signals
+    from clevrskills.jobs.run_folder import write_into
 
-    suite = suite or load_suite()
-    config, root = _check(args, suite), args.out.absolute()
-    with locked(root):
-        try:
-            with stop_signals():
-                count = _render(args, config, root, suite)
-        except KeyboardInterrupt:
-            print(
-                f"interrupted; what is finished is in {args.out}, the same command continues",
-                file=sys.stderr,
-            )
-            return INTERRUPTED
-        finally:
-            remove_partial(root)
-    print(f"{args.out}: {count} episodes")
-    return 0
+    source = suite or load_suite()
+    config = _check(args, source)
+    return write_into(args.out, lambda _: _render(args, config, source))
 
 
 def _check(args: RenderArgs, suite: Suite) -> EnvConfig:
@@ -85,14 +54,11 @@ def _check(args: RenderArgs, suite: Suite) -> EnvConfig:
     from clevrskills.core.env_config import EnvConfig
     from clevrskills.dataset_tools.layout import Header
 
-    if args.workers < 1:
-        raise ClevrSkillsError(f"--workers must be at least 1, not {args.workers}")
+    check_least(args, workers=1)
     if not args.cameras:
         raise ClevrSkillsError("--cameras must name at least one")
     known = tuple(suite.cameras())
-    for name in args.cameras:
-        if name not in known:
-            raise UnknownNameError("camera", name, known)
+    check_names(camera=(args.cameras, known))
     header = Header.read(args.dataset)
     if args.out.resolve() == args.dataset.resolve():
         raise ClevrSkillsError("--out must be another folder than that of the dataset")
@@ -115,42 +81,25 @@ def _check(args: RenderArgs, suite: Suite) -> EnvConfig:
     )
 
 
-def _render(args: RenderArgs, config: EnvConfig, root: Path, suite: Suite) -> int:
-    """Film what is missing; returns the number of episodes that are there then."""
-    from rich.console import Console
-    from rich.progress import Progress
-
+def _render(args: RenderArgs, config: EnvConfig, suite: Suite) -> int:
+    """Film what is missing."""
     from clevrskills.dataset_tools.dataset import Dataset
-    from clevrskills.dataset_tools.manifest import Manifest, ManifestLine, read_manifest
-    from clevrskills.dataset_tools.render.worker import Refilmer
-    from clevrskills.jobs.pool import WorkerPool
-    from clevrskills.jobs.processes import Processes
+    from clevrskills.dataset_tools.manifest import Manifest, read_manifest
+    from clevrskills.dataset_tools.render.worker import RenderQueue, RenderWorker
+    from clevrskills.jobs.progress import Display
+    from clevrskills.jobs.work import open_pool, work
 
+    root = args.out.absolute()
     manifest = Manifest(root, "local")
     known = {(line.id, line.success) for line in read_manifest(root)}
     for line in read_manifest(args.dataset):
         if not line.success and (line.id, False) not in known:
             manifest.append(line)
     names = Dataset(args.dataset).ids
-    jobs = [name for name in names if (name, True) not in known or not (root / name).is_dir()]
-    if not jobs:
-        return len(names)
-    make = partial(Refilmer, args.dataset.absolute(), root, config, suite)
-    pool: WorkerPool[str, ManifestLine] = WorkerPool(Processes(make), args.workers)
-    deaths: Counter[str] = Counter()
-    with closing(pool), Progress(console=Console(stderr=True), transient=True) as progress:
-        bar = progress.add_task("filming", total=len(names), completed=len(names) - len(jobs))
-        while jobs or pool.busy:
-            while jobs and pool.idle:
-                pool.submit(jobs.pop(0))
-            done = pool.next()
-            if isinstance(done.result, ManifestLine):
-                manifest.append(done.result)
-                progress.advance(bar)
-                continue
-            deaths[done.job] += 1
-            if deaths[done.job] == DEATHS:
-                reason = getattr(done.result, "reason", done.result)
-                raise ClevrSkillsError(f"{done.job} cannot be filmed: {reason}")
-            jobs.append(done.job)
-    return len(names)
+    missing = [n for n in names if (n, True) not in known or not (root / n).is_dir()]
+    make = partial(RenderWorker, args.dataset.absolute(), root, config, suite)
+    with Display("filming", len(names), len(names) - len(missing)) as display:
+        queue = RenderQueue(missing, manifest, display, len(names))
+        work(queue, partial(open_pool, "local", make, root, args.workers))
+    print(f"{args.out}: {len(names)} episodes")
+    return 0

@@ -1,10 +1,10 @@
-"""Filming recorded episodes: what a worker of ``render`` does."""
+"""Render worker: films recorded episodes; and the queue of those that are to be filmed."""
 
 from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,17 +12,47 @@ from typing import Any
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.suite import Film, Suite
 from clevrskills.dataset_tools.dataset import Episode
-from clevrskills.dataset_tools.generate.worker import now, worker_name
 from clevrskills.dataset_tools.layout import STATES_FILE, STEPS_FILE
-from clevrskills.dataset_tools.manifest import ManifestLine, file_hashes, latest_lines
+from clevrskills.dataset_tools.manifest import Manifest, ManifestLine, file_hashes, latest_lines
 from clevrskills.dataset_tools.record.camera_tracks import Footage, spent
 from clevrskills.dataset_tools.record.recorder import write_info
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.files import PartialDirectory, storage_errors
-from clevrskills.jobs.memory import return_freed_memory, return_holes
+from clevrskills.jobs.pool import TimedOut, WorkerDied
+from clevrskills.jobs.process_setup import now, return_freed_memory, trim_heap, worker_name
+from clevrskills.jobs.progress import Display
+from clevrskills.jobs.work import JobQueue
 
 
-class Refilmer:
+class RenderQueue(JobQueue[str, ManifestLine]):
+    """Names of the episodes that are to be filmed.
+
+    Args:
+        names: The names.
+        manifest: Where to enter what is filmed.
+        display: Shows how many are.
+        total: How many there will be in all.
+    """
+
+    def __init__(
+        self, names: Sequence[str], manifest: Manifest, display: Display, total: int
+    ) -> None:
+        super().__init__(names)
+        self._manifest, self._display = manifest, display
+        self._done = total - len(names)
+
+    def finish(self, job: str, result: ManifestLine) -> None:  # noqa: D102
+        self._manifest.append(result)
+        self._done += 1
+
+    def give_up(self, job: str, end: WorkerDied | TimedOut) -> None:  # noqa: D102
+        raise ClevrSkillsError(f"{job} cannot be filmed: {end.reason}")
+
+    def update(self) -> None:  # noqa: D102
+        self._display.update(self._done)
+
+
+class RenderWorker:
     """Films episodes of one dataset into another.
 
     Args:
@@ -63,7 +93,7 @@ class Refilmer:
                 raise ClevrSkillsError(f"{name} cannot be filmed: {error!r}") from error
             finally:
                 directory.discard()
-            return_holes()
+            trim_heap()
         times_s["total_cpu"] = time.process_time() - cpu_s
         times_s["total_wall"] = time.perf_counter() - wall_s
         return replace(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
+from clevrskills.dataset_tools.pages import render
 from clevrskills.errors import ClevrSkillsError
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def page(
         for episode in episodes:
             picture = thumbnail(episode)
             cards.append({**facts(episode), "picture": data_uri(picture) if picture else None})
-    return _render(
+    return render(
         "episode.html",
         title=title,
         total=total,
@@ -156,17 +157,7 @@ def _write_folder(
         {k: v for k, v in asdict(line).items() if k not in ("times_s", "files", "worker")}
         for line in failures
     ]
-    index = _render(
+    index = render(
         "index.html", title=title, total=total, data={"episodes": cards, "failures": failed}
     )
     write_whole(out / "index.html", index)
-
-
-def _render(template: str, **values: Any) -> str:
-    """A template with values; ``source(name)`` in it is another file as it is."""
-    import jinja2
-
-    loader = jinja2.PackageLoader("clevrskills.dataset_tools")
-    environment = jinja2.Environment(loader=loader, autoescape=True)
-    environment.globals["source"] = lambda name: loader.get_source(environment, name)[0]
-    return environment.get_template(template).render(values)

@@ -1,4 +1,4 @@
-"""Seeds that may become frozen episodes, and what was found of them."""
+"""Candidates: seeds that may become frozen episodes, and results of their screening."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """What became of it.
+class ScreeningResult:
+    """What was found of a seed.
 
     Attributes:
         seed: The seed.
@@ -41,7 +41,7 @@ class Verdict:
         return to_json(asdict(self))
 
     @classmethod
-    def from_json(cls, text: str | bytes) -> Verdict:
+    def from_json(cls, text: str | bytes) -> ScreeningResult:
         """Read a line.
 
         Raises:

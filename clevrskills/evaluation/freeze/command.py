@@ -10,6 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tyro
 
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.jobs.arguments import (
+    TaskArgs,
+    WorkerArgs,
+    check_least,
+    check_names,
+    check_positive,
+    select_tasks,
+)
 
 if TYPE_CHECKING:
     from clevrskills.evaluation.freeze.frozen import Header
@@ -19,15 +27,11 @@ ROOM = 1.5
 
 
 @dataclass(kw_only=True)
-class FreezeArgs:
+class FreezeArgs(WorkerArgs, TaskArgs):
     """Freeze episodes to evaluate on: draw them, screen them, write them as data; running it again
     continues.
     """
 
-    tasks: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
-    """Keys of tasks, e.g. `sort stack`."""
-    level: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
-    """All tasks of a level, L0, L1 or L2; may be given several times."""
     episodes: int = 100
     """Episodes of each task and split."""
     split: tuple[str, ...] = ("train", "test")
@@ -36,8 +40,6 @@ class FreezeArgs:
     """The robot: xarm6 or panda."""
     out: Path
     """Folder of the files, one for each task and split."""
-    workers: int = 1
-    """Number of processes; the result is the same for any number."""
     timeout: float = 600.0
     """Seconds after which the screening of a seed is ended and begun again."""
     json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
@@ -53,26 +55,37 @@ def freeze(args: FreezeArgs, make: Callable[[], Callable[[Any], Any]] | None = N
             :class:`~clevrskills.evaluation.freeze.screening.Screener`.
 
     Returns:
-        Exit code: 0, all is there.
+        Exit code: 0 if all is there, 130 after Ctrl-C.
 
     Raises:
         ClevrSkillsError: Bad arguments, a task of which too many seeds are rejected, a full disk;
             what was screened is kept.
     """
-    from clevrskills.dataset_tools.layout import locked
-    from clevrskills.evaluation.freeze.freeze_queue import open_queues, work_off
-    from clevrskills.evaluation.freeze.screening import Screener
     from clevrskills.jobs.files import storage_errors
-    from clevrskills.jobs.signals import stop_signals
+    from clevrskills.jobs.run_folder import write_into
 
     tasks = _check(args)
+    with storage_errors(args.out):
+        args.out.mkdir(parents=True, exist_ok=True)
+    return write_into(args.out, lambda _: _freeze(args, tasks, make), "freeze")
+
+
+def _freeze(
+    args: FreezeArgs, tasks: Sequence[str], make: Callable[[], Callable[[Any], Any]] | None
+) -> int:
+    from functools import partial
+
+    from clevrskills.evaluation.freeze.freeze_queue import FreezeQueue, open_queues
+    from clevrskills.evaluation.freeze.screening import Screener
+    from clevrskills.jobs import work
+    from clevrskills.jobs.progress import Display
+
     root = args.out.absolute()
-    with storage_errors(root):
-        root.mkdir(parents=True, exist_ok=True)
-    with locked(root, "freeze"), stop_signals():
-        queues = open_queues(root, tasks, args.split, args.robot, args.episodes)
-        heads = work_off(queues, make or Screener, root, args.workers, args.timeout)
-    _report(heads, args.json)
+    queues = open_queues(root, tasks, args.split, args.robot, args.episodes)
+    pool = partial(work.open_pool, "local", make or Screener, root, args.workers, args.timeout)
+    with Display("episodes", sum(queue.wanted for queue in queues)) as display:
+        work.work(FreezeQueue(queues, root, display), pool)
+    _report([queue.head for queue in queues if queue.head], args.json)
     return 0
 
 
@@ -80,24 +93,13 @@ def _check(args: FreezeArgs) -> list[str]:
     """Check the arguments; the tasks, in the order of the registry."""
     from clevrskills.core.env_config import SPLITS
     from clevrskills.sim.robots.description import ROBOTS
-    from clevrskills.tasks import LEVELS, tasks
+    from clevrskills.tasks import tasks
 
-    for name in ("episodes", "workers"):
-        if getattr(args, name) < 1:
-            raise ClevrSkillsError(f"--{name} must be at least 1, not {getattr(args, name)}")
-    if not args.timeout > 0:
-        raise ClevrSkillsError(f"--timeout must be positive, not {args.timeout}")
+    check_least(args, episodes=1, workers=1)
+    check_positive(args, "timeout")
     known = tasks()
-    for kind, names, allowed in (
-        ("task", args.tasks, tuple(known)),
-        ("level", args.level, LEVELS),
-        ("split", args.split, SPLITS),
-        ("robot", (args.robot,), tuple(ROBOTS)),
-    ):
-        for name in names:
-            if name not in allowed:
-                raise UnknownNameError(kind, name, allowed)
-    chosen = [key for key, t in known.items() if key in args.tasks or t.level in args.level]
+    chosen = select_tasks({key: t.level for key, t in known.items()}, args.tasks, args.level)
+    check_names(split=(args.split, SPLITS), robot=((args.robot,), ROBOTS))
     if not (chosen and args.split):
         raise ClevrSkillsError("nothing to freeze: name tasks, or a level with --level")
     for key in chosen:

@@ -1,4 +1,4 @@
-"""``clevrskills report``: tables and a page that is complete in itself, from results."""
+"""``clevrskills report`` and ``compare``: tables and a page, from results of evaluations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from clevrskills.errors import ClevrSkillsError
 if TYPE_CHECKING:
     from clevrskills.evaluation.report.comparison import Comparison
     from clevrskills.evaluation.report.tables import Row
-    from clevrskills.evaluation.runs import Evaluation
+    from clevrskills.evaluation.results import Evaluation
 
 PAGE = "report.html"
 SHOWN = ("level", "tasks", "split", "run", "episodes", "success %", "goals met %", "reward/step")
@@ -47,7 +47,7 @@ def report(args: ReportArgs) -> int:
         ClevrSkillsError: A folder holds no run, no episode has ended yet, or the disk refused.
     """
     from clevrskills.evaluation.report import tables
-    from clevrskills.evaluation.runs import open_evaluations
+    from clevrskills.evaluation.results import open_evaluations
     from clevrskills.jobs.files import storage_errors
 
     if not args.runs:
@@ -65,7 +65,7 @@ def report(args: ReportArgs) -> int:
     if args.json:
         _print_json(levels, tasks, comparisons)
         return 0
-    from clevrskills.evaluation.report.terminal import print_lines, print_table
+    from clevrskills.evaluation.report.tables import print_lines, print_table
 
     shown = tables.words(levels)
     print_table(shown[[name for name in (*SHOWN, "errors") if name in shown]])
@@ -94,10 +94,10 @@ def _write(
     tasks: Sequence[Row],
     comparisons: Sequence[Comparison],
 ) -> None:
+    from clevrskills.dataset_tools.pages import render
     from clevrskills.evaluation.report import comparison as pairs
     from clevrskills.evaluation.report import tables
     from clevrskills.evaluation.report.page_data import contents, videos
-    from clevrskills.dataset_tools.pages import render
     from clevrskills.jobs.files import write_whole
 
     files = {
@@ -137,3 +137,50 @@ def _print_json(
         "comparisons": [pairs.to_json(comparison) for comparison in comparisons],
     }
     print(files.to_json(data, indent=1))
+
+
+@dataclass(kw_only=True)
+class CompareArgs:
+    """Compare two runs of `clevrskills evaluate` on the episodes that both have done.
+
+    For each level and task: both success rates, their difference with its 95 % interval (paired
+    bootstrap; Newcombe's for a single task), and McNemar's exact test.
+    """
+
+    a: Annotated[Path, tyro.conf.Positional]
+    """Folder of the first run."""
+    b: Annotated[Path, tyro.conf.Positional]
+    """Folder of the second run."""
+    at_end: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Compare success after the last step, not after any step."""
+    episodes: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """List the episodes, too, at which only one of them succeeded."""
+    json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Print the comparison as JSON."""
+
+
+def compare(args: CompareArgs) -> int:
+    """Print the comparison.
+
+    Raises:
+        ClevrSkillsError: A folder holds no run, or they have no episode in common.
+    """
+    from clevrskills.evaluation.report.comparison import EXPLANATION, compare_runs, to_json, words
+    from clevrskills.evaluation.results import open_evaluations
+
+    a, b = open_evaluations([args.a, args.b])
+    comparison = compare_runs(a, b, "end" if args.at_end else "once")
+    if args.json:
+        from clevrskills.jobs import files
+
+        print(files.to_json(to_json(comparison), indent=1))
+        return 0
+    from clevrskills.evaluation.report.tables import print_lines, print_table
+
+    print_table(words(comparison, comparison.levels), f"{comparison.a} and {comparison.b}")
+    print_table(words(comparison, comparison.tasks))
+    if args.episodes:
+        for label, ids in ((comparison.a, comparison.lost), (comparison.b, comparison.won)):
+            print_lines(f"only {label}: " + (", ".join(ids) or "none"))
+    print_lines(*comparison.remarks, EXPLANATION)
+    return 0

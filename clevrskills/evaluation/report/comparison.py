@@ -12,8 +12,7 @@ import pandas as pd
 
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.report.tables import records
-from clevrskills.evaluation.results import EpisodeResult
-from clevrskills.evaluation.runs import Evaluation, differences
+from clevrskills.evaluation.results import EpisodeResult, Evaluation, differences
 from clevrskills.evaluation.statistics import Estimate, Pairs, holm, paired_difference, share
 
 Moment = Literal["once", "end"]

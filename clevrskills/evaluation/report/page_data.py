@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import math
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -14,16 +15,16 @@ from typing import Any
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.freeze import frozen
 from clevrskills.evaluation.report.comparison import Comparison
-from clevrskills.evaluation.report.pages import plain
 from clevrskills.evaluation.report.tables import Row
-from clevrskills.evaluation.results import EpisodeResult
-from clevrskills.evaluation.runs import SETTINGS, Evaluation
+from clevrskills.evaluation.results import SETTINGS, EpisodeResult, Evaluation
 from clevrskills.jobs.files import storage_errors
 
 VIDEO_LIMIT_BYTES = 2_000_000
 """A larger video is not put into the page but linked."""
 PAGE_LIMIT_BYTES = 24_000_000
 """Of all videos in the page; those that come later are linked."""
+DIGITS = 5
+"""Significant digits of the numbers in the data of a page."""
 REASONS = 12
 """Reasons that are listed for each run and cause."""
 _WHICH = ("id", "task", "level", "split", "index", "seed")
@@ -172,3 +173,14 @@ def _outcome(evaluation: Evaluation, result: EpisodeResult, video: str) -> dict[
         "tries": result.tries,
         "video": video if evaluation.video(result) else None,
     }
+
+
+def plain(value: Any) -> Any:
+    """JSON data with short numbers; NaN becomes ``None``."""
+    if isinstance(value, Mapping):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, float):
+        return None if math.isnan(value) else float(f"{value:.{DIGITS}g}")
+    return value

@@ -11,9 +11,11 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
-from clevrskills.evaluation.results import CAUSES, EpisodeResult
-from clevrskills.evaluation.runs import Evaluation
+from clevrskills.evaluation.results import CAUSES, EpisodeResult, Evaluation
 from clevrskills.evaluation.statistics import Estimate, mean, share
 from clevrskills.jobs.files import write_whole
 
@@ -36,6 +38,9 @@ EXPLANATION = (
     "over tasks. Episodes that ended in an error of the infrastructure are counted under errors "
     "and nowhere else."
 )
+TEXT_COLUMNS = ("level", "task", "split", "run", "model", "ended by")
+FILE_WIDTH = 400
+"""Characters that a line may have where there is no terminal."""
 
 
 @dataclass(frozen=True)
@@ -252,3 +257,25 @@ def _rows(
             # the train split first, as in the paper
             rows.append(((level, task, split != "train", k), row))
     return [row for _, row in sorted(rows, key=lambda pair: pair[0])]
+
+
+def print_table(frame: pd.DataFrame, title: str = "") -> None:
+    """Print a table; on a narrow terminal its cells are folded, in a file nothing is."""
+    table = Table(box=None, pad_edge=False, title=title or None, title_justify="left")
+    for column in frame.columns:
+        table.add_column(
+            Text(column), justify="left" if column in TEXT_COLUMNS else "right", overflow="fold"
+        )
+    for row in frame.to_numpy().tolist():
+        table.add_row(*(Text(str(cell)) for cell in row))  # its brackets are no markup
+    console = Console()
+    if not console.is_terminal:
+        console.width = FILE_WIDTH
+    console.print(table)
+    console.print()
+
+
+def print_lines(*lines: str) -> None:
+    """Print sentences."""
+    for line in lines:
+        Console().print(Text(line), soft_wrap=True)

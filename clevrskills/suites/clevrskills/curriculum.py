@@ -130,8 +130,7 @@ def _tables(args: CurriculumArgs, levels: Mapping[str, str]) -> tuple[list[Paper
 
 
 def _print_tables(args: CurriculumArgs, levels: Mapping[str, str]) -> None:
-    from clevrskills.evaluation.report.tables import records
-    from clevrskills.evaluation.report.terminal import print_lines, print_table
+    from clevrskills.evaluation.report.tables import print_lines, print_table, records
     from clevrskills.suites.clevrskills import curriculum_tables as made
 
     tables, remarks = _tables(args, levels)
@@ -160,7 +159,7 @@ def _print_plan(stages: Stages, json: bool) -> int:
         return 0
     import pandas as pd
 
-    from clevrskills.evaluation.report.terminal import print_lines, print_table
+    from clevrskills.evaluation.report.tables import print_lines, print_table
 
     table = pd.DataFrame(rows)
     table["state"] = [_state(row) for row in rows]

@@ -12,11 +12,10 @@ from typing import Any
 import pandas as pd
 
 from clevrskills.core.policy import FORMS
+from clevrskills.dataset_tools.pages import render
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.evaluation.report.pages import render
 from clevrskills.evaluation.report.tables import Row, latex_escape, markdown, summarise
-from clevrskills.evaluation.results import RUN_FILE
-from clevrskills.evaluation.runs import open_evaluations
+from clevrskills.evaluation.results import RUN_FILE, open_evaluations
 from clevrskills.evaluation.statistics import Estimate
 from clevrskills.jobs.files import storage_errors, write_whole
 from clevrskills.suites.clevrskills.protocol import SPLITS, STAGES, Curriculum, Trial
@@ -224,6 +223,7 @@ def write(root: Path, tables: Sequence[PaperTable], remarks: Sequence[str]) -> N
     write_whole(root / "tables.tex", "\n".join(tex))
     page = render(
         "curriculum.html",
+        "suites.clevrskills",
         tables=tables,
         heading=heading,
         seen=SEEN,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from clevrskills.evaluation.statistics import Estimate, wilson
+from clevrskills.core.statistics import wilson
+from clevrskills.evaluation.statistics import Estimate
 
 EPISODES_PER_TASK = 20
 TASKS = {

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.evaluation.results import RUN_FILE, EpisodeResult, read_results
-from clevrskills.evaluation.runs import read_run
+from clevrskills.evaluation.results import RUN_FILE, EpisodeResult, read_results, read_run
 from clevrskills.jobs.files import storage_errors, to_json, write_whole
 from clevrskills.suites.clevrskills.protocol import STAGES, Curriculum, Training, Trial
 from clevrskills.suites.clevrskills.suite import KEYSTEP_TASKS

@@ -11,7 +11,6 @@ import numpy as np
 import pyarrow.parquet
 import pytest
 import tyro
-from fake_jobs import InlinePool
 from fake_source import FakeSource
 from runs import assert_complete, contents, leftovers, start, wait_for
 
@@ -19,6 +18,7 @@ from clevrskills.dataset_tools import Dataset
 from clevrskills.dataset_tools.generate.command import GenerateArgs, generate
 from clevrskills.dataset_tools.manifest import latest_lines, read_manifest
 from clevrskills.errors import ClevrSkillsError
+from clevrskills.jobs.pool import InlinePool
 
 TROUBLE = {1: "fail", 3: "crash"}
 
@@ -26,9 +26,7 @@ TROUBLE = {1: "fail", 3: "crash"}
 @pytest.fixture
 def inline(monkeypatch: pytest.MonkeyPatch) -> None:
     """Everything in this process: quick."""
-    monkeypatch.setattr(
-        "clevrskills.jobs.drivers.open_pool", lambda _, make, *rest: InlinePool(make)
-    )
+    monkeypatch.setattr("clevrskills.jobs.work.open_pool", lambda _, make, *rest: InlinePool(make))
 
 
 def seeds(root: Path, task: str = "reach") -> list[int]:

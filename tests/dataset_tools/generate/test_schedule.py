@@ -4,10 +4,10 @@ import pytest
 
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.episode import ATTEMPTS, SUBSTITUTE
-from clevrskills.dataset_tools.generate.history import History
 from clevrskills.dataset_tools.generate.schedule import (
     MIN_FAILURES,
     Attempt,
+    History,
     TaskQueue,
     next_attempt,
 )
@@ -49,7 +49,7 @@ def test_seeds_do_not_depend_on_workers_order_or_interruptions(workers: int, ord
                 break
             attempt = works.pop(shuffle.randrange(len(works)))
             if shuffle.random() < 0.2:
-                queue.again(attempt)  # its worker died
+                queue.requeue(attempt)  # its worker died
             else:
                 assert attempt.seed not in history.present | set(history.failed)
                 end(queue, attempt)

@@ -7,7 +7,7 @@ from fake_source import FakeSource
 
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.dataset_tools.generate.schedule import Attempt
-from clevrskills.dataset_tools.generate.worker import Attempter
+from clevrskills.dataset_tools.generate.worker import GenerateWorker
 from clevrskills.dataset_tools.manifest import file_hashes
 from clevrskills.jobs.files import StorageError
 
@@ -20,10 +20,11 @@ def same(a: object, b: object) -> bool:
 
 
 def test_an_episode_that_is_there_is_entered_as_it_is(tmp_path: Path) -> None:
-    attempter = Attempter(tmp_path, FakeSource({}))
-    first = attempter(ATTEMPT)
+    worker = GenerateWorker(tmp_path, FakeSource({}))
+    first = worker(ATTEMPT)
     before = (tmp_path / ATTEMPT.id / "steps.parquet").stat().st_mtime_ns
-    again = Attempter(tmp_path, FakeSource({}, broken=True))(ATTEMPT)  # nothing is built for it
+    unable = GenerateWorker(tmp_path, FakeSource({}, broken=True))
+    again = unable(ATTEMPT)  # nothing is built for it
     assert same(first, again) and first.files == file_hashes(tmp_path / ATTEMPT.id)
     assert (tmp_path / ATTEMPT.id / "steps.parquet").stat().st_mtime_ns == before
 
@@ -32,9 +33,9 @@ def test_two_workers_may_make_the_same_episode(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One of them was thought dead; the other one does not see its work before the end."""
-    first = Attempter(tmp_path, FakeSource({}))(ATTEMPT)
+    first = GenerateWorker(tmp_path, FakeSource({}))(ATTEMPT)
     before = (tmp_path / ATTEMPT.id / "steps.parquet").stat().st_mtime_ns
-    late, is_dir = Attempter(tmp_path, FakeSource({})), Path.is_dir
+    late, is_dir = GenerateWorker(tmp_path, FakeSource({})), Path.is_dir
     looks = iter([False])
     monkeypatch.setattr(
         Path, "is_dir", lambda p: next(looks, True) if p == tmp_path / ATTEMPT.id else is_dir(p)
@@ -54,24 +55,24 @@ def test_the_environment_is_kept_while_the_setup_stays_the_same(
     monkeypatch.setattr(
         FakeSource, "make", lambda self, config: made.append(config.task) or make(self, config)
     )
-    attempter = Attempter(tmp_path, FakeSource({2: "crash"}))
+    worker = GenerateWorker(tmp_path, FakeSource({2: "crash"}))
     for task, seed in (("reach", 0), ("reach", 1), ("visit", 0), ("visit", 2), ("visit", 3)):
-        attempter(Attempt(EnvConfig(task, cameras=()), seed))
+        worker(Attempt(EnvConfig(task, cameras=()), seed))
     assert made == ["reach", "visit", "visit"]  # anew after a crash, too
 
 
 def test_a_root_that_vanished_ends_the_run(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="No such file or directory"):
-        Attempter(tmp_path / "gone", FakeSource({}))(ATTEMPT)
+        GenerateWorker(tmp_path / "gone", FakeSource({}))(ATTEMPT)
 
 
 def test_a_process_of_its_own_never_imports_pandas():
     code = """
 import sys
 from pathlib import Path
-from clevrskills.dataset_tools.generate.worker import make_attempter
+from clevrskills.dataset_tools.generate.worker import make_worker
 from tests.support.fake_source import FakeSource
-make_attempter(Path("."), FakeSource({}))
+make_worker(Path("."), FakeSource({}))
 import pyarrow as pa
 pa.table({"x": pa.array([1.0])})
 assert "pandas" not in sys.modules

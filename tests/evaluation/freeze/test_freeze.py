@@ -12,17 +12,16 @@ from clevrskills.cli import main
 from clevrskills.core.episode import DAGGER, FROZEN
 from clevrskills.envs.episode import EpisodeSpec
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
-from clevrskills.evaluation.freeze import freeze_queue as freezing
-from clevrskills.evaluation.freeze import frozen, screening
-from clevrskills.evaluation.freeze.candidates import Candidate, Verdict
+from clevrskills.evaluation.freeze import freeze_queue, frozen, screening
+from clevrskills.evaluation.freeze.candidates import Candidate, ScreeningResult
 from clevrskills.evaluation.freeze.command import FreezeArgs, freeze
 from clevrskills.evaluation.freeze.freeze_queue import JOURNAL_DIR
 from clevrskills.evaluation.freeze.screening import STILL_STEPS, Screener, faults, succeeds_blindly
 from clevrskills.jobs.journal import read_lines
+from clevrskills.jobs.pool import InlinePool
 from clevrskills.sim.body import Body
 from clevrskills.solvers.requirements import planner_obstacle
 from tests.support.envs import base, bench
-from tests.support.fake_jobs import InlinePool
 
 needs_oracle = pytest.mark.skipif(planner_obstacle() is not None, reason=str(planner_obstacle()))
 
@@ -35,7 +34,7 @@ def args(out: Path, **kwargs) -> FreezeArgs:
 
 def freeze_here(out: Path, screener: FakeScreener = FakeScreener(), **kwargs) -> int:  # noqa: B008
     """Without worker processes."""
-    with mock.patch.object(freezing, "open_pool", lambda _, make, *__: InlinePool(make)):
+    with mock.patch("clevrskills.jobs.work.open_pool", lambda _, make, *__: InlinePool(make)):
         return freeze(args(out, **kwargs), Make(screener))
 
 
@@ -46,7 +45,7 @@ def files(root: Path) -> dict[str, bytes]:
 def screened(root: Path, name: str = "pick_test") -> list[int]:
     """Numbers of the seeds in the journal, in the order in which they were screened."""
     path = root / JOURNAL_DIR / f"{name}.jsonl"
-    return [verdict.seed - FROZEN.start for verdict in read_lines(path, Verdict.from_json)]
+    return [result.seed - FROZEN.start for result in read_lines(path, ScreeningResult.from_json)]
 
 
 @pytest.fixture(scope="module")
@@ -110,14 +109,14 @@ def test_a_seed_that_ends_its_workers_is_rejected(tmp_path):
 def test_workers_killed_from_outside_say_nothing_of_the_seed(tmp_path):
     with pytest.raises(
         ClevrSkillsError,
-        match=r"pick, split test, seed 1000000001: worker died \(killed by SIGKILL\), 3 times",
+        match=r"pick, split test, seed 1000000001: worker died \(killed by SIGKILL\), 10 times",
     ):
         freeze(args(tmp_path), Make(FakeScreener(kills_at=1)))
     assert screened(tmp_path) == [0]
 
 
 def test_a_task_that_keeps_failing_is_given_up(tmp_path, monkeypatch):
-    monkeypatch.setattr(freezing, "MIN_REJECTED", 5)
+    monkeypatch.setattr(freeze_queue, "MIN_REJECTED", 5)
     with pytest.raises(
         ClevrSkillsError,
         match="gave up on pick, split test: 6 of 6 seeds are rejected, the last: oracle: 5",
@@ -213,8 +212,7 @@ def test_faults_that_settling_seldom_leaves(monkeypatch):
 class Still:
     """Changes in its first steps, and reaches its goal at one."""
 
-    class task:  # noqa: N801
-        max_steps = 100
+    limit = 100
 
     def __init__(self, goal_at: int, changes: int) -> None:
         self.goal_at, self.changes, self.steps = goal_at, changes, 0
@@ -246,25 +244,25 @@ def test_doing_nothing_is_cut_short_once_all_is_still():
 def test_screening(monkeypatch):
     candidate = Candidate("pick", "test", "xarm6", FROZEN.start)
     screen = Screener()
-    verdict = screen(candidate)
-    assert verdict.reason == "" and 0 < verdict.oracle_steps < 80
-    spec = EpisodeSpec.from_json(verdict.episode or {})
+    result = screen(candidate)
+    assert result.reason == "" and 0 < result.oracle_steps < 80
+    spec = EpisodeSpec.from_json(result.episode or {})
     assert spec.content_hash == EpisodeSpec.draw("pick", "test", FROZEN.start).content_hash
-    assert Verdict.from_json(verdict.to_json()) == verdict
+    assert ScreeningResult.from_json(result.to_json()) == result
 
     with monkeypatch.context() as patch:
         patch.setattr(screening, "succeeds_blindly", lambda *_, **__: True)
-        assert screen(candidate) == Verdict(FROZEN.start, "solved by doing nothing")
+        assert screen(candidate) == ScreeningResult(FROZEN.start, "solved by doing nothing")
     with monkeypatch.context() as patch:
         patch.setattr(type(screen._env.task), "max_steps", 5)
-        assert screen(candidate) == Verdict(FROZEN.start, "oracle: step limit")
+        assert screen(candidate) == ScreeningResult(FROZEN.start, "oracle: step limit")
     with monkeypatch.context() as patch:
         patch.setattr(screening, "faults", lambda _: {"overlap": True, "a": False, "b": True})
-        assert screen(candidate) == Verdict(FROZEN.start, "start: overlap, b")
+        assert screen(candidate) == ScreeningResult(FROZEN.start, "start: overlap, b")
     with monkeypatch.context() as patch:
         patch.setattr("clevrskills.envs.scene_sampling.ATTEMPTS", 0)
         reason = f"pick, seed {FROZEN.start}, split test: no fair scene in 0 draws"
-        assert screen(candidate) == Verdict(FROZEN.start, reason)
+        assert screen(candidate) == ScreeningResult(FROZEN.start, reason)
 
 
 @pytest.mark.parametrize("split", ["val"])

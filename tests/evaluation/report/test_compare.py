@@ -11,7 +11,7 @@ from scipy.stats import binomtest
 from clevrskills.cli import main
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.report.comparison import Comparison, Moment, compare_runs, p_text, words
-from clevrskills.evaluation.runs import open_evaluations
+from clevrskills.evaluation.results import open_evaluations
 from clevrskills.evaluation.statistics import Pairs, wilson
 
 T, F = True, False

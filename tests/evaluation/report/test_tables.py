@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 from fabricated import outcomes, result, write_run
 
+from clevrskills.core.statistics import wilson
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.report import tables
-from clevrskills.evaluation.runs import Evaluation, differences, open_evaluations, read_run
-from clevrskills.evaluation.statistics import wilson
+from clevrskills.evaluation.results import Evaluation, differences, open_evaluations, read_run
 
 INTERVAL = re.compile(r"-|-?[\d.]+ \[-?[\d.]+, -?[\d.]+\]")
 

@@ -23,8 +23,8 @@ from clevrskills.dataset_tools.generate.command import GenerateArgs, generate
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.evaluate import evaluate
 from clevrskills.evaluation.results import read_results
+from clevrskills.jobs.pool import InlinePool
 from clevrskills.suites.clevrskills.curriculum import CurriculumArgs, curriculum
-from tests.support.fake_jobs import InlinePool
 
 STAGES = ("l0", "l1", "l2")
 TRIALS = (("l0", "L0"), ("l0", "L1"), ("l1", "L1"), ("l1", "L2"), ("l2", "L2"))
@@ -43,7 +43,7 @@ def levels(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def inline(monkeypatch: pytest.MonkeyPatch) -> None:
     """Evaluations in this process: quick."""
     monkeypatch.setattr(
-        "clevrskills.jobs.drivers.open_pool", lambda _, make, *rest: InlinePool(make)
+        "clevrskills.jobs.work.open_pool", lambda _, make, *rest: InlinePool(make)
     )
     monkeypatch.setattr(fake_suite, "LEVELS", {"reach": "L0", "visit": "L1", "tour": "L2"})
 

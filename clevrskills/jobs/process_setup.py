@@ -1,17 +1,22 @@
-"""Keeping the memory of long-running processes small and flat."""
+"""Process setup: signals that end a process, memory that stays small, and the name of a worker."""
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import datetime
 import os
+import platform
+import signal
 import sys
+from collections.abc import Callable, Iterator
 from importlib.abc import MetaPathFinder
 from typing import Any
 from unittest import mock
 
 # parameters of glibc's mallopt, from <malloc.h>
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
-# 256x256 RGBA pictures stay below; at 128 KiB a recorded step took 2 CPU-ms more
+# 256x256 RGBA images stay below; at 128 KiB a recorded step took 2 CPU-ms more
 _MMAP_BYTES, _TRIM_BYTES = 5 << 16, 1 << 18
 
 
@@ -30,7 +35,7 @@ def return_freed_memory() -> None:
     mallopt(_M_MMAP_THRESHOLD, _MMAP_BYTES)
 
 
-def return_holes() -> None:
+def trim_heap() -> None:
     """Make the allocator give back what is free between what is in use; to be called between
     episodes.
 
@@ -41,7 +46,7 @@ def return_holes() -> None:
         trim(0)
 
 
-def spare_pandas() -> None:
+def block_pandas_import() -> None:
     """Keep pyarrow from importing pandas, which takes 30 MB, just to see whether what it is given
     is a data frame; from then on this process cannot convert tables to data frames.
     """
@@ -54,6 +59,48 @@ def spare_pandas() -> None:
 
     with mock.patch.object(sys, "meta_path", [NoPandas(), *sys.meta_path]):
         pa.array([0])
+
+
+@contextlib.contextmanager
+def stop_signals() -> Iterator[Callable[[], None]]:
+    """Being asked to end (SIGTERM) is like Ctrl-C: what is half-written is removed.
+
+    Gives a function that raises ``KeyboardInterrupt`` once that was asked for. Loops that build and
+    give up scenes call it now and then: what is raised while one is finalized, Python ignores.
+    """
+    asked = False
+
+    def interrupt(*_: Any) -> None:
+        nonlocal asked
+        asked = True
+        raise KeyboardInterrupt
+
+    def check() -> None:
+        if asked:
+            raise KeyboardInterrupt
+
+    numbers = [signal.SIGTERM]
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it is ignored
+        numbers.append(signal.SIGINT)
+    before: dict[signal.Signals, Any] = {}
+    with contextlib.suppress(ValueError):  # not the main thread
+        for number in numbers:
+            before[number] = signal.signal(number, interrupt)
+    try:
+        yield check
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def now() -> str:
+    """The time, ISO 8601, UTC."""
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
+
+
+def worker_name() -> str:
+    """Host and process."""
+    return f"{platform.node()}:{os.getpid()}"
 
 
 def _from_glibc(name: str) -> Any:

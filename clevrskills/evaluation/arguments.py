@@ -1,0 +1,77 @@
+"""Arguments of ``clevrskills evaluate``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import tyro
+
+from clevrskills.jobs.arguments import PoolArgs, TaskArgs
+
+
+@dataclass(kw_only=True)
+class EvaluateArgs(PoolArgs, TaskArgs):
+    """Evaluate a policy on frozen episodes; running it again continues."""
+
+    policy: str
+    """The policy: `module:attribute`, `checkpoint:DIR` of `clevrskills train`, `rl:DIR` of
+    `clevrskills rl`, `openpi://HOST:PORT`, `vla-eval://HOST:PORT`, `oracle`, `zero`, `random`, or
+    `replay:DATASET` on the episodes of a dataset."""
+    split: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    """Objects and textures: train (seen) or test (unseen); may be given several times; by default
+    both."""
+    episodes: int = 20
+    """Episodes of each task and split."""
+    out: Path
+    """Folder of the results."""
+    policy_arg: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    """Argument of the policy, NAME=VALUE, the value as JSON; may be given several times."""
+    cameras: tuple[str, ...] | None = None
+    """Cameras that the policy is shown, in place of those that it asks for."""
+    no_cameras: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Show no images."""
+    size: int | None = None
+    """Width and height of the images, in pixels; by default each camera's own."""
+    history: int | None = None
+    """Control steps in each observation."""
+    no_proprioception: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Do not show the robot's own state."""
+    prompt: Literal["multimodal", "language"] | None = None
+    """Prompts with images, or in words alone; the latter leaves out the tasks that the paper
+    leaves out there."""
+    chunk: int | None = None
+    """Actions that are executed when the policy gives several at once; by default all."""
+    clip: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Clip actions outside [-1, 1]; by default they are errors."""
+    keep_going: Annotated[
+        bool, tyro.conf.FlagCreatePairsOff, tyro.conf.arg(aliases=["--no-stop-on-success"])
+    ] = False
+    """Go on to the step limit after the goal held; by default an episode ends then."""
+    seed: int | None = None
+    """Draw the episodes from this seed on, instead of using frozen ones."""
+    frozen: Path | None = None
+    """Folder of frozen episodes made by `clevrskills freeze`; by default those of the package."""
+    robot: str | None = None
+    """The robot; by default that of the frozen episodes, xarm6."""
+    criteria: str | None = None
+    """When a task counts as solved: paper (the default) or released."""
+    workers: int = 1
+    """Number of processes, each with a policy of its own; the result is the same for any number."""
+    batch: int = 1
+    """Episodes that a process runs at the same time; the result is the same for any number."""
+    retries: int = 1
+    """How often an episode that ended in an error is tried again."""
+    videos: int = 0
+    """Film the first episodes of each task and split."""
+    video: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    """Film an episode, e.g. sort_test_007; may be given several times, and after the evaluation."""
+    video_camera: str = "base_camera"
+    """The camera that films."""
+    label: str = ""
+    """What tables call the policy."""
+    note: str = ""
+    """Words to be kept with the results, e.g. what the policy was trained on."""
+    json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Print the results as JSON."""

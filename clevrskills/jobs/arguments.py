@@ -1,0 +1,150 @@
+"""Arguments that commands share: which tasks, how many workers and where, which cameras."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import tyro
+
+from clevrskills.errors import ClevrSkillsError, UnknownNameError
+
+DRIVERS = ("local", "ray")
+"""Where workers are: processes of this machine, or actors of a Ray cluster."""
+
+
+@dataclass(kw_only=True)
+class TaskArgs:
+    """Which tasks."""
+
+    tasks: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
+    """Keys of tasks, e.g. `sort stack`."""
+    level: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    """All tasks of a level, L0, L1 or L2; may be given several times."""
+
+
+@dataclass(kw_only=True)
+class WorkerArgs:
+    """How many workers."""
+
+    workers: int = 1
+    """Number of processes; the result is the same for any number."""
+
+
+@dataclass(kw_only=True)
+class PoolArgs(WorkerArgs):
+    """How many workers, where, and for which part of the work."""
+
+    timeout: float = 600.0
+    """Seconds after which an episode is ended and counts as failed, or as an error."""
+    shard: str | None = None
+    """Do part i of n of the work, `i/n` with i from 0, while others do the rest, into the same
+    folder."""
+    driver: str = "local"
+    """Where the processes are: local, or ray (a Ray cluster)."""
+    address: str | None = None
+    """Address of a running Ray cluster, host:port or auto; by default one is started here."""
+
+    @property
+    def part(self) -> tuple[int, int]:
+        """The part that is to be done and how many there are.
+
+        Raises:
+            ClevrSkillsError: ``shard`` says something else.
+        """
+        index, _, of = (self.shard or "0/1").partition("/")
+        if not (index.isdecimal() and of.isdecimal() and int(index) < int(of)):
+            raise ClevrSkillsError(
+                f"--shard {self.shard}: allowed is i/n with i from 0 to n - 1, e.g. 0/8"
+            )
+        return int(index), int(of)
+
+    @property
+    def writer(self) -> str:
+        """Name under which results are written."""
+        index, of = self.part
+        return f"shard-{index}-of-{of}" if self.shard else self.driver
+
+    def check_pool(self) -> None:
+        """Check all of it.
+
+        Raises:
+            ClevrSkillsError: Something is not allowed.
+        """
+        check_least(self, workers=1)
+        check_positive(self, "timeout")
+        check_names(driver=((self.driver,), DRIVERS))
+        if self.address and self.driver != "ray":
+            raise ClevrSkillsError("--address is for --driver ray")
+        if self.shard and self.driver == "ray":
+            raise ClevrSkillsError(
+                "--shard is for --driver local: a Ray cluster shares the work itself"
+            )
+        _ = self.part
+
+
+@dataclass(kw_only=True)
+class CameraArgs:
+    """What is filmed."""
+
+    cameras: tuple[str, ...] = ("base_camera", "hand_camera")
+    """Cameras to film with."""
+    size: int | None = None
+    """Width and height of the images, in pixels; by default each camera's own."""
+    depth: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Film depth, too."""
+    segmentation: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Film which object each pixel shows, too."""
+
+
+def select_tasks(
+    levels: Mapping[str, str], tasks: Sequence[str] = (), level: Sequence[str] = ()
+) -> list[str]:
+    """Tasks that are named and those of some levels, in the order of the registry.
+
+    Args:
+        levels: Level of every task, by key of the task.
+        tasks: Keys of tasks.
+        level: Levels.
+
+    Raises:
+        UnknownNameError: There is no such task or level.
+    """
+    check_names(task=(tasks, levels), level=(level, dict.fromkeys(levels.values())))
+    return [key for key, of in levels.items() if key in tasks or of in level]
+
+
+def check_names(**kinds: tuple[Iterable[str | None], Iterable[str]]) -> None:
+    """Check names, by kind: those that are given, of which some may be unset, and those that exist.
+
+    Raises:
+        UnknownNameError: One does not exist.
+    """
+    for kind, (names, allowed) in kinds.items():
+        for name in names:
+            if name is not None and name not in (existing := tuple(allowed)):
+                raise UnknownNameError(kind, name, existing)
+
+
+def check_least(args: Any, **least: int) -> None:
+    """Check that arguments, where they are set, are at least so large.
+
+    Raises:
+        ClevrSkillsError: One is not.
+    """
+    for name, value in least.items():
+        given = getattr(args, name)
+        if given is not None and given < value:
+            option = name.replace("_", "-")
+            raise ClevrSkillsError(f"--{option} must be at least {value}, not {given}")
+
+
+def check_positive(args: Any, name: str) -> None:
+    """Check that an argument is above zero.
+
+    Raises:
+        ClevrSkillsError: It is not.
+    """
+    if not getattr(args, name) > 0:
+        raise ClevrSkillsError(f"--{name} must be positive, not {getattr(args, name)}")

@@ -1,0 +1,168 @@
+"""Run folder: made or continued, locked by its writers, tidied up after those that were ended."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import functools
+import importlib.metadata
+import logging
+import os
+import platform
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import clevrskills
+from clevrskills.errors import DamagedError
+from clevrskills.jobs.files import StorageError, partial_writers, remove_partial, storage_errors
+from clevrskills.jobs.process_setup import stop_signals
+
+INTERRUPTED = 130
+"""Exit code after Ctrl-C, as shells report it."""
+LOCK_FILE = ".lock"
+_NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)
+_PACKAGES = ("mani_skill", "sapien", "torch", "numpy", "mplib")
+
+
+@functools.cache
+def versions() -> dict[str, str | None]:
+    """Versions of Python and of the packages that shape an episode; ``None``: absent."""
+    found: dict[str, str | None] = {
+        "clevrskills": clevrskills.__version__,
+        "python": platform.python_version(),
+    }
+    for name in _PACKAGES:
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            found[name] = None
+    return found
+
+
+def open_folder(root: Path, file: str, kind: str) -> bool:
+    """Make a folder, or find that there is something to be continued.
+
+    Args:
+        root: The folder.
+        file: Name of the file that is there from the beginning of a run on.
+        kind: What a folder is that is not empty and does not have it, such as ``not a dataset``.
+
+    Returns:
+        Whether the file is there.
+
+    Raises:
+        DamagedError: The folder holds something else.
+        StorageError: It cannot be written.
+    """
+    if root.exists() and not root.is_dir():
+        raise DamagedError(f"{root} is a file; give a folder")
+    if (root / file).exists():
+        return True
+    with storage_errors(root):
+        root.mkdir(parents=True, exist_ok=True)
+        names = {path.name for path in root.iterdir() if not path.name.startswith(".")}
+    if names and file not in names:  # else another writer was quicker
+        raise DamagedError(
+            f"{root} is {kind} (no {file}) and not empty; give an empty or new folder"
+        )
+    return bool(names)
+
+
+def check_settings(
+    root: Path,
+    there: Mapping[str, Any],
+    now: Mapping[str, Any],
+    words: Callable[[Any], str] = str,
+    made: str = "made",
+) -> None:
+    """Check that a run is continued as it was begun.
+
+    Args:
+        root: Its folder.
+        there: Settings that it was begun with.
+        now: Those among them that it is to be continued with.
+        words: A setting in words.
+        made: What was done with the folder.
+
+    Raises:
+        DamagedError: One differs.
+    """
+    for name, value in now.items():
+        if there.get(name) != value:
+            raise DamagedError(
+                f"{root} was {made} with {name} {words(there.get(name))}, not {words(value)}; "
+                "give another folder"
+            )
+
+
+@contextlib.contextmanager
+def locked(root: Path, writer: str = "local") -> Iterator[None]:
+    """Keep other writers of the same name out of a folder; the lock ends with the process.
+
+    Raises:
+        DamagedError: Another process writes to it under this name.
+        StorageError: It cannot be written.
+    """
+    with storage_errors(root):
+        descriptor = os.open(root / f"{LOCK_FILE}-{writer}", os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise DamagedError(f"another process is writing to {root} ({writer})") from None
+        except OSError as error:
+            if error.errno not in _NO_LOCKS:
+                raise StorageError(f"cannot lock {root}: {error.strerror}") from error
+            logging.getLogger(__name__).warning(
+                "%s is on a disk without locks: see that one process only writes as %s",
+                root,
+                writer,
+            )
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def remove_abandoned(root: Path) -> None:
+    """Remove what interrupted writers left half-written, unless they are at work again."""
+    for writer in sorted(partial_writers(root)):
+        with contextlib.suppress(DamagedError), locked(root, writer):
+            remove_partial(root, writer)
+
+
+def write_into(
+    out: Path,
+    do: Callable[[Callable[[], None]], int],
+    writer: str = "local",
+    kept: str = "what is finished",
+) -> int:
+    """Do what writes into a folder, as its only writer of this name.
+
+    Args:
+        out: The folder, as the user named it.
+        do: Does it and returns an exit code; is given a function that raises ``KeyboardInterrupt``
+            once the process was asked to end, see :func:`stop_signals`.
+        writer: Name of the writer.
+        kept: What is in the folder after Ctrl-C, in words.
+
+    Returns:
+        The exit code, :data:`INTERRUPTED` after Ctrl-C; nothing half-written is left then.
+
+    Raises:
+        DamagedError: Another process writes to the folder under this name.
+        StorageError: It cannot be written.
+    """
+    root = out.absolute()
+    remove_abandoned(root)
+    with locked(root, writer):
+        try:
+            with stop_signals() as check:
+                return do(check)
+        except KeyboardInterrupt:
+            print(f"interrupted; {kept} is in {out}, the same command continues", file=sys.stderr)
+            return INTERRUPTED
+        finally:
+            remove_partial(root, writer)
