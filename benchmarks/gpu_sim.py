@@ -95,7 +95,7 @@ def same_states(envs: GpuVectorEnv, steps: int = 30) -> float:
         state = dict(envs._state)
         seen, reward, _, _, infos = envs.step(torch.roll(2 * action - 1, step, dims=1))
         roles = {k: v[envs._rows, envs._number].cpu() for k, v in envs._drawn.roles.items()}
-        goal = envs._task.goal(roles).using(PAPER)
+        goal = envs._task.goal(roles).with_criteria(PAPER)
         world = world_on_cpu(envs._world)
         outcome = goal.evaluate(world, on_cpu(state))
         for ours, theirs in (

@@ -111,5 +111,5 @@ def record(env: ClevrSkillsEnv, count: int, seed: int) -> Recording:
     tips, timestep_s = env.world.cup_tips, env.simulation.timestep_s
     world = RecordedWorld(env.task.slots, Solids(**fields), joined, tips, timestep_s)
     roles = {name: values[of] for name, values in stack_roles(layouts).items()}
-    goal = env.task.goal(roles).using(env.criteria)
+    goal = env.task.goal(roles).with_criteria(env.criteria)
     return Recording(world, goal, joined["holds"], joined["reward"], joined["progress"])

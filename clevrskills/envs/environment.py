@@ -27,7 +27,7 @@ from clevrskills.envs.state_codec import StateCodec
 from clevrskills.envs.state_observation import Observer, flat
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.predicates import GoalState, Outcome, Predicate, criteria
-from clevrskills.sim.actors import build_body, hang
+from clevrskills.sim.actors import attach_hinges, build_body
 from clevrskills.sim.body_geometry import Solids
 from clevrskills.sim.cameras import BASE_CAMERA, CAMERAS, FAR_M, NEAR_M, RENDER_CAMERA, FixedCamera
 from clevrskills.sim.render import scene_visuals, shaders
@@ -187,8 +187,8 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
         self._actors = [
             build_body(self.scene, body, drawn) if body else None for body in self.layouts[0].bodies
         ]
-        hang(self.layouts[0].bodies, self._actors)
-        self.goal: Predicate = self.task.goal(stack_roles(self.layouts, self.device)).using(
+        attach_hinges(self.layouts[0].bodies, self._actors)
+        self.goal: Predicate = self.task.goal(stack_roles(self.layouts, self.device)).with_criteria(
             self.criteria
         )
         self._nodes = nodes(self.goal)

@@ -53,7 +53,7 @@ class DrawnScene:
 
 
 @dataclass(frozen=True)
-class Home:
+class NeutralPose:
     """The gripper at the start of an episode.
 
     Attributes:
@@ -88,7 +88,7 @@ class Home:
 
     @classmethod
     @cache
-    def of(cls, robot_name: str) -> Home:
+    def of(cls, robot_name: str) -> NeutralPose:
         """The gripper of a robot in its neutral pose.
 
         Raises:
@@ -138,7 +138,9 @@ def draw_scene(
             scene = scene_of(task, layout, robot_name, criteria)
         except LayoutError:
             continue
-        if not is_fair(scene.goal, scene.start, Home.of(robot_name) if task.shows_robot else None):
+        if not is_fair(
+            scene.goal, scene.start, NeutralPose.of(robot_name) if task.shows_robot else None
+        ):
             continue
         prompts = task.prompts(layout)
         index = int(draw.roles.integers(len(prompts))) if prompt_index is None else prompt_index
@@ -180,8 +182,8 @@ def scene_of(
         LayoutError: The gripper cannot hold, in view, what it should hold at the start.
     """
     solids = _solids(layout)
-    goal = task.goal(stack_roles([layout])).using(criteria)
-    start = start_world(task, layout, solids, Home.of(robot_name))
+    goal = task.goal(stack_roles([layout])).with_criteria(criteria)
+    start = start_world(task, layout, solids, NeutralPose.of(robot_name))
     if start is None:
         raise LayoutError("the gripper cannot hold what it should hold at the start")
     return DrawnScene(layout, solids, start, goal, prompt)
@@ -192,7 +194,9 @@ def _solids(layout: Layout) -> Solids:
     return Solids.from_shapes([shapes], [[not (body and body.movable) for body in layout.bodies]])
 
 
-def start_world(task: Task, layout: Layout, solids: Solids, home: Home) -> TensorWorld | None:
+def start_world(
+    task: Task, layout: Layout, solids: Solids, home: NeutralPose
+) -> TensorWorld | None:
     """The world as laid out; ``None`` if the gripper cannot hold, in view, what it should hold at
     the start.
     """
@@ -210,7 +214,7 @@ def start_world(task: Task, layout: Layout, solids: Solids, home: Home) -> Tenso
     return world
 
 
-def is_fair(goal: Predicate, start: TensorWorld, home: Home | None) -> bool:
+def is_fair(goal: Predicate, start: TensorWorld, home: NeutralPose | None) -> bool:
     """Whether the goal does not hold yet, and there is a state in which it does; if asked for, with
     the arm clear of everything at the start and after each part of the goal.
     """
@@ -254,6 +258,6 @@ def _keystep(world: TensorWorld, layout: Layout, robot_name: str | None) -> Keys
     )
     if robot_name is None:
         return Keystep(bodies)
-    qpos = Home.of(robot_name).qpos(world.end_effector_pose[0])
+    qpos = NeutralPose.of(robot_name).qpos(world.end_effector_pose[0])
     assert qpos is not None  # realising the goal asked for it
     return Keystep(bodies, robot_name, tuple(np.round(qpos, 6).tolist()))

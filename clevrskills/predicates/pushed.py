@@ -1,4 +1,4 @@
-"""What pushed objects have in common: never held or struck, let alone, at rest."""
+"""Base of pushed objects: never held or struck, let alone, at rest."""
 
 from __future__ import annotations
 

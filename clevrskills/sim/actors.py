@@ -68,7 +68,7 @@ def build_body(scene: ManiSkillScene, body: Body, drawn: bool) -> Actor:
     return builder.build_static(body.key) if body.static else builder.build(body.key)
 
 
-def hang(bodies: Sequence[Body | None], actors: Sequence[Actor | None]) -> None:
+def attach_hinges(bodies: Sequence[Body | None], actors: Sequence[Actor | None]) -> None:
     """Join what hangs on a hinge to what carries it; they don't collide with each other.
 
     Args:

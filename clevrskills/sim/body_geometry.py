@@ -1,4 +1,4 @@
-"""The bodies of parallel environments: what of their shapes is asked about, as padded tensors."""
+"""Padded geometry tensors of the bodies of parallel environments."""
 
 from __future__ import annotations
 

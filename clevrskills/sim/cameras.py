@@ -1,4 +1,4 @@
-"""Where the cameras are (ClevrSkills paper, section 3; the released code's camera table)."""
+"""Cameras and where they stand (ClevrSkills paper, section 3; the released code's camera table)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where one body can be put down on another so that it will stay there."""
+"""Placements of one body on another at which it will stay."""
 
 from __future__ import annotations
 

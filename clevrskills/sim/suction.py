@@ -1,4 +1,4 @@
-"""Where a suction cup seals: on a patch that is flat under its whole rim."""
+"""Seals of suction cups: on a patch that is flat under the whole rim."""
 
 from __future__ import annotations
 

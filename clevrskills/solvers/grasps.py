@@ -1,4 +1,4 @@
-"""Where to grasp an object: a patch that the cups can seal on, clear of what is around it."""
+"""Grasps of an object: a patch that the cups can seal on, clear of what is around it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Moving the arm: every motion is a generator that yields actions."""
+"""Motions of the arm: every motion is a generator that yields actions."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ class Arm:
         """Placeholder of a body in a label."""
         return f"{{obj:{self.world.keys[body]}}}"
 
-    def now(self, action_class: str, label: str) -> None:
+    def set_label(self, action_class: str, label: str) -> None:
         """Say what the next actions do.
 
         Args:
@@ -133,7 +133,7 @@ class Arm:
         """
         self.action_class, self.step_label = action_class, label
 
-    def give_up(self, start: int) -> None:
+    def mark_failed(self, start: int) -> None:
         """Note that the actions since a number of them came to nothing."""
         if self.actions > start:
             self.failed.append((start, self.actions))
@@ -178,7 +178,7 @@ class Arm:
         """Move straight up."""
         yield from self.straight(Pose([0, 0, height_m]) * self.pose, per_step_m)
 
-    def look_around(
+    def update_planning_scene(
         self,
         ignore: tuple[int, ...] = (),
         with_held: bool = True,
@@ -250,7 +250,7 @@ class Arm:
         Raises:
             PlanFailed: The pose can't be reached or no path was found.
         """
-        self.look_around(ignore)
+        self.update_planning_scene(ignore)
         while self.planner.collides(self.controller.target_qpos):
             height_m = float(self.pose.p[2])
             if height_m > SAFE_HEIGHT_M:
@@ -258,7 +258,7 @@ class Arm:
             yield from self.rise(RISE_PER_STEP_M)
             if self.pose.p[2] < height_m + RISE_PER_STEP_M / 2:
                 break  # a joint is at its limit
-            self.look_around(ignore)
+            self.update_planning_scene(ignore)
         goal = self.reachable(target)
         if goal is None:
             raise PlanFailed(f"no way to reach {np.round(target.p, 3).tolist()}")

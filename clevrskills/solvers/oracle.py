@@ -96,12 +96,12 @@ class Oracle:
             leaf = self.env.goal.next_leaf(self.env.outcome)
             if leaf is None:
                 self._say()
-                arm.now("wait", "Done")
+                arm.set_label("wait", "Done")
                 yield arm.action()
                 continue
             subgoal = next(i for i, other in enumerate(leaves) if other is leaf)
             if subgoal == ended or (subgoal < ended and not self._holds(leaves[ended])):
-                arm.give_up(start)
+                arm.mark_failed(start)
             subtask, start = leaf.says(self.env.world), arm.actions
             if attempts[subgoal] == ATTEMPTS_PER_LEAF:
                 raise failure or SkillFailed(
@@ -116,9 +116,9 @@ class Oracle:
                 ended = subgoal
             except SkillFailed as error:
                 failure, ended = error, -1
-                arm.now("wait", "Wait")
+                arm.set_label("wait", "Wait")
                 yield from arm.wait(1)
-                arm.give_up(start)
+                arm.mark_failed(start)
 
     def _holds(self, leaf: Predicate) -> bool:
         """Whether a leaf of the goal tree holds now."""

@@ -1,4 +1,4 @@
-"""What the motion planner needs before it may be imported."""
+"""Requirements of the motion planner, checked before it is imported."""
 
 import importlib.metadata
 import importlib.util

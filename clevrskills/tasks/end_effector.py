@@ -1,4 +1,4 @@
-"""What tasks about the end effector share: goals in the air, in view, apart from each other."""
+"""Base of tasks about the end effector: goals in the air, in view, apart from each other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a task puts on the table, and where: pure data, no simulator."""
+"""Layouts: what a task puts on the table, and where; pure data, no simulator."""
 
 from __future__ import annotations
 

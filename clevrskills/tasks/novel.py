@@ -1,4 +1,4 @@
-"""What tasks with invented words share: the words, and pairs that show what an adjective means."""
+"""Base of tasks with invented words: the words, and pairs that show what an adjective means."""
 
 from __future__ import annotations
 

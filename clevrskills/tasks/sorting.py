@@ -1,4 +1,4 @@
-"""What sorting tasks share: objects with the texture of the area that each belongs to."""
+"""Base of sorting tasks: objects with the texture of the area that each belongs to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tasks share whose targets are out of reach, so that things must be thrown there."""
+"""Base of tasks whose targets are out of reach, so that things must be thrown there."""
 
 from __future__ import annotations
 

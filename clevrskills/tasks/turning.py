@@ -1,4 +1,4 @@
-"""What tasks about turning objects share: which objects, by how much, with room to turn."""
+"""Base of tasks about turning objects: which objects, by how much, with room to turn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The vector environment that learners use."""
+"""Vector environment that learners use."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import gymnasium as gym
 import numpy as np
 
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
-from clevrskills.vector.batch import SceneBatch
-from clevrskills.vector.shards import (
+from clevrskills.vector.scene_batch import SceneBatch
+from clevrskills.vector.spec import TaskVectorEnv, VectorSpec
+from clevrskills.vector.workers import (
     LocalShard,
     RemoteShard,
     Shard,
@@ -19,7 +20,6 @@ from clevrskills.vector.shards import (
     kinds_of,
     rows_of,
 )
-from clevrskills.vector.spec import TaskVectorEnv, VectorSpec
 
 BACKENDS = ("cpu", "gpu")
 _OTHER_NAMES = {"max_episode_steps": "episode_steps", "robot": "robot_name"}

@@ -107,14 +107,14 @@ def test_a_grasp_that_fails_is_labelled(tmp_path: Path, monkeypatch: pytest.Monk
         if not blocked[0]:
             take(self, body, cups, distance_m)
 
-    give_up = Arm.give_up
+    mark_failed = Arm.mark_failed
 
     def now_it_works(self: Arm, start: int) -> None:
         blocked[0] = False
-        give_up(self, start)
+        mark_failed(self, start)
 
     monkeypatch.setattr(Vacuum, "take", take_late)
-    monkeypatch.setattr(Arm, "give_up", now_it_works)
+    monkeypatch.setattr(Arm, "mark_failed", now_it_works)
     episode = record(tmp_path, "pick")
     failed = episode.steps["failed"].to_numpy()
     assert episode.steps["success"].iloc[-1] and 0 < failed.sum() < len(failed)
@@ -133,7 +133,7 @@ def test_a_leaf_that_is_begun_again_is_labelled(
     def gives_up_once(arm: Arm, goal: Predicate) -> Iterator[np.ndarray]:
         calls.append(arm)
         if len(calls) == 1:
-            arm.now("move", "Dither")
+            arm.set_label("move", "Dither")
             yield from arm.wait(5)
             raise SkillFailed("not today")
         yield from solve(arm, goal)

@@ -22,7 +22,9 @@ def world_with(brick):
 def look(world, criteria="paper", orientation=None):
     if orientation is None:
         orientation = yaw_quaternion(torch.tensor([YAW_RAD]))
-    goal = AtPose(index(world, 0), torch.tensor([TARGET]), orientation).using(CRITERIA[criteria])
+    goal = AtPose(index(world, 0), torch.tensor([TARGET]), orientation).with_criteria(
+        CRITERIA[criteria]
+    )
     outcome = goal.evaluate(world, {})
     assert bool(outcome.holds) == (float(outcome.progress) == 1.0)
     return outcome

@@ -18,7 +18,7 @@ def holds(x=0.0, y=0.0, yaw=YAW, bottom_z=0.01, bottom=1, criteria="paper"):
     move_gripper(world, (-0.2, 0.0, 0.4))
     wanted = pose(CUBE, 0.0, 0.0, YAW, 0.01)[None]
     goal = AtPoseOnTop(index(world, 0), wanted[:, :3], wanted[:, 3:], index(world, bottom))
-    return bool(goal.using(CRITERIA[criteria]).evaluate(world, {}).holds)
+    return bool(goal.with_criteria(CRITERIA[criteria]).evaluate(world, {}).holds)
 
 
 @pytest.mark.parametrize("criteria", CRITERIA)

@@ -20,7 +20,7 @@ def world_with(cube, slab=None):
 
 
 def look(world, criteria="paper"):
-    goal = AtPosition(index(world, 0), torch.tensor([TARGET])).using(CRITERIA[criteria])
+    goal = AtPosition(index(world, 0), torch.tensor([TARGET])).with_criteria(CRITERIA[criteria])
     return goal.evaluate(world, {})
 
 

@@ -77,7 +77,7 @@ def tilt(world, angle_rad):
 
 
 def look(world, criteria="paper", slots=(*BLOCK_SLOTS, -1), goal=None):
-    outcome = (goal or goal_for(world, slots)).using(CRITERIA[criteria]).evaluate(world, {})
+    outcome = (goal or goal_for(world, slots)).with_criteria(CRITERIA[criteria]).evaluate(world, {})
     assert torch.equal(outcome.holds, outcome.progress == 1.0)
     return outcome
 

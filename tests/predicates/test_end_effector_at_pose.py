@@ -20,7 +20,7 @@ TILT = about_x(2.2)
 
 def goal(batch=1, criteria="paper"):
     made = EndEffectorAtPose(AIM.expand(batch, 3), TILT.expand(batch, 4))
-    return made.using(CRITERIA[criteria])
+    return made.with_criteria(CRITERIA[criteria])
 
 
 def at(world, position=AIM, orientation=TILT):

@@ -68,7 +68,7 @@ def episode(world, *events, kind=Hit, criteria="paper"):
     """Look at the world at the start and after each event, a function and a place; the last
     outcome.
     """
-    goal = kind(index(world, THROWN), index(world, TARGET)).using(CRITERIA[criteria])
+    goal = kind(index(world, THROWN), index(world, TARGET)).with_criteria(CRITERIA[criteria])
     outcome = goal.evaluate(world, goal.initial_state(world))
     for act, *place in events:
         act(world, *place)

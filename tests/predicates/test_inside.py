@@ -19,7 +19,7 @@ def world_with(cube, yaw=0.0, area=AREA):
 
 
 def holds(world, criteria="paper", kind=Inside):
-    goal = kind(index(world, 0), index(world, 1)).using(CRITERIA[criteria])
+    goal = kind(index(world, 0), index(world, 1)).with_criteria(CRITERIA[criteria])
     return bool(goal.evaluate(world, {}).holds)
 
 

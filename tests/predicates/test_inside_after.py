@@ -15,7 +15,9 @@ def follow(*steps, criteria="paper"):
         [CUBE, TWIN, AREA], [pose(CUBE, *OUT[:2]), pose(TWIN, *FIRST_OUT[:2]), pose(AREA, 0, 0)]
     )
     move_gripper(world, (-0.2, 0.0, 0.4))
-    goal = InsideAfter(index(world, 0), index(world, 2), index(world, 1)).using(CRITERIA[criteria])
+    goal = InsideAfter(index(world, 0), index(world, 2), index(world, 1)).with_criteria(
+        CRITERIA[criteria]
+    )
     state, found = goal.initial_state(world), []
     for places in steps:
         for slot, (thing, (x, y, z)) in enumerate(zip((CUBE, TWIN), places, strict=True)):

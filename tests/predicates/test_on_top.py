@@ -30,7 +30,7 @@ def world_with(cube=ON, slab=None):
 
 
 def look(world, criteria="paper"):
-    goal = OnTop(index(world, CUBE_SLOT), index(world, SLAB_SLOT)).using(CRITERIA[criteria])
+    goal = OnTop(index(world, CUBE_SLOT), index(world, SLAB_SLOT)).with_criteria(CRITERIA[criteria])
     outcome = goal.evaluate(world, {})
     assert bool(outcome.holds) == (float(outcome.progress) == 1.0)
     return outcome

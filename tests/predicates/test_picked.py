@@ -22,7 +22,7 @@ def held_over_slab(gap_m, held=CUBE_SLOT, x=0.0):
 
 
 def look(world, criteria="paper", slot=CUBE_SLOT):
-    goal = Picked(index(world, slot)).using(CRITERIA[criteria])
+    goal = Picked(index(world, slot)).with_criteria(CRITERIA[criteria])
     return goal.evaluate(world, {})
 
 

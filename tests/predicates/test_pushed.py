@@ -22,12 +22,12 @@ def stage():
 
 
 def towards(world, criteria="paper"):
-    return PushedTowards(index(world, 0), index(world, 1)).using(CRITERIA[criteria])
+    return PushedTowards(index(world, 0), index(world, 1)).with_criteria(CRITERIA[criteria])
 
 
 def to_place(world, criteria="paper"):
     place = torch.tensor([[*GOAL, 0.025]])
-    return AtPositionPushed(index(world, 0), place).using(CRITERIA[criteria])
+    return AtPositionPushed(index(world, 0), place).with_criteria(CRITERIA[criteria])
 
 
 def at(share, angle_deg=0.0):

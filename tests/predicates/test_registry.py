@@ -208,7 +208,7 @@ def test_json_round_trip(kind, batch, achieved):
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_table_of_tolerances_reaches_every_leaf(kind, criteria):
     world = tabletop()
-    goal = EXAMPLES[kind](world).using(CRITERIA[criteria])
+    goal = EXAMPLES[kind](world).with_criteria(CRITERIA[criteria])
     assert all(leaf.criteria is CRITERIA[criteria] for leaf in goal.leaves())
     copy = from_json(json.loads(json.dumps(goal.to_json())))
     assert all(leaf.criteria is CRITERIA[criteria] for leaf in copy.leaves())

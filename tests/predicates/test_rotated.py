@@ -25,7 +25,7 @@ def goal_of(world, angle_deg, criteria="paper", position=None):
     at = world.pose(body)
     angle = torch.tensor([radians(angle_deg)])
     place = at[:, :3] if position is None else torch.tensor([position])
-    return Rotated.by(body, at, angle, place).using(CRITERIA[criteria])
+    return Rotated.by(body, at, angle, place).with_criteria(CRITERIA[criteria])
 
 
 class Watched:

@@ -95,7 +95,7 @@ def env(shared):
 
 
 def holds(env, goal, criteria="paper"):
-    goal = goal.using(CRITERIA[criteria])
+    goal = goal.with_criteria(CRITERIA[criteria])
     outcome = goal.evaluate(base(env).world, goal.initial_state(base(env).world))
     assert bool(outcome.holds) == (float(outcome.progress) == 1.0)
     assert not outcome.holds or float(outcome.reward) == goal.max_reward

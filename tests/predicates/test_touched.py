@@ -55,7 +55,7 @@ def hold(world):
 
 def episode(kind, world, *events, criteria="paper"):
     """Look at the world at the start and after each event; the last outcome."""
-    goal = kind(index(world, 0)).using(CRITERIA[criteria])
+    goal = kind(index(world, 0)).with_criteria(CRITERIA[criteria])
     outcome = goal.evaluate(world, goal.initial_state(world))
     for event in events:
         event(world)

@@ -9,7 +9,7 @@ import torch
 from sapien import Pose
 
 from clevrskills.assets import shape
-from clevrskills.envs.scene_sampling import Home, draw_scene
+from clevrskills.envs.scene_sampling import NeutralPose, draw_scene
 from clevrskills.predicates import CRITERIA
 from clevrskills.sim.body import Body
 from clevrskills.sim.cameras import BASE_CAMERA
@@ -75,7 +75,7 @@ def put_arm(env, position, orientation=(0.0, 1.0, 0.0, 0.0)):
 @pytest.mark.parametrize("robot", ROBOTS)
 def test_goals_are_apart_from_each_other_and_from_the_start(key, robot):
     arguments = {MATCH: {"num_goals": 4}, TRACE: {"num_goals": 5}, AVOID: {}}[key]
-    start = Home.of(robot).pose[0, :3].numpy()
+    start = NeutralPose.of(robot).pose[0, :3].numpy()
     for seed in SEEDS:
         places = goal_positions(key, drawn(key, seed, robot=robot, **arguments).layout)
         for one, other in combinations([start, *places], 2):
@@ -127,7 +127,7 @@ def test_an_obstacle_is_near_the_straight_way():
     near = []
     for seed in range(30):
         layout = drawn(AVOID, seed).layout
-        start, goal = Home.of("xarm6").pose[0, :3].numpy(), goal_positions(AVOID, layout)[0]
+        start, goal = NeutralPose.of("xarm6").pose[0, :3].numpy(), goal_positions(AVOID, layout)[0]
         way = (goal - start) / np.linalg.norm(goal - start)
         offset = np.array(layout.bodies[0].pose[:3]) - start
         near.append(np.linalg.norm(offset - (offset @ way) * way))
@@ -137,7 +137,7 @@ def test_an_obstacle_is_near_the_straight_way():
 @pytest.mark.parametrize("goals", [2, 3, 4, 5])
 @pytest.mark.parametrize("robot", ROBOTS)
 def test_no_way_through_the_goals_of_a_trace_is_short(goals, robot):
-    start = Home.of(robot).pose[0, :3].numpy()
+    start = NeutralPose.of(robot).pose[0, :3].numpy()
     for seed in range(20):
         places = goal_positions(TRACE, drawn(TRACE, seed, robot=robot, num_goals=goals).layout)
         assert len(places) == goals

@@ -11,7 +11,7 @@ from sapien import Pose
 from clevrskills.assets import pools
 from clevrskills.assets.objects import FITTINGS
 from clevrskills.core.goal.tree import nodes
-from clevrskills.envs.scene_sampling import Home, draw_scene
+from clevrskills.envs.scene_sampling import NeutralPose, draw_scene
 from clevrskills.predicates import CRITERIA, Hit
 from clevrskills.sim.body_geometry import Solids
 from clevrskills.sim.cameras import BASE_CAMERA
@@ -153,7 +153,7 @@ def test_roles_have_one_form(key, split):
 @pytest.mark.parametrize("criteria", CRITERIA)
 def test_the_goal_does_not_hold_at_the_start(key, split, criteria):
     for drawn in scenes(key, split):
-        goal = goal_of(key, drawn).using(CRITERIA[criteria])
+        goal = goal_of(key, drawn).with_criteria(CRITERIA[criteria])
         outcome = goal.evaluate(drawn.start, goal.initial_state(drawn.start))
         assert not outcome.holds.any()
         assert float(outcome.progress) < 1.0
@@ -162,7 +162,7 @@ def test_the_goal_does_not_hold_at_the_start(key, split, criteria):
 @pytest.mark.parametrize("criteria", CRITERIA)
 def test_realising_the_parts_of_the_goal_achieves_it(key, split, criteria):
     for drawn in scenes(key, split):
-        goal = goal_of(key, drawn).using(CRITERIA[criteria])
+        goal = goal_of(key, drawn).with_criteria(CRITERIA[criteria])
         outcome = achieve(goal, TensorWorld.snapshot(drawn.start))
         assert outcome.holds.all() and float(outcome.progress) == 1.0
         assert float(outcome.reward) == float(goal.max_reward)
@@ -186,7 +186,7 @@ def test_all_episodes_at_once_give_what_each_gives(key, split):
     shapes = [[b.geometry if b else None for b in layout.bodies] for layout in layouts]
     static = [[not (b and b.movable) for b in layout.bodies] for layout in layouts]
     start = torch.cat([s.start.body_pose for s in drawn])
-    home = Home.of("xarm6")
+    home = NeutralPose.of("xarm6")
     world = TensorWorld(
         task(key).slots,
         Solids.from_shapes(shapes, static),

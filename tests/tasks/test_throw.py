@@ -101,7 +101,7 @@ class Looking:
 
     def __init__(self, env, criteria="paper"):
         self.env = env
-        self.goal = Hit(slot(0), slot(1)).using(CRITERIA[criteria])
+        self.goal = Hit(slot(0), slot(1)).with_criteria(CRITERIA[criteria])
         self.outcome = self.goal.evaluate(self.world, self.goal.initial_state(self.world))
 
     @property

@@ -149,8 +149,10 @@ class Composite(Predicate):
             if self._uses(i, env):
                 yield from child.steps(env)
 
-    def using(self, table: Any) -> Self:  # noqa: D102
-        return dataclasses.replace(self, children=tuple(c.using(table) for c in self.children))
+    def with_criteria(self, table: Any) -> Self:  # noqa: D102
+        return dataclasses.replace(
+            self, children=tuple(c.with_criteria(table) for c in self.children)
+        )
 
     def _look(self, world: Context, state: GoalState) -> ChildOutcomes:
         """Evaluate every child once."""
@@ -371,8 +373,8 @@ class Wrapper(Predicate):
     def next_index(self, outcome: Outcome) -> Tensor:  # noqa: D102
         return torch.where(outcome.holds, -1, self.child.next_index(outcome.children[0]))
 
-    def using(self, table: Any) -> Self:  # noqa: D102
-        return dataclasses.replace(self, child=self.child.using(table))
+    def with_criteria(self, table: Any) -> Self:  # noqa: D102
+        return dataclasses.replace(self, child=self.child.with_criteria(table))
 
     def says(self, world: Any, env: int = 0) -> str:  # noqa: D102
         return self.child.says(world, env)
@@ -437,6 +439,6 @@ class Keeping(Wrapper):
         left = self.child.next_index(outcome.children[0]).clamp(min=0)
         return torch.where(outcome.holds, -1, left)
 
-    def using(self, table: Any) -> Self:  # noqa: D102
-        kept = self.kept.using(table)
-        return dataclasses.replace(self, child=self.child.using(table), kept=kept)
+    def with_criteria(self, table: Any) -> Self:  # noqa: D102
+        kept = self.kept.with_criteria(table)
+        return dataclasses.replace(self, child=self.child.with_criteria(table), kept=kept)

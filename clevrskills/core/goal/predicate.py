@@ -110,7 +110,7 @@ class Predicate(ABC):
         values = (getattr(leaf, f.name) for leaf in self.leaves() for f in dataclasses.fields(leaf))
         return next((value.device for value in values if isinstance(value, Tensor)), CPU)
 
-    def using(self, table: Any) -> Self:
+    def with_criteria(self, table: Any) -> Self:
         """The same tree with other tolerances: a table of the kind that its leaves ask."""
         del table
         return self

@@ -1,4 +1,4 @@
-"""Where projected triangles cover pixels, as the renderer has it: those whose middle is inside."""
+"""Rasterizer: pixels that projected triangles cover, as the renderer has it, middle inside."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the Vulkan driver says of the devices that can draw."""
+"""Vulkan devices that can draw, as the driver tells them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether an arm that stands still is clear of the table and of the bodies around it.
+"""Clearance of an arm that stands still from the table and the bodies around it.
 
 Points all over its collision primitives are looked at. Unlike the motion planner this needs nothing
 that is not always installed, so that scenes can be drawn anywhere.

@@ -1,4 +1,4 @@
-"""What a robot is: names, neutral pose, suction cups, wrist camera, and its URDF and SRDF files."""
+"""Descriptions of robots: names, poses, suction cups, wrist camera, URDF and SRDF files."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ def reachable_approach(
     """The first approach that the arm reaches, clear of everything, and from which it can push by
     some length; ``None`` if there is none.
     """
-    arm.look_around()
+    arm.update_planning_scene()
     kinematics = arm.planner.kinematics
     for pose in approaches(arm, body, direction, tip_z_m):
         qpos = arm.reachable(pose)
@@ -126,7 +126,7 @@ def go_beside(arm: Arm, pose: Pose, top_m: float) -> Actions:
         SkillFailed: There is no way.
     """
     above = Pose([0, 0, max(0.0, top_m + OVER_M - float(pose.p[2]))]) * pose
-    arm.look_around()
+    arm.update_planning_scene()
     if arm.reachable(above) is None:
         yield from arm.move(pose)
         return

@@ -80,7 +80,7 @@ def _places(arm: Arm, goal: Balanced, body: int, side: int) -> Iterator[Pose]:
 
 def _settle(arm: Arm, goal: Balanced, steps: int = REST_STEPS) -> Actions:
     """Wait until the plates stand still."""
-    arm.now("wait", "Wait for the scale")
+    arm.set_label("wait", "Wait for the scale")
     for action in arm.wait(steps):
         if all(bool(arm.world.is_static(plate)[0]) for plate in goal.plates.unbind(-1)):
             return

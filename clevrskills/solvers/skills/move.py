@@ -1,4 +1,4 @@
-"""Moving the end effector to a pose or a position."""
+"""Skill: moves the end effector to a pose or a position."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def solve_end_effector_at_pose(arm: Arm, goal: Predicate) -> Actions:
     """Move to the pose."""
     assert isinstance(goal, EndEffectorAtPose)
     position, orientation = goal.position[0].double().numpy(), goal.orientation[0].double().numpy()
-    arm.now("move", f"Move to the pose at {spot(position)}")
+    arm.set_label("move", f"Move to the pose at {spot(position)}")
     yield from _move(arm, position, [orientation])
 
 
@@ -34,7 +34,7 @@ def solve_end_effector_at_position(arm: Arm, goal: Predicate) -> Actions:
     """Move to the position, turned as now if that is possible."""
     assert isinstance(goal, EndEffectorAtPosition)
     position = goal.position[0].double().numpy()
-    arm.now("move", f"Move to {spot(position)}")
+    arm.set_label("move", f"Move to {spot(position)}")
     yield from _move(arm, position, _orientations(arm))
 
 
@@ -43,7 +43,7 @@ def solve_traced(arm: Arm, goal: Predicate) -> Actions:
     """Move to the goal, turned as now if that is possible."""
     assert isinstance(goal, Traced)
     body = int(goal.object[0])
-    arm.now("move", f"Move to {arm.label(body)}")
+    arm.set_label("move", f"Move to {arm.label(body)}")
     yield from _move(arm, arm.body_pose(body).p, _orientations(arm))
 
 
@@ -53,7 +53,7 @@ def _move(arm: Arm, position: np.ndarray, orientations: Sequence[np.ndarray]) ->
     Raises:
         SkillFailed: None is reached, or there is no path.
     """
-    arm.look_around()
+    arm.update_planning_scene()
     yield from _step_aside(arm)
     for orientation in orientations:
         target = Pose(position, orientation)

@@ -55,20 +55,20 @@ def pick(
     for attempt in range(ATTEMPTS):
         start = arm.actions
         if arm.held != body:
-            arm.now("move", f"Move above {arm.label(body)}")
+            arm.set_label("move", f"Move above {arm.label(body)}")
             grasp = _reachable_grasp(arm, body, attempt, effort, yaw_rad)
             tip = grasp_pose(arm, grasp)
             yield from arm.move(backed_off(tip, APPROACH_M))
-            arm.now("pick", f"Pick {arm.label(body)}")
+            arm.set_label("pick", f"Pick {arm.label(body)}")
             yield from _descend(arm, tip, body)
         if arm.held == body:
-            arm.now("lift", f"Lift {arm.label(body)}")
+            arm.set_label("lift", f"Lift {arm.label(body)}")
             yield from arm.rise(LIFT_M)
             if arm.held == body:
                 return
         arm.vacuum = False
         yield from arm.rise(APPROACH_M)
-        arm.give_up(start)
+        arm.mark_failed(start)
     raise SkillFailed(f"{arm.world.keys[body]} could not be grasped in {ATTEMPTS} attempts")
 
 
@@ -127,10 +127,10 @@ def _reachable_grasps(
         raise SkillFailed(f"{arm.world.keys[body]} has no free patch to seal on")
     for grasp in found:
         tip = grasp_pose(arm, grasp)
-        arm.look_around(ignore=(body,), hollow=True)
+        arm.update_planning_scene(ignore=(body,), hollow=True)
         if arm.reachable(tip) is None:
             continue
-        arm.look_around()
+        arm.update_planning_scene()
         qpos = arm.reachable(backed_off(tip, APPROACH_M))
         if qpos is not None:
             yield grasp, qpos

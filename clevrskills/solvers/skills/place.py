@@ -1,4 +1,4 @@
-"""Bringing an object to its place: on another one, in an area, at a spot of the table."""
+"""Skill: brings an object to its place: on another one, in an area, at a spot of the table."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _pick_to_turn(arm: Arm, body: int, final: list[Pose], turning: list[Pose]) -
     try:
         yield from pick(arm, body, effort_rad)
     except SkillFailed:
-        arm.give_up(begin)
+        arm.mark_failed(begin)
         other = _prop(arm, body)
         if other is None:
             raise

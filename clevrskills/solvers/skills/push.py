@@ -80,7 +80,7 @@ def push(arm: Arm, body: int, targets: np.ndarray, done: Done) -> Actions:
             banned = []
         else:
             banned.append(direction)
-            arm.give_up(begin)
+            arm.mark_failed(begin)
     if not done(place_of(arm, body)):
         raise SkillFailed(f"{arm.world.keys[body]} is not there after {LEGS} pushes")
 
@@ -108,14 +108,14 @@ def _leg(
         pose = reachable_approach(arm, body, direction, length_m, height_m)
         if pose is None:
             continue
-        arm.now("move", f"Move beside {arm.label(body)}")
+        arm.set_label("move", f"Move beside {arm.label(body)}")
         begin = arm.actions
         try:
             yield from go_beside(arm, pose, spans(arm, body)[1])
         except SkillFailed:
-            arm.give_up(begin)
+            arm.mark_failed(begin)
             continue
-        arm.now("push", f"Push {arm.label(body)} to {spot(np.append(end, height_m))}")
+        arm.set_label("push", f"Push {arm.label(body)} to {spot(np.append(end, height_m))}")
         yield from _push_straight(arm, body, end, direction)
         yield from back_off(arm, direction)
         yield from rest(arm, body)
@@ -218,7 +218,7 @@ def solve_pushed_towards(arm: Arm, goal: Predicate) -> Actions:
     body, other = int(goal.object[0]), int(goal.towards[0])
     start, end = start_of(arm, body), start_of(arm, other)
     gain = goal.criteria.push_gain + MARGIN_SHARE
-    strict = goal.using(replace(goal.criteria, push_gain=gain))
+    strict = goal.with_criteria(replace(goal.criteria, push_gain=gain))
     between = float(np.linalg.norm(end - start)) * (1.0 - gain * goal.criteria.push_target_share)
 
     def done(place: np.ndarray) -> bool:

@@ -1,4 +1,4 @@
-"""Bringing an object to where another one must be before it."""
+"""Skill: brings an object to where another one must be before it."""
 
 from __future__ import annotations
 

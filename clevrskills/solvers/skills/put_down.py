@@ -78,7 +78,7 @@ def _reachable_places(
         if down < LEVEL:
             continue
         # what is held will touch what it is put on
-        arm.look_around(ignore=(body,), with_held=False, hollow=True)
+        arm.update_planning_scene(ignore=(body,), with_held=False, hollow=True)
         if arm.reachable(tip, near) is None or (
             down < STEEP and arm.reachable(backed_off(tip, RETREAT_M), near) is None
         ):
@@ -94,7 +94,7 @@ def _above(
     """The pose of the gripper from which to go straight down to another, with a body held, and its
     joint angles (n,) nearest to others; ``None`` if there is none.
     """
-    arm.look_around(ignore=(body,), grip=(body, grip))
+    arm.update_planning_scene(ignore=(body,), grip=(body, grip))
     poses = [Pose([0, 0, height_m]) * tip for height_m in ABOVE_M]
     reached = ((pose, arm.reachable(pose, near)) for pose in poses)
     return next(((pose, qpos) for pose, qpos in reached if qpos is not None), None)
@@ -111,13 +111,13 @@ def place_at(arm: Arm, body: int, target: Pose) -> Actions:
     above = _above(arm, body, grip, tip, arm.controller.target_qpos)
     if above is None:
         raise SkillFailed(f"no way to get above {np.round(target.p, 3).tolist()}")
-    arm.now("move", f"Move {arm.label(body)} above {spot(target.p)}")
+    arm.set_label("move", f"Move {arm.label(body)} above {spot(target.p)}")
     yield from arm.move(above[0])
     if arm.held != body:
         raise SkillFailed(f"{arm.world.keys[body]} was lost on the way")
     # the grip may have given a little on the way
     tip = Pose([0, 0, RELEASE_GAP_M]) * target * arm.grip(body).inv()
-    arm.now("place", f"Place {arm.label(body)} at {spot(target.p)}")
+    arm.set_label("place", f"Place {arm.label(body)} at {spot(target.p)}")
     yield from arm.straight(Pose([0, 0, 0.01]) * tip, per_step_m=0.025)
     yield from arm.straight(tip, per_step_m=0.005)
     yield from arm.wait(1)
@@ -139,7 +139,7 @@ def backed_off(tip: Pose, distance_m: float) -> Pose:
 def put_aside(arm: Arm) -> Actions:
     """Put what is held on a free place of the table."""
     body = arm.held
-    arm.now("lift", f"Lift {arm.label(body)} to put it aside")
+    arm.set_label("lift", f"Lift {arm.label(body)} to put it aside")
     if arm.pose.p[2] < SAFE_HEIGHT_M:
         yield from arm.rise(SAFE_HEIGHT_M - float(arm.pose.p[2]))
     yield from place(arm, _free_places(arm, body))
@@ -181,7 +181,7 @@ def on_table(arm: Arm, body: int, xy: np.ndarray, orientation: np.ndarray) -> Po
 
 def rest(arm: Arm, body: int) -> Actions:
     """Wait until the body is at rest."""
-    arm.now("wait", f"Wait for {arm.label(body)} to rest")
+    arm.set_label("wait", f"Wait for {arm.label(body)} to rest")
     index = torch.tensor([body])
     for action in arm.wait(REST_STEPS):
         if bool(arm.world.is_static(index)[0]):

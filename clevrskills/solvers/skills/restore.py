@@ -1,4 +1,4 @@
-"""Bringing an object to a given pose on another one."""
+"""Skill: brings an object to a given pose on another one."""
 
 from __future__ import annotations
 

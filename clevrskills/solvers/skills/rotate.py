@@ -96,7 +96,7 @@ def _turn(
     Raises:
         SkillFailed: It was lost on the way.
     """
-    arm.now("turn", f"Turn {arm.label(body)}")
+    arm.set_label("turn", f"Turn {arm.label(body)}")
     if spans(arm, body)[0] < CLEAR_M:
         yield from arm.rise(LIFT_M)
     for _ in range(LIFTS):
@@ -121,7 +121,7 @@ def _possible(
     the joints can follow without a collision; which share of the way that is; whether a collision
     ends it.
     """
-    arm.look_around()
+    arm.update_planning_scene()
     here = arm.body_pose(body).p
     steps = _steps(here, xy, angle_rad)
     poses: list[Pose] = []

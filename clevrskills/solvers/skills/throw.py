@@ -178,14 +178,14 @@ def solve_hit(arm: Arm, goal: Predicate) -> Actions:
     throw = _Throw(arm, goal, body, target)
     run_up = throw.run_up(arm.pose, arm.controller.target_qpos)
     if run_up is None:
-        arm.now("swing", f"Swing {arm.label(body)} back")
+        arm.set_label("swing", f"Swing {arm.label(body)} back")
         yield from _swing_back(throw)
         run_up = throw.run_up(arm.pose, arm.controller.target_qpos)
     if arm.held != body:
         raise SkillFailed(f"{arm.world.keys[body]} was lost on the way")
     if run_up is None:
         raise SkillFailed(f"{arm.world.keys[body]} can't be thrown from here")
-    arm.now("throw", f"Throw {arm.label(body)} to {arm.label(target)}")
+    arm.set_label("throw", f"Throw {arm.label(body)} to {arm.label(target)}")
     for pose in run_up.poses:
         yield arm.action(arm.base * pose)
     arm.vacuum = False

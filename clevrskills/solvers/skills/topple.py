@@ -62,14 +62,14 @@ def _tip(arm: Arm, bodies: list[int], length_m: float, tip_z_m: float) -> Action
         pose = reachable_approach(arm, body, direction, TRAVEL_M / 2, tip_z_m)
         if pose is None:
             continue
-        arm.now("move", f"Move beside {arm.label(body)}")
+        arm.set_label("move", f"Move beside {arm.label(body)}")
         begin = arm.actions
         try:
             yield from go_beside(arm, pose, max(spans(arm, k)[1] for k in bodies))
         except SkillFailed:
-            arm.give_up(begin)
+            arm.mark_failed(begin)
             continue
-        arm.now("topple", f"Topple {arm.label(body)}")
+        arm.set_label("topple", f"Topple {arm.label(body)}")
         low_m = spans(arm, body)[0]
         start, height_m = tilted(arm, body), float(arm.pose.p[2])
         for _ in range(int(TRAVEL_M / PER_STEP_M)):

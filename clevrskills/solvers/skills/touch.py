@@ -32,10 +32,10 @@ def touch(arm: Arm, body: int) -> Actions:
         SkillFailed: It can't be reached from above.
     """
     yield from empty_hand(arm)
-    arm.now("move", f"Move above {arm.label(body)}")
+    arm.set_label("move", f"Move above {arm.label(body)}")
     tip = _above(arm, body)
     yield from arm.move(Pose([0, 0, ABOVE_M]) * tip)
-    arm.now("touch", f"Touch {arm.label(body)}")
+    arm.set_label("touch", f"Touch {arm.label(body)}")
     yield from arm.straight(Pose([0, 0, SLOW_M]) * tip, per_step_m=0.02)
     index = torch.tensor([body])
     for action in arm.straight(Pose([0, 0, -OVERTRAVEL_M]) * tip, SLOW_PER_STEP_M):
@@ -60,7 +60,7 @@ def _above(arm: Arm, body: int) -> Pose:
     high = points[points[:, 2] > points[:, 2].max() - TOP_M, :2]
     spots = np.concatenate((center.double().numpy()[None], high))
     order = np.argsort(np.linalg.norm(spots - spots[0], axis=1), kind="stable")
-    arm.look_around()
+    arm.update_planning_scene()
     for xy in spots[order[:: max(1, len(order) // SPOTS)]]:
         for turn in TURNS_RAD:
             pose = Pose([*xy, points[:, 2].max() + arm.cup_tip_z_m], down(arm.yaw_rad + turn))

@@ -1,4 +1,4 @@
-"""Who touches whom in many environments, from the impulses between pairs of bodies."""
+"""Contacts in many environments, from the impulses between pairs of bodies."""
 
 from __future__ import annotations
 

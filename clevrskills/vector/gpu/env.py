@@ -19,8 +19,8 @@ from clevrskills.predicates import GoalState, Outcome, Predicate
 from clevrskills.predicates.criteria import PAPER
 from clevrskills.tasks import Layout, task
 from clevrskills.vector.gpu.physics import CudaPhysics, Physics, enable_gpu
-from clevrskills.vector.gpu.starts import Starts, draw_same
-from clevrskills.vector.gpu.world import GpuWorld, Moment
+from clevrskills.vector.gpu.reset_states import Starts, draw_same
+from clevrskills.vector.gpu.world import GpuWorld, ResetState
 from clevrskills.vector.spec import TaskVectorEnv, VectorSpec
 
 
@@ -156,14 +156,14 @@ class GpuVectorEnv(TaskVectorEnv):
             goal = self._goal_of(torch.full_like(self._rows, k))
             state = goal.initial_state(self._world)
             states.append(goal.evaluate(self._world, state).state)
-        self._moments = Moment.stack(moments)
+        self._moments = ResetState.stack(moments)
         self._states = {key: torch.stack([s[key] for s in states], dim=1) for key in states[0]}
         self._state = {key: values[:, 0] for key, values in self._states.items()}
 
     def _goal_of(self, number: Tensor) -> Predicate:
         """The goal, where each environment has the scene of a number, (B,)."""
         roles = {name: values[self._rows, number] for name, values in self._drawn.roles.items()}
-        return self._task.goal(roles).using(PAPER)
+        return self._task.goal(roles).with_criteria(PAPER)
 
     def _begin(self, where: Tensor) -> None:
         """Begin episodes, where ``where`` (B,) is true; the others go on."""

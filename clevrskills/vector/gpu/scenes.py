@@ -13,7 +13,7 @@ from mani_skill.envs.utils.system.backend import parse_sim_and_render_backend
 from mani_skill.utils.structs.types import SceneConfig
 from sapien import physx
 
-from clevrskills.sim.actors import build_body, hang
+from clevrskills.sim.actors import attach_hinges, build_body
 from clevrskills.sim.render import scene_visuals
 from clevrskills.sim.robots.controller import EndEffectorDeltaConfig
 from clevrskills.sim.robots.description import robot
@@ -92,7 +92,7 @@ class SceneBuilder:
         scene = ManiSkillScene([own], device=backend.device, backend=backend)
         table = scene_visuals.load_table(scene, with_visual=False)
         actors = [build_body(scene, body, drawn=False) if body else None for body in layout.bodies]
-        hang(layout.bodies, actors)
+        attach_hinges(layout.bodies, actors)
         for actor in filter(None, actors):
             for part in actor._objs[0].components:
                 if isinstance(part, physx.PhysxDriveComponent) and part.parent is None:

@@ -18,14 +18,14 @@ from clevrskills.sim.world import GRAVITY, RobotWorld
 from clevrskills.vector.gpu.arm import Arm, DeltaController
 from clevrskills.vector.gpu.contacts import NEVER, Contacts
 from clevrskills.vector.gpu.physics import Physics
-from clevrskills.vector.gpu.rest import Rest
+from clevrskills.vector.gpu.sleep import Rest
 from clevrskills.vector.gpu.vacuum import Vacuum, joint_torques, way
 
 SIM_STEPS, TIMESTEP_S = SIM_HZ // CONTROL_HZ, 1.0 / SIM_HZ
 
 
 @dataclass(frozen=True)
-class Moment:
+class ResetState:
     """A state at rest into which environments can be put back.
 
     Attributes:
@@ -46,15 +46,15 @@ class Moment:
     lift: Tensor
 
     @classmethod
-    def stack(cls, moments: Sequence[Moment]) -> Moment:
+    def stack(cls, moments: Sequence[ResetState]) -> ResetState:
         """Several of them, of which :meth:`choose` chooses."""
         parts = ([getattr(one, field.name) for one in moments] for field in fields(cls))
         return cls(*(torch.stack(part, dim=1) for part in parts))
 
-    def choose(self, number: Tensor) -> Moment:
+    def choose(self, number: Tensor) -> ResetState:
         """For each environment one of those that were stacked, by their numbers (B,)."""
         rows = torch.arange(len(number), device=number.device)
-        return Moment(*(getattr(self, field.name)[rows, number] for field in fields(self)))
+        return ResetState(*(getattr(self, field.name)[rows, number] for field in fields(self)))
 
 
 class GpuWorld(RobotWorld):
@@ -218,7 +218,7 @@ class GpuWorld(RobotWorld):
         sealed, distance = sealed_cups(self.select(rows), self._samples)
         self._take(rows, taken, sealed[mine, taken].sum(-1).clamp(min=1), distance[mine, taken])
 
-    def begin(self, pose: Tensor, held: Tensor) -> Moment:
+    def begin(self, pose: Tensor, held: Tensor) -> ResetState:
         """Put all bodies where they are to start, with the arms as at the start of an episode, and
         let them come to rest.
 
@@ -250,9 +250,9 @@ class GpuWorld(RobotWorld):
         physics.place_bodies(everywhere[:, None].expand(pose.shape[:2]), bodies)
         self.moved()
         lift = self._contacts.lift.clone()
-        return Moment(bodies, physics.qpos, vacuum.held, vacuum.cups, vacuum.grip, lift)
+        return ResetState(bodies, physics.qpos, vacuum.held, vacuum.cups, vacuum.grip, lift)
 
-    def restore(self, moment: Moment, where: Tensor) -> None:
+    def restore(self, moment: ResetState, where: Tensor) -> None:
         """Put environments back into a state, where ``where`` (B,) is true."""
         rows, vacuum = self._rows[where], self._vacuum
         self._physics.place_bodies(where[:, None].expand(moment.bodies.shape[:2]), moment.bodies)

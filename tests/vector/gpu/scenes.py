@@ -17,8 +17,8 @@ from clevrskills.tasks import Layout
 from clevrskills.vector import VectorSpec
 from clevrskills.vector.gpu.env import GpuVectorEnv
 from clevrskills.vector.gpu.physics import Physics
+from clevrskills.vector.gpu.reset_states import Starts
 from clevrskills.vector.gpu.scenes import Scene, SceneBuilder
-from clevrskills.vector.gpu.starts import Starts
 from clevrskills.vector.gpu.world import GpuWorld
 from tests.support.envs import Bench
 

@@ -10,9 +10,9 @@ from clevrskills.envs.scene_sampling import draw_scene
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.predicates.criteria import PAPER
 from clevrskills.tasks import task
-from clevrskills.vector.gpu import starts
+from clevrskills.vector.gpu import reset_states
+from clevrskills.vector.gpu.reset_states import Starts, draw_same
 from clevrskills.vector.gpu.scenes import SceneBuilder
-from clevrskills.vector.gpu.starts import Starts, draw_same
 from tests.support.envs import base, make_env
 from tests.vector.gpu.scenes import CpuPhysics
 
@@ -145,8 +145,8 @@ def test_roles_differ_where_they_can():
 
 
 def test_no_fair_scene_is_told(monkeypatch):
-    monkeypatch.setattr(starts, "is_fair", lambda *_: False)
-    monkeypatch.setattr(starts, "ATTEMPTS", 2)
+    monkeypatch.setattr(reset_states, "is_fair", lambda *_: False)
+    monkeypatch.setattr(reset_states, "ATTEMPTS", 2)
     with pytest.raises(ClevrSkillsError, match="pick, seed 5: no fair scene in 2 draws"):
         draw("pick")
 

@@ -5,7 +5,7 @@ import torch
 
 from clevrskills.core import geometry
 from clevrskills.sim.robots.description import robot
-from clevrskills.vector.gpu.world import Moment
+from clevrskills.vector.gpu.world import ResetState
 from tests.support.envs import act, base, bench, body, random_actions
 from tests.support.worlds import AREA, CUBE, SLAB
 from tests.vector.gpu.scenes import bench_world, replay
@@ -103,7 +103,7 @@ def test_restored_is_what_was_and_the_others_go_on(world):
     start = world.begin(world.body_pose, torch.tensor([0, -1]))
     assert start.held.tolist() == [0, -1]
     other = world.begin(world.body_pose + torch.eye(7)[1] * 0.02, torch.tensor([-1, -1]))
-    both = Moment.stack([start, other])
+    both = ResetState.stack([start, other])
     chosen = both.choose(torch.tensor([1, 0]))
     torch.testing.assert_close(chosen.bodies[0], other.bodies[0])
     torch.testing.assert_close(chosen.bodies[1], start.bodies[1])

@@ -1,4 +1,4 @@
-"""Which bodies are at rest.
+"""Sleep of bodies: which are at rest.
 
 In a simulation on the CPU, PhysX puts what hardly moves to sleep; on a GPU it does not, and what
 lies still has a speed for ever that takes it nowhere. So what would sleep is told by its rule: that

@@ -2,7 +2,7 @@
 
 import torch
 
-from clevrskills.vector.gpu.rest import REST_STEPS, Rest
+from clevrskills.vector.gpu.sleep import REST_STEPS, Rest
 
 LIMIT_M = 1e-3
 

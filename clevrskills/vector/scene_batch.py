@@ -1,4 +1,4 @@
-"""The environments of one process, looked at together."""
+"""Batch of scenes: the environments of one process, evaluated together."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ class SceneBatch:
         index = torch.as_tensor(list(rows))
         self._steps[index], self._returns[index], self._once[index] = 0, 0.0, False
         layouts = [env.layouts[0] for env in self._envs]
-        self._goal = self._task.goal(stack_roles(layouts)).using(self._envs[0].criteria)
+        self._goal = self._task.goal(stack_roles(layouts)).with_criteria(self._envs[0].criteria)
         for key in self._envs[0].goal_state:
             fresh = torch.cat([env.goal_state[key] for env in self._envs])
             kept = self._state.get(key, fresh)

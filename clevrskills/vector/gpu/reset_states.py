@@ -1,4 +1,4 @@
-"""What episodes begin with: scenes with the same bodies, differently laid out."""
+"""Reset states: scenes with the same bodies, differently laid out, that episodes begin with."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from clevrskills.envs.scene_sampling import ATTEMPTS, DrawnScene, Home, is_fair, scene_of
+from clevrskills.envs.scene_sampling import ATTEMPTS, DrawnScene, NeutralPose, is_fair, scene_of
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.predicates import Criteria
 from clevrskills.sim.body_geometry import Solids
@@ -87,7 +87,7 @@ def draw_same(
     """
     scenes: list[DrawnScene] = []
     first: Draw | None = None
-    home = Home.of(robot_name) if task.shows_robot else None
+    home = NeutralPose.of(robot_name) if task.shows_robot else None
     for seed in seeds:
         for attempt in range(ATTEMPTS):
             draw = Draw(seed, task.key, attempt, split, task.variant)

@@ -1,4 +1,4 @@
-"""Where a part of the environments runs: in this process or in another one."""
+"""Workers of a vector environment: a part of it runs in this process or in another one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.pool import Answer, Ready, Refusal
 from clevrskills.jobs.processes import Processes
-from clevrskills.vector.batch import SceneBatch
+from clevrskills.vector.scene_batch import SceneBatch
 from clevrskills.vector.spec import VectorSpec
 
 Array = tuple[str, tuple[int, ...], str]
