@@ -44,10 +44,10 @@ class RecordedWorld(TensorWorld):
         self._share = (lift[..., :-1] / (solids.mass * GRAVITY * timestep_s)[..., None]).float()
         self._grounded = lift[..., -1] > CONTACT_IMPULSE_NS
 
-    def supports(self, lower: Tensor, upper: Tensor) -> Tensor:  # noqa: D102
+    def supports(self, lower: Tensor, upper: Tensor) -> Tensor:
         return self._share[self._rows, upper, lower]
 
-    def on_table(self, body: Tensor) -> Tensor:  # noqa: D102
+    def on_table(self, body: Tensor) -> Tensor:
         return self._grounded[self._rows, body]
 
 

@@ -1,7 +1,9 @@
 """Learned policies: what they have in common, their data and their training, and the policies.
 
->>> from clevrskills.baselines import load  # doctest: +SKIP
->>> policy = load("runs/bc")  # doctest: +SKIP
+::
+
+    from clevrskills.baselines import load
+    policy = load("runs/bc")
 
 A policy of one's own is a class beside those here: :mod:`clevrskills.baselines.policy` tells what
 it has to have, and ``clevrskills train --policy my_module:MyPolicy`` trains it.

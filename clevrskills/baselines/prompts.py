@@ -34,11 +34,11 @@ class Tokenizer(Protocol):
     """
 
     @property
-    def size(self) -> int: ...  # noqa: D102
+    def size(self) -> int: ...
     @property
-    def pad(self) -> int: ...  # noqa: D102
+    def pad(self) -> int: ...
     @property
-    def image(self) -> int: ...  # noqa: D102
+    def image(self) -> int: ...
 
     def encode(self, text: str) -> list[int]:
         """The numbers of a piece of a prompt."""

@@ -57,7 +57,7 @@ class Interface(Protocol):
     """What policies act by; stateless and picklable."""
 
     @property
-    def name(self) -> str: ...  # noqa: D102
+    def name(self) -> str: ...
     @property
     def spec(self) -> Mapping[str, Any]:
         """What an action means, as JSON data; policies may declare the same."""

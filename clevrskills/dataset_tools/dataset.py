@@ -1,8 +1,10 @@
 """Reads datasets.
 
->>> dataset = Dataset("demos")  # doctest: +SKIP
->>> for episode in dataset.filter(task="sort", split="train"):  # doctest: +SKIP
-...     print(episode.prompt["plain"], episode.actions.shape, episode.video("base_camera").shape)
+::
+
+    dataset = Dataset("demos")
+    for episode in dataset.filter(task="sort", split="train"):
+        print(episode.prompt["plain"], episode.actions.shape, episode.video("base_camera").shape)
 """
 
 from __future__ import annotations

@@ -327,7 +327,7 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
         if self.can_draw:
             self.repaint(self.outcome)
 
-    def set_state_dict(self, state: dict[str, Any], env_idx: Tensor | None = None) -> None:  # noqa: D102
+    def set_state_dict(self, state: dict[str, Any], env_idx: Tensor | None = None) -> None:
         super().set_state_dict(state, env_idx)
         self._look_at_goal()
 

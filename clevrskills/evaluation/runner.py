@@ -124,7 +124,7 @@ class Runner(work.JobQueue[Describe | Group, Description | Ended]):
         errors = tuple(result for result in results if not result.counts)
         return Outcome(len(self._refs), errors, self._left_out)
 
-    def key(self, job: Describe | Group) -> Hashable:  # noqa: D102
+    def key(self, job: Describe | Group) -> Hashable:
         return tuple((r.id, r.tries) for r in job.episodes) if isinstance(job, Group) else job
 
     def requeue(self, job: Describe | Group) -> None:
@@ -132,14 +132,14 @@ class Runner(work.JobQueue[Describe | Group, Description | Ended]):
         refs = job.episodes if isinstance(job, Group) else ()
         self.waiting.extend([Group((ref,)) for ref in refs] or [job])
 
-    def finish(self, job: Describe | Group, result: Description | Ended) -> None:  # noqa: D102
+    def finish(self, job: Describe | Group, result: Description | Ended) -> None:
         if isinstance(job, Group) and isinstance(result, Ended):
             self._given_up = 0
             self._take(job, result)
         elif isinstance(result, Description):
             self._begin(result)
 
-    def give_up(self, job: Describe | Group, end: WorkerDied | TimedOut) -> None:  # noqa: D102
+    def give_up(self, job: Describe | Group, end: WorkerDied | TimedOut) -> None:
         if isinstance(job, Describe):
             raise ClevrSkillsError(f"workers die as they make the policy: {end.reason}")
         ref, *others = job.episodes
@@ -155,7 +155,7 @@ class Runner(work.JobQueue[Describe | Group, Description | Ended]):
             )
         return self._take(job, Ended((result,), (), hopeless))
 
-    def update(self) -> None:  # noqa: D102
+    def update(self) -> None:
         if self._display is not None:
             n = len(self._counted)
             successes = sum(result.success_once for result in self._counted.values())

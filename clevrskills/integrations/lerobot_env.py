@@ -186,22 +186,22 @@ class LazyVectorEnv(VectorEnv):
             self._made = self._make()
         return self._made
 
-    def reset(self, **kwargs: Any) -> Any:  # noqa: D102
+    def reset(self, **kwargs: Any) -> Any:
         return self.made.reset(**kwargs)
 
-    def step(self, actions: Any) -> Any:  # noqa: D102
+    def step(self, actions: Any) -> Any:
         return self.made.step(actions)
 
-    def call(self, name: str, *args: Any, **kwargs: Any) -> Any:  # noqa: D102
+    def call(self, name: str, *args: Any, **kwargs: Any) -> Any:
         return self.made.call(name, *args, **kwargs)
 
-    def get_attr(self, name: str) -> Any:  # noqa: D102
+    def get_attr(self, name: str) -> Any:
         return self.made.get_attr(name)
 
-    def set_attr(self, name: str, values: Any) -> None:  # noqa: D102
+    def set_attr(self, name: str, values: Any) -> None:
         self.made.set_attr(name, values)
 
-    def render(self) -> Any:  # noqa: D102
+    def render(self) -> Any:
         return self.made.render()
 
     def close(self, **kwargs: Any) -> None:

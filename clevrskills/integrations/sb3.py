@@ -47,15 +47,15 @@ class SB3VecEnv(VecEnv):
         self._began_s = time.time()
         super().__init__(envs.num_envs, envs.single_observation_space, envs.single_action_space)
 
-    def reset(self) -> Any:  # noqa: D102
+    def reset(self) -> Any:
         observation, _ = self.envs.reset(seed=self._seeds[0])
         self._reset_seeds()
         return observation
 
-    def step_async(self, actions: np.ndarray) -> None:  # noqa: D102
+    def step_async(self, actions: np.ndarray) -> None:
         self._actions = np.asarray(actions, np.float32)
 
-    def step_wait(self) -> tuple[Any, np.ndarray, np.ndarray, list[dict[str, Any]]]:  # noqa: D102
+    def step_wait(self) -> tuple[Any, np.ndarray, np.ndarray, list[dict[str, Any]]]:
         observation, reward, terminated, truncated, infos = self.envs.step(self._actions)
         ended = terminated | truncated
         told: list[dict[str, Any]] = [
@@ -87,16 +87,16 @@ class SB3VecEnv(VecEnv):
             },
         }
 
-    def close(self) -> None:  # noqa: D102
+    def close(self) -> None:
         self.envs.close()
 
-    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:  # noqa: D102
+    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
         return [getattr(self.envs, attr_name)] * len(self._chosen(indices))
 
-    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:  # noqa: D102
+    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
         raise ClevrSkillsError(f"{attr_name} cannot be set: the environments are one object")
 
-    def env_method(  # noqa: D102
+    def env_method(
         self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any
     ) -> list[Any]:
         raise ClevrSkillsError(f"{method_name} cannot be called: the environments are one object")

@@ -44,7 +44,7 @@ class SkrlEnv(GymnasiumWrapper):
     def __init__(self, envs: VectorEnv) -> None:
         super().__init__(envs)
 
-    def step(self, actions: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, Any]:  # noqa: D102
+    def step(self, actions: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, Any]:
         *rest, infos = super().step(actions.clamp(-1.0, 1.0))
         if "final_info" in infos:
             ended = infos["_final_info"]

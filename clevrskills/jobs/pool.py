@@ -112,21 +112,21 @@ class InlinePool(Generic[Job, Result]):
         self._jobs: deque[Job] = deque()
 
     @property
-    def idle(self) -> int:  # noqa: D102
+    def idle(self) -> int:
         return 1 - len(self._jobs)
 
     @property
-    def busy(self) -> int:  # noqa: D102
+    def busy(self) -> int:
         return len(self._jobs)
 
-    def submit(self, job: Job) -> None:  # noqa: D102
+    def submit(self, job: Job) -> None:
         self._jobs.append(job)
 
-    def next(self) -> Done[Job, Result]:  # noqa: D102
+    def next(self) -> Done[Job, Result]:
         job = self._jobs.popleft()
         return Done(job, self._run(job))
 
-    def close(self) -> None:  # noqa: D102
+    def close(self) -> None:
         self._jobs.clear()
 
 
@@ -188,18 +188,18 @@ class WorkerPool(Generic[Job, Result]):
         self._dead_starts = 0
 
     @property
-    def idle(self) -> int:  # noqa: D102
+    def idle(self) -> int:
         return self._size - self.busy
 
     @property
-    def busy(self) -> int:  # noqa: D102
+    def busy(self) -> int:
         return len(self._waiting) + sum(w.job is not None for w in self._workers)
 
-    def submit(self, job: Job) -> None:  # noqa: D102
+    def submit(self, job: Job) -> None:
         self._waiting.append(job)
         self._assign()
 
-    def next(self) -> Done[Job, Result]:  # noqa: D102
+    def next(self) -> Done[Job, Result]:
         while True:
             self._assign()
             found = self._driver.wait([w.handle for w in self._workers], self._patience_s())
@@ -211,7 +211,7 @@ class WorkerPool(Generic[Job, Result]):
             if done is not None:
                 return done
 
-    def close(self) -> None:  # noqa: D102
+    def close(self) -> None:
         for worker in self._workers:
             self._driver.kill(worker.handle)
         self._workers = []

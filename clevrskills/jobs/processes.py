@@ -40,7 +40,7 @@ class Processes:
     def __init__(self, make: Callable[[], Callable[[Any], Any]]) -> None:
         self._make = make
 
-    def start(self) -> WorkerProcess:  # noqa: D102
+    def start(self) -> WorkerProcess:
         context = multiprocessing.get_context("spawn")
         mine, theirs = context.Pipe()
         process = context.Process(target=_serve, args=(theirs, self._make), daemon=True)
@@ -49,11 +49,11 @@ class Processes:
         theirs.close()
         return WorkerProcess(process, mine)
 
-    def send(self, worker: WorkerProcess, job: Any) -> None:  # noqa: D102
+    def send(self, worker: WorkerProcess, job: Any) -> None:
         with contextlib.suppress(BrokenPipeError):  # it just died: wait() tells
             worker.connection.send(job)
 
-    def wait(  # noqa: D102
+    def wait(
         self, workers: Sequence[WorkerProcess], timeout_s: float | None
     ) -> tuple[WorkerProcess, Message] | None:
         by_connection = {worker.connection: worker for worker in workers}
@@ -66,12 +66,12 @@ class Processes:
         except (EOFError, OSError):  # it may die in the middle of a message
             return worker, _death_report(worker)
 
-    def kill(self, worker: WorkerProcess) -> None:  # noqa: D102
+    def kill(self, worker: WorkerProcess) -> None:
         worker.process.kill()
         worker.process.join()
         worker.connection.close()
 
-    def close(self) -> None:  # noqa: D102
+    def close(self) -> None:
         pass
 
 

@@ -69,14 +69,14 @@ class RayActors:
         environment = {"env_vars": {**THREADS, **_NO_GPU_TAKEN}}
         self._actor = ray.remote(num_cpus=1, max_restarts=0, runtime_env=environment)(_Server)
 
-    def start(self) -> Actor:  # noqa: D102
+    def start(self) -> Actor:
         handle = self._actor.remote(self._make, self._marker)
         return Actor(handle, handle.ready.remote())
 
-    def send(self, worker: Actor, job: Any) -> None:  # noqa: D102
+    def send(self, worker: Actor, job: Any) -> None:
         worker.reference = worker.handle.run.remote(job)
 
-    def wait(  # noqa: D102
+    def wait(
         self, workers: Sequence[Actor], timeout_s: float | None
     ) -> tuple[Actor, Message] | None:
         asked = {w.reference: w for w in workers if w.reference is not None}
@@ -93,10 +93,10 @@ class RayActors:
             return worker, WorkerDied(f"worker died ({_line(error)})", killed=True)
         return worker, message
 
-    def kill(self, worker: Actor) -> None:  # noqa: D102
+    def kill(self, worker: Actor) -> None:
         self._ray.kill(worker.handle)
 
-    def close(self) -> None:  # noqa: D102
+    def close(self) -> None:
         self._marker.unlink(missing_ok=True)
         self._ray.shutdown()
 

@@ -35,16 +35,16 @@ class AtPose(AtPosition):
         del state
         return geometry.rotation_angle(world.orientation(self.object), self.orientation)
 
-    def there(self, world: World, state: GoalState) -> Tensor:  # noqa: D102
+    def there(self, world: World, state: GoalState) -> Tensor:
         there = super().there(world, state)
         if not anywhere(there):
             return there
         return there & (self.angle(world, state) < self.criteria.angle_rad)
 
-    def way(self, world: World, state: GoalState) -> Tensor:  # noqa: D102
+    def way(self, world: World, state: GoalState) -> Tensor:
         return super().way(world, state) + M_PER_RAD * self.angle(world, state)
 
-    def carrying(self, world: World, state: GoalState) -> Tensor:  # noqa: D102
+    def carrying(self, world: World, state: GoalState) -> Tensor:
         offset = world.position(self.object) - self.position
         aside, turned = geometry.length(offset[:, :2]), self.angle(world, state) / torch.pi
         near = (aside < NEAR_M) & (turned < 0.05)
@@ -53,12 +53,12 @@ class AtPose(AtPosition):
         away = 2.0 + lifted + (xy + 1.0 - turned) / 2
         return torch.where(near, carry(world, self.object, self.position), away)
 
-    def says(self, world: World, env: int = 0) -> str:  # noqa: D102
+    def says(self, world: World, env: int = 0) -> str:
         matrix = geometry.rotation_matrix(self.orientation[env])
         yaw_deg = round(float(torch.rad2deg(torch.atan2(matrix[1, 0], matrix[0, 0]))))
         return f"{super().says(world, env)} turned to {yaw_deg} degrees"
 
-    def realise(self, world: World, where: Tensor | None = None) -> None:  # noqa: D102
+    def realise(self, world: World, where: Tensor | None = None) -> None:
         pose = world.pose(self.object).clone()
         pose[:, 3:] = self.orientation
         world.set_body_pose(self.object, pose, where)

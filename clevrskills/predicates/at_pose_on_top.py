@@ -21,13 +21,13 @@ class AtPoseOnTop(AtPose):
     name = "at_pose_on_top"
     bottom: Tensor
 
-    def resting(self, world: World) -> Tensor:  # noqa: D102
+    def resting(self, world: World) -> Tensor:
         return world.carries(self.bottom, self.object, self.criteria.support_share)
 
-    def says(self, world: World, env: int = 0) -> str:  # noqa: D102
+    def says(self, world: World, env: int = 0) -> str:
         return f"{super().says(world, env)} on {{obj:{world.keys[int(self.bottom[env])]}}}"
 
-    def realise(self, world: World, where: Tensor | None = None) -> None:  # noqa: D102
+    def realise(self, world: World, where: Tensor | None = None) -> None:
         pose = world.pose(self.object).clone()
         pose[:, :2], pose[:, 3:] = self.position[:, :2], self.orientation
         pose[:, 2] = world.rest(self.object, pose[:, None], self.bottom)[0][:, 0]

@@ -29,7 +29,7 @@ class AtPosition(PhysicalPredicate):
     object: Tensor
     position: Tensor
 
-    def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
+    def evaluate(self, world: World, state: GoalState) -> Outcome:
         there, held = self.there(world, state), world.is_held(self.object)
         holds = world.also(there & ~held, self._left_alone, self.object)
 
@@ -62,11 +62,11 @@ class AtPosition(PhysicalPredicate):
         del state
         return carry(world, self.object, self.position)
 
-    def says(self, world: World, env: int = 0) -> str:  # noqa: D102
+    def says(self, world: World, env: int = 0) -> str:
         x, y = (round(float(v), 3) for v in self.position[env, :2])
         return f"Put {{obj:{world.keys[int(self.object[env])]}}} at ({x}, {y})"
 
-    def realise(self, world: World, where: Tensor | None = None) -> None:  # noqa: D102
+    def realise(self, world: World, where: Tensor | None = None) -> None:
         pose = world.pose(self.object).clone()
         lift = pose[:, 2] - world.bottom(self.object)
         pose[:, :2] = self.position[:, :2]

@@ -26,11 +26,11 @@ class Avoiding(Wrapper):
     name = "avoiding"
     objects: Tensor
 
-    def initial_state(self, world: World) -> GoalState:  # noqa: D102
+    def initial_state(self, world: World) -> GoalState:
         touched = torch.zeros(world.num_envs, dtype=torch.bool, device=world.device)
         return {"touched": touched, **super().initial_state(world)}
 
-    def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
+    def evaluate(self, world: World, state: GoalState) -> Outcome:
         part, new_state = self._look(world, state)
         touching = world.repeat(self.objects.shape[1]).robot_touches(self.objects.flatten())
         touched = state["touched"] | touching.view_as(self.objects).any(-1)
@@ -42,12 +42,12 @@ class Avoiding(Wrapper):
             (part,),
         )
 
-    def next_index(self, outcome: Outcome) -> Tensor:  # noqa: D102
+    def next_index(self, outcome: Outcome) -> Tensor:
         # after a touch nothing is left to do, but it does not hold either
         left = self.child.next_index(outcome.children[0]).clamp(min=0)
         return torch.where(outcome.holds, -1, left)
 
-    def says(self, world: World, env: int = 0) -> str:  # noqa: D102
+    def says(self, world: World, env: int = 0) -> str:
         slots = [k for k in self.objects[env].tolist() if bool(world.solids.present[env, k])]
         names = ", ".join(f"{{obj:{world.keys[k]}}}" for k in slots)
         return f"{super().says(world, env)} without touching {names}"

@@ -71,10 +71,10 @@ class Balanced(PhysicalPredicate):
     level: Tensor
 
     @property
-    def max_reward(self) -> Tensor:  # noqa: D102
+    def max_reward(self) -> Tensor:
         return REWARD_PER_BODY * (self.objects >= 0).sum(-1)
 
-    def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
+    def evaluate(self, world: World, state: GoalState) -> Outcome:
         loads = self.loads(world)
         placed = ((loads.on.sum(-1) == 1) | ~loads.used).all(-1)
         tilt = geometry.rotation_angle(self.level[:, 0, 3:], world.orientation(self.beam))
@@ -179,12 +179,12 @@ class Balanced(PhysicalPredicate):
         lying = REWARD_PER_BODY * (loads.correct - loads.wrong.sum(-1))
         return lying + torch.where(done.all(-1), 0.0, term)
 
-    def says(self, world: World, env: int = 0) -> str:  # noqa: D102
+    def says(self, world: World, env: int = 0) -> str:
         names = [f"{{obj:{world.keys[i]}}}" for i in self.objects[env].tolist() if i >= 0]
         several = ", ".join(names[:-1]) + " and " + names[-1] if len(names) > 1 else names[0]
         return f"Balance the scale with {several}"
 
-    def realise(self, world: World, where: Tensor | None = None) -> None:  # noqa: D102
+    def realise(self, world: World, where: Tensor | None = None) -> None:
         chosen = torch.ones_like(self.beam, dtype=torch.bool) if where is None else where
         used = self.objects >= 0
         upright = world.end_effector_pose.new_tensor([1.0, 0.0, 0.0, 0.0])

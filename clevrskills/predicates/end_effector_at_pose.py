@@ -30,18 +30,18 @@ class EndEffectorAtPose(EndEffectorAtPosition):
     orientation: Tensor
 
     @property
-    def tolerance(self) -> float:  # noqa: D102
+    def tolerance(self) -> float:
         return self.criteria.end_effector_pose
 
-    def pose(self, world: World) -> Tensor:  # noqa: D102
+    def pose(self, world: World) -> Tensor:
         return torch.cat((self.position, self.orientation), dim=-1)
 
-    def error(self, world: World) -> Tensor:  # noqa: D102
+    def error(self, world: World) -> Tensor:
         now = world.end_effector_pose[:, 3:]
         signs = (now - self.orientation, now + self.orientation)
         return super().error(world) + torch.minimum(*(geometry.length(sign) for sign in signs))
 
-    def says(self, world: World, env: int = 0) -> str:  # noqa: D102
+    def says(self, world: World, env: int = 0) -> str:
         axis = geometry.rotation_matrix(self.orientation[env])[:, 2]
         aim = ", ".join(f"{float(v):.2f}" for v in axis)
         return f"{super().says(world, env)}, pointing along ({aim})"

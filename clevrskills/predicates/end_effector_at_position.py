@@ -27,7 +27,7 @@ class EndEffectorAtPosition(PhysicalPredicate):
     max_reward = 2.0
     position: Tensor
 
-    def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
+    def evaluate(self, world: World, state: GoalState) -> Outcome:
         error = self.error(world)
         shaping = (2.0 - error).clamp(min=0.0)
         return self.outcome(error < self.tolerance, shaping, closeness(error))
@@ -45,9 +45,9 @@ class EndEffectorAtPosition(PhysicalPredicate):
         """Distance to the position in metres, (B,)."""
         return geometry.length(world.end_effector_pose[:, :3] - self.position)
 
-    def says(self, world: World, env: int = 0) -> str:  # noqa: D102
+    def says(self, world: World, env: int = 0) -> str:
         place = ", ".join(f"{float(v):.2f}" for v in self.position[env])
         return f"Move the end effector to ({place})"
 
-    def realise(self, world: World, where: Tensor | None = None) -> None:  # noqa: D102
+    def realise(self, world: World, where: Tensor | None = None) -> None:
         world.set_end_effector_pose(self.pose(world), where)

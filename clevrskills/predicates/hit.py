@@ -45,11 +45,11 @@ class Hit(PhysicalPredicate):
     object: Tensor
     target: Tensor
 
-    def initial_state(self, world: World) -> GoalState:  # noqa: D102
+    def initial_state(self, world: World) -> GoalState:
         no = torch.zeros(world.num_envs, dtype=torch.bool, device=world.device)
         return {"hit": no, "flies": ~no, "from": world.position(self.object).clone()}
 
-    def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
+    def evaluate(self, world: World, state: GoalState) -> Outcome:
         state = self.remember(world, state)
         return self.thrown(state["hit"], *self.aiming(world, state), state)
 
@@ -113,9 +113,9 @@ class Hit(PhysicalPredicate):
         short_m = (self.criteria.fly_distance_m - flown_m).clamp(min=0.0)
         return torch.stack((miss_m.amin(-1), (miss_m + short_m).amin(-1)), -1)
 
-    def says(self, world: World, env: int = 0) -> str:  # noqa: D102
+    def says(self, world: World, env: int = 0) -> str:
         thrown, target = (world.keys[int(index[env])] for index in (self.object, self.target))
         return f"Throw {{obj:{thrown}}} to {{obj:{target}}}"
 
-    def realise(self, world: World, where: Tensor | None = None) -> None:  # noqa: D102
+    def realise(self, world: World, where: Tensor | None = None) -> None:
         put(world, self.object, self.target, False, where)

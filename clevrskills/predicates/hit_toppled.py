@@ -24,12 +24,12 @@ class HitToppled(Hit):
 
     name = "hit_toppled"
 
-    def initial_state(self, world: World) -> GoalState:  # noqa: D102
+    def initial_state(self, world: World) -> GoalState:
         no = torch.zeros(world.num_envs, dtype=torch.bool, device=world.device)
         stood = world.orientation(self.target).clone()
         return {**super().initial_state(world), "stood": stood, "fallen": no}
 
-    def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
+    def evaluate(self, world: World, state: GoalState) -> Outcome:
         state = self.remember(world, state)
         tilted = tilt(state["stood"], world.orientation(self.target))
         tilted = tilted / self.criteria.topple_angle_rad
@@ -46,10 +46,10 @@ class HitToppled(Hit):
         holds = done & (tilted >= 1.0)
         return self.thrown(holds, shaping, progress, {**state, "fallen": fallen})
 
-    def says(self, world: World, env: int = 0) -> str:  # noqa: D102
+    def says(self, world: World, env: int = 0) -> str:
         return f"{super().says(world, env)} such that it falls over"
 
-    def realise(self, world: World, where: Tensor | None = None) -> None:  # noqa: D102
+    def realise(self, world: World, where: Tensor | None = None) -> None:
         put_free(world, self.target, lying(world, self.target, MARGIN_M), where)
         pose = world.pose(self.object).clone()
         pose[:, :2] = world.position(self.target)[:, :2]

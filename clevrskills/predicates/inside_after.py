@@ -27,10 +27,10 @@ class InsideAfter(Inside):
     name = "inside_after"
     before: Tensor
 
-    def initial_state(self, world: World) -> GoalState:  # noqa: D102
+    def initial_state(self, world: World) -> GoalState:
         return {"early": torch.zeros(world.num_envs, dtype=torch.bool, device=world.device)}
 
-    def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
+    def evaluate(self, world: World, state: GoalState) -> Outcome:
         there, first = (self._carried(world, body) for body in (self.top, self.before))
         early = there & (state["early"] | ~first)
         outcome = super().evaluate(world, {})
@@ -52,10 +52,10 @@ class InsideAfter(Inside):
         """Whether a body rests on the lower one, (B,) bool."""
         return world.supports(self.bottom, body) >= self.criteria.support_share
 
-    def says(self, world: World, env: int = 0) -> str:  # noqa: D102
+    def says(self, world: World, env: int = 0) -> str:
         return f"{super().says(world, env)} after {{obj:{world.keys[int(self.before[env])]}}}"
 
-    def realise(self, world: World, where: Tensor | None = None) -> None:  # noqa: D102
+    def realise(self, world: World, where: Tensor | None = None) -> None:
         chosen = torch.ones_like(self.top, dtype=torch.bool) if where is None else where
         missing = chosen & ~self._carried(world, self.before)
         put(world, self.before, self.bottom, self.inside, missing)

@@ -30,7 +30,7 @@ class OnTop(PhysicalPredicate):
 
     inside = False
 
-    def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
+    def evaluate(self, world: World, state: GoalState) -> Outcome:
         resting, held = self.resting(world), world.is_held(self.top)
         holds = world.also(resting & ~held, self._left_alone, self.top, self.bottom)
 
@@ -57,11 +57,11 @@ class OnTop(PhysicalPredicate):
         free = free & ~world.is_held(bottom)
         return free & world.is_static(top) & world.is_static(bottom)
 
-    def says(self, world: World, env: int = 0) -> str:  # noqa: D102
+    def says(self, world: World, env: int = 0) -> str:
         top, bottom = (world.keys[int(index[env])] for index in (self.top, self.bottom))
         return f"Put {{obj:{top}}} on {{obj:{bottom}}}"
 
-    def realise(self, world: World, where: Tensor | None = None) -> None:  # noqa: D102
+    def realise(self, world: World, where: Tensor | None = None) -> None:
         put(world, self.top, self.bottom, self.inside, where)
 
 

@@ -20,7 +20,7 @@ class PhysicalPredicate(Leaf):
 
     criteria: Criteria = dataclasses.field(default=PAPER, kw_only=True)
 
-    def with_criteria(self, table: Criteria) -> Self:  # noqa: D102
+    def with_criteria(self, table: Criteria) -> Self:
         return dataclasses.replace(self, criteria=table)
 
     def _entry(self, name: str) -> Any:

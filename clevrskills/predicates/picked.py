@@ -27,7 +27,7 @@ class Picked(PhysicalPredicate):
     max_reward = 4.0
     object: Tensor
 
-    def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
+    def evaluate(self, world: World, state: GoalState) -> Outcome:
         held, least_m = world.is_held(self.object), self.criteria.pick_clearance_m
         clearance_m = self._clearance(world, held)
         calm = world.end_effector_speed < self.criteria.pick_speed_m_per_s
@@ -42,8 +42,8 @@ class Picked(PhysicalPredicate):
         zero = world.body_pose.new_zeros(world.num_envs)
         return world.sparse(held, zero, lambda w, body: w.clearance(body), self.object)
 
-    def says(self, world: World, env: int = 0) -> str:  # noqa: D102
+    def says(self, world: World, env: int = 0) -> str:
         return f"Pick up {{obj:{world.keys[int(self.object[env])]}}}"
 
-    def realise(self, world: World, where: Tensor | None = None) -> None:  # noqa: D102
+    def realise(self, world: World, where: Tensor | None = None) -> None:
         world.hold(self.object, pose_in_gripper(world, self.object), where)

@@ -31,11 +31,11 @@ class PushedTowards(Pushed):
     name = "pushed_towards"
     towards: Tensor
 
-    def initial_state(self, world: World) -> GoalState:  # noqa: D102
+    def initial_state(self, world: World) -> GoalState:
         state = super().initial_state(world)
         return {**state, "goal": world.position(self.towards)[:, :2].clone()}
 
-    def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
+    def evaluate(self, world: World, state: GoalState) -> Outcome:
         start, goal = state["start"][:, :2], state["goal"]
         place, other = (world.position(b)[:, :2] for b in (self.object, self.towards))
         there = self.reached(place, start, goal)
@@ -61,11 +61,11 @@ class PushedTowards(Pushed):
         left, way = geometry.length(target - place), geometry.length(target - start)
         return left <= (1.0 - self.criteria.push_gain) * way
 
-    def says(self, world: World, env: int = 0) -> str:  # noqa: D102
+    def says(self, world: World, env: int = 0) -> str:
         one, other = (world.keys[int(index[env])] for index in (self.object, self.towards))
         return f"Push {{obj:{one}}} towards {{obj:{other}}}"
 
-    def realise(self, world: World, where: Tensor | None = None) -> None:  # noqa: D102
+    def realise(self, world: World, where: Tensor | None = None) -> None:
         pose = world.pose(self.object).clone()
         pose[:, :2] += REALISED_SHARE * (world.position(self.towards) - pose[:, :3])[:, :2]
         world.set_body_pose(self.object, pose, where)

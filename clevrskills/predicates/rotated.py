@@ -38,14 +38,14 @@ class Rotated(AtPose):
         turn = geometry.yaw_quaternion(angle_rad)
         return cls(object, position, geometry.quaternion_multiply(turn, start[:, 3:]), angle_rad)
 
-    def initial_state(self, world: World) -> GoalState:  # noqa: D102
+    def initial_state(self, world: World) -> GoalState:
         return {"turned_rad": self._turned(world, torch.zeros_like(self.angle_rad))}
 
-    def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
+    def evaluate(self, world: World, state: GoalState) -> Outcome:
         state = {"turned_rad": self._turned(world, state["turned_rad"])}
         return replace(super().evaluate(world, state), state=state)
 
-    def angle(self, world: World, state: GoalState) -> Tensor:  # noqa: D102
+    def angle(self, world: World, state: GoalState) -> Tensor:
         left = super().angle(world, state)
         if self.criteria.any_direction:
             return left
@@ -69,7 +69,7 @@ class Rotated(AtPose):
         turn = 2.0 * torch.atan2(sine, cosine)
         return turn + 2.0 * torch.pi * ((before_rad - turn) / (2.0 * torch.pi)).round()
 
-    def says(self, world: World, env: int = 0) -> str:  # noqa: D102
+    def says(self, world: World, env: int = 0) -> str:
         turn = turn_in_words(float(self.angle_rad[env]))
         return f"Rotate {{obj:{world.keys[int(self.object[env])]}}} {turn}"
 

@@ -48,7 +48,7 @@ class SameStack(PhysicalPredicate):
     objects: Tensor
 
     @property
-    def max_reward(self) -> Tensor:  # noqa: D102
+    def max_reward(self) -> Tensor:
         return REWARD_PER_BODY * ((self.objects >= 0).sum(-1) - 1)
 
     @cached_property
@@ -59,7 +59,7 @@ class SameStack(PhysicalPredicate):
         count = int((self.objects >= 0).any(0).sum())
         return torch.where(self.objects < 0, self.objects[:, :1], self.objects)[:, :count]
 
-    def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
+    def evaluate(self, world: World, state: GoalState) -> Outcome:
         towers = self.towers(world)
         count = towers.used.sum(-1)
         height = towers.height.amax(-1)
@@ -115,11 +115,11 @@ class SameStack(PhysicalPredicate):
             held.any(-1), nearest, lambda w, top: carry(w, w.held, w.position(top)), top
         )
 
-    def says(self, world: World, env: int = 0) -> str:  # noqa: D102
+    def says(self, world: World, env: int = 0) -> str:
         names = [f"{{obj:{world.keys[i]}}}" for i in self.objects[env].tolist() if i >= 0]
         return f"Stack {', '.join(names[:-1])} and {names[-1]} on top of each other"
 
-    def realise(self, world: World, where: Tensor | None = None) -> None:  # noqa: D102
+    def realise(self, world: World, where: Tensor | None = None) -> None:
         used = self.objects >= 0
         slots = self._slots.unbind(1)
         for k, (lower, upper) in enumerate(zip(slots, slots[1:], strict=False)):

@@ -45,11 +45,11 @@ class Swapped(Composite):
         if len(self.children) != 3 or self.active is not None:
             raise ValueError("Swapped needs three children, all of them active")
 
-    def initial_state(self, world: World) -> GoalState:  # noqa: D102
+    def initial_state(self, world: World) -> GoalState:
         start = torch.zeros(world.num_envs, dtype=torch.long, device=world.device)
         return {"next": start, **super().initial_state(world)}
 
-    def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
+    def evaluate(self, world: World, state: GoalState) -> Outcome:
         outcomes, holds, (reward, progress), new_state = self._look(world, state)
         most = self._most
         to_first, to_second = self.children[1:]
@@ -71,7 +71,7 @@ class Swapped(Composite):
             outcomes,
         )
 
-    def next_index(self, outcome: Outcome) -> Tensor:  # noqa: D102
+    def next_index(self, outcome: Outcome) -> Tensor:
         return self._next_of(outcome.state["next"], outcome)
 
 

@@ -36,10 +36,10 @@ class ToppledStructure(PhysicalPredicate):
     objects: Tensor
 
     @property
-    def max_reward(self) -> Tensor | float:  # noqa: D102
+    def max_reward(self) -> Tensor | float:
         return REWARD_PER_BODY * (self.objects >= 0).sum(-1)
 
-    def initial_state(self, world: World) -> GoalState:  # noqa: D102
+    def initial_state(self, world: World) -> GoalState:
         no = torch.zeros(world.num_envs, dtype=torch.bool, device=world.device)
         return {"seen": no, "touched": no, "grasped": no, "start": self._poses(world)}
 
@@ -51,7 +51,7 @@ class ToppledStructure(PhysicalPredicate):
     def _poses(self, world: World) -> Tensor:
         return world.at(world.body_pose, self._bodies)  # (B, n, 7)
 
-    def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
+    def evaluate(self, world: World, state: GoalState) -> Outcome:
         bodies, poses = self._bodies, self._poses(world)
         start = torch.where(state["seen"][:, None, None], state["start"], poses)
         several, body = world.repeat(bodies.shape[1]), bodies.flatten()
@@ -81,11 +81,11 @@ class ToppledStructure(PhysicalPredicate):
             },
         )
 
-    def says(self, world: World, env: int = 0) -> str:  # noqa: D102
+    def says(self, world: World, env: int = 0) -> str:
         names = [f"{{obj:{world.keys[i]}}}" for i in self.objects[env].tolist() if i >= 0]
         return f"Topple the stack of {', '.join(names)}"
 
-    def realise(self, world: World, where: Tensor | None = None) -> None:  # noqa: D102
+    def realise(self, world: World, where: Tensor | None = None) -> None:
         bodies = self._bodies.unbind(-1)
         angle = torch.arange(DIRECTIONS, device=world.device) * (2 * pi / DIRECTIONS)
         ring = torch.stack((angle.cos(), angle.sin()), dim=-1)

@@ -35,7 +35,7 @@ class Handled(PhysicalPredicate):
 
     object: Tensor
 
-    def initial_state(self, world: World) -> GoalState:  # noqa: D102
+    def initial_state(self, world: World) -> GoalState:
         never = torch.zeros(world.num_envs, dtype=torch.bool, device=world.device)
         return {
             "start": world.pose(self.object).clone(),
@@ -87,7 +87,7 @@ class Touched(Handled):
     name = "touched"
     max_reward = 3.0
 
-    def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
+    def evaluate(self, world: World, state: GoalState) -> Outcome:
         state = self.remember(world, state)
         moved = geometry.length(world.position(self.object) - state["start"][:, :3])
         turned = geometry.rotation_angle(world.orientation(self.object), state["start"][:, 3:])
@@ -99,10 +99,10 @@ class Touched(Handled):
         progress = 0.5 * closeness(distance) * (in_place & as_turned)
         return self.handled(holds, shaping, state, progress)
 
-    def says(self, world: World, env: int = 0) -> str:  # noqa: D102
+    def says(self, world: World, env: int = 0) -> str:
         return f"Touch {{obj:{world.keys[int(self.object[env])]}}}"
 
-    def realise(self, world: World, where: Tensor | None = None) -> None:  # noqa: D102
+    def realise(self, world: World, where: Tensor | None = None) -> None:
         touch_top(world, self.object, where)
 
 

@@ -26,7 +26,7 @@ class TouchedPushed(Handled):
     name = "touched_pushed"
     max_reward = 3.0
 
-    def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
+    def evaluate(self, world: World, state: GoalState) -> Outcome:
         state = self.remember(world, state)
         least, limit = self.criteria.push_displacement_m, self.criteria.topple_angle_rad
         moved = geometry.length((world.position(self.object) - state["start"][:, :3])[:, :2])
@@ -37,10 +37,10 @@ class TouchedPushed(Handled):
             holds & world.is_static(self.object), self.near(world) + upright + way, state
         )
 
-    def says(self, world: World, env: int = 0) -> str:  # noqa: D102
+    def says(self, world: World, env: int = 0) -> str:
         return f"Touch and push {{obj:{world.keys[int(self.object[env])]}}}"
 
-    def realise(self, world: World, where: Tensor | None = None) -> None:  # noqa: D102
+    def realise(self, world: World, where: Tensor | None = None) -> None:
         angle = torch.arange(DIRECTIONS, device=world.device) * (2 * pi / DIRECTIONS)
         way = (self.criteria.push_displacement_m + MARGIN_M) * torch.stack(
             (angle.cos(), angle.sin()), dim=-1

@@ -27,7 +27,7 @@ class TouchedToppled(Handled):
     name = "touched_toppled"
     max_reward = 3.0
 
-    def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
+    def evaluate(self, world: World, state: GoalState) -> Outcome:
         state = self.remember(world, state)
         limit = self.criteria.topple_angle_rad
         moved = geometry.length(world.position(self.object) - state["start"][:, :3])
@@ -36,10 +36,10 @@ class TouchedToppled(Handled):
         holds &= moved >= self.criteria.topple_displacement_m
         return self.handled(holds, toppling(self.near(world), tilted / limit, moved), state)
 
-    def says(self, world: World, env: int = 0) -> str:  # noqa: D102
+    def says(self, world: World, env: int = 0) -> str:
         return f"Touch and topple {{obj:{world.keys[int(self.object[env])]}}}"
 
-    def realise(self, world: World, where: Tensor | None = None) -> None:  # noqa: D102
+    def realise(self, world: World, where: Tensor | None = None) -> None:
         least_m = self.criteria.topple_displacement_m + MARGIN_M
         put_free(world, self.object, lying(world, self.object, least_m), where)
         touch_top(world, self.object, where, DROP_M)

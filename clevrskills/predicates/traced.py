@@ -27,14 +27,14 @@ class Traced(PhysicalPredicate):
     max_reward = 6.0
     object: Tensor
 
-    def evaluate(self, world: World, state: GoalState) -> Outcome:  # noqa: D102
+    def evaluate(self, world: World, state: GoalState) -> Outcome:
         distance = geometry.length(world.end_effector_pose[:, :3] - world.position(self.object))
         holds = distance < self.criteria.end_effector_m
         return self.outcome(holds, (2.0 - distance).clamp(min=0.0), closeness(distance))
 
-    def says(self, world: World, env: int = 0) -> str:  # noqa: D102
+    def says(self, world: World, env: int = 0) -> str:
         return f"Move to {{obj:{world.keys[int(self.object[env])]}}}"
 
-    def realise(self, world: World, where: Tensor | None = None) -> None:  # noqa: D102
+    def realise(self, world: World, where: Tensor | None = None) -> None:
         there = world.position(self.object)
         world.set_end_effector_pose(torch.cat((there, world.end_effector_pose[:, 3:]), -1), where)

@@ -64,7 +64,7 @@ class OwnPolicies:
         self._load, self._free, self._thread = load, [first], thread
 
     @asynccontextmanager
-    async def seat(self) -> AsyncIterator[Seat]:  # noqa: D102
+    async def seat(self) -> AsyncIterator[Seat]:
         if self._free:
             policy = self._free.pop()
         else:
@@ -106,7 +106,7 @@ class Slots:
         self._task: asyncio.Task[None] | None = None
 
     @asynccontextmanager
-    async def seat(self) -> AsyncIterator[Seat]:  # noqa: D102
+    async def seat(self) -> AsyncIterator[Seat]:
         slot = next(number for number in count() if number not in self._taken)
         self._taken.add(slot)
         try:

@@ -288,22 +288,22 @@ class SimWorld(RobotWorld):
         return [self.simulations[row] for row in self._rows.tolist()]
 
     @property
-    def filled(self) -> Tensor:  # noqa: D102
+    def filled(self) -> Tensor:
         return torch.tensor([[body is not None for body in s.bodies] for s in self.simulations])
 
     @property
-    def frame(self) -> Tensor:  # noqa: D102
+    def frame(self) -> Tensor:
         return self.once("frame", SimWorld._read_poses)
 
     @property
-    def body_pose(self) -> Tensor:  # noqa: D102
+    def body_pose(self) -> Tensor:
         return self.once("pose", lambda w: w.frame[:, :-1])
 
     def _read_poses(self) -> Tensor:
         return self._filled(Simulation.read_poses, len(self.keys) + 1, 7)
 
     @property
-    def body_velocity(self) -> Tensor:  # noqa: D102
+    def body_velocity(self) -> Tensor:
         return self.once("velocity", SimWorld._read_velocities)
 
     def _read_velocities(self) -> Tensor:
@@ -319,28 +319,28 @@ class SimWorld(RobotWorld):
         return torch.from_numpy(values).view(-1, rows, columns)
 
     @property
-    def end_effector_pose(self) -> Tensor:  # noqa: D102
+    def end_effector_pose(self) -> Tensor:
         return self._of_each(self.once("end effector", lambda w: w.frame[:, -1]))
 
     @property
-    def end_effector_velocity(self) -> Tensor:  # noqa: D102
+    def end_effector_velocity(self) -> Tensor:
         read = _read(Simulation.end_effector_velocity)
         return self._of_each(self.once("end effector velocity", read))
 
     @property
-    def qpos(self) -> Tensor:  # noqa: D102
+    def qpos(self) -> Tensor:
         return self._of_each(self.once("qpos", _read(lambda s: s.controller.qpos)))
 
     @property
-    def qvel(self) -> Tensor:  # noqa: D102
+    def qvel(self) -> Tensor:
         return self._of_each(self.once("qvel", _read(lambda s: s.controller.qvel)))
 
     @property
-    def vacuum_on(self) -> Tensor:  # noqa: D102
+    def vacuum_on(self) -> Tensor:
         return _told(simulation.controller.vacuum_on for simulation in self._of())
 
     @property
-    def held(self) -> Tensor:  # noqa: D102
+    def held(self) -> Tensor:
         return self._of_each(
             self.once("held", lambda w: _told(s.vacuum.held for s in w.simulations))
         )
@@ -356,14 +356,14 @@ class SimWorld(RobotWorld):
         rows = zip(self._lift(upper, lower), self._rows.tolist(), upper.tolist(), strict=True)
         return [lift / self._weight_ns[row][slot] for lift, row, slot in rows]
 
-    def supports(self, lower: Tensor, upper: Tensor) -> Tensor:  # noqa: D102
+    def supports(self, lower: Tensor, upper: Tensor) -> Tensor:
         return _told(self._shares(lower, upper)).float()
 
-    def on_table(self, body: Tensor) -> Tensor:  # noqa: D102
+    def on_table(self, body: Tensor) -> Tensor:
         lifts = self._lift(body, torch.full_like(body, len(self.keys)))
         return _told(lift > CONTACT_IMPULSE_NS for lift in lifts)
 
-    def carries(self, lower: Tensor, upper: Tensor, share: float) -> Tensor:  # noqa: D102
+    def carries(self, lower: Tensor, upper: Tensor, share: float) -> Tensor:
         carried = _told(part >= share for part in self._shares(lower, upper))
         return self.also(carried, lambda w, body: ~w.on_table(body), upper)
 
@@ -375,18 +375,18 @@ class SimWorld(RobotWorld):
             simulation.touches_matter = True
         return self._of()
 
-    def touches(self, body: Tensor, other: Tensor) -> Tensor:  # noqa: D102
+    def touches(self, body: Tensor, other: Tensor) -> Tensor:
         rows = zip(self._where_touches_matter(), body.tolist(), other.tolist(), strict=True)
         return _told((one, two) in s.touched for s, one, two in rows)
 
-    def touches_before(self, body: Tensor, other: Tensor) -> Tensor:  # noqa: D102
+    def touches_before(self, body: Tensor, other: Tensor) -> Tensor:
         rows = zip(self._where_touches_matter(), body.tolist(), other.tolist(), strict=True)
         return _told(s.touched_before(one, two) for s, one, two in rows)
 
-    def gripper_touches(self, body: Tensor) -> Tensor:  # noqa: D102
+    def gripper_touches(self, body: Tensor) -> Tensor:
         return self.touches(body, torch.full_like(body, self.simulations[0].gripper))
 
-    def robot_touches(self, body: Tensor) -> Tensor:  # noqa: D102
+    def robot_touches(self, body: Tensor) -> Tensor:
         arm = torch.full_like(body, self.simulations[0].arm)
         return self.gripper_touches(body) | self.touches(body, arm)
 
@@ -411,17 +411,17 @@ class SimWorld(RobotWorld):
             values = pose[row].double().numpy()
             yield row, self.simulations[row], sapien.Pose(values[:3], values[3:])
 
-    def set_body_pose(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:  # noqa: D102
+    def set_body_pose(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:
         for row, simulation, there in self._asked(pose, where):
             simulation.move(int(body[row]), there)
         self.moved()
 
-    def set_end_effector_pose(self, pose: Tensor, where: Tensor | None = None) -> None:  # noqa: D102
+    def set_end_effector_pose(self, pose: Tensor, where: Tensor | None = None) -> None:
         for _, simulation, there in self._asked(pose, where):
             simulation.move_arm(there)
         self.moved()
 
-    def hold(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:  # noqa: D102
+    def hold(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:
         self.set_body_pose(body, pose, where)
         rows = [row for row, _, _ in self._asked(pose, where)]
         self._take(rows, [int(body[row]) for row in rows])

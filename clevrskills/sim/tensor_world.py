@@ -55,48 +55,48 @@ class TensorWorld(World):
         return copy
 
     @property
-    def body_pose(self) -> Tensor:  # noqa: D102
+    def body_pose(self) -> Tensor:
         return self._body_pose
 
     @property
-    def body_velocity(self) -> Tensor:  # noqa: D102
+    def body_velocity(self) -> Tensor:
         return self._body_velocity
 
     @property
-    def end_effector_pose(self) -> Tensor:  # noqa: D102
+    def end_effector_pose(self) -> Tensor:
         return self._of_each(self._end_effector_pose)
 
     @property
-    def end_effector_speed(self) -> Tensor:  # noqa: D102
+    def end_effector_speed(self) -> Tensor:
         return self._of_each(self._end_effector_speed)
 
     @property
-    def held(self) -> Tensor:  # noqa: D102
+    def held(self) -> Tensor:
         return self._of_each(self._held)
 
-    def supports(self, lower: Tensor, upper: Tensor) -> Tensor:  # noqa: D102
+    def supports(self, lower: Tensor, upper: Tensor) -> Tensor:
         points = self.world_points(upper)
         surface = geometry.surface_height(self.planes(lower), self.pose(lower), points[..., :2])
         return ((surface - points[..., 2]).abs() <= CONTACT_TOLERANCE_M).any(-1).float()
 
-    def on_table(self, body: Tensor) -> Tensor:  # noqa: D102
+    def on_table(self, body: Tensor) -> Tensor:
         return self.bottom(body) <= CONTACT_TOLERANCE_M
 
-    def set_body_pose(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:  # noqa: D102
+    def set_body_pose(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:
         rows = self._rows if where is None else self._rows[where]
         self._body_pose[rows, body[rows]] = pose[rows]
         self._body_velocity[rows, body[rows]] = 0.0
         self.moved()
         self._held[rows] = torch.where(self._held[rows] == body[rows], -1, self._held[rows])
 
-    def touches(self, body: Tensor, other: Tensor) -> Tensor:  # noqa: D102
+    def touches(self, body: Tensor, other: Tensor) -> Tensor:
         gaps = [
             self.distance(self.world_points(one)).amin(-1).gather(1, two[:, None])[:, 0]
             for one, two in ((body, other), (other, body))
         ]
         return torch.minimum(*gaps) <= CONTACT_TOLERANCE_M
 
-    def touches_before(self, body: Tensor, other: Tensor) -> Tensor:  # noqa: D102
+    def touches_before(self, body: Tensor, other: Tensor) -> Tensor:
         gap = self.distance(self.world_points(body)).amin(-1)  # (B, K)
         points = geometry.to_world(self.body_pose, self.solids.points).flatten(1, 2)
         points = geometry.to_local(self.pose(body), self._of_each(points))
@@ -106,13 +106,13 @@ class TensorWorld(World):
         gap.scatter_(1, torch.stack((body, other), dim=-1), geometry.PAD)
         return self.on_table(body) | (gap.amin(-1) <= CONTACT_TOLERANCE_M)
 
-    def gripper_touches(self, body: Tensor) -> Tensor:  # noqa: D102
+    def gripper_touches(self, body: Tensor) -> Tensor:
         return self.gripper_distance(body) <= CONTACT_TOLERANCE_M
 
-    def robot_touches(self, body: Tensor) -> Tensor:  # noqa: D102
+    def robot_touches(self, body: Tensor) -> Tensor:
         return self.gripper_touches(body)
 
-    def set_end_effector_pose(self, pose: Tensor, where: Tensor | None = None) -> None:  # noqa: D102
+    def set_end_effector_pose(self, pose: Tensor, where: Tensor | None = None) -> None:
         rows = self._rows if where is None else self._rows[where]
         if self._reaches and not all(self._reaches(pose[row]) for row in rows.tolist()):
             raise ValueError("the arm does not reach the pose")
@@ -128,6 +128,6 @@ class TensorWorld(World):
         self._body_velocity[self._rows, body] = velocity
         self.moved()
 
-    def hold(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:  # noqa: D102
+    def hold(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:
         self.set_body_pose(body, pose, where)
         self._held = body.clone() if where is None else torch.where(where, body, self._held)

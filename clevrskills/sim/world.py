@@ -373,7 +373,7 @@ class RobotWorld(World):
         raise NotImplementedError
 
     @property
-    def end_effector_speed(self) -> Tensor:  # noqa: D102
+    def end_effector_speed(self) -> Tensor:
         return self.end_effector_velocity[:, :3].norm(dim=-1)
 
 

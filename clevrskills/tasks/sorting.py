@@ -60,7 +60,7 @@ class SortingTask(Task):
     def sorted(self, body: Tensor, area: Tensor) -> Predicate:
         """The predicate that an object (B,) was brought to an area (B,)."""
 
-    def layout(self, draw: Draw) -> Layout:  # noqa: D102
+    def layout(self, draw: Draw) -> Layout:
         areas = draw.number(self.num_areas)
         pools = draw.pools
         area_shapes = draw.choose(pools.primitive, areas)
@@ -86,13 +86,13 @@ class SortingTask(Task):
             bodies[slot] = Body(self.slots[slot], shapes[i], textures[area_of[i]], pose)
         return Layout(tuple(bodies), {"area": area_of, "active": np.arange(OBJECTS) < objects})
 
-    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:  # noqa: D102
+    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         area = roles["area"]  # (B, OBJECTS)
         slots = area * 0 + AREAS + torch.arange(OBJECTS, device=area.device)
         pairs = zip(slots.unbind(1), area.unbind(1), strict=True)
         return Set(tuple(self.sorted(*pair) for pair in pairs), roles["active"])
 
-    def prompts(self, layout: Layout) -> Sequence[str]:  # noqa: D102
+    def prompts(self, layout: Layout) -> Sequence[str]:
         pairs = [
             (body, layout.bodies[int(layout.roles["area"][i])])
             for i, body in enumerate(layout.bodies[AREAS:])

@@ -107,11 +107,11 @@ class Throwing(Task):
         )
         return Layout(bodies, {"target": np.array(1)}, in_gripper=0)
 
-    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:  # noqa: D102
+    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         target = roles["target"]
         return self.predicate(target - 1, target)
 
-    def prompts(self, layout: Layout) -> Sequence[str]:  # noqa: D102
+    def prompts(self, layout: Layout) -> Sequence[str]:
         thrown, target = (f"the {{obj:{key}}}" for key in self.slots)
         return [
             f"Throw {thrown} to {target}{self.suffix}",

@@ -1,7 +1,9 @@
 """Many environments at once, for reinforcement learning.
 
->>> from clevrskills.vector import make_vec  # doctest: +SKIP
->>> envs = make_vec("trace", num_envs=32, workers=2)  # doctest: +SKIP
+::
+
+    from clevrskills.vector import make_vec
+    envs = make_vec("trace", num_envs=32, workers=2)
 
 Scenes are stepped one after the other on the CPU; their goals, rewards and observations are
 evaluated in one batched call per process.

@@ -47,13 +47,13 @@ class LocalShard:
     def __init__(self, batch: SceneBatch, arrays: Mapping[str, np.ndarray]) -> None:
         self._batch, self._arrays = batch, arrays
 
-    def send(self, call: str, *arguments: Any) -> None:  # noqa: D102
+    def send(self, call: str, *arguments: Any) -> None:
         _do(self._batch, self._arrays, call, arguments)
 
-    def wait(self) -> None:  # noqa: D102
+    def wait(self) -> None:
         pass
 
-    def close(self) -> None:  # noqa: D102
+    def close(self) -> None:
         self._batch.close()
 
 
@@ -70,10 +70,10 @@ class RemoteShard:
         self._driver = Processes(partial(_serve, spec, rows, block.name, block.kinds))
         self._worker = self._driver.start()
 
-    def send(self, call: str, *arguments: Any) -> None:  # noqa: D102
+    def send(self, call: str, *arguments: Any) -> None:
         self._driver.send(self._worker, (call, arguments))
 
-    def wait(self) -> None:  # noqa: D102
+    def wait(self) -> None:
         found = self._driver.wait([self._worker], None)
         assert found is not None
         message = found[1]
@@ -82,7 +82,7 @@ class RemoteShard:
         if not isinstance(message, (Answer, Ready)):
             raise ClevrSkillsError(f"a process of the vector environment died: {message}")
 
-    def close(self) -> None:  # noqa: D102
+    def close(self) -> None:
         self._driver.kill(self._worker)
         self._driver.close()
 

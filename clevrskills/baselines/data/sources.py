@@ -171,7 +171,7 @@ class LeRobotExport(WindowReader[EpisodeTable]):
             raise ClevrSkillsError(f"{self.root}: a LeRobot export has prompts in words only")
         return PromptInput(self._rows[number]["tasks"][0], {})
 
-    def read_table(self, number: int) -> EpisodeTable:  # noqa: D102
+    def read_table(self, number: int) -> EpisodeTable:
         row = self._rows[number]
         path = self._file(self._data_path, *(row[entry] for entry in _DATA))
         own = arrow.field("episode_index") == row["episode_index"]

@@ -127,29 +127,29 @@ class Composite(Predicate):
         return bool(self._mask.all())
 
     @property
-    def max_reward(self) -> Tensor | float:  # noqa: D102
+    def max_reward(self) -> Tensor | float:
         if self.active is None:
             return sum(child.max_reward for child in self.children)
         device = self.active.device
         rewards = [torch.as_tensor(child.max_reward, device=device) for child in self.children]
         return sum(r * a for r, a in zip(rewards, self.active.T, strict=True))
 
-    def initial_state(self, world: Any) -> GoalState:  # noqa: D102
+    def initial_state(self, world: Any) -> GoalState:
         state: GoalState = {}
         for i, child in enumerate(self.children):
             state |= _as_part(i, child.initial_state(world))
         return state
 
-    def leaves(self) -> Iterator[Leaf]:  # noqa: D102
+    def leaves(self) -> Iterator[Leaf]:
         for child in self.children:
             yield from child.leaves()
 
-    def steps(self, env: int = 0) -> Iterator[Predicate]:  # noqa: D102
+    def steps(self, env: int = 0) -> Iterator[Predicate]:
         for i, child in enumerate(self.children):
             if self._uses(i, env):
                 yield from child.steps(env)
 
-    def with_criteria(self, table: Any) -> Self:  # noqa: D102
+    def with_criteria(self, table: Any) -> Self:
         return dataclasses.replace(
             self, children=tuple(c.with_criteria(table) for c in self.children)
         )
@@ -213,7 +213,7 @@ class Composite(Predicate):
                 chosen = chosen + (child == i) * each.next_index(part).clamp(min=0)
         return chosen.masked_fill(outcome.holds, -1)
 
-    def says(self, world: Any, env: int = 0) -> str:  # noqa: D102
+    def says(self, world: Any, env: int = 0) -> str:
         parts = [c.says(world, env) for i, c in enumerate(self.children) if self._uses(i, env)]
         return self.conjunction.join(parts)
 
@@ -222,7 +222,7 @@ class Composite(Predicate):
     def _uses(self, child: int, env: int) -> bool:
         return self.active is None or bool(self.active[env, child])
 
-    def realise(self, world: Any, where: Tensor | None = None) -> None:  # noqa: D102
+    def realise(self, world: Any, where: Tensor | None = None) -> None:
         for i, child in enumerate(self.children):
             mask = where
             if self.active is not None:
@@ -264,7 +264,7 @@ class Set(Composite):
 
     name = "set"
 
-    def evaluate(self, world: Context, state: GoalState) -> Outcome:  # noqa: D102
+    def evaluate(self, world: Context, state: GoalState) -> Outcome:
         outcomes, holds, both, new_state = self._look(world, state)
         # the published rule: what is done, plus the best of what is not
         done, best = (both * holds).sum(-1), both.masked_fill(holds, 0.0).amax(-1)
@@ -272,7 +272,7 @@ class Set(Composite):
         everything = (holds | self._unused).all(-1)
         return Outcome(everything, total, share / self._count, new_state, outcomes)
 
-    def next_index(self, outcome: Outcome) -> Tensor:  # noqa: D102
+    def next_index(self, outcome: Outcome) -> Tensor:
         holds = torch.stack([part.holds for part in outcome.children], dim=-1)
         missing = self._mask.masked_fill(holds, False)
         return self._next_of(missing.byte().argmax(-1), outcome)
@@ -285,7 +285,7 @@ class Sequence(Set):
     name = "sequence"
     conjunction = ", then "
 
-    def evaluate(self, world: Context, state: GoalState) -> Outcome:  # noqa: D102
+    def evaluate(self, world: Context, state: GoalState) -> Outcome:
         outcomes, holds, (reward, progress), new_state = self._look(world, state)
         active = self._mask
         # what only has to come to rest does not hide the reward for what comes next
@@ -309,11 +309,11 @@ class Order(Composite):
     name = "order"
     conjunction = ", then "
 
-    def initial_state(self, world: Context) -> GoalState:  # noqa: D102
+    def initial_state(self, world: Context) -> GoalState:
         stage = torch.zeros(world.num_envs, dtype=torch.long, device=world.device)
         return {"stage": stage, **super().initial_state(world)}
 
-    def evaluate(self, world: Context, state: GoalState) -> Outcome:  # noqa: D102
+    def evaluate(self, world: Context, state: GoalState) -> Outcome:
         outcomes, holds, (reward, progress), new_state = self._look(world, state)
         index = self._numbers
         behind = holds | self._unused | (index < state["stage"][:, None])
@@ -338,7 +338,7 @@ class Order(Composite):
         """The numbers of the children, (n,)."""
         return torch.arange(len(self.children), device=self._mask.device)
 
-    def next_index(self, outcome: Outcome) -> Tensor:  # noqa: D102
+    def next_index(self, outcome: Outcome) -> Tensor:
         return self._next_of(outcome.state["stage"].clamp(max=len(self.children) - 1), outcome)
 
 
@@ -353,10 +353,10 @@ class Wrapper(Predicate):
     child: Predicate
 
     @property
-    def max_reward(self) -> Tensor | float:  # noqa: D102
+    def max_reward(self) -> Tensor | float:
         return self.child.max_reward
 
-    def initial_state(self, world: Any) -> GoalState:  # noqa: D102
+    def initial_state(self, world: Any) -> GoalState:
         return _as_part(0, self.child.initial_state(world))
 
     def _look(self, world: Context, state: GoalState) -> tuple[Outcome, GoalState]:
@@ -364,22 +364,22 @@ class Wrapper(Predicate):
         part = self.child.evaluate(world, _part_of(0, state))
         return part, _as_part(0, part.state)
 
-    def leaves(self) -> Iterator[Leaf]:  # noqa: D102
+    def leaves(self) -> Iterator[Leaf]:
         yield from self.child.leaves()
 
-    def steps(self, env: int = 0) -> Iterator[Predicate]:  # noqa: D102
+    def steps(self, env: int = 0) -> Iterator[Predicate]:
         yield from self.child.steps(env)
 
-    def next_index(self, outcome: Outcome) -> Tensor:  # noqa: D102
+    def next_index(self, outcome: Outcome) -> Tensor:
         return torch.where(outcome.holds, -1, self.child.next_index(outcome.children[0]))
 
-    def with_criteria(self, table: Any) -> Self:  # noqa: D102
+    def with_criteria(self, table: Any) -> Self:
         return dataclasses.replace(self, child=self.child.with_criteria(table))
 
-    def says(self, world: Any, env: int = 0) -> str:  # noqa: D102
+    def says(self, world: Any, env: int = 0) -> str:
         return self.child.says(world, env)
 
-    def realise(self, world: Any, where: Tensor | None = None) -> None:  # noqa: D102
+    def realise(self, world: Any, where: Tensor | None = None) -> None:
         self.child.realise(world, where)
 
 
@@ -393,11 +393,11 @@ class Once(Wrapper):
 
     name = "once"
 
-    def initial_state(self, world: Context) -> GoalState:  # noqa: D102
+    def initial_state(self, world: Context) -> GoalState:
         held = torch.zeros(world.num_envs, dtype=torch.bool, device=world.device)
         return {"held": held, **super().initial_state(world)}
 
-    def evaluate(self, world: Context, state: GoalState) -> Outcome:  # noqa: D102
+    def evaluate(self, world: Context, state: GoalState) -> Outcome:
         part, new_state = self._look(world, state)
         held = state["held"] | part.holds
         most = torch.as_tensor(self.max_reward, device=held.device)
@@ -424,21 +424,21 @@ class Keeping(Wrapper):
     name = "keeping"
     kept: Predicate
 
-    def initial_state(self, world: Context) -> GoalState:  # noqa: D102
+    def initial_state(self, world: Context) -> GoalState:
         return {**super().initial_state(world), **_as_part(1, self.kept.initial_state(world))}
 
-    def evaluate(self, world: Context, state: GoalState) -> Outcome:  # noqa: D102
+    def evaluate(self, world: Context, state: GoalState) -> Outcome:
         part, new_state = self._look(world, state)
         veto = self.kept.evaluate(world, _part_of(1, state))
         new_state = {**new_state, **_as_part(1, veto.state)}
         progress = torch.where(veto.holds, part.progress, part.progress.clamp(max=0.99))
         return Outcome(part.holds & veto.holds, part.reward, progress, new_state, (part,))
 
-    def next_index(self, outcome: Outcome) -> Tensor:  # noqa: D102
+    def next_index(self, outcome: Outcome) -> Tensor:
         # where only what is to be kept is missing, nothing is left to do, but it does not hold
         left = self.child.next_index(outcome.children[0]).clamp(min=0)
         return torch.where(outcome.holds, -1, left)
 
-    def with_criteria(self, table: Any) -> Self:  # noqa: D102
+    def with_criteria(self, table: Any) -> Self:
         kept = self.kept.with_criteria(table)
         return dataclasses.replace(self, child=self.child.with_criteria(table), kept=kept)

@@ -144,7 +144,7 @@ class Leaf(Predicate):
 
     weight: Tensor | float = dataclasses.field(default=1.0, kw_only=True)
 
-    def to_json(self) -> dict[str, Any]:  # noqa: D102
+    def to_json(self) -> dict[str, Any]:
         data = super().to_json()
         if data["weight"] == 1.0:
             del data["weight"]
@@ -155,14 +155,14 @@ class Leaf(Predicate):
         weight = self.weight
         return float(weight[env] if isinstance(weight, Tensor) else weight)
 
-    def leaves(self) -> Iterator[Leaf]:  # noqa: D102
+    def leaves(self) -> Iterator[Leaf]:
         yield self
 
-    def steps(self, env: int = 0) -> Iterator[Predicate]:  # noqa: D102
+    def steps(self, env: int = 0) -> Iterator[Predicate]:
         del env
         yield self
 
-    def next_index(self, outcome: Outcome) -> Tensor:  # noqa: D102
+    def next_index(self, outcome: Outcome) -> Tensor:
         return -outcome.holds.long()
 
 
@@ -182,7 +182,7 @@ class SymbolicPredicate(Leaf):
         """The share of it that counts as met, in [0, 1], (B,); 1 where it holds."""
         return self.holds(world).float()
 
-    def evaluate(self, world: Any, state: GoalState) -> Outcome:  # noqa: D102
+    def evaluate(self, world: Any, state: GoalState) -> Outcome:
         del state
         credit = self.credit(world)
         return Outcome(self.holds(world), credit, credit, {}, credit=credit)

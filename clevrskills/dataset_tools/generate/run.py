@@ -34,17 +34,17 @@ class AttemptQueue(JobQueue[Attempt, ManifestLine]):
         self._manifest, self._root, self._display = manifest, root, display
         self.lines: dict[str, list[ManifestLine]] = {task: [] for task in self._queues}
 
-    def key(self, job: Attempt) -> Hashable:  # noqa: D102
+    def key(self, job: Attempt) -> Hashable:
         return job.id
 
-    def next(self) -> Attempt | None:  # noqa: D102
+    def next(self) -> Attempt | None:
         found = next_attempt(self._queues.values())
         return found and found[1]
 
-    def requeue(self, job: Attempt) -> None:  # noqa: D102
+    def requeue(self, job: Attempt) -> None:
         self._queues[job.config.task].requeue(job)
 
-    def finish(self, job: Attempt, result: ManifestLine) -> None:  # noqa: D102
+    def finish(self, job: Attempt, result: ManifestLine) -> None:
         self._manifest.append(result)
         self._queues[job.config.task].ended(job, result.kind, result.steps)
         self.lines[job.config.task].append(result)
@@ -56,7 +56,7 @@ class AttemptQueue(JobQueue[Attempt, ManifestLine]):
         kind = "timeout" if isinstance(end, TimedOut) else "crash"
         return self.finish(job, line_of(job, kind, end.reason))
 
-    def update(self) -> None:  # noqa: D102
+    def update(self) -> None:
         queues = self._queues.values()
         if len(queues) > 1:
             for task, queue in self._queues.items():

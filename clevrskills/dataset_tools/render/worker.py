@@ -41,14 +41,14 @@ class RenderQueue(JobQueue[str, ManifestLine]):
         self._manifest, self._display = manifest, display
         self._done = total - len(names)
 
-    def finish(self, job: str, result: ManifestLine) -> None:  # noqa: D102
+    def finish(self, job: str, result: ManifestLine) -> None:
         self._manifest.append(result)
         self._done += 1
 
-    def give_up(self, job: str, end: WorkerDied | TimedOut) -> None:  # noqa: D102
+    def give_up(self, job: str, end: WorkerDied | TimedOut) -> None:
         raise ClevrSkillsError(f"{job} cannot be filmed: {end.reason}")
 
-    def update(self) -> None:  # noqa: D102
+    def update(self) -> None:
         self._display.update(self._done)
 
 

@@ -172,12 +172,12 @@ class FreezeQueue(JobQueue[Candidate, ScreeningResult]):
         self._queues, self._root, self._display = queues, root, display
         self._by_name = {(queue.task, queue.split): queue for queue in queues}
 
-    def next(self) -> Candidate | None:  # noqa: D102
+    def next(self) -> Candidate | None:
         if self.waiting:
             return self.waiting.popleft()
         return next(filter(None, (queue.next() for queue in self._queues)), None)
 
-    def finish(self, job: Candidate, result: ScreeningResult) -> None:  # noqa: D102
+    def finish(self, job: Candidate, result: ScreeningResult) -> None:
         self._by_name[job.task, job.split].enter(result)
 
     def give_up(self, job: Candidate, end: WorkerDied | TimedOut) -> None:
@@ -193,7 +193,7 @@ class FreezeQueue(JobQueue[Candidate, ScreeningResult]):
             f"{job.task}, split {job.split}, seed {job.seed}: {end.reason}, {times} times"
         )
 
-    def update(self) -> None:  # noqa: D102
+    def update(self) -> None:
         for queue in self._queues:
             if queue.head is None and len(queue.accepted) == queue.wanted:
                 queue.head = queue.write(self._root)

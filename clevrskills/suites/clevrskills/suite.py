@@ -39,55 +39,55 @@ class ClevrSkillsSuite:
 
     folder: Path | None = None
 
-    def levels(self) -> Mapping[str, str]:  # noqa: D102
+    def levels(self) -> Mapping[str, str]:
         from clevrskills.tasks import tasks
 
         return {key: task.level for key, task in tasks().items()}
 
-    def robots(self) -> Sequence[str]:  # noqa: D102
+    def robots(self) -> Sequence[str]:
         from clevrskills.sim.robots.description import ROBOTS
 
         return tuple(ROBOTS)
 
-    def criteria(self) -> Sequence[str]:  # noqa: D102
+    def criteria(self) -> Sequence[str]:
         from clevrskills.predicates.criteria import CRITERIA
 
         return tuple(CRITERIA)
 
-    def cameras(self) -> Sequence[str]:  # noqa: D102
+    def cameras(self) -> Sequence[str]:
         from clevrskills.sim.cameras import CAMERAS
 
         return tuple(CAMERAS)
 
-    def interface(self) -> Interface:  # noqa: D102
+    def interface(self) -> Interface:
         from clevrskills.sim.robots.delta_action import DELTA
 
         return DELTA
 
-    def unspeakable(self) -> Sequence[str]:  # noqa: D102
+    def unspeakable(self) -> Sequence[str]:
         return KEYSTEP_TASKS
 
-    def check(self, task: str, task_args: Mapping[str, Any]) -> None:  # noqa: D102
+    def check(self, task: str, task_args: Mapping[str, Any]) -> None:
         from clevrskills.tasks import task as make_task
 
         make_task(task, **task_args)
 
-    def header(self, task: str, split: str) -> Header:  # noqa: D102
+    def header(self, task: str, split: str) -> Header:
         from clevrskills.evaluation.freeze import frozen
 
         return frozen.header(task, split, self.folder or frozen.SHIPPED)
 
-    def file_hash(self, task: str, split: str) -> str:  # noqa: D102
+    def file_hash(self, task: str, split: str) -> str:
         from clevrskills.evaluation.freeze import frozen
 
         return frozen.file_hash(task, split, self.folder or frozen.SHIPPED)
 
-    def frozen(self, task: str, split: str) -> Sequence[EpisodeSpec]:  # noqa: D102
+    def frozen(self, task: str, split: str) -> Sequence[EpisodeSpec]:
         from clevrskills.evaluation.freeze import frozen
 
         return frozen.episodes(task, split, folder=self.folder or frozen.SHIPPED)
 
-    def draw(  # noqa: D102
+    def draw(
         self,
         task: str,
         split: str,
@@ -100,7 +100,7 @@ class ClevrSkillsSuite:
 
         return EpisodeSpec.draw(task, split, seed, index, robot, task_args)
 
-    def make(self, config: EnvConfig) -> Environment:  # noqa: D102
+    def make(self, config: EnvConfig) -> Environment:
         from clevrskills.envs.environment import make_env
 
         env = make_env(config)
@@ -108,19 +108,19 @@ class ClevrSkillsSuite:
             raise ClevrSkillsError("the policy is to be shown pictures, but rendering is off")
         return env
 
-    def oracle(self, env: Environment) -> Oracle:  # noqa: D102
+    def oracle(self, env: Environment) -> Oracle:
         from clevrskills.envs.environment import ClevrSkillsEnv
         from clevrskills.solvers.oracle import Oracle
 
         assert isinstance(env, ClevrSkillsEnv)
         return Oracle(env)
 
-    def film(self, config: EnvConfig) -> Film | None:  # noqa: D102
+    def film(self, config: EnvConfig) -> Film | None:
         from clevrskills.sim.render.film import Film
 
         return Film(config.cameras, config.robot, config.size_px) if config.cameras else None
 
-    def renderer(self) -> str:  # noqa: D102
+    def renderer(self) -> str:
         from clevrskills.sim.render.vulkan import renderer
 
         return renderer()

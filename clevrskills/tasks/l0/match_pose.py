@@ -36,7 +36,7 @@ class MatchPose(Task):
 
     num_goals: Count = count(1, 1, most=MOST)
 
-    def layout(self, draw: Draw) -> Layout:  # noqa: D102
+    def layout(self, draw: Draw) -> Layout:
         number = draw.number(self.num_goals)
         poses = np.zeros((MOST, 7))
         poses[:, 3] = 1.0
@@ -44,11 +44,11 @@ class MatchPose(Task):
         roles = {"goal": poses, "active": np.arange(MOST) < number}
         return Layout((distractor(draw, self.slots[0]),), roles)
 
-    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:  # noqa: D102
+    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         poses = roles["goal"].unbind(1)
         return Order(tuple(EndEffectorAtPose(p[:, :3], p[:, 3:]) for p in poses), roles["active"])
 
-    def prompts(self, layout: Layout) -> Sequence[str]:  # noqa: D102
+    def prompts(self, layout: Layout) -> Sequence[str]:
         number = int(layout.roles["active"].sum())
         *first, last = (f"{{ks:{k}}}" for k in range(1, number + 1))
         shown = f"{', '.join(first)} followed by {last}" if first else last

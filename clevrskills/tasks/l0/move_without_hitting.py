@@ -49,7 +49,7 @@ class MoveWithoutHitting(Task):
 
     num_obstacles: Count = count(1, 5)
 
-    def layout(self, draw: Draw) -> Layout:  # noqa: D102
+    def layout(self, draw: Draw) -> Layout:
         number = draw.number(self.num_obstacles)
         pools = draw.pools
         (goal,) = goal_poses(draw, 1)
@@ -63,12 +63,12 @@ class MoveWithoutHitting(Task):
             bodies[k] = Body(self.slots[k], names[k], textures[k], pose, SIZE_M, static=True)
         return Layout(tuple(bodies), {"goal": goal})
 
-    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:  # noqa: D102
+    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         pose = roles["goal"]
         obstacles = torch.arange(len(self.slots), device=pose.device).expand(len(pose), -1)
         return Avoiding(EndEffectorAtPose(pose[:, :3], pose[:, 3:]), obstacles)
 
-    def prompts(self, layout: Layout) -> Sequence[str]:  # noqa: D102
+    def prompts(self, layout: Layout) -> Sequence[str]:
         return ["Match the pose of the end effector in {ks:1} without hitting any objects"]
 
 

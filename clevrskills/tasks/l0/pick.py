@@ -33,7 +33,7 @@ class Pick(Task):
 
     num_distractors: Count = count(0, 3)
 
-    def layout(self, draw: Draw) -> Layout:  # noqa: D102
+    def layout(self, draw: Draw) -> Layout:
         objects = 1 + draw.number(self.num_distractors)
         pools = draw.pools
         shapes = draw.choose(pools.top + pools.random + pools.primitive, objects)
@@ -46,10 +46,10 @@ class Pick(Task):
         empty = (None,) * (len(self.slots) - objects)
         return Layout((*bodies, *empty), {"object": np.array(draw.assign(objects)[0])})
 
-    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:  # noqa: D102
+    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         return Picked(roles["object"])
 
-    def prompts(self, layout: Layout) -> Sequence[str]:  # noqa: D102
+    def prompts(self, layout: Layout) -> Sequence[str]:
         body = layout.bodies[int(layout.roles["object"])]
         assert body is not None
         things = (

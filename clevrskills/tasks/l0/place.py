@@ -40,7 +40,7 @@ class Place(Task):
     num_bases: Count = count(1, 3)
     num_objects: Count = count(1, 3)
 
-    def layout(self, draw: Draw) -> Layout:  # noqa: D102
+    def layout(self, draw: Draw) -> Layout:
         bases, objects = draw.number(self.num_bases), draw.number(self.num_objects)
         bottom, top = draw.assign(bases)[0], 3 + draw.assign(objects)[0]
         pools = draw.pools
@@ -66,10 +66,10 @@ class Place(Task):
             in_gripper=top if self.starts_held else -1,
         )
 
-    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:  # noqa: D102
+    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         return OnTop(roles["top"], roles["bottom"])
 
-    def prompts(self, layout: Layout) -> Sequence[str]:  # noqa: D102
+    def prompts(self, layout: Layout) -> Sequence[str]:
         top, bottom = (layout.bodies[int(layout.roles[role])] for role in ("top", "bottom"))
         assert top is not None and bottom is not None
         return [

@@ -38,7 +38,7 @@ class Push(Task):
 
     num_distractors: Count = count(0, 1)
 
-    def layout(self, draw: Draw) -> Layout:  # noqa: D102
+    def layout(self, draw: Draw) -> Layout:
         objects = 2 + draw.number(self.num_distractors)
         shapes = draw.choose(draw.pools.primitive, objects)
         pool = draw.pools.texture_1 + draw.pools.texture_1_dark
@@ -53,10 +53,10 @@ class Push(Task):
         roles = {"object": np.array(parts[0]), "towards": np.array(parts[1])}
         return Layout((*bodies, *empty), roles)
 
-    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:  # noqa: D102
+    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         return PushedTowards(roles["object"], roles["towards"])
 
-    def prompts(self, layout: Layout) -> Sequence[str]:  # noqa: D102
+    def prompts(self, layout: Layout) -> Sequence[str]:
         one, other = (layout.bodies[int(layout.roles[role])] for role in ("object", "towards"))
         assert one is not None and other is not None
         return [

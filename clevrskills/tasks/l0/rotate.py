@@ -38,7 +38,7 @@ class Rotate(TurningTask):
 
     num_distractors: Count = count(0, 2)
 
-    def layout(self, draw: Draw) -> Layout:  # noqa: D102
+    def layout(self, draw: Draw) -> Layout:
         objects = 1 + draw.number(self.num_distractors)
         shapes = draw.choose(turnable(draw.pools), objects)
         pool = draw.pools.texture_1 + draw.pools.texture_1_dark
@@ -56,11 +56,11 @@ class Rotate(TurningTask):
         }
         return Layout((*bodies, *(None,) * (len(self.slots) - objects)), roles)
 
-    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:  # noqa: D102
+    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         pose = roles["pose"]
         return Rotated.by(roles["object"], pose, roles["angle_rad"], pose[:, :3])
 
-    def prompts(self, layout: Layout) -> Sequence[str]:  # noqa: D102
+    def prompts(self, layout: Layout) -> Sequence[str]:
         body = layout.bodies[int(layout.roles["object"])]
         assert body is not None
         turn = turn_in_words(float(layout.roles["angle_rad"]))

@@ -26,5 +26,5 @@ class Throw(Throwing):
 
     targets: tuple[str, ...] = choice("area", "object")
 
-    def layout(self, draw: Draw) -> Layout:  # noqa: D102
+    def layout(self, draw: Draw) -> Layout:
         return self.scene(draw, self.targets[draw.roles.integers(len(self.targets))])

@@ -22,5 +22,5 @@ class ThrowTopple(Throwing):
     suffix = " such that the {obj:target_0} falls over"
     target_m = (0.05, 0.05, 0.25)
 
-    def layout(self, draw: Draw) -> Layout:  # noqa: D102
+    def layout(self, draw: Draw) -> Layout:
         return self.scene(draw, "object")

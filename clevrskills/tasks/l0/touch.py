@@ -42,7 +42,7 @@ class Touch(Task):
 
     num_objects: Count = count(1, 2)
 
-    def layout(self, draw: Draw) -> Layout:  # noqa: D102
+    def layout(self, draw: Draw) -> Layout:
         objects = draw.number(self.num_objects)
         shapes = draw.choose(draw.pools.primitive, objects)
         pool = draw.pools.texture_1 + draw.pools.texture_1_dark
@@ -55,12 +55,12 @@ class Touch(Task):
         empty = (None,) * (len(self.slots) - objects)
         return Layout((*bodies, *empty), {"active": np.arange(len(self.slots)) < objects})
 
-    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:  # noqa: D102
+    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         active = roles["active"]
         slot = active[:, 0].long() * 0
         return Set(tuple(self.predicate(slot + k) for k in range(active.shape[1])), active)
 
-    def prompts(self, layout: Layout) -> Sequence[str]:  # noqa: D102
+    def prompts(self, layout: Layout) -> Sequence[str]:
         bodies = [body for body in layout.bodies if body]
         return [
             f"{self.verb} " + ", ".join(f"{{obj:{body.key}}}" for body in bodies),

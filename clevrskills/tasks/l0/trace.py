@@ -54,7 +54,7 @@ class Trace(Task):
 
     num_goals: Count = count(2, 5)
 
-    def layout(self, draw: Draw) -> Layout:  # noqa: D102
+    def layout(self, draw: Draw) -> Layout:
         number = draw.number(self.num_goals)
         places = _places(draw, number)[draw.assign(number)]
         table = Table(draw.places, DEFAULT_WORKSPACE)
@@ -75,15 +75,15 @@ class Trace(Task):
         bodies[-1] = distractor(draw, self.slots[-1], table)
         return Layout(tuple(bodies), {"active": np.arange(len(self.slots) - 1) < number})
 
-    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:  # noqa: D102
+    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         active = roles["active"]
         slots = torch.arange(active.shape[1], device=active.device).expand(len(active), -1)
         return Order(tuple(Traced(slot) for slot in slots.unbind(1)), active)
 
-    def prompts(self, layout: Layout) -> Sequence[str]:  # noqa: D102
+    def prompts(self, layout: Layout) -> Sequence[str]:
         return ["Trace the sequence of goals by moving to the next green goal."]
 
-    def textures(self, outcome: Outcome, env: int = 0) -> Mapping[str, str]:  # noqa: D102
+    def textures(self, outcome: Outcome, env: int = 0) -> Mapping[str, str]:
         stage = int(outcome.state["stage"][env])
         visited = dict.fromkeys(self.slots[:stage], VISITED)
         return visited | ({self.slots[stage]: NEXT} if 0 < stage < len(self.slots) - 1 else {})

@@ -51,7 +51,7 @@ class FollowOrder(Task):
     num_areas: Count = count(2, 4)
     num_visits: Count = count(1, 3)
 
-    def layout(self, draw: Draw) -> Layout:  # noqa: D102
+    def layout(self, draw: Draw) -> Layout:
         least, most = self.num_visits
         areas = max(draw.number(self.num_areas), least + 1)
         visits = draw.number((least, min(most, areas - 1)))
@@ -78,12 +78,12 @@ class FollowOrder(Task):
         roles = {"route": route, "active": np.arange(3) < visits, "start": np.array(start)}
         return Layout(tuple(bodies), roles)
 
-    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:  # noqa: D102
+    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         route = roles["route"]  # (B, 4)
         visits = [Inside(area * 0 + 4, area) for area in route[:, 1:].unbind(-1)]
         return Order(tuple(visits), roles["active"])
 
-    def prompts(self, layout: Layout) -> Sequence[str]:  # noqa: D102
+    def prompts(self, layout: Layout) -> Sequence[str]:
         visits = int(layout.roles["active"].sum())
         areas = [self.slots[area] for area in layout.roles["route"][1 : 1 + visits]]
         shown = " ".join(f"{{ks:{k + 1}}}" for k in range(visits))

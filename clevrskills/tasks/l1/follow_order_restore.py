@@ -31,7 +31,7 @@ class FollowOrderRestore(FollowOrder):
     num_areas: Count = count(2, 2, most=4)
     num_visits: Count = count(1, 1, most=3)
 
-    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:  # noqa: D102
+    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         visits = super().goal(roles)
         assert isinstance(visits, Order) and visits.active is not None
         start, area = roles["start"], roles["route"][:, 0]

@@ -65,7 +65,7 @@ class Neighbour(Task):
     num_distractors: Count = count(0, 1, most=2)
     directions: tuple[str, ...] = choice(*DIRECTIONS)
 
-    def layout(self, draw: Draw) -> Layout:  # noqa: D102
+    def layout(self, draw: Draw) -> Layout:
         areas, objects = draw.number(self.num_areas), 2 + draw.number(self.num_distractors)
         area = draw.assign(areas)[0]
         direction = self.directions[draw.roles.integers(len(self.directions))]
@@ -102,12 +102,12 @@ class Neighbour(Task):
         roles = {"area": np.array(area), "direction": np.array(list(DIRECTIONS).index(direction))}
         return Layout(tuple(bodies), roles)
 
-    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:  # noqa: D102
+    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         area = roles["area"]
         first, second = area * 0 + 3, area * 0 + 4
         return InSequence((Inside(first, area), InsideAfter(second, area, first)))
 
-    def prompts(self, layout: Layout) -> Sequence[str]:  # noqa: D102
+    def prompts(self, layout: Layout) -> Sequence[str]:
         area = self.slots[int(layout.roles["area"])]
         direction = list(DIRECTIONS)[int(layout.roles["direction"])]
         return [

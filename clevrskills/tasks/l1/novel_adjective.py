@@ -29,7 +29,7 @@ class NovelAdjective(NovelAdjectiveTask):
     sentence = "Put the object that an invented adjective fits on another one"
     predicates = (OnTop,)
 
-    def layout(self, draw: Draw) -> Layout:  # noqa: D102
+    def layout(self, draw: Draw) -> Layout:
         scene, shown = self.scene(draw)
         adjective = draw.choose(ADJECTIVES, 1, "roles")[0]
         thing = replace(scene[2], key="thing", qualifier="")
@@ -41,10 +41,10 @@ class NovelAdjective(NovelAdjectiveTask):
             words=(adjective,),
         )
 
-    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:  # noqa: D102
+    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         return OnTop(roles["top"], roles["bottom"])
 
-    def prompts(self, layout: Layout) -> Sequence[str]:  # noqa: D102
+    def prompts(self, layout: Layout) -> Sequence[str]:
         (adjective,) = layout.words
         pairs = (len(layout.examples) - 1) // 2
         return [

@@ -28,7 +28,7 @@ class NovelAdjectiveNoun(NovelAdjectiveTask):
     sentence = "Put the thing that an invented adjective fits on another, both of invented nouns"
     predicates = (OnTop,)
 
-    def layout(self, draw: Draw) -> Layout:  # noqa: D102
+    def layout(self, draw: Draw) -> Layout:
         scene, shown = self.scene(draw)
         adjective = draw.choose(ADJECTIVES, 1, "roles")[0]
         base, thing = scene[0], scene[2]
@@ -41,10 +41,10 @@ class NovelAdjectiveNoun(NovelAdjectiveTask):
             words=(adjective, *nouns),
         )
 
-    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:  # noqa: D102
+    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         return OnTop(roles["top"], roles["bottom"])
 
-    def prompts(self, layout: Layout) -> Sequence[str]:  # noqa: D102
+    def prompts(self, layout: Layout) -> Sequence[str]:
         adjective, noun, base = layout.words
         pairs = (len(layout.examples) - 2) // 2
         return [

@@ -19,13 +19,13 @@ class NovelNoun(SimpleManipulation):
     key = "novel_noun"
     sentence = "Put one thing on another, both told by invented nouns"
 
-    def layout(self, draw: Draw) -> Layout:  # noqa: D102
+    def layout(self, draw: Draw) -> Layout:
         layout = super().layout(draw)
         bodies = [layout.bodies[int(layout.roles[role])] for role in ("top", "bottom")]
         examples, words = named(draw, [body for body in bodies if body])
         return replace(layout, examples=examples, words=words)
 
-    def prompts(self, layout: Layout) -> Sequence[str]:  # noqa: D102
+    def prompts(self, layout: Layout) -> Sequence[str]:
         top, bottom = layout.words
         return [
             f"{{obj:noun_0}} is {top} and {{obj:noun_1}} is {bottom}. Put {top} on {bottom}",

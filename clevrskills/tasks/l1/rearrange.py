@@ -43,7 +43,7 @@ class Rearrange(Task):
 
     num_objects: Count = count(2, 3)
 
-    def layout(self, draw: Draw) -> Layout:  # noqa: D102
+    def layout(self, draw: Draw) -> Layout:
         objects = draw.number(self.num_objects)
         pools = draw.pools
         shapes = draw.choose(pools.top + pools.random + pools.primitive, objects)
@@ -68,11 +68,11 @@ class Rearrange(Task):
         }
         return Layout((*bodies, *(None,) * empty), roles)
 
-    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:  # noqa: D102
+    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         target = roles["target"]  # (B, 3, 3)
         slot = roles["active"][:, 0].long() * 0
         parts = [AtPosition(slot + k, target[:, k]) for k in range(len(self.slots))]
         return Set(tuple(parts), roles["active"])
 
-    def prompts(self, layout: Layout) -> Sequence[str]:  # noqa: D102
+    def prompts(self, layout: Layout) -> Sequence[str]:
         return [f"Rearrange to {{ks:{int(layout.roles['active'].sum())}}}{self.suffix}"]

@@ -24,9 +24,9 @@ class RotateRestore(Rotate):
     predicates = (Order, Rotated, AtPose)
     max_steps = 500
 
-    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:  # noqa: D102
+    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         pose = roles["pose"]
         return Order((super().goal(roles), AtPose(roles["object"], pose[:, :3], pose[:, 3:])))
 
-    def prompts(self, layout: Layout) -> Sequence[str]:  # noqa: D102
+    def prompts(self, layout: Layout) -> Sequence[str]:
         return [f"{prompt} and then restore" for prompt in super().prompts(layout)]

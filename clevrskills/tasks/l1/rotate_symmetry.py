@@ -37,7 +37,7 @@ class RotateSymmetry(TurningTask):
 
     num_objects: Count = count(2, 4)
 
-    def layout(self, draw: Draw) -> Layout:  # noqa: D102
+    def layout(self, draw: Draw) -> Layout:
         objects = draw.number(self.num_objects)
         shapes = draw.choose(turnable(draw.pools), objects)
         pool = draw.pools.texture_1 + draw.pools.texture_1_dark
@@ -57,7 +57,7 @@ class RotateSymmetry(TurningTask):
         }
         return Layout((*bodies, *(None,) * (len(self.slots) - objects)), roles)
 
-    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:  # noqa: D102
+    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         objects, poses = roles["objects"], roles["poses"]  # (B, 2), (B, 2, 7)
         return Set(
             tuple(
@@ -66,7 +66,7 @@ class RotateSymmetry(TurningTask):
             )
         )
 
-    def prompts(self, layout: Layout) -> Sequence[str]:  # noqa: D102
+    def prompts(self, layout: Layout) -> Sequence[str]:
         body = layout.bodies[int(layout.roles["objects"][0])]
         assert body is not None
         turn = turn_in_words(float(layout.roles["angle_rad"]))

@@ -39,18 +39,18 @@ class Sort(SortingTask):
     verbs = ("put", "Place")
     gap_m = 0.015
 
-    def movable(self, pools: Pools) -> Sequence[str]:  # noqa: D102
+    def movable(self, pools: Pools) -> Sequence[str]:
         names = pools.top + pools.random + pools.primitive
         return [name for name in names if _radius_m(name) <= OBJECT_RADIUS_M]
 
-    def lay_areas(self, draw: Draw, table: Table, tiles: Sequence[Shape]) -> Sequence[Pose]:  # noqa: D102
+    def lay_areas(self, draw: Draw, table: Table, tiles: Sequence[Shape]) -> Sequence[Pose]:
         centers = draw.places.permutation(AREA_CENTERS_M)[: len(tiles)].tolist()
         for i, (tile, (x, y)) in enumerate(zip(tiles, centers, strict=True)):
             if not table.take(tile, x, y, 0.0):
                 raise LayoutError(f"area {i} does not fit")
         return [pose_on_table(tile, x, y, 0.0) for tile, (x, y) in zip(tiles, centers, strict=True)]
 
-    def sorted(self, body: Tensor, area: Tensor) -> Predicate:  # noqa: D102
+    def sorted(self, body: Tensor, area: Tensor) -> Predicate:
         return Inside(body, area)
 
 

@@ -38,7 +38,7 @@ class Stack(Task):
 
     num_objects: Count = count(2, 4)
 
-    def layout(self, draw: Draw) -> Layout:  # noqa: D102
+    def layout(self, draw: Draw) -> Layout:
         objects = draw.number(self.num_objects)
         named = np.zeros(len(self.slots), dtype=np.int64)
         named[:objects] = draw.assign(objects)
@@ -54,7 +54,7 @@ class Stack(Task):
         roles = {"named": named, "active": np.arange(len(self.slots)) < objects}
         return Layout((*bodies, *empty), roles)
 
-    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:  # noqa: D102
+    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         named, pairs = roles["named"].unbind(-1), roles["active"][:, 1:]
         if self.upwards:
             parts = [OnTop(top, bottom) for bottom, top in zip(named, named[1:], strict=False)]
@@ -62,7 +62,7 @@ class Stack(Task):
         parts = [OnTop(top, bottom) for top, bottom in zip(named, named[1:], strict=False)]
         return InSequence(tuple(parts[::-1]), pairs.flip(-1))
 
-    def prompts(self, layout: Layout) -> Sequence[str]:  # noqa: D102
+    def prompts(self, layout: Layout) -> Sequence[str]:
         keys = self.keys(layout)
         pairs = list(zip(keys, keys[1:], strict=False))
         last = len(keys) - 1

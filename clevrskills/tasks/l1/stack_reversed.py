@@ -15,7 +15,7 @@ class StackReversed(Stack):
     sentence = "Stack the objects in the reversed order"
     upwards = False
 
-    def prompts(self, layout: Layout) -> Sequence[str]:  # noqa: D102
+    def prompts(self, layout: Layout) -> Sequence[str]:
         keys = self.keys(layout)
         return [
             "Stack " + ", ".join(f"{{obj:{key}}}" for key in keys) + " in the reversed order",

@@ -39,7 +39,7 @@ class Swap(Task):
 
     num_distractors: Count = count(0, 1)
 
-    def layout(self, draw: Draw) -> Layout:  # noqa: D102
+    def layout(self, draw: Draw) -> Layout:
         objects = 2 + draw.number(self.num_distractors)
         names = draw.choose(self.shapes(draw.pools), objects)
         pool = draw.pools.texture_2 + draw.pools.texture_2_dark
@@ -65,7 +65,7 @@ class Swap(Task):
         """What may be swapped."""
         return pools.primitive
 
-    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:  # noqa: D102
+    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         first, second = roles["objects"].unbind(1)
         aside, to_first, to_second = targets(roles)
         return Swapped(
@@ -76,7 +76,7 @@ class Swap(Task):
             )
         )
 
-    def prompts(self, layout: Layout) -> Sequence[str]:  # noqa: D102
+    def prompts(self, layout: Layout) -> Sequence[str]:
         one, other = (layout.bodies[int(k)] for k in layout.roles["objects"])
         assert one is not None and other is not None
         return [

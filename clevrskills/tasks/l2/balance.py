@@ -59,7 +59,7 @@ class Balance(Task):
 
     num_objects: Count = count(2, 4)
 
-    def layout(self, draw: Draw) -> Layout:  # noqa: D102
+    def layout(self, draw: Draw) -> Layout:
         blocks = draw.number(self.num_objects)
         heights = draw.shapes.permutation(_heights(draw.shapes, blocks))
         pool = [name for name in draw.pools.primitive if name in SHAPES] or draw.pools.primitive
@@ -77,13 +77,13 @@ class Balance(Task):
         objects = np.where(np.arange(4) < blocks, 4 + np.arange(4), -1)
         return Layout(tuple(bodies), {"objects": objects, "level": level})
 
-    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:  # noqa: D102
+    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         objects = roles["objects"]  # (B, 4)
         beam = objects[:, 0] * 0 + 1
         plates = objects[:, :2] * 0 + objects.new_tensor([2, 3])
         return Balanced(beam, plates, objects, roles["level"])
 
-    def prompts(self, layout: Layout) -> Sequence[str]:  # noqa: D102
+    def prompts(self, layout: Layout) -> Sequence[str]:
         block = layout.bodies[4]
         assert block is not None
         return [

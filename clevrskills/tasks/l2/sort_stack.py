@@ -44,7 +44,7 @@ class SortStack(Task):
     num_textures: Count = count(1, 3)
     num_objects: Count = count(2, 6)
 
-    def layout(self, draw: Draw) -> Layout:  # noqa: D102
+    def layout(self, draw: Draw) -> Layout:
         textures = draw.number(self.num_textures)
         least, most = self.num_objects
         if most < LEAST * textures:
@@ -68,10 +68,10 @@ class SortStack(Task):
             stacks[group, : len(members)] = members
         return Layout(tuple(bodies), {"stacks": stacks, "active": np.arange(3) < textures})
 
-    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:  # noqa: D102
+    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         return Set(tuple(SameStack(stack) for stack in roles["stacks"].unbind(1)), roles["active"])
 
-    def prompts(self, layout: Layout) -> Sequence[str]:  # noqa: D102
+    def prompts(self, layout: Layout) -> Sequence[str]:
         del layout
         return [
             "Stack identically textured objects",

@@ -29,9 +29,9 @@ class StackTopple(Stack):
     predicates = (Order, InSequence, OnTop, ToppledStructure)
     max_steps = 700
 
-    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:  # noqa: D102
+    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         objects = torch.where(roles["active"], roles["named"], -1)
         return Order((super().goal(roles), ToppledStructure(objects)))
 
-    def prompts(self, layout: Layout) -> Sequence[str]:  # noqa: D102
+    def prompts(self, layout: Layout) -> Sequence[str]:
         return [f"{prompt} and then topple the stack" for prompt in super().prompts(layout)]

@@ -31,7 +31,7 @@ class SwapPush(Task):
     slots = ("object_0", "object_1")
     max_steps = 700
 
-    def layout(self, draw: Draw) -> Layout:  # noqa: D102
+    def layout(self, draw: Draw) -> Layout:
         shapes = draw.choose(draw.pools.primitive, 2)
         pool = draw.pools.texture_1 + draw.pools.texture_1_dark
         textures = draw.choose(pool, 2, "textures")
@@ -54,7 +54,7 @@ class SwapPush(Task):
             },
         )
 
-    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:  # noqa: D102
+    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         first, second = roles["first"], roles["second"]
         return Swapped(
             (
@@ -64,7 +64,7 @@ class SwapPush(Task):
             )
         )
 
-    def prompts(self, layout: Layout) -> Sequence[str]:  # noqa: D102
+    def prompts(self, layout: Layout) -> Sequence[str]:
         one, other = (layout.bodies[int(layout.roles[role])] for role in ("first", "second"))
         assert one is not None and other is not None
         return [

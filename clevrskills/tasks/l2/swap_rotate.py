@@ -34,15 +34,15 @@ class SwapRotate(Swap, TurningTask):
     predicates = (Swapped, AtPosition, Rotated)
     max_steps = 600
 
-    def layout(self, draw: Draw) -> Layout:  # noqa: D102
+    def layout(self, draw: Draw) -> Layout:
         layout = super().layout(draw)
         angle_rad = np.radians(float(self.angle_deg(draw)))
         return replace(layout, roles={**layout.roles, "angle_rad": angle_rad})
 
-    def shapes(self, pools: Pools) -> Sequence[str]:  # noqa: D102
+    def shapes(self, pools: Pools) -> Sequence[str]:
         return turnable(pools)
 
-    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:  # noqa: D102
+    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         (first, second), poses = roles["objects"].unbind(1), roles["poses"]
         angle_rad, (aside, to_first, to_second) = roles["angle_rad"], targets(roles)
         return Swapped(
@@ -53,6 +53,6 @@ class SwapRotate(Swap, TurningTask):
             )
         )
 
-    def prompts(self, layout: Layout) -> Sequence[str]:  # noqa: D102
+    def prompts(self, layout: Layout) -> Sequence[str]:
         turn = turn_in_words(float(layout.roles["angle_rad"]))
         return [f"{prompt} while rotating them by {turn}" for prompt in super().prompts(layout)]

@@ -41,10 +41,10 @@ class ThrowSort(SortingTask):
     verbs = ("throw", "Throw")
     gap_m = 0.02
 
-    def movable(self, pools: Pools) -> Sequence[str]:  # noqa: D102
+    def movable(self, pools: Pools) -> Sequence[str]:
         return pools.primitive
 
-    def lay_areas(self, draw: Draw, table: Table, tiles: Sequence[Shape]) -> Sequence[Pose]:  # noqa: D102
+    def lay_areas(self, draw: Draw, table: Table, tiles: Sequence[Shape]) -> Sequence[Pose]:
         angles = draw.places.permutation(ANGLES_DEG)[: len(tiles)]
         around = [(angle - SPREAD_DEG, angle + SPREAD_DEG) for angle in angles]
         return [
@@ -52,5 +52,5 @@ class ThrowSort(SortingTask):
             for tile, limits in zip(tiles, around, strict=True)
         ]
 
-    def sorted(self, body: Tensor, area: Tensor) -> Predicate:  # noqa: D102
+    def sorted(self, body: Tensor, area: Tensor) -> Predicate:
         return Hit(body, area)

@@ -147,7 +147,7 @@ class CudaPhysics(Physics):
         self._query = px.gpu_create_contact_pair_impulse_query(self._pairs) if self._pairs else None
         self.place_bodies(self._dynamic, self._still)  # starting up took a step
 
-    def read(self) -> None:  # noqa: D102
+    def read(self) -> None:
         px = self._px
         px.gpu_fetch_rigid_dynamic_data()
         px.gpu_fetch_articulation_link_pose()
@@ -160,14 +160,14 @@ class CudaPhysics(Physics):
         self.qpos = px.cuda_articulation_qpos.torch()[self._arms, : self._joints]
         self.qvel = px.cuda_articulation_qvel.torch()[self._arms, : self._joints]
 
-    def place_bodies(self, where: Tensor, state: Tensor) -> None:  # noqa: D102
+    def place_bodies(self, where: Tensor, state: Tensor) -> None:
         self._px.gpu_fetch_rigid_dynamic_data()  # all bodies are written back
         chosen = where & self._dynamic
         self._px.cuda_rigid_body_data.torch()[self._rows[chosen]] = state[chosen]
         self._px.gpu_apply_rigid_dynamic_data()
         self.read()
 
-    def place_arms(self, where: Tensor, qpos: Tensor) -> None:  # noqa: D102
+    def place_arms(self, where: Tensor, qpos: Tensor) -> None:
         px, arms, angles = self._px, self._arms[where], qpos[where]
         px.gpu_fetch_articulation_qpos()
         px.gpu_fetch_articulation_qvel()
@@ -185,13 +185,13 @@ class CudaPhysics(Physics):
         px.gpu_update_articulation_kinematics()
         self.read()
 
-    def drive(self, qpos: Tensor, qvel: Tensor) -> None:  # noqa: D102
+    def drive(self, qpos: Tensor, qvel: Tensor) -> None:
         self._px.cuda_articulation_target_qpos.torch()[self._arms, : self._joints] = qpos
         self._px.cuda_articulation_target_qvel.torch()[self._arms, : self._joints] = qvel
         self._px.gpu_apply_articulation_target_position()
         self._px.gpu_apply_articulation_target_velocity()
 
-    def push(self, body: Tensor, pull: Tensor, torques: Tensor) -> None:  # noqa: D102
+    def push(self, body: Tensor, pull: Tensor, torques: Tensor) -> None:
         px, rows = self._px, self._rows.gather(1, body[:, None])[:, 0]
         for buffer, values in (
             (px.cuda_rigid_body_force.torch(), pull[:, :3]),
@@ -204,10 +204,10 @@ class CudaPhysics(Physics):
         px.gpu_apply_rigid_dynamic_torque()
         px.gpu_apply_articulation_qf()
 
-    def step(self) -> None:  # noqa: D102
+    def step(self) -> None:
         self._px.step()
 
-    def impulses(self) -> Tensor:  # noqa: D102
+    def impulses(self) -> Tensor:
         if self._query is None:
             return self._still.new_zeros(0, 3)
         self._px.gpu_query_contact_pair_impulses(self._query)

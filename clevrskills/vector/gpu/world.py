@@ -142,68 +142,68 @@ class GpuWorld(RobotWorld):
     # ---- what it tells ----
 
     @property
-    def filled(self) -> Tensor:  # noqa: D102
+    def filled(self) -> Tensor:
         return self._physics.filled
 
     @property
-    def body_pose(self) -> Tensor:  # noqa: D102
+    def body_pose(self) -> Tensor:
         return self._physics.bodies[..., :7]
 
     @property
-    def body_velocity(self) -> Tensor:  # noqa: D102
+    def body_velocity(self) -> Tensor:
         return self.once(
             "velocity", lambda w: w._physics.bodies[..., 7:] * ~w._rest.still[..., None]
         )
 
     @property
-    def end_effector_pose(self) -> Tensor:  # noqa: D102
+    def end_effector_pose(self) -> Tensor:
         return self._of_each(self._physics.tcp[:, :7])
 
     @property
-    def end_effector_velocity(self) -> Tensor:  # noqa: D102
+    def end_effector_velocity(self) -> Tensor:
         return self._of_each(self._physics.tcp[:, 7:])
 
     @property
-    def qpos(self) -> Tensor:  # noqa: D102
+    def qpos(self) -> Tensor:
         return self._of_each(self._physics.qpos)
 
     @property
-    def qvel(self) -> Tensor:  # noqa: D102
+    def qvel(self) -> Tensor:
         return self._of_each(self._physics.qvel)
 
     @property
-    def vacuum_on(self) -> Tensor:  # noqa: D102
+    def vacuum_on(self) -> Tensor:
         return self._of_each(self._controller.vacuum_on)
 
     @property
-    def held(self) -> Tensor:  # noqa: D102
+    def held(self) -> Tensor:
         return self._of_each(self._vacuum.held)
 
-    def supports(self, lower: Tensor, upper: Tensor) -> Tensor:  # noqa: D102
+    def supports(self, lower: Tensor, upper: Tensor) -> Tensor:
         weight = self.at(self.solids.mass, upper) * (GRAVITY * TIMESTEP_S)
         return self._contacts.lift[self._rows, upper, lower] / weight
 
-    def on_table(self, body: Tensor) -> Tensor:  # noqa: D102
+    def on_table(self, body: Tensor) -> Tensor:
         return self._contacts.lift[self._rows, body, len(self.keys)] > CONTACT_IMPULSE_NS
 
-    def touches(self, body: Tensor, other: Tensor) -> Tensor:  # noqa: D102
+    def touches(self, body: Tensor, other: Tensor) -> Tensor:
         self._contacts.wanted = True  # from now on; goals ask at the start
         return self._contacts.first[self._rows, body, other] < NEVER
 
-    def touches_before(self, body: Tensor, other: Tensor) -> Tensor:  # noqa: D102
+    def touches_before(self, body: Tensor, other: Tensor) -> Tensor:
         self._contacts.wanted = True
         return self._contacts.touched_before(self._rows, body, other)
 
-    def gripper_touches(self, body: Tensor) -> Tensor:  # noqa: D102
+    def gripper_touches(self, body: Tensor) -> Tensor:
         return self.touches(body, torch.full_like(body, len(self.keys) + 1))
 
-    def robot_touches(self, body: Tensor) -> Tensor:  # noqa: D102
+    def robot_touches(self, body: Tensor) -> Tensor:
         arm = torch.full_like(body, len(self.keys) + 2)
         return self.gripper_touches(body) | self.touches(body, arm)
 
     # ---- what can be put ----
 
-    def set_body_pose(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:  # noqa: D102
+    def set_body_pose(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:
         there = self._everywhere if where is None else where
         self._vacuum.release(there & (self._vacuum.held == body))
         slots = torch.arange(len(self.keys), device=self.device)
@@ -211,7 +211,7 @@ class GpuWorld(RobotWorld):
         self._physics.place_bodies(chosen, _at_rest(pose[:, None].expand(-1, len(slots), -1)))
         self.moved()
 
-    def hold(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:  # noqa: D102
+    def hold(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:
         self.set_body_pose(body, pose, where)
         rows = self._rows if where is None else self._rows[where]
         taken, mine = body[rows], torch.arange(len(rows), device=self.device)

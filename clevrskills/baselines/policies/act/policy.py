@@ -92,14 +92,14 @@ class ActionChunking(LearnedPolicy[ActionChunkingConfig]):
         )
         self.head = nn.Linear(config.width, 7)
 
-    def loss(self, batch: Batch) -> dict[str, Tensor]:  # noqa: D102
+    def loss(self, batch: Batch) -> dict[str, Tensor]:
         actions = self._actions(batch.observations, self.scene.prompt(batch.prompts))
         return {"loss": masked_mean((actions - batch.actions).abs(), batch.action_mask)}
 
-    def begin(self, prompts: Prompts, seeds: Sequence[int]) -> list[Memory]:  # noqa: D102
+    def begin(self, prompts: Prompts, seeds: Sequence[int]) -> list[Memory]:
         return [Memory(aim) for aim in self.scene.prompt(prompts)]
 
-    def step(  # noqa: D102
+    def step(
         self, observations: Observations, memories: list[Memory]
     ) -> tuple[Tensor, list[Memory]]:
         chunks = self._actions(observations, torch.stack([m.aim for m in memories]))[:, -1]

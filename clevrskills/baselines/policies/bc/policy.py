@@ -82,14 +82,14 @@ class BehaviorCloning(LearnedPolicy[BehaviorCloningConfig]):
             nn.Linear(config.hidden, config.horizon * 7),
         )
 
-    def loss(self, batch: Batch) -> dict[str, Tensor]:  # noqa: D102
+    def loss(self, batch: Batch) -> dict[str, Tensor]:
         actions = self._actions(batch.observations, self.scene.prompt(batch.prompts))
         return {"loss": masked_mean((actions - batch.actions) ** 2, batch.action_mask)}
 
-    def begin(self, prompts: Prompts, seeds: Sequence[int]) -> list[Tensor]:  # noqa: D102
+    def begin(self, prompts: Prompts, seeds: Sequence[int]) -> list[Tensor]:
         return list(self.scene.prompt(prompts))
 
-    def step(  # noqa: D102
+    def step(
         self, observations: Observations, memories: list[Tensor]
     ) -> tuple[Tensor, list[Tensor]]:
         actions = self._actions(observations, torch.stack(memories))

@@ -142,21 +142,21 @@ class Octo(LearnedPolicy[OctoConfig]):
         self.transformer = Transformer(config)
         self.head = DiffusionHead(config)
 
-    def start(self) -> None:  # noqa: D102
+    def start(self) -> None:
         if self.config.weights is not None:
             load_published(self, self.config.weights)
 
-    def loss(self, batch: Batch) -> dict[str, Tensor]:  # noqa: D102
+    def loss(self, batch: Batch) -> dict[str, Tensor]:
         tasks = self._read(batch.prompts)
         readout = self.read_out(batch.observations, tasks)
         learned = (batch.actions.flatten(0, 1), batch.action_mask.flatten(0, 1))
         return {"loss": self.head.loss(readout.flatten(0, 1), *learned)}
 
-    def begin(self, prompts: Prompts, seeds: Sequence[int]) -> list[Memory]:  # noqa: D102
+    def begin(self, prompts: Prompts, seeds: Sequence[int]) -> list[Memory]:
         generators = [Generator().manual_seed(seed) for seed in seeds]
         return [Memory(*both) for both in zip(self._read(prompts), generators, strict=True)]
 
-    def step(  # noqa: D102
+    def step(
         self, observations: Observations, memories: list[Memory]
     ) -> tuple[Tensor, list[Memory]]:
         readout = self.read_out(observations, [memory.task for memory in memories])[:, -1]

@@ -49,7 +49,7 @@ class NormalizedQkv(nn.Linear):
         self.q_ln = nn.LayerNorm(width, bias=False)
         self.k_ln = nn.LayerNorm(width, bias=False)
 
-    def forward(self, tokens: Tensor) -> Tensor:  # noqa: D102
+    def forward(self, tokens: Tensor) -> Tensor:
         query, key, value = super().forward(tokens).chunk(3, -1)
         return torch.cat([self.q_ln(query), self.k_ln(key), value], -1)
 

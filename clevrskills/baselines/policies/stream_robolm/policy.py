@@ -162,22 +162,22 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
             nn.Linear(config.lstm_width, config.horizon * 7),
         )
 
-    def start(self) -> None:  # noqa: D102
+    def start(self) -> None:
         self.sight.images.start()
         if self.config.lora_rank is None:
             load_trained(self.language.model, "language model", self.config.language_model)
 
-    def pretrained(self) -> set[str]:  # noqa: D102
+    def pretrained(self) -> set[str]:
         if self.config.language_model in RANDOM_LANGUAGE_MODELS:
             return set()
         model = self.language.model.named_parameters(prefix="language.model")
         return {name for name, parameter in model if not parameter.requires_grad}
 
-    def loss(self, batch: Batch) -> dict[str, Tensor]:  # noqa: D102
+    def loss(self, batch: Batch) -> dict[str, Tensor]:
         actions = self._actions(batch.observations, batch.prompts)
         return {"loss": masked_mean((actions - batch.actions) ** 2, batch.action_mask)}
 
-    def begin(self, prompts: Prompts, seeds: Sequence[int]) -> list[Memory]:  # noqa: D102
+    def begin(self, prompts: Prompts, seeds: Sequence[int]) -> list[Memory]:
         tokens, mask = self._read(prompts)
         cache = DynamicCache()
         self.language(
@@ -194,7 +194,7 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
             for row, length in enumerate(mask.sum(1).tolist())
         ]
 
-    def step(  # noqa: D102
+    def step(
         self, observations: Observations, memories: list[Memory]
     ) -> tuple[Tensor, list[Memory]]:
         cache, mask = stack([memory.cache for memory in memories])
