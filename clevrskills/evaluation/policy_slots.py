@@ -80,7 +80,7 @@ class Singles:
         self._failed: dict[int, Exception] = {}
         self.proven = False
 
-    def reset(self, starts: Mapping[int, Start]) -> None:  # noqa: D102
+    def reset(self, starts: Mapping[int, Start]) -> None:
         for slot, start in starts.items():
             self._failed.pop(slot, None)
             try:
@@ -94,9 +94,7 @@ class Singles:
             except Exception as error:
                 self._fail(slot, error)
 
-    def act(  # noqa: D102
-        self, observations: Mapping[int, Observation]
-    ) -> dict[int, np.ndarray | Exception]:
+    def act(self, observations: Mapping[int, Observation]) -> dict[int, np.ndarray | Exception]:
         answers: dict[int, np.ndarray | Exception] = {}
         for slot, observation in observations.items():
             try:
@@ -126,7 +124,7 @@ class Batched:
         self._failed: Exception | None = None
         self.proven = False
 
-    def reset(self, starts: Mapping[int, Start]) -> None:  # noqa: D102
+    def reset(self, starts: Mapping[int, Start]) -> None:
         try:
             if self._policy is None:
                 self._policy = self._make()
@@ -134,9 +132,7 @@ class Batched:
         except Exception as error:
             self._fail(error)
 
-    def act(  # noqa: D102
-        self, observations: Mapping[int, Observation]
-    ) -> dict[int, np.ndarray | Exception]:
+    def act(self, observations: Mapping[int, Observation]) -> dict[int, np.ndarray | Exception]:
         if self._failed is None:
             try:
                 answers = self._policy.act(observations)
