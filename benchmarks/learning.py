@@ -24,11 +24,11 @@ import numpy as np
 import tyro
 from common import print_table
 
+from clevrskills.core.statistics import wilson
 from clevrskills.evaluation.results import read_results
-from clevrskills.evaluation.statistics import wilson
 from clevrskills.jobs.files import to_json, write_whole
-from clevrskills.rl.log import read_progress
 from clevrskills.rl.run import read_run
+from clevrskills.rl.train import read_progress
 
 STEPS = {
     **{"trace": 250_000, "match_pose": 250_000, "touch": 500_000},

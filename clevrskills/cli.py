@@ -20,7 +20,7 @@ from clevrskills.dataset_tools.generate.command import GenerateArgs, generate
 from clevrskills.dataset_tools.render.command import RenderArgs, render
 from clevrskills.dataset_tools.view.command import ViewArgs, view
 from clevrskills.dataset_tools.view.gallery import GalleryArgs, gallery
-from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
 from clevrskills.evaluation.freeze.command import FreezeArgs, freeze
 from clevrskills.evaluation.power import PlanArgs, plan
@@ -50,17 +50,12 @@ class TasksArgs:
 
 def tasks(args: TasksArgs) -> int:
     """Print a table of tasks: key, level, sentence, predicates."""
-    from clevrskills.tasks import LEVELS
+    from clevrskills.jobs.arguments import select_tasks
     from clevrskills.tasks import tasks as all_tasks
 
-    for level in args.level:
-        if level not in LEVELS:
-            raise UnknownNameError("level", level, LEVELS)
-    rows = [
-        task().describe()
-        for task in all_tasks().values()
-        if not args.level or task.level in args.level
-    ]
+    known = all_tasks()
+    keys = select_tasks({key: task.level for key, task in known.items()}, level=args.level)
+    rows = [known[key]().describe() for key in keys or known]
     if args.json:
         print(json.dumps(rows, indent=2))
         return 0

@@ -21,3 +21,16 @@ def renderer() -> doctor.Check:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if item.get_closest_marker("render") is not None and not renderer().ok:
         pytest.skip(f"no Vulkan device draws here: {renderer().detail}; see `clevrskills doctor`")
+
+
+@pytest.fixture(scope="session")
+def demos(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A dataset of two tasks with three episodes each; seed 1 failed. Not to be written to."""
+    from fake_source import FakeSource
+
+    from clevrskills.dataset_tools.generate.command import GenerateArgs, generate
+
+    out = tmp_path_factory.mktemp("data") / "demos"
+    args = GenerateArgs(tasks=("reach", "visit"), episodes=3, out=out)
+    assert generate(args, FakeSource({1: "fail"})) == 0
+    return out

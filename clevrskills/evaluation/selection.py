@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from clevrskills.core.suite import Suite
-from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.jobs.arguments import check_names, select_tasks
 
 
 def choose_tasks(
@@ -27,18 +28,12 @@ def choose_tasks(
         UnknownNameError: There is no such task or level.
     """
     levels = suite.levels()
-    for task in tasks or ():
-        if task not in levels:
-            raise UnknownNameError("task", task, tuple(levels))
     if tasks:
+        check_names(task=(tasks, levels))
         return tuple(tasks)
-    there = tuple(dict.fromkeys(levels.values()))
-    wanted = (level,) if isinstance(level, str) else tuple(level or there)
-    for name in wanted:
-        if name not in there:
-            raise UnknownNameError("level", name, there)
+    wanted = (level,) if isinstance(level, str) else tuple(level or levels.values())
     left_out = suite.unspeakable() if in_words else ()
-    return tuple(t for t, of in levels.items() if of in wanted and t not in left_out)
+    return tuple(t for t in select_tasks(levels, level=wanted) if t not in left_out)
 
 
 def count_episodes(suite: Suite, task: str, split: str, robot: str, wanted: int | None) -> int:

@@ -6,13 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
-from typing import Annotated
 
 import numpy as np
-import tyro
 from PIL import Image, ImageDraw, ImageFont
 
-from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.jobs.arguments import TaskArgs, select_tasks
 
 SEEDS = 20
 """Episodes that are tried for each task, at most."""
@@ -25,11 +24,11 @@ HOLD_STEPS = 20
 
 
 @dataclass(kw_only=True)
-class GalleryArgs:
-    """Film one solved episode of every task: a grid video and a sheet of prompts and pictures."""
+class GalleryArgs(TaskArgs):
+    """Film one solved episode of some tasks, or of all: a grid video and a sheet of prompts and
+    images.
+    """
 
-    tasks: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
-    """Keys of tasks; none: all."""
     seed: int = 0
     """Seed of the episodes; where the oracle fails, the next one."""
     split: str = "train"
@@ -69,13 +68,11 @@ def gallery(args: GalleryArgs) -> int:
     """
     from rich.progress import track
 
-    from clevrskills import task_keys
+    from clevrskills.core.suite import load_suite
     from clevrskills.sim.render.video import VideoWriter
 
-    keys = args.tasks or tuple(task_keys())
-    for key in keys:
-        if key not in task_keys():
-            raise UnknownNameError("task", key, tuple(task_keys()))
+    levels = load_suite().levels()
+    keys = select_tasks(levels, args.tasks, args.level) or list(levels)
     shown = track(keys, "solving", transient=True)
     episodes = [solve(key, args.seed, args.split, args.robot) for key in shown]
     args.out.mkdir(parents=True, exist_ok=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 
 from clevrskills.errors import ClevrSkillsError
+from clevrskills.jobs.arguments import check_least
 
 if TYPE_CHECKING:
     from clevrskills.suites.clevrskills.protocol import Curriculum
@@ -82,9 +83,7 @@ def _of_policy(args: CurriculumArgs) -> Curriculum:
     assert args.policy is not None
     if not args.data:
         raise ClevrSkillsError("there is nothing to train on: name a folder with --data")
-    for name in ("steps", "episodes", "workers"):
-        if getattr(args, name) < 1:
-            raise ClevrSkillsError(f"--{name} must be at least 1, not {getattr(args, name)}")
+    check_least(args, steps=1, episodes=1, workers=1)
     given = ["--policy", args.policy, "--configuration", args.configuration]
     given += ["--steps", str(args.steps)]
     given += [word for path in args.data for word in ("--data", str(path))]

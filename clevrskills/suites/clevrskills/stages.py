@@ -14,6 +14,7 @@ from typing import Any
 
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.results import RUN_FILE, EpisodeResult, read_results, read_run
+from clevrskills.jobs.arguments import select_tasks
 from clevrskills.jobs.files import storage_errors, to_json, write_whole
 from clevrskills.suites.clevrskills.protocol import STAGES, Curriculum, Training, Trial
 from clevrskills.suites.clevrskills.suite import KEYSTEP_TASKS
@@ -32,7 +33,7 @@ def tasks_of(trial: Trial, levels: Mapping[str, str]) -> list[str]:
         levels: Level of every task.
     """
     left_out = KEYSTEP_TASKS if trial.prompt == "language" else ()
-    return [t for t, level in levels.items() if level == trial.level and t not in left_out]
+    return [t for t in select_tasks(levels, level=(trial.level,)) if t not in left_out]
 
 
 def of_trial(
