@@ -24,8 +24,9 @@ from learning import command, machine
 
 from clevrskills.baselines import checkpoint
 from clevrskills.baselines.training.trainer import read_log
+from clevrskills.core.checkpoint import find
+from clevrskills.core.statistics import wilson
 from clevrskills.evaluation.results import EpisodeResult, read_results
-from clevrskills.evaluation.statistics import wilson
 from clevrskills.jobs.files import to_json, write_whole
 
 POINTS = 100
@@ -109,7 +110,7 @@ def clone(args: CloningArgs, task: str) -> dict[str, Any]:
 
 def describe(training: Path, evaluation: Path) -> dict[str, Any]:
     """A training and how well it did, as JSON data."""
-    about, log = checkpoint.describe(checkpoint.find(training)), read_log(training)
+    about, log = checkpoint.describe(find(training)), read_log(training)
     by_split: dict[str, list[EpisodeResult]] = defaultdict(list)
     for result in read_results(evaluation):
         if result.counts:

@@ -1,8 +1,10 @@
 """PyTorch dataset: the control steps of demonstrations as samples for training.
 
->>> from torch.utils.data import DataLoader  # doctest: +SKIP
->>> samples = TrainingDataset("demos", history=2, horizon=8, image_size=128)  # doctest: +SKIP
->>> loader = DataLoader(samples, 32, shuffle=True, num_workers=4)  # doctest: +SKIP
+::
+
+    from torch.utils.data import DataLoader
+    samples = TrainingDataset("demos", history=2, horizon=8, image_size=128)
+    loader = DataLoader(samples, 32, shuffle=True, num_workers=4)
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ class DatasetTable(EpisodeTable):
     """An episode of a dataset, with its words.
 
     Attributes:
-        state_sizes: How many numbers of the state each measurement is.
+        columns: Where in the state each measurement is.
         subtask: The sub-task of each step.
         instruction: What the arm does at each step.
         task: The prompt in plain words.
@@ -39,7 +41,7 @@ class DatasetTable(EpisodeTable):
         prompt_images: Its images by placeholder, (3, H, W) uint8; empty if not asked for.
     """
 
-    state_sizes: list[int]
+    columns: Mapping[str, slice]
     subtask: Sequence[str]
     instruction: Sequence[str]
     task: str
@@ -80,18 +82,22 @@ class DatasetReader(WindowReader[DatasetTable]):
         known = {name: line.steps for name, line in latest_lines(dataset.path).items()}
         self.lengths = tuple(known.get(e.id) or len(Episode(e.path)) for e in dataset)
 
-    def read_table(self, number: int) -> DatasetTable:  # noqa: D102
+    def read_table(self, number: int) -> DatasetTable:
         episode = Episode(self.paths[number])
         columns, prompt = episode.steps, episode.prompt
         images = episode.prompt_images() if self._prompt_images else {}
         measured = [_floats(episode.proprioception(name)) for name in self._proprioception]
+        stops = np.cumsum([values.shape[1] for values in measured])
         nothing = np.empty((len(columns) + 1, 0), np.float32)
         return DatasetTable(
             state=np.concatenate([nothing, *measured], axis=1),
             actions=episode.actions,
             failed=columns["failed"].to_numpy(),
             videos={camera: (episode.video_path(camera), 0) for camera in self._cameras},
-            state_sizes=[values.shape[1] for values in measured],
+            columns={
+                name: slice(stop - values.shape[1], stop)
+                for name, values, stop in zip(self._proprioception, measured, stops, strict=True)
+            },
             subtask=columns["subtask"].tolist(),
             instruction=columns["instruction"].tolist(),
             task=prompt["plain"],
@@ -102,7 +108,7 @@ class DatasetReader(WindowReader[DatasetTable]):
             },
         )
 
-    def frames(self, number: int, steps: np.ndarray) -> dict[str, Tensor]:  # noqa: D102
+    def frames(self, number: int, steps: np.ndarray) -> dict[str, Tensor]:
         # contiguous: in another layout convolutions add up in another order, and round otherwise
         found = super().frames(number, steps)
         return {camera: images.contiguous() for camera, images in found.items()}
@@ -204,17 +210,16 @@ class TrainingDataset(TorchDataset[dict[str, Any]]):
         table = self._reader.table(number)
         window = self._reader.window(number, step - self.history + 1, self.history, self.horizon)
         frames = self._reader.frames(number, window.steps)
-        measured = window.state.split(table.state_sizes, dim=1)
         sample = {
             "images": {name: self._image(images) for name, images in frames.items()},
             "proprioception": {
-                name: values.contiguous()
-                for name, values in zip(self.proprioception, measured, strict=True)
+                name: torch.from_numpy(np.ascontiguousarray(window.state[:, columns]))
+                for name, columns in table.columns.items()
             },
-            "observation_is_pad": ~window.exists,
-            "action": window.actions[-1],
-            "action_is_pad": ~window.action_exists[-1],
-            "action_failed": window.action_failed[-1],
+            "observation_is_pad": torch.from_numpy(~window.exists),
+            "action": torch.from_numpy(window.actions[-1]),
+            "action_is_pad": torch.from_numpy(~window.action_exists[-1]),
+            "action_failed": torch.from_numpy(window.action_failed[-1]),
             "task": table.task,
             "subtask": table.subtask[step],
             "instruction": table.instruction[step],

@@ -1,4 +1,4 @@
-"""The networks of PPO: what to do, and what it is worth."""
+"""Networks of PPO: the policy and the value function."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from gymnasium.vector import VectorEnv
 from torch import Tensor, nn
 from torch.distributions import Independent, Normal
 
-from clevrskills.rl.config import PPOConfig
+from clevrskills.rl.run import PPOConfig
 
-STATE, PICTURES = "state", "pictures"
-PICTURE_FEATURES = 128
+STATE, IMAGES = "state", "images"
+IMAGE_FEATURES = 128
 FARTHEST = 10.0
 """Standard deviations at which numbers of a state are cut off."""
 LEAST_STD = 0.05
@@ -26,7 +26,7 @@ LEAST_STD = 0.05
 
 Array = np.ndarray | Tensor
 Tensors = dict[str, Tensor]
-"""An observation: ``state`` (B, P) float32 and, if it has any, ``pictures`` (B, C, S, S) uint8."""
+"""An observation: ``state`` (B, P) float32 and, if it has any, ``images`` (B, C, S, S) uint8."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,8 @@ class Spaces:
     Attributes:
         state: How many numbers its state has.
         actions: How many numbers its action has.
-        channels: How many channels its pictures have, all cameras together; 0: it sees none.
-        size_px: Width and height of its pictures.
+        channels: How many channels its images have, all cameras together; 0: it sees none.
+        size_px: Width and height of its images.
     """
 
     state: int
@@ -51,12 +51,12 @@ class Spaces:
         space, actions = envs.single_observation_space, envs.single_action_space.shape[0]
         if not isinstance(space, Dict):
             return cls(space.shape[0], actions)
-        pictures = [shown for name, shown in space.items() if name != STATE]
-        return cls(space[STATE].shape[0], actions, 3 * len(pictures), pictures[0].shape[0])
+        images = [shown for name, shown in space.items() if name != STATE]
+        return cls(space[STATE].shape[0], actions, 3 * len(images), images[0].shape[0])
 
 
 def to_tensors(observation: Array | Mapping[str, Array], device: str = "cpu") -> Tensors:
-    """An observation as the agent is given it, pictures stacked.
+    """An observation as the agent is given it, images stacked.
 
     Args:
         observation: States (B, P), or ``state`` (B, P) and by camera (B, S, S, 3) uint8.
@@ -64,10 +64,10 @@ def to_tensors(observation: Array | Mapping[str, Array], device: str = "cpu") ->
     """
     if not isinstance(observation, Mapping):
         return {STATE: torch.as_tensor(observation, dtype=torch.float32).to(device)}
-    pictures = [torch.as_tensor(observation[k]) for k in sorted(observation) if k != STATE]
+    images = [torch.as_tensor(observation[k]) for k in sorted(observation) if k != STATE]
     tensors = to_tensors(observation[STATE], device)
-    if pictures:
-        tensors[PICTURES] = torch.cat(pictures, dim=-1).permute(0, 3, 1, 2).to(device)
+    if images:
+        tensors[IMAGES] = torch.cat(images, dim=-1).permute(0, 3, 1, 2).to(device)
     return tensors
 
 
@@ -122,7 +122,7 @@ class RunningScale(nn.Module):
 class Agent(nn.Module):
     """A Gaussian over actions and the value of what is seen.
 
-    The two share nothing but the encoder of pictures. Actions are meant to be cut to [-1, 1].
+    The two share nothing but the image encoder. Actions are meant to be cut to [-1, 1].
 
     Args:
         spaces: What it sees and does.
@@ -134,8 +134,10 @@ class Agent(nn.Module):
         self.spaces = spaces
         self.states = RunningScale(spaces.state, LEAST_STD)
         self.returns = RunningScale(1)
-        self.eyes = _eyes(spaces.channels, spaces.size_px) if spaces.channels else None
-        seen = spaces.state + (PICTURE_FEATURES if self.eyes is not None else 0)
+        self.image_encoder = (
+            _image_encoder(spaces.channels, spaces.size_px) if spaces.channels else None
+        )
+        seen = spaces.state + (IMAGE_FEATURES if self.image_encoder is not None else 0)
         self.policy = _layers(seen, config.hidden, spaces.actions, last_gain=0.01)
         *_, last_bias = self.policy.parameters()
         nn.init.constant_(last_bias[-1:], config.vacuum_mean)
@@ -161,10 +163,10 @@ class Agent(nn.Module):
 
     def _features(self, observation: Tensors) -> Tensor:
         state: Tensor = self.states(observation[STATE]).clamp(-FARTHEST, FARTHEST)
-        if self.eyes is None:
+        if self.image_encoder is None:
             return state
-        pictures = observation[PICTURES].float() / 255.0 - 0.5
-        return torch.cat((state, self.eyes(pictures)), dim=-1)
+        images = observation[IMAGES].float() / 255.0 - 0.5
+        return torch.cat((state, self.image_encoder(images)), dim=-1)
 
 
 def _linear(layer: Any, gain: float) -> Any:
@@ -181,12 +183,12 @@ def _layers(inputs: int, hidden: tuple[int, ...], outputs: int, last_gain: float
     return nn.Sequential(*layers, _linear(nn.Linear(inputs, outputs), last_gain))
 
 
-def _eyes(channels: int, size_px: int) -> nn.Sequential:
+def _image_encoder(channels: int, size_px: int) -> nn.Sequential:
     """Three convolutions, as in Mnih et al. (2015)."""
     convolutions: list[nn.Module] = []
     for outputs, kernel, stride in ((32, 8, 4), (64, 4, 2), (64, 3, 1)):
         layer = _linear(nn.Conv2d(channels, outputs, kernel, stride), math.sqrt(2))
         convolutions += [layer, nn.ReLU()]
         channels, size_px = outputs, (size_px - kernel) // stride + 1
-    flat = nn.Linear(channels * size_px**2, PICTURE_FEATURES)
+    flat = nn.Linear(channels * size_px**2, IMAGE_FEATURES)
     return nn.Sequential(*convolutions, nn.Flatten(), _linear(flat, math.sqrt(2)), nn.ReLU())

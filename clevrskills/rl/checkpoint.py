@@ -1,4 +1,8 @@
-"""What was learnt, on disk: tensors and numbers, nothing that could run."""
+"""Checkpoints of PPO; see :mod:`clevrskills.core.checkpoint` for the format.
+
+Before version 0.2 a training run had one file instead, ``checkpoint.safetensors``. It is read, and
+gives way to the next checkpoint.
+"""
 
 from __future__ import annotations
 
@@ -6,104 +10,124 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from clevrskills.core import checkpoint
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.jobs.files import to_json, write_whole
+from clevrskills.jobs.files import PartialDirectory, storage_errors
+from clevrskills.jobs.run_folder import versions
 from clevrskills.rl.agent import Agent, Spaces
-from clevrskills.rl.run import CHECKPOINT_FILE, Run
+from clevrskills.rl.ppo import PPO
+from clevrskills.rl.run import Run
 
-if TYPE_CHECKING:
-    from clevrskills.rl.ppo import PPO
-
-_AGENT, _OPTIMIZER, _GENERATOR, _NUMBERS = "agent/", "optimizer/", "generator", "numbers"
-_MOMENTS = ("step", "exp_avg", "exp_avg_sq")
-"""What Adam remembers of each parameter."""
+SINGLE_FILE = "checkpoint.safetensors"
+_GENERATOR = "generator"
 
 
-def save(ppo: PPO, root: Path, seconds: float) -> None:
-    """Write the checkpoint of a training, whole or not at all.
+def save(ppo: PPO, root: Path, provenance: Mapping[str, Any]) -> None:
+    """Write the checkpoint of a training run, whole or not at all.
 
     Args:
         ppo: The learner.
-        root: Folder of the training.
-        seconds: Time spent on it so far.
+        root: Folder of the training run.
+        provenance: What it was made of, as JSON data.
 
     Raises:
         StorageError: The disk refused; the checkpoint before is still there.
     """
-    from safetensors.torch import save as to_bytes
+    config = {
+        "policy": "ppo",
+        "config": asdict(ppo.config),
+        "spec": asdict(ppo.agent.spaces),
+        "provenance": {"versions": versions(), **provenance},
+    }
+    training = checkpoint.optimizer_tensors(ppo.agent, ppo.optimizer)
+    training[_GENERATOR] = ppo.generator.get_state()
+    partial = PartialDirectory(root, checkpoint.folder_of(root, ppo.steps))
+    try:
+        with storage_errors(partial.final):
+            checkpoint.write(partial.path, config, ppo.agent.state_dict(), training)
+        partial.commit()
+    finally:
+        partial.discard()
+    checkpoint.prune(root, keep=1)
+    (root / SINGLE_FILE).unlink(missing_ok=True)
 
-    tensors = {_AGENT + name: value for name, value in ppo.agent.state_dict().items()}
-    for index, moments in ppo.optimizer.state_dict()["state"].items():
-        tensors |= {f"{_OPTIMIZER}{index}/{name}": moments[name] for name in _MOMENTS}
-    tensors[_GENERATOR] = ppo.generator.get_state()
-    numbers = {"steps": ppo.steps, "seconds": seconds, "spaces": asdict(ppo.agent.spaces)}
-    data = to_bytes(
-        {k: v.cpu().contiguous() for k, v in tensors.items()}, metadata={_NUMBERS: to_json(numbers)}
-    )
-    write_whole(root / CHECKPOINT_FILE, data)
 
-
-def restore(ppo: PPO, root: Path) -> float:
+def restore(ppo: PPO, root: Path) -> None:
     """Bring a learner to where the checkpoint was written, if there is one.
-
-    Returns:
-        Seconds spent until then.
 
     Raises:
         ClevrSkillsError: The checkpoint is damaged.
     """
-    if not (root / CHECKPOINT_FILE).exists():
-        return 0.0
-    tensors, numbers = _read(root)
-    ppo.agent.load_state_dict(_below(tensors, _AGENT))
-    state: dict[int, dict[str, Tensor]] = {}
-    for name, value in _below(tensors, _OPTIMIZER).items():
-        index, _, moment = name.partition("/")
-        state.setdefault(int(index), {})[moment] = value
-    groups = ppo.optimizer.state_dict()["param_groups"]
-    ppo.optimizer.load_state_dict({"state": state, "param_groups": groups})
-    ppo.generator.set_state(tensors[_GENERATOR])
-    ppo.steps = numbers["steps"]
-    return float(numbers["seconds"])
+    ppo.steps, folder = checkpoint.latest(root)
+    if folder is not None:
+        path = folder / checkpoint.OPTIMIZER_FILE
+        checkpoint.load_weights(ppo.agent, folder)
+        training = checkpoint.read_tensors(path)
+    elif (path := root / SINGLE_FILE).exists():
+        tensors, numbers = _read_single(path)
+        ppo.steps = numbers["steps"]
+        ppo.agent.load_state_dict(_weights(tensors))
+        names = [name for name, _ in ppo.agent.named_parameters()]
+        training = {_GENERATOR: tensors[_GENERATOR]}
+        for name, value in _below(tensors, "optimizer/").items():
+            index, _, entry = name.partition("/")
+            training[f"{names[int(index)]}/{entry}"] = value
+    else:
+        return
+    ppo.generator.set_state(training.pop(_GENERATOR))
+    checkpoint.load_optimizer(ppo.optimizer, ppo.agent, training, path)
 
 
 def steps_made(root: Path) -> int:
     """Control steps of the checkpoint; 0 if there is none."""
-    return _read(root)[1]["steps"] if (root / CHECKPOINT_FILE).exists() else 0
+    steps, folder = checkpoint.latest(root)
+    if folder is None and (root / SINGLE_FILE).exists():
+        steps = _read_single(root / SINGLE_FILE)[1]["steps"]
+    return steps
 
 
 def load_agent(root: Path, run: Run) -> Agent:
-    """The networks of a training.
+    """The networks of a training run.
 
     Raises:
         ClevrSkillsError: There is no checkpoint, or it is damaged.
     """
-    if not (root / CHECKPOINT_FILE).exists():
-        raise ClevrSkillsError(f"{root} has no {CHECKPOINT_FILE} yet")
-    tensors, numbers = _read(root)
-    with torch.random.fork_rng():  # the weights drawn here are overwritten
-        agent = Agent(Spaces(**numbers["spaces"]), run.ppo)
-    agent.load_state_dict(_below(tensors, _AGENT))
+    folder = checkpoint.latest(root)[1]
+    if folder is not None:
+        agent = _make_agent(checkpoint.read_config(folder)["spec"], run)
+        checkpoint.load_weights(agent, folder)
+        return agent.eval()
+    if not (root / SINGLE_FILE).exists():
+        raise ClevrSkillsError(f"{root} has no checkpoint yet")
+    tensors, numbers = _read_single(root / SINGLE_FILE)
+    agent = _make_agent(numbers["spaces"], run)
+    agent.load_state_dict(_weights(tensors))
     return agent.eval()
 
 
-def _read(root: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    try:
-        from safetensors import SafetensorError, safe_open
-    except ImportError as error:
-        raise ClevrSkillsError("safetensors is missing: pip install 'clevrskills[rl]'") from error
-    path = root / CHECKPOINT_FILE
-    try:
-        with safe_open(path, framework="pt") as file:
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-            return tensors, json.loads(file.metadata()[_NUMBERS])
-    except (SafetensorError, OSError) as error:
-        raise ClevrSkillsError(f"{path} is damaged: {error}") from error
+def _make_agent(spaces: Mapping[str, int], run: Run) -> Agent:
+    with torch.random.fork_rng():  # the weights drawn here are overwritten
+        return Agent(Spaces(**spaces), run.ppo)
+
+
+def _read_single(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Tensors and numbers of a checkpoint that is one file."""
+    from safetensors import safe_open
+
+    tensors = checkpoint.read_tensors(path)
+    with safe_open(path, framework="pt") as file:
+        return tensors, json.loads(file.metadata()["numbers"])
+
+
+def _weights(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The networks in a checkpoint that is one file."""
+    found = _below(tensors, "agent/")
+    return {name.replace("eyes.", "image_encoder."): value for name, value in found.items()}
 
 
 def _below(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,14 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
-from clevrskills.rl.config import PPOConfig
+from clevrskills.rl.run import PPOConfig
 
 if TYPE_CHECKING:
     from gymnasium.vector import VectorEnv
 
     from clevrskills.rl.run import Run
 
-INTERRUPTED = 130  # what shells report after Ctrl-C
 _LEAST = {
     **dict.fromkeys(("num_envs", "workers", "total_steps", "episode_steps"), 1),
     **{"threads": 1, "save_every": 1, "seed": 0},
@@ -93,24 +91,27 @@ def rl(args: RLArgs, make_envs: Callable[[Run, int], VectorEnv] | None = None) -
     Raises:
         ClevrSkillsError: Bad arguments, or a full disk; the last checkpoint is kept.
     """
-    from clevrskills.dataset_tools.layout import locked
-    from clevrskills.jobs.signals import stop_signals
+    from clevrskills.jobs.run_folder import write_into
     from clevrskills.rl.run import Run, open_run
     from clevrskills.rl.train import train
 
     run = _check(args)
     root = args.out.absolute()
     open_run(root, run)
-    with locked(root):
-        try:
-            with stop_signals() as check:
-                train(run, args, root, make_envs or Run.make_envs, check)
-        except KeyboardInterrupt:
-            print(
-                f"interrupted; the last checkpoint is in {args.out}, the same command continues",
-                file=sys.stderr,
-            )
-            return INTERRUPTED
+
+    def learn(check: Callable[[], None]) -> int:
+        train(
+            *(run, root, make_envs or Run.make_envs, check),
+            workers=args.workers,
+            device=args.device,
+            threads=args.threads,
+            save_every=args.save_every,
+        )
+        return 0
+
+    code = write_into(args.out, learn, kept="the last checkpoint")
+    if code:
+        return code
     print(
         f"{args.out} has the policy; `clevrskills evaluate --policy rl:{args.out} {args.task} "
         "--out DIR` evaluates it"

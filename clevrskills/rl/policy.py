@@ -1,4 +1,4 @@
-"""What was learnt as a policy to be evaluated: ``clevrskills evaluate --policy rl:DIR TASK``."""
+"""Policy of a training run, for ``clevrskills evaluate --policy rl:DIR TASK``."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from clevrskills.rl.run import read_run
 from clevrskills.sim.robots.delta_action import ACTION_SPEC
 
 
-class Learned:
-    """Does what was learnt, without the noise of learning.
+class RLPolicy:
+    """Acts as it was learned, without the noise of learning.
 
-    It is shown the state of the simulation, or, with pictures, what it saw while it learnt.
+    It is shown the state of the simulation, or, with images, what it saw while it learned.
 
     Args:
         folder: Folder of the training.
@@ -55,10 +55,10 @@ class Learned:
 
     def act(self, observation: Observation) -> np.ndarray:
         """The mean action, (7,)."""
-        pictures = {name: picture[None] for name, picture in observation["images"].items()}
+        images = {name: image[None] for name, image in observation["images"].items()}
         entries = self._env.observer(self._env.outcome)
-        if pictures:  # then the state is the robot's own
+        if images:  # then the state is the robot's own
             entries = {k: values for k, values in entries.items() if k.startswith("robot/")}
         with torch.no_grad():
-            action = self._agent.act(to_tensors({**pictures, STATE: flat(entries).numpy()}))
+            action = self._agent.act(to_tensors({**images, STATE: flat(entries).numpy()}))
         return action[0].numpy()

@@ -1,4 +1,4 @@
-"""Proximal policy optimisation (Schulman et al. 2017, arXiv 1707.06347).
+"""PPO: proximal policy optimization (Schulman et al. 2017, arXiv 1707.06347).
 
 Actions are drawn from a Gaussian and cut to [-1, 1]. States and returns are brought to a common
 scale by their running mean and variance. Where an episode ends by its step limit, the return goes
@@ -20,7 +20,7 @@ from gymnasium.vector import VectorEnv
 from torch import Tensor, nn
 
 from clevrskills.rl.agent import STATE, Agent, Array, Spaces, Tensors, to_tensors
-from clevrskills.rl.config import PPOConfig
+from clevrskills.rl.run import PPOConfig
 
 EPISODE = ("return", "length", "success_once", "success_at_end")
 """What is told of the episodes that ended."""
@@ -91,36 +91,36 @@ class PPO:
         self._on_gpu = isinstance(observation, Tensor)
         self._seen = self._tensors(observation)
         if not self.agent.states.count:
-            self._look_around()
+            self._measure_states()
             self._seen = self._tensors(self.envs.reset(seed=seed)[0])
 
     def iterate(self) -> dict[str, float]:
         """Make some steps, learn from them.
 
         Returns:
-            What there is to tell, by name.
+            Metrics by name.
         """
         began_s = time.perf_counter()
         if self.config.anneal:
             left = 1.0 - self.steps / self.total_steps
             self.optimizer.param_groups[0]["lr"] = self.config.learning_rate * left
-        rollout, told = self._collect()
+        rollout, metrics = self._collect()
         collected_s = time.perf_counter()
-        told |= self._update(rollout)
+        metrics |= self._update(rollout)
         self.agent.states.add(rollout.observations[STATE].flatten(0, 1))
         steps = rollout.actions.shape[0] * rollout.actions.shape[1]
         self.steps += steps
         now_s = time.perf_counter()
-        told["speed/steps_per_s"] = steps / (now_s - began_s)
-        told["speed/update_share"] = (now_s - collected_s) / (now_s - began_s)
-        return told
+        metrics["speed/steps_per_s"] = steps / (now_s - began_s)
+        metrics["speed/update_share"] = (now_s - collected_s) / (now_s - began_s)
+        return metrics
 
     # ---- acting
 
     def _tensors(self, observation: Any) -> Tensors:
         return to_tensors(observation, self.device)
 
-    def _look_around(self) -> None:
+    def _measure_states(self) -> None:
         """Act at random, to see on which scale states are before anything is learnt from them."""
         states = [self._seen[STATE]]
         for _ in range(self.config.rollout_steps):
@@ -134,7 +134,7 @@ class PPO:
     def _collect(self) -> tuple[Rollout, dict[str, float]]:
         steps: dict[str, list[Tensor]] = defaultdict(list)
         seen: dict[str, list[Tensor]] = defaultdict(list)
-        diary = Diary()
+        stats = EpisodeStats()
         for _ in range(self.config.rollout_steps):
             chosen, value = self.agent(self._seen)
             noise = torch.randn(chosen.mean.shape, generator=self.generator).to(self.device)
@@ -146,7 +146,7 @@ class PPO:
             steps["values"].append(self.agent.returns.undo(value))
             cut = self._as_they_are(action.clamp(-1.0, 1.0))
             observation, reward, terminated, truncated, infos = self.envs.step(cut)
-            diary.add(reward, infos)
+            stats.add(reward, infos)
             self._seen = self._tensors(observation)
             steps["rewards"].append(self._numbers(reward))
             steps["ended"].append(self._numbers(terminated | truncated))
@@ -165,7 +165,7 @@ class PPO:
             whole["values"],
             advantages,
         )
-        return rollout, diary.means()
+        return rollout, stats.means()
 
     def _next_value(self, terminated: Array, truncated: Array, infos: Mapping[str, Any]) -> Tensor:
         """The value of the last observation where an episode was cut off, else 0, (B,)."""
@@ -190,7 +190,7 @@ class PPO:
         unexplained = samples.advantages.var() / targets.var().clamp(min=1e-8)
         self.agent.returns.add(targets[:, None])
         count = len(targets)
-        told: dict[str, list[float]] = defaultdict(list)
+        found: dict[str, list[float]] = defaultdict(list)
         names: tuple[str, ...] = ("policy", "value", "entropy")
         for _ in range(self.config.epochs):
             order = torch.randperm(count, generator=self.generator).to(self.device)
@@ -198,12 +198,12 @@ class PPO:
                 losses = self._losses(samples.at(index), targets[index])
                 self._step({name: losses[name] for name in names})
                 for name, loss in losses.items():
-                    told[f"losses/{name}"].append(float(loss.detach()))
-            if self.config.target_kl and told["losses/kl"][-1] > self.config.target_kl:
-                if self.agent.eyes is not None:
+                    found[f"losses/{name}"].append(float(loss.detach()))
+            if self.config.target_kl and found["losses/kl"][-1] > self.config.target_kl:
+                if self.agent.image_encoder is not None:
                     break
                 names = ("value",)  # it shares nothing with the policy, and has more to learn
-        means = {name: float(np.mean(values)) for name, values in told.items()}
+        means = {name: float(np.mean(values)) for name, values in found.items()}
         return means | {
             "losses/explained_variance": 1.0 - float(unexplained),
             "policy/std": float(self.agent.log_std.detach().exp().mean()),
@@ -245,8 +245,8 @@ class PPO:
         self.optimizer.step()
 
 
-class Diary:
-    """Takes note of rewards, and of the episodes that ended."""
+class EpisodeStats:
+    """Statistics of rewards, and of the episodes that ended."""
 
     def __init__(self) -> None:
         self._values: dict[str, list[Tensor]] = defaultdict(list)

@@ -1,9 +1,9 @@
-"""What a training is, and its folder.
+"""Training run of reinforcement learning: its settings and its folder.
 
 ::
 
-    DIR/run.json                 what is learnt and how
-    DIR/checkpoint.safetensors   networks, optimiser, generator, steps made
+    DIR/run.json                 what is learned and how
+    DIR/checkpoints/<steps>/     the latest checkpoint, see :mod:`clevrskills.core.checkpoint`
     DIR/progress.jsonl           one line for each update
     DIR/tensorboard/             the same for TensorBoard
 """
@@ -16,23 +16,88 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clevrskills.dataset_tools.layout import versions
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.jobs.files import storage_errors, to_json, write_whole
-from clevrskills.rl.config import PPOConfig
+from clevrskills.jobs.files import to_json, write_whole
+from clevrskills.jobs.run_folder import check_settings, open_folder, versions
 
 if TYPE_CHECKING:
     from gymnasium.vector import VectorEnv
 
 RUN_FILE = "run.json"
-CHECKPOINT_FILE = "checkpoint.safetensors"
 PROGRESS_FILE = "progress.jsonl"
-TENSORBOARD_DIR = "tensorboard"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PPOConfig:
+    """Numbers that PPO is tuned by; the defaults are for states on a CPU.
+
+    Raises:
+        ClevrSkillsError: A number is not allowed.
+    """
+
+    rollout_steps: int = 64
+    """Control steps of each environment between two updates."""
+    epochs: int = 8
+    """How often an update goes through these steps."""
+    minibatch: int = 1024
+    """Samples of a gradient step, about."""
+    learning_rate: float = 5e-4
+    """Step size of Adam, at first."""
+    anneal: bool = True
+    """Let the step size fall to zero, linearly."""
+    gamma: float = 0.95
+    """Discount of a control step."""
+    gae_lambda: float = 0.95
+    """How far advantages look ahead beyond the value function: 0 not at all, 1 to the end."""
+    clip: float = 0.2
+    """How far the ratio of new to old probability may count beyond 1."""
+    value_clip: float | None = None
+    """How far a value may move in an update, in standard deviations of returns; unset: any."""
+    value_weight: float = 0.5
+    """Weight of the value function's loss."""
+    entropy_weight: float = 0.0
+    """Weight of the policy's entropy."""
+    max_gradient: float = 0.5
+    """Norm to which gradients are cut."""
+    target_kl: float | None = 0.03
+    """Divergence from the old policy at which an update ends early; unset: never."""
+    initial_std: float = 0.12
+    """Standard deviation of movements at first."""
+    vacuum_std: float = 0.5
+    """The same of the vacuum, which is on above 0."""
+    vacuum_mean: float = 0.0
+    """Mean of the vacuum at first; below 0 it is off most of the time."""
+    hidden: tuple[int, ...] = (256, 256)
+    """Units of each hidden layer, of the policy and of the value function."""
+
+    def __post_init__(self) -> None:
+        for entry in fields(self):
+            least, most = _LIMITS.get(entry.name, (None, None))
+            value = getattr(self, entry.name)
+            if value is None or least is None:
+                continue
+            if value < least or (most is not None and value > most):
+                upper = "" if most is None else f", at most {most}"
+                raise ClevrSkillsError(f"{entry.name} must be at least {least}{upper}, not {value}")
+
+
+_LIMITS: dict[str, tuple[float, float | None]] = {
+    "rollout_steps": (1, None),
+    "epochs": (1, None),
+    "minibatch": (2, None),
+    "learning_rate": (0.0, None),
+    "gamma": (0.0, 1.0),
+    "gae_lambda": (0.0, 1.0),
+    "clip": (0.0, None),
+    "initial_std": (0.001, None),
+    "vacuum_std": (0.001, None),
+}
+"""Least and greatest value, where there is one."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """What is learnt and how; what is not said here does not change the result.
+    """What is learned and how; what is not said here does not change the result.
 
     Attributes:
         task: Key of the task.
@@ -41,7 +106,7 @@ class Run:
         obs: ``state`` or ``rgb``.
         cameras: Names of cameras, for ``rgb``.
         size_px: Width and height of their pictures.
-        reward: The reward that is learnt from.
+        reward: The reward that is learned from.
         task_args: Arguments of the task.
         episode_steps: Control steps after which an episode is cut off; ``None``: those of the task.
         terminate_on_success: Whether an episode ends with success.
@@ -96,7 +161,7 @@ class Run:
 
 
 def read_run(root: Path) -> Run:
-    """What was learnt in a folder.
+    """The settings of the training run in a folder.
 
     Raises:
         ClevrSkillsError: It holds no training, or one that cannot be read.
@@ -114,34 +179,16 @@ def read_run(root: Path) -> Run:
 
 
 def open_run(root: Path, run: Run) -> None:
-    """Enter a training into its folder, or check that it is the one that is there.
+    """Enter a training run into its folder, or check that it is the one that is there.
 
     Raises:
         ClevrSkillsError: The folder holds something else.
         StorageError: It cannot be written.
     """
-    if root.exists() and not root.is_dir():
-        raise ClevrSkillsError(f"{root} is a file; give a folder")
-    if (root / RUN_FILE).exists():
-        return _check_same(root, read_run(root), run)
-    with storage_errors(root):
-        root.mkdir(parents=True, exist_ok=True)
-        if any(not path.name.startswith(".") for path in root.iterdir()):
-            raise ClevrSkillsError(
-                f"{root} is no training of `clevrskills rl` (no {RUN_FILE}) and not empty; "
-                "give an empty or new folder"
-            )
-    write_whole(root / RUN_FILE, to_json(asdict(run), indent=1) + "\n")
-    return None
-
-
-def _check_same(root: Path, there: Run, now: Run) -> None:
-    for name, one in _settings(there).items():
-        other = _settings(now)[name]
-        if one != other:
-            raise ClevrSkillsError(
-                f"{root} was made with {name} {one}, not {other}; give another folder"
-            )
+    if open_folder(root, RUN_FILE, "no training of `clevrskills rl`"):
+        check_settings(root, _settings(read_run(root)), _settings(run))
+    else:
+        write_whole(root / RUN_FILE, to_json(asdict(run), indent=1) + "\n")
 
 
 def _settings(run: Run) -> dict[str, Any]:

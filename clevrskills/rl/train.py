@@ -1,67 +1,100 @@
-"""Learning from the last checkpoint on, until all steps are made."""
+"""Training loop of PPO: from the last checkpoint on, until all steps are made."""
 
 from __future__ import annotations
 
 import contextlib
-import time
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
+from gymnasium.vector import VectorEnv
 
 from clevrskills.core.episode import RL_TRAINING
+from clevrskills.jobs.training_log import TrainingLog, read_reports
 from clevrskills.rl.checkpoint import restore, save, steps_made
-from clevrskills.rl.log import Log, TrainingDisplay
 from clevrskills.rl.ppo import PPO
-from clevrskills.rl.run import Run
+from clevrskills.rl.run import PROGRESS_FILE, Run
 
-if TYPE_CHECKING:
-    from gymnasium.vector import VectorEnv
-
-    from clevrskills.rl.command import RLArgs
+RECENT = 100
+"""Episodes of which the success is shown beside the progress bar."""
 
 
 def train(
     run: Run,
-    args: RLArgs,
     root: Path,
     make_envs: Callable[[Run, int], VectorEnv],
     check: Callable[[], None],
+    *,
+    workers: int,
+    device: str,
+    threads: int,
+    save_every: int,
 ) -> None:
     """Learn until all steps are made.
 
     Args:
-        run: What is learnt.
-        args: How the machine is used.
-        root: Folder of the training.
+        run: What is learned.
+        root: Folder of the training run.
         make_envs: Makes the environments in a number of processes.
         check: Called after each update; raises what ends the training.
+        workers: Processes of the environments.
+        device: Where the networks are: ``cpu`` or ``cuda``.
+        threads: Threads of the learner on the CPU.
+        save_every: Control steps between two checkpoints.
 
     Raises:
         ClevrSkillsError: The checkpoint is damaged, the disk refused, no environments.
     """
     if steps_made(root) >= run.total_steps:
         return
-    torch.set_num_threads(args.threads)
-    with contextlib.closing(make_envs(run, args.workers)) as envs:
-        ppo = PPO(envs, run.ppo, run.total_steps, run.seed, args.device)
-        seconds = restore(ppo, root)
+    torch.set_num_threads(threads)
+    with contextlib.closing(make_envs(run, workers)) as envs:
+        ppo = PPO(envs, run.ppo, run.total_steps, run.seed, device)
+        restore(ppo, root)
         ppo.start(first_seed(run.seed, ppo.steps))
-        log, saved = Log(root, ppo.steps), ppo.steps
-        began_s = time.monotonic() - seconds
-        display = TrainingDisplay(run.task, ppo.steps, run.total_steps)
-        with contextlib.closing(log), display:
+        saved, success = ppo.steps, RecentSuccess()
+        path = root / PROGRESS_FILE
+        with TrainingLog(path, "steps", run.task, ppo.steps, run.total_steps) as log:
             while not ppo.done:
-                told = ppo.iterate()
-                seconds = time.monotonic() - began_s
-                log.add(ppo.steps, seconds, told)
-                display.add(ppo.steps, told)
-                if ppo.done or ppo.steps - saved >= args.save_every:
-                    save(ppo, root, seconds)
+                metrics = ppo.iterate()
+                success.add(metrics)
+                log.write(ppo.steps, metrics, str(success))
+                if ppo.done or ppo.steps - saved >= save_every:
+                    save(ppo, root, {"task": run.task, "robot": run.robot, "seed": run.seed})
                     saved = ppo.steps
                 check()
+
+
+class RecentSuccess:
+    """Success rate of the last episodes."""
+
+    def __init__(self) -> None:
+        self._recent: deque[tuple[float, float]] = deque()
+
+    def add(self, metrics: Mapping[str, float]) -> None:
+        """Take note of an update."""
+        if metrics["episode/count"]:
+            self._recent.append((metrics["episode/count"], metrics["episode/success_at_end"]))
+            while sum(count for count, _ in self._recent) - self._recent[0][0] >= RECENT:
+                self._recent.popleft()
+
+    def __str__(self) -> str:
+        count = sum(count for count, _ in self._recent)
+        if not count:
+            return ""
+        rate = sum(count * success for count, success in self._recent) / count
+        return f"success {rate:.0%} of the last {count:.0f} episodes"
+
+
+def read_progress(root: Path) -> list[dict[str, float]]:
+    """All reports of a training run, in order: ``steps``, ``seconds``, and others by name.
+
+    Raises:
+        DamagedError: A line cannot be read.
+    """
+    return read_reports(root / PROGRESS_FILE)
 
 
 def first_seed(seed: int, steps: int) -> int:

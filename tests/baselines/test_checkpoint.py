@@ -9,8 +9,9 @@ from learned_policies import policy_and_windows, rollout
 
 from clevrskills.baselines import checkpoint, load
 from clevrskills.baselines.policy import LearnedPolicy
+from clevrskills.core.checkpoint import find, read_tensors, save_tensors
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.sim.robots.controller import ACTION_SPEC
+from clevrskills.sim.robots.delta_action import ACTION_SPEC
 
 
 @pytest.fixture
@@ -51,9 +52,9 @@ def test_the_latest_of_a_training(saved: Path, tmp_path: Path) -> None:
         target.mkdir(parents=True)
         for path in saved.iterdir():
             (target / path.name).write_bytes(path.read_bytes())
-    assert checkpoint.find(tmp_path / "run").name == "00001000"
+    assert find(tmp_path / "run").name == "00001000"
     (tmp_path / "run/checkpoints/00001100").mkdir()  # nothing in it
-    assert checkpoint.find(tmp_path / "run").name == "00001000"
+    assert find(tmp_path / "run").name == "00001000"
 
 
 def test_what_was_loaded_from_elsewhere_is_left_out(
@@ -63,7 +64,7 @@ def test_what_was_loaded_from_elsewhere_is_left_out(
     monkeypatch.setattr(type(policy), "pretrained", lambda self: names)
     about = checkpoint.Description("bc", policy.config, policy.spec, {})
     checkpoint.write(tmp_path, policy, about)
-    assert not names & checkpoint.read_tensors(tmp_path / "model.safetensors").keys()
+    assert not names & read_tensors(tmp_path / "model.safetensors").keys()
     load(tmp_path, "cpu")
     monkeypatch.undo()
     with pytest.raises(ClevrSkillsError, match="2 weights are missing and 0 do not fit, such as h"):
@@ -109,6 +110,6 @@ def test_damage(saved: Path, damage: Callable[[Path], object], message: str) -> 
 def test_tensors_survive(tmp_path: Path) -> None:
     shared = torch.arange(6.0).reshape(2, 3)
     tensors = {"a": shared, "b": shared, "c": shared.T, "d": torch.tensor(3)}
-    checkpoint.save_tensors(tmp_path / "x.safetensors", tensors)
-    again = checkpoint.read_tensors(tmp_path / "x.safetensors")
+    save_tensors(tmp_path / "x.safetensors", tensors)
+    again = read_tensors(tmp_path / "x.safetensors")
     assert all(torch.equal(again[name], tensors[name]) for name in tensors)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import signal
@@ -9,20 +10,39 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import save_file
 
+from clevrskills.core import checkpoint
 from clevrskills.core.episode import RL_TRAINING
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.rl.checkpoint import load_agent, restore, save, steps_made
-from clevrskills.rl.command import INTERRUPTED, RLArgs, rl
-from clevrskills.rl.config import PPOConfig
-from clevrskills.rl.log import read_progress
+from clevrskills.jobs.run_folder import INTERRUPTED
+from clevrskills.rl.checkpoint import SINGLE_FILE, load_agent, restore, save, steps_made
+from clevrskills.rl.command import RLArgs, rl
 from clevrskills.rl.ppo import PPO
-from clevrskills.rl.run import CHECKPOINT_FILE, PROGRESS_FILE, RUN_FILE, read_run
-from clevrskills.rl.train import first_seed
+from clevrskills.rl.run import PROGRESS_FILE, RUN_FILE, PPOConfig, Run, read_run
+from clevrskills.rl.train import first_seed, read_progress
 from tests.rl.toy import ToyVec
 
 SMALL = PPOConfig(rollout_steps=25, minibatch=50, hidden=(16,), gamma=0.9)
 TOTAL = 1600
+RUN = Run(
+    task="trace",
+    split="train",
+    robot="xarm6",
+    obs="state",
+    cameras=(),
+    size_px=64,
+    reward="potential",
+    task_args={},
+    episode_steps=None,
+    terminate_on_success=False,
+    head_starts=0.0,
+    backend="cpu",
+    num_envs=2,
+    total_steps=TOTAL,
+    seed=0,
+    ppo=SMALL,
+)
 
 
 class Interrupted(ToyVec):
@@ -122,8 +142,8 @@ def test_a_checkpoint_is_the_whole_learner(tmp_path):
     one.start(0)
     for _ in range(3):
         one.iterate()
-    save(one, tmp_path, 1.5)
-    assert restore(other, tmp_path) == 1.5
+    save(one, tmp_path, {"task": "toy"})
+    restore(other, tmp_path)
     for ppo in (one, other):  # from the same episodes on
         ppo.start(50)
     told = [[ppo.iterate() for _ in range(3)] for ppo in (one, other)]
@@ -134,6 +154,37 @@ def test_a_checkpoint_is_the_whole_learner(tmp_path):
     assert one.steps == other.steps
     mine, theirs = one.agent.state_dict(), other.agent.state_dict()
     assert all(torch.equal(mine[name], theirs[name]) for name in mine)
+
+
+def in_one_file(ppo: PPO, path: Path) -> None:
+    """Write a checkpoint as it was before version 0.2."""
+    state = ppo.agent.state_dict().items()
+    tensors = {f"agent/{name.replace('image_encoder.', 'eyes.')}": value for name, value in state}
+    for index, moments in ppo.optimizer.state_dict()["state"].items():
+        tensors |= {f"optimizer/{index}/{name}": value for name, value in moments.items()}
+    tensors["generator"] = ppo.generator.get_state()
+    numbers = {"steps": ppo.steps, "seconds": 1.5, "spaces": dataclasses.asdict(ppo.agent.spaces)}
+    save_file(tensors, path, metadata={"numbers": json.dumps(numbers)})
+
+
+@pytest.mark.parametrize("pictures", [False, True])
+def test_checkpoints_of_one_file_are_read(tmp_path, pictures):
+    one, other = (PPO(ToyVec(2, pictures=pictures), SMALL, TOTAL, seed) for seed in (0, 9))
+    one.start(0)
+    one.iterate()
+    in_one_file(one, tmp_path / SINGLE_FILE)
+    assert steps_made(tmp_path) == one.steps
+    restore(other, tmp_path)
+    for agent in (other.agent, load_agent(tmp_path, RUN)):
+        expected, found = one.agent.state_dict(), agent.state_dict()
+        assert all(torch.equal(expected[name], found[name]) for name in expected)
+    for ppo in (one, other):
+        ppo.start(50)
+        ppo.iterate()
+    expected, found = one.agent.state_dict(), other.agent.state_dict()
+    assert all(torch.equal(expected[name], found[name]) for name in expected)
+    save(other, tmp_path, {})
+    assert not (tmp_path / SINGLE_FILE).exists() and steps_made(tmp_path) == other.steps
 
 
 def test_updates_in_which_no_episode_ends(tmp_path):
@@ -147,7 +198,7 @@ def test_without_a_checkpoint_it_starts_afresh(tmp_path):
     Interrupted.left = 60
     assert rl(args_of(out), makes) == INTERRUPTED
     assert steps_made(out) == 0
-    with pytest.raises(ClevrSkillsError, match="no checkpoint.safetensors yet"):
+    with pytest.raises(ClevrSkillsError, match="has no checkpoint yet"):
         load_agent(out, read_run(out))
     Interrupted.left = 10**9
     assert rl(args_of(out), makes) == 0
@@ -208,11 +259,12 @@ def test_damaged_files(tmp_path):
     Interrupted.left = 195
     rl(args_of(out), Makes())
     Interrupted.left = 10**9
-    whole = (out / CHECKPOINT_FILE).read_bytes()
-    (out / CHECKPOINT_FILE).write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(ClevrSkillsError, match=f"{CHECKPOINT_FILE} is damaged"):
+    path = checkpoint.find(out) / checkpoint.WEIGHTS_FILE
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(ClevrSkillsError, match=f"{checkpoint.WEIGHTS_FILE} cannot be read"):
         rl(args_of(out), Makes())
-    (out / CHECKPOINT_FILE).write_bytes(whole)
+    path.write_bytes(whole)
     with (out / PROGRESS_FILE).open("a") as file:
         file.write('{"steps": 12')  # torn when it was killed
     assert rl(args_of(out), Makes()) == 0

@@ -12,7 +12,7 @@ import pytest
 import tyro
 
 from clevrskills.rl.command import RLArgs
-from clevrskills.rl.config import PPOConfig
+from clevrskills.rl.run import PPOConfig
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "rl.md").read_text(encoding="utf-8")

@@ -17,10 +17,9 @@ from clevrskills.evaluation.results import read_results
 from clevrskills.rl.agent import to_tensors
 from clevrskills.rl.checkpoint import load_agent
 from clevrskills.rl.command import RLArgs, rl
-from clevrskills.rl.config import PPOConfig
-from clevrskills.rl.log import read_progress
-from clevrskills.rl.policy import Learned
-from clevrskills.rl.run import read_run
+from clevrskills.rl.policy import RLPolicy
+from clevrskills.rl.run import PPOConfig, read_run
+from clevrskills.rl.train import read_progress
 
 CONFIG = PPOConfig(rollout_steps=4, minibatch=8, epochs=1, hidden=(16,), initial_std=1.0)
 
@@ -47,7 +46,7 @@ def same_actions(root: Path, **options) -> None:
     seen, _ = envs.reset(seed=40)
     env = ClevrSkillsEnv("trace", **options)
     env.reset(seed=40)
-    policy = Learned(str(root))
+    policy = RLPolicy(str(root))
     policy.reset(PromptInput("", {}), env=env, episode=Episode)
     for _ in range(3):
         size = policy.observation.size_px
@@ -101,7 +100,7 @@ def test_it_is_evaluated(learnt, tmp_path) -> None:
 
 
 def test_it_does_only_what_it_learnt(learnt, tmp_path) -> None:
-    policy = Learned(str(learnt))
+    policy = RLPolicy(str(learnt))
     for changes, words in (
         ({"task": "pick"}, "task trace, not pick"),
         ({"robot": "panda"}, "robot xarm6, not panda"),

@@ -10,8 +10,8 @@ import torch
 
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.rl.agent import STATE, Agent, RunningScale, Spaces, to_tensors
-from clevrskills.rl.config import PPOConfig
 from clevrskills.rl.ppo import PPO, estimate_advantages
+from clevrskills.rl.run import PPOConfig
 from tests.rl.toy import PICTURE_PX, ToyVec
 
 QUICK = PPOConfig(
@@ -228,12 +228,12 @@ def test_what_hardly_varies_is_not_stretched():
 def test_pictures_are_stacked_and_seen():
     seen, _ = ToyVec(2, pictures=True).reset(seed=0)
     tensors = to_tensors(seen)
-    assert tensors["pictures"].shape == (2, 6, PICTURE_PX, PICTURE_PX)
+    assert tensors["images"].shape == (2, 6, PICTURE_PX, PICTURE_PX)
     assert torch.equal(
-        tensors["pictures"][:, 3:], torch.as_tensor(seen["hand_camera"]).permute(0, 3, 1, 2)
+        tensors["images"][:, 3:], torch.as_tensor(seen["hand_camera"]).permute(0, 3, 1, 2)
     )
     agent = Agent(Spaces.of(ToyVec(2, pictures=True)), QUICK)
-    other = {**tensors, "pictures": 255 - tensors["pictures"]}
+    other = {**tensors, "images": 255 - tensors["images"]}
     assert not torch.allclose(agent.value(tensors), agent.value(other))
 
 

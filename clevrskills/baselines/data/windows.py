@@ -1,12 +1,14 @@
 """Windows of demonstrations for training, in batches, in an order that a seed decides.
 
->>> from torch.utils.data import DataLoader  # doctest: +SKIP
->>> sources = [open_source(Path("demos"), config.cameras)]  # doctest: +SKIP
->>> windows = Windows(sources, config, Selection(), tokenizer)  # doctest: +SKIP
->>> order = Order(windows, seed=0)  # doctest: +SKIP
->>> DataLoader(  # doctest: +SKIP
-...     windows, batch_sampler=Batches(order, 32), collate_fn=Collate(0), num_workers=2
-... )
+::
+
+    from torch.utils.data import DataLoader
+    sources = [open_source(Path("demos"), config.cameras)]
+    windows = Windows(sources, config, Selection(), tokenizer)
+    order = Order(windows, seed=0)
+    DataLoader(
+        windows, batch_sampler=Batches(order, 32), collate_fn=Collate(0), num_workers=2
+    )
 """
 
 from __future__ import annotations
@@ -185,13 +187,13 @@ class Windows(Dataset[dict[str, Any]]):
         else:
             first *= config.starts_every
         window = source.window(number, first, config.steps, config.horizon)
-        learned = window.action_exists & ~window.action_failed
+        learned = window.action_exists & ~window.action_failed & window.exists[:, None]
         return {
             "images": self._images(source_number, number, window.steps),
-            "state": window.state,
-            "mask": window.exists,
-            "actions": window.actions,
-            "action_mask": learned & window.exists[:, None],
+            "state": torch.from_numpy(window.state),
+            "mask": torch.from_numpy(window.exists),
+            "actions": torch.from_numpy(window.actions),
+            "action_mask": torch.from_numpy(learned),
             "prompt": self._prompt(source_number, number),
         }
 

@@ -1,6 +1,4 @@
-"""Weights and vocabularies that others have published: in a folder, or by a name of the hub of
-Hugging Face.
-"""
+"""Hub: published weights and vocabularies, in a folder or by their name on Hugging Face."""
 
 from __future__ import annotations
 
@@ -31,7 +29,7 @@ def loading(what: str, name: str) -> Iterator[None]:
         ) from error
 
 
-def published_file(name: str, file: str) -> Path:
+def hub_file(name: str, file: str) -> Path:
     """A file of a published model; from the hub it is downloaded once.
 
     Args:

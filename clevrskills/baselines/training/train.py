@@ -2,91 +2,21 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
 
-import tyro
-
+from clevrskills.baselines.training.training_config import (
+    TrainArgs,
+    TrainingConfig,
+    open_training,
+    prepare,
+)
 from clevrskills.errors import ClevrSkillsError
 
 if TYPE_CHECKING:
-    from clevrskills.baselines.training.training_config import Job
-    from clevrskills.suites.clevrskills.suite import Suite
-
-INTERRUPTED = 130  # what shells report after Ctrl-C
-
-
-@dataclass(kw_only=True)
-class TrainArgs:
-    """Train a policy on demonstrations; running it again continues.
-
-    On several GPUs: `accelerate launch -m clevrskills train ...`; each of them has batches of its
-    own.
-    """
-
-    policy: str | None = None
-    """The policy: bc, act, stream_robolm, jat, robo_flamingo, octo, or `module:Class`; with --from,
-    that of the checkpoint."""
-    data: Annotated[tuple[Path, ...], tyro.conf.UseAppendAction]
-    """Folder of demonstrations, made by `clevrskills generate` or `clevrskills export --to
-    lerobot`; may be given several times."""
-    out: Path
-    """Folder of the training."""
-    configuration: str | None = None
-    """Configuration of the policy: default, tiny or others that it has; with --from, by default
-    that of the checkpoint, whose weights have to fit."""
-    set: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
-    """Entry of the configuration, NAME=VALUE, the value as JSON, e.g. `batch_size=32` or
-    `learning_rate=1e-4`; may be given several times."""
-    start: Annotated[Path | None, tyro.conf.arg(name="from")] = None
-    """Checkpoint, or folder of a training, to go on from."""
-    task: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
-    """Only demonstrations of this task; may be given several times."""
-    level: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
-    """Only demonstrations of this level, L0, L1 or L2; may be given several times."""
-    split: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
-    """Only demonstrations of this split, train or test; by default train."""
-    weight: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
-    """How often windows of a task are drawn, TASK=WEIGHT; may be given several times. All other
-    tasks have weight 1 then; without it, all windows are drawn equally often."""
-    balance: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
-    """Draw windows of all tasks equally often."""
-    prompt: Literal["multimodal", "language"] = "multimodal"
-    """Prompts with pictures, or in words alone; the latter leaves out the tasks that evaluations
-    leave out there."""
-    steps: int = 20_000
-    """Steps of the optimizer."""
-    accumulate: int = 1
-    """Batches to a step."""
-    bf16: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
-    """Compute in bfloat16 where that is safe."""
-    cpu: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
-    """Train on the CPU even if there is a GPU."""
-    seed: int = 0
-    """Decides the first weights, the order of the windows and all else that is random."""
-    workers: int = 2
-    """Processes that load windows, for each process that trains."""
-    cache_gb: float = 0.0
-    """Memory in which each process that loads keeps the pictures that it has read, in GB: much
-    quicker where all demonstrations fit into it."""
-    log_every: int = 50
-    """Steps between two lines of the log."""
-    save_every: int = 1000
-    """Steps between two checkpoints."""
-    keep: int = 2
-    """Checkpoints that stay, the latest ones."""
-    evaluate_every: int | None = None
-    """Steps between two evaluations on frozen episodes; the last one is at the end."""
-    evaluate_episodes: int = 5
-    """Frozen episodes of each task in these evaluations."""
-    evaluate_split: Literal["train", "test"] = "train"
-    """Their split."""
-    evaluate_workers: int = 1
-    """Processes that evaluate."""
+    from clevrskills.core.suite import Suite
 
 
 def train(args: TrainArgs, suite: Suite | None = None) -> int:
@@ -103,31 +33,23 @@ def train(args: TrainArgs, suite: Suite | None = None) -> int:
         ClevrSkillsError: Bad arguments, demonstrations that are damaged, a full disk; checkpoints
             that were written are kept.
     """
-    from clevrskills.baselines.training.training_config import prepare
-    from clevrskills.baselines.training.training_state import open_training
-    from clevrskills.dataset_tools.layout import locked
-    from clevrskills.jobs.files import remove_partial
-    from clevrskills.jobs.signals import stop_signals
+    from clevrskills.jobs.run_folder import INTERRUPTED, write_into
 
     require_training()
     _check(args)
-    job = prepare(args)
-    root = args.out.absolute()
+    training = prepare(args)
     try:
         with _accelerator(args) as accelerator:
-            if not accelerator.is_main_process:
+
+            def run(check: Callable[[], None]) -> int:
                 accelerator.wait_for_everyone()  # until the folder is there
-                return _run(args, job, accelerator, suite)
-            open_training(root, job.identity)
-            with locked(root), stop_signals():
-                remove_partial(root)
-                accelerator.wait_for_everyone()
-                return _run(args, job, accelerator, suite)
+                return _run(args, training, accelerator, suite)
+
+            if not accelerator.is_main_process:
+                return run(lambda: None)
+            open_training(args.out.absolute(), training.identity)
+            return write_into(args.out, run, kept="the latest checkpoint")
     except KeyboardInterrupt:
-        print(
-            f"interrupted; the latest checkpoint is in {args.out}, the same command continues",
-            file=sys.stderr,
-        )
         return INTERRUPTED
 
 
@@ -186,22 +108,22 @@ def _accelerator(args: TrainArgs) -> Iterator[Any]:
         AcceleratorState._reset_state(reset_partial_state=True)
 
 
-def _run(args: TrainArgs, job: Job, accelerator: Any, suite: Suite | None) -> int:
-    from clevrskills.baselines.training.eval_callback import EarlyEvaluation
+def _run(args: TrainArgs, training: TrainingConfig, accelerator: Any, suite: Suite | None) -> int:
+    from clevrskills.baselines.training.eval_callback import EvalCallback
     from clevrskills.baselines.training.trainer import Schedule, Trainer
-    from clevrskills.baselines.training.training_state import latest
+    from clevrskills.core.checkpoint import latest
 
     root = args.out.absolute()
-    policy, windows, order = job.make(latest(root)[1])
+    policy, windows, order = training.make(latest(root)[1])
     schedule = Schedule(**{f.name: getattr(args, f.name) for f in fields(Schedule)})
     evaluation = None
     if args.evaluate_every is not None:
         tasks = tuple(sorted(set(windows.tasks)))
-        evaluation = EarlyEvaluation(
+        evaluation = EvalCallback(
             *(root, tasks, args.evaluate_split, args.evaluate_episodes, args.evaluate_workers),
             suite,
         )
-    about = job.describe(policy, windows)
+    about = training.describe(policy, windows)
     Trainer(root, policy, about, windows, order, schedule, accelerator, evaluation).run()
     if accelerator.is_main_process:
         print(f"trained for {args.steps} steps; `--policy checkpoint:{args.out}` evaluates it")

@@ -1,32 +1,28 @@
-"""The loop of training, on one device or several."""
+"""Trainer: the loop of training, on one device or several."""
 
 from __future__ import annotations
 
-import json
+import contextlib
 import math
-import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from rich.console import Console
 from torch import Tensor
 from torch.utils.data import DataLoader
 
+from clevrskills.baselines.checkpoint import Description, save
 from clevrskills.baselines.data.windows import Batches, Collate, Order, Windows
-from clevrskills.baselines.training import training_state
-from clevrskills.jobs.files import to_json
-from clevrskills.jobs.journal import Journal, read_lines
-from clevrskills.jobs.progress import LOG_EVERY_S, bars
+from clevrskills.core import checkpoint
+from clevrskills.jobs.training_log import TrainingLog, read_reports
 
 if TYPE_CHECKING:
     from accelerate import Accelerator
 
     from clevrskills.baselines.batch import Batch
-    from clevrskills.baselines.checkpoint import Description
     from clevrskills.baselines.policy import LearnedPolicy
     from clevrskills.baselines.spec import PolicyConfig
 
@@ -109,9 +105,10 @@ class Trainer:
         self._accelerator, self._evaluate = accelerator, evaluate
         self._policy = policy.to(accelerator.device).train()
         optimizer = make_optimizer(policy)
-        self.step, folder = training_state.latest(root)
+        self.step, folder = checkpoint.latest(root)
         if folder is not None and self.step < schedule.steps:
-            training_state.fill_optimizer(optimizer, policy, folder)
+            path = folder / checkpoint.OPTIMIZER_FILE
+            checkpoint.load_optimizer(optimizer, policy, checkpoint.read_tensors(path), path)
         self._model, self._optimizer = accelerator.prepare(policy, optimizer)
         self._sums: dict[str, Tensor] = {}
         self._counted = 0
@@ -119,7 +116,12 @@ class Trainer:
     def run(self) -> None:
         """Train until all steps are made."""
         schedule = self._schedule
-        with Log(self._root, self._accelerator.is_main_process, self.step, schedule.steps) as log:
+        with contextlib.ExitStack() as stack:
+            log = None
+            if self._accelerator.is_main_process:
+                path = self._root / LOG_FILE
+                log = TrainingLog(path, "step", "training", self.step, schedule.steps)
+                stack.enter_context(log)
             self._evaluate_latest(log)  # it may have been interrupted
             batches = self._batches() if self.step < schedule.steps else iter(())
             while self.step < schedule.steps:
@@ -128,7 +130,7 @@ class Trainer:
                 save = self.step % schedule.save_every == 0 or self.step == schedule.steps
                 save = save or self._evaluates
                 if save or self.step % schedule.log_every == 0:
-                    log.write(self.step, self._means())
+                    self._report(log, self._means())
                 if save:
                     self._save()
                     self._evaluate_latest(log)
@@ -193,78 +195,26 @@ class Trainer:
         """Write a checkpoint."""
         if self._accelerator.is_main_process:
             unfinished = self.step < self._schedule.steps
-            training_state.save(
+            save(
                 *(self._root, self.step, self._policy, self._about),
                 _plain(self._optimizer) if unfinished else None,
                 self._schedule.keep,
             )
         self._accelerator.wait_for_everyone()
 
-    def _evaluate_latest(self, log: Log) -> None:
+    def _evaluate_latest(self, log: TrainingLog | None) -> None:
         """Evaluate the checkpoint of this step, if it is time to."""
-        steps, folder = training_state.latest(self._root)
+        steps, folder = checkpoint.latest(self._root)
         if self._evaluate is None or folder is None or steps != self.step or not self._evaluates:
             return
-        if self._accelerator.is_main_process:
-            log.write(self.step, self._evaluate(folder, self.step))
+        if log is not None:
+            self._report(log, self._evaluate(folder, self.step))
         self._accelerator.wait_for_everyone()
 
-
-class Log:
-    """What a training tells: a file of lines, TensorBoard, a progress bar on standard error.
-
-    Args:
-        root: Folder of the training.
-        active: Whether this is the process that tells it.
-        first: Steps made before.
-        steps: Steps in all.
-    """
-
-    def __init__(self, root: Path, active: bool, first: int, steps: int) -> None:
-        self._active, self._first, self._steps = active, first, steps
-        if not active:
-            return
-        from torch.utils.tensorboard import SummaryWriter
-
-        self._journal = Journal(root / LOG_FILE)
-        self._board = SummaryWriter(str(root / "tensorboard"), purge_step=first + 1)
-        self._console = Console(stderr=True)
-        self._progress = bars(self._console)
-        self._bar = self._progress.add_task("training", total=steps, completed=first, more="")
-        self._spent_s = read_log(root)[first]["seconds"] if first else 0.0
-        self._began_s = self._logged_s = time.monotonic()
-
-    def __enter__(self) -> Self:
-        if self._active:
-            self._progress.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._active:
-            self._progress.stop()
-            self._board.close()
-
-    def write(self, step: int, numbers: Mapping[str, float]) -> None:
-        """Tell numbers of the time up to a step."""
-        if not self._active:
-            return
-        seconds = time.monotonic() - self._began_s
-        line = {"step": step, **numbers, "seconds": round(self._spent_s + seconds, 1)}
-        self._journal.append(to_json(line))
-        for name, value in numbers.items():
-            self._board.add_scalar(name, value, step)
-        said = ", ".join(f"{n} {v:.3g}" for n, v in numbers.items() if _telling(n))
-        rate = (step - self._first) / seconds
-        more = f"{said}, {rate:.3g} steps/s"
-        self._progress.update(self._bar, completed=step, more=more)
-        if self._progress.disable and time.monotonic() - self._logged_s >= LOG_EVERY_S:
-            self._logged_s = time.monotonic()
-            self._console.print(f"step {step} of {self._steps}, {more}", highlight=False)
-
-
-def _telling(name: str) -> bool:
-    """Whether a number is shown beside the progress bar."""
-    return name == "loss" or name.startswith("success")
+    def _report(self, log: TrainingLog | None, numbers: Mapping[str, float]) -> None:
+        if log is not None:
+            shown = [n for n in numbers if n == "loss" or n.startswith("success")]
+            log.write(self.step, numbers, *(f"{name} {numbers[name]:.3g}" for name in shown))
 
 
 def _plain(optimizer: Any) -> torch.optim.Optimizer:
@@ -278,9 +228,9 @@ def read_log(root: Path) -> dict[int, dict[str, float]]:
     long it took up to there, without what was lost to interruptions.
 
     Raises:
-        DatasetError: A line cannot be read.
+        DamagedError: A line cannot be read.
     """
     found: dict[int, dict[str, float]] = {}
-    for line in read_lines(root / LOG_FILE, json.loads):
-        found.setdefault(line.pop("step"), {}).update(line)
+    for report in read_reports(root / LOG_FILE):
+        found.setdefault(report.pop("step"), {}).update(report)
     return dict(sorted(found.items()))

@@ -12,18 +12,16 @@ from learned_policies import observation, policy_and_windows, prompt
 from point_suite import PointSuite
 
 from clevrskills.baselines import checkpoint
-from clevrskills.baselines.normalizer import LEAST_STD
-from clevrskills.baselines.policy import LearnedPolicy
+from clevrskills.baselines.policy import LEAST_STD, LearnedPolicy
 from clevrskills.baselines.spec import PolicyConfig
-from clevrskills.baselines.training.eval_callback import EarlyEvaluation
+from clevrskills.baselines.training.eval_callback import EvalCallback
 from clevrskills.baselines.training.train import TrainArgs, train
 from clevrskills.baselines.training.trainer import read_log
 from clevrskills.core.policy_loader import PolicySource
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
-from clevrskills.evaluation.results import read_results
-from clevrskills.evaluation.runs import read_run
-from tests.support.fake_jobs import InlinePool
+from clevrskills.evaluation.results import read_results, read_run
+from clevrskills.jobs.pool import InlinePool
 
 PASSING = ("policy_s", "env_s", "wall_s", "worker", "ended", "tries")
 
@@ -32,7 +30,7 @@ PASSING = ("policy_s", "env_s", "wall_s", "worker", "ended", "tries")
 def inline(monkeypatch: pytest.MonkeyPatch) -> None:
     """Everything in this process: quick."""
     monkeypatch.setattr(
-        "clevrskills.jobs.drivers.open_pool", lambda _, make, *rest: InlinePool(make)
+        "clevrskills.jobs.work.open_pool", lambda _, make, *rest: InlinePool(make)
     )
 
 
@@ -228,7 +226,7 @@ def test_an_interrupted_evaluation_is_made_up_for(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(EarlyEvaluation, "__call__", stopped)
+        patch.setattr(EvalCallback, "__call__", stopped)
         assert train(args, PointSuite()) == 130
     assert "success" not in read_log(args.out)[1]
     assert train(args, PointSuite()) == 0

@@ -23,12 +23,13 @@ from learned_policies import (
 from torch import Tensor
 from torch.nn import functional
 
-from clevrskills.baselines import checkpoint, load
+from clevrskills.baselines import load
 from clevrskills.baselines.batch import Batch, Observations, scale_images
 from clevrskills.baselines.policies.jat.policy import JAT
 from clevrskills.baselines.prompts import encode, stack
 from clevrskills.baselines.registry import configuration
 from clevrskills.baselines.training.train import TrainArgs, train
+from clevrskills.core.checkpoint import read_tensors, save_tensors
 from clevrskills.errors import ClevrSkillsError
 
 CAMERA = "base_camera"
@@ -209,13 +210,13 @@ def published(demos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, tensor in new(demos).transformer.state_dict().items():
         if not name.startswith(("wpe", "wte")):
             weights[f"transformer.{name}"] = torch.randn_like(tensor)
-    checkpoint.save_tensors(folder / "model.safetensors", weights)
+    save_tensors(folder / "model.safetensors", weights)
     return folder
 
 
 def test_published_weights(demos: Path, published: Path) -> None:
     policy = new(demos, weights=str(published), vocabulary=5)
-    weights = checkpoint.read_tensors(published / "model.safetensors")
+    weights = read_tensors(published / "model.safetensors")
     state = policy.state_dict()
     same = ("continuous_encoder.bias", "transformer.h.1.attn.attention.q_proj.weight")
     for name in same:
@@ -235,7 +236,7 @@ def test_published_weights(demos: Path, published: Path) -> None:
 def test_pictures_are_seen_as_published(demos: Path, published: Path) -> None:
     """As the published model sees them, operation by operation."""
     policy = new(demos, weights=str(published), vocabulary=5)
-    weights = checkpoint.read_tensors(published / "model.safetensors")
+    weights = read_tensors(published / "model.safetensors")
     images = torch.rand(2, 3, 32, 32)
     features = torch.cat([(images - 0.5) / 0.5, torch.zeros(2, 1, 32, 32)], 1)
     for k in (1, 2, 3):

@@ -32,6 +32,7 @@ from clevrskills.baselines.policies.octo.policy import Octo
 from clevrskills.baselines.policies.octo.transformer import visible
 from clevrskills.baselines.prompts import encode, stack
 from clevrskills.baselines.registry import configuration
+from clevrskills.core.checkpoint import read_tensors
 from clevrskills.core.policy import PromptInput
 from clevrskills.errors import ClevrSkillsError
 
@@ -245,7 +246,7 @@ def test_a_published_t5_stays_as_it_is(demos: Path, t5: Path, tmp_path: Path) ->
         assert torch.equal(tensor, before[name]) == (name in kept), name
     about = checkpoint.Description("octo", policy.config, policy.spec, {})
     checkpoint.write(tmp_path, policy, about)
-    assert not kept & checkpoint.read_tensors(tmp_path / "model.safetensors").keys()
+    assert not kept & read_tensors(tmp_path / "model.safetensors").keys()
     again = load(tmp_path, "cpu")
     np.testing.assert_array_equal(rollout(policy, {0: 1}, 1)[0], rollout(again, {0: 1}, 1)[0])
 

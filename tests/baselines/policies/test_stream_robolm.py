@@ -26,6 +26,7 @@ from clevrskills.baselines.policies.stream_robolm.backbones import ImageEncoder,
 from clevrskills.baselines.policies.stream_robolm.cache import window_mask
 from clevrskills.baselines.policies.stream_robolm.policy import StreamRoboLM
 from clevrskills.baselines.registry import configuration
+from clevrskills.core.checkpoint import WEIGHTS_FILE, read_tensors
 from clevrskills.errors import ClevrSkillsError
 
 BACKBONES = ["tiny-opt", "tiny-llama"]
@@ -224,7 +225,7 @@ def test_trained_backbones(demos: Path, tmp_path: Path, backbones: dict[str, str
     about = checkpoint.Description("stream_robolm", policy.config, policy.spec, {})
     (tmp_path / "saved").mkdir()
     checkpoint.write(tmp_path / "saved", policy, about)
-    kept = checkpoint.read_tensors(tmp_path / "saved" / checkpoint.WEIGHTS_FILE)
+    kept = read_tensors(tmp_path / "saved" / WEIGHTS_FILE)
     own = [name for name in kept if name.startswith("language.model.")]
     assert own and all("lora_" in name for name in own)
     assert any(name.startswith("sight.images.model.") for name in kept)

@@ -19,6 +19,7 @@ from clevrskills.baselines import checkpoint, load
 from clevrskills.baselines.policies.bc.policy import BehaviorCloning, BehaviorCloningConfig
 from clevrskills.baselines.training.train import TrainArgs, train
 from clevrskills.baselines.training.trainer import learning_rate, read_log
+from clevrskills.core.checkpoint import WEIGHTS_FILE, find, read_tensors
 from clevrskills.errors import ClevrSkillsError
 
 SMALL = ("batch_size=16", "dropout=0.2", "warm_up_steps=2")
@@ -40,7 +41,7 @@ def args_for(out: Path, demos: Path, **more: object) -> TrainArgs:
 
 
 def weights(out: Path) -> dict[str, torch.Tensor]:
-    return checkpoint.read_tensors(checkpoint.find(out) / checkpoint.WEIGHTS_FILE)
+    return read_tensors(find(out) / WEIGHTS_FILE)
 
 
 def told(out: Path) -> dict[int, dict[str, float]]:
@@ -74,7 +75,7 @@ def test_what_is_kept(undisturbed: Path) -> None:
     assert 0 <= log[2]["seconds"] <= log[9]["seconds"]
     assert log[9]["loss"] < log[2]["loss"]
     assert list((undisturbed / "tensorboard").iterdir())
-    about = checkpoint.describe(checkpoint.find(undisturbed))
+    about = checkpoint.describe(find(undisturbed))
     assert about.provenance["tasks"] == ["reach", "visit"] and about.provenance["seed"] == 0
     assert about.provenance["trained_parameters"] == about.provenance["parameters"] > 1e5
     assert load(undisturbed, "cpu").config.dropout == 0.2
@@ -105,7 +106,7 @@ def test_it_goes_on_as_if_undisturbed(
     args = args_for(tmp_path / "run", demos, workers=workers)
     monkeypatch.setattr(BehaviorCloning, "loss", interrupted)
     assert train(args) == 130
-    assert checkpoint.find(args.out).name == "00000003"
+    assert find(args.out).name == "00000003"
     monkeypatch.undo()
     torch.rand(3)  # what else the process drew must not matter
     assert train(args) == 0
@@ -144,7 +145,7 @@ def test_from_a_checkpoint(undisturbed: Path, demos: Path, tmp_path: Path) -> No
     )
     assert train(args) == 0
     assert same(weights(args.out), weights(undisturbed))
-    about = [checkpoint.describe(checkpoint.find(path)) for path in (args.out, undisturbed)]
+    about = [checkpoint.describe(find(path)) for path in (args.out, undisturbed)]
     assert about[0].spec == about[1].spec  # though the mean action of this task is another
     assert about[0].provenance["tasks"] == ["visit"]
     assert about[0].provenance["from"] == str(undisturbed)

@@ -30,16 +30,19 @@ from torch.nn import functional
 from transformers import DynamicCache, GPTNeoConfig, GPTNeoModel
 
 from clevrskills.baselines.batch import Batch, Observations, Prompts, masked_mean
-from clevrskills.baselines.policies.hub import LanguageTokenizer
-from clevrskills.baselines.policies.jat.images import ImageEncoder
-from clevrskills.baselines.policies.jat.weights import load_published
+from clevrskills.baselines.policies.hub import LanguageTokenizer, hub_file
 from clevrskills.baselines.policy import LearnedPolicy
 from clevrskills.baselines.prompts import ByteTokenizer, Tokenizer
 from clevrskills.baselines.spec import PolicyConfig, PolicySpec
+from clevrskills.core.checkpoint import WEIGHTS_FILE, read_tensors
 from clevrskills.errors import ClevrSkillsError
 
 _END = "<|endoftext|>"  # of GPT-2's vocabulary; no text has it
 _TOKENIZER_DIR = "tokenizer"  # within a checkpoint
+_CHANNELS = 4  # that JAT sees: four grey frames of a game
+_SQUEEZE = 8  # fewer numbers between the two layers that weight the channels
+_WORDS, _PLACES = "transformer.wte.weight", "transformer.wpe.weight"
+_SAME_WORDS = ("single_discrete_encoder.weight", "multi_discrete_encoder.0.weight")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,6 +93,60 @@ class JATConfig(PolicyConfig):
     def positions(self) -> int:
         """Tokens in the longest sequence."""
         return self.prompt_tokens + 2 * self.steps
+
+
+class ImageEncoder(nn.Module):
+    """Pictures as one token each: blocks of convolution, instance normalisation and attention to
+    channels, then one linear map.
+
+    Args:
+        size_px: Width and height of the pictures.
+        channels: Channels after each block.
+        width: Numbers in a token.
+    """
+
+    def __init__(self, size_px: int, channels: Sequence[int], width: int) -> None:
+        super().__init__()
+        before = (_CHANNELS, *channels[:-1])
+        self.blocks = nn.ModuleList(Block(*both) for both in zip(before, channels, strict=True))
+        side = size_px
+        for _ in channels:
+            side = -(-side // 2)
+        self.out = nn.Linear(channels[-1] * side**2, width)
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Pictures (N, 3, S, S) in [0, 1] -> tokens (N, width)."""
+        features = functional.pad(images * 2 - 1, (0, 0, 0, 0, 0, _CHANNELS - 3))
+        for block in self.blocks:
+            features = block(features)
+        token: Tensor = self.out(features.flatten(1))
+        return token
+
+
+class Block(nn.Module):
+    """Half the width and height, and channels weighted by what the whole picture has of them.
+
+    Args:
+        before: Channels that come in.
+        channels: Channels that go out.
+    """
+
+    def __init__(self, before: int, channels: int) -> None:
+        super().__init__()
+        self.convolution = nn.Conv2d(before, channels, 3, stride=2, padding=1)
+        self.norm = nn.InstanceNorm2d(channels)
+        self.attention = nn.Sequential(
+            nn.Linear(channels, channels // _SQUEEZE, bias=False),
+            nn.ReLU(),
+            nn.Linear(channels // _SQUEEZE, channels, bias=False),
+            nn.Sigmoid(),
+        )
+
+    def forward(self, features: Tensor) -> Tensor:
+        """Features (N, before, S, S) -> (N, channels, S / 2, S / 2)."""
+        features = functional.leaky_relu(self.norm(self.convolution(features)))
+        weights: Tensor = self.attention(features.mean((2, 3)))
+        return features * weights[..., None, None]
 
 
 @dataclass(frozen=True)
@@ -150,25 +207,25 @@ class JAT(LearnedPolicy[JATConfig]):
         self.continuous_encoder = nn.Linear(config.vector, config.width)
         self.continuous_decoder = nn.Linear(config.width, config.vector)
 
-    def start(self) -> None:  # noqa: D102
+    def start(self) -> None:
         if self.config.weights is not None:
             self.tokenizer = LanguageTokenizer(self.config.weights, image=_END)
             load_published(self, self.config.weights)
 
-    def write_files(self, folder: Path) -> None:  # noqa: D102
+    def write_files(self, folder: Path) -> None:
         if isinstance(self.tokenizer, LanguageTokenizer):
             self.tokenizer.save(folder / _TOKENIZER_DIR)
 
-    def read_files(self, folder: Path) -> None:  # noqa: D102
+    def read_files(self, folder: Path) -> None:
         if self.config.weights is not None:
             self.tokenizer = LanguageTokenizer(str(folder / _TOKENIZER_DIR), image=_END)
 
-    def loss(self, batch: Batch) -> dict[str, Tensor]:  # noqa: D102
+    def loss(self, batch: Batch) -> dict[str, Tensor]:
         actions = self._repeated(batch.actions[:, :, 0])
         said = self.say(batch.observations, batch.prompts, actions)
         return {"loss": masked_mean((said - actions) ** 2, batch.action_mask[:, :, 0])}
 
-    def begin(self, prompts: Prompts, seeds: Sequence[int]) -> list[Memory]:  # noqa: D102
+    def begin(self, prompts: Prompts, seeds: Sequence[int]) -> list[Memory]:
         tokens, mask = self._read(prompts)
         nothing = tokens[0, :0]
         return [
@@ -176,7 +233,7 @@ class JAT(LearnedPolicy[JATConfig]):
             for row, there in zip(tokens, mask, strict=True)
         ]
 
-    def step(  # noqa: D102
+    def step(
         self, observations: Observations, memories: list[Memory]
     ) -> tuple[Tensor, list[Memory]]:
         seen = self._see(observations)[:, 0]
@@ -242,3 +299,47 @@ def _at_the_end(tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
     missing = (~mask).sum(1, keepdim=True)
     index = (torch.arange(length, device=mask.device) - missing) % length
     return tokens.gather(1, index[..., None].expand_as(tokens)), mask.gather(1, index)
+
+
+def load_published(policy: JAT, name: str) -> None:
+    """Fill a policy with published weights, such as ``jat-project/jat`` on the hub.
+
+    A shorter window needs the first rows of the table of positions only.
+
+    Args:
+        policy: The policy.
+        name: Folder or name of the published model.
+
+    Raises:
+        ClevrSkillsError: They are not there, or do not fit.
+    """
+    found = read_tensors(hub_file(name, WEIGHTS_FILE))
+    for same in _SAME_WORDS:  # one matrix, which is kept under one of its names
+        if same in found:
+            found.setdefault(_WORDS, found[same])
+    needed = policy.state_dict()
+    weights = {}
+    for ours, tensor in needed.items():
+        published = found.get(_published(ours))
+        if published is not None and ours == _PLACES:
+            published = published[: len(tensor)]
+        if published is None or published.shape != tensor.shape:
+            there = "is missing" if published is None else f"is {tuple(published.shape)}"
+            raise ClevrSkillsError(
+                f"the weights of {name} do not fit this configuration: {_published(ours)} {there}, "
+                f"not {tuple(tensor.shape)}"
+            )
+        weights[ours] = published
+    policy.load_state_dict(weights)
+
+
+def _published(ours: str) -> str:
+    """The published name of a weight."""
+    parts = ours.split(".")
+    if parts[0] != "image_encoder":
+        return ours
+    if parts[1] == "out":
+        return f"image_encoder.module.fc.{parts[2]}"
+    block, layer, rest = int(parts[2]) + 1, parts[3], ".".join(parts[4:])
+    kind = {"convolution": f"conv{block}", "attention": f"att{block}.fc"}[layer]
+    return f"image_encoder.module.{kind}.{rest}"

@@ -1,23 +1,21 @@
-"""The published weights of Octo 1.5, ``rail-berkeley/octo-small-1.5`` and ``octo-base-1.5`` on the
-hub, by this package's names. They are files of Flax: trees of arrays in MessagePack.
+"""Published weights of Octo 1.5, ``rail-berkeley/octo-small-1.5`` and ``octo-base-1.5`` on the hub,
+by this package's names. They are files of Flax: trees of arrays in MessagePack.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from clevrskills.baselines.policies.hub import published_file
-from clevrskills.baselines.policies.octo.config import CAMERAS
+from clevrskills.baselines.policies.hub import hub_file
+from clevrskills.baselines.policies.octo.config import CAMERAS, OctoConfig
+from clevrskills.baselines.policy import LearnedPolicy
 from clevrskills.errors import ClevrSkillsError
-
-if TYPE_CHECKING:
-    from clevrskills.baselines.policies.octo.policy import Octo
 
 WEIGHTS_FILE = "300000/default/checkpoint"
 _BODY = "octo_transformer"
@@ -26,7 +24,7 @@ _HEAD = "heads_action/diffusion_model"
 _ARRAY = 1  # Flax's type of arrays, among the extensions of MessagePack
 
 
-def load_published(policy: Octo, name: str) -> None:
+def load_published(policy: LearnedPolicy[OctoConfig], name: str) -> None:
     """Fill a policy with published weights. What Octo does not have stays as it is: the part that
     sees the prompt's pictures, and the places of the words after the 16th.
 
@@ -37,9 +35,9 @@ def load_published(policy: Octo, name: str) -> None:
     Raises:
         ClevrSkillsError: They are not there, or do not fit.
     """
-    tree = _Tree(_read(published_file(name, WEIGHTS_FILE)), name)
+    tree = _Tree(_read(hub_file(name, WEIGHTS_FILE)), name)
     state = policy.state_dict()
-    weights = _converted(tree, policy)
+    weights = _converted(tree, policy.config)
     for ours, tensor in weights.items():
         if ours.endswith("places") or ours.startswith("camera_places"):
             rows = min(len(tensor), len(state[ours]))
@@ -94,9 +92,8 @@ class _Tree:
         }
 
 
-def _converted(tree: _Tree, policy: Octo) -> dict[str, Tensor]:
+def _converted(tree: _Tree, config: OctoConfig) -> dict[str, Tensor]:
     """The weights by this package's names."""
-    config = policy.config
     weights = tree.linear("words", f"{_BODY}/task_language_projection")
     weights["word_places"] = tree.array(f"{_BODY}/task_language_pos_embedding")[0]
     weights["readout_places"] = tree.array(f"{_BODY}/readout_action_pos_embedding")[0]

@@ -42,7 +42,6 @@ from clevrskills.baselines.policies.robo_flamingo.backbones import (
     make_language_model,
     make_tokenizer,
 )
-from clevrskills.baselines.policies.robo_flamingo.head import PolicyHead
 from clevrskills.baselines.policies.robo_flamingo.weights import WORDS, load_published
 from clevrskills.baselines.policy import LearnedPolicy
 from clevrskills.baselines.spec import PolicyConfig, PolicySpec
@@ -116,6 +115,49 @@ class Memory:
     answers: Tensor
 
 
+class PolicyHead(nn.Module):
+    """What acts on the language model's answers: an LSTM, and networks for pose and gripper.
+
+    Args:
+        inputs: Numbers in an answer.
+        width: Numbers in the state of the LSTM.
+        depth: Layers of the LSTM.
+        dropout: Share of the features between them that are dropped in training.
+        widths: Widths of the layers of the networks.
+        horizon: Actions that are given at a step, H.
+    """
+
+    def __init__(
+        self,
+        inputs: int,
+        width: int,
+        depth: int,
+        dropout: float,
+        widths: Sequence[int],
+        horizon: int,
+    ) -> None:
+        super().__init__()
+        self.lstm = nn.LSTM(inputs, width, depth, dropout=dropout, batch_first=True)
+        self.pose = _network([width, *widths, 6 * horizon])
+        self.gripper = _network([width, *widths, horizon])
+
+    def forward(self, stories: Sequence[Tensor], count: int) -> tuple[Tensor, Tensor]:
+        """What to do at the last steps of stories.
+
+        Args:
+            stories: Answers up to now in each of B episodes, (any length, inputs).
+            count: Number of the steps, C.
+
+        Returns:
+            Poses in [-1, 1], (B, C, H, 6); of the gripper (B, C, H, 1), above 0: closed.
+        """
+        told, _ = self.lstm(pad_sequence(list(stories), batch_first=True))
+        ends = [len(story) for story in stories]
+        last = torch.stack([t[end - count : end] for t, end in zip(told, ends, strict=True)])
+        poses: Tensor = self.pose(last).tanh()
+        return poses.unflatten(-1, (-1, 6)), self.gripper(last)[..., None]
+
+
 class RoboFlamingo(LearnedPolicy[RoboFlamingoConfig]):
     """A frozen vision-language model and an LSTM that acts on its answers."""
 
@@ -166,7 +208,7 @@ class RoboFlamingo(LearnedPolicy[RoboFlamingoConfig]):
             config.horizon,
         )
 
-    def start(self) -> None:  # noqa: D102
+    def start(self) -> None:
         if self.config.weights is not None:
             load_published(self, Path(self.config.weights))
 
@@ -180,7 +222,7 @@ class RoboFlamingo(LearnedPolicy[RoboFlamingoConfig]):
         names = {f"{p}.{name}" for p in parts for name in self.get_submodule(p).state_dict()}
         return names if self.config.weights is None else names - {WORDS}
 
-    def loss(self, batch: Batch) -> dict[str, Tensor]:  # noqa: D102
+    def loss(self, batch: Batch) -> dict[str, Tensor]:
         pose, gripper = self._decide(batch.observations, batch.prompts)
         done = self.normalize_action.inverse(batch.actions)
         closed = (done[..., 6:] > 0).to(gripper.dtype)
@@ -191,7 +233,7 @@ class RoboFlamingo(LearnedPolicy[RoboFlamingoConfig]):
         }
         return {"loss": parts["pose"] + self.config.gripper_weight * parts["gripper"], **parts}
 
-    def begin(self, prompts: Prompts, seeds: Sequence[int]) -> list[Memory]:  # noqa: D102
+    def begin(self, prompts: Prompts, seeds: Sequence[int]) -> list[Memory]:
         read = self._read(prompts)
         seen = self._prompt_answers(read, prompts)
         nothing = read.tokens.new_zeros(0, self.language.width)
@@ -200,7 +242,7 @@ class RoboFlamingo(LearnedPolicy[RoboFlamingoConfig]):
             for tokens, there, answers in zip(read.tokens, read.mask, seen, strict=True)
         ]
 
-    def step(  # noqa: D102
+    def step(
         self, observations: Observations, memories: list[Memory]
     ) -> tuple[Tensor, list[Memory]]:
         read = Instructions(
@@ -273,3 +315,10 @@ class RoboFlamingo(LearnedPolicy[RoboFlamingoConfig]):
 
 def _look(features: Tensor, block: GatedCrossAttention, tokens: Tensor) -> Tensor:
     return block(tokens, features)
+
+
+def _network(widths: Sequence[int]) -> nn.Sequential:
+    layers: list[nn.Module] = [nn.Linear(widths[0], widths[1])]
+    for before, after in zip(widths[1:], widths[2:], strict=False):
+        layers += [nn.ReLU(), nn.Linear(before, after)]
+    return nn.Sequential(*layers)

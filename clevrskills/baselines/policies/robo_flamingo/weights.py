@@ -1,4 +1,4 @@
-"""Reads the published weights of RoboFlamingo, and those of OpenFlamingo that it starts from."""
+"""Published weights of RoboFlamingo, and those of OpenFlamingo that it starts from."""
 
 from __future__ import annotations
 
@@ -6,15 +6,13 @@ import pickle
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from clevrskills.baselines.policy import LearnedPolicy
 from clevrskills.errors import ClevrSkillsError
-
-if TYPE_CHECKING:
-    from clevrskills.baselines.policies.robo_flamingo.policy import RoboFlamingo
 
 WORDS = "language.model.wte.weight"
 """Embeddings of words, by this package's name."""
@@ -28,7 +26,7 @@ _NEW_NAMES = (
 )
 
 
-def load_published(policy: RoboFlamingo, path: Path) -> None:
+def load_published(policy: LearnedPolicy[Any], path: Path) -> None:
     """Put published weights into a policy.
 
     Those of OpenFlamingo are resampler, cross-attention and embeddings; those of RoboFlamingo have
@@ -47,14 +45,15 @@ def load_published(policy: RoboFlamingo, path: Path) -> None:
     needed = [name for name in state if name.startswith(("resampler.", "language.cross."))]
     unfit = [n for n, tensor in found.items() if n not in state or state[n].shape != tensor.shape]
     unfit += [name for name in needed if name not in found]
-    words, width = published.get(_WORDS), policy.language.width
-    if words is None or len(words) < policy.tokenizer.image + 2 or words.shape[1] != width:
+    words, image = published.get(_WORDS), policy.tokenizer.image
+    if words is None or len(words) < image + 2 or words.shape[1] != state[WORDS].shape[1]:
         unfit.append(_WORDS)
     if unfit:
         raise ClevrSkillsError(
             f"{path} does not fit the configuration: {len(unfit)} weights, such as {unfit[0]}"
         )
-    policy.load_state_dict(found | _embeddings(policy, published[_WORDS]), strict=False)
+    embeddings = _embeddings(state[WORDS], published[_WORDS], image)
+    policy.load_state_dict(found | embeddings, strict=False)
 
 
 def _read(path: Path) -> dict[str, Tensor]:
@@ -77,15 +76,12 @@ def _renamed(published: Mapping[str, Tensor]) -> list[tuple[str, Tensor]]:
     ]
 
 
-def _embeddings(policy: RoboFlamingo, published: Tensor) -> dict[str, Tensor]:
-    """Embeddings of the words, and of the two tokens that were added after them: the end of a
-    chunk, and the image.
+def _embeddings(words: Tensor, published: Tensor, count: int) -> dict[str, Tensor]:
+    """Embeddings of the words, of which ``count`` are published, and of the two tokens that were
+    added after them: the end of a chunk, and the image.
     """
-    count = policy.tokenizer.image
-    words = policy.language.model.get_input_embeddings().weight.detach().clone()
-    words[:count] = published[:count]
     return {
-        WORDS: words,
+        WORDS: torch.cat([published[:count], words[count:]]),
         "end_of_chunk": published[count],
         "image_token": published[count + 1],
     }
