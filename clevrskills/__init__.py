@@ -1,12 +1,17 @@
 """ClevrSkills: compositional manipulation skills on ManiSkill 3.
 
 Importing the package registers its tasks with Gymnasium: ``gym.make("ClevrSkills/Sort-v1")``, and
-``gym.make_vec("ClevrSkills/Sort-v1", num_envs=16)`` for what ``clevrskills.make_vec`` makes.
+``gym.make_vec("ClevrSkills/Sort-v1", num_envs=16)`` for what ``clevrskills.make_vec`` makes. Tasks
+that other installed distributions add are registered too; none of their code is imported for it.
 """
 
 import sys
+from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
 from importlib.machinery import ModuleSpec
+from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +20,39 @@ import gymnasium
 __version__ = "0.1.0"
 
 
+@cache
+def additions(kind: str) -> tuple[EntryPoint, ...]:
+    """What other distributions add to the package, by name; nothing of it is imported.
+
+    Args:
+        kind: What they add: ``tasks``, ``predicates``, ``objects`` and so on; it is the entry
+            points of the group ``clevrskills.<kind>``.
+    """
+    found = entry_points(group=f"{__name__}.{kind}")
+    return tuple(sorted(found, key=lambda entry: (entry.name, entry.value)))
+
+
 def task_keys() -> list[str]:
-    """Keys of all tasks, level by level; a task is the file ``tasks/<level>/<key>.py``."""
+    """Keys of all tasks: level by level those of the package, where a task is the file
+    ``tasks/<level>/<key>.py``, then those that others add.
+    """
     files = sorted((Path(__file__).parent / "tasks").glob("l[0-2]/[a-z]*.py"))
-    return [file.stem for file in files]
+    others = (key for entry in additions("tasks") for key in _keys_of(entry))
+    return list(dict.fromkeys([*(file.stem for file in files), *others]))
+
+
+def _keys_of(entry: EntryPoint) -> Iterator[str]:
+    """Keys of the tasks that an entry point names: a class, or a package in which each file is
+    one.
+    """
+    top, *inner = entry.module.split(".")
+    spec = None if entry.attr else find_spec(top)
+    places = spec.submodule_search_locations if spec else None
+    folders = [folder for place in places or () if (folder := Path(place, *inner)).is_dir()]
+    if not folders:
+        yield entry.name
+    for folder in folders:
+        yield from (file.stem for file in sorted(folder.glob("[a-z]*.py")))
 
 
 def env_id(task_key: str) -> str:

@@ -1,5 +1,7 @@
 """Errors that a user can meet; the command line prints them as one line."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 
@@ -26,6 +28,35 @@ class UnknownNameError(ClevrSkillsError, KeyError):
 
     def __str__(self) -> str:
         return self.message
+
+
+class NameTakenError(ClevrSkillsError):
+    """A name that a registry has already.
+
+    Args:
+        kind: What has the name, e.g. "task".
+        name: The name.
+        first: Where what has it is defined.
+        second: Where it is defined again.
+    """
+
+    def __init__(self, kind: str, name: str, first: str, second: str) -> None:
+        super().__init__(
+            f"{kind} {name!r} of {second}: {first} has one of that name; choose another name"
+        )
+
+
+@contextmanager
+def errors_in(what: str) -> Iterator[None]:
+    """Raise any error of somebody else's code as a :class:`ClevrSkillsError` that says what it was
+    about.
+    """
+    try:
+        yield
+    except ClevrSkillsError:
+        raise
+    except Exception as error:
+        raise ClevrSkillsError(f"{what}: {one_line(error)}") from error
 
 
 def one_line(error: BaseException) -> str:

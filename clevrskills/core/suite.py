@@ -14,10 +14,11 @@ import numpy as np
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.goal.predicate import Outcome, Predicate
 from clevrskills.core.interface import Interface
+from clevrskills.core.registry import load, others
 from clevrskills.errors import UnknownNameError
 
 SUITES = {"clevrskills": "clevrskills.suites.clevrskills.suite:ClevrSkillsSuite"}
-"""Class of each suite, by name."""
+"""Class of each suite of the package, by name."""
 DEFAULT = "clevrskills"
 
 
@@ -197,6 +198,15 @@ class Suite(Protocol):
         """Name and driver of what draws."""
 
 
+def suite_names() -> tuple[str, ...]:
+    """Names of all suites, those of the package first.
+
+    Raises:
+        NameTakenError: Two have the same name.
+    """
+    return (*SUITES, *others("suites", SUITES))
+
+
 def load_suite(name: str = DEFAULT, **arguments: Any) -> Suite:
     """Make a suite.
 
@@ -206,9 +216,15 @@ def load_suite(name: str = DEFAULT, **arguments: Any) -> Suite:
 
     Raises:
         UnknownNameError: There is no such suite.
+        ClevrSkillsError: That of another distribution cannot be imported.
     """
+    foreign = {} if name in SUITES else others("suites", SUITES)
     module, colon, attribute = SUITES.get(name, name).partition(":")
-    if not colon:
-        raise UnknownNameError("suite", name, tuple(SUITES))
-    suite: Suite = getattr(importlib.import_module(module), attribute)(**arguments)
+    if name in foreign:
+        kind = load(foreign[name])
+    elif colon:
+        kind = getattr(importlib.import_module(module), attribute)
+    else:
+        raise UnknownNameError("suite", name, suite_names())
+    suite: Suite = kind(**arguments)
     return suite

@@ -7,13 +7,15 @@ import pkgutil
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from clevrskills import env_id
+from clevrskills import additions, env_id
+from clevrskills.core.registry import check_new, described, is_own, load, load_modules
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.predicates import Outcome, Predicate
 from clevrskills.tasks.arguments import allowed_arguments
@@ -72,6 +74,7 @@ class Task(ABC):
         if "key" in cls.__dict__:
             if cls.level not in LEVELS:
                 raise UnknownNameError("level", cls.level, LEVELS)
+            check_new("task", cls.key, _TASKS.get(cls.key), cls)
             _TASKS[cls.key] = cls
 
     @abstractmethod
@@ -130,12 +133,37 @@ def stack_roles(layouts: Sequence[Layout], device: torch.device | str = "cpu") -
 
 
 def tasks() -> dict[str, type[Task]]:
-    """All tasks by key, level by level; every module below ``clevrskills.tasks`` is looked at."""
+    """All tasks by key, level by level, those of the package first: every module below
+    ``clevrskills.tasks`` and what other distributions add.
+
+    Raises:
+        ClevrSkillsError: Another distribution adds what cannot be imported, or a key twice.
+    """
     for level in LEVELS:
         package = importlib.import_module(f"clevrskills.tasks.{level.lower()}")
         for module in pkgutil.iter_modules(package.__path__):
             importlib.import_module(f"{package.__name__}.{module.name}")
-    return dict(sorted(_TASKS.items(), key=lambda item: (item[1].level, item[0])))
+    _load_others()
+    order = {key: (not is_own(cls), cls.level, key) for key, cls in _TASKS.items()}
+    return {key: _TASKS[key] for key in sorted(_TASKS, key=order.__getitem__)}
+
+
+@cache
+def _load_others() -> None:
+    """Import the tasks of other distributions."""
+    for entry in additions("tasks"):
+        if entry.attr:
+            named = {entry.name: load(entry)}
+        else:
+            package, *modules = load_modules(entry)
+            keys = [module.__name__.rpartition(".")[2] for module in modules]
+            named = {key: _TASKS.get(key) for key in keys if hasattr(package, "__path__")}
+        for key, cls in named.items():
+            if not (isinstance(cls, type) and issubclass(cls, Task)) or _TASKS.get(key) != cls:
+                raise ClevrSkillsError(
+                    f"{described(entry)}: {key!r} is no task; a task has the key of its entry point"
+                    " or, in a package of tasks, of its file; names of other files begin with _"
+                )
 
 
 def task(key: str, **arguments: Any) -> Task:

@@ -8,11 +8,14 @@ import pkgutil
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, ClassVar, Self
 
 import torch
 from torch import Tensor
 
+from clevrskills import additions
+from clevrskills.core.registry import check_new, load_modules
 from clevrskills.errors import UnknownNameError
 
 CPU = torch.device("cpu")
@@ -61,6 +64,7 @@ class Predicate(ABC):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "name" in cls.__dict__:
+            check_new("predicate", cls.name, _TYPES.get(cls.name), cls)
             _TYPES[cls.name] = cls
 
     @property
@@ -199,13 +203,24 @@ def _encode(value: Any) -> Any:
 
 
 def predicate_types() -> Mapping[str, type[Predicate]]:
-    """All predicate types of the package by name; every module of ``clevrskills.predicates`` is
-    looked at.
+    """All predicate types by name: every module of ``clevrskills.predicates`` is looked at, and
+    those that other distributions add.
+
+    Raises:
+        ClevrSkillsError: Another distribution adds what cannot be imported, or a name twice.
     """
     package = importlib.import_module("clevrskills.predicates")
     for module in pkgutil.iter_modules(package.__path__):
         importlib.import_module(f"clevrskills.predicates.{module.name}")
+    _load_others()
     return _TYPES
+
+
+@cache
+def _load_others() -> None:
+    """Import the predicates of other distributions."""
+    for entry in additions("predicates"):
+        load_modules(entry)
 
 
 def from_json(data: Mapping[str, Any]) -> Predicate:

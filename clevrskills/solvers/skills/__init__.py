@@ -5,7 +5,10 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Callable
+from functools import cache
 
+from clevrskills import additions
+from clevrskills.core.registry import check_new, load_modules
 from clevrskills.predicates import Predicate
 from clevrskills.solvers.motion import Actions, Arm, SkillFailed
 
@@ -17,6 +20,7 @@ def solves(predicate: type[Predicate]) -> Callable[[Skill], Skill]:
     """Register a skill for a type of predicate and those derived from it."""
 
     def register(skill: Skill) -> Skill:
+        check_new("skill for", predicate.name, _SKILLS.get(predicate), skill)
         _SKILLS[predicate] = skill
         return skill
 
@@ -28,10 +32,20 @@ def skill_for(predicate: Predicate) -> Skill:
 
     Raises:
         SkillFailed: There is none.
+        ClevrSkillsError: Another distribution adds what cannot be imported, or a skill for a
+            predicate that has one.
     """
-    for module in pkgutil.iter_modules(__path__):
-        importlib.import_module(f"{__name__}.{module.name}")
+    _load_all()
     for kind in type(predicate).__mro__:
         if kind in _SKILLS:
             return _SKILLS[kind]
     raise SkillFailed(f"no skill for {predicate.name}")
+
+
+@cache
+def _load_all() -> None:
+    """Import all skills: those of the package, then those that other distributions add."""
+    for module in pkgutil.iter_modules(__path__):
+        importlib.import_module(f"{__name__}.{module.name}")
+    for entry in additions("skills"):
+        load_modules(entry)

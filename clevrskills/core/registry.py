@@ -1,0 +1,125 @@
+"""Registry: what other distributions add to the package, found by their entry points.
+
+A distribution adds to a group ``clevrskills.<kind>``:
+
+==============  ====================================  ============================================
+kind            entry                                 what it names
+==============  ====================================  ============================================
+``tasks``       ``key = "package.module:Class"``      a task; or a package, each file of which is
+                                                      one: ``own = "package.tasks"``
+``predicates``  ``own = "package.predicates"``        a module or a package of modules
+``skills``      ``own = "package.skills"``            the same
+``suites``      ``name = "package.module:Class"``     a suite
+``robots``      ``name = "package.module:ROBOT"``     a ``RobotDescription``
+``objects``     ``name = "package.module:function"``  what builds a ``Solid``, an ``Item`` or the
+                                                      path of a GLB or URDF file
+``textures``    ``name = "package.module:function"``  what draws an image, or the path of one
+``cameras``     ``name = "package.module:CAMERA"``    a ``FixedCamera``
+``policies``    ``name = "package.module:Class"``     a policy
+==============  ====================================  ============================================
+
+Worker processes find the same, as they read the same metadata.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Container, Iterator
+from importlib.metadata import EntryPoint
+from types import ModuleType
+from typing import Any
+
+from clevrskills import additions
+from clevrskills.errors import ClevrSkillsError, NameTakenError, errors_in
+
+OWN = "clevrskills"
+"""Name of this package, and of its distribution."""
+
+
+def others(kind: str, own: Container[str]) -> dict[str, EntryPoint]:
+    """What other distributions add, by name.
+
+    Args:
+        kind: ``suites``, ``robots``, ``cameras`` or ``policies``.
+        own: Names that the package has itself.
+
+    Raises:
+        NameTakenError: A name is the package's own, or two distributions have it.
+    """
+    found: dict[str, EntryPoint] = {}
+    for entry in additions(kind):
+        if entry.name in own:
+            raise NameTakenError(kind, entry.name, OWN, source(entry))
+        if entry.name in found:
+            raise NameTakenError(kind, entry.name, source(found[entry.name]), source(entry))
+        found[entry.name] = entry
+    return found
+
+
+def load(entry: EntryPoint, kind: type | None = None) -> Any:
+    """What an entry point names.
+
+    Args:
+        entry: The entry point.
+        kind: What it must be an instance of.
+
+    Raises:
+        ClevrSkillsError: It cannot be imported, or is something else.
+    """
+    with errors_in(described(entry)):
+        found = entry.load()
+    if kind is not None and not isinstance(found, kind):
+        raise ClevrSkillsError(
+            f"{described(entry)} is of type {type(found).__name__}; allowed: {kind.__name__}"
+        )
+    return found
+
+
+def load_modules(entry: EntryPoint) -> list[ModuleType]:
+    """Import the module that an entry point names, or all of a package but those whose names begin
+    with an underscore.
+
+    Raises:
+        ClevrSkillsError: One cannot be imported.
+    """
+    with errors_in(described(entry)):
+        first = importlib.import_module(entry.module)
+        return [first, *map(importlib.import_module, modules_in(first))]
+
+
+def modules_in(package: ModuleType) -> Iterator[str]:
+    """Names of the modules in a package that define something; of a mere module, none."""
+    for module in pkgutil.iter_modules(getattr(package, "__path__", ())):
+        if not module.name.startswith("_"):
+            yield f"{package.__name__}.{module.name}"
+
+
+def is_own(defined: Any) -> bool:
+    """Whether a class or a function is defined in this package."""
+    return str(defined.__module__).partition(".")[0] == OWN
+
+
+def check_new(kind: str, name: str, known: Any, defined: Any) -> None:
+    """Check that a class or function may have a name: one that was defined before, and is not the
+    same one defined again, has it not.
+
+    Raises:
+        NameTakenError: It has.
+    """
+    if known is not None and _path(known) != _path(defined):
+        raise NameTakenError(kind, name, _path(known), _path(defined))
+
+
+def _path(defined: Any) -> str:
+    return f"{defined.__module__}.{defined.__qualname__}"
+
+
+def source(entry: EntryPoint) -> str:
+    """Name of the distribution that an entry point is of."""
+    return entry.dist.name if entry.dist else entry.value
+
+
+def described(entry: EntryPoint) -> str:
+    """An entry point as it is named in errors."""
+    return f"{entry.group.partition('.')[2]}: {entry.name} = {entry.value} of {source(entry)}"
