@@ -32,31 +32,26 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = "clevrskills"
+SHOWN, LAST_LINES = 5, 20  # names of a part, lines of a command that failed
 Hashes = dict[str, str]
+Parts = dict[str, Hashes]
 
 LEFT_OUT = {
+    **dict.fromkeys(("times_s", "policy_s", "env_s", "wall_s", "seconds"), "seconds"),
+    **dict.fromkeys(("speed/steps_per_s", "speed/update_share"), "seconds"),
     "worker": "host and process",
     "ended": "when",
-    "times_s": "seconds",
-    "policy_s": "seconds",
-    "env_s": "seconds",
-    "wall_s": "seconds",
-    "seconds": "seconds",
-    "speed/steps_per_s": "seconds",
-    "speed/update_share": "seconds",
     "versions": "of packages, this one among them",
     "files": "sizes and hashes of files with versions in them; the files are looked at themselves",
 }
@@ -64,10 +59,8 @@ LEFT_OUT = {
 name of a module: commands run in the folder that they write to.
 """
 FOLDERS_LEFT_OUT = {"tensorboard": "host, process and times; the same numbers are in a log beside"}
-VERSIONS_LINE = "Made with "
-"""A line of Markdown that is not looked at begins so."""
-IDENTITY = ("task", "split", "seed", "index", "attempt")
-"""Entries that name a line of a journal; lines are in the order in which they were finished."""
+VERSIONS_LINE = "Made with "  # so begins a line of Markdown that is not looked at
+IDENTITY = ("task", "split", "seed")  # these name a line of a journal; lines without are numbered
 
 ENVIRONMENT = {
     **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"),
@@ -75,73 +68,74 @@ ENVIRONMENT = {
     "CUDA_VISIBLE_DEVICES": "",
     "HF_HUB_OFFLINE": "1",
 }
-POLICY_MODULE = "looking"
-POLICY = '''"""A policy whose actions depend on every pixel that it is shown, and on the prompt."""
-
-import numpy as np
-
-
-class Looking:
+POLICY_FILE = "looking.py"
+POLICY = """import numpy as np
+class Looking:  # what it does depends on every pixel that it is shown, and on the prompt
     observation = {"size_px": 64, "history": 2}
-
     def reset(self, prompt):
-        pictures = [prompt.images[name].mean() for name in sorted(prompt.images)]
-        self._seen = len(prompt.text) + sum(pictures)
-
+        self.prompt = len(prompt.text) + sum(prompt.images[k].mean() for k in sorted(prompt.images))
     def act(self, observation):
-        images, felt = observation["images"], observation["proprioception"]
-        seen = self._seen + sum(float(images[name].mean()) for name in sorted(images))
-        seen += sum(float(np.sum(felt[name])) for name in sorted(felt))
+        shown = {**observation["images"], **observation["proprioception"]}
+        seen = self.prompt + sum(float(np.mean(shown[name])) for name in sorted(shown))
         return 0.5 * np.sin(np.linspace(1.0, 2.0, 7) * seen)
-'''
+"""
 
 LEVELS = "--level L0 --level L1 --level L2"
-DEMOS = "generate match_pose pick sort --episodes 1 --depth --segmentation --out demos --cameras"
+FILM = "--episodes 1 --depth --segmentation --out demos --cameras"
 EXPORTS = ("lerobot", "lerobot-v3.1", "lerobot-v2.1", "clevrskills", "maniskill", "rlds")
-TRAIN = "train --data demos --configuration tiny --log-every 1 --workers 0 --cpu"
-RL = "rl trace --num-envs 4 --rollout-steps 32 --episode-steps 20"
-FULL: Mapping[str, Sequence[str]] = {
+LOOK = "evaluate --policy looking:Looking --episodes 1 --out"
+TRAIN = "train --data demos --configuration tiny --log-every 1 --workers 0 --cpu --policy"
+RL = "rl trace --num-envs 4 --rollout-steps 32 --episode-steps 20 --out ppo --total-steps"
+Commands = Mapping[str, Sequence[str]]
+FULL: Commands = {
     "frozen": [],
-    "dataset": [f"{DEMOS} base_camera hand_camera render_camera"]
-    + [f"export demos --to {name} --out export-{name}" for name in EXPORTS],
+    "dataset": [
+        f"generate match_pose pick sort {FILM} base_camera hand_camera render_camera",
+        *(f"export demos --to {name} --out export-{name}" for name in EXPORTS),
+    ],
     "oracle": [
-        f"generate {LEVELS} --episodes 3 --no-cameras --split {split} --robot {robot}"
-        f" --out {robot}-{split}"
+        f"generate {LEVELS} --episodes 3 --no-cameras --split {split} --robot {robot} "
+        f"--out {robot}-{split}"
         for robot in ("xarm6", "panda")
         for split in ("train", "test")
     ],
     "evaluate": [
         f"evaluate --policy oracle {LEVELS} --episodes 1 --out oracle",
         "evaluate --policy random --level L0 --episodes 1 --out random",
-        "evaluate --policy looking:Looking pick touch stack --episodes 1 --out looking",
-        "evaluate --policy looking:Looking place throw sort --episodes 1 --seed 7 --robot panda"
-        " --criteria released --prompt language --history 1 --keep-going --out looking-otherwise",
+        f"{LOOK} looking pick touch stack",
+        f"{LOOK} looking-otherwise place throw sort --seed 7 --robot panda --criteria released "
+        "--prompt language --history 1 --keep-going",
     ],
     "train": [
-        f"{TRAIN} --policy bc --steps 20 --out bc",
-        f"{TRAIN} --policy stream_robolm --steps 20 --out stream_robolm",
+        f"{TRAIN} bc --steps 20 --out bc",
+        f"{TRAIN} stream_robolm --steps 20 --out stream_robolm",
     ],
     "rl": [
-        f"{RL} --total-steps 256 --out ppo",
-        "rl pick --num-envs 2 --rollout-steps 16 --obs rgb --size 36 --total-steps 64 --out ppo-rgb",
+        f"{RL} 256",
+        "rl pick --num-envs 2 --rollout-steps 16 --total-steps 64 --obs rgb --size 36 --out rgb",
     ],
 }
-"""Commands of each part; those that read ``demos`` wait for it."""
-QUICK: Mapping[str, Sequence[str]] = {
+"""Commands of each part, each with a folder that it writes; the first one of ``dataset`` makes the
+demonstrations that others read.
+"""
+QUICK: Commands = {
     "frozen": [],
-    "dataset": [f"{DEMOS} base_camera hand_camera"]
-    + [f"export demos --to {name} --out export-{name}" for name in ("lerobot", "rlds")],
+    "dataset": [
+        f"generate match_pose pick {FILM} base_camera hand_camera",
+        *(f"export demos --to {name} --out export-{name}" for name in ("lerobot", "rlds")),
+    ],
     "oracle": [
         "generate --level L0 --level L2 --episodes 1 --no-cameras --out xarm6-train",
         "generate --level L1 --episodes 1 --no-cameras --split test --robot panda --out panda-test",
     ],
-    "evaluate": ["evaluate --policy looking:Looking pick --episodes 1 --out looking"],
-    "train": [f"{TRAIN} --policy bc --steps 5 --set batch_size=16 --out bc"],
-    "rl": [f"{RL} --total-steps 128 --out ppo"],
+    "evaluate": [f"{LOOK} looking pick"],
+    "train": [f"{TRAIN} bc --steps 5 --set batch_size=16 --out bc"],
+    "rl": [f"{RL} 128"],
 }
+COMMANDS = {"full": FULL, "quick": QUICK}
 
 
-class CommandFailed(Exception):
+class CommandError(Exception):
     """A command failed; its last lines."""
 
 
@@ -158,8 +152,9 @@ def of_json(value: Any) -> Hashes:
         text = ""
         if isinstance(value, dict):
             text = "an object"
-            for key in value.keys() - LEFT_OUT.keys():
-                visit(value[key], f"{name}.{key}", f"{place}.{key}")
+            for key in value:
+                if key not in LEFT_OUT:
+                    visit(value[key], f"{name}.{key}", f"{place}.{key}")
         elif isinstance(value, list) and any(isinstance(entry, dict | list) for entry in value):
             text = f"{len(value)} entries"
             for number, entry in enumerate(value):
@@ -176,8 +171,9 @@ def of_journal(path: Path) -> Hashes:
     found: Hashes = {}
     for number, text in enumerate(path.read_text(encoding="utf-8").splitlines()):
         line = json.loads(text)
-        own = "_".join(str(line[key]) for key in IDENTITY if key in line)
-        found |= {f"{own or number}{name}": value for name, value in of_json(line).items()}
+        named = line.keys() >= set(IDENTITY)
+        own = "_".join(str(line[key]) for key in IDENTITY) if named else str(number)
+        found |= {own + name: value for name, value in of_json(line).items()}
     return found
 
 
@@ -186,10 +182,9 @@ def of_table(path: Path) -> Hashes:
     table = pq.read_table(path).replace_schema_metadata(None)
     found = {"": digest(path.read_bytes())}
     for name in table.column_names:
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, table.select([name]).schema) as stream:
-            stream.write_table(table.select([name]).combine_chunks())
-        found[f" {name}"] = digest(sink.getvalue())
+        column = table.select([name]).combine_chunks()
+        data = [batch.serialize().to_pybytes() for batch in column.to_batches()]
+        found[f" {name}"] = digest(column.schema.to_string().encode() + b"".join(data))
     return found
 
 
@@ -206,21 +201,26 @@ def of_tensors(path: Path) -> Hashes:
     return found
 
 
-def of_pickle(value: Any) -> Hashes:
-    """What was pickled: bytes depend on which equal texts are one object."""
-    return of_json(json.loads(json.dumps(value, default=lambda array: array.tolist())))
+def of_pickle(data: Any) -> Hashes:
+    """What was pickled; its bytes depend on which equal texts are one object."""
+    return of_json(json.loads(json.dumps(data, default=np.ndarray.tolist)))
 
 
 def of_array(path: Path) -> Hashes:
-    """The bytes of an array, or the content of an array of objects."""
-    array = np.load(path, allow_pickle=True)  # written by our own commands
-    return of_pickle(array.tolist()) if array.dtype.hasobject else {"": digest(path.read_bytes())}
+    """The bytes of an array, or what is in an array of objects."""
+    array = np.load(path, allow_pickle=True)  # our own commands wrote it
+    return of_pickle(array.tolist()) if array.dtype.hasobject else of_bytes(path)
 
 
 def of_page(path: Path) -> Hashes:
     """The lines of a page, without the one that tells versions."""
     lines = path.read_text(encoding="utf-8").splitlines()
     return {"": digest("\n".join(x for x in lines if not x.startswith(VERSIONS_LINE)).encode())}
+
+
+def of_bytes(path: Path) -> Hashes:
+    """All bytes of a file."""
+    return {"": digest(path.read_bytes())}
 
 
 READERS: Mapping[str, Callable[[Path], Hashes]] = {
@@ -242,9 +242,10 @@ def of_folder(folder: Path) -> Hashes:
         name = path.relative_to(folder)
         hidden = any(part.startswith(".") or part in FOLDERS_LEFT_OUT for part in name.parts)
         if path.is_file() and not hidden:
-            readers = [read for end, read in READERS.items() if path.name.endswith(end)]
-            hashes = readers[0](path) if readers else {"": digest(path.read_bytes())}
-            found |= {f"{folder.name}/{name}{own and ':' + own}": h for own, h in hashes.items()}
+            read = next((r for end, r in READERS.items() if path.name.endswith(end)), of_bytes)
+            found |= {
+                f"{folder.name}/{name}{own and ':' + own}": h for own, h in read(path).items()
+            }
     return found
 
 
@@ -256,34 +257,169 @@ def of_frozen(code: Path) -> Hashes:
 
 @dataclass
 class Side:
-    """One of the two versions.
-
-    Attributes:
-        name: What it is called.
-        code: The folder in which its package is.
-        work: An empty folder to run its commands in.
-    """
+    """One of the two versions: its name, the folder of its package, an empty folder to run in."""
 
     name: str
     code: Path
     work: Path
+    failed: bool = False
 
-    def fingerprint(self, commands: Mapping[str, Sequence[str]]) -> dict[str, Hashes]:
-        """Run commands, two at a time, and hash what they wrote.
+    def fingerprint(self, commands: Commands, parts: Sequence[str]) -> Parts:
+        """Run the commands of some parts, two at a time, and hash what they write.
 
         Raises:
-            CommandFailed: One failed.
+            CommandError: One failed.
         """
-        (self.work / f"{POLICY_MODULE}.py").write_text(POLICY, encoding="utf-8")
+        (self.work / POLICY_FILE).write_text(POLICY, encoding="utf-8")
         self._check_code()
-        lines = [(part, line) for part, own in commands.items() for line in own]
-        demos = FULL["dataset"][0] if commands == FULL else next(iter(QUICK["dataset"]))
-        found: dict[str, Hashes] = {part: {} for part in commands}
+        lines = [(part, line) for part in parts for line in commands[part]]
+        found: Parts = {part: {} for part in parts}
+        with ThreadPoolExecutor(2) as pool:
+            demos = commands["dataset"][0]
+            if any(" demos" in line for _, line in lines):
+                self._demos = pool.submit(self._run, demos)  # first, as others wait for it
+            running = [
+                (part, self._demos if line == demos else pool.submit(self._run, line))
+                for part, line in lines
+            ]
+            for part, future in running:
+                found[part] |= future.result()
+        if "frozen" in found:
+            found["frozen"] = of_frozen(self.code / PACKAGE)
         return found
+
+    def _run(self, line: str) -> Hashes:
+        """Run a command and hash the folder that it writes."""
+        words = shlex.split(line)
+        out = words[words.index("--out") + 1]
+        if "demos" in words and out != "demos":
+            self._demos.result()
+        if self.failed:
+            raise CommandError("not begun, as another command failed")
+        began_s = time.monotonic()
+        try:
+            self._python("-m", PACKAGE, *words)
+        except CommandError:
+            self.failed = True
+            raise
+        print(f"{self.name}: {out}, {time.monotonic() - began_s:.0f} s", file=sys.stderr)
+        return of_folder(self.work / out)
 
     def _check_code(self) -> None:
         """Check that commands run the code of this side, not what is installed."""
         find = f"from importlib.util import find_spec; print(find_spec('{PACKAGE}').origin)"
-        origin = self._python("-c", find).strip()
-        if not Path(origin).resolve().is_relative_to(self.code.resolve()):
-            raise CommandFailed(f"the code of {self.code} is hidden by {origin}")
+        origin = Path(self._python("-c", find))
+        if not origin.resolve().is_relative_to(self.code.resolve()):
+            raise CommandError(f"{origin} hides the code of {self.code}")
+
+    def _python(self, *arguments: str) -> str:
+        """What a Python process of this side prints."""
+        # what the package generates and keeps is a part of what is compared: made anew
+        own = {"PYTHONPATH": str(self.code), "CLEVRSKILLS_CACHE": str(self.work / ".cache")}
+        return run(self.work, sys.executable, *arguments, env=os.environ | ENVIRONMENT | own)
+
+
+def run(folder: Path, *words: str, env: Mapping[str, str] | None = None) -> str:
+    """What a command prints.
+
+    Raises:
+        CommandError: It failed.
+    """
+    done = subprocess.run(
+        words, cwd=folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True
+    )
+    if done.returncode:
+        last = (done.stdout + done.stderr).splitlines()[-LAST_LINES:]
+        raise CommandError("\n".join([f"failed in {folder}: {shlex.join(words)}", *last]))
+    return done.stdout.strip()
+
+
+def git(*arguments: str) -> str:
+    """What git says of this repository."""
+    return run(ROOT, "git", *arguments)
+
+
+def kept(commit: str, mode: str) -> Path:
+    """The file in which hashes of a commit are kept, for these packages and this processor."""
+    about = Path("/proc/cpuinfo").read_text() if sys.platform == "linux" else platform.processor()
+    key = {line for line in about.splitlines() if line.startswith("model name")}
+    key |= {f"{found.name} {found.version}" for found in importlib.metadata.distributions()}
+    key |= {platform.python_version(), Path(__file__).read_text(encoding="utf-8")}
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    own = digest(repr(sorted(key)).encode())
+    return cache / f"{PACKAGE}-fingerprint" / f"{commit}-{mode}-{own}.json"
+
+
+def of_commit(commit: str, mode: str, parts: Sequence[str], work: Path) -> Parts:
+    """The fingerprint of a commit, as far as it is not kept from before.
+
+    Raises:
+        CommandError: A command failed.
+    """
+    file = kept(commit, mode)
+    known: Parts = json.loads(file.read_text()) if file.exists() else {}
+    missing = [part for part in parts if part not in known]
+    if missing:
+        code = work.parent / "worktree"
+        git("worktree", "add", "--detach", str(code), commit)
+        try:
+            known |= Side(commit[:10], code, work).fingerprint(COMMANDS[mode], missing)
+        finally:
+            git("worktree", "remove", "--force", str(code))
+        file.parent.mkdir(parents=True, exist_ok=True)
+        aside = file.with_suffix(f".{os.getpid()}")
+        aside.write_text(json.dumps(known), encoding="utf-8")
+        aside.replace(file)
+    return {part: known[part] for part in parts}
+
+
+def compare(old: Hashes, new: Hashes) -> tuple[list[str], list[str]]:
+    """Names that differ, and those that are new. Of a table with a new column bytes don't count."""
+    added = sorted(new.keys() - old.keys())
+    grown = {name.split(": ")[0] for name in added if ": " in name}
+    differ = [f"{name} (gone)" for name in old if name not in new]
+    differ += [n for n, value in old.items() if n not in grown and new.get(n, value) != value]
+    return sorted(differ), added
+
+
+def main() -> int:
+    """Compare; the exit code tells whether all is equal."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--against", default="HEAD", metavar="COMMIT", help="the other version")
+    parser.add_argument("--quick", action="store_true", help="look at less")
+    parser.add_argument(
+        "--only", nargs="+", choices=FULL, default=list(FULL), metavar="PART", help=", ".join(FULL)
+    )
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write hashes and differences")
+    args = parser.parse_args()
+    mode = "quick" if args.quick else "full"
+    report: dict[str, dict[str, Any]] = {}
+    try:
+        with tempfile.TemporaryDirectory(prefix="fingerprint-") as root:
+            code, old_work, new_work = (Path(root) / name for name in ("code", "old", "new"))
+            old_work.mkdir()
+            new_work.mkdir()
+            shutil.copytree(ROOT / PACKAGE, code / PACKAGE, ignore=lambda *_: {"__pycache__"})
+            commit = git("rev-parse", "--verify", f"{args.against}^{{commit}}")
+            old = of_commit(commit, mode, args.only, old_work)
+            new = Side("working tree", code, new_work).fingerprint(COMMANDS[mode], args.only)
+    except CommandError as error:
+        print(error, file=sys.stderr)
+        return 2
+    for part in args.only:
+        differ, added = compare(old[part], new[part])
+        report[part] = {"differ": differ, "new": added, "old": old[part], "now": new[part]}
+        counts = f"{len(differ)} differ" if differ else "equal"
+        print(f"{part:9}{len(old[part]):7} hashes, {counts}, {len(added)} new")
+        for kind, names in (("differs", differ), ("new", added)):
+            for name in names[:SHOWN]:
+                print(f"    {kind}: {name}")
+    if args.out is not None:
+        args.out.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    return int(any(entry["differ"] for entry in report.values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
