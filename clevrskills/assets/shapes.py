@@ -4,15 +4,20 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
-from scipy.spatial import ConvexHull, cKDTree
+from scipy.spatial import ConvexHull, QhullError, cKDTree
 
 from clevrskills.assets import meshes
-from clevrskills.assets.objects import CATALOGUE, FITTINGS
-from clevrskills.errors import UnknownNameError
+from clevrskills.assets.objects import CATALOGUE, FITTINGS, Item
+from clevrskills.assets.others import other_object, other_objects
+from clevrskills.errors import ClevrSkillsError, UnknownNameError
 
 _MILLIMETRE = 0.001
 _SYMMETRY_ORDERS = (16, 15, 8, 6, 5, 4, 3, 2)  # 15 and 16: round, that is continuous
 _SYMMETRY_TOLERANCE_M = 0.0003
+_MAX_PARTS, _MAX_CORNERS = 16, 64
+_OUTSIDE_M = 0.004  # how far what is seen may stand out of what collides
+_LEVEL_M = 0.0002  # how far corners of the support face may be apart in height
+_ROOM_M = 0.003  # how far inside the support face the centre of mass is, at least
 
 
 @dataclass(frozen=True)
@@ -81,6 +86,19 @@ class Shape:
         return _frozen(points[ConvexHull(points).vertices])
 
     @cached_property
+    def support_room_m(self) -> float:
+        """How far inside the lowest face the centre of mass is, seen from above; negative:
+        outside.
+        """
+        corners = np.concatenate(self.parts)
+        foot = corners[corners[:, 2] < -self.half_extents[2] + _LEVEL_M, :2]
+        try:
+            sides = ConvexHull(foot).equations
+        except (QhullError, ValueError):  # a point or an edge
+            return -float("inf")
+        return -float((sides[:, :2] @ self.center_of_mass[:2] + sides[:, 2]).max())
+
+    @cached_property
     def box(self) -> Box:
         """The box around it, as it stands, that covers the least area."""
         return _box(np.concatenate(self.parts))
@@ -102,16 +120,19 @@ def shape(
     """Geometry of an object; the same arguments give the same instance.
 
     Args:
-        name: One of `shape_names()`, or a fitting such as "sphere" that no split draws.
+        name: One of `shape_names()`, a fitting such as "sphere" that no split draws, or an object
+            that another distribution adds.
         size: Full bounding box (x, y, z) in metres to stretch to; by default the own size.
         density: kg/m^3; by default the own density.
 
     Raises:
         UnknownNameError: There is no shape of that name.
         ValueError: `size` is not three positive numbers.
+        ClevrSkillsError: What another distribution adds cannot be imported, or is no rigid body
+            that stands.
     """
-    if name not in CATALOGUE and name not in FITTINGS:
-        raise UnknownNameError("shape", name, shape_names())
+    if _item(name) is None:
+        raise UnknownNameError("shape", name, (*shape_names(), *other_objects()))
     if size is not None and (len(size) != 3 or min(size) <= 0):
         raise ValueError(f"size of {name!r} must be three positive lengths in metres, got {size}")
     return _build(name, size, density)
@@ -119,14 +140,15 @@ def shape(
 
 @lru_cache(maxsize=512)
 def _build(name: str, size: tuple[float, float, float] | None, density: float | None) -> Shape:
-    item = CATALOGUE.get(name) or FITTINGS[name]
+    item = _item(name)
+    assert item is not None
     solid = item.build().turned("z", 90)  # builders draw for a viewer at -y; cameras are at +x
     low, high = solid.bounds()
     scale = _MILLIMETRE if size is None else np.asarray(size) / (high - low)
     solid = solid.moved(*-(low + high) / 2).transformed(np.diag(np.broadcast_to(scale, 3)))
     half_x, half_y, half_z = ((high - low) * scale / 2).tolist()
     vertices, normals, uvs, faces = map(_frozen, meshes.render_mesh(solid))
-    return Shape(
+    built = Shape(
         name,
         vertices,
         normals,
@@ -137,6 +159,40 @@ def _build(name: str, size: tuple[float, float, float] | None, density: float | 
         half_extents=(half_x, half_y, half_z),
         symmetry=_symmetry(np.concatenate([patch.points for patch in solid.patches])),
     )
+    fault = None if name in CATALOGUE or name in FITTINGS else _fault(built)
+    if fault:
+        raise ClevrSkillsError(f"object {name!r}: {fault}")
+    return built
+
+
+def _item(name: str) -> Item | None:
+    return CATALOGUE.get(name) or FITTINGS.get(name) or other_object(name)
+
+
+def _fault(shape: Shape) -> str:
+    """Why a shape is no rigid body that stands; empty: it is one."""
+    if not 1 <= len(shape.parts) <= _MAX_PARTS:
+        return f"{len(shape.parts)} convex parts; allowed: 1 to {_MAX_PARTS}"
+    for k, part in enumerate(shape.parts):
+        try:
+            corners = len(ConvexHull(part).vertices)
+        except QhullError:
+            return f"part {k} is flat"
+        if corners < len(np.unique(np.round(part, 7), axis=0)):
+            return f"part {k} is not convex: some of its corners are inside"
+        if corners > _MAX_CORNERS:
+            return f"part {k} has {corners} corners; allowed: {_MAX_CORNERS}"
+    points = shape.vertices.astype(float)
+    depth = [(points @ p[:, :3].T - p[:, 3]).max(axis=1) for p in shape.planes]
+    outside = float(np.min(depth, axis=0).max())
+    if outside > _OUTSIDE_M:
+        return f"what is seen stands {1e3 * outside:.0f} mm out of the convex parts"
+    if shape.support_room_m < _ROOM_M:
+        return (
+            f"it does not stand: the centre of mass is {1e3 * shape.support_room_m:.0f} mm inside "
+            f"the flat face that it stands on; allowed: {1e3 * _ROOM_M:.0f} mm or more"
+        )
+    return ""
 
 
 def _frozen(array: np.ndarray) -> np.ndarray:

@@ -1,8 +1,12 @@
 """Which objects and textures training episodes use, and which are kept for testing."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from clevrskills.assets.others import other_object, other_objects
 from clevrskills.errors import UnknownNameError
+
+KINDS = ("base", "top", "random", "primitive")
+"""Pools of shapes."""
 
 
 @dataclass(frozen=True)
@@ -104,12 +108,27 @@ _TEST = Pools(
 _SPLITS = {"train": _TRAIN, "test": _TEST}
 
 
-def pools(split: str) -> Pools:
+def pools(split: str, package: str = "clevrskills") -> Pools:
     """Names that a split draws from; the two splits share neither shapes nor textures.
+
+    Args:
+        split: "train" or "test".
+        package: Package of the task that draws; objects of its own may ask to be drawn as well.
 
     Raises:
         UnknownNameError: `split` is neither "train" nor "test".
     """
     if split not in _SPLITS:
         raise UnknownNameError("split", split, tuple(_SPLITS))
-    return _SPLITS[split]
+    own = _SPLITS[split]
+    more: dict[str, tuple[str, ...]] = {}
+    for name, entry in other_objects().items() if package != "clevrskills" else ():
+        item = other_object(name) if entry.module.partition(".")[0] == package else None
+        for pool in item.pools if item else ():
+            of, _, kind = pool.partition(".")
+            if of not in _SPLITS or kind not in KINDS:
+                allowed = [f"{one}.{kind}" for one in _SPLITS for kind in KINDS]
+                raise UnknownNameError(f"pool of the object {name!r}", pool, allowed)
+            if of == split:
+                more[kind] = (*more.get(kind, getattr(own, kind)), name)
+    return replace(own, **more) if more else own

@@ -6,6 +6,7 @@ from functools import lru_cache
 import numpy as np
 
 from clevrskills.assets import patterns
+from clevrskills.assets.others import other_texture, others
 from clevrskills.assets.splits import pools
 from clevrskills.errors import UnknownNameError
 
@@ -55,9 +56,13 @@ def texture(name: str) -> np.ndarray:
 
     Raises:
         UnknownNameError: There is no texture of that name.
+        ClevrSkillsError: That of another distribution cannot be drawn.
     """
     if name not in texture_names():
-        raise UnknownNameError("texture", name, texture_names())
+        added = others("textures", texture_names())
+        if name not in added:
+            raise UnknownNameError("texture", name, (*texture_names(), *added))
+        return _to_bytes(other_texture(added[name], TEXTURE_PX))
     dark, plain_name = name.startswith("dark "), name.removeprefix("dark ")
     return _to_bytes(_picture(plain_name, TEXTURE_PX) * (_DARKEN if dark else 1.0))
 

@@ -29,7 +29,7 @@ from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.predicates import GoalState, Outcome, Predicate, criteria
 from clevrskills.sim.actors import attach_hinges, build_body
 from clevrskills.sim.body_geometry import Solids
-from clevrskills.sim.cameras import BASE_CAMERA, CAMERAS, FAR_M, NEAR_M, RENDER_CAMERA, FixedCamera
+from clevrskills.sim.cameras import FAR_M, NEAR_M, RENDER_CAMERA, FixedCamera, fixed_camera
 from clevrskills.sim.render import scene_visuals, shaders
 from clevrskills.sim.robots.agent import VacuumAgent, agent_uid
 from clevrskills.sim.robots.controller import kinematics
@@ -55,7 +55,7 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
         criteria_name: Tolerances of success: ``paper`` or ``released``.
         obs_mode: ``rgb`` (pictures and proprioception), ``state`` (privileged), ``none`` or another
             mode of ManiSkill.
-        cameras: Cameras of the observation, from :data:`clevrskills.sim.cameras.CAMERAS`.
+        cameras: Cameras of the observation, from :func:`clevrskills.sim.cameras.camera_names`.
         prompt_index: Which of the task's prompt templates to use; ``None``: drawn by the episode's
             seed.
         task_args: Arguments of the task, e.g. ``{"num_objects": 3}``; see
@@ -96,12 +96,11 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
         self.robot_name = robot_name
         self.criteria = criteria(criteria_name)
         self.prompt_index = prompt_index
-        for name in cameras:
-            if name not in CAMERAS:
-                raise UnknownNameError("camera", name, CAMERAS)
+        fixed = {name: fixed_camera(name) for name in cameras}
+        self._fixed_cameras = {name: camera for name, camera in fixed.items() if camera}
         pools(split)  # raises if there is no such split
-        if robot(robot_name).name not in self.task.robots:
-            raise UnknownNameError(f"robot for {task_key}", robot_name, self.task.robots)
+        if robot(robot_name).name not in self.task.all_robots:
+            raise UnknownNameError(f"robot for {task_key}", robot_name, self.task.all_robots)
         if num_envs != 1:
             raise ClevrSkillsError(
                 f"num_envs={num_envs}: only 1 (CPU simulation) is supported so far"
@@ -148,8 +147,7 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
 
     @property
     def _default_sensor_configs(self) -> list[CameraConfig]:
-        fixed = {"base_camera": BASE_CAMERA, "render_camera": RENDER_CAMERA}
-        return [self._camera(name, fixed[name]) for name in self._camera_names if name in fixed]
+        return [self._camera(name, camera) for name, camera in self._fixed_cameras.items()]
 
     @property
     def _default_human_render_camera_configs(self) -> list[CameraConfig]:

@@ -127,7 +127,7 @@ def draw_scene(
         ClevrSkillsError: No layout fits, or there is no such prompt or variant.
     """
     for attempt in range(ATTEMPTS):
-        draw = Draw(seed, task.key, attempt, split, task.variant)
+        draw = Draw(seed, task.key, attempt, split, task.variant, task.package)
         try:
             layout = task.layout(draw)
             if task.variant >= draw.variants:

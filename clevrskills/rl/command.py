@@ -128,14 +128,14 @@ def _check(args: RLArgs) -> Run:
     from clevrskills.core.env_config import SPLITS
     from clevrskills.core.policy_loader import policy_arguments
     from clevrskills.rl.run import Run
-    from clevrskills.sim.cameras import CAMERAS
+    from clevrskills.sim.cameras import camera_names
     from clevrskills.tasks import task
 
     task_args = policy_arguments(args.arg)
     made = task(args.task, **task_args)
-    names = [("split", args.split, SPLITS), ("robot", args.robot, made.robots)]
+    names = [("split", args.split, SPLITS), ("robot", args.robot, made.all_robots)]
     names += [("device", args.device, ("cpu", "cuda"))]
-    names += [("camera", camera, tuple(CAMERAS)) for camera in args.cameras]
+    names += [("camera", camera, camera_names()) for camera in args.cameras]
     for kind, name, allowed in names:
         if name not in allowed:
             raise UnknownNameError(kind, name, allowed)

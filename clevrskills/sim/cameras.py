@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from math import pi
 
 import numpy as np
+
+from clevrskills.core.registry import load, others
+from clevrskills.errors import UnknownNameError
 
 
 @dataclass(frozen=True)
@@ -45,3 +49,29 @@ RENDER_CAMERA = FixedCamera((1.0, 1.0, 0.8), (0.0, 0.0, 0.5), 1.0, 512)
 OBJECT_CAMERA = FixedCamera((0.2, 0.2, 0.2), (0.0, 0.0, 0.0), 1.0)
 NEAR_M, FAR_M = 0.01, 10.0
 CAMERAS = ("base_camera", "hand_camera", "render_camera")
+"""Cameras of the package: two that stand still and that of the wrist."""
+
+
+def camera_names() -> tuple[str, ...]:
+    """Names of all cameras, those of the package first.
+
+    Raises:
+        NameTakenError: Two have the same name.
+    """
+    return (*CAMERAS, *others("cameras", CAMERAS))
+
+
+@cache
+def fixed_camera(name: str) -> FixedCamera | None:
+    """The camera of a name, ``None`` for that of the wrist.
+
+    Raises:
+        UnknownNameError: There is no such camera.
+        ClevrSkillsError: What another distribution adds cannot be imported, or is no camera.
+    """
+    if name in CAMERAS:
+        return {"base_camera": BASE_CAMERA, "render_camera": RENDER_CAMERA}.get(name)
+    if name not in (added := others("cameras", CAMERAS)):
+        raise UnknownNameError("camera", name, camera_names())
+    found: FixedCamera = load(added[name], FixedCamera)
+    return found

@@ -18,6 +18,7 @@ from clevrskills import additions, env_id
 from clevrskills.core.registry import check_new, described, is_own, load, load_modules
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.predicates import Outcome, Predicate
+from clevrskills.sim.robots.description import other_robots
 from clevrskills.tasks.arguments import allowed_arguments
 from clevrskills.tasks.layout import Draw, Layout
 
@@ -76,6 +77,16 @@ class Task(ABC):
                 raise UnknownNameError("level", cls.level, LEVELS)
             check_new("task", cls.key, _TASKS.get(cls.key), cls)
             _TASKS[cls.key] = cls
+
+    @property
+    def package(self) -> str:
+        """Name of the package that it is of."""
+        return type(self).__module__.partition(".")[0]
+
+    @property
+    def all_robots(self) -> tuple[str, ...]:
+        """Robots that can do it, and those that other distributions add."""
+        return (*self.robots, *other_robots())
 
     @abstractmethod
     def layout(self, draw: Draw) -> Layout:

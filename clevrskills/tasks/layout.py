@@ -57,13 +57,22 @@ class Draw:
         index: Which attempt at a layout this is.
         split: ``train`` or ``test``.
         variant: Which part each body plays; see :meth:`assign`.
+        package: Package of the task, which may have objects of its own to draw from.
     """
 
-    def __init__(self, seed: int, task: str, index: int, split: str, variant: int = 0) -> None:
+    def __init__(
+        self,
+        seed: int,
+        task: str,
+        index: int,
+        split: str,
+        variant: int = 0,
+        package: str = "clevrskills",
+    ) -> None:
         sequence = np.random.SeedSequence((seed, crc32(task.encode()), index))
         generators = [np.random.default_rng(s) for s in sequence.spawn(4)]
         self.places, self.shapes, self.textures, self.roles = generators
-        self.pools: Pools = pools(split)
+        self.pools: Pools = pools(split, package)
         self.variants = 1
         self._variant = variant
 

@@ -10,10 +10,18 @@ Builder = Callable[[], Solid]
 
 @dataclass(frozen=True)
 class Item:
-    """How to build an object (in millimetres), and its density in kg/m^3."""
+    """How to build an object (in millimetres), and its density in kg/m^3.
+
+    Attributes:
+        build: Draws it.
+        density: Its density.
+        pools: Of an object that another distribution adds: what draws it in the tasks of that
+            distribution, such as ``("train.top", "test.top")``; nothing else ever draws it.
+    """
 
     build: Builder
     density: float
+    pools: tuple[str, ...] = ()
 
 
 CATALOGUE: dict[str, Item] = {}

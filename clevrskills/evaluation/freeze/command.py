@@ -92,19 +92,20 @@ def _freeze(
 def _check(args: FreezeArgs) -> list[str]:
     """Check the arguments; the tasks, in the order of the registry."""
     from clevrskills.core.env_config import SPLITS
-    from clevrskills.sim.robots.description import ROBOTS
+    from clevrskills.sim.robots.description import ROBOTS, other_robots
     from clevrskills.tasks import tasks
 
     check_least(args, episodes=1, workers=1)
     check_positive(args, "timeout")
     known = tasks()
     chosen = select_tasks({key: t.level for key, t in known.items()}, args.tasks, args.level)
-    check_names(split=(args.split, SPLITS), robot=((args.robot,), ROBOTS))
+    check_names(split=(args.split, SPLITS), robot=((args.robot,), (*ROBOTS, *other_robots())))
     if not (chosen and args.split):
         raise ClevrSkillsError("nothing to freeze: name tasks, or a level with --level")
     for key in chosen:
-        if args.robot not in known[key].robots:
-            raise UnknownNameError(f"robot for {key}", args.robot, known[key].robots)
+        robots = (*known[key].robots, *other_robots())
+        if args.robot not in robots:
+            raise UnknownNameError(f"robot for {key}", args.robot, robots)
     return chosen
 
 

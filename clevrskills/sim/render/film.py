@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.errors import ClevrSkillsError
 from clevrskills.sim.body import Body
-from clevrskills.sim.cameras import BASE_CAMERA, CAMERAS, FAR_M, NEAR_M, RENDER_CAMERA
+from clevrskills.sim.cameras import FAR_M, NEAR_M, fixed_camera
 from clevrskills.sim.prompt import Prompt
 from clevrskills.sim.render import scene_visuals
 from clevrskills.sim.render.offscreen import Stage, link_poses, looking_at, render_device
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from clevrskills.assets import Shape
 
-FIXED_CAMERAS = {"base_camera": BASE_CAMERA, "render_camera": RENDER_CAMERA}
 HAND_CAMERA_SIZE_PX = 256
 MIN_SIZE_PX = 16
 TABLE_ID, ROBOT_ID = 254, 255
@@ -111,7 +110,7 @@ def camera(name: str, robot_name: str, size_px: int | None = None) -> Camera:
     """A camera by name.
 
     Args:
-        name: One of :data:`clevrskills.sim.cameras.CAMERAS`.
+        name: One of :func:`clevrskills.sim.cameras.camera_names`.
         robot_name: The robot, which may carry it.
         size_px: Width and height of its pictures; ``None``: its own.
 
@@ -119,11 +118,9 @@ def camera(name: str, robot_name: str, size_px: int | None = None) -> Camera:
         UnknownNameError: There is no such camera or robot.
         ClevrSkillsError: Videos cannot have this size.
     """
-    if name not in CAMERAS:
-        raise UnknownNameError("camera", name, CAMERAS)
+    fixed = fixed_camera(name)
     if size_px is not None and (size_px < MIN_SIZE_PX or size_px % 2):
         raise ClevrSkillsError(f"size of pictures {size_px}: allowed are even numbers from 16")
-    fixed = FIXED_CAMERAS.get(name)
     if fixed is not None:
         size = size_px or fixed.size_px
         place: dict[str, Any] = {"eye_m": list(fixed.eye_m), "target_m": list(fixed.target_m)}

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
 
-from clevrskills.errors import UnknownNameError
+from clevrskills.core.registry import load, others
+from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.sim.cache import cached_directory
 from clevrskills.sim.robots import gripper, panda, xarm6
 from clevrskills.sim.robots.geometry import Joint, Link, Vector, Visual, srdf_text, urdf_text
@@ -36,7 +38,7 @@ class RobotDescription:
     """An arm with the vacuum gripper.
 
     Attributes:
-        name: Key in `ROBOTS`.
+        name: Its key, by which :func:`robot` finds it.
         joint_names: The arm's joints, base first.
         neutral_qpos: The joint angles at the start of an episode, in radians.
         base_position: Where the base stands in the world, in metres; it faces +x.
@@ -90,7 +92,8 @@ class RobotDescription:
             ClevrSkillsError: The cache directory cannot be written.
         """
         kind = "drawn" if visual else "plain"
-        name = f"robots/{_content_hash()}/{self.name}-{kind}"
+        code = _content_hash() if self.name in ROBOTS else _description_hash(self)
+        name = f"robots/{code}/{self.name}-{kind}"
         return cached_directory(name, partial(self._write, visual)) / f"{self.name}.urdf"
 
     def srdf(self) -> Path:
@@ -111,6 +114,15 @@ def _content_hash() -> str:
     digest = hashlib.sha256()
     for module in ("description", "geometry", "gripper", "meshes", "panda", "xarm6"):
         digest.update(Path(__file__).with_name(f"{module}.py").read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _description_hash(description: RobotDescription) -> str:
+    """The same of a robot of another distribution, by what it says."""
+    said = {name: value for name, value in vars(description).items() if name != "visuals"}
+    path = inspect.getsourcefile(inspect.unwrap(description.visuals))
+    drawn = Path(path).read_bytes() if path else b""
+    digest = hashlib.sha256(f"{_content_hash()} {said}".encode() + drawn)
     return digest.hexdigest()[:16]
 
 
@@ -148,12 +160,28 @@ ROBOTS = {
 }
 
 
+def other_robots() -> tuple[str, ...]:
+    """Names of the robots that other distributions add; they may do every task.
+
+    Raises:
+        NameTakenError: Two have the same name.
+    """
+    return tuple(others("robots", ROBOTS))
+
+
+@cache
 def robot(name: str) -> RobotDescription:
     """Returns the robot of that name.
 
     Raises:
         UnknownNameError: There is no such robot.
+        ClevrSkillsError: What another distribution adds cannot be imported, or is no robot.
     """
-    if name not in ROBOTS:
-        raise UnknownNameError("robot", name, tuple(ROBOTS))
-    return ROBOTS[name]
+    if name in ROBOTS:
+        return ROBOTS[name]
+    if name not in (added := others("robots", ROBOTS)):
+        raise UnknownNameError("robot", name, (*ROBOTS, *added))
+    found: RobotDescription = load(added[name], RobotDescription)
+    if found.name != name:
+        raise ClevrSkillsError(f"the robot {name!r} says that its name is {found.name!r}")
+    return found

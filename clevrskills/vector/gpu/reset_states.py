@@ -90,7 +90,7 @@ def draw_same(
     home = NeutralPose.of(robot_name) if task.shows_robot else None
     for seed in seeds:
         for attempt in range(ATTEMPTS):
-            draw = Draw(seed, task.key, attempt, split, task.variant)
+            draw = Draw(seed, task.key, attempt, split, task.variant, task.package)
             if first:
                 draw.shapes, draw.textures = deepcopy((first.shapes, first.textures))
                 if attempt % 2:

@@ -1,0 +1,167 @@
+"""Mesh files: objects from GLB and URDF files, as solids in millimetres.
+
+Of a GLB file (metres, y up, its front along +z), nodes whose names begin with ``collision`` are the
+convex parts and are not drawn; without any, each connected piece of the visible mesh is one. Of a
+URDF file (metres, z up, its front along +x), the links and their fixed joints make one body; what
+``<visual>`` shows is seen and what ``<collision>`` gives are the parts. Colours and images in the
+files are not used: a body gets its texture from the layout.
+"""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator, Sequence
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from clevrskills.assets.objects.registry import Item
+from clevrskills.assets.solids import Patch, Solid
+from clevrskills.errors import ClevrSkillsError, errors_in
+
+MILLIMETRES = 1000.0
+COLLISION = "collision"
+_ROUND = 16
+"""Corners round a cylinder."""
+_CONVEX_SHARE = 0.98
+"""Share of its convex hull that a convex part fills, at least."""
+_Y_UP = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
+"""To z up, with the front along -y, where builders have it."""
+_X_FRONT = np.array([[0.0, 1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+
+
+def item(path: Path, density: float, pools: tuple[str, ...] = ()) -> Item:
+    """An object from a file.
+
+    Args:
+        path: A GLB or URDF file.
+        density: kg/m^3.
+        pools: See :class:`~clevrskills.assets.objects.registry.Item`.
+    """
+    return Item(partial(read, path), density, pools)
+
+
+@cache
+def read(path: Path) -> Solid:
+    """The solid of a file, in millimetres.
+
+    Raises:
+        ClevrSkillsError: The file cannot be read, has no mesh, or a part is not convex.
+    """
+    readers = {".glb": _glb, ".gltf": _glb, ".urdf": _urdf}
+    if path.suffix.lower() not in readers:
+        raise ClevrSkillsError(f"{path}: allowed are files of the kinds {', '.join(readers)}")
+    with errors_in(f"{path} cannot be read"):
+        seen, parts, axes = readers[path.suffix.lower()](path)
+    if not (seen and parts):
+        raise ClevrSkillsError(f"{path} has no {'convex parts' if seen else 'visible mesh'}")
+    matrix = MILLIMETRES * axes
+    patches = tuple(Patch(mesh.vertices @ matrix.T, np.asarray(mesh.faces)) for mesh in seen)
+    corners = (_corners(mesh, path, k) for k, mesh in enumerate(parts))
+    return Solid(patches, tuple(points @ matrix.T for points in corners))
+
+
+def _glb(path: Path) -> tuple[list[Any], list[Any], np.ndarray]:
+    """Visible meshes, convex parts, and the axes of the file."""
+    import trimesh
+
+    scene = trimesh.load_scene(path)
+    seen: list[Any] = []
+    parts: list[Any] = []
+    for node in scene.graph.nodes_geometry:
+        matrix, geometry = scene.graph[node]
+        mesh = scene.geometry[geometry].copy().apply_transform(matrix)
+        is_part = any(name.lower().startswith(COLLISION) for name in (node, geometry))
+        (parts if is_part else seen).append(mesh)
+    return seen, parts or _pieces(seen), _Y_UP
+
+
+def _pieces(meshes: Sequence[Any]) -> list[Any]:
+    """Connected pieces, whose corners may be doubled where textures or normals part."""
+    pieces = []
+    for mesh in meshes:
+        bare = mesh.copy()
+        bare.merge_vertices(merge_tex=True, merge_norm=True)
+        pieces += bare.split(only_watertight=False)
+    return pieces
+
+
+def _urdf(path: Path) -> tuple[list[Any], list[Any], np.ndarray]:
+    root = ET.parse(path).getroot()
+    placed = {link.get("name"): np.eye(4) for link in root.iter("link")}
+    joints = {joint.find("child").get("link"): joint for joint in root.iter("joint")}  # type: ignore[union-attr]
+    for name in placed:
+        link: str | None = name
+        while link in joints:
+            joint = joints[link]
+            if joint.get("type") != "fixed":
+                raise ClevrSkillsError(
+                    f"{path}: joint {joint.get('name')!r} is {joint.get('type')}; an object is one "
+                    "rigid body, so that joints must be fixed"
+                )
+            placed[name] = _origin(joint) @ placed[name]
+            link = joint.find("parent").get("link")  # type: ignore[union-attr]
+    seen: list[Any] = []
+    parts: list[Any] = []
+    for body in root.iter("link"):
+        for kind, meshes in (("visual", seen), ("collision", parts)):
+            for element in body.findall(kind):
+                matrix = placed[body.get("name")] @ _origin(element)
+                meshes += [m.apply_transform(matrix) for m in _geometry(element, path)]
+    return seen, _pieces(parts), _X_FRONT
+
+
+def _origin(element: ET.Element) -> np.ndarray:
+    """The transformation (4, 4) of an element's ``<origin>``."""
+    from trimesh import transformations
+
+    origin = element.find("origin")
+    numbers = {"xyz": "0 0 0", "rpy": "0 0 0", **(origin.attrib if origin is not None else {})}
+    matrix = transformations.euler_matrix(*map(float, numbers["rpy"].split()))
+    matrix[:3, 3] = [float(x) for x in numbers["xyz"].split()]
+    return matrix
+
+
+def _geometry(element: ET.Element, path: Path) -> Iterator[Any]:
+    """The meshes (metres) of a ``<visual>`` or ``<collision>``."""
+    import trimesh
+
+    shape = next(iter(element.find("geometry")))  # type: ignore[arg-type]
+    values = {
+        name: [float(x) for x in text.split()] for name, text in shape.items() if name != "filename"
+    }
+    match shape.tag:
+        case "box":
+            yield trimesh.creation.box(values["size"])
+        case "cylinder":
+            radius, length = values["radius"][0], values["length"][0]
+            yield trimesh.creation.cylinder(radius, length, sections=_ROUND)
+        case "sphere":
+            yield trimesh.creation.icosphere(subdivisions=1, radius=values["radius"][0])
+        case "mesh":
+            file = path.parent / shape.attrib["filename"].removeprefix("file://")
+            for mesh in trimesh.load_scene(file).dump():
+                yield mesh.apply_scale(values.get("scale", [1.0, 1.0, 1.0]))
+        case other:
+            raise ClevrSkillsError(
+                f"{path}: geometry <{other}>; allowed: box, cylinder, sphere, mesh"
+            )
+
+
+def _corners(mesh: Any, path: Path, k: int) -> np.ndarray:
+    """Corners (n, 3) of a convex part.
+
+    Raises:
+        ClevrSkillsError: It is not convex.
+    """
+    hull = mesh.convex_hull
+    share = abs(mesh.volume) / hull.volume if hull.volume else 0.0
+    if not mesh.is_watertight or share < _CONVEX_SHARE:
+        raise ClevrSkillsError(
+            f"{path}: part {k} is not convex, it fills {share:.0%} of its convex hull; give it "
+            f"convex parts: in GLB files nodes named {COLLISION}_0, {COLLISION}_1 and so on, in "
+            "URDF files several <collision>"
+        )
+    return np.asarray(hull.vertices)
