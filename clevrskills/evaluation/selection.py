@@ -1,4 +1,4 @@
-"""Which tasks and episodes an evaluation by other software is about."""
+"""Selection of tasks and episodes for evaluations by other software."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``clevrskills check`` looks at: the catalogue of a dataset, and each episode by itself."""
+"""Faults of a dataset, and the schemas that its files must follow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a page shows of an episode, as JSON data: rounded numbers, runs, pictures, videos."""
+"""Data of the page of an episode, as JSON: rounded numbers, runs, images, videos."""
 
 from __future__ import annotations
 

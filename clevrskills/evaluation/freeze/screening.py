@@ -1,5 +1,5 @@
-"""Whether an episode is fit to be evaluated on: its start has no fault, the oracle solves it, and
-doing nothing does not.
+"""Screening of episodes to be evaluated on: the start has no fault, the oracle solves it, and doing
+nothing does not.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the page of a report shows, as JSON data; and its videos."""
+"""Data of the page of a report, as JSON; and its videos."""
 
 from __future__ import annotations
 
