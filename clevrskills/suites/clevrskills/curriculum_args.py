@@ -1,4 +1,4 @@
-"""What ``clevrskills curriculum`` is asked for: a file, or a policy that is trained in full."""
+"""Arguments of ``clevrskills curriculum``: a file, or a policy that is trained in full."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far a curriculum is: checkpoints that are there or are made, episodes that are missing."""
+"""Stages of a curriculum: checkpoints that are there or are made, episodes that are missing."""
 
 from __future__ import annotations
 
