@@ -9,14 +9,15 @@ A policy of one's own is a class beside those here: :mod:`clevrskills.baselines.
 it has to have, and ``clevrskills train --policy my_module:MyPolicy`` trains it.
 
 ===================  ==============================================================================
-``policy``           the base of all policies: training on windows, acting in slots
+``policy``           base of all policies: training on windows, acting in slots
 ``spec``             configuration of a policy; what it sees and does, as its data say
 ``batch``            observations, prompts and batches as tensors
-``prompts``          prompts cut into words and pictures; tokenizers
+``prompts``          prompts cut into words and images; tokenizers
 ``registry``         policies and configurations by name
-``checkpoint``       folders of weights (safetensors) and words (JSON)
-``data``             windows of demonstrations, from our datasets and from LeRobot exports
-``trainer``          the loop of training
+``checkpoint``       checkpoints of policies
+``data``             windows of demonstrations, from datasets and from LeRobot exports of them
+``training``         arguments, loop, evaluations, and rounds of DAgger
+``policies``         the policies, a folder each
 ===================  ==============================================================================
 """
 

@@ -61,7 +61,7 @@ class Demonstration:
         return cls(name, parsed.task, parsed.split, steps)
 
 
-class Recorded(DatasetReader):
+class DatasetSource(DatasetReader):
     """A dataset of this package.
 
     Args:
@@ -109,8 +109,8 @@ class Recorded(DatasetReader):
         return PromptInput(episode.prompt["text"], episode.prompt_images())
 
 
-class LeRobotExport(WindowReader[EpisodeTable]):
-    """A folder written by ``clevrskills export --to lerobot``; attributes as of :class:`Recorded`.
+class LeRobotSource(WindowReader[EpisodeTable]):
+    """A folder that ``clevrskills export --to lerobot`` wrote; see :class:`DatasetSource`.
 
     Args:
         root: The folder.
@@ -196,7 +196,7 @@ class LeRobotExport(WindowReader[EpisodeTable]):
         return self.root / pattern.format(chunk_index=chunk, file_index=file, **names)
 
 
-Source = Recorded | LeRobotExport
+Source = DatasetSource | LeRobotSource
 """Demonstrations in a folder, read in windows."""
 
 
@@ -207,9 +207,9 @@ def open_source(root: Path, cameras: Sequence[str]) -> Source:
         ClevrSkillsError: It is neither, damaged, empty, or was not filmed by these cameras.
     """
     if (root / DATASET_FILE).is_file():
-        return Recorded(root, cameras)
+        return DatasetSource(root, cameras)
     if (root / LEROBOT_FILE).is_file():
-        return LeRobotExport(root, cameras)
+        return LeRobotSource(root, cameras)
     raise ClevrSkillsError(
         f"{root} holds no demonstrations: neither a dataset (no {DATASET_FILE}) nor a LeRobot "
         f"export (no {LEROBOT_FILE})"

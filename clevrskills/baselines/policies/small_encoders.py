@@ -19,7 +19,7 @@ _LOOK_STD = 0.5  # so that at the start each feature is seen at some places more
 
 
 @dataclass(frozen=True, kw_only=True)
-class SmallConfig(PolicyConfig):
+class SmallEncoderConfig(PolicyConfig):
     """Configuration of the parts.
 
     Attributes:
@@ -56,7 +56,7 @@ class ImageEncoder(nn.Module):
         config: Sizes.
     """
 
-    def __init__(self, config: SmallConfig) -> None:
+    def __init__(self, config: SmallEncoderConfig) -> None:
         super().__init__()
         before = [5, *config.channels]
         self.convolutions = nn.ModuleList(
@@ -95,7 +95,7 @@ class PromptEncoder(nn.Module):
         vocabulary: How many different words there are.
     """
 
-    def __init__(self, config: SmallConfig, vocabulary: int) -> None:
+    def __init__(self, config: SmallEncoderConfig, vocabulary: int) -> None:
         super().__init__()
         self.words = nn.Embedding(vocabulary, config.width)
         self.place = nn.Parameter(torch.randn(PROMPT_LENGTH, config.width) * 0.02)
@@ -133,7 +133,7 @@ class SceneEncoder(nn.Module):
         count: How many tokens that is, K.
     """
 
-    def __init__(self, config: SmallConfig, vocabulary: int, state_size: int) -> None:
+    def __init__(self, config: SmallEncoderConfig, vocabulary: int, state_size: int) -> None:
         super().__init__()
         self.prompt = PromptEncoder(config, vocabulary)
         self.images = nn.ModuleDict({name: ImageEncoder(config) for name in config.cameras})
@@ -159,7 +159,7 @@ class SceneEncoder(nn.Module):
         return torch.stack(tokens, 1)
 
 
-def layer(config: SmallConfig) -> dict[str, Any]:
+def layer(config: SmallEncoderConfig) -> dict[str, Any]:
     """Arguments of a transformer's layer."""
     return {
         "d_model": config.width,

@@ -75,7 +75,7 @@ def dagger(args: DaggerArgs, suite: Callable[[Path], Suite] | None = None) -> in
         ClevrSkillsError: Bad arguments, or a part failed; what was finished is kept.
     """
     from clevrskills.baselines.checkpoint import describe
-    from clevrskills.baselines.training.dagger_rollout import HandoverSuite
+    from clevrskills.baselines.training.dagger_rollout import DaggerSuite
     from clevrskills.baselines.training.train import require_training, train
     from clevrskills.core.checkpoint import find
     from clevrskills.dataset_tools.generate.command import generate
@@ -90,7 +90,7 @@ def dagger(args: DaggerArgs, suite: Callable[[Path], Suite] | None = None) -> in
         at = find(start)
         code = generate(
             _generate_args(args, describe(at), number, folder / "demos"),
-            (suite or HandoverSuite)(at.absolute()),
+            (suite or DaggerSuite)(at.absolute()),
             DAGGER,
         )
         if code:

@@ -1,5 +1,5 @@
-"""Episodes in which a policy and the oracle act in turns, so that the oracle shows what to do where
-the policy got to.
+"""Rollouts of DAgger: a policy and the oracle act in turns, so that the oracle shows what to do
+where the policy got to.
 
 The oracle plans a path from rest, so what it does next in a state is not one action but the way it
 goes on from there. So it is not asked for its first action in every state that the policy reached,
@@ -29,7 +29,7 @@ _ORACLE_FINISHES = 0.6
 POLICY = "policy"
 
 
-class Handover:
+class DaggerOracle:
     """What acts in a recorded episode: the policy and the oracle in turns, the policy first.
 
     It is an oracle to what records: see :class:`clevrskills.core.suite.Oracle`.
@@ -118,7 +118,7 @@ class Handover:
 
 
 @dataclass(frozen=True)
-class HandoverSuite:
+class DaggerSuite:
     """A suite in whose environments a policy and the oracle act in turns.
 
     Attributes:
@@ -146,4 +146,6 @@ class HandoverSuite:
         """What acts in an environment: the policy and the oracle in turns."""
         from clevrskills.baselines.checkpoint import load
 
-        return Handover(env, load(self.checkpoint), self.suite.oracle(env), self.suite.interface())
+        return DaggerOracle(
+            env, load(self.checkpoint), self.suite.oracle(env), self.suite.interface()
+        )

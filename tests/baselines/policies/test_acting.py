@@ -29,9 +29,7 @@ PASSING = ("policy_s", "env_s", "wall_s", "worker", "ended", "tries")
 @pytest.fixture(autouse=True)
 def inline(monkeypatch: pytest.MonkeyPatch) -> None:
     """Everything in this process: quick."""
-    monkeypatch.setattr(
-        "clevrskills.jobs.work.open_pool", lambda _, make, *rest: InlinePool(make)
-    )
+    monkeypatch.setattr("clevrskills.jobs.work.open_pool", lambda _, make, *rest: InlinePool(make))
 
 
 @pytest.fixture(scope="module")

@@ -15,23 +15,21 @@ from clevrskills.baselines import checkpoint, load
 from clevrskills.baselines.data.sources import open_source
 from clevrskills.baselines.data.windows import Selection, Windows
 from clevrskills.baselines.training.dagger import DaggerArgs, dagger
-from clevrskills.baselines.training.dagger_rollout import POLICY, Handover
+from clevrskills.baselines.training.dagger_rollout import POLICY, DaggerOracle
 from clevrskills.baselines.training.train import TrainArgs, train
 from clevrskills.core.checkpoint import find
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.policy import ObservationOptions
 from clevrskills.dataset_tools import Dataset
 from clevrskills.errors import ClevrSkillsError
+from clevrskills.jobs.pool import InlinePool
 from clevrskills.sim.robots.delta_action import DELTA
-from tests.support.fake_jobs import InlinePool
 
 
 @pytest.fixture(autouse=True)
 def inline(monkeypatch: pytest.MonkeyPatch) -> None:
     """Everything in this process: quick."""
-    monkeypatch.setattr(
-        "clevrskills.jobs.drivers.open_pool", lambda _, make, *rest: InlinePool(make)
-    )
+    monkeypatch.setattr("clevrskills.jobs.work.open_pool", lambda _, make, *rest: InlinePool(make))
 
 
 class WatchedEnv(FakeEnv):
@@ -70,7 +68,7 @@ class Turns(FakeSource):
 
     def oracle(self, env: Any) -> Any:
         policy = load(self.checkpoint, "cpu")
-        return Handover(env, policy, FakeOracle(env, {}, 0.0), DELTA)  # type: ignore[arg-type]
+        return DaggerOracle(env, policy, FakeOracle(env, {}, 0.0), DELTA)  # type: ignore[arg-type]
 
 
 class Drifter:
@@ -98,10 +96,10 @@ class GivesUp(FakeOracle):
         return action
 
 
-def play(steps: int = 60) -> tuple[list[np.ndarray], list[str], Handover, Drifter]:
+def play(steps: int = 60) -> tuple[list[np.ndarray], list[str], DaggerOracle, Drifter]:
     config = EnvConfig("visit")
     env, policy = WatchedEnv(config), Drifter()
-    turns = Handover(env, policy, GivesUp(env, {}, 0.0), DELTA)  # type: ignore[arg-type]
+    turns = DaggerOracle(env, policy, GivesUp(env, {}, 0.0), DELTA)  # type: ignore[arg-type]
     env.reset(seed=4)
     turns.reset()
     actions, who = [], []

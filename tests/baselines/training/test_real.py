@@ -18,8 +18,8 @@ from clevrskills.dataset_tools.check.command import CheckArgs, check
 from clevrskills.dataset_tools.generate.command import GenerateArgs, generate
 from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
 from clevrskills.evaluation.results import read_results
+from clevrskills.jobs.pool import InlinePool
 from clevrskills.solvers.requirements import planner_obstacle
-from tests.support.fake_jobs import InlinePool
 
 pytestmark = [
     pytest.mark.slow,
@@ -32,9 +32,7 @@ PASSING = ("policy_s", "env_s", "wall_s", "worker", "ended", "tries")
 @pytest.fixture(autouse=True)
 def inline(monkeypatch: pytest.MonkeyPatch) -> None:
     """Everything in this process: quick."""
-    monkeypatch.setattr(
-        "clevrskills.jobs.drivers.open_pool", lambda _, make, *rest: InlinePool(make)
-    )
+    monkeypatch.setattr("clevrskills.jobs.work.open_pool", lambda _, make, *rest: InlinePool(make))
 
 
 @pytest.fixture(scope="module")
@@ -76,8 +74,8 @@ def test_evaluation(trained: Path, tmp_path: Path) -> None:
 def test_what_is_seen_in_training_is_seen_in_acting(touches: Path, trained: Path) -> None:
     """The start of a recorded episode, once from its files and once from the environment."""
     from clevrskills.baselines import load
+    from clevrskills.core.env_config import EnvConfig
     from clevrskills.core.observer import Observer
-    from clevrskills.core.suite import Setup
     from clevrskills.envs.episode import EpisodeSpec
     from clevrskills.suites.clevrskills.suite import ClevrSkillsSuite
 
@@ -86,7 +84,7 @@ def test_what_is_seen_in_training_is_seen_in_acting(touches: Path, trained: Path
     batch = batch_of(policy, windows, [0])
     info = Dataset(touches)[0].info
     shown = policy.observation
-    env = ClevrSkillsSuite().make(Setup("touch", cameras=shown.cameras, size_px=shown.size_px))
+    env = ClevrSkillsSuite().make(EnvConfig("touch", cameras=shown.cameras, size_px=shown.size_px))
     env.reset(options={"episode": EpisodeSpec.draw("touch", "train", info["seed"], 0)})
     observer = Observer(env, shown)
     policy.reset({0: observer.begin()})

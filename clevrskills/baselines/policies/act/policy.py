@@ -17,14 +17,14 @@ import torch
 from torch import Tensor, nn
 
 from clevrskills.baselines.batch import Batch, Observations, Prompts, masked_mean
-from clevrskills.baselines.policies.small_encoders import SceneEncoder, SmallConfig, layer
+from clevrskills.baselines.policies.small_encoders import SceneEncoder, SmallEncoderConfig, layer
 from clevrskills.baselines.policy import LearnedPolicy
 from clevrskills.baselines.prompts import WordTokenizer
 from clevrskills.baselines.spec import PolicySpec
 
 
 @dataclass(frozen=True, kw_only=True)
-class ActionChunkingConfig(SmallConfig):
+class ActionChunkingConfig(SmallEncoderConfig):
     """Configuration of :class:`ActionChunking`.
 
     Attributes:

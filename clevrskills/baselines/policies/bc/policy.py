@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from clevrskills.baselines.batch import Batch, Observations, Prompts, masked_mean
-from clevrskills.baselines.policies.small_encoders import SceneEncoder, SmallConfig
+from clevrskills.baselines.policies.small_encoders import SceneEncoder, SmallEncoderConfig
 from clevrskills.baselines.policy import LearnedPolicy
 from clevrskills.baselines.prompts import WordTokenizer
 from clevrskills.baselines.spec import PolicySpec
@@ -23,7 +23,7 @@ from clevrskills.errors import ClevrSkillsError
 
 
 @dataclass(frozen=True, kw_only=True)
-class BehaviorCloningConfig(SmallConfig):
+class BehaviorCloningConfig(SmallEncoderConfig):
     """Configuration of :class:`BehaviorCloning`.
 
     Attributes:
