@@ -37,11 +37,11 @@ def task_keys() -> list[str]:
     ``tasks/<level>/<key>.py``, then those that others add.
     """
     files = sorted((Path(__file__).parent / "tasks").glob("l[0-2]/[a-z]*.py"))
-    others = (key for entry in additions("tasks") for key in _keys_of(entry))
+    others = (key for entry in additions("tasks") for key in keys_of(entry))
     return list(dict.fromkeys([*(file.stem for file in files), *others]))
 
 
-def _keys_of(entry: EntryPoint) -> Iterator[str]:
+def keys_of(entry: EntryPoint) -> Iterator[str]:
     """Keys of the tasks that an entry point names: a class, or a package in which each file is
     one.
     """

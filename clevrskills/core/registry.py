@@ -25,16 +25,22 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import tomllib
 from collections.abc import Container, Iterator
+from dataclasses import dataclass
 from importlib.metadata import EntryPoint
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from clevrskills import additions
-from clevrskills.errors import ClevrSkillsError, NameTakenError, errors_in
+from clevrskills import additions, keys_of
+from clevrskills.errors import ClevrSkillsError, NameTakenError, errors_in, one_line
 
 OWN = "clevrskills"
 """Name of this package, and of its distribution."""
+PROJECT = "pyproject.toml"
+EPISODES = "episodes"
+"""Folder of frozen episodes in the package of another distribution."""
 
 
 def others(kind: str, own: Container[str]) -> dict[str, EntryPoint]:
@@ -113,6 +119,84 @@ def check_new(kind: str, name: str, known: Any, defined: Any) -> None:
 
 def _path(defined: Any) -> str:
     return f"{defined.__module__}.{defined.__qualname__}"
+
+
+@dataclass(frozen=True)
+class OwnDistribution:
+    """A distribution in the folder in which it is worked on.
+
+    Attributes:
+        folder: Folder of its ``pyproject.toml``.
+        package: Folder of its package.
+        tasks: Keys of its tasks.
+    """
+
+    folder: Path
+    package: Path
+    tasks: tuple[str, ...]
+
+    @property
+    def episodes(self) -> Path:
+        """Folder of its frozen episodes."""
+        return self.package / EPISODES
+
+    @classmethod
+    def at(cls, folder: Path) -> OwnDistribution:
+        """The distribution of a folder.
+
+        Raises:
+            ClevrSkillsError: It has no tasks, or is not installed.
+        """
+        modules = [value.partition(":")[0] for value in entry_points_at(folder, "tasks").values()]
+        if not modules:
+            raise ClevrSkillsError(f'{folder / PROJECT} has no entry points of "{OWN}.tasks"')
+        top = modules[0].partition(".")[0]
+        keys = [
+            key
+            for entry in additions("tasks")
+            if entry.module.partition(".")[0] == top
+            for key in keys_of(entry)
+        ]
+        if not keys:
+            raise ClevrSkillsError(
+                f"{folder} is not installed; run: pip install --no-deps --no-build-isolation -e "
+                f"{folder}"
+            )
+        source = folder / "src" if (folder / "src" / top).is_dir() else folder
+        return cls(folder, source / top, tuple(keys))
+
+
+def entry_points_at(folder: Path, kind: str) -> dict[str, str]:
+    """Entry points of a kind in the ``pyproject.toml`` of a folder, by name.
+
+    Raises:
+        ClevrSkillsError: There is no such file, or it is damaged.
+    """
+    found = _project(folder).get("entry-points", {}).get(f"{OWN}.{kind}", {})
+    return {str(name): str(value) for name, value in found.items()}
+
+
+def project_name(folder: Path) -> str:
+    """Name of the distribution of a folder.
+
+    Raises:
+        ClevrSkillsError: There is no ``pyproject.toml``, or it is damaged.
+    """
+    return str(_project(folder)["name"])
+
+
+def _project(folder: Path) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = tomllib.loads((folder / PROJECT).read_text("utf-8"))["project"]
+        return {"name": found["name"], **found}
+    except (OSError, ValueError, KeyError) as error:
+        raise ClevrSkillsError(f"{folder / PROJECT} cannot be read: {one_line(error)}") from None
+
+
+def episodes_of(defined: type) -> Path:
+    """Folder of the frozen episodes of another distribution, from one of its classes."""
+    package = importlib.import_module(defined.__module__.partition(".")[0])
+    return Path(package.__file__ or "").parent / EPISODES
 
 
 def source(entry: EntryPoint) -> str:

@@ -1,0 +1,161 @@
+"""``clevrskills new-task``: a task, its predicate and its skill, in a distribution of one's own."""
+
+from __future__ import annotations
+
+import importlib.util
+import keyword
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from string import Template
+
+import tyro
+
+from clevrskills import task_keys
+from clevrskills.core.registry import PROJECT, entry_points_at, project_name
+from clevrskills.errors import ClevrSkillsError
+
+TEMPLATES = Path(__file__).parent / "templates"
+ROOMS = {
+    "tasks": "Tasks: each file is one, of its key.",
+    "predicates": "Predicates: one file each.",
+    "skills": "Skills: how each predicate is achieved; one file each.",
+}
+"""Packages of a distribution, which its entry points name, and what their docstrings say."""
+_KEY = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
+
+
+@dataclass(kw_only=True)
+class NewTaskArgs:
+    """Write a task, a predicate and a skill, with tests, into a distribution of your own; the
+    oracle solves it at once, and you change it to what you want.
+    """
+
+    name: tyro.conf.Positional[str]
+    """Key of the task, in words joined by underscores, e.g. `put_beside`."""
+    package: Path
+    """Folder of the distribution; it is made if it is not there."""
+
+
+def new_task(args: NewTaskArgs) -> int:
+    """Write the files.
+
+    Raises:
+        ClevrSkillsError: The name or the folder is not allowed, or a file is there already.
+    """
+    _check_key(args.name)
+    root = args.package
+    rooms, written = _distribution(root)
+    predicate = f"{args.name}_done"
+    names = {
+        "key": args.name,
+        "Task": _camel(args.name),
+        "predicate": predicate,
+        "Predicate": _camel(predicate),
+        "package": rooms["tasks"][0].rpartition(".")[0],
+    }
+    files = {
+        rooms["tasks"][1] / f"{args.name}.py": "task.py",
+        rooms["predicates"][1] / f"{predicate}.py": "predicate.py",
+        rooms["skills"][1] / f"{predicate}.py": "skill.py",
+        root / "tests" / f"test_{args.name}.py": "test.py",
+    }
+    for path in files:
+        if path.exists():
+            raise ClevrSkillsError(f"{path} is there already; choose another name")
+    for kind, (module, folder) in rooms.items():
+        for place, text in (
+            (folder.parent, f"Tasks for ClevrSkills: {module.partition('.')[0]}."),
+            (folder, ROOMS[kind]),
+        ):
+            if not (place / "__init__.py").exists():
+                written[place / "__init__.py"] = f'"""{text}"""\n'
+    written |= {path: _filled(template, names) for path, template in files.items()}
+    for path, text in written.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        print(path)
+    print(
+        "\nNext:\n"
+        f"  pip install --no-deps --no-build-isolation -e {root}    # once\n"
+        f"  clevrskills check-task {args.name}\n"
+        f"  clevrskills generate {args.name} --episodes 3 --out demo_{args.name}"
+    )
+    return 0
+
+
+def _check_key(name: str) -> None:
+    if not _KEY.fullmatch(name) or keyword.iskeyword(name):
+        raise ClevrSkillsError(
+            f"{name!r} is no key of a task; allowed: words of small letters and digits, joined by "
+            "underscores, e.g. put_beside"
+        )
+    if name in task_keys():
+        raise ClevrSkillsError(f"there is a task {name!r} already; choose another name")
+
+
+def _camel(name: str) -> str:
+    return "".join(word.capitalize() for word in name.split("_"))
+
+
+def _filled(template: str, names: dict[str, str]) -> str:
+    text = (TEMPLATES / f"{template}.txt").read_text(encoding="utf-8")
+    return Template(text).substitute(names)
+
+
+def _distribution(root: Path) -> tuple[dict[str, tuple[str, Path]], dict[Path, str]]:
+    """The packages of a distribution that is there or is to be made.
+
+    Returns:
+        Module and folder of its tasks, predicates and skills; and what is to be written for that:
+        ``pyproject.toml``, if it is new or lacks entry points.
+
+    Raises:
+        ClevrSkillsError: There can be none of that name, or the folder is of something else.
+    """
+    path = root / PROJECT
+    if root.exists() and not path.exists() and (not root.is_dir() or any(root.iterdir())):
+        raise ClevrSkillsError(
+            f"{root} has no pyproject.toml; give a new folder, or that of a distribution"
+        )
+    if path.exists():
+        text, package = path.read_text(encoding="utf-8"), ""
+    else:
+        package = root.resolve().name.replace("-", "_").lower()
+        _check_package(package)
+        text = _filled(
+            "pyproject.toml", {"package": package, "distribution": package.replace("_", "-")}
+        )
+    package = package or re.sub(r"[-.]+", "_", project_name(root)).lower()
+    rooms, added = {}, ""
+    for kind in ROOMS:
+        group = f"clevrskills.{kind}"
+        values = entry_points_at(root, kind).values() if path.exists() else ()
+        module = next((str(value) for value in values if ":" not in value), "")
+        if not module and values:
+            raise ClevrSkillsError(
+                f'{path}: the entry points of "{group}" name no package; add a line '
+                f'{package} = "{package}.{kind}" to them'
+            )
+        if not module:
+            module = f"{package}.{kind}"
+            added += f'\n[project.entry-points."{group}"]\n{package} = "{module}"\n'
+        top, *inner = module.split(".")
+        source = root / "src" if (root / "src" / top).is_dir() else root
+        rooms[kind] = module, source.joinpath(top, *inner)
+    return rooms, {path: text + added} if added else {}
+
+
+def _check_package(package: str) -> None:
+    if not _KEY.fullmatch(package) or keyword.iskeyword(package):
+        raise ClevrSkillsError(
+            f"{package!r} is no name of a package; name the folder with words of small letters and "
+            "digits, joined by - or _, e.g. my-tasks"
+        )
+    spec = importlib.util.find_spec(package)
+    taken = package in sys.stdlib_module_names or (spec is not None and spec.origin is not None)
+    if taken or package in ("tests", "tasks", "predicates", "skills"):
+        raise ClevrSkillsError(
+            f"there is a package {package!r} already, here or installed; name the folder otherwise"
+        )
