@@ -26,7 +26,7 @@ RELEASED_CPU_S = {
     "balance": 24.8, "sort_stack": 9.7, "stack_topple": 10.7, "swap_push": 64.1,
     "swap_rotate": 12.1, "throw_sort": 23.2,
 }  # fmt: skip
-"""CPU-seconds per successful episode without pictures of ClevrSkills 1.0.0, 5 to 13 episodes a
+"""CPU-seconds per successful episode without images of ClevrSkills 1.0.0, 5 to 13 episodes a
 task on a virtual machine of two cores, partly busy; some of its objects were not to be had."""
 PAPER_REWARD_PER_STEP = {"L0": 3.06, "L1": 5.59, "L2": 9.12}
 """Of the paper's oracle."""
@@ -41,7 +41,7 @@ def page(rows: list[Row]) -> str:
         "",
         "Written by `benchmarks/publish.py`. Success with its Wilson 95 % interval; steps and",
         "reward are means over successful episodes; Spearman is the median correlation of the",
-        "normalised reward with time; cost is CPU-seconds per successful episode without pictures,",
+        "normalized reward with time; cost is CPU-seconds per successful episode without images,",
         "reset, planning and failures included, and what share that is of the released code's",
         "(ClevrSkills 1.0.0, 5 to 13 episodes of each task on a like machine).",
         "",
