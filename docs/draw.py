@@ -1,35 +1,60 @@
-"""Draws the pictures of the README, and the page of all tasks, with the project's own renderer.
+"""Draws the images of the pages, and writes the page of all tasks.
 
-python docs/draw.py [--seed 0]
+python docs/draw.py                    # all of them
+python docs/draw.py page film          # the page of tasks alone, the film of the README
 """
 
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated, Literal
 
 import numpy as np
 import tyro
-from PIL import Image
+from PIL import Image, ImageDraw, ImageFont
+from tasks_page import page
 
 from clevrskills.assets import pools
-from clevrskills.dataset_tools.view.gallery import card, page, solve, tiles
+from clevrskills.dataset_tools.view.gallery import Solved, card, solve, tiles
 from clevrskills.envs.environment import ClevrSkillsEnv
 from clevrskills.envs.scene_sampling import keystep_scenes
-from clevrskills.sim.prompt_images import Studio
+from clevrskills.sim.prompt_images import studio
 from clevrskills.solvers.oracle import Oracle
 from clevrskills.tasks import tasks
 
+Part = Literal["page", "film", "task", "objects", "viewer", "suite"]
 HERE = Path(__file__).parent
+TOY_SUITE = HERE.parent / "tests" / "suites" / "toy_suite" / "lamps.py"
 SORT_SEED = 39
 MOMENTS = (0.0, 0.18, 0.38, 0.74, 1.0)
 """Shares of the oracle's episode after which it is shown."""
 COLUMNS, ROWS, TILE_PX = 12, 4, 128
-POSTER_TILE_PX = 144
-TELLING_SHARE = 0.75
-"""Part of an episode after which its picture is taken for the picture of them all."""
+FILM_TILE_PX, FILM_FRAMES, FILM_HOLD_MS, FILM_MS = 112, 20, 1200, 160
+"""Size of a task in the film, its frames, and how long the last and the others are shown."""
+SMALL_PX, THUMB_PX, GAP_PX, WIDTH_PX = 192, 60, 12, 1152
+INK, PALE, PAPER, BOX = (20, 24, 28), (110, 116, 122), (255, 255, 255), (238, 242, 246)
+VIEWER_PX = (1180, 860)
 
 
-def sort_strip(studio: Studio) -> Image.Image:
-    """Some moments of an oracle episode of ``sort``, then its goal image."""
+def film(episodes: Sequence[Solved]) -> None:
+    """An animation of all tasks; every episode takes as long as the others."""
+    frames = []
+    for k in range(FILM_FRAMES):
+        share = k / (FILM_FRAMES - 1)
+        moments = [round(share * (len(episode.frames) - 1)) for episode in episodes]
+        frames.append(Image.fromarray(tiles(episodes, moments, FILM_TILE_PX)))
+    frames[0].save(
+        HERE / "gallery.webp", save_all=True, append_images=frames[1:], loop=0,
+        duration=[*[FILM_MS] * (FILM_FRAMES - 1), FILM_HOLD_MS], quality=62, method=6,
+    )  # fmt: skip
+
+
+def task_sheet() -> Image.Image:
+    """An episode of ``sort``: prompt, start, goal tree, moments of the oracle, goal image."""
     env = ClevrSkillsEnv("sort", obs_mode="none", render_backend="cpu", cameras=("base_camera",))
     env.reset(seed=SORT_SEED)
     oracle = Oracle(env)
@@ -37,52 +62,157 @@ def sort_strip(studio: Studio) -> Image.Image:
     while not oracle.done:
         env.step(oracle.act())
         frames.append(env.capture()["base_camera"])
-    goal = keystep_scenes(env.goal, env.start, env.layouts[0])[-1].image(studio)
-    return Image.fromarray(
-        np.concatenate([*(frames[round(m * (len(frames) - 1))] for m in MOMENTS), goal], axis=1)
-    )
+    goal = keystep_scenes(env.goal, env.start, env.layouts[0])[-1].image(studio())
+    thumbs = {name: _scaled(image, THUMB_PX) for name, image in env.prompt.images().items()}
+
+    sheet = Image.new("RGB", (WIDTH_PX, 660), PAPER)
+    draw = ImageDraw.Draw(sheet)
+    big, font = ImageFont.load_default(20), ImageFont.load_default(17)
+    draw.text((0, THUMB_PX // 2), "Prompt", PALE, font, anchor="lm")
+    _flow(sheet, draw, env.prompt.text, thumbs, (90, 0), big)
+
+    top = 84
+    draw.text((0, top), "Start", PALE, font)
+    sheet.paste(_scaled(frames[0], 320), (0, top + 28))
+    left = 400
+    draw.text((left, top), "Goal tree", PALE, font)
+    trunk = top + 28 + 160
+    root = (left, trunk - 34, left + 230, trunk + 34)
+    draw.rounded_rectangle(root, 8, BOX)
+    draw.text((left + 14, trunk - 14), "set", INK, big, anchor="lm")
+    draw.text((left + 14, trunk + 14), "all hold, in any order", PALE, font, anchor="lm")
+    leaves = [node for node in env.nodes if node["leaf"] is not None]
+    height = 320 // len(leaves)
+    for k, leaf in enumerate(leaves):
+        y, x = top + 28 + k * height, left + 320
+        middle = y + (height - 8) // 2
+        fork = (root[2] + x) // 2
+        draw.line([(root[2], trunk), (fork, trunk), (fork, middle), (x, middle)], PALE, 2)
+        draw.rounded_rectangle((x, y, WIDTH_PX, y + height - 8), 8, BOX)
+        draw.text((x + 14, middle), "inside", INK, big, anchor="lm")
+        _flow(sheet, draw, leaf["text"], thumbs, (x + 110, middle - THUMB_PX // 2), font)
+
+    top += 28 + 320 + GAP_PX
+    shown = [*(frames[round(moment * (len(frames) - 1))] for moment in MOMENTS), goal]
+    captions = [f"step {round(moment * (len(frames) - 1))}" for moment in MOMENTS]
+    for k, (image, caption) in enumerate(zip(shown, [*captions, "goal image"], strict=True)):
+        draw.text((k * SMALL_PX + 2, top), caption, PALE, font)
+        sheet.paste(_scaled(image, SMALL_PX - 4), (k * SMALL_PX, top + 26))
+    return sheet
 
 
-def object_sheet(studio: Studio) -> Image.Image:
+def _flow(
+    sheet: Image.Image,
+    draw: ImageDraw.ImageDraw,
+    text: str,
+    thumbs: dict[str, Image.Image],
+    corner: tuple[int, int],
+    font: ImageFont.FreeTypeFont | ImageFont.ImageFont,
+) -> None:
+    """Words and images in lines, from a corner on."""
+    x, y = corner
+    for word in re.findall(r"\{[^}]+\}|[^\s{]+", text):
+        width = THUMB_PX if word in thumbs else int(draw.textlength(word, font))
+        if x + width > WIDTH_PX:
+            x, y = corner[0], y + THUMB_PX + 6
+        if word in thumbs:
+            sheet.paste(thumbs[word], (x, y))
+        else:
+            draw.text((x, y + THUMB_PX // 2), word, INK, font, anchor="lm")
+        x += width + 8
+
+
+def _scaled(image: np.ndarray, size_px: int) -> Image.Image:
+    return Image.fromarray(image).resize((size_px, size_px), Image.Resampling.LANCZOS)
+
+
+def object_sheet() -> Image.Image:
     """Objects of both splits in textures of their split."""
-    tiles = [*_objects(studio, "train", 3 * COLUMNS), *_objects(studio, "test", COLUMNS)]
-    rows = [np.concatenate(tiles[k * COLUMNS : (k + 1) * COLUMNS], axis=1) for k in range(ROWS)]
+    images = [*_objects("train", 3 * COLUMNS), *_objects("test", COLUMNS)]
+    rows = [np.concatenate(images[k * COLUMNS : (k + 1) * COLUMNS], axis=1) for k in range(ROWS)]
     return Image.fromarray(np.concatenate(rows))
 
 
-def _objects(studio: Studio, split: str, count: int) -> Sequence[np.ndarray]:
+def _objects(split: str, count: int) -> Sequence[np.ndarray]:
     generator = np.random.default_rng(0)
     names, textures = pools(split).shapes, pools(split).textures
-    pictures = [
-        studio.object_image(str(name), textures[k % len(textures)])
+    images = [
+        studio().object_image(str(name), textures[k % len(textures)])
         for k, name in enumerate(generator.permutation(names)[:count])
     ]
     size = (TILE_PX, TILE_PX)
-    return [np.asarray(Image.fromarray(p).resize(size, Image.Resampling.BOX)) for p in pictures]
+    return [np.asarray(Image.fromarray(p).resize(size, Image.Resampling.BOX)) for p in images]
 
 
-def tasks_page(seed: int) -> None:
-    """The page of all tasks with a card of each, and one picture of them all."""
-    episodes = [solve(key, seed) for key in tasks()]
-    folder = HERE / "tasks"
-    folder.mkdir(exist_ok=True)
-    for episode in episodes:
-        card(episode).save(folder / f"{episode.key}.jpg", quality=85)
-    (HERE / "tasks.md").write_text(page(episodes, "tasks"), encoding="utf-8")
-    shown = [int(TELLING_SHARE * (len(episode.frames) - 1)) for episode in episodes]
-    Image.fromarray(tiles(episodes, shown, POSTER_TILE_PX)).save(HERE / "gallery.jpg", quality=88)
+def viewer() -> None:
+    """A screenshot of the page that ``clevrskills view`` writes of one episode, by Chromium."""
+    browser = shutil.which("chromium") or shutil.which("google-chrome")
+    if browser is None:
+        raise SystemExit("a screenshot of the viewer needs Chromium")
+    with tempfile.TemporaryDirectory() as folder:
+        demo, html, shot = (Path(folder) / name for name in ("demo", "page.html", "shot.png"))
+        command = (sys.executable, "-m", "clevrskills")
+        seeds = ("--episodes", "1", "--seed", str(SORT_SEED))
+        subprocess.run([*command, "generate", "sort", *seeds, "--out", demo], check=True)
+        subprocess.run([*command, "view", demo, "--out", html], check=True)
+        width, height = VIEWER_PX
+        subprocess.run(
+            [
+                *(browser, "--headless", "--no-sandbox", "--hide-scrollbars"),
+                *(f"--window-size={width},{height}", "--virtual-time-budget=8000"),
+                *(f"--screenshot={shot}", f"file://{html}#sort/train_{SORT_SEED:08d}"),
+            ],
+            check=True,
+        )
+        with Image.open(shot) as image:
+            image.convert("RGB").save(HERE / "viewer.jpg", quality=74)
 
 
-def main(seed: int = 0) -> None:
-    """Draw and save all.
+def suites_page(text: str) -> str:
+    """The page of suites with the code of the toy suite as it is."""
+    code = TOY_SUITE.read_text(encoding="utf-8")
+    part = f"<!-- lamps.py -->\n\n```python\n{code}```\n\n<!-- end of lamps.py -->"
+    pattern = r"<!-- lamps\.py -->.*?<!-- end of lamps\.py -->"
+    return re.sub(pattern, lambda _: part, text, flags=re.DOTALL)
+
+
+def prompts_of_the_page() -> dict[str, str]:
+    """The prompts on the page as it is, by task key."""
+    text = (HERE / "tasks.md").read_text(encoding="utf-8")
+    found = re.findall(r"^## (\w+)\n.*?^Prompt, in words: (.*?)$", text, re.DOTALL | re.MULTILINE)
+    return dict(found)
+
+
+def main(
+    *parts: Annotated[Part, tyro.conf.Positional],
+    seed: int = 0,
+) -> None:
+    """Draw and save.
 
     Args:
-        seed: Seed of the episodes on the page of tasks.
+        parts: What to draw; nothing: all, with new episodes on the page of tasks.
+        seed: Seed of the episodes of the page of tasks and of the film.
     """
-    studio = Studio()
-    sort_strip(studio).save(HERE / "sort.jpg", quality=90)
-    object_sheet(studio).save(HERE / "objects.jpg", quality=90)
-    tasks_page(seed)
+    if not parts or "film" in parts:
+        episodes = [solve(key, seed) for key in tasks()]
+        film(episodes)
+    if not parts:
+        folder = HERE / "tasks"
+        folder.mkdir(exist_ok=True)
+        for episode in episodes:
+            card(episode).save(folder / f"{episode.key}.jpg", quality=85)
+    if not parts or "page" in parts:
+        prompts = prompts_of_the_page() if parts else {e.key: e.prompt for e in episodes}
+        (HERE / "tasks.md").write_text(page(prompts, "tasks"), encoding="utf-8")
+    if not parts or "task" in parts:
+        task_sheet().save(HERE / "sort.jpg", quality=85)
+    if not parts or "objects" in parts:
+        object_sheet().save(HERE / "objects.jpg", quality=85)
+    if not parts or "viewer" in parts:
+        viewer()
+    if not parts or "suite" in parts:
+        path = HERE / "suites.md"
+        path.write_text(suites_page(path.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":

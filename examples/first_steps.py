@@ -13,10 +13,10 @@ env.action_space.seed(0)
 observation, info = env.reset(seed=39)
 
 prompt = info["prompt"]
-print("prompt, with placeholders for pictures:", prompt.text)
+print("prompt, with placeholders for images:", prompt.text)
 print("prompt, in words only:", prompt.plain())
-for placeholder, picture in prompt.images().items():
-    print(f"  {placeholder}: picture {picture.shape}")
+for placeholder, image in prompt.images().items():
+    print(f"  {placeholder}: image {image.shape}")
 
 for name, value in observation["agent"].items():
     print(f"{name}: {value.round(3)}")

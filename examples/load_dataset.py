@@ -30,10 +30,10 @@ loader = DataLoader(samples, batch_size=16, shuffle=True, num_workers=2)
 
 see = nn.Sequential(nn.Conv2d(3, 16, 8, 4), nn.ReLU(), nn.Conv2d(16, 16, 4, 2), nn.Flatten())
 act = nn.Sequential(nn.Linear(576 + 7, 64), nn.ReLU(), nn.Linear(64, HORIZON * 7), nn.Tanh())
-optimiser = torch.optim.Adam([*see.parameters(), *act.parameters()], 1e-3)
+optimizer = torch.optim.Adam([*see.parameters(), *act.parameters()], 1e-3)
 for step, batch in enumerate(loader):
     if step == 0:
-        print("pictures", tuple(batch["images"][camera].shape))
+        print("images", tuple(batch["images"][camera].shape))
         print("actions", tuple(batch["action"].shape))
         print("task:", batch["task"][0], "| now:", batch["instruction"][0])
     seen = see(batch["images"][camera][:, -1])
@@ -41,7 +41,7 @@ for step, batch in enumerate(loader):
     actions = act(torch.cat((seen, felt), dim=-1)).unflatten(1, (HORIZON, 7))
     error = (actions - batch["action"]).square().mean(-1)
     loss = error[~batch["action_is_pad"]].mean()  # what is after the end does not count
-    optimiser.zero_grad()
+    optimizer.zero_grad()
     loss.backward()
-    optimiser.step()
+    optimizer.step()
 print(f"mean squared error after {len(loader)} steps: {loss.item():.3f}")

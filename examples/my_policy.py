@@ -21,12 +21,12 @@ class RandomWalk:
 
     def reset(self, prompt: PromptInput) -> None:
         """Read what is to be done; called once at the start of an episode."""
-        # prompt.text has placeholders, prompt.images their pictures (256, 256, 3) uint8
-        self.goal = [picture.mean() for picture in prompt.images.values()]
+        # prompt.text has placeholders, prompt.images an image for each (256, 256, 3) uint8
+        self.goal = [image.mean() for image in prompt.images.values()]
         self.generator = np.random.default_rng(prompt.seed)
 
     def act(self, observation: Observation) -> np.ndarray:
-        """The next action (7,), or several at once (H, 7), from pictures and proprioception."""
+        """The next action (7,), or several at once (H, 7), from images and proprioception."""
         assert observation["images"]["hand_camera"].shape == (256, 256, 3)
         assert observation["proprioception"]["ee_pose"].shape == (7,)
         action = self.generator.uniform(-0.3, 0.3, 7)

@@ -6,6 +6,7 @@ import runpy
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from PIL import Image
 import clevrskills
 from clevrskills.cli import Command
 from clevrskills.dataset_tools.generate.command import GenerateArgs, generate
-from clevrskills.dataset_tools.view.gallery import CARD_PX, Solved, page
+from clevrskills.dataset_tools.view.gallery import CARD_PX
 from clevrskills.predicates import predicate_types
 from clevrskills.sim.robots.description import ROBOTS
 from clevrskills.solvers.requirements import planner_obstacle
@@ -25,7 +26,8 @@ ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 TASKS_PAGE = (ROOT / "docs" / "tasks.md").read_text(encoding="utf-8")
-PICTURES_LIMIT_BYTES = 2_500_000
+ENVIRONMENT = (ROOT / "docs" / "environment.md").read_text(encoding="utf-8")
+DOCS_LIMIT_BYTES = 2_500_000
 EXAMPLE_LIMIT_LINES = 60
 
 needs_oracle = pytest.mark.skipif(planner_obstacle() is not None, reason=str(planner_obstacle()))
@@ -61,66 +63,63 @@ def test_the_python_of_the_readme_solves_the_episode(
     assert capsys.readouterr().out.splitlines()[-1].startswith("True 1.0 {'set': ")
 
 
-@pytest.mark.slow
-@pytest.mark.render
-@needs_oracle
-def test_the_readme_reads_a_dataset(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert generate(GenerateArgs(tasks=("sort",), episodes=1, out=Path("demos"))) == 0
-    exec(compile(blocks(README, "python")[1], "README.md", "exec"), {})
-    assert re.search(r" \(\d+, 7\) \(\d+, 256, 256, 3\)$", capsys.readouterr().out.rstrip())
+def test_the_python_of_the_environment_page(capsys: pytest.CaptureFixture[str]) -> None:
+    exec(compile(blocks(ENVIRONMENT, "python")[0], "environment.md", "exec"), {})
+    assert capsys.readouterr().out.endswith(" set\n")
 
 
 def test_levels_list_every_task() -> None:
-    rows = {row[0].split(",")[0]: quoted(row[1]) for row in table(README, "level")}
+    rows = {row[0].split(",")[0]: quoted(row[1]) for row in table(TASKS_PAGE, "level")}
     for level in LEVELS:
         assert rows[level] == sorted(key for key, kind in tasks().items() if kind.level == level)
     assert sum(map(len, rows.values())) == len(clevrskills.task_keys()) == 33
 
 
-def test_the_page_of_tasks_is_up_to_date() -> None:
-    """But for the prompts and pictures of its episodes."""
-    episodes = [
-        Solved(key, kind.level, 0, prompt, (), ())
-        for (key, kind), prompt in zip(tasks().items(), quoted_prompts(TASKS_PAGE), strict=True)
-    ]
-    assert page(episodes, "tasks") == TASKS_PAGE, "run python docs/draw.py"
+def test_the_page_of_tasks_is_up_to_date(monkeypatch: pytest.MonkeyPatch) -> None:
+    """But for the prompts and images of its episodes."""
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    tasks_page = __import__("tasks_page")
+    written = re.findall(r"^Prompt, in words: (.*)$", TASKS_PAGE, re.MULTILINE)
+    prompts = dict(zip(tasks(), written, strict=True))
+    assert tasks_page.page(prompts, "tasks") == TASKS_PAGE, "run python docs/draw.py page"
     for key in clevrskills.task_keys():
-        with Image.open(ROOT / "docs" / "tasks" / f"{key}.jpg") as picture:
-            assert picture.size == CARD_PX
-
-
-def quoted_prompts(text: str) -> list[str]:
-    return re.findall(r"^Prompt, in words: (.*)$", text, re.MULTILINE)
+        with Image.open(ROOT / "docs" / "tasks" / f"{key}.jpg") as image:
+            assert image.size == CARD_PX
 
 
 def test_predicates_robots_and_tolerances() -> None:
-    assert {name for name in predicate_types() if f"`{name}`" not in TASKS_PAGE + README} == set()
-    assert [quoted(row[0])[0] for row in table(README, "name | arm")] == list(ROBOTS)
+    for name in predicate_types():
+        assert f"\n### {name}\n" in TASKS_PAGE
+    assert "`position_m` | 0.05 | 0.05 |" in TASKS_PAGE and "Args:" not in TASKS_PAGE
+    assert [quoted(row[0])[0] for row in table(ENVIRONMENT, "name | arm")] == list(ROBOTS)
 
 
-def test_commands() -> None:
+def test_every_command_has_a_row() -> None:
     real = {c.__metadata__[0].name for c in Command.__args__}
-    assert {quoted(row[0])[0].split()[1] for row in table(README, "command")} == real
+    named = re.findall(r"`clevrskills (\S+)`", " ".join(row[1] for row in wishes()))
+    assert set(named) == real and len(named) == len(real)
 
 
-@pytest.mark.parametrize("text", [README, CONTRIBUTING], ids=["README", "CONTRIBUTING"])
-def test_files_and_targets_that_are_named_exist(text: str) -> None:
-    links = re.findall(r"\]\((?!https?:|#)([^)]+)\)", text)
-    scripts = re.findall(r"(?:benchmarks|examples|docs|tests)/\w+\.py", text)
-    for name in [*links, *scripts]:
-        assert (ROOT / name).exists(), name
-    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    assert set(re.findall(r"[`\n]make ([a-z-]+)", text)) <= targets
-    headings = {h.lower() for h in re.findall(r"^#+ (.*)$", text, re.MULTILINE)}
-    assert set(re.findall(r"\]\(#([^)]+)\)", text)) <= headings
+def wishes() -> list[list[str]]:
+    return table(README, "I want to … | with")
 
 
-def test_pictures_are_small() -> None:
+def test_every_extra_has_a_row() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert [quoted(row[0])[0] for row in table(README, "extra")] == [
+        *sorted(project["optional-dependencies"], key=extras_order)
+    ]
+
+
+def extras_order(name: str) -> int:
+    """In the order of the table."""
+    return README.index(f"\n| `{name}` |")
+
+
+def test_files_of_docs_are_small() -> None:
     files = [file for file in (ROOT / "docs").rglob("*") if file.is_file()]
-    assert sum(file.stat().st_size for file in files) < PICTURES_LIMIT_BYTES
+    files = [file for file in files if "__pycache__" not in file.parts]
+    assert sum(file.stat().st_size for file in files) < DOCS_LIMIT_BYTES
 
 
 @pytest.fixture(scope="module")
@@ -162,7 +161,7 @@ def test_first_steps(elsewhere) -> None:
     folder, capsys = elsewhere
     run_example("first_steps.py")
     assert (folder / "first_steps.png").stat().st_size > 10_000
-    assert "{obj:object_0}: picture (256, 256, 3)" in capsys.readouterr().out
+    assert "{obj:object_0}: image (256, 256, 3)" in capsys.readouterr().out
 
 
 @pytest.mark.render
@@ -184,9 +183,9 @@ def test_my_policy(elsewhere) -> None:
 def test_goal_images(elsewhere) -> None:
     folder, capsys = elsewhere
     run_example("goal_images.py")
-    pictures = sorted(folder.glob("keystep_*.png"))
-    assert len(pictures) == 5
-    assert len({picture.read_bytes() for picture in pictures}) == 5
+    images = sorted(folder.glob("keystep_*.png"))
+    assert len(images) == 5
+    assert len({image.read_bytes() for image in images}) == 5
     assert "keystep_1.png: Put the " in capsys.readouterr().out
 
 

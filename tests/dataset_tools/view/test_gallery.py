@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from clevrskills import cli, task_keys
-from clevrskills.dataset_tools.view.gallery import CARD_PX, Solved, card, page, sheet
+from clevrskills import cli
+from clevrskills.dataset_tools.view.gallery import CARD_PX, Solved, card, sheet
 from clevrskills.sim.render.video import read_video
 
 GREY = np.full((256, 256, 3), 90, np.uint8)
@@ -30,15 +30,6 @@ def test_long_prompts_stay_on_their_card() -> None:
 def test_cards_stand_in_rows() -> None:
     cards = [card(episode("pick"))] * 5
     assert sheet(cards, columns=2).size == (2 * CARD_PX[0], 3 * CARD_PX[1])
-
-
-def test_the_page_names_every_task_its_predicates_and_all_criteria() -> None:
-    text = page([episode(key) for key in task_keys()], "pictures")
-    for key in task_keys():
-        assert f"## {key}\n" in text and f"(pictures/{key}.jpg)" in text
-    assert "- `on_top`: A body rests on another" in text
-    assert "| tolerance | paper | released |" in text and "`position_m` | 0.05 | 0.05 |" in text
-    assert "Args:" not in text
 
 
 def test_an_unknown_task_is_one_clear_line(tmp_path, capsys) -> None:

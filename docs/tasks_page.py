@@ -1,0 +1,132 @@
+"""Page of all tasks: tasks, predicates and criteria, written from the code's own docstrings."""
+
+import inspect
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from clevrskills.predicates import CRITERIA, Predicate, predicate_types
+from clevrskills.solvers.motion import SkillFailed
+from clevrskills.solvers.skills import skill_for
+from clevrskills.tasks import LEVELS, tasks
+
+ROOT = Path(__file__).parents[1]
+LEVEL_NAMES = {"L0": "skills", "L1": "compositions", "L2": "compositions of those"}
+UNITS = {"_m_per_s": " m/s", "_rad": " rad", "_m": " m"}
+INTRODUCTION = """\
+# Tasks and predicates
+
+Every task of ClevrSkills is a [goal tree](environment.md#reward-and-success) of predicates.
+
+{levels}
+
+Each task below has its step limit, what counts as success, the prompt of one episode with the first
+and last image of that episode, the predicates of its goal tree, and its arguments. Arguments are
+passed as `task_args` of `gym.make` or as `--arg TASK.NAME=VALUE` on the command line. The
+[predicates](#predicates) and the [tolerances](#criteria) follow after the tasks.
+"""
+PREDICATES = """\
+## Predicates
+
+The file of a predicate is its source: `evaluate` says when it holds, its reward on the scale of the
+paper's tables, and its progress in [0, 1]. Terms that several predicates share, such as reaching
+for a body and carrying it, are in [shaping.py](../clevrskills/predicates/shaping.py). The oracle
+achieves a predicate by the skill that is named with it.
+"""
+
+
+def page(prompts: Mapping[str, str], images: str) -> str:
+    """The page in Markdown.
+
+    Args:
+        prompts: Prompt of an episode, in words, by task key.
+        images: Folder of the tasks' images, as seen from the page.
+    """
+    lines = [INTRODUCTION.format(levels=_levels())]
+    for key, kind in tasks().items():
+        facts = kind().describe()
+        lines += [f"## {key}", "", f"{facts['level']}, `{facts['id']}`, "]
+        lines[-1] += f"at most {facts['max_steps']} steps"
+        lines += ["", summary(kind), "", f"![{key}]({images}/{key}.jpg)", ""]
+        lines += [f"Prompt, in words: {prompts[key]}", ""]
+        links = " ".join(f"[`{name}`](#{name})" for name in facts["predicates"])
+        lines += [f"Predicates: {links}", ""]
+        if facts["arguments"]:
+            lines += ["| argument | values |", "|---|---|"]
+            lines += [f"| `{n}` | {a['allowed']} |" for n, a in facts["arguments"].items()]
+            lines.append("")
+        if set(facts["robots"]) != {"xarm6", "panda"}:
+            lines += [f"Robots: {', '.join(facts['robots'])}.", ""]
+    lines.append(PREDICATES)
+    for name, predicate in sorted(predicate_types().items()):
+        lines += [f"### {name}", "", summary(predicate), "", _facts(predicate), ""]
+    return "\n".join([*lines, *_criteria()]) + "\n"
+
+
+def _levels() -> str:
+    rows = ["| level | tasks |", "|---|---|"]
+    for level in LEVELS:
+        keys = sorted(key for key, kind in tasks().items() if kind.level == level)
+        links = " ".join(f"[`{key}`](#{key})" for key in keys)
+        rows.append(f"| {level}, {LEVEL_NAMES[level]} | {links} |")
+    return "\n".join(rows)
+
+
+def _facts(predicate: type[Predicate]) -> str:
+    """Reward, source and skill of a predicate."""
+    most = predicate.max_reward
+    parts = [f"Reward up to {most:g}." if isinstance(most, int | float) else ""]
+    parts.append(f"Source: {_link(predicate)}.")
+    try:
+        parts.append(f"Skill: {_link(skill_for(object.__new__(predicate)))}.")
+    except SkillFailed:
+        pass
+    return " ".join(part for part in parts if part)
+
+
+def _link(thing: Any) -> str:
+    path = Path(inspect.getsourcefile(thing) or "").resolve().relative_to(ROOT)
+    return f"[{path.name}](../{path})"
+
+
+def _criteria() -> Sequence[str]:
+    names = list(CRITERIA)
+    lines = [
+        "## Criteria",
+        "",
+        "Tolerances of success, see [criteria](environment.md#criteria).",
+        "",
+    ]
+    lines += ["| tolerance | " + " | ".join(names) + " |", "|---" * (1 + len(names)) + "|"]
+    for field in fields(CRITERIA[names[0]]):
+        if field.name != "name":
+            values = [getattr(CRITERIA[name], field.name) for name in names]
+            shown = [f"{v:.4g}" if isinstance(v, float) else str(v) for v in values]
+            lines.append(f"| `{field.name}` | " + " | ".join(shown) + " |")
+    return lines
+
+
+def summary(kind: type) -> str:
+    """What stands before the first section of a class's docstring, on one line, as Markdown.
+
+    Classes of predicates are named by their keys, tolerances with their values.
+    """
+    text = kind.__doc__ or ""
+    for section in ("Args:", "Attributes:", "Raises:"):
+        text = text.split(section)[0]
+    by_class = {predicate.__name__: name for name, predicate in predicate_types().items()}
+
+    def role(match: re.Match[str]) -> str:
+        name = match[1].removeprefix("~").rpartition(".")[2]
+        return f"`{by_class.get(name, name)}`"
+
+    def tolerance(match: re.Match[str]) -> str:
+        value = getattr(CRITERIA["paper"], match[1])
+        unit = next((u for ending, u in UNITS.items() if match[1].endswith(ending)), "")
+        return f"{value:.4g}{unit} (`{match[1]}`)"
+
+    text = re.sub(r":\w+:`([^`]+)`", role, " ".join(text.split()))
+    text = re.sub(r"``criteria\.(\w+)``", tolerance, text)
+    return re.sub(r"``([^`]+)``", lambda match: f"`{by_class.get(match[1], match[1])}`", text)

@@ -1,0 +1,167 @@
+"""Pages: links lead somewhere, commands can be read, code can be compiled and imported."""
+
+import ast
+import contextlib
+import io
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+import tyro
+
+from clevrskills.cli import Command, main
+from clevrskills.dataset_tools.export.command import FORMATS
+from clevrskills.solvers.requirements import planner_obstacle
+
+ROOT = Path(__file__).parents[1]
+PAGES = {
+    str(file.relative_to(ROOT)): file.read_text(encoding="utf-8")
+    for folder in (".", "docs", "integrations")
+    for file in sorted((ROOT / folder).glob("*/*.md" if folder == "integrations" else "*.md"))
+}
+COMMANDS = {c.__metadata__[0].name: c.__origin__ for c in Command.__args__}
+PROGRAMS = {
+    *("accelerate", "apt-get", "cd", "clevrskills", "exec", "export", "lerobot-eval"),
+    *("lerobot-train", "make", "pip", "pre-commit", "python", "ray", "tensorboard", "vla-eval"),
+}
+"""Programs that pages call."""
+RUN_IDS = [name for name, text in PAGES.items() if "```bash" in text]
+
+
+def without_code(text: str) -> str:
+    return re.sub(r"`[^`\n]+`", "", re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S))
+
+
+def anchors(text: str) -> set[str]:
+    headings = re.findall(r"^#+ (.+)$", re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S), re.M)
+    kept = [re.sub(r"[^\w\s-]", "", heading.lower()) for heading in headings]
+    return {heading.strip().replace(" ", "-") for heading in kept}
+
+
+def lines(text: str) -> Iterator[str]:
+    """Commands of the shell blocks, one to a line, without comments."""
+    for block in re.findall(r"^```bash\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+        for line in block.replace("\\\n", " ").splitlines():
+            command = re.sub(r"(^|\s)#.*$", "", line).strip()
+            if command and not re.match(r"[A-Z_]+=", command):
+                yield from (part.strip() for part in re.split(r"[;&](?=\s|$)", command) if part)
+
+
+@cache
+def options(command: str) -> set[str]:
+    """Options of a command, as its help lists them."""
+    shown = io.StringIO()
+    with contextlib.redirect_stdout(shown), pytest.raises(SystemExit):
+        tyro.cli(COMMANDS[command], args=["--help"])
+    return set(re.findall(r"--[a-z][a-z0-9-]*", shown.getvalue()))
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_links_lead_somewhere(name: str) -> None:
+    text = PAGES[name]
+    for target in re.findall(r"\]\((?!https?:)([^)]+)\)", text):
+        path, _, anchor = target.partition("#")
+        file = (ROOT / name).parent / path if path else ROOT / name
+        assert file.exists(), target
+        if anchor:
+            assert anchor in anchors(file.read_text(encoding="utf-8")), target
+    for script in re.findall(r"(?:benchmarks|examples|docs|tests|recipes)/\w+\.(?:py|md)", text):
+        assert (ROOT / script).exists(), script
+    for module in re.findall(r"`(clevrskills/[\w/]+\.py)`", text):
+        new = name == "CONTRIBUTING.md" and f"`{module}`:" in text  # the files that it adds
+        assert new or (ROOT / module).exists(), module
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert set(re.findall(r"[`\n]make ([a-z-]+)", text)) <= targets
+
+
+@pytest.mark.parametrize("name", RUN_IDS)
+def test_commands_can_be_read(name: str, tmp_path: Path) -> None:
+    for line in lines(PAGES[name]):
+        words = shlex.split(re.sub(r"\$SLURM\w+", "8", line))
+        assert words[0] in PROGRAMS, line
+        if "clevrskills" in words[:4] and words[0] in ("clevrskills", "exec", "accelerate"):
+            command, *arguments = words[words.index("clevrskills") + 1 :]
+            tyro.cli(COMMANDS[command], args=arguments)
+        elif words[0] == "python":
+            assert words[1] == "-m" or (ROOT / words[1]).exists(), line
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_commands_within_the_text_have_the_options_that_are_named(name: str) -> None:
+    for command, rest in re.findall(r"`clevrskills ([a-z-]+)([^`]*)`", PAGES[name]):
+        assert command in COMMANDS, command
+        assert set(re.findall(r"--[a-z][a-z0-9-]*", rest)) <= options(command), (command, rest)
+
+
+@pytest.mark.parametrize("name", [name for name, text in PAGES.items() if "```python" in text])
+def test_code_compiles_and_its_imports_work(name: str) -> None:
+    for block in re.findall(r"^```python\n(.*?)^```$", PAGES[name], re.MULTILINE | re.DOTALL):
+        tree = compile(block, name, "exec", ast.PyCF_ONLY_AST)
+        assert isinstance(tree, ast.Module)
+        for node in tree.body:
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("clevrskills"):
+                if "beside" in node.module or "sb3" in node.module:  # new there, needs an extra
+                    continue
+                exec(compile(ast.Module([node], []), name, "exec"), {})
+
+
+@pytest.mark.parametrize("name", [name for name in PAGES if name != "docs/tasks.md"])
+def test_pages_use_the_words_of_the_field(name: str) -> None:
+    text = without_code(PAGES[name])
+    assert not re.search(r"\bpictures?\b", text, re.IGNORECASE)
+    assert "``" not in text and not re.search(r":(class|func|meth|data|mod):", PAGES[name])
+
+
+# --- slow: commands that are really run
+
+
+def run(*words: object) -> None:
+    assert main([*map(str, words)]) == 0
+
+
+@pytest.mark.slow
+@pytest.mark.render
+@pytest.mark.skipif(planner_obstacle() is not None, reason=str(planner_obstacle()))
+def test_five_minutes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    part = PAGES["README.md"].split("\n## Five minutes\n")[1].split("\n## ")[0]
+    for line in lines(part):
+        run(*shlex.split(line)[1:])
+    assert (tmp_path / "page.html").stat().st_size > 100_000
+    run("report", "results")
+
+
+@pytest.mark.slow
+@pytest.mark.render
+@pytest.mark.skipif(planner_obstacle() is not None, reason=str(planner_obstacle()))
+def test_commands_on_a_dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of the pages of datasets, generation and formats."""
+    monkeypatch.chdir(tmp_path)
+    run("generate", "pick", "--episodes", 2, "--out", "demos")
+    for line in lines(PAGES["docs/datasets.md"]):
+        run(*shlex.split(line)[1:])
+    run("generate", "pick", "--episodes", 1, "--no-cameras", "--out", "numbers")
+    run("render", "numbers", "--out", "rendered")
+    for name in FORMATS:
+        run("export", "demos", "--to", name, "--out", f"as_{name}")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "script", sorted({s for t in PAGES.values() for s in re.findall(r"benchmarks/\w+\.py", t)})
+)
+def test_benchmarks_know_the_options_that_pages_name(script: str) -> None:
+    shown = subprocess.run(
+        [sys.executable, script, "--help"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
+    for text in PAGES.values():
+        for line in lines(text):
+            if script in line:
+                assert set(re.findall(r" (--[a-z][a-z0-9-]*)", line)) <= {
+                    *re.findall(r"--[a-z][a-z0-9-]*", shown)
+                }, line
