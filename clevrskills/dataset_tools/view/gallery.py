@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -35,8 +35,11 @@ class GalleryArgs(TaskArgs):
     """Objects and textures to draw from: train or test."""
     robot: str = "xarm6"
     """The robot: xarm6 or panda."""
-    out: Path
+    out: Path | None = None
     """Folder for gallery.mp4, gallery.jpg and a card of each task."""
+    package: Path | None = None
+    """Folder of a distribution of your own: its tasks, into its folder gallery, unless --out is
+    given."""
 
 
 @dataclass(frozen=True)
@@ -68,24 +71,30 @@ def gallery(args: GalleryArgs) -> int:
     """
     from rich.progress import track
 
+    from clevrskills.core.registry import OwnDistribution
     from clevrskills.core.suite import load_suite
     from clevrskills.sim.render.video import VideoWriter
 
+    own = OwnDistribution.at(args.package) if args.package else None
+    out = args.out or (own.folder / "gallery" if own else None)
+    if out is None:
+        raise ClevrSkillsError("name a folder with --out, or a distribution with --package")
     levels = load_suite().levels()
-    keys = select_tasks(levels, args.tasks, args.level) or list(levels)
+    named = own.select(args.tasks) if own else args.tasks
+    keys = select_tasks(levels, named, args.level) or list(levels)
     shown = track(keys, "solving", transient=True)
     episodes = [solve(key, args.seed, args.split, args.robot) for key in shown]
-    args.out.mkdir(parents=True, exist_ok=True)
+    out.mkdir(parents=True, exist_ok=True)
     for episode in episodes:
-        card(episode).save(args.out / f"{episode.key}.jpg", quality=88)
-    sheet([card(e) for e in episodes]).save(args.out / "gallery.jpg", quality=85)
+        card(episode).save(out / f"{episode.key}.jpg", quality=88)
+    sheet([card(e) for e in episodes]).save(out / "gallery.jpg", quality=85)
     grid = list(_grid(episodes))
     height, width = grid[0].shape[:2]
-    video = VideoWriter(args.out / "gallery.mp4", width, height, 20)
+    video = VideoWriter(out / "gallery.mp4", width, height, 20)
     for frame in grid:
         video.write(frame)
     video.close()
-    print(f"{args.out / 'gallery.mp4'}, {args.out / 'gallery.jpg'}: {len(episodes)} tasks")
+    print(f"{out / 'gallery.mp4'}, {out / 'gallery.jpg'}: {len(episodes)} tasks")
     return 0
 
 
@@ -205,55 +214,3 @@ def _label(text: str, width: int) -> np.ndarray:
 
 def _font(size_px: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
     return ImageFont.load_default(size_px)
-
-
-def page(episodes: Sequence[Solved], pictures: str) -> str:
-    """A Markdown page with every task: sentence, predicates, criteria, arguments and card.
-
-    Args:
-        episodes: One of each task.
-        pictures: Folder of the cards, as seen from the page.
-    """
-    from clevrskills.predicates import CRITERIA, predicate_types
-    from clevrskills.tasks import tasks
-
-    kinds = predicate_types()
-    lines = ["# Tasks", ""]
-    used: set[str] = set()
-    for episode in episodes:
-        kind = tasks()[episode.key]
-        facts = kind().describe()
-        limit = f"at most {facts['max_steps']} steps"
-        lines += [f"## {episode.key}", "", f"{facts['level']}, `{facts['id']}`, {limit}", ""]
-        lines += [_summary(kind.__doc__), ""]
-        lines += [f"![{episode.key}]({pictures}/{episode.key}.jpg)", ""]
-        lines += [f"Prompt, in words: {episode.prompt}", "", "Goal:", ""]
-        lines += [f"- `{name}`: {_summary(kinds[name].__doc__)}" for name in facts["predicates"]]
-        used |= set(facts["predicates"])
-        lines.append("")
-        if facts["arguments"]:
-            lines += ["Arguments:", ""]
-            lines += [f"- `{n}`: {a['allowed']}" for n, a in facts["arguments"].items()]
-            lines.append("")
-        if set(facts["robots"]) != {"xarm6", "panda"}:
-            lines += [f"Robots: {', '.join(facts['robots'])}.", ""]
-    others = sorted(set(kinds) - used)
-    lines += ["## Other predicates", "", "For goals of your own:", ""]
-    lines += [f"- `{name}`: {_summary(kinds[name].__doc__)}" for name in others] + [""]
-    names = list(CRITERIA)
-    lines += ["## Criteria", "", "| tolerance | " + " | ".join(names) + " |"]
-    lines.append("|---" * (1 + len(names)) + "|")
-    for field in fields(CRITERIA[names[0]]):
-        if field.name != "name":
-            values = [getattr(CRITERIA[name], field.name) for name in names]
-            shown = [f"{v:.4g}" if isinstance(v, float) else str(v) for v in values]
-            lines.append(f"| `{field.name}` | " + " | ".join(shown) + " |")
-    return "\n".join(lines) + "\n"
-
-
-def _summary(doc: str | None) -> str:
-    """What stands before the first section of a docstring, on one line."""
-    text = doc or ""
-    for section in ("Args:", "Attributes:", "Raises:"):
-        text = text.split(section)[0]
-    return " ".join(text.split())
