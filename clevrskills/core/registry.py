@@ -26,7 +26,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import tomllib
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -34,7 +34,13 @@ from types import ModuleType
 from typing import Any
 
 from clevrskills import additions, keys_of
-from clevrskills.errors import ClevrSkillsError, NameTakenError, errors_in, one_line
+from clevrskills.errors import (
+    ClevrSkillsError,
+    NameTakenError,
+    UnknownNameError,
+    errors_in,
+    one_line,
+)
 
 OWN = "clevrskills"
 """Name of this package, and of its distribution."""
@@ -114,7 +120,8 @@ def check_new(kind: str, name: str, known: Any, defined: Any) -> None:
         NameTakenError: It has.
     """
     if known is not None and _path(known) != _path(defined):
-        raise NameTakenError(kind, name, _path(known), _path(defined))
+        first, second = (defined, known) if is_own(defined) else (known, defined)
+        raise NameTakenError(kind, name, _path(first), _path(second))
 
 
 def _path(defined: Any) -> str:
@@ -139,6 +146,17 @@ class OwnDistribution:
     def episodes(self) -> Path:
         """Folder of its frozen episodes."""
         return self.package / EPISODES
+
+    def select(self, tasks: Sequence[str]) -> tuple[str, ...]:
+        """The tasks that are named, or all.
+
+        Raises:
+            UnknownNameError: One is no task of the distribution.
+        """
+        for name in tasks:
+            if name not in self.tasks:
+                raise UnknownNameError(f"task of {self.folder}", name, self.tasks)
+        return tuple(tasks) or self.tasks
 
     @classmethod
     def at(cls, folder: Path) -> OwnDistribution:

@@ -1,0 +1,1 @@
+"""Tasks about tea: a distribution of its own, for tests."""

@@ -1,0 +1,1 @@
+"""Tasks: each file is one, of its key."""
