@@ -106,7 +106,7 @@ def overhead(args: EvaluationArgs) -> int:
                 episode = suite.draw(task, "test", args.seed + index, index)
             plain.reset(options={"episode": episode})
             rollout = PolicyRollout(
-                env, episode, policy.observation, Rules(stop_on_success=False), suite.interface()
+                env, episode, policy.observation, Rules(stop_on_success=False), suite
             )
             policy.reset(rollout.prompt)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import logging
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import tyro
 
@@ -27,7 +27,9 @@ from clevrskills.evaluation.power import PlanArgs, plan
 from clevrskills.evaluation.report.command import CompareArgs, ReportArgs, compare, report
 from clevrskills.rl.command import RLArgs, rl
 from clevrskills.serving.command import ServeArgs, serve
+from clevrskills.suites.clevrskills.check_task import CheckTaskArgs, check_task
 from clevrskills.suites.clevrskills.curriculum import CurriculumArgs, curriculum
+from clevrskills.suites.clevrskills.new_task import NewTaskArgs, new_task
 
 
 @dataclass
@@ -39,8 +41,21 @@ class DoctorArgs:
 
 
 @dataclass
+class SuitesArgs:
+    """List the suites."""
+
+    json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Print the suites as JSON."""
+
+
+@dataclass
 class TasksArgs:
     """List the tasks."""
+
+    suite: str = "clevrskills"
+    """The suite, see `clevrskills suites`."""
+    group: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    """Only the tasks of a group; may be given several times."""
 
     level: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
     """Only these levels: L0, L1, L2; may be given several times."""
@@ -48,27 +63,64 @@ class TasksArgs:
     """Print the tasks as JSON."""
 
 
-def tasks(args: TasksArgs) -> int:
-    """Print a table of tasks: key, level, sentence, predicates."""
-    from clevrskills.jobs.arguments import select_tasks
-    from clevrskills.tasks import tasks as all_tasks
+def suites(args: SuitesArgs) -> int:
+    """Print a table of suites: name, title, tasks, levels, splits, interfaces, presets."""
+    from clevrskills.core.suite import load_suite, suite_names
 
-    known = all_tasks()
-    keys = select_tasks({key: task.level for key, task in known.items()}, level=args.level)
-    rows = [known[key]().describe() for key in keys or known]
+    rows = []
+    for suite in map(load_suite, suite_names()):
+        levels = suite.levels()
+        rows.append(
+            {
+                "name": suite.name,
+                "title": suite.title,
+                "tasks": list(levels),
+                "levels": list(dict.fromkeys(levels.values())),
+                "groups": list(suite.groups()),
+                "splits": list(suite.splits()),
+                "robots": list(suite.robots()),
+                "interfaces": list(suite.interfaces()),
+                "presets": list(suite.presets()),
+            }
+        )
     if args.json:
         print(json.dumps(rows, indent=2))
         return 0
+    _print_table(
+        f"{len(rows)} suites",
+        ("name", "title", "tasks", "levels", "splits", "interfaces"),
+        [{**row, "tasks": str(len(row["tasks"]))} for row in rows],
+    )
+    return 0
+
+
+def tasks(args: TasksArgs) -> int:
+    """Print a table of tasks: key, level, sentence, predicates."""
+    from clevrskills.core.suite import load_suite
+    from clevrskills.jobs.arguments import SuiteArgs
+
+    suite = load_suite(args.suite)
+    levels = suite.levels()
+    keys = SuiteArgs(level=args.level, group=args.group).select(levels, suite.groups())
+    rows = [suite.describe(key) for key in keys or levels]
+    if args.json:
+        print(json.dumps(rows, indent=2))
+        return 0
+    _print_table(f"{len(rows)} tasks", ("key", "level", "sentence", "predicates"), rows)
+    return 0
+
+
+def _print_table(title: str, columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(title=f"{len(rows)} tasks")
-    for column in ("key", "level", "sentence", "predicates"):
-        table.add_column(column, overflow="fold", no_wrap=column == "key")
+    table = Table(title=title)
+    for k, column in enumerate(columns):
+        table.add_column(column, overflow="fold", no_wrap=k == 0)
     for row in rows:
-        table.add_row(row["key"], row["level"], row["sentence"], " ".join(row["predicates"]))
+        cells = (row[column] for column in columns)
+        table.add_row(*(cell if isinstance(cell, str) else " ".join(cell) for cell in cells))
     Console().print(table)
-    return 0
 
 
 def doctor(args: DoctorArgs) -> int:
@@ -80,6 +132,7 @@ def doctor(args: DoctorArgs) -> int:
 
 Command = (
     Annotated[DoctorArgs, tyro.conf.subcommand("doctor")]
+    | Annotated[SuitesArgs, tyro.conf.subcommand("suites")]
     | Annotated[TasksArgs, tyro.conf.subcommand("tasks")]
     | Annotated[GenerateArgs, tyro.conf.subcommand("generate")]
     | Annotated[RenderArgs, tyro.conf.subcommand("render")]
@@ -98,6 +151,8 @@ Command = (
     | Annotated[TrainArgs, tyro.conf.subcommand("train")]
     | Annotated[DaggerArgs, tyro.conf.subcommand("dagger")]
     | Annotated[RLArgs, tyro.conf.subcommand("rl")]
+    | Annotated[NewTaskArgs, tyro.conf.subcommand("new-task")]
+    | Annotated[CheckTaskArgs, tyro.conf.subcommand("check-task")]
 )
 
 
@@ -111,6 +166,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     args = tyro.cli(Command, prog="clevrskills", description=__doc__, args=arguments)
     runners = {
         DoctorArgs: doctor,
+        SuitesArgs: suites,
         TasksArgs: tasks,
         GenerateArgs: generate,
         RenderArgs: render,
@@ -129,6 +185,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         TrainArgs: train,
         DaggerArgs: dagger,
         RLArgs: rl,
+        NewTaskArgs: new_task,
+        CheckTaskArgs: check_task,
     }
     try:
         return runners[type(args)](args)  # type: ignore[operator]

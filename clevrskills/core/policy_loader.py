@@ -7,11 +7,12 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib.metadata import EntryPoint
 from typing import Any
 
-from clevrskills.core.interface import Interface
 from clevrskills.core.policy import ObservationOptions, check_cameras
-from clevrskills.core.suite import load_suite
+from clevrskills.core.registry import load, others
+from clevrskills.core.suite import Suite, load_suite
 from clevrskills.errors import ClevrSkillsError, UnknownNameError, one_line
 
 BUILT_IN = {
@@ -40,7 +41,8 @@ class PolicySource:
 
     Attributes:
         name: A built-in policy, ``checkpoint:DIR``, ``rl:DIR``, ``replay:DATASET``,
-            ``module:attribute`` or the address of a server.
+            ``module:attribute``, the address of a server, or a policy that another distribution
+            adds, ``NAME`` or ``NAME:DIR``.
         arguments: Arguments of the constructor, or of the connection.
         folder: A folder whose modules can be imported.
         shown: What it is shown in place of what it asks for: attributes of
@@ -54,21 +56,22 @@ class PolicySource:
 
     def __post_init__(self) -> None:
         _, colon, rest = self.name.partition(":")
-        if self.name not in BUILT_IN and not (colon and rest):
-            raise UnknownNameError("policy", self.name, FORMS)
+        if self.name not in BUILT_IN and not (colon and rest) and self.name not in _others():
+            raise UnknownNameError("policy", self.name, (*FORMS, *_others()))
 
-    def make(self, interface: Interface | None = None) -> Any:
+    def make(self, suite: Suite | None = None, interface: str | None = None) -> Any:
         """Make the policy.
 
         Args:
-            interface: What it is to act by, compared with what it declares; ``None``: that of the
-                default suite.
+            suite: What it is to act in; ``None``: the default one.
+            interface: Name of what it is to act by, compared with what it declares; ``None``: the
+                suite's first one.
 
         Raises:
             ClevrSkillsError: It cannot be made, is none, or acts otherwise than the environments.
         """
         try:
-            policy = self._make(interface)
+            policy = self._make(suite, interface)
         except ClevrSkillsError:
             raise
         except Exception as error:
@@ -82,7 +85,7 @@ class PolicySource:
             raise ClevrSkillsError(f"policy {self.name}: a batched policy cannot be privileged")
         spec = getattr(policy, "action_spec", None)
         if spec is not None:
-            (interface or load_suite().interface()).check(spec, self.name)
+            (suite or load_suite()).interface(interface).check(spec, self.name)
         return policy
 
     def options(self, policy: Any, cameras: Sequence[str] | None = None) -> ObservationOptions:
@@ -95,9 +98,11 @@ class PolicySource:
         Raises:
             ClevrSkillsError: It asks for something that does not exist.
         """
+        known = load_suite().cameras() if cameras is None else cameras
         asked = getattr(policy, "observation", None)
         if asked is None:
             asked = ObservationOptions()
+            asked = replace(asked, cameras=tuple(c for c in asked.cameras if c in known))
         elif isinstance(asked, Mapping):
             try:
                 asked = ObservationOptions(**asked)
@@ -109,10 +114,10 @@ class PolicySource:
                 "allowed: ObservationOptions"
             )
         shown = replace(asked, **self.shown)
-        check_cameras(shown.cameras, load_suite().cameras() if cameras is None else cameras)
+        check_cameras(shown.cameras, known)
         return shown
 
-    def _make(self, interface: Interface | None) -> Any:
+    def _make(self, suite: Suite | None, interface: str | None) -> Any:
         if "://" in self.name:
             return _attribute(CONNECT)(self.name, **self.arguments)
         if self.folder and self.folder not in sys.path:
@@ -120,16 +125,25 @@ class PolicySource:
         head, _, rest = self.name.partition(":")
         if head in OF_FOLDER:
             return _attribute(OF_FOLDER[head])(rest, **self.arguments)
-        make = _attribute(BUILT_IN.get(self.name, self.name))
+        added = None if self.name in BUILT_IN else _others().get(head)
+        if added is not None and rest:
+            return load(added)(rest, **self.arguments)
+        make = load(added) if added else _attribute(BUILT_IN.get(self.name, self.name))
         if not isinstance(make, type) and (hasattr(make, "act") or not callable(make)):
             raise ClevrSkillsError(
                 f"{self.name} is of type {type(make).__name__}; name a class, or a function that "
                 "makes a policy"
             )
         given = dict(self.arguments)
-        if getattr(make, "needs_interface", False):
-            given["interface"] = interface or load_suite().interface()
+        if getattr(make, "needs_suite", False):
+            suite = suite or load_suite()
+            given |= {"suite": suite, "interface": suite.interface(interface)}
         return make(**given)
+
+
+def _others() -> Mapping[str, EntryPoint]:
+    """Policies that other distributions add: alone, or with a folder as in ``NAME:DIR``."""
+    return others("policies", {**BUILT_IN, **OF_FOLDER})
 
 
 def is_batched(policy: Any) -> bool:

@@ -5,17 +5,20 @@ A suite is found by its name, so that no tool imports one.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from clevrskills.core.env_config import EnvConfig
+from clevrskills.core.env_config import SPLITS, EnvConfig
+from clevrskills.core.feedback import Phrasebook
 from clevrskills.core.goal.predicate import Outcome, Predicate
 from clevrskills.core.interface import Interface
 from clevrskills.core.registry import load, others
-from clevrskills.errors import UnknownNameError
+from clevrskills.errors import ClevrSkillsError, UnknownNameError, one_line
 
 SUITES = {"clevrskills": "clevrskills.suites.clevrskills.suite:ClevrSkillsSuite"}
 """Class of each suite of the package, by name."""
@@ -53,6 +56,7 @@ class Episode(Protocol):
     def content_hash(self) -> str: ...
     @property
     def prompt(self) -> Prompt: ...
+    def to_json(self) -> dict[str, Any]: ...
 
 
 class Environment(Protocol):
@@ -129,26 +133,135 @@ class Film(Protocol):
         """The images of a prompt given as JSON data, by placeholder."""
 
 
+@dataclass(frozen=True)
+class Measure:
+    """A number of a suite's own that each episode has, and how tables show it.
+
+    Attributes:
+        name: Key in the results.
+        heading: Heading of the column.
+        kind: ``share`` (in percent) or ``mean``.
+        digits: Digits behind the point.
+        episodes: Which episodes count: ``all`` or only those ``solved``.
+    """
+
+    name: str
+    heading: str
+    kind: Literal["share", "mean"] = "mean"
+    digits: int = 1
+    episodes: Literal["all", "solved"] = "all"
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A named bundle of options of a run, such as an ablation.
+
+    Attributes:
+        sentence: What it is.
+        options: Arguments of the command that it sets, by name.
+    """
+
+    sentence: str
+    options: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class PublishedTable:
+    """Numbers that others have published.
+
+    Attributes:
+        title: Its title.
+        columns: Headings.
+        rows: Rows of texts and numbers.
+        note: How far ours compare with them.
+        source: Where they are from.
+        comparable: Whether ours may stand beside them as the same thing.
+    """
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    note: str
+    source: str
+    comparable: bool = False
+
+
 class Suite(Protocol):
-    """A set of tasks with their environments and episodes; picklable, for worker processes."""
+    """A set of tasks with their environments and episodes; picklable, for worker processes.
+
+    A class that derives from it need only say what has no default.
+
+    Attributes:
+        name: Name of the suite.
+        title: Its title.
+    """
+
+    name: str
+    title: str
 
     def levels(self) -> Mapping[str, str]:
         """Level of every task, by task key."""
 
+    def describe(self, task: str) -> Mapping[str, Any]:
+        """What tables of tasks say of one: key, level, sentence and more, as JSON data."""
+
+    def splits(self) -> Sequence[str]:
+        """Names of the splits; the first ones are evaluated by default."""
+        return SPLITS
+
+    def groups(self) -> Mapping[str, Sequence[str]]:
+        """Named groups of tasks besides the levels, with the keys of their tasks."""
+        return {}
+
     def robots(self) -> Sequence[str]:
-        """Names of the robots."""
+        """Names of the robots, the default one first."""
+        return ("none",)
 
     def criteria(self) -> Sequence[str]:
-        """Names of the success criteria."""
+        """Names of the success criteria, the default one first."""
+        return ("paper",)
 
     def cameras(self) -> Sequence[str]:
         """Names of the cameras."""
+        return ()
 
-    def interface(self) -> Interface:
-        """What policies act by."""
+    def interfaces(self) -> Mapping[str, Interface]:
+        """What policies may act by, by name, the default one first."""
+
+    def interface(self, name: str | None = None) -> Interface:
+        """What policies act by.
+
+        Raises:
+            UnknownNameError: There is no such interface.
+        """
+        known = self.interfaces()
+        if name is not None and name not in known:
+            raise UnknownNameError("interface", name, tuple(known))
+        return known[name or next(iter(known))]
+
+    def phrasebook(self) -> Phrasebook:
+        """What turns are told in."""
+        return Phrasebook({})
+
+    def presets(self) -> Mapping[str, Preset]:
+        """Named bundles of options."""
+        return {}
+
+    def measures(self) -> Sequence[Measure]:
+        """Numbers of each episode that are the suite's own."""
+        return ()
+
+    def pivots(self) -> Sequence[tuple[str, str]]:
+        """Pairs of tags over which reports show a table of success rates."""
+        return ()
+
+    def published(self) -> Sequence[PublishedTable]:
+        """Numbers that others have published."""
+        return ()
 
     def unspeakable(self) -> Sequence[str]:
         """Keys of the tasks that are left out where prompts are in words alone."""
+        return ()
 
     def check(self, task: str, task_args: Mapping[str, Any]) -> None:
         """Check the arguments of a task.
@@ -156,6 +269,12 @@ class Suite(Protocol):
         Raises:
             ClevrSkillsError: One is not allowed.
         """
+        if task_args:
+            raise UnknownNameError(f"argument of {task}", next(iter(task_args)), ("(none)",))
+
+    def faults(self, env: Environment) -> Mapping[str, bool]:
+        """What is wrong with the start of an episode, just after the reset."""
+        return {"goal holds": bool(env.outcome.holds[0])}
 
     def make(self, config: EnvConfig) -> Environment:
         """Build an environment; it draws images only if there are cameras.
@@ -164,11 +283,19 @@ class Suite(Protocol):
             ClevrSkillsError: It cannot be built.
         """
 
+    def require_oracle(self) -> None:
+        """Check that the oracle can run here.
+
+        Raises:
+            ClevrSkillsError: It cannot.
+        """
+
     def oracle(self, env: Environment) -> Oracle:
         """What acts in an environment to show how its task is done."""
 
     def film(self, config: EnvConfig) -> Film | None:
         """Build what films the episodes of a configuration; ``None`` if it has no cameras."""
+        return None
 
     def header(self, task: str, split: str) -> Any:
         """What is said of all frozen episodes of a task and split.
@@ -189,13 +316,21 @@ class Suite(Protocol):
         split: str,
         seed: int,
         index: int = 0,
-        robot: str = "xarm6",
+        robot: str = "",
         task_args: Mapping[str, Any] | None = None,
     ) -> Episode:
         """The episode of a seed."""
 
+    def read_episode(self, data: Mapping[str, Any]) -> Episode:
+        """An episode from JSON data.
+
+        Raises:
+            ValueError, KeyError, TypeError: It is damaged.
+        """
+
     def renderer(self) -> str:
         """Name and driver of what draws."""
+        return ""
 
 
 def suite_names() -> tuple[str, ...]:
@@ -205,6 +340,15 @@ def suite_names() -> tuple[str, ...]:
         NameTakenError: Two have the same name.
     """
     return (*SUITES, *others("suites", SUITES))
+
+
+def suite_of(tasks: Sequence[str]) -> str:
+    """Name of the suite that has all of some tasks; the default one if none does."""
+    names = (DEFAULT, *(name for name in suite_names() if name != DEFAULT))
+    for name in names:
+        if tasks and set(tasks) <= set(load_suite(name).levels()):
+            return name
+    return DEFAULT
 
 
 def load_suite(name: str = DEFAULT, **arguments: Any) -> Suite:
@@ -228,3 +372,20 @@ def load_suite(name: str = DEFAULT, **arguments: Any) -> Suite:
         raise UnknownNameError("suite", name, suite_names())
     suite: Suite = kind(**arguments)
     return suite
+
+
+@contextlib.contextmanager
+def building(task: str) -> Iterator[None]:
+    """Turn any error while the environment of a task is built into one for users.
+
+    Raises:
+        ClevrSkillsError: In place of any other exception.
+    """
+    try:
+        yield
+    except ClevrSkillsError:
+        raise
+    except Exception as error:
+        raise ClevrSkillsError(
+            f"cannot build the environment of {task}: {one_line(error)}"
+        ) from error

@@ -8,17 +8,27 @@ from typing import Annotated, Literal
 
 import tyro
 
-from clevrskills.jobs.arguments import PoolArgs, TaskArgs
+from clevrskills.jobs.arguments import PoolArgs, SuiteArgs
 
 
 @dataclass(kw_only=True)
-class EvaluateArgs(PoolArgs, TaskArgs):
+class EvaluateArgs(PoolArgs, SuiteArgs):
     """Evaluate a policy on frozen episodes; running it again continues."""
 
     policy: str
     """The policy: `module:attribute`, `checkpoint:DIR` of `clevrskills train`, `rl:DIR` of
     `clevrskills rl`, `openpi://HOST:PORT`, `vla-eval://HOST:PORT`, `oracle`, `zero`, `random`, or
     `replay:DATASET` on the episodes of a dataset."""
+    interface: str | None = None
+    """What the policy acts by; by default the suite's first one."""
+    feedback: Literal["none", "simple", "detailed"] | None = None
+    """What turns in words tell of themselves: nothing, whether they were done, or why not too; by
+    default simple."""
+    stop: Literal["goal", "limit", "declared"] | None = None
+    """When an episode ends: when the goal holds (the default), at the limit, or when the policy
+    says `done`, which counts as a success only if the goal holds then."""
+    preset: str | None = None
+    """A named bundle of options of the suite; options that are given win."""
     split: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
     """Objects and textures: train (seen) or test (unseen); may be given several times; by default
     both."""

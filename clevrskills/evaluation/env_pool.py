@@ -11,8 +11,7 @@ from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.episode import episode_name
 from clevrskills.core.policy import ObservationOptions
 from clevrskills.core.policy_loader import PolicySource
-from clevrskills.core.suite import Environment, Episode, Film, Suite
-from clevrskills.errors import ClevrSkillsError, one_line
+from clevrskills.core.suite import Environment, Episode, Film, Suite, building
 from clevrskills.evaluation.rollout import PolicyRollout, Rules
 from clevrskills.evaluation.videos import EpisodeVideo, video_path
 
@@ -98,9 +97,7 @@ class EnvPool:
         env = self._env(slot, episode)
         video = self._video(slot, ref) if ref.film else None
         try:
-            return PolicyRollout(
-                env, episode, self._options, worker.rules, worker.suite.interface(), video
-            )
+            return PolicyRollout(env, episode, self._options, worker.rules, worker.suite, video)
         except Exception:
             self.abandon(slot)
             if video is not None:
@@ -138,14 +135,8 @@ class EnvPool:
                 env.close()
             self._envs, self._config = {}, config
         if slot not in self._envs:
-            try:
+            with building(config.task):
                 self._envs[slot] = worker.suite.make(config)
-            except ClevrSkillsError:
-                raise
-            except Exception as error:
-                raise ClevrSkillsError(
-                    f"cannot build the environment of {config.task}: {one_line(error)}"
-                ) from error
         return self._envs[slot]
 
     def _video(self, slot: int, ref: EpisodeRef) -> EpisodeVideo:

@@ -25,7 +25,8 @@ def evaluate(args: EvaluateArgs, suite: Suite | None = None) -> int:
 
     Args:
         args: Which, and how.
-        suite: Where environments and episodes come from; ``None``: ClevrSkills.
+        suite: Where environments and episodes come from; ``None``: the one that is named,
+            or that has the tasks.
 
     Returns:
         Exit code: 0 if all episodes that were asked for count, 130 after Ctrl-C.
@@ -34,13 +35,14 @@ def evaluate(args: EvaluateArgs, suite: Suite | None = None) -> int:
         ClevrSkillsError: Bad arguments, a full disk, a policy that cannot be made or breaks down;
             what was finished is kept.
     """
-    from clevrskills.core.suite import load_suite
+    from clevrskills.core.suite import load_suite, suite_of
     from clevrskills.evaluation.request import make_request
     from clevrskills.evaluation.results import RUN_FILE, read_run
     from clevrskills.evaluation.runner import run
     from clevrskills.jobs.run_folder import open_folder, write_into
 
-    request = make_request(args, suite or load_suite(folder=args.frozen))
+    name = args.suite or suite_of(args.tasks)
+    request = make_request(args, suite or load_suite(name, folder=args.frozen))
     root = request.config.root
     exists = open_folder(root, RUN_FILE, "no run of `clevrskills evaluate`")
     before = read_run(root) if exists else None

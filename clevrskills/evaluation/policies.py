@@ -10,6 +10,7 @@ import numpy as np
 from clevrskills.core.episode import episode_id
 from clevrskills.core.interface import Interface
 from clevrskills.core.policy import Observation, ObservationOptions, PromptInput
+from clevrskills.core.suite import Suite
 from clevrskills.dataset_tools.dataset import Episode
 
 BLIND = ObservationOptions(cameras=(), proprioception=False)
@@ -19,13 +20,14 @@ class Zero:
     """Does nothing; of a delta action, all zeros with the vacuum off.
 
     Args:
+        suite: What it acts in.
         interface: What it acts by.
     """
 
     observation = BLIND
-    needs_interface = True
+    needs_suite = True
 
-    def __init__(self, interface: Interface) -> None:
+    def __init__(self, suite: Suite, interface: Interface) -> None:
         self._interface = interface
 
     def reset(self, prompt: PromptInput) -> None:
@@ -51,25 +53,27 @@ class Random(Zero):
 class OraclePolicy:
     """Solves episodes with the oracle.
 
+    Args:
+        suite: What it acts in.
+        interface: What it acts by.
+
     Raises:
-        ClevrSkillsError: The planner is not installed or cannot run.
+        ClevrSkillsError: The oracle of the suite cannot run here.
     """
 
     observation = BLIND
     privileged = True
+    needs_suite = True
 
-    def __init__(self) -> None:
-        from clevrskills.solvers.requirements import require_planner
-
-        require_planner()
+    def __init__(self, suite: Suite, interface: Interface) -> None:
+        suite.require_oracle()
+        self._suite = suite
 
     def reset(self, prompt: PromptInput, *, env: Any, episode: Any) -> None:
         """An episode begins."""
-        from clevrskills.solvers.oracle import Oracle
+        self._oracle = self._suite.oracle(env)
 
-        self._oracle = Oracle(env)
-
-    def act(self, observation: Observation) -> np.ndarray:
+    def act(self, observation: Observation) -> Any:
         """What the oracle does next.
 
         Raises:

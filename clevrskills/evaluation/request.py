@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from clevrskills.core.env_config import SPLITS
 from clevrskills.core.observer import in_words
 from clevrskills.core.policy_loader import PolicySource, policy_arguments
 from clevrskills.core.suite import Suite
@@ -22,13 +21,12 @@ from clevrskills.evaluation.env_pool import EpisodeRef, WorkerConfig
 from clevrskills.evaluation.results import Run
 from clevrskills.evaluation.rollout import Rules
 from clevrskills.evaluation.worker import Group
-from clevrskills.jobs.arguments import check_least, check_names, select_tasks
+from clevrskills.jobs.arguments import check_least, check_names
 from clevrskills.jobs.run_folder import versions
 
 ROUNDS = 4
 """Episodes that follow each other in a place of a batch, so that few places wait for the last."""
 REPLAY = "replay:"
-DRAWN_ROBOT, DRAWN_CRITERIA = "xarm6", "paper"
 
 
 @dataclass(frozen=True)
@@ -50,6 +48,8 @@ class EvaluationRequest:
     @property
     def rule(self) -> str:
         """When episodes end, in words."""
+        if self.run.stop == "declared":
+            return "Episodes end when the policy says `done`, or at their limit."
         if self.run.stop_on_success:
             return "Episodes end when the goal holds, or at the task's step limit."
         return "Episodes go on to the task's step limit, also after the goal held."
@@ -71,14 +71,16 @@ def make_request(args: EvaluateArgs, suite: Suite) -> EvaluationRequest:
         raise ClevrSkillsError("--cameras and --no-cameras exclude each other")
     if args.seed is not None and args.frozen is not None:
         raise ClevrSkillsError("--seed and --frozen exclude each other")
-    tasks = select_tasks(suite.levels(), args.tasks, args.level)
+    args = _with_preset(args, suite)
+    tasks, known_splits = args.select(suite.levels(), suite.groups()), suite.splits()
     check_names(
-        split=(args.split, SPLITS),
+        split=(args.split, known_splits),
         robot=((args.robot,), suite.robots()),
         criteria=((args.criteria,), suite.criteria()),
-        camera=((*(args.cameras or ()), args.video_camera), suite.cameras()),
+        camera=(_cameras(args, suite), suite.cameras()),
+        interface=((args.interface,), suite.interfaces()),
     )
-    splits = [split for split in SPLITS if split in (args.split or SPLITS)]
+    splits = [split for split in known_splits if split in (args.split or known_splits)]
     policy = args.policy
     if len(policy) > len(REPLAY) and policy.startswith(REPLAY):
         policy = f"{REPLAY}{Path(policy.removeprefix(REPLAY)).absolute()}"
@@ -87,7 +89,10 @@ def make_request(args: EvaluateArgs, suite: Suite) -> EvaluationRequest:
     source = PolicySource(policy, policy_arguments(args.policy_arg), os.getcwd(), _shown(args))
     refs, robot, criteria = _episodes(args, suite, policy, tasks, splits)
     index, of = args.part
-    rules = Rules(not args.keep_going, args.chunk, args.clip)
+    stop = args.stop or ("limit" if args.keep_going else "goal")
+    interface = suite.interface(args.interface).name
+    feedback = args.feedback or "simple"
+    rules = Rules(stop == "goal", args.chunk, args.clip, stop == "declared", feedback, interface)
     config = WorkerConfig(
         *(args.out.absolute(), suite, source, rules, args.batch, robot, criteria, args.writer),
         args.video_camera,
@@ -106,9 +111,36 @@ def make_request(args: EvaluateArgs, suite: Suite) -> EvaluationRequest:
         episodes={f"{t}_{s}": suite.file_hash(t, s) for t, s in sorted(frozen)},
         versions=versions(),
         note=args.note,
+        suite=suite.name,
+        interface=interface,
+        feedback=feedback,
+        stop=stop,
     )
     refs = [c for c in filmed(refs, args.videos, args.video) if c.index % of == index]
     return EvaluationRequest(args, config, tuple(refs), run)
+
+
+def _with_preset(args: EvaluateArgs, suite: Suite) -> EvaluateArgs:
+    """The arguments with those of the preset, where they are not given.
+
+    Raises:
+        UnknownNameError: The suite has no such preset, or it sets no such option.
+    """
+    if args.preset is None:
+        return args
+    presets = suite.presets()
+    check_names(preset=((args.preset,), presets))
+    defaults = {field.name: field.default for field in fields(args)}
+    options = presets[args.preset].options
+    check_names(**{"option of a preset": (options, defaults)})
+    unset = {name for name in options if getattr(args, name) == defaults[name]}
+    return replace(args, **{name: options[name] for name in unset})
+
+
+def _cameras(args: EvaluateArgs, suite: Suite) -> list[str]:
+    """Cameras that are named; the one that films only where there may be videos."""
+    films = args.videos or args.video or suite.cameras()
+    return [*(args.cameras or ()), *([args.video_camera] if films else [])]
 
 
 def _shown(args: EvaluateArgs) -> dict[str, Any]:
@@ -127,7 +159,7 @@ def _episodes(
     args: EvaluateArgs, suite: Suite, policy: str, tasks: Sequence[str], splits: Sequence[str]
 ) -> tuple[list[EpisodeRef], str, str]:
     """The episodes, their robot and criteria."""
-    criteria = args.criteria or DRAWN_CRITERIA
+    criteria = args.criteria or suite.criteria()[0]
     if policy.startswith(REPLAY):
         if args.seed is not None:
             raise ClevrSkillsError(
@@ -143,7 +175,7 @@ def _episodes(
         return refs, header.robot, header.criteria
     if args.seed is not None:
         refs = drawn_episodes(tasks, splits, args.episodes, args.seed)
-        return refs, args.robot or DRAWN_ROBOT, criteria
+        return refs, args.robot or suite.robots()[0], criteria
     robots = {suite.header(task, split).robot for task in tasks for split in splits}
     if len(robots) > 1:
         raise ClevrSkillsError(f"the frozen episodes are for {' and '.join(sorted(robots))}")

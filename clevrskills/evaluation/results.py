@@ -13,6 +13,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
+from typing import Any
 
 from clevrskills.core.episode import episode_name
 from clevrskills.errors import ClevrSkillsError
@@ -23,13 +24,15 @@ RESULTS_DIR = "results"
 VIDEOS_DIR = "videos"
 RUN_FILE = "run.json"
 SETTINGS = (
-    *("robot", "criteria", "stop_on_success", "observation", "chunk", "clip", "seed"),
+    *("suite", "robot", "criteria", "interface", "feedback", "stop", "stop_on_success"),
+    *("observation", "chunk", "clip", "seed"),
     *("renderer", "versions"),
 )
 """Attributes of a run on which its numbers depend, besides the policy."""
-CAUSES = ("success", "step limit", "gave up", "error")
+CAUSES = ("success", "step limit", "gave up", "error", "stopped", "no stop")
 """Why an episode ended: the goal was reached; the task's step limit was; a policy that may say so
-gave up (the oracle); the policy or what leads to it broke down, which says nothing of its skill.
+gave up (the oracle); the policy or what leads to it broke down, which says nothing of its skill;
+the policy said that it is done, and was not; it never said so. A suite may have others of its own.
 
 Where episodes go on after success, ``success`` means that the goal held at the step limit."""
 
@@ -65,6 +68,14 @@ class EpisodeResult:
         wall_s: Wall-clock seconds in all.
         worker: Host and process.
         ended: When, ISO 8601, UTC.
+        suite: Name of the suite.
+        interface: Name of what the policy acted by.
+        turns: Turns taken; of a delta action, control steps.
+        max_turns: Limit of turns.
+        refused: Turns that the environment refused.
+        codes: How often turns had each code.
+        measures: Numbers of the suite's own, by name.
+        tags: What the suite says of the episode, for tables.
     """
 
     task: str
@@ -91,6 +102,14 @@ class EpisodeResult:
     wall_s: float = 0.0
     worker: str = ""
     ended: str = ""
+    suite: str = "clevrskills"
+    interface: str = "delta"
+    turns: int = 0
+    max_turns: int = 0
+    refused: int = 0
+    codes: Mapping[str, int] = field(default_factory=dict)
+    measures: Mapping[str, float] = field(default_factory=dict)
+    tags: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def id(self) -> str:
@@ -136,6 +155,10 @@ class Run:
         versions: Of Python and of the packages that shape an episode.
         renderer: Name and driver of what drew the pictures; empty: nothing did.
         note: Words of the user, e.g. on what the policy was trained.
+        suite: Name of the suite.
+        interface: Name of what the policy acted by.
+        feedback: What turns in words told of themselves.
+        stop: When episodes ended: ``goal``, ``limit`` or ``declared``.
     """
 
     policy: str
@@ -152,6 +175,10 @@ class Run:
     versions: Mapping[str, str | None] = field(default_factory=dict)
     renderer: str = ""
     note: str = ""
+    suite: str = "clevrskills"
+    interface: str = "delta"
+    feedback: str = "simple"
+    stop: str = "goal"
 
 
 @dataclass(frozen=True)

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import time
-from collections import deque
+from collections import Counter, deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 import numpy as np
 
+from clevrskills.core.feedback import Mode
 from clevrskills.core.goal.tree import depth, leaves_met
-from clevrskills.core.interface import Interface, Turn
+from clevrskills.core.interface import TextInterface, Turn
 from clevrskills.core.observer import Observer
 from clevrskills.core.policy import Observation, ObservationOptions, PromptInput
 from clevrskills.core.rollout import STEP_LIMIT, Rollout
-from clevrskills.core.suite import Environment, Episode
+from clevrskills.core.suite import Environment, Episode, Suite
 from clevrskills.evaluation.results import EpisodeResult
 from clevrskills.jobs.process_setup import now, worker_name
 
 if TYPE_CHECKING:
     from clevrskills.evaluation.videos import EpisodeVideo
+
+DONE = "done"
+"""What a policy says where it must tell that it is done."""
 
 
 @dataclass(frozen=True)
@@ -31,11 +35,17 @@ class Rules:
         stop_on_success: Whether an episode ends when the goal holds; else at the step limit.
         chunk: How many actions of a chunk are executed, at most; ``None``: all.
         clip: Whether actions outside [-1, 1] are clipped; else they are errors.
+        declared: Whether an episode ends only when the policy says so, or at the limit.
+        feedback: What turns in words tell of themselves.
+        interface: Name of what the policy acts by; ``None``: the suite's first one.
     """
 
     stop_on_success: bool = True
     chunk: int | None = None
     clip: bool = False
+    declared: bool = False
+    feedback: Mode = "simple"
+    interface: str | None = None
 
 
 class PolicyRollout(Rollout):
@@ -46,7 +56,7 @@ class PolicyRollout(Rollout):
         episode: The episode.
         options: What the policy is shown.
         rules: How it is run.
-        interface: What the policy acts by.
+        suite: What the environment is of: its interfaces and the words for turns.
         video: Films it; ``None``: it is not filmed.
     """
 
@@ -56,12 +66,14 @@ class PolicyRollout(Rollout):
         episode: Episode,
         options: ObservationOptions,
         rules: Rules,
-        interface: Interface,
+        suite: Suite,
         video: EpisodeVideo | None = None,
     ) -> None:
-        super().__init__(env, 0, rules.stop_on_success, interface.begin(env))
-        self.episode, self._rules, self.video = episode, rules, video
-        self._read = interface.read
+        self._interface = suite.interface(rules.interface)
+        super().__init__(env, 0, rules.stop_on_success, self._interface.begin(env))
+        self.episode, self._rules, self.video, self._suite = episode, rules, video, suite
+        self._said: list[dict[str, Any]] = []
+        self._refused, self._codes = 0, Counter[str]()
         self._history = options.history
         self._actions: deque[Any] = deque()
         self._policy_s = self._env_s = 0.0
@@ -73,7 +85,7 @@ class PolicyRollout(Rollout):
             self._depth = depth(env.goal, env.outcome)
             self._observer = Observer(env, options)
             self.prompt: PromptInput = self._observer.begin(policy_seed(episode))
-            self.observation: Observation = self._observer.look()
+            self.observation: Observation = self._look()
             if video is not None:
                 video.open(env)
 
@@ -87,7 +99,11 @@ class PolicyRollout(Rollout):
         Raises:
             PolicyError: These are no actions.
         """
-        self._actions.extend(self._read(answer, self._rules.clip)[: self._rules.chunk])
+        actions = self._interface.read(answer, self._rules.clip)
+        if self._rules.declared and [*actions] == [DONE]:
+            self.cause = "stopped"
+            return
+        self._actions.extend(actions[: self._rules.chunk])
         with _Timer(self, "_env_s"):
             while self._actions and not self.ended:
                 self.step(self._actions.popleft())
@@ -95,6 +111,11 @@ class PolicyRollout(Rollout):
     def step(self, action: Any) -> Turn:
         """Take one turn."""
         env, step = self.env, super().step(action)
+        self._refused += not step.ok
+        self._codes.update([step.code] if step.code else [])
+        if isinstance(action, str):
+            message = self._suite.phrasebook().shown(step, self._rules.feedback)
+            self._said.append({"index": self.turns - 1, "action": action, "message": message})
         self._progress = max(self._progress, step.progress)
         if self._depth is not None:
             reached = depth(env.goal, env.outcome)
@@ -104,8 +125,16 @@ class PolicyRollout(Rollout):
             self.video.add(env)
         # only what the policy will be shown: pictures cost more than a step
         if len(self._actions) < self._history and not self.ended:
-            self.observation = self._observer.look()
+            self.observation = self._look()
         return step
+
+    def _look(self) -> Observation:
+        """What the policy is shown now; what acts by words is told of its turns too."""
+        shown = self._observer.look()
+        if not isinstance(self._interface, TextInterface):
+            return shown
+        told = {"interface": self._interface.spec, "turn": self.turns, "turns": tuple(self._said)}
+        return {**shown, **told}
 
     def result(self, cause: str = "", error: str = "", reason: str = "") -> EpisodeResult:
         """How the episode went.
@@ -117,16 +146,21 @@ class PolicyRollout(Rollout):
         """
         episode, task, reached = self.episode, self.env.task, self._depth or (None, None)
         met, of = leaves_met(self.env.goal, self.env.outcome)
+        end = self.cause or STEP_LIMIT
+        success, once = self.success, self.success_once
+        if self._rules.declared:
+            success = once = success and end == "stopped"
+            end = end if self.cause else "no stop"
         return EpisodeResult(
             task=episode.task,
-            level=task.level,
+            level=self._suite.levels().get(task.key, task.level),
             split=episode.split,
             index=episode.index,
             episode=episode.content_hash,
             seed=episode.seed,
-            cause=cause or ("success" if self.success else STEP_LIMIT),
-            success_once=self.success_once,
-            success_at_end=self.success,
+            cause=cause or ("success" if success else end),
+            success_once=once,
+            success_at_end=success,
             goal_fraction=met / of,
             depth=reached[0],
             depth_of=reached[1],
@@ -141,6 +175,14 @@ class PolicyRollout(Rollout):
             wall_s=round(time.perf_counter() - self._began_s, 6),
             worker=worker_name(),
             ended=now(),
+            suite=self._suite.name,
+            interface=self._interface.name,
+            turns=self.turns,
+            max_turns=self.limit,
+            refused=self._refused,
+            codes=dict(self._codes),
+            measures=dict(getattr(self.env, "measures", dict)()),
+            tags=dict(getattr(episode, "tags", {})),
         )
 
 

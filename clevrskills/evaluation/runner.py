@@ -41,7 +41,10 @@ from clevrskills.jobs.pool import JOBS_PER_WORKER, TimedOut, WorkerDied
 from clevrskills.jobs.progress import Display
 from clevrskills.jobs.run_folder import check_settings
 
-SAME = ("policy", "policy_args", "robot", "criteria", "stop_on_success", "chunk", "clip", "seed")
+SAME = (
+    *("policy", "policy_args", "robot", "criteria", "stop_on_success", "chunk", "clip", "seed"),
+    *("suite", "interface", "feedback", "stop"),
+)
 """What must be the same when a run is continued, besides the episodes and what is shown."""
 _OPTIONAL = ("label", "note")
 

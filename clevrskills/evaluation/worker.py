@@ -82,7 +82,7 @@ class Evaluator:
 
     def __init__(self, config: WorkerConfig) -> None:
         self._config = config
-        make = partial(config.policy.make, config.suite.interface())
+        make = partial(config.policy.make, config.suite, config.rules.interface)
         self._acting, policy = acting(make, config.batch)
         self._options = config.policy.options(policy, config.suite.cameras())
         self._envs = EnvPool(config, self._options)

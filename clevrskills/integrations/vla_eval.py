@@ -204,8 +204,9 @@ class ClevrSkillsBenchmark(StepBenchmark):
         if self._env is None:
             backend = self._render_backend
             self._env = self._suite.make(replace(self._config, task=name, render_backend=backend))
-        episode, interface = self._frozen[1][index], self._suite.interface()
-        self._rollout = PolicyRollout(self._env, episode, self._options, self._rules, interface)
+        self._rollout = PolicyRollout(
+            self._env, self._frozen[1][index], self._options, self._rules, self._suite
+        )
         self._earned, self._gave_up = 0.0, False
         self._film()
         return self._rollout.observation

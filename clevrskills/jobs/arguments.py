@@ -25,6 +25,27 @@ class TaskArgs:
 
 
 @dataclass(kw_only=True)
+class SuiteArgs(TaskArgs):
+    """Which tasks of which suite."""
+
+    suite: str | None = None
+    """The suite, see `clevrskills suites`; by default the one that has the tasks."""
+    group: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    """All tasks of a group of the suite; may be given several times."""
+
+    def select(self, levels: Mapping[str, str], groups: Mapping[str, Sequence[str]]) -> list[str]:
+        """The tasks that are asked for, in the order of the suite.
+
+        Raises:
+            UnknownNameError: There is no such task, level or group.
+        """
+        check_names(group=(self.group, groups))
+        inside = {key for name in self.group for key in groups[name]}
+        chosen = {*select_tasks(levels, self.tasks, self.level), *inside}
+        return [key for key in levels if key in chosen]
+
+
+@dataclass(kw_only=True)
 class WorkerArgs:
     """How many workers."""
 

@@ -20,6 +20,7 @@ import trimesh
 
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.policy import GaveUp
+from clevrskills.core.suite import Suite
 from clevrskills.errors import UnknownNameError
 from clevrskills.sim.render.film import Camera, View, to_buffer
 
@@ -266,13 +267,16 @@ class FakeFilm:
 
 
 @dataclass(frozen=True)
-class FakeSource:
+class FakeSource(Suite):
     """Suite of the above.
 
     ``trouble`` maps seeds to fail, crash, kill, exit, full (no file may grow beyond 1 kB), hang or
     interrupt, or to one of these followed by " once " and the path of a file that then tells that
     it happened.
     """
+
+    name = "fake"
+    title = "Fake"
 
     trouble: Mapping[int, str]
     delay_s: float = 0.0

@@ -15,6 +15,7 @@ import torch
 
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.interface import BoxInterface
+from clevrskills.core.suite import Suite
 from clevrskills.predicates import Leaf, Order, Outcome
 from clevrskills.sim.prompt import Prompt
 from clevrskills.sim.robots.delta_action import DELTA
@@ -154,8 +155,11 @@ class FakeFilm:
 
 
 @dataclass(frozen=True)
-class FakeSuite:
+class FakeSuite(Suite):
     """Suite of the above; environments break down at the start of the episodes in ``broken``."""
+
+    name = "fake"
+    title = "Fake"
 
     broken: tuple[str, ...] = ()
     version: str = "1"
@@ -192,8 +196,8 @@ class FakeSuite:
     def cameras(self) -> Sequence[str]:
         return ("base_camera", "hand_camera", "render_camera")
 
-    def interface(self) -> BoxInterface:
-        return DELTA
+    def interfaces(self) -> Mapping[str, BoxInterface]:
+        return {"delta": DELTA}
 
     def unspeakable(self) -> Sequence[str]:
         return ("follow_order",)

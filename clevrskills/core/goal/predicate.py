@@ -179,17 +179,13 @@ class SymbolicPredicate(Leaf):
     max_reward = 1.0
 
     @abstractmethod
-    def holds(self, world: Any) -> Tensor:
-        """Whether it holds, (B,) bool."""
-
     def credit(self, world: Any) -> Tensor:
-        """The share of it that counts as met, in [0, 1], (B,); 1 where it holds."""
-        return self.holds(world).float()
+        """The share of it that counts as met, in [0, 1], (B,); it holds where that is 1."""
 
     def evaluate(self, world: Any, state: GoalState) -> Outcome:
         del state
         credit = self.credit(world)
-        return Outcome(self.holds(world), credit, credit, {}, credit=credit)
+        return Outcome(credit == 1.0, credit, credit, {}, credit=credit)
 
 
 def _encode(value: Any) -> Any:

@@ -10,13 +10,13 @@ from typing import Any
 import torch
 
 from clevrskills.core.env_config import EnvConfig
-from clevrskills.core.suite import Environment, Film, Oracle, Suite
+from clevrskills.core.suite import Environment, Film, Oracle, Suite, building
 from clevrskills.dataset_tools.dataset import Episode
 from clevrskills.dataset_tools.generate.schedule import Attempt
 from clevrskills.dataset_tools.manifest import ManifestLine, file_hashes
 from clevrskills.dataset_tools.record.recorder import Recorder
 from clevrskills.dataset_tools.record.rollout import EpisodeResult, rollout
-from clevrskills.errors import ClevrSkillsError, one_line
+from clevrskills.errors import one_line
 from clevrskills.jobs.files import StorageError, TakenError
 from clevrskills.jobs.process_setup import (
     block_pandas_import,
@@ -103,15 +103,9 @@ class GenerateWorker:
             if self._made is not None:
                 self._made[0].close()
                 self._made = None
-            try:
+            with building(config.task):
                 env = self._suite.make(replace(config, cameras=()))
                 self._made = env, self._suite.oracle(env), self._suite.film(config)
-            except ClevrSkillsError:
-                raise
-            except Exception as error:
-                raise ClevrSkillsError(
-                    f"cannot build the environment of {config.task}: {one_line(error)}"
-                ) from error
             self._config = config
         return self._made
 

@@ -27,14 +27,16 @@ class ScreeningResult:
     Attributes:
         seed: The seed.
         reason: Why it is rejected; empty: it is not.
-        oracle_steps: Control steps that the oracle needed.
-        episode: The :class:`~clevrskills.envs.episode.EpisodeSpec` as JSON data, unless rejected.
+        oracle_steps: Turns that the oracle needed; of a delta action, control steps.
+        episode: The episode as JSON data, unless rejected.
+        limit: Turns after which it ends.
     """
 
     seed: int
     reason: str = ""
     oracle_steps: int = 0
     episode: Mapping[str, Any] | None = None
+    limit: int = 0
 
     def to_json(self) -> str:
         """One line of a journal, without its end."""

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
-from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import (
-    TaskArgs,
+    SuiteArgs,
     WorkerArgs,
     check_least,
     check_names,
     check_positive,
-    select_tasks,
 )
 
 if TYPE_CHECKING:
+    from clevrskills.core.suite import Suite
     from clevrskills.evaluation.freeze.frozen import Header
 
 ROOM = 1.5
@@ -27,32 +27,39 @@ ROOM = 1.5
 
 
 @dataclass(kw_only=True)
-class FreezeArgs(WorkerArgs, TaskArgs):
+class FreezeArgs(WorkerArgs, SuiteArgs):
     """Freeze episodes to evaluate on: draw them, screen them, write them as data; running it again
     continues.
     """
 
     episodes: int = 100
     """Episodes of each task and split."""
-    split: tuple[str, ...] = ("train", "test")
-    """Objects and textures: train, test or both."""
-    robot: str = "xarm6"
-    """The robot: xarm6 or panda."""
-    out: Path
+    split: tuple[str, ...] | None = None
+    """Objects and textures: train, test or both, which is the default; or splits of the suite."""
+    robot: str | None = None
+    """The robot: xarm6, the default, or panda."""
+    out: Path | None = None
     """Folder of the files, one for each task and split."""
+    package: Path | None = None
+    """Folder of a distribution of your own: its tasks, into its package, in place of --out."""
     timeout: float = 600.0
     """Seconds after which the screening of a seed is ended and begun again."""
     json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
     """Print the summary as JSON."""
 
 
-def freeze(args: FreezeArgs, make: Callable[[], Callable[[Any], Any]] | None = None) -> int:
+def freeze(
+    args: FreezeArgs,
+    make: Callable[[], Callable[[Any], Any]] | None = None,
+    suite: Suite | None = None,
+) -> int:
     """Freeze episodes.
 
     Args:
         args: Which.
         make: Builds, in each worker, what screens candidates; ``None``: a
             :class:`~clevrskills.evaluation.freeze.screening.Screener`.
+        suite: What they are of; ``None``: the one that is named, or that has the tasks.
 
     Returns:
         Exit code: 0 if all is there, 130 after Ctrl-C.
@@ -61,17 +68,36 @@ def freeze(args: FreezeArgs, make: Callable[[], Callable[[Any], Any]] | None = N
         ClevrSkillsError: Bad arguments, a task of which too many seeds are rejected, a full disk;
             what was screened is kept.
     """
+    from clevrskills.core.registry import OwnDistribution
+    from clevrskills.core.suite import load_suite, suite_of
     from clevrskills.jobs.files import storage_errors
     from clevrskills.jobs.run_folder import write_into
 
-    tasks = _check(args)
-    with storage_errors(args.out):
-        args.out.mkdir(parents=True, exist_ok=True)
-    return write_into(args.out, lambda _: _freeze(args, tasks, make), "freeze")
+    own = OwnDistribution.at(args.package) if args.package else None
+    if own:
+        args = replace(args, tasks=own.select(args.tasks))
+    out = args.out or (own.episodes if own else None)
+    if out is None:
+        raise ClevrSkillsError("name a folder with --out, or a distribution with --package")
+    suite = suite or load_suite(args.suite or suite_of(args.tasks))
+    args = replace(
+        args,
+        split=tuple(suite.splits()) if args.split is None else args.split,
+        robot=args.robot or suite.robots()[0],
+    )
+    tasks = _check(args, suite)
+    with storage_errors(out):
+        out.mkdir(parents=True, exist_ok=True)
+    root = out.absolute()
+    return write_into(out, lambda _: _freeze(args, root, suite, tasks, make), "freeze")
 
 
 def _freeze(
-    args: FreezeArgs, tasks: Sequence[str], make: Callable[[], Callable[[Any], Any]] | None
+    args: FreezeArgs,
+    root: Path,
+    suite: Suite,
+    tasks: Sequence[str],
+    make: Callable[[], Callable[[Any], Any]] | None,
 ) -> int:
     from functools import partial
 
@@ -80,32 +106,27 @@ def _freeze(
     from clevrskills.jobs import work
     from clevrskills.jobs.progress import Display
 
-    root = args.out.absolute()
-    queues = open_queues(root, tasks, args.split, args.robot, args.episodes)
-    pool = partial(work.open_pool, "local", make or Screener, root, args.workers, args.timeout)
+    queues = open_queues(root, tasks, args.split or (), args.robot or "", args.episodes, suite)
+    pool = partial(
+        work.open_pool, "local", make or partial(Screener, suite), root, args.workers, args.timeout
+    )
     with Display("episodes", sum(queue.wanted for queue in queues)) as display:
         work.work(FreezeQueue(queues, root, display), pool)
     _report([queue.head for queue in queues if queue.head], args.json)
     return 0
 
 
-def _check(args: FreezeArgs) -> list[str]:
-    """Check the arguments; the tasks, in the order of the registry."""
-    from clevrskills.core.env_config import SPLITS
-    from clevrskills.sim.robots.description import ROBOTS, other_robots
-    from clevrskills.tasks import tasks
-
+def _check(args: FreezeArgs, suite: Suite) -> list[str]:
+    """Check the arguments; the tasks, in the order of the suite."""
     check_least(args, episodes=1, workers=1)
     check_positive(args, "timeout")
-    known = tasks()
-    chosen = select_tasks({key: t.level for key, t in known.items()}, args.tasks, args.level)
-    check_names(split=(args.split, SPLITS), robot=((args.robot,), (*ROBOTS, *other_robots())))
+    chosen = args.select(suite.levels(), suite.groups())
+    check_names(split=(args.split or (), suite.splits()), robot=((args.robot,), suite.robots()))
     if not (chosen and args.split):
         raise ClevrSkillsError("nothing to freeze: name tasks, or a level with --level")
     for key in chosen:
-        robots = (*known[key].robots, *other_robots())
-        if args.robot not in robots:
-            raise UnknownNameError(f"robot for {key}", args.robot, robots)
+        able = suite.describe(key).get("robots", suite.robots())
+        check_names(**{f"robot for {key}": ((args.robot,), able)})
     return chosen
 
 

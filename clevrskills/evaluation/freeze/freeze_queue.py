@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from clevrskills.core.episode import FROZEN
-from clevrskills.envs.episode import EpisodeSpec
+from clevrskills.core.suite import Suite
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.freeze.candidates import Candidate, ScreeningResult
 from clevrskills.evaluation.freeze.frozen import FORMAT_VERSION, Header, Rejection, write
@@ -22,7 +22,6 @@ from clevrskills.jobs.pool import TimedOut, WorkerDied
 from clevrskills.jobs.progress import Display
 from clevrskills.jobs.run_folder import versions
 from clevrskills.jobs.work import DEATHS, KILLS, JobQueue
-from clevrskills.tasks import tasks
 
 JOURNAL_DIR = "screening"
 CONDITIONS_FILE = "conditions.json"
@@ -43,6 +42,7 @@ class SeedQueue:
         robot: Key of the robot.
         wanted: How many episodes are asked for.
         journal: Where results are kept.
+        suite: What the task is of.
         results: The known ones, by seed.
         seeds: The seeds that were needed so far.
         pending: How many of these have no result yet.
@@ -54,6 +54,7 @@ class SeedQueue:
     robot: str
     wanted: int
     journal: Path
+    suite: Suite
     results: dict[int, ScreeningResult]
     seeds: list[int] = field(default_factory=list, init=False)
     pending: int = field(default=0, init=False)
@@ -111,23 +112,31 @@ class SeedQueue:
             StorageError: The disk refused.
         """
         accepted, rejected = self.accepted, self.rejected
+        # results of before limits were kept in them
+        known = 0 if all(r.limit for r in accepted) else self.suite.describe(self.task)["max_steps"]
+        limits = tuple(result.limit or known for result in accepted)
         head = Header(
             task=self.task,
             split=self.split,
             robot=self.robot,
             episodes=self.wanted,
-            max_steps=tasks()[self.task].max_steps,
+            max_steps=max(limits),
             oracle_steps=tuple(result.oracle_steps for result in accepted),
             rejected=tuple(Rejection(result.seed, result.reason) for result in rejected),
             versions=versions(),
+            suite=self.suite.name,
+            limits=limits,
         )
-        specs = [EpisodeSpec.from_json(result.episode or {}) for result in accepted]
-        write(root, head, [replace(spec, index=i) for i, spec in enumerate(specs)])
+        specs = [
+            self.suite.read_episode({**(result.episode or {}), "index": i})
+            for i, result in enumerate(accepted)
+        ]
+        write(root, head, specs)
         return head
 
 
 def open_queues(
-    root: Path, keys: Sequence[str], splits: Sequence[str], robot: str, wanted: int
+    root: Path, keys: Sequence[str], splits: Sequence[str], robot: str, wanted: int, suite: Suite
 ) -> list[SeedQueue]:
     """The queues of tasks and splits, with what is known from earlier runs.
 
@@ -152,7 +161,7 @@ def open_queues(
             journal = folder / f"{task}_{split}.jsonl"
             lines = read_lines(journal, ScreeningResult.from_json) if journal.exists() else ()
             known = {result.seed: result for result in lines}
-            queues.append(SeedQueue(task, split, robot, wanted, journal, known))
+            queues.append(SeedQueue(task, split, robot, wanted, journal, suite, known))
     return queues
 
 

@@ -11,18 +11,20 @@ import gzip
 import hashlib
 import json
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 from clevrskills.core.episode import frozen_name, parse_frozen_name
+from clevrskills.core.suite import DEFAULT, Episode
 from clevrskills.envs.episode import EpisodeSpec
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.jobs.files import to_json, write_whole
 
 FORMAT = "clevrskills-episodes"
-FORMAT_VERSION = 1
+FORMAT_VERSION, SUITES_VERSION = 1, 2
 SHIPPED = Path(__file__).parents[2] / "suites" / "clevrskills" / "episodes"
 """The frozen episodes of the package."""
 SUFFIX = ".jsonl.gz"
@@ -50,7 +52,9 @@ class Header:
         rejected: The seeds between those of the episodes, with the reasons.
         versions: Of Python and of the packages with which they were made.
         format: Name of the format.
-        format_version: Its version.
+        format_version: Its version: 1 for ClevrSkills, 2 for other suites.
+        suite: Name of the suite.
+        limits: Limit of turns, episode by episode; nothing: all have that of the task.
     """
 
     task: str
@@ -63,6 +67,8 @@ class Header:
     versions: Mapping[str, str | None] = field(default_factory=dict)
     format: str = FORMAT
     format_version: int = FORMAT_VERSION
+    suite: str = DEFAULT
+    limits: tuple[int, ...] = ()
 
     @property
     def oracle_median_steps(self) -> float:
@@ -76,7 +82,12 @@ class Header:
 
     def to_json(self) -> str:
         """The line of the file, without its end."""
-        return to_json(asdict(self))
+        data = asdict(self)
+        if self.suite == DEFAULT:
+            del data["suite"], data["limits"]
+        else:
+            data["format_version"] = SUITES_VERSION
+        return to_json(data)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Header:
@@ -88,19 +99,26 @@ class Header:
         data = json.loads(text)
         if data.get("format") != FORMAT:
             raise ValueError(f"format {data.get('format')!r}; allowed: {FORMAT!r}")
-        if data.get("format_version") != FORMAT_VERSION:
+        if data.get("format_version") not in (FORMAT_VERSION, SUITES_VERSION):
             raise ValueError(
                 f"format version {data.get('format_version')}; this package reads {FORMAT_VERSION}"
+                f" and {SUITES_VERSION}"
             )
+        data = {"suite": DEFAULT, "limits": (), **data}
         values = {f.name: data[f.name] for f in fields(cls)}
         values["oracle_steps"] = tuple(values["oracle_steps"])
+        values["limits"] = tuple(values["limits"])
         values["rejected"] = tuple(Rejection(**entry) for entry in values["rejected"])
         return cls(**values)
 
 
 def episodes(
-    task: str, split: str, count: int | None = None, folder: Path = SHIPPED
-) -> list[EpisodeSpec]:
+    task: str,
+    split: str,
+    count: int | None = None,
+    folder: Path = SHIPPED,
+    read: Callable[[Mapping[str, Any]], Any] = EpisodeSpec.from_json,
+) -> list[Any]:
     """The first frozen episodes of a task and split.
 
     Args:
@@ -108,6 +126,7 @@ def episodes(
         split: ``train`` or ``test``.
         count: How many; ``None``: all.
         folder: Where they are.
+        read: Reads one from JSON data.
 
     Raises:
         ClevrSkillsError: There are none of this task or split, not as many, or the file is damaged.
@@ -122,7 +141,7 @@ def episodes(
             f"{count} episodes of {task}, split {split}; allowed: 1 to {there}, all that are frozen"
         )
     try:
-        return [EpisodeSpec.from_json(json.loads(line)) for line in lines[:count]]
+        return [read(json.loads(line)) for line in lines[:count]]
     except (ValueError, KeyError, TypeError) as error:
         raise ClevrSkillsError(f"{path} is damaged: {error!r}") from error
 
@@ -146,7 +165,7 @@ def file_hash(task: str, split: str, folder: Path = SHIPPED) -> str:
     return hashlib.sha256(_text(_path(task, split, folder))).hexdigest()
 
 
-def write(folder: Path, head: Header, specs: Sequence[EpisodeSpec]) -> Path:
+def write(folder: Path, head: Header, specs: Sequence[Episode]) -> Path:
     """Write the file of a task and split, whole or not at all; the same bytes for the same data.
 
     Raises:

@@ -6,21 +6,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import torch
 
 from clevrskills.core.env_config import EnvConfig
-from clevrskills.core.interface import Step
+from clevrskills.core.interface import Interface, Turn
 from clevrskills.core.rollout import Rollout
-from clevrskills.envs.environment import ClevrSkillsEnv, make_env
-from clevrskills.envs.episode import EpisodeSpec
+from clevrskills.core.suite import Environment, Oracle, Suite, load_suite
+from clevrskills.envs.environment import ClevrSkillsEnv
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.freeze.candidates import Candidate, ScreeningResult
 from clevrskills.jobs.files import to_json
 from clevrskills.sim.cameras import BASE_CAMERA
 from clevrskills.sim.robots.delta_action import CONTROL_HZ
-from clevrskills.solvers.oracle import Oracle
 
 OVERLAP_M = 1e-3
 DRIFT_M = 5e-4
@@ -29,11 +29,16 @@ STILL_STEPS = 2 * CONTROL_HZ
 
 
 class Screener:
-    """Screens one seed after the other; keeps the environment while the task stays the same."""
+    """Screens one seed after the other; keeps the environment while the task stays the same.
 
-    def __init__(self) -> None:
+    Args:
+        suite: What the seeds are of; ``None``: ClevrSkills.
+    """
+
+    def __init__(self, suite: Suite | None = None) -> None:
         torch.set_num_threads(1)
-        self._env: ClevrSkillsEnv | None = None
+        self._suite = suite or load_suite()
+        self._made: tuple[EnvConfig, Environment] | None = None
 
     def __call__(self, candidate: Candidate) -> ScreeningResult:
         """Screen a seed, as an episode written and read again.
@@ -41,33 +46,34 @@ class Screener:
         Raises:
             ClevrSkillsError: There is no such environment, or no oracle.
         """
-        env, seed = self._prepare(candidate), candidate.seed
-        oracle = Oracle(env)
+        suite, seed = self._suite, candidate.seed
+        env, interface = self._prepare(candidate), suite.interface()
+        oracle = suite.oracle(env)
         try:
-            spec = EpisodeSpec.draw(candidate.task, candidate.split, seed, robot=candidate.robot)
+            spec = suite.draw(candidate.task, candidate.split, seed, robot=candidate.robot)
         except ClevrSkillsError as error:  # no scene fits
             return ScreeningResult(seed, str(error))
         data = spec.to_json()
-        start = {"episode": EpisodeSpec.from_json(json.loads(to_json(data)))}
+        start = {"episode": suite.read_episode(json.loads(to_json(data)))}
         env.reset(options=start)
-        found = [name for name, is_there in faults(env).items() if is_there]
+        found = [name for name, is_there in suite.faults(env).items() if is_there]
         if found:
             return ScreeningResult(seed, "start: " + ", ".join(found))
-        steps, reason = solve(env, oracle)
+        steps, reason = solve(env, oracle, interface)
         if reason:
             return ScreeningResult(seed, f"oracle: {reason}")
         env.reset(options=start)
-        if succeeds_blindly(env, lambda: np.zeros(7, np.float32), steady=True):
+        if succeeds_blindly(env, interface.none, steady=True, interface=interface):
             return ScreeningResult(seed, "solved by doing nothing")
-        return ScreeningResult(seed, "", steps, data)
+        return ScreeningResult(seed, "", steps, data, env.limit)
 
-    def _prepare(self, candidate: Candidate) -> ClevrSkillsEnv:
-        env, names = self._env, (candidate.task, candidate.split, candidate.robot)
-        if env is None or (env.task.key, env.split, env.robot_name) != names:
-            if env is not None:
-                env.close()
-            self._env = env = make_env(EnvConfig(*names, cameras=()))
-        return env
+    def _prepare(self, candidate: Candidate) -> Environment:
+        config = EnvConfig(candidate.task, candidate.split, candidate.robot, cameras=())
+        if self._made is None or self._made[0] != config:
+            if self._made is not None:
+                self._made[1].close()
+            self._made = config, self._suite.make(config)
+        return self._made[1]
 
 
 def faults(env: ClevrSkillsEnv) -> dict[str, bool]:
@@ -87,36 +93,40 @@ def faults(env: ClevrSkillsEnv) -> dict[str, bool]:
     }
 
 
-def solve(env: ClevrSkillsEnv, oracle: Oracle) -> tuple[int, str]:
+def solve(env: Environment, oracle: Oracle, interface: Interface | None = None) -> tuple[int, str]:
     """Let the oracle act from the start of an episode.
 
     Returns:
-        Control steps made, and why the goal was not reached; empty if it was.
+        Turns taken, and why the goal was not reached; empty if it was.
     """
     oracle.reset()
-    rollout = Rollout(env)
+    rollout = Rollout(env, actuator=interface.begin(env) if interface else None)
     reason, _ = rollout.run(oracle.act)
-    return rollout.steps, reason
+    return rollout.turns, reason
 
 
 def succeeds_blindly(
-    env: ClevrSkillsEnv, action: Callable[[], np.ndarray], steady: bool = False
+    env: Environment,
+    action: Callable[[], Any],
+    steady: bool = False,
+    interface: Interface | None = None,
 ) -> bool:
     """Whether actions that depend on nothing seen reach the goal within the step limit.
 
     Args:
         env: The environment, at the start of an episode.
-        action: Gives the next action (7,).
+        action: Gives the next action.
         steady: Whether it is always the same, so that nothing more happens once all is still.
+        interface: What takes the actions; ``None``: they are one control step each.
     """
     state, still = b"", 0
 
-    def is_still(_: np.ndarray, __: Step) -> bool:
+    def is_still(_: Any, __: Turn) -> bool:
         nonlocal state, still
-        before, state = state, env.get_state().numpy().tobytes()
+        before, state = state, np.asarray(env.get_state()).tobytes()
         still = still + 1 if state == before else 0
         return still == STILL_STEPS
 
-    rollout = Rollout(env)
+    rollout = Rollout(env, actuator=interface.begin(env) if interface else None)
     rollout.run(action, is_still if steady else None)
     return rollout.success

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.interface import Interface
-from clevrskills.core.suite import Environment, Oracle
+from clevrskills.core.suite import Environment, Oracle, Suite
 from clevrskills.errors import ClevrSkillsError
 
 if TYPE_CHECKING:
@@ -30,24 +30,40 @@ is to be done by images of key-steps (ClevrSkills paper, section 5, Table 5)."""
 
 
 @dataclass(frozen=True)
-class ClevrSkillsSuite:
+class ClevrSkillsSuite(Suite):
     """The tasks of this package and their frozen episodes.
 
     Attributes:
         folder: Where the frozen episodes are; ``None``: those of the package.
     """
 
+    name = "clevrskills"
+    title = "ClevrSkills"
+
     folder: Path | None = None
 
     def levels(self) -> Mapping[str, str]:
+        """Level of every task, by task key; of a task of another distribution the name of its
+        package, so that results of a level are always those of the same tasks.
+        """
+        from clevrskills.core.registry import is_own
         from clevrskills.tasks import tasks
 
-        return {key: task.level for key, task in tasks().items()}
+        known = tasks().items()
+        return {
+            key: task.level if is_own(task) else task.__module__.partition(".")[0]
+            for key, task in known
+        }
+
+    def describe(self, task: str) -> Mapping[str, Any]:
+        from clevrskills.tasks import tasks
+
+        return tasks()[task]().describe()
 
     def robots(self) -> Sequence[str]:
-        from clevrskills.sim.robots.description import ROBOTS
+        from clevrskills.sim.robots.description import ROBOTS, other_robots
 
-        return tuple(ROBOTS)
+        return (*ROBOTS, *other_robots())
 
     def criteria(self) -> Sequence[str]:
         from clevrskills.predicates.criteria import CRITERIA
@@ -55,14 +71,14 @@ class ClevrSkillsSuite:
         return tuple(CRITERIA)
 
     def cameras(self) -> Sequence[str]:
-        from clevrskills.sim.cameras import CAMERAS
+        from clevrskills.sim.cameras import camera_names
 
-        return tuple(CAMERAS)
+        return camera_names()
 
-    def interface(self) -> Interface:
+    def interfaces(self) -> Mapping[str, Interface]:
         from clevrskills.sim.robots.delta_action import DELTA
 
-        return DELTA
+        return {DELTA.name: DELTA}
 
     def unspeakable(self) -> Sequence[str]:
         return KEYSTEP_TASKS
@@ -72,20 +88,29 @@ class ClevrSkillsSuite:
 
         make_task(task, **task_args)
 
+    def _folder(self, task: str) -> Path:
+        """Where the frozen episodes of a task are."""
+        from clevrskills.core.registry import episodes_of, is_own
+        from clevrskills.evaluation.freeze.frozen import SHIPPED
+        from clevrskills.tasks import tasks
+
+        kind = tasks().get(task)
+        return self.folder or (SHIPPED if kind is None or is_own(kind) else episodes_of(kind))
+
     def header(self, task: str, split: str) -> Header:
         from clevrskills.evaluation.freeze import frozen
 
-        return frozen.header(task, split, self.folder or frozen.SHIPPED)
+        return frozen.header(task, split, self._folder(task))
 
     def file_hash(self, task: str, split: str) -> str:
         from clevrskills.evaluation.freeze import frozen
 
-        return frozen.file_hash(task, split, self.folder or frozen.SHIPPED)
+        return frozen.file_hash(task, split, self._folder(task))
 
     def frozen(self, task: str, split: str) -> Sequence[EpisodeSpec]:
         from clevrskills.evaluation.freeze import frozen
 
-        return frozen.episodes(task, split, folder=self.folder or frozen.SHIPPED)
+        return frozen.episodes(task, split, folder=self._folder(task))
 
     def draw(
         self,
@@ -93,12 +118,24 @@ class ClevrSkillsSuite:
         split: str,
         seed: int,
         index: int = 0,
-        robot: str = "xarm6",
+        robot: str = "",
         task_args: Mapping[str, Any] | None = None,
     ) -> EpisodeSpec:
         from clevrskills.envs.episode import EpisodeSpec
 
-        return EpisodeSpec.draw(task, split, seed, index, robot, task_args)
+        return EpisodeSpec.draw(task, split, seed, index, robot or "xarm6", task_args)
+
+    def read_episode(self, data: Mapping[str, Any]) -> EpisodeSpec:
+        from clevrskills.envs.episode import EpisodeSpec
+
+        return EpisodeSpec.from_json(data)
+
+    def faults(self, env: Environment) -> Mapping[str, bool]:
+        from clevrskills.envs.environment import ClevrSkillsEnv
+        from clevrskills.evaluation.freeze.screening import faults
+
+        assert isinstance(env, ClevrSkillsEnv)
+        return faults(env)
 
     def make(self, config: EnvConfig) -> Environment:
         from clevrskills.envs.environment import make_env
@@ -107,6 +144,11 @@ class ClevrSkillsSuite:
         if config.cameras and not env.can_draw:
             raise ClevrSkillsError("the policy is to be shown pictures, but rendering is off")
         return env
+
+    def require_oracle(self) -> None:
+        from clevrskills.solvers.requirements import require_planner
+
+        require_planner()
 
     def oracle(self, env: Environment) -> Oracle:
         from clevrskills.envs.environment import ClevrSkillsEnv

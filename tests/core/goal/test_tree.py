@@ -143,9 +143,6 @@ def test_what_is_to_be_kept_is_a_veto_that_costs_no_credit() -> None:
 class Lamp(SymbolicPredicate):
     """A lamp is on; half the credit for a lamp that is plugged in."""
 
-    def holds(self, world):
-        return world.bits[:, 0] & world.bits[:, 1]
-
     def credit(self, world):
         return world.bits.float()[:, :2].mean(-1)
 

@@ -254,7 +254,8 @@ def test_screening(monkeypatch):
         patch.setattr(screening, "succeeds_blindly", lambda *_, **__: True)
         assert screen(candidate) == ScreeningResult(FROZEN.start, "solved by doing nothing")
     with monkeypatch.context() as patch:
-        patch.setattr(type(screen._env.task), "max_steps", 5)
+        assert screen._made is not None
+        patch.setattr(type(screen._made[1].task), "max_steps", 5)
         assert screen(candidate) == ScreeningResult(FROZEN.start, "oracle: step limit")
     with monkeypatch.context() as patch:
         patch.setattr(screening, "faults", lambda _: {"overlap": True, "a": False, "b": True})

@@ -86,8 +86,8 @@ def test_what_is_not_there_is_said(folder):
         (lambda lines: [b"[]\n"], "cannot be read"),
         (lambda lines: [b'{"format": "lerobot"}\n'], "format 'lerobot'; allowed: 'clevrskills-epi"),
         (
-            lambda lines: [lines[0].replace(b'"format_version": 1', b'"format_version": 2')],
-            "format version 2; this package reads 1",
+            lambda lines: [lines[0].replace(b'"format_version": 1', b'"format_version": 3')],
+            "format version 3; this package reads 1 and 2",
         ),
     ],
 )

@@ -10,6 +10,7 @@ import pytest
 from clevrskills import assets
 from clevrskills.errors import UnknownNameError
 from clevrskills.sim.render import scene_visuals, shaders
+from clevrskills.sim.render.offscreen import render_device
 
 ROOT = Path(__file__).parents[3]
 
@@ -117,8 +118,16 @@ class FakeBuilder:
         self._procedural_shapes = []
 
 
+@pytest.fixture(scope="module")
+def device():
+    """The device that scenes draw with: a material that comes first would choose another one."""
+    import sapien
+
+    return sapien.render.RenderSystem(sapien.Device(render_device()))
+
+
 @pytest.mark.render
-def test_body_visual_has_the_shapes_mesh():
+def test_body_visual_has_the_shapes_mesh(device):
     builder = FakeBuilder()
     shape = assets.shape("star")
     scene_visuals.add_body_visual(builder, shape, assets.texture_names()[0])
@@ -134,7 +143,7 @@ def test_unknown_texture_is_refused():
 
 
 @pytest.mark.render
-def test_a_texture_is_uploaded_once():
+def test_a_texture_is_uploaded_once(device):
     name = assets.texture_names()[1]
     materials = [
         scene_visuals.body_visual(assets.shape(s), name).material for s in ("cube", "star")
@@ -144,7 +153,7 @@ def test_a_texture_is_uploaded_once():
 
 
 @pytest.mark.render
-def test_table_top_is_at_zero_and_floor_below():
+def test_table_top_is_at_zero_and_floor_below(device):
     table, floor, backdrop = scene_visuals.table_visuals()
     assert table.parts[0].vertices[:, 2].max() == 0
     assert floor.parts[0].vertices[:, 2].max() == pytest.approx(-0.01)

@@ -42,9 +42,7 @@ def levels(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def inline(monkeypatch: pytest.MonkeyPatch) -> None:
     """Evaluations in this process: quick."""
-    monkeypatch.setattr(
-        "clevrskills.jobs.work.open_pool", lambda _, make, *rest: InlinePool(make)
-    )
+    monkeypatch.setattr("clevrskills.jobs.work.open_pool", lambda _, make, *rest: InlinePool(make))
     monkeypatch.setattr(fake_suite, "LEVELS", {"reach": "L0", "visit": "L1", "tour": "L2"})
 
 

@@ -1,0 +1,332 @@
+"""Symbolic suites: worlds of symbols in which policies act by commands in words.
+
+A suite derives from :class:`SymbolicSuite`, its environment from :class:`SymbolicEnv`; its goals
+are trees of symbolic predicates. No simulator is imported.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+from zlib import crc32
+
+import numpy as np
+
+from clevrskills.core.env_config import EnvConfig
+from clevrskills.core.episode import episode_name
+from clevrskills.core.feedback import Phrasebook
+from clevrskills.core.goal.predicate import Outcome, Predicate
+from clevrskills.core.interface import Interface, TextInterface, Turn
+from clevrskills.core.suite import Suite
+from clevrskills.evaluation.freeze import frozen
+from clevrskills.jobs.files import to_json
+
+
+@dataclass(frozen=True)
+class TextPrompt:
+    """A prompt in words."""
+
+    text: str
+    others: tuple[str, ...] = ()
+
+    def plain(self, text: str | None = None) -> str:
+        """The text itself."""
+        return self.text if text is None else text
+
+    def images(self) -> Mapping[str, np.ndarray]:
+        """None: all is in words."""
+        return {}
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON data."""
+        return {"text": self.text}
+
+
+@dataclass(frozen=True)
+class SymbolicEpisode:
+    """An episode as data.
+
+    Attributes:
+        task: Key of the task.
+        split: Name of the split.
+        index: Its number among those of the task and split.
+        seed: What it was drawn from.
+        text: What it asks for.
+        start: The world at the start, as JSON data.
+        limit: Turns after which it ends.
+        tags: What tables group it by.
+    """
+
+    task: str
+    split: str
+    index: int
+    seed: int
+    text: str
+    start: Mapping[str, Any]
+    limit: int
+    tags: Mapping[str, str | int] = field(default_factory=dict)
+    robot: str = "none"
+    task_args: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def id(self) -> str:
+        """Its name, e.g. ``lamps_test_007``."""
+        return episode_name(self.task, self.split, self.index)
+
+    @property
+    def content_hash(self) -> str:
+        """SHA-256, in hexadecimal, of what it is, wherever it stands in a file."""
+        content = {**asdict(self), "index": 0}
+        return hashlib.sha256(to_json(content).encode()).hexdigest()
+
+    @property
+    def prompt(self) -> TextPrompt:
+        """What it asks for."""
+        return TextPrompt(self.text)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON data."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class SymbolicTask:
+    """What tools ask of a task."""
+
+    key: str
+    level: str
+    max_steps: int
+
+
+class SymbolicEnv(ABC):
+    """An environment of one episode at a time.
+
+    Args:
+        config: What it is made from.
+
+    Attributes:
+        task: The task: ``key``, ``level`` and ``max_steps``.
+        world: What the goal is about, a :class:`~clevrskills.core.goal.context.Context` of one
+            environment; :meth:`start` sets it.
+        goal: What is to be achieved; :meth:`start` sets it.
+        outcome: What the goal says now.
+    """
+
+    world: Any
+    goal: Predicate
+    outcome: Outcome
+    action_spec: ClassVar[Mapping[str, Any]] = {}
+    state_layout: ClassVar[Sequence[Mapping[str, Any]]] = ()
+    nodes: ClassVar[Sequence[Mapping[str, Any]]] = ()
+    textures: ClassVar[Mapping[str, str]] = {}
+
+    def __init__(self, config: EnvConfig, level: str) -> None:
+        self.config, self.limit, self.elapsed_steps = config, 0, 0
+        self.task = SymbolicTask(config.task, level, 0)
+
+    @abstractmethod
+    def start(self, episode: SymbolicEpisode) -> None:
+        """Set ``world`` and ``goal`` to the start of an episode."""
+
+    @abstractmethod
+    def apply(self, text: str) -> tuple[bool, str, Mapping[str, str]]:
+        """Do what a command says, if it can be done.
+
+        Returns:
+            Whether it was done, the code of what happened, and what the sentence of the code names.
+        """
+
+    @abstractmethod
+    def solve(self) -> str:
+        """The command that the oracle gives next.
+
+        Raises:
+            GaveUp: There is none.
+        """
+
+    def ended(self) -> str:
+        """Why the environment ends the episode now; empty: it goes on."""
+        return ""
+
+    @property
+    def prompt(self) -> TextPrompt:
+        """What the episode asks for."""
+        return self.episode.prompt
+
+    def reset(self, *, seed: int = 0, options: Mapping[str, Any]) -> tuple[None, dict[str, Any]]:
+        """Start the episode ``options["episode"]``."""
+        del seed
+        self.episode: SymbolicEpisode = options["episode"]
+        self.limit, self.elapsed_steps = self.episode.limit, 0
+        self.task = SymbolicTask(self.episode.task, self.task.level, self.limit)
+        self.start(self.episode)
+        self._look(self.goal.initial_state(self.world))
+        return None, {}
+
+    def command(self, text: str) -> Turn:
+        """Take a turn."""
+        before = float(self.outcome.reward[0])
+        ok, code, args = self.apply(text)
+        self.elapsed_steps += 1
+        self._look(self.outcome.state)
+        success = bool(self.outcome.holds[0])
+        return Turn(
+            reward=float(self.outcome.reward[0]) - before,
+            success=success,
+            progress=float(self.outcome.progress[0]),
+            terminated=success,
+            truncated=not success and self.elapsed_steps >= self.limit,
+            ok=ok,
+            code=code,
+            args=args,
+            steps=0,
+            ended=self.ended(),
+        )
+
+    def _look(self, state: Any) -> None:
+        self.world.moved()
+        self.outcome = self.goal.evaluate(self.world, state)
+
+    def step(self, action: Any) -> Any:
+        """There are no control steps."""
+        raise NotImplementedError("a symbolic environment takes commands, see command()")
+
+    def capture(self) -> Mapping[str, np.ndarray]:
+        """No images."""
+        return {}
+
+    def proprioception(self) -> Mapping[str, np.ndarray]:
+        """No robot."""
+        return {}
+
+    def object_poses(self) -> np.ndarray:
+        """No bodies, (0, 7)."""
+        return np.zeros((0, 7), np.float32)
+
+    def goal_status(self) -> tuple[np.ndarray, np.ndarray]:
+        """Whether the goal holds, and its reward, (1,) each."""
+        return self.outcome.holds.numpy(), self.outcome.reward.numpy()
+
+    def scene_description(self) -> Mapping[str, Any]:
+        """The world at the start."""
+        return self.episode.start
+
+    def get_state(self) -> np.ndarray:
+        """Turns taken: a symbolic world need not be restored, it is played again."""
+        return np.array([self.elapsed_steps])
+
+    def close(self) -> None:  # noqa: B027 (there is nothing to do)
+        """Nothing is held open."""
+
+
+class SymbolicOracle:
+    """Solves an episode by the commands that its environment knows.
+
+    Args:
+        env: The environment.
+    """
+
+    subtask = step = predicate = skill = action_class = ""
+    subgoal, attempt = -1, 0
+    failed: Sequence[tuple[int, int]] = ()
+
+    def __init__(self, env: SymbolicEnv) -> None:
+        self._env = env
+
+    def reset(self) -> None:
+        """An episode begins."""
+
+    def act(self) -> Any:
+        """The next command."""
+        return self._env.solve()
+
+
+class SymbolicSuite(Suite):
+    """A suite of a symbolic environment.
+
+    A class says ``name``, ``title``, the attributes below, and :meth:`draw_start`.
+
+    Args:
+        folder: Where the frozen episodes are; ``None``: ``episodes`` beside the suite's module.
+
+    Attributes:
+        tasks: Level and sentence of each task, by key.
+        env: Class of its environments.
+        text: What policies act by.
+        codes: The words for turns.
+    """
+
+    tasks: ClassVar[Mapping[str, tuple[str, str]]]
+    env: ClassVar[type[SymbolicEnv]]
+    text: ClassVar[TextInterface]
+    codes: ClassVar[Phrasebook] = Phrasebook({})
+
+    def __init__(self, folder: Path | None = None) -> None:
+        module = sys.modules[type(self).__module__].__file__ or "."
+        self.folder = folder or Path(module).parent / "episodes"
+
+    @abstractmethod
+    def draw_start(
+        self, task: str, split: str, generator: np.random.Generator
+    ) -> tuple[Mapping[str, Any], str, int]:
+        """Draw an episode: the world at the start, what is asked for, and the limit of turns."""
+
+    def splits(self) -> Sequence[str]:
+        return ("test",)
+
+    def interfaces(self) -> Mapping[str, Interface]:
+        return {self.text.name: self.text}
+
+    def phrasebook(self) -> Phrasebook:
+        return self.codes
+
+    def make(self, config: EnvConfig) -> Any:
+        return self.env(config, self.levels()[config.task])
+
+    def oracle(self, env: Any) -> SymbolicOracle:
+        return SymbolicOracle(env)
+
+    def levels(self) -> Mapping[str, str]:
+        return {key: level for key, (level, _) in self.tasks.items()}
+
+    def describe(self, task: str) -> Mapping[str, Any]:
+        level, sentence = self.tasks[task]
+        splits, interfaces = list(self.splits()), list(self.interfaces())
+        about = {"sentence": sentence, "splits": splits, "interfaces": interfaces}
+        return {"key": task, "level": level, **about, "predicates": [], "max_steps": 0}
+
+    def draw(
+        self,
+        task: str,
+        split: str,
+        seed: int,
+        index: int = 0,
+        robot: str = "",
+        task_args: Mapping[str, Any] | None = None,
+    ) -> SymbolicEpisode:
+        self.check(task, task_args or {})
+        entropy = (seed, crc32(task.encode()), crc32(split.encode()))
+        start, text, limit = self.draw_start(task, split, np.random.default_rng(entropy))
+        return SymbolicEpisode(task, split, index, seed, text, start, limit, self.tags(start))
+
+    def tags(self, start: Mapping[str, Any]) -> Mapping[str, str | int]:
+        """What tables group an episode by."""
+        del start
+        return {}
+
+    def read_episode(self, data: Mapping[str, Any]) -> SymbolicEpisode:
+        return SymbolicEpisode(**data)
+
+    def header(self, task: str, split: str) -> frozen.Header:
+        return frozen.header(task, split, self.folder)
+
+    def file_hash(self, task: str, split: str) -> str:
+        return frozen.file_hash(task, split, self.folder)
+
+    def frozen(self, task: str, split: str) -> Sequence[SymbolicEpisode]:
+        return frozen.episodes(task, split, folder=self.folder, read=self.read_episode)
