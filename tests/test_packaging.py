@@ -2,19 +2,25 @@
 
 import ast
 import importlib.metadata
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
 import tomllib
+import zipfile
 from pathlib import Path
 
 import pytest
+import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+import clevrskills
+
 ROOT = Path(__file__).parent.parent
+HOOKS = ROOT / ".pre-commit-config.yaml"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 REQUIREMENTS = [
     Requirement(text)
@@ -256,6 +262,7 @@ def test_no_suitable_python_is_one_clear_line():
         ("test", ["scripts/install_vulkan.sh", "-m pytest"]),
         ("demo", ["doctor", "generate simple_manipulation sort", "view demo"]),
         ("lint", ["ruff check", "ruff format --check", "mypy"]),
+        ("wheel", ["-m pip wheel", "--wheel-dir dist"]),
     ],
 )
 def test_make_targets_run_their_commands(target, commands):
@@ -292,3 +299,68 @@ def test_demo_goes_on_without_pictures_where_nothing_draws(tmp_path):
 
 def test_continuous_integration_runs_the_tests():
     assert "make test" in (ROOT / ".ci" / "run").read_text().splitlines()
+
+
+# --- the wheel
+
+
+def test_the_version_stands_in_one_place():
+    assert "version" in PROJECT["dynamic"] and "version" not in PROJECT
+    assert clevrskills.__version__ == importlib.metadata.version("clevrskills")
+    assert "Typing :: Typed" in PROJECT["classifiers"]
+    assert (ROOT / "clevrskills" / "py.typed").is_file()
+
+
+def test_hooks_before_commits_are_the_linters():
+    hooks = [h["entry"] for r in yaml.safe_load(HOOKS.read_text())["repos"] for h in r["hooks"]]
+    assert hooks == [".venv/bin/ruff check --fix", ".venv/bin/ruff format", ".venv/bin/mypy"]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+def test_the_wheel_works_without_the_clone(tmp_path):
+    """Built by `make wheel`, in an environment that has what this one has but the package."""
+    made = ("-o", "setup", f"BIN={Path(sys.executable).parent}")
+    clone, dist = tmp_path / "clone", tmp_path / "clone" / "dist"
+    ignored = shutil.ignore_patterns("__pycache__", "build", "dist", ".*", "demo", "tests")
+    shutil.copytree(ROOT, clone, ignore=ignored)
+    subprocess.run(["make", *made, "wheel"], cwd=clone, capture_output=True, check=True)
+    (wheel,) = dist.glob("*.whl")
+    assert wheel.stat().st_size <= 12 * 2**20
+    names = zipfile.ZipFile(wheel).namelist()
+    assert {"clevrskills/py.typed", "clevrskills/suites/clevrskills/templates/task.py.txt"} <= {
+        *names
+    }
+    assert sum(name.endswith(".jsonl.gz") for name in names) == 66
+    assert not [name for name in names if name.startswith(("tests", "docs")) or ".pyc" in name]
+
+    place = tmp_path / "venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", place], check=True)
+    version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
+    packages = [path for path in sys.path if path.endswith("site-packages")]
+    (place / "lib" / version / "site-packages" / "others.pth").write_text("\n".join(packages))
+    install = ["-m", "pip", "--python", place / "bin" / "python", "install", "--no-deps", wheel]
+    subprocess.run([sys.executable, *install, "--force-reinstall"], check=True)
+    shutil.rmtree(clone)
+
+    def run(*arguments: str) -> str:
+        done = subprocess.run(
+            [place / "bin" / "clevrskills", *arguments],
+            cwd=tmp_path,
+            env={key: value for key, value in os.environ.items() if key != "PYTHONPATH"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+        return done.stdout
+
+    where = [place / "bin" / "python", "-c", "import clevrskills; print(clevrskills.__file__)"]
+    found = subprocess.run(where, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert found.stdout.startswith(str(place))
+    assert json.loads(run("doctor", "--json"))
+    assert len(json.loads(run("tasks", "--json"))) == 33
+    chosen = ("pick", "--episodes", "1", "--split", "train")
+    run("evaluate", "--policy", "zero", *chosen, "--out", "run")
+    run("report", "run", "--out", "report")
+    assert "pick" in next((tmp_path / "report").glob("*.html")).read_text()

@@ -1,0 +1,124 @@
+"""The scaffold of a task: files of a distribution of one's own, and what it refuses."""
+
+import ast
+import tomllib
+
+import pytest
+
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.suites.clevrskills.new_task import NewTaskArgs, new_task
+
+
+def write(folder, name="hang_up"):
+    return new_task(NewTaskArgs(name=name, package=folder))
+
+
+def files(folder):
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+def test_a_distribution_with_a_task_a_predicate_and_a_skill_is_written(tmp_path, capsys):
+    root = tmp_path / "my-Tasks"
+    assert write(root) == 0
+    assert files(root) == [
+        "my_tasks/__init__.py",
+        "my_tasks/predicates/__init__.py",
+        "my_tasks/predicates/hang_up_done.py",
+        "my_tasks/skills/__init__.py",
+        "my_tasks/skills/hang_up_done.py",
+        "my_tasks/tasks/__init__.py",
+        "my_tasks/tasks/hang_up.py",
+        "pyproject.toml",
+        "tests/test_hang_up.py",
+    ]
+    project = tomllib.loads((root / "pyproject.toml").read_text())
+    assert project["build-system"]["build-backend"] == "setuptools.build_meta"
+    assert project["project"]["name"] == "my-tasks"
+    for kind in ("tasks", "predicates", "skills"):
+        entries = project["project"]["entry-points"][f"clevrskills.{kind}"]
+        assert entries == {"my_tasks": f"my_tasks.{kind}"}
+    for path in root.rglob("*.py"):
+        assert ast.get_docstring(ast.parse(path.read_text())), path
+    told = capsys.readouterr().out
+    assert f"pip install --no-deps --no-build-isolation -e {root}" in told
+    assert "clevrskills check-task hang_up" in told
+
+
+def test_a_further_task_is_three_files_and_a_test(tmp_path):
+    root = tmp_path / "mine"
+    write(root)
+    before, project = set(files(root)), (root / "pyproject.toml").read_text()
+    write(root, "lay_aside")
+    assert set(files(root)) - before == {
+        "mine/predicates/lay_aside_done.py",
+        "mine/skills/lay_aside_done.py",
+        "mine/tasks/lay_aside.py",
+        "tests/test_lay_aside.py",
+    }
+    assert (root / "pyproject.toml").read_text() == project
+
+
+def test_a_distribution_that_is_there_gets_its_entry_points(tmp_path):
+    root = tmp_path / "repository"
+    (root / "src" / "my_lab").mkdir(parents=True)
+    (root / "src" / "my_lab" / "__init__.py").write_text("X = 1\n")
+    (root / "pyproject.toml").write_text('[project]\nname = "my-lab"\nversion = "3"\n')
+    write(root)
+    assert (root / "src" / "my_lab" / "tasks" / "hang_up.py").exists()
+    assert (root / "src" / "my_lab" / "__init__.py").read_text() == "X = 1\n"
+    project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
+    assert project["version"] == "3"
+    assert project["entry-points"]["clevrskills.skills"] == {"my_lab": "my_lab.skills"}
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("HangUp", "'HangUp' is no key of a task; allowed: words of small letters and digits"),
+        ("hang-up", "is no key of a task"),
+        ("2_cups", "is no key of a task"),
+        ("lambda", "is no key of a task"),
+        ("sort", "there is a task 'sort' already; choose another name"),
+    ],
+)
+def test_bad_keys_are_refused(tmp_path, name, message):
+    with pytest.raises(ClevrSkillsError, match=message):
+        write(tmp_path / "mine", name)
+    assert not (tmp_path / "mine").exists()
+
+
+@pytest.mark.parametrize(
+    ("folder", "message"),
+    [
+        ("numpy", "there is a package 'numpy' already, here or installed"),
+        ("json", "there is a package 'json' already"),
+        ("clevrskills", "there is a package 'clevrskills' already"),
+        ("tests", "there is a package 'tests' already"),
+        ("my tasks", "'my tasks' is no name of a package"),
+        ("class", "'class' is no name of a package"),
+    ],
+)
+def test_bad_names_of_packages_are_refused(tmp_path, folder, message):
+    with pytest.raises(ClevrSkillsError, match=message):
+        write(tmp_path / folder)
+    assert not (tmp_path / folder).exists()
+
+
+def test_nothing_is_overwritten(tmp_path):
+    root = tmp_path / "mine"
+    write(root)
+    with pytest.raises(ClevrSkillsError, match="hang_up.py is there already; choose another name"):
+        write(root)
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "notes.txt").write_text("x")
+    with pytest.raises(ClevrSkillsError, match="has no pyproject.toml; give a new folder, or"):
+        write(other)
+    (other / "pyproject.toml").write_text("[project\n")
+    with pytest.raises(ClevrSkillsError, match="pyproject.toml cannot be read"):
+        write(other)
+    (other / "pyproject.toml").write_text(
+        '[project]\nname = "x"\n[project.entry-points."clevrskills.tasks"]\na = "b.c:D"\n'
+    )
+    with pytest.raises(ClevrSkillsError, match='name no package; add a line x = "x.tasks" to them'):
+        write(other)
