@@ -65,6 +65,8 @@ class DatasetReader(WindowReader[DatasetTable]):
         lengths: Number of steps of each episode.
     """
 
+    contiguous = True
+
     def __init__(
         self,
         dataset: Dataset,
@@ -107,11 +109,6 @@ class DatasetReader(WindowReader[DatasetTable]):
                 for key, image in images.items()
             },
         )
-
-    def frames(self, number: int, steps: np.ndarray) -> dict[str, Tensor]:
-        # contiguous: in another layout convolutions add up in another order, and round otherwise
-        found = super().frames(number, steps)
-        return {camera: images.contiguous() for camera, images in found.items()}
 
 
 class TrainingDataset(TorchDataset[dict[str, Any]]):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 import torch
@@ -74,7 +74,13 @@ class WindowReader(ABC, Generic[Table]):
     Args:
         frame_px: Width and height in pixels to scale frames to, by area; ``None``: as filmed.
         open_videos: How many videos each process keeps open.
+
+    Attributes:
+        contiguous: Whether frames are laid out channel by channel, not pixel by pixel. In another
+            layout convolutions add up in another order, and round otherwise.
     """
+
+    contiguous: ClassVar[bool] = False
 
     def __init__(self, frame_px: int | None = None, open_videos: int = 64) -> None:
         self._frame_size = None if frame_px is None else (frame_px, frame_px)
@@ -122,7 +128,8 @@ class WindowReader(ABC, Generic[Table]):
         found = {}
         for camera, (path, first) in self.table(number).videos.items():
             frames = self._video(path).read((first + steps).tolist())
-            found[camera] = torch.from_numpy(frames).movedim(-1, -3)
+            images = torch.from_numpy(frames).movedim(-1, -3)
+            found[camera] = images.contiguous() if self.contiguous else images
         return found
 
     def __getstate__(self) -> dict[str, Any]:
