@@ -1,0 +1,129 @@
+"""The checks of a task: what must hold and what should, each with its mend."""
+
+import json
+
+import pytest
+
+from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.solvers.requirements import planner_obstacle
+from clevrskills.suites.clevrskills.check_task import (
+    Check,
+    CheckTaskArgs,
+    Report,
+    check_task,
+    keys_in,
+    report,
+)
+
+needs_oracle = pytest.mark.skipif(planner_obstacle() is not None, reason=str(planner_obstacle()))
+GOOD = Check("starts", "must", True, "fine", "none")
+BAD = Check("oracle", "must", False, "solves none", "write a skill")
+WEAK = Check("variety", "should", False, "one wording", "say more")
+
+
+def test_only_what_must_hold_decides():
+    assert Report("sort", (GOOD, WEAK)).ok
+    assert not Report("sort", (GOOD, BAD)).ok
+    data = json.loads(json.dumps(Report("sort", (GOOD, BAD)).to_json()))
+    assert data["ok"] is False and data["checks"][1]["mend"] == "write a skill"
+    lines = str(Report("sort", (GOOD, BAD, WEAK))).splitlines()
+    assert lines[0] == "sort: does not pass" and "NO" in lines[2] and "write a skill" in lines[3]
+
+
+def test_tasks_are_found_by_key_module_and_file(tmp_path, monkeypatch):
+    assert keys_in("sort") == ["sort"]
+    assert keys_in("clevrskills.tasks.l1.sort") == ["sort"]
+    assert keys_in("clevrskills.tasks.l0")[:2] == ["match_pose", "move_without_hitting"]
+    with pytest.raises(UnknownNameError, match="unknown task or module 'juggle'; allowed: "):
+        keys_in("juggle")
+    with pytest.raises(ClevrSkillsError, match="json defines no task"):
+        keys_in("json")
+    broken = tmp_path / "broken.py"
+    broken.write_text("import no_such_module\n")
+    with pytest.raises(ClevrSkillsError, match="broken.py cannot be imported: ModuleNotFoundError"):
+        keys_in(str(broken))
+    with pytest.raises(ClevrSkillsError, match="--episodes must be at least 1"):
+        check_task(CheckTaskArgs(task="sort", episodes=0))
+    with pytest.raises(UnknownNameError, match="unknown robot for throw 'arm'"):
+        report("throw", robot="arm")
+
+
+LAZY = '''
+"""Tasks with faults."""
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from clevrskills.assets import shape
+from clevrskills.predicates import PhysicalPredicate
+from clevrskills.sim.body import Body
+from clevrskills.tasks import Task
+from clevrskills.tasks.layout import Table
+
+
+@dataclass(frozen=True, eq=False)
+class Lazy(PhysicalPredicate):
+    """A gripper that is lower than at the start; nobody knows how to get there."""
+    name = "lazy"
+    max_reward = 1.0
+    object: torch.Tensor
+
+    def evaluate(self, world, state):
+        low = world.end_effector_pose[:, 2] < HEIGHT_M
+        return self.outcome(low, low.float())
+
+    def says(self, world, env=0):
+        return "go lower"
+
+    def realise(self, world, where=None):
+        pose = world.end_effector_pose.clone()
+        pose[:, 2] = 0.2
+        world.set_end_effector_pose(pose, where)
+
+
+HEIGHT_M = 0.3
+
+
+class LazyTask(Task):
+    key, level, sentence = "lazy_task", "L0", "Go lower"
+    predicates, slots, max_steps = (Lazy,), ("object_0",), 20
+
+    def layout(self, draw):
+        from clevrskills.tasks.layout import Layout
+
+        name = np.random.choice(draw.pools.primitive)  # of a global generator
+        pose = Table(draw.places).place(shape(name))
+        return Layout((Body("object_0", name, "red", pose),), {"object": np.array(0)})
+
+    def goal(self, roles):
+        return Lazy(roles["object"])
+
+    def prompts(self, layout):
+        return ["go lower"]
+'''
+
+
+@pytest.mark.slow
+@needs_oracle
+def test_faults_are_found_and_their_mend_is_told(tmp_path, capsys):
+    path = tmp_path / "lazy_tasks.py"
+    path.write_text(LAZY)
+    assert check_task(CheckTaskArgs(task=str(path), episodes=2, json=True)) == 1
+    (found,) = json.loads(capsys.readouterr().out)
+    by_name = {check["name"]: check for check in found["checks"]}
+    missed = {name for name, check in by_name.items() if not check["ok"]}
+    assert {"oracle", "wordings", "variety", "frozen", "determinism"} <= missed
+    assert {"declared", "starts", "zero", "realize", "as data"} & missed == set()
+    assert "no skill for lazy" in by_name["oracle"]["found"]
+    assert "@solves" in by_name["oracle"]["mend"]
+    assert "global generator" in by_name["determinism"]["mend"]
+    assert all(check["mend"] for check in found["checks"])
+
+
+@pytest.mark.slow
+@needs_oracle
+@pytest.mark.parametrize("key", ["place", "sort", "trace", "touch_push", "balance"])
+def test_tasks_of_the_package_pass(key):
+    found = report(key, episodes=1)
+    assert found.ok, found
