@@ -33,11 +33,11 @@ SORT_SEED = 39
 MOMENTS = (0.0, 0.18, 0.38, 0.74, 1.0)
 """Shares of the oracle's episode after which it is shown."""
 COLUMNS, ROWS, TILE_PX = 12, 4, 128
-FILM_TILE_PX, FILM_FRAMES, FILM_HOLD_MS, FILM_MS = 112, 20, 1200, 160
+FILM_TILE_PX, FILM_FRAMES, FILM_HOLD_MS, FILM_MS = 126, 20, 1200, 160
 """Size of a task in the film, its frames, and how long the last and the others are shown."""
 SMALL_PX, THUMB_PX, GAP_PX, WIDTH_PX = 192, 60, 12, 1152
 INK, PALE, PAPER, BOX = (20, 24, 28), (110, 116, 122), (255, 255, 255), (238, 242, 246)
-VIEWER_PX = (1180, 860)
+VIEWER_PX = (1180, 846)
 
 
 def film(episodes: Sequence[Solved]) -> None:
@@ -49,7 +49,7 @@ def film(episodes: Sequence[Solved]) -> None:
         frames.append(Image.fromarray(tiles(episodes, moments, FILM_TILE_PX)))
     frames[0].save(
         HERE / "gallery.webp", save_all=True, append_images=frames[1:], loop=0,
-        duration=[*[FILM_MS] * (FILM_FRAMES - 1), FILM_HOLD_MS], quality=62, method=6,
+        duration=[*[FILM_MS] * (FILM_FRAMES - 1), FILM_HOLD_MS], quality=58, method=6,
     )  # fmt: skip
 
 
