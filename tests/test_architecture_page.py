@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 WALKS = {
-    heading: re.findall(r"^\d+\. `([^`]+)`: ", text, re.MULTILINE)
+    heading: re.findall(r"^\d+\. \[`([^`]+)`\]\([^)]+\): ", text, re.MULTILINE)
     for heading, text in re.findall(r"^## (From .*?)\n(.*?)(?=^## |\Z)", PAGE, re.DOTALL | re.M)
 }
 
