@@ -60,6 +60,7 @@ name of a module: commands run in the folder that they write to.
 """
 FOLDERS_LEFT_OUT = {"tensorboard": "host, process and times; the same numbers are in a log beside"}
 VERSIONS_LINE = "Made with "  # so begins a line of Markdown that is not looked at
+TENSORS = ".safetensors: "  # in the name of a tensor, after the name of its file
 IDENTITY = ("task", "split", "seed")  # these name a line of a journal; lines without are numbered
 
 ENVIRONMENT = {
@@ -374,10 +375,15 @@ def of_commit(commit: str, mode: str, parts: Sequence[str], work: Path) -> Parts
 
 
 def compare(old: Hashes, new: Hashes) -> tuple[list[str], list[str]]:
-    """Names that differ, and those that are new. Of a table with a new column bytes don't count."""
+    """Names that differ, and those that are new. Of a table with a new column bytes don't count.
+
+    A tensor that is there under another name, such as one of another file, has not gone.
+    """
     added = sorted(new.keys() - old.keys())
     grown = {name.split(": ")[0] for name in added if ": " in name}
-    differ = [f"{name} (gone)" for name in old if name not in new]
+    moved = {new[name] for name in added if TENSORS in name}
+    there = {name for name, value in old.items() if TENSORS in name and value in moved}
+    differ = [f"{name} (gone)" for name in old if name not in new and name not in there]
     differ += [n for n, value in old.items() if n not in grown and new.get(n, value) != value]
     return sorted(differ), added
 
