@@ -15,7 +15,9 @@ from clevrskills.core.policy import (
     ObservationOptions,
     PolicyError,
     PromptInput,
+    check_cameras,
 )
+from clevrskills.core.suite import load_suite
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.serving.codecs import CodecError
 from clevrskills.serving.connection import Wire
@@ -151,7 +153,9 @@ def options_from_json(data: Mapping[str, Any] | None) -> ObservationOptions | No
     values = dict(data)
     if "cameras" in values:
         values["cameras"] = tuple(values["cameras"])
-    return ObservationOptions(**values)
+    options = ObservationOptions(**values)
+    check_cameras(options.cameras, load_suite().cameras())
+    return options
 
 
 def _brief(answer: Any) -> str:
