@@ -17,7 +17,7 @@ from typing import Any
 
 import gymnasium
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 
 @cache

@@ -11,7 +11,7 @@ from gymnasium.vector import AutoresetMode
 from torch.overrides import TorchFunctionMode
 
 import clevrskills
-from clevrskills.core.seeds import TRAINING
+from clevrskills.core.episode import TRAINING
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.tasks import tasks
 from clevrskills.vector import make_vec
