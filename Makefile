@@ -20,7 +20,7 @@ help: ## list the targets
 setup: $(INSTALLED) ## virtual environment in .venv with the package, the oracle and the tools
 	@:
 
-$(INSTALLED): pyproject.toml constraints.txt
+$(INSTALLED): pyproject.toml constraints.txt clevrskills/__init__.py
 	@scripts/setup_venv.sh $(PYTHON)
 	@touch $@
 
