@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import cos, factorial, hypot, pi, sin
@@ -216,3 +217,16 @@ def _separation(a: np.ndarray, b: np.ndarray) -> float:
         gap = (other @ normal.T).min(0) - (one * normal).sum(1)
         best = max(best, float(gap.max()))
     return best
+
+
+_RENAMED = {"W1": "DEFAULT_WORKSPACE", "W2": "FAR_WORKSPACE", "W3": "NARROW_WORKSPACE"}
+
+
+def __getattr__(name: str) -> Workspace:
+    """Workspaces by their names of before version 0.2, with a warning."""
+    if name not in _RENAMED:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    new = _RENAMED[name]
+    warnings.warn(f"{name} is now {new}", DeprecationWarning, stacklevel=2)
+    found: Workspace = globals()[new]
+    return found

@@ -62,6 +62,15 @@ def test_policies_named_by_old_modules_are_found() -> None:
     assert found is BehaviorCloning
 
 
+def test_workspaces_have_their_old_names_too() -> None:
+    from clevrskills.tasks import layout
+
+    with pytest.warns(DeprecationWarning, match="W1 is now DEFAULT_WORKSPACE"):
+        assert layout.W1 is layout.DEFAULT_WORKSPACE
+    with pytest.raises(ImportError, match="cannot import name 'W9'"):
+        exec("from clevrskills.tasks.layout import W9")
+
+
 def test_other_names_are_still_unknown() -> None:
     with pytest.raises(ModuleNotFoundError, match=r"clevrskills\.nothing"):
         importlib.import_module("clevrskills.nothing")
