@@ -105,7 +105,7 @@ def test_its_task_is_generated_checked_viewed(site):
     clevrskills(
         site, "generate", "serve_tea", "--episodes", 2, "--workers", 2, "--out", "demos", *cameras
     )
-    assert "2 episodes: no faults" in clevrskills(site, "check", "demos", "--replay", 2)
+    assert "2 replayed: no faults" in clevrskills(site, "check", "demos", "--replay", 2)
     clevrskills(site, "view", "demos", "--out", "demos.html")
     assert "serve_tea" in (site.parent / "demos.html").read_text()
     videos = {path.stem for path in (site.parent / "demos").rglob("*.mp4")}
