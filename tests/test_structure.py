@@ -95,6 +95,12 @@ def test_every_room_says_what_it_is() -> None:
         assert ast.get_docstring(ast.parse(text)), folder
 
 
+def test_docstrings_of_modules_begin_with_the_thing() -> None:
+    for name, file in modules().items():
+        first = (ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or "").split(" ")[0]
+        assert first not in {"What", "Where", "Whether", "Which", "How", "When", "Who", ""}, name
+
+
 @pytest.mark.parametrize(
     ("imported", "absent"),
     [

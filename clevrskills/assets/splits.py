@@ -1,4 +1,4 @@
-"""Which objects and textures training episodes use, and which are kept for testing."""
+"""Splits: objects and textures of training episodes, and those that are kept for testing."""
 
 from dataclasses import dataclass, replace
 

@@ -1,4 +1,4 @@
-"""What policies learn from and act on, as tensors: observations, prompts, batches of windows."""
+"""Batches: observations, prompts and windows of demonstrations as tensors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a policy is made from: its configuration, and what the data say it sees and does."""
+"""Policy spec: its configuration, and what the data say it sees and does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a policy is, and what it is shown.
+"""Policies: their protocol, and what they are shown.
 
 The simplest one is a class with two methods::
 

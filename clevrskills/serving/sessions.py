@@ -1,4 +1,4 @@
-"""Who acts for the clients of a server: a policy for each, or one that acts for all."""
+"""Sessions of a policy server: a policy for each client, or one that acts for all."""
 
 from __future__ import annotations
 

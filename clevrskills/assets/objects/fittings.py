@@ -1,4 +1,4 @@
-"""What tasks put into a scene besides objects."""
+"""Fittings: what tasks put into a scene besides objects."""
 
 import numpy as np
 

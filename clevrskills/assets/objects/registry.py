@@ -1,4 +1,4 @@
-"""Where object builders register."""
+"""Registry of objects: their builders, by name."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What a LeRobot dataset says of each frame, in all versions of its format.
+"""Features of LeRobot datasets: columns of each frame, in all versions of the format.
 
 Frame t of N is what was observed before action t. The recorded picture of the final state, after
 the last action, has no row and is left out.

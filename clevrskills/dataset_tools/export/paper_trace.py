@@ -1,4 +1,4 @@
-"""What the solvers were doing at each step, in the words of the paper's dataset.
+"""Trace of the solvers at each step, in the words of the paper's dataset.
 
 Each step has a list of dicts, from the task down to the solver that gave the action. Solvers have
 the class names of the paper's, where one does the same thing, so that its converters to language

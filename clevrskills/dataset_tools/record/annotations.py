@@ -1,4 +1,4 @@
-"""Where objects are in a picture, and how much of each is seen.
+"""Annotations of images: boxes of objects, and how much of each is seen.
 
 Boxes come from projecting the triangles of the meshes, as the renderer does it: a pixel is covered
 if its middle is. The share that is seen comes from points spread over the surface: those that face

@@ -1,4 +1,4 @@
-"""What StreamRoboLM remembers of the tokens it has read: their keys and values, a bounded number.
+"""Cache of StreamRoboLM: keys and values of the tokens it has read, a bounded number.
 
 A token can attend to the prompt and to the tokens of the latest control steps. The rules of that
 are here, for tokens that are read all at once and for tokens that come one by one.

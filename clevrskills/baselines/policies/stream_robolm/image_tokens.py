@@ -1,4 +1,4 @@
-"""What the tokens of StreamRoboLM see: pictures of prompts, and of all cameras at control steps."""
+"""Images that the tokens of StreamRoboLM see: of prompts, and of all cameras at control steps."""
 
 from __future__ import annotations
 
