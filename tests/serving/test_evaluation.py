@@ -22,9 +22,7 @@ PASSING = ("policy_s", "env_s", "wall_s", "worker", "ended", "tries")
 
 @pytest.fixture(autouse=True)
 def _inline(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "clevrskills.jobs.work.open_pool", lambda _, make, *rest: InlinePool(make)
-    )
+    monkeypatch.setattr("clevrskills.jobs.work.open_pool", lambda _, make, *rest: InlinePool(make))
 
 
 @pytest.fixture(params=DIALECTS)
