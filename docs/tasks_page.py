@@ -7,6 +7,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from clevrskills.core.registry import is_own
 from clevrskills.predicates import CRITERIA, Predicate, predicate_types
 from clevrskills.solvers.motion import SkillFailed
 from clevrskills.solvers.skills import skill_for
@@ -37,6 +38,11 @@ achieves a predicate by the skill that is named with it.
 """
 
 
+def own_predicates() -> dict[str, type[Predicate]]:
+    """Predicates of the package by name, without those that others have added."""
+    return {name: kind for name, kind in predicate_types().items() if is_own(kind)}
+
+
 def page(prompts: Mapping[str, str], images: str) -> str:
     """The page in Markdown.
 
@@ -60,7 +66,7 @@ def page(prompts: Mapping[str, str], images: str) -> str:
         if set(facts["robots"]) != {"xarm6", "panda"}:
             lines += [f"Robots: {', '.join(facts['robots'])}.", ""]
     lines.append(PREDICATES)
-    for name, predicate in sorted(predicate_types().items()):
+    for name, predicate in sorted(own_predicates().items()):
         lines += [f"### {name}", "", summary(predicate), "", _facts(predicate), ""]
     return "\n".join([*lines, *_criteria()]) + "\n"
 
@@ -116,7 +122,7 @@ def summary(kind: type) -> str:
     text = kind.__doc__ or ""
     for section in ("Args:", "Attributes:", "Raises:"):
         text = text.split(section)[0]
-    by_class = {predicate.__name__: name for name, predicate in predicate_types().items()}
+    by_class = {predicate.__name__: name for name, predicate in own_predicates().items()}
 
     def role(match: re.Match[str]) -> str:
         name = match[1].removeprefix("~").rpartition(".")[2]
