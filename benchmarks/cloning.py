@@ -1,5 +1,5 @@
 """How well a policy learns tasks from demonstrations: for each task makes demonstrations, trains on
-their pictures, evaluates on frozen episodes, and writes one file of results, from which
+their images, evaluates on frozen episodes, and writes one file of results, from which
 docs/draw_cloning.py draws. What is done is not done again.
 
     python benchmarks/cloning.py --out cloning                     # hours; continues
@@ -48,7 +48,7 @@ class CloningArgs:
     configuration: str = "default"
     """Its configuration."""
     image_size: int = 96
-    """Width and height of the pictures that are filmed and seen, in pixels."""
+    """Width and height of the images that are filmed and seen, in pixels."""
     set: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
     """Other entry of the configuration, NAME=VALUE; may be given several times."""
     demonstrations: int = 1000
@@ -58,7 +58,7 @@ class CloningArgs:
     bf16: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
     """Train in bfloat16, quicker on CPUs that have instructions for it."""
     cache_gb: float = 6.0
-    """Memory in which each process that loads keeps pictures."""
+    """Memory in which each process that loads keeps images."""
     seed: int = 0
     """Seed of the trainings."""
     episodes: int = 50

@@ -40,7 +40,7 @@ class Args:
         return range(self.seed, self.seed + self.episodes)
 
     def env(self, task: str, split: str) -> ClevrSkillsEnv:
-        """An environment without pictures."""
+        """An environment without images."""
         torch.set_num_threads(1)
         return ClevrSkillsEnv(task, split=split, robot_name=self.robot, obs_mode="none")
 

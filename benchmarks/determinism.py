@@ -1,6 +1,6 @@
 """Are the same seeds the same episodes, bit for bit, whatever makes them?
 
-Generates them by one process, again by the same process, by four processes and with pictures, and
+Generates them by one process, again by the same process, by four processes and with images, and
 compares all actions and states.
 
     python benchmarks/determinism.py --episodes 10 --seed 70000
@@ -34,7 +34,7 @@ VARIANTS = {
     "first": {"workers": 1, "no_cameras": True},
     "same process": {"workers": 1, "no_cameras": True},
     "4 processes": {"workers": 4, "no_cameras": True},
-    "2 processes, pictures": {"workers": 2, "no_cameras": False},
+    "2 processes, images": {"workers": 2, "no_cameras": False},
 }
 
 

@@ -1,4 +1,4 @@
-"""Evaluation: what the runner adds to a control step with pictures, and whether results are the
+"""Evaluation: what the runner adds to a control step with images, and whether results are the
 same whoever makes them.
 
     python benchmarks/evaluation.py                # overhead, as a ratio within one run
@@ -84,7 +84,7 @@ class Still:
 
 
 def overhead(args: EvaluationArgs) -> int:
-    """CPU time of a step in the runner and of ``env.step`` with the same two pictures, the one
+    """CPU time of a step in the runner and of ``env.step`` with the same two images, the one
     right after the other.
     """
     from clevrskills.core.env_config import EnvConfig
@@ -127,7 +127,7 @@ def overhead(args: EvaluationArgs) -> int:
         env.close()
     rows.append(["all", len(plain_s), *figures(plain_s, runner_s)])
     columns = ["task", "steps", "env.step, CPU-ms", "in the runner", "overhead"]
-    print_table("a control step with two 256x256 pictures, medians", columns, rows)
+    print_table("a control step with two 256x256 images, medians", columns, rows)
     return 0
 
 

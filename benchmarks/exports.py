@@ -6,7 +6,7 @@
 CPU time of one process, against the CPU time that the dataset's manifest tells. An export to
 ``lerobot`` is opened by lerobot 0.4 afterwards, in the environment that
 ``scripts/setup_readers.sh`` makes: every row of every episode, and the first, middle and last
-picture of each camera.
+image of each camera.
 """
 
 from __future__ import annotations
@@ -77,14 +77,14 @@ def compare(dataset: Dataset, found: dict[str, Any]) -> None:
     wrong = []
     for index, episode in enumerate(dataset):
         there = found["episodes"][index]
-        pictures = [
+        images = [
             episode.frame(camera, step).mean()
             for camera in episode.cameras
             for step in (0, len(episode) // 2, len(episode) - 1)
         ]
         same = there["task"] == task_sentences(episode)[0] and there["steps"] == len(episode)
         same &= np.allclose(there["actions"], episode.actions.sum(0, dtype=float), atol=1e-9)
-        if not same or not np.allclose(there["pictures"], pictures, atol=1e-3):
+        if not same or not np.allclose(there["images"], images, atol=1e-3):
             wrong.append(episode.id)
     rows = [[len(found["episodes"]), found["frames"], found["seconds"], len(wrong)]]
     print_table("read by lerobot", ["episodes", "frames", "wall s", "episodes that differ"], rows)

@@ -1,4 +1,4 @@
-"""Success, length, cost, reward and physical soundness of oracle episodes without pictures.
+"""Success, length, cost, reward and physical soundness of oracle episodes without images.
 
 The yardstick is in the same run: an empty ManiSkill environment step (stock PickCube-v1, joint
 control) on this machine, so that "cost" can be read as a multiple of it.

@@ -1,7 +1,7 @@
-"""CPU time of a control step: plain, with two 256x256 pictures, and recorded to video; memory of a
+"""CPU time of a control step: plain, with two 256x256 images, and recorded to video; memory of a
 generating process.
 
-Yardstick in the same run: a step of ManiSkill's stock PickCube-v1 with one 256x256 picture (its own
+Yardstick in the same run: a step of ManiSkill's stock PickCube-v1 with one 256x256 image (its own
 shaders, CPU renderer).
 
     python benchmarks/pictures.py
@@ -29,7 +29,7 @@ from clevrskills.solvers.planner import motion_planner
 
 
 @dataclass
-class PictureArgs(Args):
+class ImageArgs(Args):
     """What to time."""
 
     tasks: tuple[str, ...] = ("pick", "simple_manipulation", "sort")
@@ -87,7 +87,7 @@ def print_memory(episode: int) -> None:
         print(f"episode {episode}: {now_mb:.0f} MB, peak {peak_mb:.0f} MB")
 
 
-def main(args: PictureArgs) -> None:
+def main(args: ImageArgs) -> None:
     """Time all and print a table."""
     torch.set_num_threads(1)
     motion_planner("xarm6")
@@ -96,7 +96,7 @@ def main(args: PictureArgs) -> None:
             recorded(task, args.seeds(), print_memory)
         return
     rows: list[list[object]] = []
-    kinds = {"plain": "none", "two pictures": "rgb"}
+    kinds = {"plain": "none", "two images": "rgb"}
     for task in args.tasks:
         for kind, obs_mode in kinds.items():
             env = ClevrSkillsEnv(task, obs_mode=obs_mode)
@@ -109,8 +109,8 @@ def main(args: PictureArgs) -> None:
     stock_ms = 1e3 * pick_cube_step_s(obs_mode="rgb", render_backend="cpu", sensor_configs=size)
     rows = [[*row, float(row[3]) / stock_ms] for row in rows]  # type: ignore[arg-type]
     columns = ["task", "what", "steps", "CPU-ms / step", "x PickCube step"]
-    print_table(f"one PickCube-v1 step with one picture = {stock_ms:.1f} CPU-ms", columns, rows)
+    print_table(f"one PickCube-v1 step with one image = {stock_ms:.1f} CPU-ms", columns, rows)
 
 
 if __name__ == "__main__":
-    main(tyro.cli(PictureArgs, description=__doc__))
+    main(tyro.cli(ImageArgs, description=__doc__))

@@ -3,7 +3,7 @@
     python benchmarks/remote.py
 
 The server is ``clevrskills serve --policy zero`` in a process of its own on this machine. An
-observation has pictures of two cameras, taken from ``docs/sort.jpg``, and the robot's state; the
+observation has images of two cameras, taken from ``docs/sort.jpg``, and the robot's state; the
 policy does nothing, so that what is measured is the way to it and back.
 """
 
@@ -28,7 +28,7 @@ from clevrskills.serving import DIALECTS, connect
 from clevrskills.serving.client import RemotePolicy
 from clevrskills.serving.message_fields import COMPRESSIONS
 
-PICTURES = Path(__file__).parent.parent / "docs/sort.jpg"
+IMAGES = Path(__file__).parent.parent / "docs/sort.jpg"
 SIZES = {"qpos": 6, "qvel": 6, "ee_pose": 7, "ee_velocity": 6, "vacuum_on": 1, "holding": 1}
 
 
@@ -48,8 +48,8 @@ def served(dialect: str) -> Iterator[tuple[str, int]]:
 
 
 def observation(size_px: int) -> Observation:
-    """Two pictures and all measurements."""
-    sheet = Image.open(PICTURES).convert("RGB").resize((6 * size_px, size_px))
+    """Two images and all measurements."""
+    sheet = Image.open(IMAGES).convert("RGB").resize((6 * size_px, size_px))
     pictures = np.asarray(sheet).reshape(size_px, 6, size_px, 3)
     felt = {name: np.full(size, 0.5, np.float32) for name, size in SIZES.items()}
     images = {
@@ -84,7 +84,7 @@ def main(trips: int = 100, rounds: int = 5, size_px: int = 256) -> None:
     Args:
         trips: How many round trips.
         rounds: How often they are made; the round that cost least is shown.
-        size_px: Width and height of the pictures.
+        size_px: Width and height of the images.
     """
     shown = observation(size_px)
     rows: list[list[object]] = []
@@ -98,7 +98,7 @@ def main(trips: int = 100, rounds: int = 5, size_px: int = 256) -> None:
                 rows.append([dialect, compress, *least])
                 policy.close()
     columns = ["dialect", "compress", "CPU ms", "of the client", "of the server", "elapsed ms"]
-    print_table(f"a round trip with two {size_px} x {size_px} pictures", columns, rows)
+    print_table(f"a round trip with two {size_px} x {size_px} images", columns, rows)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
     python benchmarks/streaming.py
 
 CPU time of one thread. Two episodes are brought to the two ages; then their steps alternate, so
-that both are measured under the same conditions. Weights are random, pictures and prompt are noise:
+that both are measured under the same conditions. Weights are random, images and prompt are noise:
 neither changes what a step costs.
 """
 
@@ -37,7 +37,7 @@ def make(name: str, variant: str, changes: Mapping[str, int]) -> LearnedPolicy:
 
 
 def prompt(size_px: int) -> PromptInput:
-    """A prompt of usual length, with two pictures."""
+    """A prompt of usual length, with two images."""
     images = {
         f"{{obj:object_{k}}}": np.random.default_rng(k).integers(
             0, 256, (size_px, size_px, 3), dtype=np.uint8

@@ -2,7 +2,7 @@
 
     python benchmarks/training_data.py demos
 
-A frame is one picture of one camera. Beside it, what one process decodes with PyAV alone from end
+A frame is one image of one camera. Beside it, what one process decodes with PyAV alone from end
 to end, times the number of worker processes: what that many cores could give at best.
 """
 
@@ -85,7 +85,7 @@ def main(
         dataset: A dataset with videos.
         frames: How many frames to read for each number.
         workers: Worker processes.
-        image_size: Width and height of the pictures in a batch.
+        image_size: Width and height of the images in a batch.
         out: A JSON file to write the numbers to.
     """
     torch.set_num_threads(1)

@@ -100,7 +100,7 @@ def drawing() -> str:
         box = f'width="{BOX_WIDTH}" height="{BOX_HEIGHT}" rx="8"'
         lines.append(f'<rect x="{left:.0f}" y="{y}" {box}/>')
         lines.append(f'<text class="name" x="{left + 12:.0f}" y="{y + 21}">{room}</text>')
-        for k, line in enumerate(says(room)):
+        for k, line in enumerate(describe(room)):
             at = f'x="{left + 12:.0f}" y="{y + 37 + 14 * k}"'
             lines.append(f'<text class="says" {at}>{escape(line)}</text>')
     height = 12 + len(rows()) * ROW - (ROW - BOX_HEIGHT) + 12
@@ -133,7 +133,7 @@ def free_lane(boxes: set[float], taken: set[float], x: float, to_x: float) -> fl
     return min(free, key=lambda lane: abs(lane - x) + abs(lane - to_x))
 
 
-def says(room: str) -> list[str]:
+def describe(room: str) -> list[str]:
     """What a package is: the first sentence of its docstring, in short lines."""
     text = ast.get_docstring(ast.parse(file_of(room).read_text(encoding="utf-8"))) or ""
     sentence = re.split(r"\.(?:\s|$)", text.split("\n\n")[0].replace("`", ""))[0]

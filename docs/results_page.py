@@ -62,10 +62,10 @@ class ResultsPage:
     """A page of results.
 
     Attributes:
-        name: Of what was measured, and of the picture beside it.
+        name: Of what was measured, and of the image beside it.
         page: File of the page.
-        caption: What the picture shows.
-        curves: Draws the picture.
+        caption: What the image shows.
+        curves: Draws the image.
         table: Writes the table.
     """
 
@@ -86,8 +86,8 @@ class ResultsPage:
 
     def written(self, text: str, trainings: list[Training]) -> str:
         """The page's text with its results written anew."""
-        picture = f"![{self.caption}]({self.name}.svg)"
-        parts = [picture, self.table(trainings), machines(trainings)]
+        image = f"![{self.caption}]({self.name}.svg)"
+        parts = [image, self.table(trainings), machines(trainings)]
         return PART.sub(lambda found: "\n\n".join([found[1], *parts, found[2]]), text)
 
     def publish(self, measured: Path | None) -> None:
@@ -98,8 +98,8 @@ class ResultsPage:
         trainings = [rows[key] for key in sorted(rows)]
         self.results.write_text(json.dumps({"trainings": trainings}) + "\n", encoding="utf-8")
         matplotlib.rcParams.update({"svg.hashsalt": self.name, "font.size": 9})
-        picture = self.results.with_suffix(".svg")
-        self.curves(trainings).savefig(picture, metadata={"Date": None})
+        image = self.results.with_suffix(".svg")
+        self.curves(trainings).savefig(image, metadata={"Date": None})
         path = HERE / self.page
         path.write_text(self.written(path.read_text(encoding="utf-8"), trainings), encoding="utf-8")
 

@@ -19,7 +19,7 @@ seed = int(sys.argv[2]) if len(sys.argv) > 2 else 39
 scene = draw_scene(task(key), seed, split="train")
 print(scene.prompt.plain())
 
-captions = ["Start", *(step.says(scene.start) for step in scene.goal.steps())]
+captions = ["Start", *(step.describe(scene.start) for step in scene.goal.steps())]
 for k, (caption, keystep) in enumerate(zip(captions, scene.keysteps(), strict=True)):
     Image.fromarray(keystep.image(studio())).save(f"keystep_{k}.png")
     print(f"keystep_{k}.png: {scene.prompt.plain(caption)}")

@@ -212,7 +212,7 @@ for seed in range(5):
     assert not info["success"] and info["prompt"].plain()
     base = env.unwrapped
     goal, world = base.goal, TensorWorld.snapshot(base.world)
-    goal.realise(world)
+    goal.realize(world)
     outcome = goal.evaluate(world, {})
     assert outcome.holds.all() and outcome.reward == 6.0 and outcome.progress == 1.0
     assert from_json(goal.to_json()).evaluate(world, {}).holds.all()
@@ -221,7 +221,7 @@ for seed in range(5):
         other = TensorWorld.snapshot(world)
         other.set_body_pose(goal.object, moved)
         assert not goal.evaluate(other, {}).holds.any(), shift
-    goal.realise(base.world)
+    goal.realize(base.world)
     for _ in range(10):
         info = env.step([0, 0, 0, 0, 0, 0, -1])[-1]
     assert info["success"] and info["progress"] == 1.0

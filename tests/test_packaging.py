@@ -284,7 +284,7 @@ def test_demo_goes_on_without_pictures_where_nothing_draws(tmp_path):
     command.chmod(0o755)
     no_driver = {"VK_DRIVER_FILES": "/nonexistent", "VK_ICD_FILENAMES": "/nonexistent"}
     subprocess.run(
-        # -o: these are taken as made; the environment is only for the doctor's picture
+        # -o: these are taken as made; the environment is only for the doctor's image
         ["make", "-o", "vulkan", "-o", tmp_path / ".installed", "demo", f"VENV={tmp_path}"],
         cwd=ROOT,
         env={**os.environ, **no_driver, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},

@@ -13,7 +13,7 @@ from lerobot_reader import open_dataset  # type: ignore[import-not-found]  # tha
 
 
 def main(root: Path) -> None:
-    """Read every row, and three pictures of each camera of each episode."""
+    """Read every row, and three images of each camera of each episode."""
     begin = time.monotonic()
     dataset = open_dataset(root, None)
     rows = dataset.hf_dataset.with_format("numpy")
@@ -23,13 +23,13 @@ def main(root: Path) -> None:
     for index in range(dataset.meta.total_episodes):
         mine = np.flatnonzero(number == index)
         shown = [dataset[int(mine[k])] for k in (0, len(mine) // 2, len(mine) - 1)]
-        pictures = [float(255 * one[name].double().mean()) for name in cameras for one in shown]
+        images = [float(255 * one[name].double().mean()) for name in cameras for one in shown]
         episodes.append(
             {
                 "task": shown[0]["task"],
                 "steps": len(mine),
                 "actions": actions[mine].sum(0, dtype=float).tolist(),
-                "pictures": pictures,
+                "images": images,
             }
         )
     seconds = time.monotonic() - begin

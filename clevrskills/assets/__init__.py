@@ -2,7 +2,7 @@
 
 shape("letter R")                       a rigid object: visible mesh, convex collision parts, mass
 shape("cube", (0.3, 0.2, 0.01))         stretched to a bounding box
-texture("red swirl")                    (256, 256, 3) uint8 picture
+texture("red swirl")                    (256, 256, 3) uint8 image
 pools("train").top                      names to draw from
 """
 

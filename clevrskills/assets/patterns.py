@@ -1,6 +1,6 @@
-"""Tileable patterns on the unit square, as numpy pictures.
+"""Tileable patterns on the unit square, as numpy images.
 
-A *mask* is an (n, n) float array in [0, 1], a *picture* an (n, n, 3) one. Every pattern wraps round
+A *mask* is an (n, n) float array in [0, 1], a *image* an (n, n, 3) one. Every pattern wraps round
 at the edges, and the edges of masks are one pixel soft (`fill`).
 """
 
@@ -23,7 +23,7 @@ def fill(distance: Array) -> Array:
 
 
 def mix(below: Colour | Array, above: Colour | Array, mask: Array) -> Array:
-    """Picture that shows `above` where the mask is 1."""
+    """Image that shows `above` where the mask is 1."""
     low, high = np.asarray(below, dtype=float), np.asarray(above, dtype=float)
     return low + (high - low) * mask[..., None]
 
@@ -125,7 +125,7 @@ def shaded(height: Array, strength: float) -> Array:
 
 
 def rainbow(n: int) -> Array:
-    """Picture of diagonal rainbow bands."""
+    """Image of diagonal rainbow bands."""
     x, y = grid(n)
     hue = (x + y) % 1.0
     channels = [np.clip(np.abs((hue * 6 + shift) % 6 - 3) - 1, 0, 1) for shift in (0, 4, 2)]
@@ -133,7 +133,7 @@ def rainbow(n: int) -> Array:
 
 
 def brick(n: int) -> Array:
-    """Picture of a brick wall."""
+    """Image of a brick wall."""
     x, y = grid(n)
     row = np.floor(y * 6)
     column = x * 3 + 0.5 * (row % 2)
@@ -144,7 +144,7 @@ def brick(n: int) -> Array:
 
 
 def granite(n: int) -> Array:
-    """Picture of speckled stone."""
+    """Image of speckled stone."""
     base = mix((0.42, 0.4, 0.4), (0.72, 0.68, 0.66), noise(n, 2, 3, 30))
     dark = np.clip((noise(n, 3, 8, 24) - 0.68) * 10, 0, 1)
     light = np.clip((noise(n, 4, 9, 26) - 0.72) * 10, 0, 1)
@@ -152,7 +152,7 @@ def granite(n: int) -> Array:
 
 
 def wooden(n: int) -> Array:
-    """Picture of dark wood grain along y."""
+    """Image of dark wood grain along y."""
     x, _ = grid(n)
     rings = x * 6 + 1.3 * noise(n, 5, 1, 4, stretch=3)
     grain = 0.5 + 0.5 * np.sin(2 * np.pi * rings)
@@ -161,7 +161,7 @@ def wooden(n: int) -> Array:
 
 
 def tiled(n: int) -> Array:
-    """Picture of glazed square tiles."""
+    """Image of glazed square tiles."""
     x, y = grid(n)
     edge = (0.5 - np.maximum(np.abs(wrap(x * 4 - 0.5)), np.abs(wrap(y * 4 - 0.5)))) / 4
     tone = (np.sin(np.floor(x * 4) * 12.9 + np.floor(y * 4) * 37.7) * 43.7) % 1.0
@@ -170,7 +170,7 @@ def tiled(n: int) -> Array:
 
 
 def plastic(n: int) -> Array:
-    """Picture of toy bricks' round studs."""
+    """Image of toy bricks' round studs."""
     x, y = grid(n)
     radius = np.hypot(wrap(x * 4 - 0.5), wrap(y * 4 - 0.5)) / 4
     height = np.clip((0.085 - radius) * 40, 0, 1)
@@ -179,7 +179,7 @@ def plastic(n: int) -> Array:
 
 
 def tiger(n: int) -> Array:
-    """Picture of a tiger's coat."""
+    """Image of a tiger's coat."""
     x, y = grid(n)
     warp = noise(n, 7, 1, 4) - 0.5
     bands = np.sin(2 * np.pi * (5 * y + 1.5 * warp)) + 1.2 * (noise(n, 8, 1, 5) - 0.5)
@@ -190,7 +190,7 @@ def tiger(n: int) -> Array:
 
 
 def magma(n: int) -> Array:
-    """Picture of glowing cracks in black rock."""
+    """Image of glowing cracks in black rock."""
     border = cell_borders(n, 11, 5)
     glow = np.exp(-np.maximum(border - 0.004, 0) / 0.016)
     rock = mix((0.09, 0.05, 0.05), (0.25, 0.13, 0.1), noise(n, 12, 4, 50))
@@ -199,7 +199,7 @@ def magma(n: int) -> Array:
 
 
 def table_wood(n: int) -> Array:
-    """Picture of a light wooden table top: planks along x."""
+    """Image of a light wooden table top: planks along x."""
     x, y = grid(n)
     plank = np.floor(y * 4)
     gap = (0.5 - np.abs(wrap(y * 4 - 0.5))) / 4
@@ -213,7 +213,7 @@ def table_wood(n: int) -> Array:
 
 
 def floor(n: int) -> Array:
-    """Picture of a plain grey floor of large square slabs."""
+    """Image of a plain grey floor of large square slabs."""
     x, y = grid(n)
     edge = (0.5 - np.maximum(np.abs(wrap(x * 2 - 0.5)), np.abs(wrap(y * 2 - 0.5)))) / 2
     slab = mix((0.55, 0.56, 0.58), (0.64, 0.65, 0.66), noise(n, 15, 2, 90))

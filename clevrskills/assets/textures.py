@@ -29,7 +29,7 @@ COLOURS: dict[str, patterns.Colour] = {
 _PALE = (0.96, 0.93, 0.86)
 
 # Textures drawn by their own function; the others are a colour or two and a pattern.
-_PICTURES: dict[str, Callable[[int], np.ndarray]] = {
+_IMAGES: dict[str, Callable[[int], np.ndarray]] = {
     "brick": patterns.brick,
     "granite": patterns.granite,
     "magma": patterns.magma,
@@ -52,7 +52,7 @@ def texture_names() -> tuple[str, ...]:
 
 @lru_cache(maxsize=24)
 def texture(name: str) -> np.ndarray:
-    """(256, 256, 3) uint8 sRGB picture that tiles; one tile covers 0.1 m x 0.1 m. Read-only.
+    """(256, 256, 3) uint8 sRGB image that tiles; one tile covers 0.1 m x 0.1 m. Read-only.
 
     Raises:
         UnknownNameError: There is no texture of that name.
@@ -64,12 +64,12 @@ def texture(name: str) -> np.ndarray:
             raise UnknownNameError("texture", name, (*texture_names(), *added))
         return _to_bytes(other_texture(added[name], TEXTURE_PX))
     dark, plain_name = name.startswith("dark "), name.removeprefix("dark ")
-    return _to_bytes(_picture(plain_name, TEXTURE_PX) * (_DARKEN if dark else 1.0))
+    return _to_bytes(_image(plain_name, TEXTURE_PX) * (_DARKEN if dark else 1.0))
 
 
 @lru_cache(maxsize=8)
 def surface_texture(name: str) -> np.ndarray:
-    """(512, 512, 3) uint8 sRGB picture for the scene itself: "table wood" or "floor". Read-only.
+    """(512, 512, 3) uint8 sRGB image for the scene itself: "table wood" or "floor". Read-only.
 
     Raises:
         UnknownNameError: There is no surface of that name.
@@ -79,15 +79,15 @@ def surface_texture(name: str) -> np.ndarray:
     return _to_bytes(_SURFACES[name](SURFACE_PX))
 
 
-def _to_bytes(picture: np.ndarray) -> np.ndarray:
-    pixels = np.round(np.clip(picture, 0.0, 1.0) * 255).astype(np.uint8)
+def _to_bytes(image: np.ndarray) -> np.ndarray:
+    pixels = np.round(np.clip(image, 0.0, 1.0) * 255).astype(np.uint8)
     pixels.flags.writeable = False
     return pixels
 
 
-def _picture(name: str, n: int) -> np.ndarray:
-    if name in _PICTURES:
-        return _PICTURES[name](n)
+def _image(name: str, n: int) -> np.ndarray:
+    if name in _IMAGES:
+        return _IMAGES[name](n)
     words = name.split()
     colours = [COLOURS[word] for word in words if word in COLOURS]
     match words[-1]:

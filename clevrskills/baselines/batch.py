@@ -38,13 +38,13 @@ class Observations(Movable):
 
 @dataclass(frozen=True)
 class Prompts(Movable):
-    """The prompts of B episodes: words, and places where a picture stands.
+    """The prompts of B episodes: words, and places where an image stands.
 
     Attributes:
         tokens: Numbers of the tokenizer, (B, L); prompts that are shorter are padded at the end.
         mask: Which of the tokens exist, (B, L) bool.
-        images: The M pictures of all prompts, (M, 3, S, S), as in :class:`Observations`.
-        image_index: Which of the pictures stands at each place, (B, L); -1: none, there is a word.
+        images: The M images of all prompts, (M, 3, S, S), as in :class:`Observations`.
+        image_index: Which of the images stands at each place, (B, L); -1: none, there is a word.
     """
 
     tokens: Tensor
@@ -78,7 +78,7 @@ def masked_mean(values: Tensor, mask: Tensor) -> Tensor:
 
 
 def scale_images(images: Tensor, size_px: int) -> Tensor:
-    """Pictures (..., 3, H, W) uint8 in another size, (..., 3, size_px, size_px) uint8.
+    """Images (..., 3, H, W) uint8 in another size, (..., 3, size_px, size_px) uint8.
 
     Training and acting scale with this one function, on the CPU, so that they see the same.
     """

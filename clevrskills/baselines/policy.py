@@ -20,7 +20,7 @@ A policy is a torch module with four methods of its own and a configuration::
         def begin(self, prompts, seeds): ...         # Prompts of n episodes -> a memory for each
         def step(self, observations, memories): ...  # -> actions (n, 7) or (n, H, 7), memories
 
-What those see is normalised already and on the right device, pictures are floating point numbers in
+What those see is normalised already and on the right device, images are floating point numbers in
 [0, 1] of the configured size; the actions they learn and give are normalised too.
 """
 
@@ -258,7 +258,7 @@ class LearnedPolicy(nn.Module, Generic[Config]):
 
 
 def fractions(images: Tensor) -> Tensor:
-    """Pictures uint8 -> floating point numbers in [0, 1]."""
+    """Images uint8 -> floating point numbers in [0, 1]."""
     return images.float() / 255
 
 

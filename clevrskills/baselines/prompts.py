@@ -1,7 +1,7 @@
-"""Prompts as policies read them: cut into words and pictures, as tokens, as tensors.
+"""Prompts as policies read them: cut into words and images, as tokens, as tensors.
 
-A prompt such as ``Put {obj:object_0} here`` is the text ``Put``, a picture and the text ``here``.
-A tokenizer turns each text into numbers; a picture takes one place, with the number ``image``.
+A prompt such as ``Put {obj:object_0} here`` is the text ``Put``, an image and the text ``here``.
+A tokenizer turns each text into numbers; an image takes one place, with the number ``image``.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Tokenizer(Protocol):
     Attributes:
         size: How many numbers there are, those below included.
         pad: The number that stands after the end.
-        image: The number that stands where a picture is.
+        image: The number that stands where an image is.
     """
 
     @property
@@ -77,9 +77,9 @@ class ByteTokenizer:
 
 
 def pieces(prompt: PromptInput) -> list[str | np.ndarray]:
-    """The texts and pictures (H, W, 3) of a prompt in order; a prompt in words is one text.
+    """The texts and images (H, W, 3) of a prompt in order; a prompt in words is one text.
 
-    A placeholder without a picture stays text.
+    A placeholder without an image stays text.
     """
     parts = [part for part in _PLACEHOLDER.split(prompt.text) if part]
     return [prompt.images.get(part, part) for part in parts]
@@ -90,9 +90,9 @@ class EncodedPrompt:
     """One prompt.
 
     Attributes:
-        tokens: Numbers of the tokenizer, with ``image`` where a picture stands.
-        images: The pictures in order, (k, 3, S, S) uint8.
-        image: The number that stands for a picture.
+        tokens: Numbers of the tokenizer, with ``image`` where an image stands.
+        images: The images in order, (k, 3, S, S) uint8.
+        image: The number that stands for an image.
     """
 
     tokens: tuple[int, ...]
@@ -106,7 +106,7 @@ def encode(prompt: PromptInput, tokenizer: Tokenizer, size_px: int) -> EncodedPr
     Args:
         prompt: The prompt.
         tokenizer: Reads the words.
-        size_px: Width and height that pictures are scaled to.
+        size_px: Width and height that images are scaled to.
 
     Raises:
         ClevrSkillsError: There is nothing in it.

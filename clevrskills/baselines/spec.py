@@ -24,7 +24,7 @@ class PolicyConfig:
 
     Attributes:
         cameras: The cameras it sees.
-        image_size: Width and height in pixels of the pictures it gets, those of prompts too.
+        image_size: Width and height in pixels of the images it gets, those of prompts too.
         proprioception: Whether it is told the robot's own state; else ``state`` is (B, T, 0).
         steps: Observations in a window of training, T.
         starts_every: ``None``: a window for each control step, which ends there; the first

@@ -27,7 +27,7 @@ MOVED: dict[str, tuple[str, ...]] = {
     "evaluation.remote": ("serving",),
     "evaluation.suite": ("suites.clevrskills.suite", "core.suite"),
     "evaluation.vla_eval": ("integrations.vla_eval",),
-    "film": ("sim.render.film",),
+    "film": ("sim.render.trajectory_renderer",),
     "geometry": ("core.geometry",),
     "observation": ("envs.state_observation",),
     "predicates.base": ("core.goal.predicate", "predicates.physical"),

@@ -47,7 +47,7 @@ class PromptInput:
     Attributes:
         text: With placeholders such as ``{obj:object_0}``, or all in words.
         images: Placeholder -> (256, 256, 3) uint8; nothing if all is in words, or if the policy is
-            shown no pictures.
+            shown no images.
         seed: For what the policy draws at random, so that the episode can be repeated; it follows
             from the episode.
     """
@@ -63,10 +63,10 @@ class ObservationOptions:
 
     Attributes:
         cameras: Names of cameras.
-        size_px: Width and height of the pictures; ``None``: each camera's own (256).
+        size_px: Width and height of the images; ``None``: each camera's own (256).
         history: Number of control steps in each observation.
         proprioception: Whether the robot's own state is shown.
-        prompt: ``multimodal``, with pictures, or ``language``, all in words.
+        prompt: ``multimodal``, with images, or ``language``, all in words.
 
     Raises:
         ClevrSkillsError: A value is not allowed.

@@ -110,7 +110,7 @@ class Oracle(Protocol):
     def act(self) -> np.ndarray: ...
 
 
-class Film(Protocol):
+class TrajectoryRenderer(Protocol):
     """Draws recorded moments as cameras see them."""
 
     @property
@@ -124,7 +124,7 @@ class Film(Protocol):
     def open(self, scene: Mapping[str, Any]) -> Sequence[Any]:
         """Start an episode, from its description of the scene; returns the objects' meshes."""
 
-    def shoot(
+    def render(
         self, qpos: np.ndarray, body_poses: np.ndarray, textures: Mapping[str, str]
     ) -> Mapping[str, Any]:
         """What each camera sees of a moment: joint angles (n,), poses (K, 7), textures by key."""
@@ -293,7 +293,7 @@ class Suite(Protocol):
     def oracle(self, env: Environment) -> Oracle:
         """What acts in an environment to show how its task is done."""
 
-    def film(self, config: EnvConfig) -> Film | None:
+    def trajectory_renderer(self, config: EnvConfig) -> TrajectoryRenderer | None:
         """Build what films the episodes of a configuration; ``None`` if it has no cameras."""
         return None
 

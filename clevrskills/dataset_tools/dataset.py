@@ -175,7 +175,7 @@ class Episode:
 
     def boxes(self, camera: str) -> np.ndarray:
         """Box of each object in each frame of a camera: x_min, y_min, x_max, y_max in pixels, the
-        maxima exclusive, four times -1 for what is not in the picture; (N + 1, K, 4) int16.
+        maxima exclusive, four times -1 for what is not in the image; (N + 1, K, 4) int16.
 
         Raises:
             UnknownNameError: There is no such camera.
@@ -222,13 +222,13 @@ class Episode:
         return dict(self.info["prompt"])
 
     def prompt_images(self) -> dict[str, np.ndarray]:
-        """Pictures of the prompt by placeholder, each (H, W, 3) uint8."""
+        """Images of the prompt by placeholder, each (H, W, 3) uint8."""
         names = self.prompt["images"]
         pictures = self.images() if names else {}
         return {key: self._image(pictures, name) for key, name in names.items()}
 
     def images(self) -> dict[str, np.ndarray]:
-        """All single pictures, of prompt and key-steps, by name, each (H, W, 3) uint8."""
+        """All single images, of prompt and key-steps, by name, each (H, W, 3) uint8."""
         if not self.cameras:
             return {}
         import io
@@ -250,7 +250,7 @@ class Episode:
         return list(self.info["keysteps"])
 
     def keystep_images(self) -> list[np.ndarray]:
-        """Pictures of the key-steps, each (H, W, 3) uint8; empty if cameras were off."""
+        """Images of the key-steps, each (H, W, 3) uint8; empty if cameras were off."""
         names = [k["image"] for k in self.keysteps if k["image"]]
         pictures = self.images() if names else {}
         return [self._image(pictures, name) for name in names]

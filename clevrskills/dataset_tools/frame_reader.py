@@ -56,8 +56,8 @@ class FrameReader:
         Raises:
             IndexError: There is no such frame.
         """
-        pictures = {index: self._read(index) for index in dict.fromkeys(indices)}
-        return np.stack([pictures[index] for index in indices])
+        images = {index: self._read(index) for index in dict.fromkeys(indices)}
+        return np.stack([images[index] for index in indices])
 
     def _read(self, index: int) -> np.ndarray:
         if not 0 <= index < len(self):
@@ -76,7 +76,7 @@ class FrameReader:
             raise DatasetError(f"{self.path} is damaged: frame {index} is missing") from None
         width, height = self.size or (self._frame.width, self._frame.height)
         # its threads would cost more than they give, and hang processes that are forked
-        picture = self._reformatter.reformat(
+        image = self._reformatter.reformat(
             self._frame, width, height, "rgb24", interpolation="AREA", **ONE_THREAD
         )
-        return picture.to_ndarray()
+        return image.to_ndarray()

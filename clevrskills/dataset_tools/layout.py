@@ -9,12 +9,12 @@
         steps.parquet                 N rows, one per control step
         states.npz                    ``states`` (N + 1, S), bit for bit
         cameras.parquet               N + 1 rows: where each camera is and what it sees
-        images.parquet                pictures of the prompt and of the key-steps
+        images.parquet                images of the prompt and of the key-steps
         <camera>.mp4                  N + 1 frames; frame t shows the state after t steps
         <camera>.depth.mkv            optional: the same frames, depth in millimetres
         <camera>.segmentation.mkv     optional: the same frames, what each pixel shows
 
-What shows pictures is there only if there were cameras.
+What shows images is there only if there were cameras.
 
 ``steps.parquet``, row t: what the robot felt at state t, the action taken there, what came of it.
 G is the number of nodes of the goal tree, K that of objects.
@@ -48,10 +48,10 @@ object_poses              [7 K] position in m and quaternion w, x, y, z of each 
 ========================= ======================================================================
 c/extrinsic               [12] world to camera (x right, y down, z ahead), 3 x 4 row by row
 c/boxes                   [4 K] x_min, y_min, x_max, y_max of each object in pixels, maxima
-                          exclusive, as if nothing hid it, cut off at the edges of the picture;
-                          four times -1 for what is not in the picture
+                          exclusive, as if nothing hid it, cut off at the edges of the image;
+                          four times -1 for what is not in the image
 c/visible                 [K] share of each object's silhouette that is seen: neither hidden nor
-                          outside the picture
+                          outside the image
 ========================= ======================================================================
 
 ``images.parquet`` has the columns ``name`` and ``image``, the latter with ``bytes`` (JPEG) and
@@ -102,7 +102,7 @@ class Header:
         criteria: Name of the success criteria.
         cameras: Names of the cameras that filmed.
         fps: Control steps and frames per second.
-        size_px: Width and height of the pictures; ``None``: each camera's own.
+        size_px: Width and height of the images; ``None``: each camera's own.
         depth: Whether depth was filmed.
         segmentation: Whether it was filmed what each pixel shows.
         task_args: Arguments of tasks, by their keys.

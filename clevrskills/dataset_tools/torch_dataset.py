@@ -115,7 +115,7 @@ class TrainingDataset(TorchDataset[dict[str, Any]]):
     """Every control step of a dataset as one sample; any order is quick, the result always equal.
 
     A sample at step t is a dict. ``default_collate`` makes batches of it; with ``prompt_images``
-    use :func:`collate`, since prompts differ in their number of pictures.
+    use :func:`collate`, since prompts differ in their number of images.
 
     ======================  =====================================================================
     ``images``              by camera: frames t - history + 1 ... t, (history, 3, H, W)
@@ -129,7 +129,7 @@ class TrainingDataset(TorchDataset[dict[str, Any]]):
     ``instruction``         what the arm does at step t in plain words
     ``episode``, ``step``   where it is from, e.g. ``"sort/train_00000007"`` and t
     ``prompt``              the prompt with placeholders; only with ``prompt_images``
-    ``prompt_images``       by placeholder: pictures as recorded, (3, H, W); only if asked for
+    ``prompt_images``       by placeholder: images as recorded, (3, H, W); only if asked for
     ======================  =====================================================================
 
     Can be pickled and forked: every process opens its own files.
@@ -137,13 +137,13 @@ class TrainingDataset(TorchDataset[dict[str, Any]]):
     Args:
         dataset: A dataset or its folder. Filter it first to train on a part:
             ``TrainingDataset(Dataset("demos").filter(level="L0"))``.
-        cameras: Names of cameras; ``None``: all that were filmed with; empty: no pictures.
+        cameras: Names of cameras; ``None``: all that were filmed with; empty: no images.
         history: Number of observations.
         horizon: Number of actions.
         image_size: Height and width in pixels to scale to; ``None``: as filmed.
         image_dtype: ``torch.uint8`` in [0, 255], or a floating type in [0, 1].
         proprioception: Names of measurements.
-        prompt_images: Whether to add the prompt with its pictures.
+        prompt_images: Whether to add the prompt with its images.
         failed_steps: Whether steps of attempts that were given up are samples too. As parts of
             an action chunk they stay.
         open_videos: How many videos each process keeps open.

@@ -136,20 +136,20 @@ def check_planner() -> Check:
 
 
 def check_renderer() -> Check:
-    """A Vulkan device draws a picture."""
+    """A Vulkan device draws an image."""
     name = "renderer"
     try:
         result = probe("render")
     except ProbeError as error:
-        return Check(name, False, f"no picture: {error}", renderer_remedy(str(error)))
+        return Check(name, False, f"no image: {error}", renderer_remedy(str(error)))
     detail = result["device"]
     for device in result["vulkan_devices"]:
         if device["name"] == result["device"]:
             detail = f"{detail}, {'software' if device['software'] else 'GPU'}, {device['driver']}"
             break
     if result["blank"]:
-        return Check(name, False, f"{detail}: the picture is blank", renderer_remedy(detail))
-    return Check(name, True, f"{detail}; a 64x64 picture in {result['seconds']:.1f} s")
+        return Check(name, False, f"{detail}: the image is blank", renderer_remedy(detail))
+    return Check(name, True, f"{detail}; a 64x64 image in {result['seconds']:.1f} s")
 
 
 def check_vulkan_files() -> Check:
@@ -172,7 +172,7 @@ def check_vulkan_files() -> Check:
 def check_gpu() -> Check:
     """The GPU, which nothing requires."""
     gpu = _nvidia_gpu()
-    detail = gpu or "none; simulation and pictures run on the CPU"
+    detail = gpu or "none; simulation and images run on the CPU"
     return Check("GPU", True, detail, required=False)
 
 

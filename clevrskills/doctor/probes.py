@@ -40,13 +40,13 @@ def simulate() -> dict[str, Any]:
 
 
 def render() -> dict[str, Any]:
-    """Takes a 64x64 picture of a box and says which device drew it."""
+    """Takes a 64x64 image of a box and says which device drew it."""
     os.environ.setdefault("LP_NUM_THREADS", "0")
     import numpy as np
     import sapien
 
     start = time.perf_counter()
-    sapien.render.set_camera_shader_dir("trivial")  # its first picture takes no time on a CPU
+    sapien.render.set_camera_shader_dir("trivial")  # its first image takes no time on a CPU
     try:
         renderer = sapien.render.RenderSystem(_device())
     except RuntimeError as error:
@@ -61,9 +61,9 @@ def render() -> dict[str, Any]:
     camera = scene.add_camera("camera", 64, 64, 1.0, 0.01, 10)
     scene.update_render()
     camera.take_picture()
-    picture = np.asarray(camera.get_picture("Color"))[..., :3]
+    image = np.asarray(camera.get_picture("Color"))[..., :3]
     return {
-        "blank": bool(float(np.ptp(picture)) < 0.05),
+        "blank": bool(float(np.ptp(image)) < 0.05),
         "device": drawing_device(sapien.render.get_device_summary()),
         "vulkan_devices": vulkan_devices(),
         "seconds": time.perf_counter() - start,

@@ -53,16 +53,16 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
         split: Objects and textures: ``train`` or ``test``.
         robot_name: ``xarm6`` or ``panda``.
         criteria_name: Tolerances of success: ``paper`` or ``released``.
-        obs_mode: ``rgb`` (pictures and proprioception), ``state`` (privileged), ``none`` or another
+        obs_mode: ``rgb`` (images and proprioception), ``state`` (privileged), ``none`` or another
             mode of ManiSkill.
         cameras: Cameras of the observation, from :func:`clevrskills.sim.cameras.camera_names`.
         prompt_index: Which of the task's prompt templates to use; ``None``: drawn by the episode's
             seed.
         task_args: Arguments of the task, e.g. ``{"num_objects": 3}``; see
             :func:`clevrskills.tasks.task`.
-        shadows: Whether the main light casts shadows; doubles the time of a picture.
+        shadows: Whether the main light casts shadows; doubles the time of an image.
         render_backend: ``cpu``, ``gpu`` or ``none``; ``None``: what the machine has if the
-            observation needs pictures.
+            observation needs images.
         kwargs: Passed on to ManiSkill's ``BaseEnv``.
 
     Raises:
@@ -113,14 +113,14 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
                 raise UnknownNameError(kind, value, allowed)
         _check_obs_mode(obs_mode)
         self._camera_names = tuple(cameras)
-        pictures = render_mode is not None or obs_mode not in ("state", "state_dict", "none")
+        images = render_mode is not None or obs_mode not in ("state", "state_dict", "none")
         if render_backend is None:
-            render_backend = shaders.default_backend() if pictures else "none"
+            render_backend = shaders.default_backend() if images else "none"
         geometry = not {"rgb", "state", "state_dict", "none"}.issuperset(_parts(obs_mode))
         self._shader_pack = "minimal" if render_backend == "none" else shaders.prepare(geometry)
-        if pictures and render_backend == "none":
+        if images and render_backend == "none":
             raise ClevrSkillsError(
-                f"obs_mode={obs_mode!r} needs pictures, but render_backend is 'none'"
+                f"obs_mode={obs_mode!r} needs images, but render_backend is 'none'"
             )
         _freeze_imports()
         super().__init__(
@@ -264,7 +264,7 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
             raise ClevrSkillsError(f"options['head_start'] is {share}; allowed: 0 to below 1")
         parts = list(self.goal.steps())
         for part in parts[: int(share * len(parts))]:
-            part.realise(self.world)
+            part.realize(self.world)
             self._settle()
             self.goal_state = self.goal.evaluate(self.world, self.goal_state).state
         self.advance_goal()
@@ -395,10 +395,10 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
     def _get_obs_with_sensor_data(self, info: dict, apply_texture_transforms: bool = True) -> dict:
         if self.obs_mode != "rgb":
             return super()._get_obs_with_sensor_data(info, apply_texture_transforms)
-        pictures = self.capture()
+        images = self.capture()
         return {
             "agent": self._get_obs_agent(),
-            "sensor_data": {n: {"rgb": torch.as_tensor(p)[None]} for n, p in pictures.items()},
+            "sensor_data": {n: {"rgb": torch.as_tensor(p)[None]} for n, p in images.items()},
         }
 
 

@@ -20,7 +20,7 @@ class GymnasiumEnv(gym.Wrapper):
 
     ``reset`` gives the multi-modal :class:`~clevrskills.sim.prompt.Prompt` as ``info["prompt"]``.
 
-    Vector environments are made of it by ``gym.make_vec``. With pictures, the processes of
+    Vector environments are made of it by ``gym.make_vec``. With images, the processes of
     asynchronous ones must be started afresh: ``vector_kwargs={"context": "spawn"}``.
     """
 
@@ -66,7 +66,7 @@ class GymnasiumEnv(gym.Wrapper):
         )
 
     def render(self) -> Any:
-        """The picture of the render camera, (512, 512, 3) uint8."""
+        """The image of the render camera, (512, 512, 3) uint8."""
         frame = self.env.render()
         return None if frame is None else common.unbatch(common.to_numpy(frame))
 

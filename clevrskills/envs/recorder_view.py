@@ -63,7 +63,7 @@ class RecorderView(BaseEnv):
         return self.scenes[0].prompt
 
     def capture(self) -> dict[str, np.ndarray]:
-        """Take a picture with every camera.
+        """Take an image with every camera.
 
         Returns:
             Camera name -> (H, W, 3) uint8.
@@ -72,17 +72,17 @@ class RecorderView(BaseEnv):
             ClevrSkillsError: Rendering is off.
         """
         if not self.can_draw:
-            raise ClevrSkillsError("pictures were asked for, but rendering is off")
+            raise ClevrSkillsError("images were asked for, but rendering is off")
         self.scene.update_render(update_sensors=True, update_human_render_cameras=False)
-        pictures = {}
+        images = {}
         for name in self._camera_names:
             sensor = self._sensors[name]
             sensor.capture()
-            # ManiSkill's own read-out copies through torch, at twice the cost of the picture
+            # ManiSkill's own read-out copies through torch, at twice the cost of the image
             color = sensor.camera._render_cameras[0].get_picture("Color")
             # by channel, at a third of the cost of copying the slice
-            pictures[name] = np.stack([color[..., i] for i in range(3)], axis=-1)
-        return pictures
+            images[name] = np.stack([color[..., i] for i in range(3)], axis=-1)
+        return images
 
     def proprioception(self) -> dict[str, np.ndarray]:
         """What the robot knows of itself: qpos, qvel, ee_pose (7,), ee_velocity (6,), vacuum_on
@@ -113,7 +113,7 @@ class RecorderView(BaseEnv):
                 "predicate": node.predicate.name,
                 "depth": node.depth,
                 "leaf": node.leaf,
-                "text": node.predicate.says(self.world),
+                "text": node.predicate.describe(self.world),
             }
             for node in self._nodes
             if node.active

@@ -226,7 +226,7 @@ def is_fair(goal: Predicate, start: TensorWorld, home: NeutralPose | None) -> bo
     world = TensorWorld.snapshot(start)
     try:
         for step in goal.steps():
-            step.realise(world)
+            step.realize(world)
             if home and not home.stands_clear(world):
                 return False
             state = goal.evaluate(world, state).state
@@ -244,7 +244,7 @@ def keystep_scenes(
     world = TensorWorld.snapshot(start)
     scenes = [_keystep(world, layout, robot_name)]
     for step in goal.steps():
-        step.realise(world)
+        step.realize(world)
         scenes.append(_keystep(world, layout, robot_name))
     return tuple(scenes)
 
@@ -259,5 +259,5 @@ def _keystep(world: TensorWorld, layout: Layout, robot_name: str | None) -> Keys
     if robot_name is None:
         return Keystep(bodies)
     qpos = NeutralPose.of(robot_name).qpos(world.end_effector_pose[0])
-    assert qpos is not None  # realising the goal asked for it
+    assert qpos is not None  # realizing the goal asked for it
     return Keystep(bodies, robot_name, tuple(np.round(qpos, 6).tolist()))

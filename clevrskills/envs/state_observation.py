@@ -1,4 +1,4 @@
-"""State observations: what a learner that sees no pictures is told of the world and of its goal.
+"""State observations: what a learner that sees no images is told of the world and of its goal.
 
 An observation is a vector of fixed size for a task and a robot with n joints, K body slots and L
 leaves of the goal tree. :func:`layout` tells where each of these entries stands; ``-`` in a size is

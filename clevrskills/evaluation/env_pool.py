@@ -11,7 +11,7 @@ from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.episode import episode_name
 from clevrskills.core.policy import ObservationOptions
 from clevrskills.core.policy_loader import PolicySource
-from clevrskills.core.suite import Environment, Episode, Film, Suite, building
+from clevrskills.core.suite import Environment, Episode, Suite, TrajectoryRenderer, building
 from clevrskills.evaluation.rollout import PolicyRollout, Rules
 from clevrskills.evaluation.videos import EpisodeVideo, video_path
 
@@ -83,7 +83,7 @@ class EnvPool:
         self._worker, self._options = config, options
         self._config: EnvConfig | None = None
         self._envs: dict[int, Environment] = {}
-        self._films: dict[int, Film] = {}
+        self._films: dict[int, TrajectoryRenderer] = {}
         self._frozen: tuple[tuple[str, str], Sequence[Episode]] = ("", ""), ()
 
     def start(self, slot: int, ref: EpisodeRef) -> PolicyRollout:
@@ -142,7 +142,7 @@ class EnvPool:
     def _video(self, slot: int, ref: EpisodeRef) -> EpisodeVideo:
         worker = self._worker
         if slot not in self._films:  # each shows one scene at a time
-            film = worker.suite.film(
+            film = worker.suite.trajectory_renderer(
                 EnvConfig(ref.task, robot=worker.robot, cameras=(worker.video_camera,))
             )
             assert film is not None, "there is a camera"

@@ -64,7 +64,7 @@ class EpisodeResult:
         reason: Why it gave up; empty otherwise.
         tries: How often the episode was begun.
         policy_s: Wall-clock seconds waiting for the policy.
-        env_s: Wall-clock seconds in the environment, pictures included.
+        env_s: Wall-clock seconds in the environment, images included.
         wall_s: Wall-clock seconds in all.
         worker: Host and process.
         ended: When, ISO 8601, UTC.
@@ -153,7 +153,7 @@ class Run:
             the dataset that is replayed.
         episodes: Content hash of each file of frozen episodes, by ``<task>_<split>``.
         versions: Of Python and of the packages that shape an episode.
-        renderer: Name and driver of what drew the pictures; empty: nothing did.
+        renderer: Name and driver of what drew the images; empty: nothing did.
         note: Words of the user, e.g. on what the policy was trained.
         suite: Name of the suite.
         interface: Name of what the policy acted by.

@@ -123,7 +123,7 @@ class PolicyRollout(Rollout):
             self._depth = max(self._depth, reached)
         if self.video is not None:
             self.video.add(env)
-        # only what the policy will be shown: pictures cost more than a step
+        # only what the policy will be shown: images cost more than a step
         if len(self._actions) < self._history and not self.ended:
             self.observation = self._look()
         return step

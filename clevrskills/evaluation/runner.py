@@ -264,7 +264,7 @@ def open_run(root: Path, before: Run | None, now: Run) -> None:
             if one != other:
                 logging.getLogger(__name__).warning(
                     "%s was begun with other %s: %s, now %s",
-                    *(root, "versions" if name == "versions" else "pictures", one, other),
+                    *(root, "versions" if name == "versions" else "images", one, other),
                 )
         run = replace(before, episodes={**before.episodes, **now.episodes})
     if run != before:

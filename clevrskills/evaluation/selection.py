@@ -22,7 +22,7 @@ def choose_tasks(
         tasks: Keys of tasks; none: those of the levels.
         level: One or several levels; none: all.
         in_words: Whether prompts are in words alone: tasks of a level that show their goal in
-            pictures of key-steps are left out then.
+            images of key-steps are left out then.
 
     Raises:
         UnknownNameError: There is no such task or level.

@@ -13,7 +13,7 @@ from clevrskills.sim.render.video import VideoWriter
 from clevrskills.sim.robots.delta_action import CONTROL_HZ
 
 if TYPE_CHECKING:
-    from clevrskills.core.suite import Environment, Film
+    from clevrskills.core.suite import Environment, TrajectoryRenderer
 
 
 def video_path(root: Path, episode: str) -> Path:
@@ -25,7 +25,7 @@ class EpisodeVideo:
     """Films an episode; the file appears when it is complete.
 
     Args:
-        film: Draws the pictures; it has one camera.
+        film: Draws the images; it has one camera.
         path: The file.
         root: The folder of the run, in which to write aside.
         writer: Who writes, see :func:`clevrskills.jobs.files.remove_partial`.
@@ -34,7 +34,7 @@ class EpisodeVideo:
         StorageError: The disk refused, here or in any method.
     """
 
-    def __init__(self, film: Film, path: Path, root: Path, writer: str) -> None:
+    def __init__(self, film: TrajectoryRenderer, path: Path, root: Path, writer: str) -> None:
         self._film, self._path = film, path
         self._aside = root / f"{PARTIAL_PREFIX}{writer}-{uuid.uuid4().hex}.mp4"
         self._video: VideoWriter | None = None
@@ -47,7 +47,7 @@ class EpisodeVideo:
     def add(self, env: Environment) -> None:
         """Film the present state."""
         qpos = env.proprioception()["qpos"]
-        (view,) = self._film.shoot(qpos, env.object_poses(), env.textures).values()
+        (view,) = self._film.render(qpos, env.object_poses(), env.textures).values()
         if self._video is None:
             height, width = view.color.shape[:2]
             self._video = VideoWriter(self._aside, width, height, CONTROL_HZ)

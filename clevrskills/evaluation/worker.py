@@ -41,7 +41,7 @@ class Description:
 
     Attributes:
         observation: What it is shown.
-        renderer: Name and driver of what draws its pictures; empty: it is shown none.
+        renderer: Name and driver of what draws its images; empty: it is shown none.
     """
 
     observation: ObservationOptions

@@ -1,6 +1,6 @@
 """ClevrSkills as LeRobot's evaluation wants environments; LeRobot itself is not needed here.
 
-Pictures, state and actions are those of data sets that ``clevrskills export --to lerobot`` writes,
+Images, state and actions are those of data sets that ``clevrskills export --to lerobot`` writes,
 so what was trained on them can be evaluated as it is.
 """
 
@@ -51,7 +51,7 @@ class LeRobotEnv(gym.Env):
         split: ``train`` or ``test``.
         robot: ``xarm6`` or ``panda``.
         cameras: Names of cameras; the first is what :meth:`render` shows.
-        size_px: Width and height of the pictures.
+        size_px: Width and height of the images.
         episodes: How many of the frozen episodes are run; ``None``: all.
         first: Which is the first one without seeds.
         stride: From one to the next without seeds.
@@ -92,11 +92,11 @@ class LeRobotEnv(gym.Env):
         self._episodes = count_episodes(self._suite, task, split, robot, episodes)
         self._index: int | None = None
         self._env: Environment | None = None
-        picture = spaces.Box(0, 255, (size_px, size_px, 3), np.uint8)
+        image = spaces.Box(0, 255, (size_px, size_px, 3), np.uint8)
         state = spaces.Box(-np.inf, np.inf, (state_size(robot),), np.float32)
         self.observation_space = spaces.Dict(
             {
-                "pixels": spaces.Dict(dict.fromkeys(options.cameras, picture)),
+                "pixels": spaces.Dict(dict.fromkeys(options.cameras, image)),
                 "agent_pos": state,
             }
         )
@@ -130,7 +130,7 @@ class LeRobotEnv(gym.Env):
 
     def render(self) -> np.ndarray:
         """What the first camera saw last, (H, W, 3) uint8."""
-        return self._pictures[self._config.cameras[0]]
+        return self._images[self._config.cameras[0]]
 
     def close(self) -> None:
         """Give back the simulation."""
@@ -146,9 +146,9 @@ class LeRobotEnv(gym.Env):
 
     def _look(self) -> dict[str, Any]:
         env = self._simulation
-        self._pictures = env.capture()
+        self._images = env.capture()
         return {
-            "pixels": {name: self._pictures[name] for name in self._config.cameras},
+            "pixels": {name: self._images[name] for name in self._config.cameras},
             "agent_pos": state_vector({"proprioception": env.proprioception()}),
         }
 

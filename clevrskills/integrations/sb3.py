@@ -8,7 +8,7 @@ For instance::
 
     PPO("MlpPolicy", SB3VecEnv(make_vec("trace", num_envs=16))).learn(500_000)
 
-With pictures the policy is a ``MultiInputPolicy``.
+With images the policy is a ``MultiInputPolicy``.
 """
 
 from __future__ import annotations

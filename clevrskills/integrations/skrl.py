@@ -10,7 +10,7 @@ For instance::
 
     envs = SkrlEnv(make_vec("trace", num_envs=16))
 
-Pictures are flattened together with the state, as skrl's models have them.
+Images are flattened together with the state, as skrl's models have them.
 """
 
 from __future__ import annotations

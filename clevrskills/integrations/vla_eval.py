@@ -53,13 +53,13 @@ class ClevrSkillsBenchmark(StepBenchmark):
         episodes: How many frozen episodes of a task may be asked for; ``None``: all there are.
         robot: ``xarm6`` or ``panda``.
         criteria: ``paper`` or ``released``.
-        prompt: ``multimodal``, with pictures, or ``language``, all in words.
-        prompt_images: Whether the pictures of the prompt are shown with the ``first`` observation
+        prompt: ``multimodal``, with images, or ``language``, all in words.
+        prompt_images: Whether the images of the prompt are shown with the ``first`` observation
             of an episode or ``always``.
         cameras: Names of cameras.
-        size_px: Width and height of their pictures; ``None``: 256.
+        size_px: Width and height of their images; ``None``: 256.
         history: Number of control steps in each observation; if several, they are the first
-            dimension of pictures and state, the latest last.
+            dimension of images and state, the latest last.
         send_state: Whether the robot's own state is shown.
         stop_on_success: Whether an episode ends when the goal is reached; else at the task's step
             limit.
@@ -173,7 +173,7 @@ class ClevrSkillsBenchmark(StepBenchmark):
 
         shown = {"language": LANGUAGE, **dict.fromkeys(self._options.cameras, IMAGE_RGB)}
         if self._options.cameras:
-            shown["image"] = IMAGE_RGB  # servers ask for pictures by this name
+            shown["image"] = IMAGE_RGB  # servers ask for images by this name
         if self._options.proprioception:
             joints = len(robot(self._config.robot).joint_names)
             parts = ", ".join(STATE_PARTS)
@@ -274,7 +274,7 @@ class ClevrSkillsBenchmark(StepBenchmark):
         if env is not None:
             env.close()
 
-    # ---- pictures ----
+    # ---- images ----
 
     @classmethod
     def configure_render(cls, mode: str) -> dict[str, str]:

@@ -26,7 +26,7 @@ WRITER = "ray"
 QUIET_S = 60.0
 """Time without any worker after which a warning is given."""
 _NO_GPU_TAKEN = {"RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
-"""Ray would hide the GPUs of a node from what asks for none; pictures may be drawn on them."""
+"""Ray would hide the GPUs of a node from what asks for none; images may be drawn on them."""
 _TOKENS = ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH")
 
 

@@ -53,13 +53,13 @@ class AtPose(AtPosition):
         away = 2.0 + lifted + (xy + 1.0 - turned) / 2
         return torch.where(near, carry(world, self.object, self.position), away)
 
-    def says(self, world: World, env: int = 0) -> str:
+    def describe(self, world: World, env: int = 0) -> str:
         matrix = geometry.rotation_matrix(self.orientation[env])
         yaw_deg = round(float(torch.rad2deg(torch.atan2(matrix[1, 0], matrix[0, 0]))))
-        return f"{super().says(world, env)} turned to {yaw_deg} degrees"
+        return f"{super().describe(world, env)} turned to {yaw_deg} degrees"
 
-    def realise(self, world: World, where: Tensor | None = None) -> None:
+    def realize(self, world: World, where: Tensor | None = None) -> None:
         pose = world.pose(self.object).clone()
         pose[:, 3:] = self.orientation
         world.set_body_pose(self.object, pose, where)
-        super().realise(world, where)
+        super().realize(world, where)

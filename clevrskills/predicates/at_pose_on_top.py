@@ -24,10 +24,10 @@ class AtPoseOnTop(AtPose):
     def resting(self, world: World) -> Tensor:
         return world.carries(self.bottom, self.object, self.criteria.support_share)
 
-    def says(self, world: World, env: int = 0) -> str:
-        return f"{super().says(world, env)} on {{obj:{world.keys[int(self.bottom[env])]}}}"
+    def describe(self, world: World, env: int = 0) -> str:
+        return f"{super().describe(world, env)} on {{obj:{world.keys[int(self.bottom[env])]}}}"
 
-    def realise(self, world: World, where: Tensor | None = None) -> None:
+    def realize(self, world: World, where: Tensor | None = None) -> None:
         pose = world.pose(self.object).clone()
         pose[:, :2], pose[:, 3:] = self.position[:, :2], self.orientation
         pose[:, 2] = world.rest(self.object, pose[:, None], self.bottom)[0][:, 0]

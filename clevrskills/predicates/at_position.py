@@ -62,11 +62,11 @@ class AtPosition(PhysicalPredicate):
         del state
         return carry(world, self.object, self.position)
 
-    def says(self, world: World, env: int = 0) -> str:
+    def describe(self, world: World, env: int = 0) -> str:
         x, y = (round(float(v), 3) for v in self.position[env, :2])
         return f"Put {{obj:{world.keys[int(self.object[env])]}}} at ({x}, {y})"
 
-    def realise(self, world: World, where: Tensor | None = None) -> None:
+    def realize(self, world: World, where: Tensor | None = None) -> None:
         pose = world.pose(self.object).clone()
         lift = pose[:, 2] - world.bottom(self.object)
         pose[:, :2] = self.position[:, :2]

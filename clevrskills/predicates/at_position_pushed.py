@@ -28,11 +28,11 @@ class AtPositionPushed(Pushed):
         aside = geometry.length(world.position(self.object)[:, :2] - target)
         return self.pushed(world, aside < self.criteria.pushed_position_m, target, 1.0, state)
 
-    def says(self, world: World, env: int = 0) -> str:
+    def describe(self, world: World, env: int = 0) -> str:
         x, y = (round(float(v), 3) for v in self.position[env, :2])
         return f"Push {{obj:{world.keys[int(self.object[env])]}}} to ({x}, {y})"
 
-    def realise(self, world: World, where: Tensor | None = None) -> None:
+    def realize(self, world: World, where: Tensor | None = None) -> None:
         pose = world.pose(self.object).clone()
         pose[:, :2] = self.position[:, :2]
         world.set_body_pose(self.object, pose, where)

@@ -47,7 +47,7 @@ class Avoiding(Wrapper):
         left = self.child.next_index(outcome.children[0]).clamp(min=0)
         return torch.where(outcome.holds, -1, left)
 
-    def says(self, world: World, env: int = 0) -> str:
+    def describe(self, world: World, env: int = 0) -> str:
         slots = [k for k in self.objects[env].tolist() if bool(world.solids.present[env, k])]
         names = ", ".join(f"{{obj:{world.keys[k]}}}" for k in slots)
-        return f"{super().says(world, env)} without touching {names}"
+        return f"{super().describe(world, env)} without touching {names}"

@@ -179,12 +179,12 @@ class Balanced(PhysicalPredicate):
         lying = REWARD_PER_BODY * (loads.correct - loads.wrong.sum(-1))
         return lying + torch.where(done.all(-1), 0.0, term)
 
-    def says(self, world: World, env: int = 0) -> str:
+    def describe(self, world: World, env: int = 0) -> str:
         names = [f"{{obj:{world.keys[i]}}}" for i in self.objects[env].tolist() if i >= 0]
         several = ", ".join(names[:-1]) + " and " + names[-1] if len(names) > 1 else names[0]
         return f"Balance the scale with {several}"
 
-    def realise(self, world: World, where: Tensor | None = None) -> None:
+    def realize(self, world: World, where: Tensor | None = None) -> None:
         chosen = torch.ones_like(self.beam, dtype=torch.bool) if where is None else where
         used = self.objects >= 0
         upright = world.end_effector_pose.new_tensor([1.0, 0.0, 0.0, 0.0])

@@ -41,7 +41,7 @@ class EndEffectorAtPose(EndEffectorAtPosition):
         signs = (now - self.orientation, now + self.orientation)
         return super().error(world) + torch.minimum(*(geometry.length(sign) for sign in signs))
 
-    def says(self, world: World, env: int = 0) -> str:
+    def describe(self, world: World, env: int = 0) -> str:
         axis = geometry.rotation_matrix(self.orientation[env])[:, 2]
         aim = ", ".join(f"{float(v):.2f}" for v in axis)
-        return f"{super().says(world, env)}, pointing along ({aim})"
+        return f"{super().describe(world, env)}, pointing along ({aim})"

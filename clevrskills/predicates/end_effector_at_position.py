@@ -45,9 +45,9 @@ class EndEffectorAtPosition(PhysicalPredicate):
         """Distance to the position in metres, (B,)."""
         return geometry.length(world.end_effector_pose[:, :3] - self.position)
 
-    def says(self, world: World, env: int = 0) -> str:
+    def describe(self, world: World, env: int = 0) -> str:
         place = ", ".join(f"{float(v):.2f}" for v in self.position[env])
         return f"Move the end effector to ({place})"
 
-    def realise(self, world: World, where: Tensor | None = None) -> None:
+    def realize(self, world: World, where: Tensor | None = None) -> None:
         world.set_end_effector_pose(self.pose(world), where)

@@ -113,9 +113,9 @@ class Hit(PhysicalPredicate):
         short_m = (self.criteria.fly_distance_m - flown_m).clamp(min=0.0)
         return torch.stack((miss_m.amin(-1), (miss_m + short_m).amin(-1)), -1)
 
-    def says(self, world: World, env: int = 0) -> str:
+    def describe(self, world: World, env: int = 0) -> str:
         thrown, target = (world.keys[int(index[env])] for index in (self.object, self.target))
         return f"Throw {{obj:{thrown}}} to {{obj:{target}}}"
 
-    def realise(self, world: World, where: Tensor | None = None) -> None:
+    def realize(self, world: World, where: Tensor | None = None) -> None:
         put(world, self.object, self.target, False, where)

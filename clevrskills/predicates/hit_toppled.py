@@ -46,10 +46,10 @@ class HitToppled(Hit):
         holds = done & (tilted >= 1.0)
         return self.thrown(holds, shaping, progress, {**state, "fallen": fallen})
 
-    def says(self, world: World, env: int = 0) -> str:
-        return f"{super().says(world, env)} such that it falls over"
+    def describe(self, world: World, env: int = 0) -> str:
+        return f"{super().describe(world, env)} such that it falls over"
 
-    def realise(self, world: World, where: Tensor | None = None) -> None:
+    def realize(self, world: World, where: Tensor | None = None) -> None:
         put_free(world, self.target, lying(world, self.target, MARGIN_M), where)
         pose = world.pose(self.object).clone()
         pose[:, :2] = world.position(self.target)[:, :2]

@@ -17,6 +17,6 @@ class Inside(OnTop):
     name = "inside"
     inside = True
 
-    def says(self, world: World, env: int = 0) -> str:
+    def describe(self, world: World, env: int = 0) -> str:
         top, bottom = (world.keys[int(index[env])] for index in (self.top, self.bottom))
         return f"Put {{obj:{top}}} in {{obj:{bottom}}}"

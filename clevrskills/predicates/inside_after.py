@@ -52,11 +52,11 @@ class InsideAfter(Inside):
         """Whether a body rests on the lower one, (B,) bool."""
         return world.supports(self.bottom, body) >= self.criteria.support_share
 
-    def says(self, world: World, env: int = 0) -> str:
-        return f"{super().says(world, env)} after {{obj:{world.keys[int(self.before[env])]}}}"
+    def describe(self, world: World, env: int = 0) -> str:
+        return f"{super().describe(world, env)} after {{obj:{world.keys[int(self.before[env])]}}}"
 
-    def realise(self, world: World, where: Tensor | None = None) -> None:
+    def realize(self, world: World, where: Tensor | None = None) -> None:
         chosen = torch.ones_like(self.top, dtype=torch.bool) if where is None else where
         missing = chosen & ~self._carried(world, self.before)
         put(world, self.before, self.bottom, self.inside, missing)
-        super().realise(world, where)
+        super().realize(world, where)

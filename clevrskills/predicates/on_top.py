@@ -57,11 +57,11 @@ class OnTop(PhysicalPredicate):
         free = free & ~world.is_held(bottom)
         return free & world.is_static(top) & world.is_static(bottom)
 
-    def says(self, world: World, env: int = 0) -> str:
+    def describe(self, world: World, env: int = 0) -> str:
         top, bottom = (world.keys[int(index[env])] for index in (self.top, self.bottom))
         return f"Put {{obj:{top}}} on {{obj:{bottom}}}"
 
-    def realise(self, world: World, where: Tensor | None = None) -> None:
+    def realize(self, world: World, where: Tensor | None = None) -> None:
         put(world, self.top, self.bottom, self.inside, where)
 
 

@@ -42,8 +42,8 @@ class Picked(PhysicalPredicate):
         zero = world.body_pose.new_zeros(world.num_envs)
         return world.sparse(held, zero, lambda w, body: w.clearance(body), self.object)
 
-    def says(self, world: World, env: int = 0) -> str:
+    def describe(self, world: World, env: int = 0) -> str:
         return f"Pick up {{obj:{world.keys[int(self.object[env])]}}}"
 
-    def realise(self, world: World, where: Tensor | None = None) -> None:
+    def realize(self, world: World, where: Tensor | None = None) -> None:
         world.hold(self.object, pose_in_gripper(world, self.object), where)

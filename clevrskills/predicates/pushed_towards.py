@@ -11,8 +11,8 @@ from clevrskills.core.goal.predicate import GoalState, Outcome
 from clevrskills.predicates.pushed import Pushed
 from clevrskills.sim.world import World
 
-REALISED_SHARE = 0.4
-"""Share of the distance by which a body is moved to realise it; enough for all criteria."""
+REALIZED_SHARE = 0.4
+"""Share of the distance by which a body is moved to realize it; enough for all criteria."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,11 +61,11 @@ class PushedTowards(Pushed):
         left, way = geometry.length(target - place), geometry.length(target - start)
         return left <= (1.0 - self.criteria.push_gain) * way
 
-    def says(self, world: World, env: int = 0) -> str:
+    def describe(self, world: World, env: int = 0) -> str:
         one, other = (world.keys[int(index[env])] for index in (self.object, self.towards))
         return f"Push {{obj:{one}}} towards {{obj:{other}}}"
 
-    def realise(self, world: World, where: Tensor | None = None) -> None:
+    def realize(self, world: World, where: Tensor | None = None) -> None:
         pose = world.pose(self.object).clone()
-        pose[:, :2] += REALISED_SHARE * (world.position(self.towards) - pose[:, :3])[:, :2]
+        pose[:, :2] += REALIZED_SHARE * (world.position(self.towards) - pose[:, :3])[:, :2]
         world.set_body_pose(self.object, pose, where)

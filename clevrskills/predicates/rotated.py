@@ -69,7 +69,7 @@ class Rotated(AtPose):
         turn = 2.0 * torch.atan2(sine, cosine)
         return turn + 2.0 * torch.pi * ((before_rad - turn) / (2.0 * torch.pi)).round()
 
-    def says(self, world: World, env: int = 0) -> str:
+    def describe(self, world: World, env: int = 0) -> str:
         turn = turn_in_words(float(self.angle_rad[env]))
         return f"Rotate {{obj:{world.keys[int(self.object[env])]}}} {turn}"
 

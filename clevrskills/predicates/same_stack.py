@@ -115,11 +115,11 @@ class SameStack(PhysicalPredicate):
             held.any(-1), nearest, lambda w, top: carry(w, w.held, w.position(top)), top
         )
 
-    def says(self, world: World, env: int = 0) -> str:
+    def describe(self, world: World, env: int = 0) -> str:
         names = [f"{{obj:{world.keys[i]}}}" for i in self.objects[env].tolist() if i >= 0]
         return f"Stack {', '.join(names[:-1])} and {names[-1]} on top of each other"
 
-    def realise(self, world: World, where: Tensor | None = None) -> None:
+    def realize(self, world: World, where: Tensor | None = None) -> None:
         used = self.objects >= 0
         slots = self._slots.unbind(1)
         for k, (lower, upper) in enumerate(zip(slots, slots[1:], strict=False)):

@@ -18,7 +18,7 @@ from clevrskills.sim.world import World
 
 REWARD_PER_BODY = 3.0
 RINGS_M, DIRECTIONS = (0.11, 0.16, 0.21), 16
-"""Where the bodies are put around the lowest one to realise it."""
+"""Where the bodies are put around the lowest one to realize it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,11 +81,11 @@ class ToppledStructure(PhysicalPredicate):
             },
         )
 
-    def says(self, world: World, env: int = 0) -> str:
+    def describe(self, world: World, env: int = 0) -> str:
         names = [f"{{obj:{world.keys[i]}}}" for i in self.objects[env].tolist() if i >= 0]
         return f"Topple the stack of {', '.join(names)}"
 
-    def realise(self, world: World, where: Tensor | None = None) -> None:
+    def realize(self, world: World, where: Tensor | None = None) -> None:
         bodies = self._bodies.unbind(-1)
         angle = torch.arange(DIRECTIONS, device=world.device) * (2 * pi / DIRECTIONS)
         ring = torch.stack((angle.cos(), angle.sin()), dim=-1)

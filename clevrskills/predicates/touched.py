@@ -99,10 +99,10 @@ class Touched(Handled):
         progress = 0.5 * closeness(distance) * (in_place & as_turned)
         return self.handled(holds, shaping, state, progress)
 
-    def says(self, world: World, env: int = 0) -> str:
+    def describe(self, world: World, env: int = 0) -> str:
         return f"Touch {{obj:{world.keys[int(self.object[env])]}}}"
 
-    def realise(self, world: World, where: Tensor | None = None) -> None:
+    def realize(self, world: World, where: Tensor | None = None) -> None:
         touch_top(world, self.object, where)
 
 

@@ -37,10 +37,10 @@ class TouchedPushed(Handled):
             holds & world.is_static(self.object), self.near(world) + upright + way, state
         )
 
-    def says(self, world: World, env: int = 0) -> str:
+    def describe(self, world: World, env: int = 0) -> str:
         return f"Touch and push {{obj:{world.keys[int(self.object[env])]}}}"
 
-    def realise(self, world: World, where: Tensor | None = None) -> None:
+    def realize(self, world: World, where: Tensor | None = None) -> None:
         angle = torch.arange(DIRECTIONS, device=world.device) * (2 * pi / DIRECTIONS)
         way = (self.criteria.push_displacement_m + MARGIN_M) * torch.stack(
             (angle.cos(), angle.sin()), dim=-1

@@ -36,10 +36,10 @@ class TouchedToppled(Handled):
         holds &= moved >= self.criteria.topple_displacement_m
         return self.handled(holds, toppling(self.near(world), tilted / limit, moved), state)
 
-    def says(self, world: World, env: int = 0) -> str:
+    def describe(self, world: World, env: int = 0) -> str:
         return f"Touch and topple {{obj:{world.keys[int(self.object[env])]}}}"
 
-    def realise(self, world: World, where: Tensor | None = None) -> None:
+    def realize(self, world: World, where: Tensor | None = None) -> None:
         least_m = self.criteria.topple_displacement_m + MARGIN_M
         put_free(world, self.object, lying(world, self.object, least_m), where)
         touch_top(world, self.object, where, DROP_M)

@@ -32,9 +32,9 @@ class Traced(PhysicalPredicate):
         holds = distance < self.criteria.end_effector_m
         return self.outcome(holds, (2.0 - distance).clamp(min=0.0), closeness(distance))
 
-    def says(self, world: World, env: int = 0) -> str:
+    def describe(self, world: World, env: int = 0) -> str:
         return f"Move to {{obj:{world.keys[int(self.object[env])]}}}"
 
-    def realise(self, world: World, where: Tensor | None = None) -> None:
+    def realize(self, world: World, where: Tensor | None = None) -> None:
         there = world.position(self.object)
         world.set_end_effector_pose(torch.cat((there, world.end_effector_pose[:, 3:]), -1), where)

@@ -48,11 +48,11 @@ class RLArgs:
     robot: str = "xarm6"
     """The robot: xarm6 or panda."""
     obs: Literal["state", "rgb"] = "state"
-    """What the policy sees: numbers that tell all, or pictures and what the robot feels."""
+    """What the policy sees: numbers that tell all, or images and what the robot feels."""
     cameras: tuple[str, ...] = ("base_camera", "hand_camera")
     """Cameras, for `--obs rgb`."""
     size: int = 64
-    """Width and height of the pictures, in pixels."""
+    """Width and height of the images, in pixels."""
     reward: Literal["normalized_dense", "dense", "potential", "sparse"] = "potential"
     """What is learnt from: progress in [0, 1], the published rewards, the progress made by the
     step, or success alone."""

@@ -105,7 +105,7 @@ class Run:
         robot: Key of the robot.
         obs: ``state`` or ``rgb``.
         cameras: Names of cameras, for ``rgb``.
-        size_px: Width and height of their pictures.
+        size_px: Width and height of their images.
         reward: The reward that is learned from.
         task_args: Arguments of the task.
         episode_steps: Control steps after which an episode is cut off; ``None``: those of the task.

@@ -24,9 +24,9 @@ def connect(
     Args:
         url: ``openpi://host:port`` or ``vla-eval://host:port``.
         timeout_s: How long to wait for the server, in connecting and for each answer.
-        compress: How pictures are sent: ``none``, as they are; ``jpeg`` (quality 95) or ``png``, as
+        compress: How images are sent: ``none``, as they are; ``jpeg`` (quality 95) or ``png``, as
             files. Servers of the openpi dialect other than ``clevrskills serve`` must expect those.
-        prompt_images: Whether the pictures of the prompt are sent with the ``first`` observation of
+        prompt_images: Whether the images of the prompt are sent with the ``first`` observation of
             an episode or ``always``.
 
     Raises:

@@ -139,7 +139,7 @@ class RemotePolicy(ABC):
 
     @abstractmethod
     def _send_observation(self, observation: Observation, prompt: PromptInput) -> None:
-        """Send an observation, with the pictures of a prompt."""
+        """Send an observation, with the images of a prompt."""
 
     @abstractmethod
     def _receive_answer(self) -> Any:

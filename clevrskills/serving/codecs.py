@@ -1,7 +1,7 @@
 """Messages with arrays as msgpack, as each dialect writes them.
 
 The dialects mark an array in different ways: openpi by a map with byte keys (``b"__ndarray__"``),
-vla-eval by one with text keys. vla-eval also knows pictures as PNG or JPEG files, see
+vla-eval by one with text keys. vla-eval also knows images as PNG or JPEG files, see
 :mod:`~clevrskills.serving.message_fields`. Only numbers are read, never objects.
 """
 
@@ -43,7 +43,7 @@ def pack_vla_eval(data: Any) -> bytes:
 
 
 def unpack_vla_eval(message: bytes | str) -> Any:
-    """Read what :func:`pack_vla_eval` or vla-eval wrote; pictures are decoded.
+    """Read what :func:`pack_vla_eval` or vla-eval wrote; images are decoded.
 
     Raises:
         CodecError: It is damaged.
@@ -112,8 +112,8 @@ def _from_vla_eval_map(data: dict[Any, Any]) -> Any:
     return data
 
 
-def vla_eval_picture(file: bytes, form: str, shape: tuple[int, ...]) -> Mapping[str, Any]:
-    """A compressed picture as vla-eval marks it; (H, W, 3) is its shape."""
+def vla_eval_image(file: bytes, form: str, shape: tuple[int, ...]) -> Mapping[str, Any]:
+    """A compressed image as vla-eval marks it; (H, W, 3) is its shape."""
     return {"__image__": True, "format": form, "data": file, "shape": shape}
 
 

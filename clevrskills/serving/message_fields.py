@@ -28,14 +28,14 @@ def common(
 
     Args:
         observation: What a policy is shown.
-        prompt: The prompt, with the pictures that are to be sent.
-        sent: Makes of a picture what is sent.
+        prompt: The prompt, with the images that are to be sent.
+        sent: Makes of an image what is sent.
     """
     data: dict[str, Any] = {"step": int(observation["step"]), "seed": prompt.seed}
     if observation.get("proprioception"):
         data["proprioception"] = dict(observation["proprioception"])
     if prompt.images:
-        data["prompt_images"] = {name: sent(picture) for name, picture in prompt.images.items()}
+        data["prompt_images"] = {name: sent(image) for name, image in prompt.images.items()}
     return data
 
 
@@ -59,7 +59,7 @@ def read(
     if not proprioception and state is not None:
         proprioception["state"] = np.asarray(state)
     observation = {
-        "images": {name: received(picture) for name, picture in images.items()},
+        "images": {name: received(image) for name, image in images.items()},
         "proprioception": proprioception,
         "prompt": text,
         "step": int(data.get("step", 0)),
@@ -97,41 +97,41 @@ def check_compression(name: str) -> str:
     return name
 
 
-def encode_file(picture: np.ndarray, form: str) -> bytes:
-    """A picture (H, W, 3) uint8 as a JPEG (smaller, not quite the same) or PNG file (the same)."""
+def encode_file(image: np.ndarray, form: str) -> bytes:
+    """An image (H, W, 3) uint8 as a JPEG (smaller, not quite the same) or PNG file (the same)."""
     from PIL import Image
 
     buffer = io.BytesIO()
     options = {"quality": JPEG_QUALITY} if form == "jpeg" else {"compress_level": 1}
-    Image.fromarray(picture).save(buffer, format=form, **options)
+    Image.fromarray(image).save(buffer, format=form, **options)
     return buffer.getvalue()
 
 
 def decode_file(file: bytes) -> np.ndarray:
-    """The picture in a JPEG or PNG file, (H, W, 3) uint8; grey ones are (H, W)."""
+    """The image in a JPEG or PNG file, (H, W, 3) uint8; grey ones are (H, W)."""
     from PIL import Image
 
     return np.array(Image.open(io.BytesIO(file), formats=("JPEG", "PNG")))
 
 
-def compressed(picture: np.ndarray, encode: Callable[[np.ndarray], Any]) -> Any:
-    """A picture (H, W, 3) encoded; of a history (T, H, W, 3), a list of T such."""
-    return [encode(part) for part in picture] if picture.ndim == 4 else encode(picture)
+def compressed(image: np.ndarray, encode: Callable[[np.ndarray], Any]) -> Any:
+    """An image (H, W, 3) encoded; of a history (T, H, W, 3), a list of T such."""
+    return [encode(part) for part in image] if image.ndim == 4 else encode(image)
 
 
-def received(picture: Any) -> np.ndarray:
+def received(image: Any) -> np.ndarray:
     """What was sent of a camera: an array, a file, or a list of either, one for each step.
 
     Raises:
         ValueError: It is none of these.
     """
-    if isinstance(picture, np.ndarray):
-        return picture
-    if isinstance(picture, bytes):
-        return decode_file(picture)
-    if isinstance(picture, list) and picture:
-        return np.stack([received(part) for part in picture])
-    raise ValueError(f"not a picture: {type(picture).__name__}")
+    if isinstance(image, np.ndarray):
+        return image
+    if isinstance(image, bytes):
+        return decode_file(image)
+    if isinstance(image, list) and image:
+        return np.stack([received(part) for part in image])
+    raise ValueError(f"not an image: {type(image).__name__}")
 
 
 # --- actions and observations in the terms of vla-eval

@@ -25,7 +25,7 @@ from clevrskills.serving.message_fields import common, compressed, encode_file, 
 from clevrskills.serving.sessions import About, Seat
 
 _log = logging.getLogger(__name__)
-_PICTURES = "observation/"
+_IMAGES = "observation/"
 _STATE = "observation/state"
 
 
@@ -65,17 +65,17 @@ def to_message(
 
     Args:
         observation: What a policy is shown.
-        prompt: The prompt, with the pictures that are to be sent.
+        prompt: The prompt, with the images that are to be sent.
         starts: Whether an episode begins.
-        compress: ``jpeg`` or ``png``: pictures are files; with a history, lists of files.
+        compress: ``jpeg`` or ``png``: images are files; with a history, lists of files.
     """
 
-    def sent(picture: np.ndarray) -> Any:
+    def sent(image: np.ndarray) -> Any:
         if compress == "none":
-            return picture
-        return compressed(picture, lambda part: encode_file(part, compress))
+            return image
+        return compressed(image, lambda part: encode_file(part, compress))
 
-    data = {_PICTURES + name: sent(picture) for name, picture in observation["images"].items()}
+    data = {_IMAGES + name: sent(image) for name, image in observation["images"].items()}
     state = state_vector(observation)
     if state is not None:
         data[_STATE] = state
@@ -96,9 +96,9 @@ def from_message(data: Any) -> tuple[dict[str, Any], PromptInput]:
     if not isinstance(data, Mapping):
         raise ValueError(f"not an observation: {type(data).__name__}")
     images = {
-        name.removeprefix(_PICTURES): picture
-        for name, picture in data.items()
-        if isinstance(name, str) and name.startswith(_PICTURES) and name != _STATE
+        name.removeprefix(_IMAGES): image
+        for name, image in data.items()
+        if isinstance(name, str) and name.startswith(_IMAGES) and name != _STATE
     }
     return read(data, images, data.get(_STATE), data.get("prompt", ""))
 

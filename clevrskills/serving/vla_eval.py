@@ -19,7 +19,7 @@ import clevrskills
 from clevrskills.core.policy import GaveUp, Observation, ObservationOptions, PromptInput
 from clevrskills.errors import one_line
 from clevrskills.serving.client import RemotePolicy
-from clevrskills.serving.codecs import CodecError, pack_vla_eval, unpack_vla_eval, vla_eval_picture
+from clevrskills.serving.codecs import CodecError, pack_vla_eval, unpack_vla_eval, vla_eval_image
 from clevrskills.serving.message_fields import (
     DIM_ACTION,
     DIM_IMAGE,
@@ -113,18 +113,18 @@ def to_payload(
 
     Args:
         observation: What a policy is shown.
-        prompt: The prompt, with the pictures that are to be sent.
-        compress: ``jpeg`` or ``png``; with a history, pictures are in lists then.
+        prompt: The prompt, with the images that are to be sent.
+        compress: ``jpeg`` or ``png``; with a history, images are in lists then.
     """
 
     def encode(part: np.ndarray) -> Any:
-        return vla_eval_picture(encode_file(part, compress), compress, part.shape)
+        return vla_eval_image(encode_file(part, compress), compress, part.shape)
 
-    def sent(picture: np.ndarray) -> Any:
-        return picture if compress == "none" else compressed(picture, encode)
+    def sent(image: np.ndarray) -> Any:
+        return image if compress == "none" else compressed(image, encode)
 
     data: dict[str, Any] = {
-        "images": {name: sent(picture) for name, picture in observation["images"].items()},
+        "images": {name: sent(image) for name, image in observation["images"].items()},
         "task_description": observation["prompt"],
     }
     state = state_vector(observation)

@@ -18,8 +18,8 @@ class FixedCamera:
 
     Attributes:
         eye_m: World position.
-        target_m: World point in the middle of the picture.
-        fov_rad: Field of view; pictures are square.
+        target_m: World point in the middle of the image.
+        fov_rad: Field of view; images are square.
         size_px: Width and height.
     """
 
@@ -29,7 +29,7 @@ class FixedCamera:
     size_px: int = 256
 
     def sees(self, points: np.ndarray, margin: float = 0.02) -> bool:
-        """Whether all world points (N, 3) lie in the picture, ``margin`` (share of its half width)
+        """Whether all world points (N, 3) lie in the image, ``margin`` (share of its half width)
         away from the edge.
         """
         eye, target = np.asarray(self.eye_m), np.asarray(self.target_m)

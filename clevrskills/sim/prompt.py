@@ -1,4 +1,4 @@
-"""Multi-modal prompts: text interleaved with pictures of objects, textures and key-steps."""
+"""Multi-modal prompts: text interleaved with images of objects, textures and key-steps."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ class Keystep:
 
 @dataclass(frozen=True)
 class Prompt:
-    """What a task asks for, as text with placeholders for pictures.
+    """What a task asks for, as text with placeholders for images.
 
-    ``{obj:key}`` is a picture of a body alone, ``{tex:key}`` a swatch of its texture, ``{ks:k}``
-    the scene at key-step ``k``. A prompt is data: its pictures can be drawn from it at any time,
+    ``{obj:key}`` is an image of a body alone, ``{tex:key}`` a swatch of its texture, ``{ks:k}``
+    the scene at key-step ``k``. A prompt is data: its images can be drawn from it at any time,
     anywhere.
 
     Attributes:
@@ -64,7 +64,7 @@ class Prompt:
         bodies: The bodies that placeholders may name.
         keysteps: The scene at each key-step.
         picture_radius_m: What the pictures of single bodies show, so that their sizes can be
-            compared; ``None``: each body fills its picture.
+            compared; ``None``: each body fills its image.
         others: Other texts that ask for the same, without key-steps.
     """
 
@@ -121,7 +121,7 @@ class Prompt:
         return _POSITION.sub(lambda match: f"({', '.join(match.groups())})", said)
 
     def images(self, studio: Studio | None = None) -> dict[str, np.ndarray]:
-        """Draw the pictures.
+        """Draw the images.
 
         Args:
             studio: Where to draw; by default the process's own.

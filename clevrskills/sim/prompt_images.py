@@ -1,4 +1,4 @@
-"""Pictures of things that are not the running simulation: objects, textures, imagined scenes.
+"""Images of things that are not the running simulation: objects, textures, imagined scenes.
 
 They are taken in scenes of their own, without physics, so an episode is never disturbed.
 """
@@ -28,10 +28,10 @@ Placed = tuple[assets.Shape, "str | None", Sequence[float]]
 
 
 class Studio:
-    """Takes pictures; the scenes, and the pictures of objects, are kept for the next call."""
+    """Takes images; the scenes, and the images of objects, are kept for the next call."""
 
     def __init__(self, device: str | None = None) -> None:
-        """Does nothing yet: a scene is made when its first picture is taken.
+        """Does nothing yet: a scene is made when its first image is taken.
 
         Args:
             device: SAPIEN's name of the render device, e.g. "cpu" or "cuda:0"; None leaves the
@@ -49,13 +49,13 @@ class Studio:
         size: tuple[float, float, float] | None = None,
         radius_m: float | None = None,
     ) -> np.ndarray:
-        """Returns a picture of an object alone on a plain light background.
+        """Returns an image of an object alone on a plain light background.
 
         Args:
             shape: The object's geometry, or the name of a shape.
             texture: Name of its texture; None is plain grey.
             size: With a name: full bounding box in metres; None is the shape's own.
-            radius_m: What the picture shows around the middle of the object; None: just the object.
+            radius_m: What the image shows around the middle of the object; None: just the object.
 
         Returns:
             (256, 256, 3) uint8, a copy.
@@ -107,7 +107,7 @@ class Studio:
             for name, pose in link_poses(robot, qpos).items():
                 links[name].set_pose(pose)
         shown = [([scene_visuals.body_visual(shape, name)], pose) for shape, name, pose in bodies]
-        return stage.shoot(shown)[..., :3]
+        return stage.render(shown)[..., :3]
 
     def _take_object(
         self, shape: assets.Shape, texture: str | None, radius_m: float | None
@@ -119,9 +119,9 @@ class Studio:
         shown_m = radius_m or float(np.linalg.norm(shape.vertices, axis=1).max())
         distance_m = OBJECT_MARGIN * shown_m
         self._object_stage.aim(view * distance_m / np.sin(OBJECT_CAMERA.fov_rad / 2), (0, 0, 0))
-        picture = self._object_stage.shoot([([scene_visuals.body_visual(shape, texture)], UPRIGHT)])
+        image = self._object_stage.render([([scene_visuals.body_visual(shape, texture)], UPRIGHT)])
         # averaging four pixels smooths the edges; nothing was drawn where alpha is 0
-        color = np.where(picture[..., 3:] > 0, picture[..., :3], np.array(BACKGROUND, np.uint8))
+        color = np.where(image[..., 3:] > 0, image[..., :3], np.array(BACKGROUND, np.uint8))
         blocks = color.reshape(size, 2, size, 2, 3).astype(np.float32)
         return blocks.mean(axis=(1, 3)).round().astype(np.uint8)
 
@@ -143,14 +143,14 @@ class _OneCamera:
         """Puts the camera at `eye_m`, looking at `target_m`, upright."""
         self._camera.entity.set_pose(looking_at(eye_m, target_m))
 
-    def shoot(
+    def render(
         self, shown: Sequence[tuple[Sequence[sapien.render.RenderShape], Sequence[float]]]
     ) -> np.ndarray:
-        """Takes a picture with these shapes at these poses as well: (size, size, 4) uint8."""
+        """Takes an image with these shapes at these poses as well: (size, size, 4) uint8."""
         entities = [self.stage.add(shapes, pose) for shapes, pose in shown]
         self.stage.scene.update_render()
         self._camera.take_picture()
-        picture = self._camera.get_picture("Color")
+        image = self._camera.get_picture("Color")
         for entity in entities:
             self.stage.remove(entity)
-        return np.array(picture)
+        return np.array(image)

@@ -102,7 +102,7 @@ class Oracle:
             subgoal = next(i for i, other in enumerate(leaves) if other is leaf)
             if subgoal == ended or (subgoal < ended and not self._holds(leaves[ended])):
                 arm.mark_failed(start)
-            subtask, start = leaf.says(self.env.world), arm.actions
+            subtask, start = leaf.describe(self.env.world), arm.actions
             if attempts[subgoal] == ATTEMPTS_PER_LEAF:
                 raise failure or SkillFailed(
                     f"{subtask}: does not hold after {ATTEMPTS_PER_LEAF} attempts"

@@ -47,7 +47,7 @@ class Task(ABC):
         slots: Keys of the body slots; a layout fills them or leaves them empty.
         max_steps: Control steps after which an episode is cut off.
         robots: Robots that can do it.
-        shows_robot: Whether pictures of key-steps show the arm.
+        shows_robot: Whether images of key-steps show the arm.
 
     Raises:
         ClevrSkillsError: An argument is not allowed.

@@ -30,9 +30,9 @@ class Layout:
         roles: What else differs between episodes, as numbers of fixed shape: which slot plays which
             part, targets, angles.
         in_gripper: Slot of the body that the gripper holds at the start, -1 for none.
-        examples: Bodies that are not in the scene, only in the pictures of the prompt.
+        examples: Bodies that are not in the scene, only in the images of the prompt.
         picture_radius_m: What the pictures of single bodies in the prompt show, so that their sizes
-            can be compared; ``None``: each body fills its picture.
+            can be compared; ``None``: each body fills its image.
         words: Invented words that the prompt gives a meaning to.
     """
 

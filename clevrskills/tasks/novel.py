@@ -115,5 +115,5 @@ def comparisons(adjective: str, examples: int, first: int = 0) -> str:
 
 
 def picture_radius_m(bodies: list[Body]) -> float:
-    """The radius of the largest body, for pictures whose sizes can be compared."""
+    """The radius of the largest body, for images whose sizes can be compared."""
     return max(float(np.linalg.norm(body.geometry.vertices, axis=1).max()) for body in bodies)

@@ -37,7 +37,7 @@ class SortingTask(Task):
     slots = (*(f"area_{i}" for i in range(AREAS)), *(f"object_{i}" for i in range(OBJECTS)))
     max_steps = 600
     verbs: ClassVar[tuple[str, str]]
-    """Of the prompt in words, and of the one with pictures."""
+    """Of the prompt in words, and of the one with images."""
     gap_m: ClassVar[float]
     """Least distance between what is laid out."""
 

@@ -65,7 +65,7 @@ class VectorEnv(TaskVectorEnv):
     """Environments of one task, as Gymnasium defines a vector environment; numpy arrays.
 
     Observations are (B, D) float32, see :mod:`clevrskills.envs.state_observation`; with
-    ``obs_mode="rgb"`` a dict of pictures (B, H, W, 3) uint8 by camera and ``state``, (B, P), the
+    ``obs_mode="rgb"`` a dict of images (B, H, W, 3) uint8 by camera and ``state``, (B, P), the
     robot's own part. An episode that ends is followed by the next one in the same step: the
     observation is the first of the new one, the last of the old one is in the infos.
 
@@ -123,7 +123,7 @@ class VectorEnv(TaskVectorEnv):
             for name, array in self._arrays.items()
             if name.startswith("obs/")
         }
-        self._set_spaces(gym.spaces.Dict(spaces) if spec.pictures else spaces["state"])
+        self._set_spaces(gym.spaces.Dict(spaces) if spec.images else spaces["state"])
 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: Any = None
@@ -196,7 +196,7 @@ class VectorEnv(TaskVectorEnv):
             for name, array in self._arrays.items()
             if name.startswith(f"{group}/")
         }
-        return seen if self.spec_of_all.pictures else seen["state"]
+        return seen if self.spec_of_all.images else seen["state"]
 
     def _said(self) -> dict[str, Any]:
         terms = self._arrays["reward_terms"].copy()

@@ -167,14 +167,14 @@ class SceneBatch:
     def _look(self) -> dict[str, np.ndarray]:
         """The observations of all environments, (B, ...)."""
         entries = self._observer(self._outcome)
-        if not self._spec.pictures:
+        if not self._spec.images:
             return {"state": flat(entries).numpy()}
         own = {name: values for name, values in entries.items() if name.startswith("robot/")}
         for row, env in enumerate(self._envs):
             env.repaint(self._outcome, row)
-        pictures = [env.capture() for env in self._envs]
+        images = [env.capture() for env in self._envs]
         return {
-            **{name: np.stack([shown[name] for shown in pictures]) for name in self._spec.pictures},
+            **{name: np.stack([shown[name] for shown in images]) for name in self._spec.images},
             "state": flat(own).numpy(),
         }
 

@@ -31,13 +31,13 @@ class VectorSpec:
         task: Key of the task.
         split: ``train`` or ``test``.
         robot_name: ``xarm6`` or ``panda``.
-        obs_mode: ``state``, see :mod:`clevrskills.envs.state_observation`, or ``rgb``: pictures
+        obs_mode: ``state``, see :mod:`clevrskills.envs.state_observation`, or ``rgb``: images
             and the robot's own part of the state.
         reward_mode: ``normalized_dense`` (progress in [0, 1]), ``dense`` (the scale of the
             published numbers), ``potential`` (how much the progress rose in the step; it sums up
             to the last progress less the first) or ``sparse`` (1 on success).
         cameras: Cameras of ``rgb``.
-        size_px: Width and height of their pictures.
+        size_px: Width and height of their images.
         task_args: Arguments of the task.
         episode_steps: Control steps after which an episode is cut off; ``None``: those of the task.
             Learners that waste what comes after a mistake learn faster from short episodes.
@@ -46,7 +46,7 @@ class VectorSpec:
         head_starts: Probability that an episode starts with a part of the goal achieved, drawn
             evenly: a reverse curriculum.
         render_backend: ``cpu``, ``gpu`` or ``none``; ``None``: what the machine has if there are
-            pictures.
+            images.
 
     Raises:
         ClevrSkillsError: A value is not allowed.
@@ -78,7 +78,7 @@ class VectorSpec:
                 raise ClevrSkillsError(f"{name}={value}; allowed: 1 and more")
 
     @property
-    def pictures(self) -> tuple[str, ...]:
+    def images(self) -> tuple[str, ...]:
         """The cameras that are looked through."""
         return self.cameras if self.obs_mode == "rgb" else ()
 
@@ -114,12 +114,12 @@ class VectorSpec:
             self.task,
             self.split,
             self.robot_name,
-            cameras=self.pictures,
+            cameras=self.images,
             size_px=self.size_px,
             task_args=self.task_args,
             render_backend=self.render_backend,
         )
-        return make_env(config, "rgb" if self.pictures else "none", reward_mode="none")
+        return make_env(config, "rgb" if self.images else "none", reward_mode="none")
 
 
 class TaskVectorEnv(gym.vector.VectorEnv):

@@ -22,25 +22,25 @@ def test_there_are_enough_textures():
 
 @pytest.mark.parametrize("name", texture_names())
 def test_format(name):
-    picture = texture(name)
-    assert picture.shape == (256, 256, 3) and picture.dtype == np.uint8
-    assert texture(name) is picture
-    assert not picture.flags.writeable
+    image = texture(name)
+    assert image.shape == (256, 256, 3) and image.dtype == np.uint8
+    assert texture(name) is image
+    assert not image.flags.writeable
 
 
 @pytest.mark.parametrize("name", texture_names() + SURFACES)
 @pytest.mark.parametrize("axis", [0, 1])
 def test_tiles_without_a_seam(name, axis):
-    picture = np.moveaxis(by_name(name).astype(float), axis, 0)
-    steps = np.abs(np.diff(picture, axis=0)).mean(axis=(1, 2))
-    seam = np.abs(picture[0] - picture[-1]).mean()
+    image = np.moveaxis(by_name(name).astype(float), axis, 0)
+    steps = np.abs(np.diff(image, axis=0)).mean(axis=(1, 2))
+    seam = np.abs(image[0] - image[-1]).mean()
     assert seam <= steps.max() + 1
 
 
 def test_any_two_differ():
-    pictures = {name: texture(name).astype(np.int16) for name in texture_names()}
-    for a, b in combinations(pictures, 2):
-        assert np.abs(pictures[a] - pictures[b]).mean() > 6, f"{a} looks like {b}"
+    images = {name: texture(name).astype(np.int16) for name in texture_names()}
+    for a, b in combinations(images, 2):
+        assert np.abs(images[a] - images[b]).mean() > 6, f"{a} looks like {b}"
 
 
 @pytest.mark.parametrize("name", [n for n in texture_names() if n.startswith("dark ")])

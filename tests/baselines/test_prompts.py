@@ -43,7 +43,7 @@ def test_bytes() -> None:
 
 
 @pytest.mark.parametrize("tokenizer", [WordTokenizer(), ByteTokenizer()])
-def test_pictures_stand_where_they_are_named(tokenizer: WordTokenizer | ByteTokenizer) -> None:
+def test_images_stand_where_they_are_named(tokenizer: WordTokenizer | ByteTokenizer) -> None:
     encoded = encode(PROMPT, tokenizer, size_px=8)
     places = [k for k, token in enumerate(encoded.tokens) if token == tokenizer.image]
     assert len(places) == 3 and places[0] == len(tokenizer.encode("Put "))

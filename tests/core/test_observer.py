@@ -26,8 +26,8 @@ class Counter:
         self.elapsed_steps = np.array([0])
 
     def capture(self) -> Mapping[str, np.ndarray]:
-        picture = np.full((2, 2, 3), self.elapsed_steps[0], np.uint8)
-        return {"base_camera": picture, "hand_camera": picture + 100}
+        image = np.full((2, 2, 3), self.elapsed_steps[0], np.uint8)
+        return {"base_camera": image, "hand_camera": image + 100}
 
     def proprioception(self) -> Mapping[str, np.ndarray]:
         return {"qpos": np.full(3, self.elapsed_steps[0], np.float32)}

@@ -200,17 +200,17 @@ def test_filmed_later_is_the_same(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.render
 def test_a_film_shows_what_the_environment_sees() -> None:
-    """The same picture as an observation of the simulation itself, up to rounding of poses."""
+    """The same image as an observation of the simulation itself, up to rounding of poses."""
     env = ClevrSkillsEnv("sort", obs_mode="none", render_backend="cpu")
     env.reset(seed=2)
     oracle = Oracle(env)
-    film = SOURCE.film(EnvConfig("sort"))
+    film = SOURCE.trajectory_renderer(EnvConfig("sort"))
     assert film is not None
     film.open(env.scene_description())
     for step in range(30):
         if step % 5 == 0:
             pictures = env.capture()
-            views = film.shoot(env.proprioception()["qpos"], env.object_poses(), env.textures)
+            views = film.render(env.proprioception()["qpos"], env.object_poses(), env.textures)
             for name, view in views.items():
                 difference = np.abs(view.color[..., :3].astype(int) - pictures[name])
                 assert (difference > 2).mean() < 1e-3, (name, step)
@@ -219,7 +219,7 @@ def test_a_film_shows_what_the_environment_sees() -> None:
 
 @pytest.mark.slow
 @pytest.mark.render
-def test_pictures_and_workers_change_nothing(tmp_path: Path) -> None:
+def test_images_and_workers_change_nothing(tmp_path: Path) -> None:
     for name, workers, no_cameras in (("a", 1, False), ("b", 2, False), ("c", 2, True)):
         args = GenerateArgs(tasks=("place", "sort"), episodes=3, out=tmp_path / name)
         args.workers, args.no_cameras = workers, no_cameras

@@ -66,7 +66,7 @@ def test_windows_end_at_the_ends_of_an_episode(demos: Path) -> None:
     assert samples[last + 1]["observation_is_pad"].tolist() == [True, True, False]
 
 
-def test_pictures_as_they_are_wanted(demos: Path) -> None:
+def test_images_as_they_are_wanted(demos: Path) -> None:
     whole = TrainingDataset(demos, cameras=["hand_camera"])[5]["images"]
     part = TrainingDataset(
         demos, cameras=["hand_camera"], image_size=32, image_dtype=torch.float32
@@ -105,13 +105,13 @@ def test_prompts_with_pictures(demos: Path) -> None:
     samples = TrainingDataset(demos, cameras=[], prompt_images=True)
     sample, episode = samples[0], Dataset(demos)[0]
     assert sample["prompt"] == episode.prompt["text"]
-    pictures = episode.prompt_images()
-    assert set(sample["prompt_images"]) == set(pictures) != set()
-    for key, picture in pictures.items():
+    images = episode.prompt_images()
+    assert set(sample["prompt_images"]) == set(images) != set()
+    for key, picture in images.items():
         np.testing.assert_array_equal(sample["prompt_images"][key].permute(1, 2, 0), picture)
     batch = collate([samples[0], samples[-1]])
     assert batch["action"].shape == (2, 1, 7)
-    assert [set(each) for each in batch["prompt_images"]] == [set(pictures)] * 2
+    assert [set(each) for each in batch["prompt_images"]] == [set(images)] * 2
 
 
 @pytest.mark.parametrize("context", ["fork", pytest.param("spawn", marks=pytest.mark.slow)])

@@ -80,7 +80,7 @@ def test_nvidia_machine_gets_the_nvidia_remedy(probes, monkeypatch):
     assert doctor.check_gpu().detail == "NVIDIA H200, 550.54"
 
 
-def test_blank_picture_is_a_failure(probes):
+def test_blank_image_is_a_failure(probes):
     probes["render"] = GOOD_PROBES["render"] | {"blank": True}
     check = doctor.check_renderer()
     assert not check.ok
@@ -180,7 +180,7 @@ def test_real_plan():
 
 
 @pytest.mark.render
-def test_real_picture():
+def test_real_image():
     result = doctor.probe("render")
     assert not result["blank"]
     assert result["device"] in [device["name"] for device in result["vulkan_devices"]]

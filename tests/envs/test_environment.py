@@ -48,7 +48,7 @@ def sort():
 
 
 @pytest.fixture(scope="module")
-def pictures():
+def images():
     made = make_env("sort", "rgb")
     yield made
     made.close()
@@ -164,7 +164,7 @@ def test_actions_of_another_shape_raise(sort, shape):
 def test_success_ends_the_episode(sort):
     sort.reset(seed=0)
     for step in base(sort).goal.steps():
-        step.realise(base(sort).world)
+        step.realize(base(sort).world)
     for _ in range(40):
         _, reward, terminated, truncated, info = sort.step(act())
         if terminated:
@@ -202,7 +202,7 @@ def test_sparse_rewards():
     env.reset(seed=0)
     assert env.step(act())[1] == 0.0
     for step in base(env).goal.steps():
-        step.realise(base(env).world)
+        step.realize(base(env).world)
     assert max(env.step(act())[1] for _ in range(30)) == 1.0
     env.close()
 
@@ -247,9 +247,9 @@ def test_observations_are_in_their_space(obs_mode, robot):
 
 
 @pytest.mark.render
-def test_pictures_come_with_nothing_privileged(pictures):
+def test_images_come_with_nothing_privileged(images):
     """Only what a robot has: cameras, its own joints and gripper, the prompt."""
-    observation, _ = pictures.reset(seed=0)
+    observation, _ = images.reset(seed=0)
     assert set(observation) == {"agent", "sensor_data", "prompt"}
     assert set(observation["agent"]) == PROPRIOCEPTION
     assert set(observation["sensor_data"]) == {"base_camera", "hand_camera"}
@@ -257,8 +257,8 @@ def test_pictures_come_with_nothing_privileged(pictures):
         assert set(camera) == {"rgb"}
         assert camera["rgb"].shape == (256, 256, 3) and camera["rgb"].dtype == np.uint8
         assert camera["rgb"].std() > 5
-    assert observation["prompt"] == base(pictures).prompt.text
-    assert set(pictures.observation_space.spaces) == set(observation)
+    assert observation["prompt"] == base(images).prompt.text
+    assert set(images.observation_space.spaces) == set(observation)
 
 
 @pytest.mark.render
@@ -272,14 +272,14 @@ def test_cameras_can_be_chosen():
 
 
 @pytest.mark.render
-def test_pictures_follow_the_scene(pictures):
-    first = pictures.reset(seed=0)[0]["sensor_data"]
-    again = pictures.reset(seed=0)[0]["sensor_data"]
-    other = pictures.reset(seed=1)[0]["sensor_data"]
+def test_images_follow_the_scene(images):
+    first = images.reset(seed=0)[0]["sensor_data"]
+    again = images.reset(seed=0)[0]["sensor_data"]
+    other = images.reset(seed=1)[0]["sensor_data"]
     assert same(first, again)
-    pictures.reset(seed=0)
+    images.reset(seed=0)
     for _ in range(5):
-        moved = pictures.step(act(y=0.3))[0]["sensor_data"]
+        moved = images.step(act(y=0.3))[0]["sensor_data"]
     for name in first:
         for changed in (other, moved):
             assert (first[name]["rgb"] != changed[name]["rgb"]).any(-1).mean() > 0.005
@@ -289,13 +289,13 @@ def test_pictures_follow_the_scene(pictures):
 def test_rendering_for_people():
     env = make_env("pick", "none", render_mode="rgb_array", render_backend=None)
     env.reset(seed=0)
-    picture = env.render()
-    assert picture.shape == (512, 512, 3) and picture.dtype == np.uint8 and picture.std() > 5
+    image = env.render()
+    assert image.shape == (512, 512, 3) and image.dtype == np.uint8 and image.std() > 5
     env.close()
 
 
 def test_the_state_observation_tells_all(sort):
-    """Unlike the pictures it is privileged: where bodies are, and which of them matter."""
+    """Unlike the images it is privileged: where bodies are, and which of them matter."""
     one, _ = sort.reset(seed=0)
     body = int(next(k for k, b in enumerate(base(sort).layouts[0].bodies) if b and not b.static))
     pose = base(sort).world.pose(torch.tensor([body])).clone()
@@ -337,7 +337,7 @@ def test_proprioception(place):
     assert np.allclose(own["ee_pose"], tip, atol=1e-6)
 
 
-def test_without_rendering_there_are_no_pictures(sort):
+def test_without_rendering_there_are_no_images(sort):
     sort.reset(seed=0)
     with pytest.raises(ClevrSkillsError, match="rendering is off"):
         base(sort).capture()
@@ -356,11 +356,11 @@ def test_without_rendering_there_are_no_pictures(sort):
         ({"cameras": ("side_camera",)}, f"'side_camera'; allowed: {', '.join(CAMERAS)}"),
         ({"prompt_index": 99}, "prompt 99 of sort; allowed: 0 to 2"),
         ({"prompt_index": -1}, "prompt -1 of sort; allowed: 0 to 2"),
-        ({"obs_mode": "pictures"}, "'pictures'.*state.*none.*rgb"),
+        ({"obs_mode": "images"}, "'images'.*state.*none.*rgb"),
         ({"reward_mode": "shaped"}, "'shaped'.*dense.*normalized_dense.*sparse"),
         ({"render_backend": "vulkan"}, "'vulkan'.*cpu.*gpu.*none"),
         ({"num_envs": 4}, "num_envs=4"),
-        ({"obs_mode": "rgb"}, "needs pictures, but render_backend is 'none'"),
+        ({"obs_mode": "rgb"}, "needs images, but render_backend is 'none'"),
     ],
 )
 def test_unknown_names_raise_and_tell_the_known_ones(options, message):
@@ -527,7 +527,7 @@ def test_what_holds_is_known_again_after_restoring(sort):
     sort.step(act())
     before = inner.get_state()
     for step in inner.goal.steps():
-        step.realise(inner.world)
+        step.realize(inner.world)
     stay(sort, 25)
     assert inner.outcome.holds.all()
     after = inner.get_state()
@@ -688,8 +688,8 @@ def test_another_process_gives_the_same_episode(sort):
 
 
 @pytest.mark.render
-def test_rendering_changes_nothing(pictures, sort):
-    assert rollout_hash(pictures) == rollout_hash(sort)
+def test_rendering_changes_nothing(images, sort):
+    assert rollout_hash(images) == rollout_hash(sort)
 
 
 def test_cameras_and_criteria_change_nothing_in_the_simulation(place):

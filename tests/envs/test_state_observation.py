@@ -123,7 +123,7 @@ def test_the_next_leaf_moves_on_and_vanishes_with_success(envs):
         tip = simulation.world.end_effector_pose[:, :3]
         there = simulation.world.position(leaf.object)
         assert np.linalg.norm(away) == pytest.approx(float((there - tip).norm()), abs=1e-5)
-        leaf.realise(simulation.world)
+        leaf.realize(simulation.world)
         simulation.advance_goal()
     assert seen == list(range(used))
     told = entries(env)
@@ -160,7 +160,7 @@ def test_entries_that_the_next_leaf_does_not_have_are_zero(envs):
     assert not told["next/position"].any() and not told["next/orientation"].any()
     *visits, back = simulation.goal.steps()
     for step in visits:
-        step.realise(simulation.world)
+        step.realize(simulation.world)
         stay(env, 25)
     away = simulation.world.pose(back.object).clone()
     away[:, 2] += 0.2
@@ -182,7 +182,7 @@ def test_goal_entries_are_those_of_the_outcome(envs):
 
 
 @pytest.mark.render
-def test_pictures_with_state():
+def test_images_with_state():
     env = make_env("pick", "depth+state", render_backend="cpu")
     observation, _ = env.reset(seed=0)
     np.testing.assert_array_equal(observation["state"], observe(base(env)))

@@ -132,7 +132,7 @@ def test_drawn_episodes(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("inline")
-def test_pictures_with_a_history(tmp_path: Path) -> None:
+def test_images_with_a_history(tmp_path: Path) -> None:
     """The same with chunks in which not every state is looked at."""
     for name, chunk in (("one", 1), ("chunks", 4)):
         args = args_for(

@@ -28,7 +28,7 @@ def pick(frozen_folder):
 
 
 @pytest.mark.render
-def test_shows_pictures_state_and_words(pick, frozen_folder):
+def test_shows_images_state_and_words(pick, frozen_folder):
     assert pick._env is None  # making many costs nothing
     observation, info = pick.reset(seed=1)
     assert observation in pick.observation_space
@@ -55,8 +55,8 @@ def test_episodes_follow_the_seed_and_nothing_else(pick):
         pick.step(STILL)
     again, _ = pick.reset(seed=0)
     np.testing.assert_array_equal(first["agent_pos"], again["agent_pos"])
-    for camera, picture in first["pixels"].items():
-        np.testing.assert_array_equal(picture, again["pixels"][camera])
+    for camera, image in first["pixels"].items():
+        np.testing.assert_array_equal(image, again["pixels"][camera])
 
 
 @pytest.mark.slow

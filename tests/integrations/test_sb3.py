@@ -83,8 +83,8 @@ def test_it_learns():
     assert after > 1.5 * before
 
 
-def test_pictures():
-    envs = SB3VecEnv(ToyVec(2, pictures=True))
+def test_images():
+    envs = SB3VecEnv(ToyVec(2, images=True))
     learner = PPO("MultiInputPolicy", envs, n_steps=8, batch_size=8, n_epochs=1, device="cpu")
     assert isinstance(learner.get_env(), VecTransposeImage)
     learner.learn(32)  # two updates

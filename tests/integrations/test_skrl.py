@@ -134,8 +134,8 @@ def test_it_learns():
     assert np.mean(returns[-3:]) > 1.5 * np.mean(returns[:3])
 
 
-def test_pictures_are_flattened():
-    envs = SkrlEnv(ToyVec(2, pictures=True, max_steps=1))
+def test_images_are_flattened():
+    envs = SkrlEnv(ToyVec(2, images=True, max_steps=1))
     assert envs.reset()[0].shape == (2, 2 * 48 * 48 * 3 + 4)
     infos = envs.step(torch.zeros(2, 7))[-1]
     assert infos["final_obs"].shape == (2, 2 * 48 * 48 * 3 + 4)

@@ -84,8 +84,8 @@ def test_server_is_shown_the_episode(frozen_folder, tmp_path):
             assert shapes["images/base_camera"] == [256, 256, 3, "uint8"]
             assert shapes["images/hand_camera"] == [256, 256, 3, "uint8"]
             assert shapes["states"] == [15, "float32"]
-            pictures = {f"prompt_images/{{{kind}:{k}}}" for kind, k in spec.prompt.placeholders()}
-            assert {n for n in shapes if n.startswith("prompt")} == (set() if step else pictures)
+            images = {f"prompt_images/{{{kind}:{k}}}" for kind, k in spec.prompt.placeholders()}
+            assert {n for n in shapes if n.startswith("prompt")} == (set() if step else images)
 
 
 def test_episodes_end_with_success_or_at_the_step_limit(frozen_folder, solution, tmp_path):

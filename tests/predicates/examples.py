@@ -237,10 +237,10 @@ EXAMPLES = {
 
 
 def achieve(goal: Predicate, world: TensorWorld) -> Outcome:
-    """Realise the parts of a goal one after the other, looking at the whole after each."""
+    """Realize the parts of a goal one after the other, looking at the whole after each."""
     state: GoalState = goal.initial_state(world)
     outcome = goal.evaluate(world, state)
     for step in goal.steps():
-        step.realise(world)
+        step.realize(world)
         outcome = goal.evaluate(world, outcome.state)
     return outcome

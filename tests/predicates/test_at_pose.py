@@ -102,10 +102,10 @@ def test_reward_of_carrying_is_the_published_one(aside_m, turn_rad, height_m, re
     assert float(look(world).reward) == pytest.approx(reward, abs=1e-4)
 
 
-def test_realised_it_stands_there_turned():
+def test_realized_it_stands_there_turned():
     world = world_with(pose(BRICK, 0.3, 0.3, 0.1))
     q = yaw_quaternion(torch.tensor([YAW_RAD]))
-    AtPose(index(world, 0), torch.tensor([TARGET]), q).realise(world)
+    AtPose(index(world, 0), torch.tensor([TARGET]), q).realize(world)
     assert look(world).holds
     assert torch.allclose(world.orientation(index(world, 0)), q)
     assert world.position(index(world, 0))[0].tolist() == pytest.approx(TARGET, abs=1e-5)
@@ -114,7 +114,7 @@ def test_realised_it_stands_there_turned():
 def test_says_how_it_is_turned():
     q = yaw_quaternion(torch.tensor([radians(-30.0)]))
     goal = AtPose(torch.tensor([0]), torch.tensor([TARGET]), q)
-    said = goal.says(world_with(turned(0.0)))
+    said = goal.describe(world_with(turned(0.0)))
     assert said == "Put {obj:brick} at (0.1, -0.2) turned to -30 degrees"
     same = AtPose(torch.tensor([0]), torch.tensor([TARGET]), -q)
-    assert same.says(world_with(turned(0.0))) == said
+    assert same.describe(world_with(turned(0.0))) == said

@@ -104,10 +104,10 @@ def test_reward_of_carrying_is_the_published_one(aside_m, height_m, reward):
     assert float(look(world).reward) == pytest.approx(reward, abs=1e-4)
 
 
-def test_realised_it_stands_on_the_table_as_it_was_turned():
+def test_realized_it_stands_on_the_table_as_it_was_turned():
     tilted = torch.tensor([0.3, 0.3, 0.4, 0.70710678, 0.0, 0.70710678, 0.0])
     world = world_with(tilted)
-    AtPosition(index(world, 0), torch.tensor([TARGET])).realise(world)
+    AtPosition(index(world, 0), torch.tensor([TARGET])).realize(world)
     assert look(world).holds
     assert torch.allclose(world.orientation(index(world, 0))[0], tilted[3:])
     assert float(world.bottom(index(world, 0))) == pytest.approx(0.0, abs=1e-5)
@@ -116,4 +116,4 @@ def test_realised_it_stands_on_the_table_as_it_was_turned():
 
 def test_says_where():
     goal = AtPosition(torch.tensor([0]), torch.tensor([TARGET]))
-    assert goal.says(world_with(at(0.0))) == "Put {obj:cube} at (0.1, -0.2)"
+    assert goal.describe(world_with(at(0.0))) == "Put {obj:cube} at (0.1, -0.2)"

@@ -95,7 +95,7 @@ def test_empty_slots_are_never_touched():
     goal = Avoiding(EndEffectorAtPosition(AIM[None]), torch.tensor([[0, 1]]))
     move_gripper(world, world.body_pose[0, 1, :3])
     assert not goal.evaluate(world, goal.initial_state(world)).state["touched"].any()
-    assert goal.says(world).endswith("without touching {obj:cube}")
+    assert goal.describe(world).endswith("without touching {obj:cube}")
 
 
 def test_what_the_child_remembers_is_kept():

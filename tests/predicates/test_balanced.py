@@ -136,7 +136,7 @@ def test_all_four_count_where_there_are_four():
     pile(world, EQUAL)
     assert not look(world, slots=(*BLOCK_SLOTS, LAST)).holds
     with pytest.raises(ValueError, match="two of equal mass"):
-        goal_for(world, (*BLOCK_SLOTS, LAST)).realise(world)
+        goal_for(world, (*BLOCK_SLOTS, LAST)).realize(world)
 
 
 def test_a_mass_that_differs_by_more_than_a_thousandth_is_not_equal():
@@ -283,18 +283,18 @@ def test_where_an_object_may_go():
     assert loads.open[0, 1].tolist() == [False, True]
 
 
-def test_realised_from_a_tilted_scale_with_wrong_loads_it_holds():
+def test_realized_from_a_tilted_scale_with_wrong_loads_it_holds():
     world = scale(3)
     goal = goal_for(world)
     pile(world, ((5, 4), (6,)))
     tilt(world, 0.2)
-    goal.realise(world, torch.tensor([True, True, False]))
+    goal.realize(world, torch.tensor([True, True, False]))
     assert look(world, goal=goal).holds.tolist() == [True, True, False]
 
 
 def test_it_says_what_is_to_be_put_there():
     goal = goal_for(scale())
     assert (
-        goal.says(scale())
+        goal.describe(scale())
         == "Balance the scale with {obj:block_0}, {obj:block_1} and {obj:block_2}"
     )

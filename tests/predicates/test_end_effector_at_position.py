@@ -69,20 +69,20 @@ def test_any_orientation_will_do():
         assert look(world).holds.all()
 
 
-def test_realising_it_keeps_the_orientation():
+def test_realizing_it_keeps_the_orientation():
     world = tabletop()
     before = world.end_effector_pose[:, 3:].clone()
-    goal().realise(world)
+    goal().realize(world)
     assert torch.equal(world.end_effector_pose[:, 3:], before)
     assert torch.equal(world.end_effector_pose[0, :3], AIM)
 
 
-def test_out_of_reach_it_cannot_be_realised():
+def test_out_of_reach_it_cannot_be_realized():
     made = tabletop()
     world = TensorWorld(made.keys, made.solids, made.body_pose, reaches=lambda pose: False)
     with pytest.raises(ValueError, match="does not reach"):
-        goal().realise(world)
+        goal().realize(world)
 
 
 def test_it_says_where():
-    assert goal().says(tabletop()) == "Move the end effector to (-0.20, 0.10, 0.25)"
+    assert goal().describe(tabletop()) == "Move the end effector to (-0.20, 0.10, 0.25)"

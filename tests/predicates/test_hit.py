@@ -332,11 +332,11 @@ def test_reward_rises_from_reaching_to_holding_to_flying_to_toppling():
 # ---- looks and sentences ----
 
 
-def test_realised_the_target_lies_where_nothing_is_in_its_way():
+def test_realized_the_target_lies_where_nothing_is_in_its_way():
     world = stage(DISC, TOWER)
     before = TensorWorld.snapshot(world)
     goal = HitToppled(index(world, THROWN), index(world, TARGET))
-    goal.realise(world)
+    goal.realize(world)
     assert torch.equal(world.pose(index(world, OTHER)), before.pose(index(world, OTHER)))
     assert float(world.top(index(world, TARGET))) == pytest.approx(0.05, abs=1e-3)
     assert float(world.distance(world.world_points(index(world, TARGET)))[0, OTHER].min()) > 0
@@ -344,7 +344,7 @@ def test_realised_the_target_lies_where_nothing_is_in_its_way():
 
 def test_sentences():
     world = stage(DISC, TOWER)
-    said = [kind(index(world, 0), index(world, 1)).says(world) for kind in (Hit, HitToppled)]
+    said = [kind(index(world, 0), index(world, 1)).describe(world) for kind in (Hit, HitToppled)]
     assert said == [
         "Throw {obj:disc} to {obj:tower}",
         "Throw {obj:disc} to {obj:tower} such that it falls over",

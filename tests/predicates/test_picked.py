@@ -119,18 +119,18 @@ def test_progress_is_made_from_above():
     assert float(look(held_over_slab(0.0)).progress) > said[-1]
 
 
-def test_realised_it_keeps_the_orientation_and_is_under_the_gripper():
+def test_realized_it_keeps_the_orientation_and_is_under_the_gripper():
     world = held_over_slab(0.0, held=-1)
     cube = index(world, CUBE_SLOT)
     before = world.orientation(cube).clone()
-    Picked(cube).realise(world)
+    Picked(cube).realize(world)
     assert look(world).holds and world.is_held(cube).all()
     assert torch.equal(world.orientation(cube), before)
     assert float(world.gripper_distance(cube)) == pytest.approx(0.0, abs=1e-4)
 
 
-def test_a_body_no_cup_seals_on_cannot_be_realised():
+def test_a_body_no_cup_seals_on_cannot_be_realized():
     tilted = torch.tensor([0.0, 0.0, 0.1, 0.9238795, 0.3826834, 0.0, 0.0])
     world = make_world([CUBE], [tilted])
     with pytest.raises(ValueError, match="no flat spot"):
-        Picked(index(world, 0)).realise(world)
+        Picked(index(world, 0)).realize(world)

@@ -244,5 +244,5 @@ def test_progress_leads_behind_the_body(make):
 
 def test_sentences():
     world = stage()
-    assert towards(world).says(world) == "Push {obj:cube} towards {obj:slab}"
-    assert to_place(world).says(world) == "Push {obj:cube} to (-0.05, 0.05)"
+    assert towards(world).describe(world) == "Push {obj:cube} towards {obj:slab}"
+    assert to_place(world).describe(world) == "Push {obj:cube} to (-0.05, 0.05)"

@@ -29,7 +29,7 @@ BATCHES = (1, MANY, pytest.param(1000, marks=pytest.mark.slow))
 
 @pytest.fixture(scope="module")
 def achieved():
-    """(kind, batch) -> goal, world in which it was realised, and the outcome; made once."""
+    """(kind, batch) -> goal, world in which it was realized, and the outcome; made once."""
     made = {}
 
     def get(kind, batch):
@@ -109,7 +109,7 @@ def test_at_the_start_it_does_not_hold(kind, batch):
 
 @pytest.mark.parametrize("batch", BATCHES)
 @pytest.mark.parametrize("kind", KINDS)
-def test_realised_it_holds_and_rewards_fully(kind, batch, achieved):
+def test_realized_it_holds_and_rewards_fully(kind, batch, achieved):
     goal, _, outcome = achieved(kind, batch)
     assert outcome.holds.all()
     assert (outcome.progress == 1.0).all()
@@ -163,13 +163,13 @@ def test_a_batch_gives_what_each_environment_gives_alone(kind, achieved):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_it_is_realised_only_where_asked(kind):
+def test_it_is_realized_only_where_asked(kind):
     world = tabletop(6)
     goal = EXAMPLES[kind](world)
     where = torch.tensor([True, False, False, True, True, False])
     before, tip = world.body_pose.clone(), world.end_effector_pose.clone()
     for step in goal.steps():
-        step.realise(world, where)
+        step.realize(world, where)
     assert torch.equal(world.body_pose[~where], before[~where])
     assert torch.equal(world.end_effector_pose[~where], tip[~where])
     assert (world.held[~where] == -1).all()
@@ -179,13 +179,13 @@ def test_it_is_realised_only_where_asked(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_last_part_is_realised_by_the_whole(kind):
-    """Realising a tree realises its parts in order, so at least the last of them holds then."""
+def test_the_last_part_is_realized_by_the_whole(kind):
+    """Realizing a tree realizes its parts in order, so at least the last of them holds then."""
     world = tabletop(3)
     goal = EXAMPLES[kind](world)
     last = list(goal.steps())[-1]
     state = last.initial_state(world)
-    goal.realise(world)
+    goal.realize(world)
     assert last.evaluate(world, state).holds.all()
 
 
@@ -201,7 +201,7 @@ def test_json_round_trip(kind, batch, achieved):
         state = goal.initial_state(place)
         assert same(goal.evaluate(place, state), copy.evaluate(place, state))
         assert same(goal.evaluate(place, outcome.state), copy.evaluate(place, outcome.state))
-    assert copy.says(world, batch - 1) == goal.says(world, batch - 1)
+    assert copy.describe(world, batch - 1) == goal.describe(world, batch - 1)
 
 
 @pytest.mark.parametrize("criteria", CRITERIA)
@@ -221,7 +221,7 @@ def test_it_says_which_bodies_it_is_about(kind):
     goal = EXAMPLES[kind](world)
     sentences = set()
     for env in range(40):
-        sentence = goal.says(world, env)
+        sentence = goal.describe(world, env)
         named = set(re.findall(r"\{obj:(\w+)\}", sentence))
         bodies = set()
         for leaf in (goal, *goal.leaves()):
@@ -244,7 +244,7 @@ def test_the_next_leaf_is_one_that_does_not_hold(kind):
     while (leaf := goal.next_leaf(outcome)) is not None:
         assert any(leaf is other for other in leaves)
         assert not leaf.evaluate(world, leaf.initial_state(world)).holds[0]
-        leaf.realise(world)
+        leaf.realize(world)
         outcome = goal.evaluate(world, outcome.state)
         met += 1
         assert met <= len(leaves)
@@ -325,7 +325,7 @@ def test_parts_that_are_looked_at_together_say_what_they_say_alone(kind):
     states = [part.initial_state(world) for part in parts]
     state = both.initial_state(world)
     done = TensorWorld.snapshot(world)
-    one.realise(done)
+    one.realize(done)
     worlds = [disturbed(world, seed) for seed in range(3)]
     for seen in (*worlds, done, TensorWorld.snapshot(done), disturbed(done, 3)):
         look = both.evaluate(seen, state)

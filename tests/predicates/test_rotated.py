@@ -182,9 +182,9 @@ def test_the_reward_rises_with_the_turn(angle_deg):
 
 
 @pytest.mark.parametrize("angle_deg", ANGLES_DEG)
-def test_realised_it_holds(angle_deg):
+def test_realized_it_holds(angle_deg):
     watched = Watched(angle_deg)
-    watched.goal.realise(watched.world)
+    watched.goal.realize(watched.world)
     assert watched.look()
     turned = yaw_quaternion(torch.tensor([YAW_RAD + radians(angle_deg)]))
     now = watched.world.orientation(index(watched.world, 0))
@@ -199,13 +199,13 @@ def test_realised_it_holds(angle_deg):
     ],
 )
 def test_says_the_direction(angle_deg, said):
-    assert goal_of(start(), angle_deg).says(start()) == said
+    assert goal_of(start(), angle_deg).describe(start()) == said
 
 
 def test_clockwise_is_seen_from_above():
     """What points along +x points along -y after a quarter turn clockwise."""
     world = make_world((BRICK,), (pose(BRICK, *PLACE),))
-    goal_of(world, -90).realise(world)
+    goal_of(world, -90).realize(world)
     points = world.solids.points[0, 0]
     tip = points[points[:, 0].argmax()]
     moved = world.world_points(index(world, 0))[0][points[:, 0].argmax()]

@@ -1,4 +1,4 @@
-"""Every physical predicate in simulation: realised it holds, past each tolerance it does not."""
+"""Every physical predicate in simulation: realized it holds, past each tolerance it does not."""
 
 from math import cos, pi, sin
 
@@ -102,8 +102,8 @@ def holds(env, goal, criteria="paper"):
     return bool(outcome.holds)
 
 
-def realise(env, goal):
-    goal.realise(base(env).world)
+def realize(env, goal):
+    goal.realize(base(env).world)
     stay(env, 25)
     assert holds(env, goal)
 
@@ -126,10 +126,10 @@ def test_every_physical_predicate_that_remembers_nothing_is_here():
 
 
 @pytest.mark.parametrize("name", GOALS)
-def test_realised_it_holds(env, name):
+def test_realized_it_holds(env, name):
     for criteria in CRITERIA:
         assert not holds(env, GOALS[name], criteria)
-    realise(env, GOALS[name])
+    realize(env, GOALS[name])
     assert holds(env, GOALS[name], "released")
     stay(env, 20)
     assert holds(env, GOALS[name])
@@ -139,7 +139,7 @@ def test_realised_it_holds(env, name):
 def test_held_in_place_it_does_not_hold(env, name):
     """Put there, but not let go."""
     goal = GOALS[name]
-    realise(env, goal)
+    realize(env, goal)
     x, y, _ = base(env).world.position(slot(CUBE_SLOT))[0].tolist()
     top = float(base(env).world.top(slot(CUBE_SLOT)))
     tip = base(env).agent.description.cup_tip_z
@@ -161,7 +161,7 @@ def test_held_in_place_it_does_not_hold(env, name):
 @pytest.mark.parametrize("name", PUT_DOWN)
 def test_while_it_moves_it_does_not_hold(env, name):
     goal = GOALS[name]
-    realise(env, goal)
+    realize(env, goal)
     world = base(env).world
     component = world.simulations[0].components[CUBE_SLOT]
     for linear, angular in (((0.004, 0.0, 0.0), (0.0, 0.0, 0.0)), ((0.0,) * 3, (0.0, 0.0, 0.04))):
@@ -175,7 +175,7 @@ def test_while_it_moves_it_does_not_hold(env, name):
 
 def test_picked_ends_where_the_clearance_does(env):
     goal = GOALS["picked"]
-    realise(env, goal)
+    realize(env, goal)
     x, y, z = base(env).world.end_effector_pose[0, :3].tolist()
     low = z - float(base(env).world.bottom(slot(CUBE_SLOT)))
     for gap, picked in ((0.03, True), (0.015, False), (0.03, True)):
@@ -188,7 +188,7 @@ def test_picked_ends_where_the_clearance_does(env):
 
 def test_on_top_ends_beside_it(env):
     goal = GOALS["on_top"]
-    realise(env, goal)
+    realize(env, goal)
     shift(env, x=0.02)
     assert holds(env, goal)
     put(env, CUBE_SLOT, SLAB_XY[0] + 0.12, SLAB_XY[1])
@@ -231,7 +231,7 @@ def test_inside_ends_past_the_overhang(env, over_m, inside):
 @pytest.mark.parametrize("name", ["at_position", "at_pose"])
 @pytest.mark.parametrize(("aside_m", "there"), [(0.045, True), (0.055, False)])
 def test_a_position_ends_past_its_distance(env, name, aside_m, there):
-    realise(env, GOALS[name])
+    realize(env, GOALS[name])
     shift(env, x=0.6 * aside_m, y=0.8 * aside_m)
     assert holds(env, GOALS[name]) == there
     assert holds(env, GOALS[name], "released") == there
@@ -240,7 +240,7 @@ def test_a_position_ends_past_its_distance(env, name, aside_m, there):
 @pytest.mark.parametrize(("turn_deg", "paper", "released"), [(4, 1, 1), (6, 0, 1), (20, 0, 0)])
 def test_a_pose_ends_past_its_angle(env, turn_deg, paper, released):
     goal = GOALS["at_pose"]
-    realise(env, goal)
+    realize(env, goal)
     shift(env, yaw=float(torch.deg2rad(torch.tensor(float(turn_deg)))))
     assert holds(env, goal) == bool(paper)
     assert holds(env, goal, "released") == bool(released)
@@ -250,10 +250,10 @@ def test_a_pose_ends_past_its_angle(env, turn_deg, paper, released):
 @pytest.mark.parametrize("name", ["at_position", "at_pose"])
 def test_on_something_at_the_place_is_not_at_the_place(env, name):
     put(env, SLAB_SLOT, *TARGET[:2])
-    realise_at = base(env).world.pose(slot(CUBE_SLOT)).clone()
-    realise_at[0, :3] = torch.tensor([*TARGET[:2], 0.03 + 0.025])
-    realise_at[:, 3:] = YAW
-    base(env).world.set_body_pose(slot(CUBE_SLOT), realise_at)
+    realize_at = base(env).world.pose(slot(CUBE_SLOT)).clone()
+    realize_at[0, :3] = torch.tensor([*TARGET[:2], 0.03 + 0.025])
+    realize_at[:, 3:] = YAW
+    base(env).world.set_body_pose(slot(CUBE_SLOT), realize_at)
     stay(env, 25)
     assert not holds(env, GOALS[name]) and not holds(env, GOALS[name], "released")
     assert holds(env, GOALS["on_top"])

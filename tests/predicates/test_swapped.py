@@ -129,12 +129,12 @@ def test_reward_and_progress_rise_along_the_way():
     assert float(seen[-1].reward) == 18.0
 
 
-def test_realising_the_parts_in_turn_swaps():
+def test_realizing_the_parts_in_turn_swaps():
     world = start()
     goal = swap(world)
     state, held = goal.initial_state(world), []
     for step in goal.steps():
-        step.realise(world)
+        step.realize(world)
         outcome = goal.evaluate(world, state)
         held.append(bool(outcome.holds))
     assert held == [False, False, True]
@@ -147,7 +147,7 @@ def test_objects_that_are_pushed_swap_as_well():
     outcome = goal.evaluate(world, state)
     assert goal.next_leaf(outcome) is goal.children[0]
     for following in (1, 2, None):
-        list(goal.steps())[(following or 3) - 1].realise(world)
+        list(goal.steps())[(following or 3) - 1].realize(world)
         outcome = goal.evaluate(world, outcome.state)
         leaf = goal.next_leaf(outcome)
         assert leaf is (None if following is None else goal.children[following])

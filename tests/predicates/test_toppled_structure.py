@@ -97,7 +97,7 @@ def test_all_must_be_at_rest():
 
 def test_missing_bodies_do_not_count():
     assert float(goal().max_reward) == 9.0 and float(goal(0, 1).max_reward) == 6.0
-    assert goal(2, 1, -1).says(stack()) == "Topple the stack of {obj:hexagon}, {obj:cube}"
+    assert goal(2, 1, -1).describe(stack()) == "Topple the stack of {obj:hexagon}, {obj:cube}"
 
 
 def test_as_a_later_part_it_starts_when_its_turn_comes():
@@ -122,11 +122,11 @@ def test_as_a_later_part_it_starts_when_its_turn_comes():
     assert not outcome.holds
 
 
-def test_realised_the_bodies_lie_apart():
+def test_realized_the_bodies_lie_apart():
     world = stack()
     predicate = goal()
     state = predicate.initial_state(world)
-    predicate.realise(world)
+    predicate.realize(world)
     assert predicate.evaluate(world, state).holds
     for slot in range(4):
         gaps = world.distance(world.world_points(torch.tensor([slot])))[0].amin(-1)

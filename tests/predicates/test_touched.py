@@ -263,24 +263,26 @@ def test_tilt_is_measured_from_the_start_whatever_the_turn(start_rad, angle_rad)
 
 
 @pytest.mark.parametrize("kind", [Touched, TouchedPushed, TouchedToppled])
-def test_realised_it_holds_and_no_other_body_is_in_the_way(kind):
+def test_realized_it_holds_and_no_other_body_is_in_the_way(kind):
     world = stage(TOWER)
     goal = kind(index(world, 0))
     state = goal.initial_state(world)
     before = TensorWorld.snapshot(world)
-    goal.realise(world)
+    goal.realize(world)
     assert goal.evaluate(world, state).holds
     assert torch.equal(world.pose(index(world, 1)), before.pose(index(world, 1)))
     assert float(world.distance(world.world_points(index(world, 0)))[0, 1].min()) > 0.0
 
 
-def test_no_room_to_realise_it_raises():
+def test_no_room_to_realize_it_raises():
     world = make_world([TOWER, Thing("big", "cube", (0.9, 0.9, 0.01))], [pose(TOWER, 0, 0)] * 2)
     with pytest.raises(ValueError, match="no free place"):
-        TouchedToppled(index(world, 0)).realise(world)
+        TouchedToppled(index(world, 0)).realize(world)
 
 
 def test_sentences():
     world = stage()
-    said = [kind(index(world, 0)).says(world) for kind in (Touched, TouchedPushed, TouchedToppled)]
+    said = [
+        kind(index(world, 0)).describe(world) for kind in (Touched, TouchedPushed, TouchedToppled)
+    ]
     assert said == ["Touch {obj:cube}", "Touch and push {obj:cube}", "Touch and topple {obj:cube}"]

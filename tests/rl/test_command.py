@@ -167,9 +167,9 @@ def in_one_file(ppo: PPO, path: Path) -> None:
     save_file(tensors, path, metadata={"numbers": json.dumps(numbers)})
 
 
-@pytest.mark.parametrize("pictures", [False, True])
-def test_checkpoints_of_one_file_are_read(tmp_path, pictures):
-    one, other = (PPO(ToyVec(2, pictures=pictures), SMALL, TOTAL, seed) for seed in (0, 9))
+@pytest.mark.parametrize("images", [False, True])
+def test_checkpoints_of_one_file_are_read(tmp_path, images):
+    one, other = (PPO(ToyVec(2, images=images), SMALL, TOTAL, seed) for seed in (0, 9))
     one.start(0)
     one.iterate()
     in_one_file(one, tmp_path / SINGLE_FILE)

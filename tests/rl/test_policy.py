@@ -51,7 +51,7 @@ def same_actions(root: Path, **options) -> None:
     for _ in range(3):
         size = policy.observation.size_px
         images = env.capture() if run.cameras else {}
-        assert {picture.shape for picture in images.values()} <= {(size, size, 3)}
+        assert {image.shape for image in images.values()} <= {(size, size, 3)}
         action = policy.act({"images": images})
         with torch.no_grad():
             expected = agent.act(to_tensors(seen)).numpy()
@@ -72,7 +72,7 @@ def test_states(learnt) -> None:
 
 @pytest.mark.slow
 @pytest.mark.render
-def test_pictures(tmp_path) -> None:
+def test_images(tmp_path) -> None:
     root = learn(tmp_path / "run", obs="rgb", size=40)
     sensors = {"width": 40, "height": 40}
     same_actions(root, obs_mode="none", sensor_configs=sensors, render_backend="cpu")

@@ -12,7 +12,7 @@ from clevrskills.errors import ClevrSkillsError
 from clevrskills.rl.agent import STATE, Agent, RunningScale, Spaces, to_tensors
 from clevrskills.rl.ppo import PPO, estimate_advantages
 from clevrskills.rl.run import PPOConfig
-from tests.rl.toy import PICTURE_PX, ToyVec
+from tests.rl.toy import IMAGE_PX, ToyVec
 
 QUICK = PPOConfig(
     rollout_steps=50,
@@ -94,9 +94,9 @@ def test_it_learns_whatever_the_scale_of_states():
 
 
 @pytest.mark.slow
-def test_it_learns_from_pictures():
+def test_it_learns_from_images():
     config = dataclasses.replace(QUICK, rollout_steps=12, minibatch=192, epochs=4, target_kl=None)
-    envs = ToyVec(64, pictures=True, max_steps=12)
+    envs = ToyVec(64, images=True, max_steps=12)
     _, told = learn(envs, dataclasses.replace(config, learning_rate=1e-3), 48_000)
     first, last = (np.mean([t["reward/mean"] for t in part]) for part in (told[:5], told[-5:]))
     assert last > 1.3 * first
@@ -147,11 +147,11 @@ def test_the_step_size_falls_to_zero():
     assert {t["policy/learning_rate"] for t in told} == {QUICK.learning_rate}
 
 
-@pytest.mark.parametrize("pictures", [False, True])
-def test_a_policy_that_diverges_learns_no_more_in_this_update(pictures):
+@pytest.mark.parametrize("images", [False, True])
+def test_a_policy_that_diverges_learns_no_more_in_this_update(images):
     runs = {
         (epochs, kl): learn(
-            ToyVec(4, pictures=pictures),
+            ToyVec(4, images=images),
             dataclasses.replace(QUICK, minibatch=50, epochs=epochs, target_kl=kl),
             400,
         )[0]
@@ -167,7 +167,7 @@ def test_a_policy_that_diverges_learns_no_more_in_this_update(pictures):
     assert torch.equal(policies[1, None], policies[6, 1e-12])
     assert not torch.equal(policies[1, None], policies[6, None])
     # the value is learnt on, unless it would change what the policy sees
-    assert torch.equal(critics[1, None], critics[6, 1e-12]) == pictures
+    assert torch.equal(critics[1, None], critics[6, 1e-12]) == images
 
 
 def test_values_are_clipped_only_where_asked():
@@ -225,21 +225,21 @@ def test_what_hardly_varies_is_not_stretched():
     assert torch.allclose(agent.states.undo(agent.states(far)), far, atol=1e-5)
 
 
-def test_pictures_are_stacked_and_seen():
-    seen, _ = ToyVec(2, pictures=True).reset(seed=0)
+def test_images_are_stacked_and_seen():
+    seen, _ = ToyVec(2, images=True).reset(seed=0)
     tensors = to_tensors(seen)
-    assert tensors["images"].shape == (2, 6, PICTURE_PX, PICTURE_PX)
+    assert tensors["images"].shape == (2, 6, IMAGE_PX, IMAGE_PX)
     assert torch.equal(
         tensors["images"][:, 3:], torch.as_tensor(seen["hand_camera"]).permute(0, 3, 1, 2)
     )
-    agent = Agent(Spaces.of(ToyVec(2, pictures=True)), QUICK)
+    agent = Agent(Spaces.of(ToyVec(2, images=True)), QUICK)
     other = {**tensors, "images": 255 - tensors["images"]}
     assert not torch.allclose(agent.value(tensors), agent.value(other))
 
 
 def test_spaces():
     assert Spaces.of(ToyVec(2)) == Spaces(state=7, actions=7)
-    assert Spaces.of(ToyVec(2, pictures=True)) == Spaces(4, 7, channels=6, size_px=PICTURE_PX)
+    assert Spaces.of(ToyVec(2, images=True)) == Spaces(4, 7, channels=6, size_px=IMAGE_PX)
 
 
 def test_what_is_done_at_first():

@@ -9,7 +9,7 @@ from gymnasium.spaces import Box, Dict
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-GOALS, STEP_M, NEAR_M, PICTURE_PX = 2, 0.2, 0.15, 48
+GOALS, STEP_M, NEAR_M, IMAGE_PX = 2, 0.2, 0.15, 48
 
 
 class ToyVec(VectorEnv):
@@ -20,7 +20,7 @@ class ToyVec(VectorEnv):
         seed: Of the first point's first episode.
         max_steps: Length of an episode.
         terminate: Whether episodes end when all goals were visited.
-        pictures: Whether the goal is seen in two pictures only: one shows x, y, the other z.
+        images: Whether the goal is seen in two images only: one shows x, y, the other z.
         scale: Factor of the numbers in states.
     """
 
@@ -32,16 +32,16 @@ class ToyVec(VectorEnv):
         seed: int = 0,
         max_steps: int = 25,
         terminate: bool = False,
-        pictures: bool = False,
+        images: bool = False,
         scale: float = 1.0,
     ) -> None:
         self.num_envs, self.max_steps = num_envs, max_steps
-        self.terminate, self.pictures, self.scale = terminate, pictures, scale
+        self.terminate, self.images, self.scale = terminate, images, scale
         self.single_action_space = Box(-1.0, 1.0, (7,), np.float32)
-        state = Box(-np.inf, np.inf, (4 if pictures else 7,), np.float32)
-        picture = Box(0, 255, (PICTURE_PX, PICTURE_PX, 3), np.uint8)
-        both = {"base_camera": picture, "hand_camera": picture, "state": state}
-        self.single_observation_space = Dict(both) if pictures else state
+        state = Box(-np.inf, np.inf, (4 if images else 7,), np.float32)
+        image = Box(0, 255, (IMAGE_PX, IMAGE_PX, 3), np.uint8)
+        both = {"base_camera": image, "hand_camera": image, "state": state}
+        self.single_observation_space = Dict(both) if images else state
         self.action_space = batch_space(self.single_action_space, num_envs)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.first_seed = seed
@@ -104,11 +104,11 @@ class ToyVec(VectorEnv):
 
     def _look(self) -> Any:
         stage = self.stage[:, None] / GOALS
-        if not self.pictures:
+        if not self.images:
             numbers = np.concatenate((self.place, self._goal(), stage), axis=-1)
             return (self.scale * numbers).astype(np.float32)
-        goal = np.round((self._goal() + 1.0) / 2.0 * (PICTURE_PX - 9)).astype(int)
-        base, hand = np.zeros((2, self.num_envs, PICTURE_PX, PICTURE_PX, 3), np.uint8)
+        goal = np.round((self._goal() + 1.0) / 2.0 * (IMAGE_PX - 9)).astype(int)
+        base, hand = np.zeros((2, self.num_envs, IMAGE_PX, IMAGE_PX, 3), np.uint8)
         for i, (x, y, z) in enumerate(goal):
             base[i, y : y + 8, x : x + 8, 1] = 255
             hand[i, z : z + 8, :, 0] = 255

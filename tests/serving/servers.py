@@ -86,7 +86,7 @@ def prompt(seed: int = 5) -> PromptInput:
 
 
 def observation(step: int = 0, history: int = 1, size_px: int = 32) -> Observation:
-    """With pictures as smooth as real ones."""
+    """With images as smooth as real ones."""
     rng = np.random.default_rng(step)
     leading = (history,) if history > 1 else ()
     shape = (*leading, size_px, size_px, 3)

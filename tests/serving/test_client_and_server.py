@@ -64,8 +64,8 @@ def test_jpeg_is_nearly_the_same(dialect: str) -> None:
         policy = connect(url, compress="jpeg")
         policy.reset(prompt())
         policy.act(shown)
-    for name, picture in Recorder.made[0].observations[0]["images"].items():
-        difference = picture.astype(int) - shown["images"][name]
+    for name, image in Recorder.made[0].observations[0]["images"].items():
+        difference = image.astype(int) - shown["images"][name]
         assert np.abs(difference).max() <= 3
 
 
@@ -79,7 +79,7 @@ def test_nothing_is_shown_but_words(dialect: str) -> None:
 
 
 @pytest.mark.parametrize(("choice", "counts"), [("first", [2, 0]), ("always", [2, 2])])
-def test_pictures_of_the_prompt_are_sent_when_asked_for(
+def test_images_of_the_prompt_are_sent_when_asked_for(
     monkeypatch: pytest.MonkeyPatch, dialect: str, choice: str, counts: list[int]
 ) -> None:
     from clevrskills.serving import openpi, vla_eval

@@ -8,7 +8,7 @@ from clevrskills.serving.codecs import (
     pack_vla_eval,
     unpack_openpi,
     unpack_vla_eval,
-    vla_eval_picture,
+    vla_eval_image,
 )
 from clevrskills.serving.message_fields import encode_file
 
@@ -78,14 +78,14 @@ def test_how_arrays_are_marked():
     }
 
 
-def test_pictures_of_vla_eval():
-    picture = np.full((8, 6, 3), 77, np.uint8)
+def test_images_of_vla_eval():
+    image = np.full((8, 6, 3), 77, np.uint8)
     for form in ("png", "jpeg"):
-        sent = vla_eval_picture(encode_file(picture, form), form, picture.shape)
-        np.testing.assert_array_equal(unpack_vla_eval(pack_vla_eval(sent)), picture)
-    raw = {"__image__": True, "format": "raw", "data": picture.tobytes(), "dtype": "|u1"}
-    packed = msgpack.packb({**raw, "shape": list(picture.shape)})
-    np.testing.assert_array_equal(unpack_vla_eval(packed), picture)
+        sent = vla_eval_image(encode_file(image, form), form, image.shape)
+        np.testing.assert_array_equal(unpack_vla_eval(pack_vla_eval(sent)), image)
+    raw = {"__image__": True, "format": "raw", "data": image.tobytes(), "dtype": "|u1"}
+    packed = msgpack.packb({**raw, "shape": list(image.shape)})
+    np.testing.assert_array_equal(unpack_vla_eval(packed), image)
 
 
 @pytest.mark.parametrize(("pack", "unpack"), CODECS)
@@ -117,6 +117,6 @@ def test_only_data_is_sent(pack, unpack, thing):
         pack({"a": thing})
 
 
-def test_a_picture_file_that_is_none():
+def test_a_image_file_that_is_none():
     with pytest.raises(CodecError):
-        unpack_vla_eval(pack_vla_eval(vla_eval_picture(b"GIF89a", "png", (1, 1, 3))))
+        unpack_vla_eval(pack_vla_eval(vla_eval_image(b"GIF89a", "png", (1, 1, 3))))

@@ -66,7 +66,7 @@ def running(package: str, script: str, *arguments: object) -> Iterator[str]:
 
 def digest(shown: Observation, pictures: int, starts: bool) -> list[float]:
     """What the servers say of an observation."""
-    cameras = [picture.mean() / 255 for picture in shown["images"].values()]
+    cameras = [image.mean() / 255 for image in shown["images"].values()]
     state = state_vector(shown)
     assert state is not None
     return [*cameras, state[0] / 10, state[-1] / 10, pictures / 10, starts, shown["step"] / 10]
@@ -90,7 +90,7 @@ def test_vla_eval_messages_are_the_same_bytes(tmp_path: Path) -> None:
     assert (tmp_path / "out").read_bytes() == message
 
 
-def test_pictures_of_vla_eval(tmp_path: Path) -> None:
+def test_images_of_vla_eval(tmp_path: Path) -> None:
     (tmp_path / "in").write_bytes(sealed("observation", DATA, 7))
     run("vla-eval", "codec_vla_eval.py", "png", tmp_path / "in", tmp_path / "out")
     assert b"__image__" in (tmp_path / "out").read_bytes()
@@ -114,8 +114,8 @@ def test_the_client_of_openpi_with_our_server(tmp_path: Path) -> None:
     assert [p.text for p in recorder.prompts] == ["push it", "pick it"]
     steps = (0, 2, 0, 2)  # those at which a chunk was asked for
     for step, shown in zip(steps, recorder.observations, strict=True):
-        (picture,) = shown["images"].values()
-        np.testing.assert_array_equal(picture, np.full((4, 4, 3), 10 * step, np.uint8))
+        (image,) = shown["images"].values()
+        np.testing.assert_array_equal(image, np.full((4, 4, 3), 10 * step, np.uint8))
         np.testing.assert_array_equal(shown["proprioception"]["state"], np.arange(5) + step)
 
 
@@ -164,8 +164,8 @@ def test_the_client_of_vla_eval_with_our_server(tmp_path: Path, form: str) -> No
     (recorder,) = Recorder.made
     assert [p.text for p in recorder.prompts] == ["push it", "push it"]
     for step, shown in zip((0, 3, 0, 3), recorder.observations, strict=True):
-        (picture,) = shown["images"].values()
-        np.testing.assert_array_equal(picture, np.full((4, 4, 3), 10 * step, np.uint8))
+        (image,) = shown["images"].values()
+        np.testing.assert_array_equal(image, np.full((4, 4, 3), 10 * step, np.uint8))
         np.testing.assert_array_equal(shown["proprioception"]["state"], np.arange(5) + step)
 
 

@@ -1,4 +1,4 @@
-"""Prompts: cutting up, plain words, pictures, JSON."""
+"""Prompts: cutting up, plain words, images, JSON."""
 
 import json
 import os
@@ -115,7 +115,7 @@ def test_bad_json_raises():
         Prompt.from_json(data)
 
 
-# ---- pictures ----
+# ---- images ----
 
 
 @pytest.fixture(scope="module")
@@ -126,7 +126,7 @@ def images():
 
 
 @pytest.mark.render
-def test_every_placeholder_has_its_picture(images):
+def test_every_placeholder_has_its_image(images):
     assert list(images) == [
         "{obj:object_0}",
         "{obj:object_1}",
@@ -141,7 +141,7 @@ def test_every_placeholder_has_its_picture(images):
 
 
 @pytest.mark.render
-def test_pictures_tell_things_apart(images):
+def test_images_tell_things_apart(images):
     names = list(images)
     for i, one in enumerate(names):
         for other in names[i + 1 :]:
@@ -156,7 +156,7 @@ def test_key_steps_differ_where_the_cube_moved_and_nowhere_else(images):
 
 
 @pytest.mark.render
-def test_the_same_prompt_gives_the_same_pictures_anywhere(images):
+def test_the_same_prompt_gives_the_same_images_anywhere(images):
     copy = Prompt.from_json(json.loads(json.dumps(prompt("{obj:object_1} {ks:1}").to_json())))
     again = copy.images()
     assert list(again) == ["{obj:object_1}", "{ks:1}"]
@@ -164,10 +164,10 @@ def test_the_same_prompt_gives_the_same_pictures_anywhere(images):
 
 
 @pytest.mark.render
-@pytest.mark.parametrize("first", ["pictures", "environment"])
-def test_pictures_and_environments_share_a_process_in_any_order(first):
+@pytest.mark.parametrize("first", ["images", "environment"])
+def test_images_and_environments_share_a_process_in_any_order(first):
     steps = {
-        "pictures": "prompt('{obj:object_0} {ks:1}').images()",
+        "images": "prompt('{obj:object_0} {ks:1}').images()",
         "environment": "make_env('pick', 'rgb').reset(seed=0)",
     }
     order = sorted(steps, key=lambda step: step != first)

@@ -34,7 +34,7 @@ def drawn(image: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("size_m", [0.03, 0.08, 0.16])
-def test_object_fills_the_picture_at_any_size(shared, size_m):
+def test_object_fills_the_image_at_any_size(shared, size_m):
     image = shared.object_image("cube", TEXTURE, (size_m, size_m, size_m))
     assert image.shape == (256, 256, 3) and image.dtype == np.uint8
     mask = drawn(image)
@@ -63,7 +63,7 @@ def test_textures_tell_objects_apart(shared):
     assert (one == again).all()
 
 
-def test_pictures_do_not_depend_on_what_was_taken_before(shared):
+def test_images_do_not_depend_on_what_was_taken_before(shared):
     fresh = Studio(DEVICE)
     bodies = [resting("bowl", 0.0, 0.1), resting("cube", -0.1, -0.1)]
     scene = fresh.scene_image(bodies)
@@ -107,12 +107,12 @@ def test_a_robot_is_shown_at_its_joint_angles(shared, name):
     empty = shared.scene_image([]).astype(int)
     neutral = np.array(ROBOTS[name].neutral_qpos)
     turned = neutral + np.eye(len(neutral))[0] * 0.5
-    pictures = [shared.scene_image([], name, qpos).astype(int) for qpos in (neutral, turned)]
-    left, right = (np.abs(p - empty).sum(axis=-1) > 30 for p in pictures)
+    images = [shared.scene_image([], name, qpos).astype(int) for qpos in (neutral, turned)]
+    left, right = (np.abs(p - empty).sum(axis=-1) > 30 for p in images)
     assert left.sum() > 1000 and right.sum() > 1000
     # turned to +y, which is on the right of the camera
     assert np.nonzero(right)[1].mean() > np.nonzero(left)[1].mean() + 10
-    np.testing.assert_array_equal(shared.scene_image([], name, neutral), pictures[0])
+    np.testing.assert_array_equal(shared.scene_image([], name, neutral), images[0])
 
 
 def test_a_robot_leaves_no_trace(shared):

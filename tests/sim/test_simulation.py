@@ -93,8 +93,8 @@ def test_masses_are_those_of_the_simulation(world):
 
 
 def on_base(env, world):
-    """Realise the goal: the object stands on the base."""
-    base(env).goal.realise(world)
+    """Realize the goal: the object stands on the base."""
+    base(env).goal.realize(world)
     stay(env, 20)
 
 
@@ -118,7 +118,7 @@ def test_support_is_gone_as_soon_as_it_is_lifted(env, world):
 
 
 def test_agreement_with_a_world_of_tensors(env, world):
-    """What tests and pictures without a simulator see is what the simulation sees."""
+    """What tests and images without a simulator see is what the simulation sees."""
     for place in ("table", "base"):
         if place == "base":
             on_base(env, world)

@@ -74,7 +74,7 @@ def test_a_block_that_lies_on_its_side(env):
 @pytest.mark.slow
 def test_already_balanced_but_swinging(env):
     env.reset(seed=0)
-    base(env).goal.realise(base(env).world)
+    base(env).goal.realize(base(env).world)
     held = torch.tensor([BLOCKS[0]])
     home = base(env).world.pose(held).clone()
     base(env).world.set_body_pose(held, home + torch.tensor([[0, 0, 0.3, 0, 0, 0, 0]]))

@@ -89,7 +89,7 @@ def test_it_gets_there_from_anywhere(env, name, seed):
 
 def test_there_already_it_stays(env):
     goal = position()
-    goal.realise(base(env).world)
+    goal.realize(base(env).world)
     before = base(env).world.end_effector_pose.clone()
     assert achieve(env, goal) == (True, False)
     assert float((base(env).world.end_effector_pose - before).abs().max()) < 2e-3
@@ -105,7 +105,7 @@ def test_a_position_is_reached_turned_as_now(env):
 def test_where_that_is_impossible_it_points_down(env):
     """As far as the arm can reach, it can't point sideways any more."""
     far = (0.1, 0.0, 0.08)
-    pose((-0.15, -0.2, 0.25), 1.5 * np.pi).realise(base(env).world)
+    pose((-0.15, -0.2, 0.25), 1.5 * np.pi).realize(base(env).world)
     stay(env, 2)
     assert achieve(env, position(far)) == (True, False)
 
@@ -115,7 +115,7 @@ def test_beside_an_obstacle_it_first_steps_aside(env, gap_m):
     """Nearer to it than plans go."""
     x, y, z = POSTS[0]
     beside = y - 0.03 - GRIPPER.head_size_m[1] / 2 - gap_m
-    position((x, beside, z)).realise(base(env).world)
+    position((x, beside, z)).realize(base(env).world)
     assert achieve(env, GOALS["pose"]) == (True, False)
 
 

@@ -46,7 +46,7 @@ def test_it_solves_every_task(env, seed):
 
     def labels(oracle):
         assert 0 <= oracle.subgoal < len(leaves)
-        assert oracle.subtask == leaves[oracle.subgoal].says(base(env).world)
+        assert oracle.subtask == leaves[oracle.subgoal].describe(base(env).world)
         assert oracle.step and "{" not in prompt.plain(oracle.step)
         assert "{" not in prompt.plain(oracle.subtask)
         assert not oracle.done

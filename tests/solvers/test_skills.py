@@ -107,7 +107,7 @@ def test_a_skill_puts_down_what_else_is_in_hand(env, name):
 def test_on_top_again_when_it_is_there_already(env):
     """Nothing is picked up once more; the gripper only leaves it alone."""
     goal = GOALS["on top"]()
-    goal.realise(base(env).world)
+    goal.realize(base(env).world)
     stay(env, 20)
     before = base(env).world.pose(slot(CUBE_SLOT)).clone()
     assert solve(env, goal)

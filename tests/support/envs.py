@@ -19,7 +19,7 @@ torch.set_num_threads(1)
 
 
 def make_env(key: str, obs_mode: str = "none", **kwargs) -> GymnasiumEnv:
-    """An environment without pictures, unless asked for."""
+    """An environment without images, unless asked for."""
     if obs_mode in ("none", "state", "state_dict"):
         kwargs.setdefault("render_backend", "none")
     return gym.make(env_id(key), obs_mode=obs_mode, **kwargs)

@@ -184,7 +184,7 @@ class Listener:
 
 
 class Onlooker(Wanderer):
-    """Looks at pictures, the last three."""
+    """Looks at images, the last three."""
 
     observation = ObservationOptions(cameras=("hand_camera",), history=3, size_px=8)
 

@@ -22,7 +22,7 @@ from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.policy import GaveUp
 from clevrskills.core.suite import Suite
 from clevrskills.errors import UnknownNameError
-from clevrskills.sim.render.film import Camera, View, to_buffer
+from clevrskills.sim.render.trajectory_renderer import Camera, View, to_buffer
 
 LEVELS = {"reach": "L0", "visit": "L1", "tour": "L2"}
 NAMES = ("red dot", "blue dot")
@@ -220,7 +220,7 @@ class FakeFilm:
         self.keys = [body["key"] for body in scene["bodies"]]
         return [trimesh.creation.box((0.1, 0.1, 0.1)) for _ in self.keys]
 
-    def shoot(
+    def render(
         self, qpos: np.ndarray, body_poses: np.ndarray, textures: Mapping[str, str]
     ) -> dict[str, View]:
         return {
@@ -307,5 +307,5 @@ class FakeSource(Suite):
     def oracle(self, env: FakeEnv) -> FakeOracle:
         return FakeOracle(env, self.trouble, self.delay_s)
 
-    def film(self, config: EnvConfig) -> FakeFilm | None:
+    def trajectory_renderer(self, config: EnvConfig) -> FakeFilm | None:
         return FakeFilm(config) if config.cameras else None

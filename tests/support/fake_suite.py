@@ -34,10 +34,10 @@ class Reached(Leaf):
     def evaluate(self, world, state):
         raise NotImplementedError
 
-    def says(self, world, env=0):
+    def describe(self, world, env=0):
         return ""
 
-    def realise(self, world, where=None):
+    def realize(self, world, where=None):
         raise NotImplementedError
 
 
@@ -78,7 +78,7 @@ class FakeEnv:
         self.config, self._broken = config, broken
         self.task = SimpleNamespace(key=config.task, level=LEVELS[config.task], max_steps=MAX_STEPS)
         self.goal = Order((Reached(), Reached()))
-        self.pictures = 0
+        self.images = 0
         self.limit = MAX_STEPS
 
     @property
@@ -122,7 +122,7 @@ class FakeEnv:
 
     def capture(self) -> dict[str, np.ndarray]:
         assert self.config.cameras
-        self.pictures += 1
+        self.images += 1
         size = self.config.size_px or SIZE_PX
         shade = int(100 * (self.point[0] + 1))
         return {n: np.full((size, size, 3), shade, np.uint8) for n in self.config.cameras}
@@ -149,7 +149,7 @@ class FakeFilm:
     def open(self, scene: Mapping[str, Any]) -> None:
         assert scene == {"bodies": []}
 
-    def shoot(self, qpos: np.ndarray, poses: np.ndarray, textures: Mapping[str, str]) -> dict:
+    def render(self, qpos: np.ndarray, poses: np.ndarray, textures: Mapping[str, str]) -> dict:
         color = np.full((SIZE_PX, SIZE_PX, 3), int(100 * (qpos[0] + 1)), np.uint8)
         return {"base_camera": SimpleNamespace(color=color)}
 
@@ -205,7 +205,7 @@ class FakeSuite(Suite):
     def make(self, config: EnvConfig) -> FakeEnv:
         return FakeEnv(config, self.broken)
 
-    def film(self, config: EnvConfig) -> FakeFilm:
+    def trajectory_renderer(self, config: EnvConfig) -> FakeFilm:
         return FakeFilm()
 
     def renderer(self) -> str:

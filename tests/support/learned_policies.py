@@ -97,7 +97,7 @@ def observation(policy: LearnedPolicy, seed: int, step: int = 0) -> dict[str, An
 
 
 def prompt(seed: int = 0, words: int = 3) -> PromptInput:
-    """A prompt with two pictures."""
+    """A prompt with two images."""
     rng = np.random.default_rng(seed)
     images = {
         f"{{obj:object_{k}}}": rng.integers(0, 256, (256, 256, 3), dtype=np.uint8) for k in range(2)

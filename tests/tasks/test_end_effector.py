@@ -207,7 +207,7 @@ def test_an_obstacle_that_was_touched_spoils_the_episode(avoid):
         if touched:
             break
     assert touched and float(info["progress"]) == 0.0 and float(base(avoid).outcome.reward) == 0.0
-    base(avoid).goal.realise(base(avoid).world)
+    base(avoid).goal.realize(base(avoid).world)
     info = stay(avoid, 5)
     assert base(avoid).outcome.children[0].holds.all()
     assert not info["success"] and float(info["progress"]) == 0.0
@@ -310,8 +310,8 @@ def test_goals_change_their_colour():
     places = [world.position(world.index(b.key))[0].numpy() for b in bodies[:3]]
 
     def colours():
-        picture = base(made).capture()["base_camera"].astype(float)
-        return [_colour(picture, place) for place in places]
+        image = base(made).capture()["base_camera"].astype(float)
+        return [_colour(image, place) for place in places]
 
     assert colours() == ["green", "red", "red"]
     put_arm(made, places[0])
@@ -332,7 +332,7 @@ def test_goals_change_their_colour():
     made.close()
 
 
-def _colour(picture, place):
+def _colour(image, place):
     """The colour that the base camera shows at a world point."""
     eye, target = np.array(BASE_CAMERA.eye_m), np.array(BASE_CAMERA.target_m)
     forward = (target - eye) / np.linalg.norm(target - eye)
@@ -344,7 +344,7 @@ def _colour(picture, place):
     row = half * (
         1 - ray @ np.cross(right, forward) / (ray @ forward) / np.tan(BASE_CAMERA.fov_rad / 2)
     )
-    red, green, blue = picture[int(row) - 2 : int(row) + 3, int(column) - 2 : int(column) + 3].mean(
+    red, green, blue = image[int(row) - 2 : int(row) + 3, int(column) - 2 : int(column) + 3].mean(
         (0, 1)
     )
     assert blue < 0.5 * max(red, green)
@@ -360,7 +360,7 @@ def test_a_key_step_shows_the_arm_as_the_base_camera_sees_it(robot):
     made.reset(seed=5)
     (shown,) = base(made).prompt.images().values()
     start = base(made).capture()["base_camera"].astype(float)
-    base(made).goal.realise(base(made).world)
+    base(made).goal.realize(base(made).world)
     seen = base(made).capture()["base_camera"].astype(float)
     made.close()
     assert np.abs(shown - seen).mean() < 0.5 < 3.0 < np.abs(shown - start).mean()

@@ -160,7 +160,7 @@ def test_the_goal_does_not_hold_at_the_start(key, split, criteria):
 
 
 @pytest.mark.parametrize("criteria", CRITERIA)
-def test_realising_the_parts_of_the_goal_achieves_it(key, split, criteria):
+def test_realizing_the_parts_of_the_goal_achieves_it(key, split, criteria):
     for drawn in scenes(key, split):
         goal = goal_of(key, drawn).with_criteria(CRITERIA[criteria])
         outcome = achieve(goal, TensorWorld.snapshot(drawn.start))
@@ -174,7 +174,7 @@ def test_without_its_last_part_the_goal_does_not_hold(key, split):
         world = TensorWorld.snapshot(drawn.start)
         outcome = goal.evaluate(world, goal.initial_state(world))
         for step in list(goal.steps())[:-1]:
-            step.realise(world)
+            step.realize(world)
             outcome = goal.evaluate(world, outcome.state)
         assert not outcome.holds.any()
 
@@ -204,7 +204,7 @@ def test_all_episodes_at_once_give_what_each_gives(key, split):
         assert bool(together.holds[env]) == bool(alone.holds)
         assert float(together.reward[env]) == pytest.approx(float(alone.reward), abs=1e-4)
         assert float(together.progress[env]) == pytest.approx(float(alone.progress), abs=1e-4)
-        assert goal.says(world, env) == single.says(one.start)
+        assert goal.describe(world, env) == single.describe(one.start)
 
 
 # ---- prompts ----

@@ -33,15 +33,15 @@ SOME = 5
 
 
 class Play:
-    """A drawn scene in which parts are realised one by one."""
+    """A drawn scene in which parts are realized one by one."""
 
     def __init__(self, drawn):
         self.goal, self.world = drawn.goal, TensorWorld.snapshot(drawn.start)
         self.outcome = self.goal.evaluate(self.world, self.goal.initial_state(self.world))
 
-    def realise(self, *parts):
+    def realize(self, *parts):
         for part in parts:
-            part.realise(self.world)
+            part.realize(self.world)
             self.look()
         return self
 
@@ -88,15 +88,15 @@ def test_held_above_its_place_instead_of_put_there_fails(key, split):
     for drawn in some(key, split):
         play = Play(drawn)
         steps = list(play.goal.steps())
-        play.realise(*steps[:-1])
+        play.realize(*steps[:-1])
         last = TensorWorld.snapshot(play.world)
-        steps[-1].realise(last)
+        steps[-1].realize(last)
         (moved,) = (last.body_pose != play.world.body_pose).any(-1)[0].nonzero()[-1:, 0]
         body = moved[None]
         pose = last.pose(body).clone()
         pose[:, 2] += 0.02
         if isinstance(steps[-1], SameStack):  # it moves several
-            steps[-1].realise(play.world)
+            steps[-1].realize(play.world)
         play.world.hold(body, pose)
         play.look()
         assert not play.solved and float(play.outcome.progress) < 1.0
@@ -125,7 +125,7 @@ def test_the_stack_named_first_is_the_lowest_or_the_highest(split):
         for drawn in some(key, split):
             named = task(key).keys(drawn.layout)
             play = Play(drawn)
-            play.realise(*play.goal.steps())
+            play.realize(*play.goal.steps())
             assert play.solved
             heights = {
                 k: float(play.world.bottom(torch.tensor([i])))
@@ -140,7 +140,7 @@ def test_a_tower_that_breaks_is_not_solved_any_more(split):
     for drawn in some("stack", split, 3):
         play = Play(drawn)
         pairs = list(play.goal.steps())
-        play.realise(*pairs)
+        play.realize(*pairs)
         assert play.solved
         play.move(int(pairs[-1].top), (0.3, 0.5))
         assert not play.solved
@@ -150,13 +150,13 @@ def test_a_lower_part_that_trembles_does_not_hide_the_reward_of_the_next(split):
     for drawn in some("stack", split, 3):
         play = Play(drawn)
         pairs = list(play.goal.steps())
-        play.realise(pairs[0])
+        play.realize(pairs[0])
         before = float(play.outcome.reward)
         play.world.set_body_velocity(pairs[0].bottom, torch.full((1, 6), 0.01))
         play.look()
         assert not play.outcome.children[0].holds
         assert float(play.outcome.reward) == before > 6.0
-        play.realise(*pairs[1:])
+        play.realize(*pairs[1:])
         assert not play.solved and float(play.outcome.progress) < 1.0
 
 
@@ -249,12 +249,12 @@ def test_areas_count_only_in_their_turn(split):
     drawn = [s for s in scenes("follow_order", split) if s.layout.roles["active"].sum() >= 2][0]
     play = Play(drawn)
     first, second, *more = play.goal.steps()
-    play.realise(second, *more)
+    play.realize(second, *more)
     assert not play.solved
     assert int(play.outcome.state["stage"]) == 0
-    play.realise(first)
+    play.realize(first)
     assert int(play.outcome.state["stage"]) == 1 and not play.solved
-    play.realise(second, *more)
+    play.realize(second, *more)
     assert play.solved
 
 
@@ -290,14 +290,14 @@ def test_restored_is_the_pose_not_the_area(shift_m, angle_rad, restored, split):
     for drawn in some("follow_order_restore", split):
         play = Play(drawn)
         *visits, back = play.goal.steps()
-        play.realise(*visits)
+        play.realize(*visits)
         assert not play.solved
-        back.realise(play.world)
+        back.realize(play.world)
         xy = play.world.position(torch.tensor([4]))[0, :2]
         play.move(4, xy + torch.tensor([shift_m, 0.0]), 0.01)
         if angle_rad:
-            play = Play(drawn).realise(*visits)
-            back.realise(play.world)
+            play = Play(drawn).realize(*visits)
+            back.realize(play.world)
             play.turn(4, angle_rad)
         assert play.solved == restored
 
@@ -305,7 +305,7 @@ def test_restored_is_the_pose_not_the_area(shift_m, angle_rad, restored, split):
 def test_back_without_having_been_away_is_not_restored(split):
     for drawn in some("follow_order_restore", split):
         play = Play(drawn)
-        play.realise(list(play.goal.steps())[-1])
+        play.realize(list(play.goal.steps())[-1])
         assert not play.solved
 
 
@@ -317,11 +317,11 @@ def test_the_neighbour_put_in_first_does_not_count(split):
         play = Play(drawn)
         first, second = play.goal.steps()
         early = Inside(second.top, second.bottom)
-        play.realise(early, first)
+        play.realize(early, first)
         assert not play.solved and float(play.outcome.progress) < 1.0
         start = drawn.start.position(second.top)[0, :2]
         play.move(int(second.top), start)  # aside, and in again
-        play.realise(early)
+        play.realize(early)
         assert play.solved
 
 
@@ -329,7 +329,7 @@ def test_both_must_be_in_at_the_end(split):
     for drawn in some("neighbour", split):
         play = Play(drawn)
         first, second = play.goal.steps()
-        play.realise(first, second)
+        play.realize(first, second)
         assert play.solved
         play.move(int(first.top), drawn.start.position(first.top)[0, :2])
         assert not play.solved
@@ -350,8 +350,8 @@ def test_another_object_than_the_neighbour_does_not_do(split):
     for drawn in with_three[:3]:
         play, right = Play(drawn), Play(drawn)
         first, second = play.goal.steps()
-        right.realise(first, second)
-        play.realise(first)
+        right.realize(first, second)
+        play.realize(first)
         play.move(5, right.world.position(second.top)[0, :2], 0.01)
         assert right.solved and not play.solved
 
@@ -387,10 +387,10 @@ def test_all_places_count_at_once(key, split):
     for drawn in some(key, split):
         places = list(drawn.goal.steps())[: int(drawn.layout.roles["active"].sum())]
         play = Play(drawn)
-        play.realise(*places[:-1])
+        play.realize(*places[:-1])
         home = drawn.start.position(places[0].object)[0, :2]
         play.move(int(places[0].object), home)
-        play.realise(places[-1])
+        play.realize(places[-1])
         assert not play.solved and float(play.outcome.progress) < 1.0
 
 
@@ -419,12 +419,12 @@ def test_restored_needs_the_rearrangement_and_the_orientation(split):
         steps = list(play.goal.steps())
         there, back = steps[: len(steps) // 2], steps[len(steps) // 2 :]
         assert all(isinstance(step, AtPose) for step in back)
-        play.realise(*back)
+        play.realize(*back)
         assert not play.solved
-        play.realise(*there)
+        play.realize(*there)
         assert not play.solved
-        play.realise(*back[:-1])
-        back[-1].realise(play.world)
+        play.realize(*back[:-1])
+        back[-1].realize(play.world)
         play.turn(int(back[-1].object), 0.5)
         assert not play.solved
         play.turn(int(back[-1].object), -0.5)

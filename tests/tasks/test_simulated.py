@@ -1,4 +1,4 @@
-"""Every task in simulation: at rest at the start, open if nothing is done, solved if realised."""
+"""Every task in simulation: at rest at the start, open if nothing is done, solved if realized."""
 
 import pytest
 import torch
@@ -21,11 +21,11 @@ def present(env):
     return [k for k, body in enumerate(base(env).layouts[0].bodies) if body]
 
 
-def realise(env):
-    """Realise the parts of the goal in turn, with time to come to rest; returns the last info."""
+def realize(env):
+    """Realize the parts of the goal in turn, with time to come to rest; returns the last info."""
     info = {}
     for step in base(env).goal.steps():
-        step.realise(base(env).world)
+        step.realize(base(env).world)
         info = stay(env, 25)
     return info
 
@@ -82,10 +82,10 @@ def test_doing_nothing_with_the_vacuum_on_never_succeeds(env):
             assert not terminated and not info["success"]
 
 
-def test_realised_it_succeeds(env):
+def test_realized_it_succeeds(env):
     for seed in SEEDS:
         env.reset(seed=seed)
-        info = realise(env)
+        info = realize(env)
         assert info["success"], (seed, info)
         assert info["progress"] == 1.0
         outcome = base(env).outcome
@@ -97,7 +97,7 @@ def test_brought_back_to_the_start_it_does_not_hold_any_more(env):
     for seed in SEEDS[:2]:
         env.reset(seed=seed)
         start = {k: base(env).start.body_pose[:, k].clone() for k in present(env)}
-        assert realise(env)["success"]
+        assert realize(env)["success"]
         if base(env).goal_state:
             pytest.skip("the goal remembers")
         for slot, pose in start.items():
@@ -108,10 +108,10 @@ def test_brought_back_to_the_start_it_does_not_hold_any_more(env):
 
 
 def test_lifted_off_it_does_not_hold_any_more(env):
-    """Every body that was moved to realise the goal matters: away from there, no success."""
+    """Every body that was moved to realize the goal matters: away from there, no success."""
     env.reset(seed=1)
     start = positions(env)
-    assert realise(env)["success"]
+    assert realize(env)["success"]
     if base(env).goal_state:
         pytest.skip("the goal remembers")
     moved = (positions(env) - start).norm(dim=-1) > 0.02
@@ -143,7 +143,7 @@ def test_doing_nothing_never_succeeds_over_whole_episodes(env):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("split", ["train", "test"])
-def test_many_seeds_are_at_rest_and_can_be_realised(split, request):
+def test_many_seeds_are_at_rest_and_can_be_realized(split, request):
     for key in TASKS:
         env = make_env(key, split=split)
         for seed in range(30):
@@ -154,6 +154,6 @@ def test_many_seeds_are_at_rest_and_can_be_realised(split, request):
             moved = (positions(env) - before).norm(dim=-1)
             for slot in present(env):
                 assert float(moved[slot]) < (1e-3 if slot == held else 2e-4), (key, seed, slot)
-            assert realise(env)["success"], (key, seed)
+            assert realize(env)["success"], (key, seed)
         env.close()
     assert task(TASKS[0]).max_steps > 20

@@ -115,7 +115,7 @@ def test_with_termination_success_ends_an_episode():
         envs = make_vec("pick", 1, **kwargs)
         envs.reset(seed=SEED)
         world = envs._shards[0]._batch._world
-        envs._shards[0]._batch._goal.realise(world)
+        envs._shards[0]._batch._goal.realize(world)
         step = envs.step(np.array([[0, 0, 0, 0, 0, 0, 1.0]], np.float32))
         envs.close()
         return step
@@ -176,7 +176,7 @@ def test_a_process_that_dies_is_told():
 
 
 @pytest.mark.render
-def test_pictures():
+def test_images():
     envs = make_vec("pick", 2, obs_mode="rgb", size_px=64, cameras=("base_camera",))
     observations, _ = envs.reset(seed=SEED)
     assert observations in envs.observation_space and set(observations) == {"base_camera", "state"}

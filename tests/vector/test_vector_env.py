@@ -149,7 +149,7 @@ def test_processes_give_the_same():
 
 
 @pytest.mark.render
-def test_pictures_and_text():
+def test_images_and_text():
     env = make_vec(obs_mode="rgb")
     observations, infos = env.reset(seed=SEEDS)
     assert observations in env.observation_space
@@ -162,7 +162,7 @@ def test_pictures_and_text():
 
 @pytest.mark.slow
 @pytest.mark.render
-def test_pictures_and_text_from_other_processes():
+def test_images_and_text_from_other_processes():
     together = make_vec(obs_mode="rgb")
     apart = make_vec("async", "rgb", vector_kwargs={"context": "spawn"})
     for seeds in (SEEDS, [5, 6]):  # the texts change with the episodes

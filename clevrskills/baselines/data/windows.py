@@ -138,10 +138,10 @@ class Windows(Dataset[dict[str, Any]]):
 
     Args:
         sources: Where the demonstrations are.
-        config: Of the policy: size of pictures, length and distance of windows.
+        config: Of the policy: size of images, length and distance of windows.
         selection: Which demonstrations.
         tokenizer: Reads prompts.
-        cache_bytes: Pictures of whole demonstrations and of their prompts, scaled, are kept in
+        cache_bytes: Images of whole demonstrations and of their prompts, scaled, are kept in
             memory once they were read, until they fill it.
 
     Attributes:

@@ -1,6 +1,6 @@
-"""Language models that look at pictures, after Flamingo (Alayrac et al. 2022, arXiv 2204.14198).
+"""Language models that look at images, after Flamingo (Alayrac et al. 2022, arXiv 2204.14198).
 
-Between the layers of a language model, tokens attend to the features of pictures; gates let in as
+Between the layers of a language model, tokens attend to the features of images; gates let in as
 much of what they see as training finds useful. The parts are those of OpenFlamingo (Awadalla et al.
 2023, arXiv 2308.01390), and so are the names of their parameters, so that its weights can be read.
 """
@@ -21,63 +21,63 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 HEAD_WIDTH = 64
-"""Numbers in a head of attention to pictures (OpenFlamingo, which has 8 heads)."""
+"""Numbers in a head of attention to images (OpenFlamingo, which has 8 heads)."""
 
 _LAYERS = {"opt": "decoder.layers", "llama": "layers", "mpt": "blocks"}
 """Where the layers of a kind of language model are."""
 
 
 class CrossAttention(nn.Module):
-    """Tokens attend to pictures.
+    """Tokens attend to images.
 
     Args:
         width: Numbers in a token.
-        picture_width: Numbers in a feature of a picture.
+        picture_width: Numbers in a feature of an image.
         heads: Heads of the attention.
     """
 
-    def __init__(self, width: int, picture_width: int, heads: int = 8) -> None:
+    def __init__(self, width: int, image_width: int, heads: int = 8) -> None:
         super().__init__()
         self.norm = nn.LayerNorm(width)
         self.to_q = nn.Linear(width, heads * HEAD_WIDTH, bias=False)
-        self.to_kv = nn.Linear(picture_width, 2 * heads * HEAD_WIDTH, bias=False)
+        self.to_kv = nn.Linear(image_width, 2 * heads * HEAD_WIDTH, bias=False)
         self.to_out = nn.Linear(heads * HEAD_WIDTH, width, bias=False)
 
-    def forward(self, tokens: Tensor, pictures: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Tokens (N, L, width) and features of pictures (N, K, picture_width) -> what the tokens
+    def forward(self, tokens: Tensor, images: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Tokens (N, L, width) and features of images (N, K, picture_width) -> what the tokens
         see (N, L, width): nothing, zeros, where a mask (N, L, K) of what they may see is empty.
         """
         query = self.to_q(self.norm(tokens))
-        answer: Tensor = self.to_out(_attend(query, self.to_kv(pictures), mask))
+        answer: Tensor = self.to_out(_attend(query, self.to_kv(images), mask))
         return answer if mask is None else answer * mask.any(-1, keepdim=True)
 
 
 class GatedCrossAttention(nn.Module):
-    """What is put before a layer of a language model: a look at pictures and a thought about it.
+    """What is put before a layer of a language model: a look at images and a thought about it.
 
     Args:
         width: Numbers in a token.
-        picture_width: Numbers in a feature of a picture.
+        picture_width: Numbers in a feature of an image.
         heads: Heads of the attention.
         gate: What both gates start at, before the tanh; 0: the language model is at first as it
             was.
     """
 
-    def __init__(self, width: int, picture_width: int, heads: int = 8, gate: float = 0.0) -> None:
+    def __init__(self, width: int, image_width: int, heads: int = 8, gate: float = 0.0) -> None:
         super().__init__()
-        self.attn = CrossAttention(width, picture_width, heads)
+        self.attn = CrossAttention(width, image_width, heads)
         self.attn_gate = nn.Parameter(torch.tensor([gate]))
         self.ff = feed_forward(width)
         self.ff_gate = nn.Parameter(torch.tensor([gate]))
 
-    def forward(self, tokens: Tensor, pictures: Tensor, mask: Tensor | None = None) -> Tensor:
+    def forward(self, tokens: Tensor, images: Tensor, mask: Tensor | None = None) -> Tensor:
         """Tokens (N, L, width) -> tokens (N, L, width); see :class:`CrossAttention`."""
-        tokens = tokens + self.attn_gate.tanh() * self.attn(tokens, pictures, mask)
+        tokens = tokens + self.attn_gate.tanh() * self.attn(tokens, images, mask)
         return tokens + self.ff_gate.tanh() * self.ff(tokens)
 
 
 class PerceiverResampler(nn.Module):
-    """Turns the many features of a picture into a few.
+    """Turns the many features of an image into a few.
 
     Args:
         width: Numbers in a feature.
@@ -125,7 +125,7 @@ class _PerceiverAttention(nn.Module):
 
 
 Look = Callable[[GatedCrossAttention, Tensor], Tensor]
-"""Applies a block to the tokens (N, L, width) of a language model with the pictures that they are
+"""Applies a block to the tokens (N, L, width) of a language model with the images that they are
 to see; returns the tokens."""
 
 
@@ -134,7 +134,7 @@ class LookingModel(nn.Module):
 
     Args:
         model: The language model, of transformers, without its head.
-        picture_width: Numbers in a feature of a picture.
+        picture_width: Numbers in a feature of an image.
         every: The n: the n-th layer, the 2n-th ... get one.
         heads: Heads of the cross-attention.
         gate: What its gates start at.
@@ -149,7 +149,7 @@ class LookingModel(nn.Module):
     def __init__(
         self,
         model: PreTrainedModel,
-        picture_width: int,
+        image_width: int,
         every: int,
         heads: int = 8,
         gate: float = 0.0,
@@ -160,7 +160,7 @@ class LookingModel(nn.Module):
         inner = model.config.hidden_size
         self.cross = nn.ModuleDict(
             {
-                str(number): GatedCrossAttention(inner, picture_width, heads, gate)
+                str(number): GatedCrossAttention(inner, image_width, heads, gate)
                 for number in range(every - 1, len(self._layers), every)
             }
         )
@@ -183,7 +183,7 @@ class LookingModel(nn.Module):
         """What the language model answers, (N, L, width).
 
         Args:
-            look: Shows pictures to tokens.
+            look: Shows images to tokens.
             **inputs: Of the language model.
         """
 

@@ -52,13 +52,13 @@ class LanguageTokenizer:
 
     Args:
         name: A folder, or a name of the hub.
-        image: The token that stands where a picture is, one that no text has; ``None``: a new one,
+        image: The token that stands where an image is, one that no text has; ``None``: a new one,
             which the language model does not know.
 
     Attributes:
         size: How many numbers there are.
         pad: The number that stands after the end: that of the end of a text.
-        image: The number that stands where a picture is.
+        image: The number that stands where an image is.
 
     Raises:
         ClevrSkillsError: It cannot be loaded, or does not have the token.

@@ -1,4 +1,4 @@
-"""The parts of the small policies: pictures, prompt and the robot's own state as tokens."""
+"""The parts of the small policies: images, prompt and the robot's own state as tokens."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class SmallEncoderConfig(PolicyConfig):
     Attributes:
         width: Numbers in a token.
         heads: Heads of attention.
-        channels: Channels of the pictures' features, layer by layer; the first two layers halve
+        channels: Channels of the images' features, layer by layer; the first two layers halve
             width and height.
-        places: Features whose places are looked for in each picture.
+        places: Features whose places are looked for in each image.
         prompt_layers: Layers that read the prompt.
         dropout: Share of features that are dropped in training.
     """
@@ -45,11 +45,11 @@ class SmallEncoderConfig(PolicyConfig):
 
 
 class ImageEncoder(nn.Module):
-    """A picture as one token: where in it things are, and how clearly they are seen.
+    """An image as one token: where in it things are, and how clearly they are seen.
 
     Convolutions whose features are turned up and down by what is looked for (FiLM, Perez et al.
     2018, arXiv 1709.07871), then for each of some features the mean place at which it is seen
-    (spatial softmax, Finn et al. 2016, arXiv 1509.06113). Patches of pictures as tokens learn where
+    (spatial softmax, Finn et al. 2016, arXiv 1509.06113). Patches of images as tokens learn where
     objects are many times more slowly: see docs/training.md.
 
     Args:
@@ -71,7 +71,7 @@ class ImageEncoder(nn.Module):
         self.token = nn.Linear(3 * config.places, config.width)
 
     def forward(self, images: Tensor, aim: Tensor) -> Tensor:
-        """Pictures (N, 3, S, S) in [0, 1], and what is looked for (N, width), 0 for nothing in
+        """Images (N, 3, S, S) in [0, 1], and what is looked for (N, width), 0 for nothing in
         particular -> tokens (N, width).
         """
         features = torch.cat([images * 2 - 1, _grid(images).expand(len(images), -1, -1, -1)], 1)
@@ -88,7 +88,7 @@ class ImageEncoder(nn.Module):
 
 
 class PromptEncoder(nn.Module):
-    """A prompt as one token: its words and its pictures, at half the size, read in their order.
+    """A prompt as one token: its words and its images, at half the size, read in their order.
 
     Args:
         config: Sizes.
@@ -122,7 +122,7 @@ class PromptEncoder(nn.Module):
 
 
 class SceneEncoder(nn.Module):
-    """All that a policy sees, as tokens: the prompt, the cameras' pictures, the robot's own state.
+    """All that a policy sees, as tokens: the prompt, the cameras' images, the robot's own state.
 
     Args:
         config: Sizes.
@@ -173,6 +173,6 @@ def layer(config: SmallEncoderConfig) -> dict[str, Any]:
 
 
 def _grid(images: Tensor) -> Tensor:
-    """Where the pixels of pictures (..., H, W) are, from -1 to 1: right and down, (2, H, W)."""
+    """Where the pixels of images (..., H, W) are, from -1 to 1: right and down, (2, H, W)."""
     down, right = (torch.linspace(-1, 1, n, device=images.device) for n in images.shape[-2:])
     return torch.stack(torch.meshgrid(right, down, indexing="xy")).to(images.dtype)

@@ -57,7 +57,7 @@ class DaggerArgs:
     load_workers: int = 2
     """Processes that load windows."""
     cache_gb: float = 0.0
-    """Memory in which each of these keeps pictures, in GB."""
+    """Memory in which each of these keeps images, in GB."""
 
 
 def dagger(args: DaggerArgs, suite: Callable[[Path], Suite] | None = None) -> int:

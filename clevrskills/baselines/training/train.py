@@ -101,7 +101,7 @@ def _accelerator(args: TrainArgs) -> Iterator[Any]:
             mixed_precision="bf16" if args.bf16 else "no",
             gradient_accumulation_steps=args.accumulate,
             cpu=args.cpu,
-            # a batch may have no picture in any of its prompts
+            # a batch may have no image in any of its prompts
             kwargs_handlers=[DistributedDataParallelKwargs(find_unused_parameters=True)],
         )
     finally:

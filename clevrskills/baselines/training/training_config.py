@@ -60,7 +60,7 @@ class TrainArgs:
     balance: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
     """Draw windows of all tasks equally often."""
     prompt: Literal["multimodal", "language"] = "multimodal"
-    """Prompts with pictures, or in words alone; the latter leaves out the tasks that evaluations
+    """Prompts with images, or in words alone; the latter leaves out the tasks that evaluations
     leave out there."""
     steps: int = 20_000
     """Steps of the optimizer."""
@@ -75,7 +75,7 @@ class TrainArgs:
     workers: int = 2
     """Processes that load windows, for each process that trains."""
     cache_gb: float = 0.0
-    """Memory in which each process that loads keeps the pictures that it has read, in GB: much
+    """Memory in which each process that loads keeps the images that it has read, in GB: much
     quicker where all demonstrations fit into it."""
     log_every: int = 50
     """Steps between two lines of the log."""
@@ -106,7 +106,7 @@ class TrainingConfig:
         selection: Which of them.
         weights: How often the windows of each task are drawn; ``None``: all windows alike.
         seed: What decides all that is random.
-        cache_bytes: Memory for pictures that were read, of each process that reads them.
+        cache_bytes: Memory for images that were read, of each process that reads them.
         identity: What must be the same when the training is continued.
     """
 

@@ -213,8 +213,8 @@ class Composite(Predicate):
                 chosen = chosen + (child == i) * each.next_index(part).clamp(min=0)
         return chosen.masked_fill(outcome.holds, -1)
 
-    def says(self, world: Any, env: int = 0) -> str:
-        parts = [c.says(world, env) for i, c in enumerate(self.children) if self._uses(i, env)]
+    def describe(self, world: Any, env: int = 0) -> str:
+        parts = [c.describe(world, env) for i, c in enumerate(self.children) if self._uses(i, env)]
         return self.conjunction.join(parts)
 
     conjunction = ", "
@@ -222,12 +222,12 @@ class Composite(Predicate):
     def _uses(self, child: int, env: int) -> bool:
         return self.active is None or bool(self.active[env, child])
 
-    def realise(self, world: Any, where: Tensor | None = None) -> None:
+    def realize(self, world: Any, where: Tensor | None = None) -> None:
         for i, child in enumerate(self.children):
             mask = where
             if self.active is not None:
                 mask = self.active[:, i] if where is None else where & self.active[:, i]
-            child.realise(world, mask)
+            child.realize(world, mask)
 
 
 def _likeness(predicate: Predicate) -> object:
@@ -376,11 +376,11 @@ class Wrapper(Predicate):
     def with_criteria(self, table: Any) -> Self:
         return dataclasses.replace(self, child=self.child.with_criteria(table))
 
-    def says(self, world: Any, env: int = 0) -> str:
-        return self.child.says(world, env)
+    def describe(self, world: Any, env: int = 0) -> str:
+        return self.child.describe(world, env)
 
-    def realise(self, world: Any, where: Tensor | None = None) -> None:
-        self.child.realise(world, where)
+    def realize(self, world: Any, where: Tensor | None = None) -> None:
+        self.child.realize(world, where)
 
 
 @dataclass(frozen=True, eq=False)

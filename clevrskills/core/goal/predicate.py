@@ -77,11 +77,11 @@ class Predicate(ABC):
         """Look at the world; the goal state of the outcome is that of the next control step."""
 
     @abstractmethod
-    def says(self, world: Any, env: int = 0) -> str:
+    def describe(self, world: Any, env: int = 0) -> str:
         """The sentence, with ``{obj:key}`` placeholders, for one environment."""
 
     @abstractmethod
-    def realise(self, world: Any, where: Tensor | None = None) -> None:
+    def realize(self, world: Any, where: Tensor | None = None) -> None:
         """Change the world so that it holds, in the environments ``where`` (B,) is true."""
 
     def initial_state(self, world: Any) -> GoalState:
@@ -95,7 +95,7 @@ class Predicate(ABC):
 
     @abstractmethod
     def steps(self, env: int = 0) -> Iterator[Predicate]:
-        """The parts that one environment achieves one after the other; realising them in turn
+        """The parts that one environment achieves one after the other; realizing them in turn
         achieves the whole.
         """
 

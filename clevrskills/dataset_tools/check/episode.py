@@ -186,7 +186,7 @@ def _tree_faults(info: Mapping[str, Any]) -> Iterator[str]:
         if keystep["subgoal"] is not None and keystep["subgoal"] not in leaves:
             yield f"subgoal {keystep['subgoal']} of key-step {keystep['index']} is no leaf"
         if bool(keystep["image"]) != (KEYSTEP_CAMERA in info["cameras"]):
-            yield f"key-step {keystep['index']} has the picture {keystep['image']}"
+            yield f"key-step {keystep['index']} has the image {keystep['image']}"
     keys = [thing["key"] for thing in info["objects"]]
     if len(set(keys)) < len(keys):
         yield "objects with the same key"

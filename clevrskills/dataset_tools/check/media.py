@@ -1,4 +1,4 @@
-"""Checks of videos and pictures."""
+"""Checks of videos and images."""
 
 from __future__ import annotations
 
@@ -67,15 +67,15 @@ def _undecodable(container: Any, stream: Any, stamps: list[int], decode: bool) -
         yield f"frame {missing} cannot be decoded"
 
 
-def picture_faults(name: str, data: bytes | None) -> Iterator[str]:
-    """Check a JPEG picture."""
+def image_faults(name: str, data: bytes | None) -> Iterator[str]:
+    """Check a JPEG image."""
     try:
         with Image.open(io.BytesIO(data or b"")) as image:
             if image.format != "JPEG":
                 yield f"{name} is {image.format}, not JPEG"
             image.load()
     except Exception as error:  # Pillow raises OSError, SyntaxError, ValueError and others
-        yield f"{name} is not a readable picture: {_line(error)}"
+        yield f"{name} is not a readable image: {_line(error)}"
 
 
 def _line(error: Exception) -> str:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute
 import pyarrow.parquet as pq
 
-from clevrskills.dataset_tools.check.media import picture_faults
+from clevrskills.dataset_tools.check.media import image_faults
 
 _FLAG, _REAL, _WHOLE = pa.bool_(), pa.float32(), pa.int32()
 _RETURN_TOLERANCE = 1e-5  # of a sum of float32, relative
@@ -102,7 +102,7 @@ def cameras_faults(path: Path, info: Mapping[str, Any]) -> Iterator[str]:
         low, high = boxes[..., :2], boxes[..., 2:]
         inside = (low >= 0) & (high > low) & (high <= (said["width"], said["height"]))
         absent = (boxes == -1).all(-1)
-        wrong[f"{camera}/boxes are not in the picture"] = ~(inside.all(-1) | absent).all(1)
+        wrong[f"{camera}/boxes are not in the image"] = ~(inside.all(-1) | absent).all(1)
         seen = table[f"{camera}/visible"]
         wrong[f"{camera}/visible is outside [0, 1]"] = ~((seen >= 0) & (seen <= 1)).all(1)
         wrong[f"{camera}/visible is not 0 without a box"] = ((seen > 0) & absent).any(1)
@@ -122,9 +122,9 @@ def images_faults(path: Path, info: Mapping[str, Any]) -> Iterator[str]:
     for name in sorted(wanted - set(names)):
         yield f"{name} is missing"
     for name in sorted(set(names) - wanted):
-        yield f"{name} is no picture of the prompt or of a key-step"
+        yield f"{name} is no image of the prompt or of a key-step"
     for name, image in zip(names, table["image"], strict=True):
-        yield from picture_faults(name, image["bytes"])
+        yield from image_faults(name, image["bytes"])
 
 
 def states_faults(path: Path, info: Mapping[str, Any]) -> Iterator[str]:

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from clevrskills.dataset_tools.dataset import Episode
 from clevrskills.dataset_tools.export.lerobot_features import (
-    PICTURES_PER_EPISODE,
+    IMAGES_PER_EPISODE,
     Numbering,
     Sentences,
     by_split,
@@ -200,8 +200,8 @@ class _Writer:
         }
         for camera, videos in self._videos.items():
             with open_recording(episode.video_path(camera), len(episode)) as recording:
-                pictures = recording.pictures(PICTURES_PER_EPISODE)
-                stats[videos.key] = self._statistics.add_pictures(videos.key, pictures)
+                images = recording.images(IMAGES_PER_EPISODE)
+                stats[videos.key] = self._statistics.add_images(videos.key, images)
                 row |= videos.append(recording)
         self._data.begin()
         self._data.append(self._table(episode, data))

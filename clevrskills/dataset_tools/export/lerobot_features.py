@@ -23,7 +23,7 @@ from clevrskills.sim.prompt import Prompt
 
 ACTION_NAMES = ("dx", "dy", "dz", "drx", "dry", "drz", "gripper")
 POSE_NAMES = ("x", "y", "z", "qw", "qx", "qy", "qz")
-PICTURES_PER_EPISODE = 8
+IMAGES_PER_EPISODE = 8
 """Pictures of each camera that are decoded for the statistics."""
 SPLITS = ("train", "test")
 _TEXTS = ("instruction", "predicate", "skill", "action_class")

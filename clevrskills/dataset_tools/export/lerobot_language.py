@@ -9,7 +9,7 @@ timestamp until the next of its style:
 - ``task_aug``: ways to ask for the task, if there are several, all from the start.
 
 ``language_events`` has rows on single frames: once a second for each camera, never for two on one
-frame, a question of style ``vqa`` about its picture and the answer as JSON; in turn where all
+frame, a question of style ``vqa`` about its image and the answer as JSON; in turn where all
 objects are (bounding boxes), how many can be seen, and how much of one of them can be seen.
 """
 

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from clevrskills.dataset_tools.dataset import Episode
 from clevrskills.dataset_tools.export.lerobot_features import (
-    PICTURES_PER_EPISODE,
+    IMAGES_PER_EPISODE,
     Numbering,
     Sentences,
     by_split,
@@ -79,8 +79,8 @@ class _Writer:
         for camera in self.first.cameras:
             key = image_key(camera)
             with open_recording(episode.video_path(camera), len(episode)) as recording:
-                pictures = recording.pictures(PICTURES_PER_EPISODE)
-                stats[key] = self._statistics.add_pictures(key, pictures)
+                images = recording.images(IMAGES_PER_EPISODE)
+                stats[key] = self._statistics.add_images(key, images)
                 video = JoinedVideo(self._path(VIDEO_PATH, video_key=key), recording, self.fps)
                 video.append(recording)
                 video.close()

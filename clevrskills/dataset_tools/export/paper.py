@@ -15,7 +15,7 @@
         extra/actor_is_visible/<camera>/NAME_ID.npy   (N + 1,) 0 or 1
         extra/actor_mesh_bbox/<camera>/NAME_ID.npy    (N + 1, 2, 3)
         keysteps/<k>_bimg.jpg, <k>_rimg.jpg, objects/NAME_ID.png, scene.jpg, scene_base.jpg
-        prompt_assets.npy                         {"objects": {NAME_ID: picture}, "textures": ...}
+        prompt_assets.npy                         {"objects": {NAME_ID: image}, "textures": ...}
 
 Described in appendix B.1 of the paper, and by what its loader reads. ``action_labels.npy``,
 ``prompt_assets.npy`` and ``action_trace.pickle.bz2`` are pickles, because the loader unpickles
@@ -58,7 +58,7 @@ class Actors:
 
     Attributes:
         by_key: (name, number) of objects by key: first those of the scene, in their order, then
-            those that are only in pictures of the prompt.
+            those that are only in images of the prompt.
     """
 
     by_key: dict[str, tuple[str, int]]
@@ -101,7 +101,7 @@ def write(selection: Selection, out: Path) -> None:
     missing = [name for name in (BASE, HAND) if name not in selection.header.cameras]
     if missing:
         raise ClevrSkillsError(
-            f"{selection.root} has no pictures of {' and '.join(missing)}, which this layout "
+            f"{selection.root} has no images of {' and '.join(missing)}, which this layout "
             "needs; make them with: clevrskills render"
         )
     for episode in selection:
@@ -128,7 +128,7 @@ def _write_episode(episode: Episode, folder: Path) -> None:
     for camera in episode.cameras:
         _write_camera(episode, camera, actors, folder)
     _write_object_camera(episode, folder)
-    _write_pictures(episode, actors, folder)
+    _write_images(episode, actors, folder)
 
 
 def _action_labels(episode: Episode, actors: Actors) -> dict[int, dict[str, str]]:
@@ -216,9 +216,9 @@ def _write_camera(episode: Episode, camera: str, actors: Actors, folder: Path) -
 
 
 def _write_object_camera(episode: Episode, folder: Path) -> None:
-    """Write the parameters of the camera that takes the prompt's pictures, which has no video."""
+    """Write the parameters of the camera that takes the prompt's images, which has no video."""
     from clevrskills.sim.cameras import OBJECT_CAMERA
-    from clevrskills.sim.render.film import Camera
+    from clevrskills.sim.render.trajectory_renderer import Camera
 
     size, fov_rad = OBJECT_CAMERA.size_px, OBJECT_CAMERA.fov_rad
     camera = Camera("object_camera", size, size, fov_rad, {})
@@ -246,8 +246,8 @@ def _write_parameters(
     _save(folder, f"{path}/intrinsic_cv", np.tile(intrinsic.astype(np.float32), (len(whole), 1, 1)))
 
 
-def _write_pictures(episode: Episode, actors: Actors, folder: Path) -> None:
-    """Write pictures of the prompt, of key-steps and of the start."""
+def _write_images(episode: Episode, actors: Actors, folder: Path) -> None:
+    """Write images of the prompt, of key-steps and of the start."""
     from PIL import Image
 
     for name in ("objects", "keysteps"):

@@ -40,7 +40,7 @@ class Recording:
         codec = self.stream.codec_context
         return codec.name, codec.width, codec.height, codec.pix_fmt, codec.extradata
 
-    def pictures(self, count: int) -> Iterator[np.ndarray]:
+    def images(self, count: int) -> Iterator[np.ndarray]:
         """Decode at most ``count`` key frames, spread evenly, each (H, W, 3) uint8 sRGB."""
         keys = [packet for packet in self.packets if packet.is_keyframe]
         chosen = np.linspace(0, len(keys) - 1, min(count, len(keys))).round().astype(int)

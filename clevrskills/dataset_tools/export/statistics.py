@@ -1,7 +1,7 @@
 """Statistics of features, by episode and over all of them, without keeping the episodes.
 
 Count, mean, standard deviation, minimum and maximum are exact. Quantiles of an episode and of
-pictures are exact too; those of numbers over all episodes come from an even sample of the rows.
+images are exact too; those of numbers over all episodes come from an even sample of the rows.
 """
 
 from __future__ import annotations
@@ -79,31 +79,31 @@ def _stats(
     }
 
 
-class Pictures:
-    """Statistics of the colours of pictures, as fractions of white."""
+class Images:
+    """Statistics of the colours of images, as fractions of white."""
 
     def __init__(self) -> None:
         self._counts = np.zeros((3, 256), np.int64)
-        self._pictures = 0
+        self._images = 0
 
-    def add(self, pictures: Iterable[np.ndarray]) -> Stats:
-        """Take in pictures, each (H, W, 3) uint8.
+    def add(self, images: Iterable[np.ndarray]) -> Stats:
+        """Take in images, each (H, W, 3) uint8.
 
         Returns:
-            The statistics of these alone, each (3, 1, 1); ``count``, of pictures, is (1,).
+            The statistics of these alone, each (3, 1, 1); ``count``, of images, is (1,).
         """
-        part = Pictures()
-        for picture in pictures:
-            part._pictures += 1
+        part = Images()
+        for image in images:
+            part._images += 1
             for channel in range(3):
-                values = np.ascontiguousarray(picture[..., channel]).reshape(-1)
+                values = np.ascontiguousarray(image[..., channel]).reshape(-1)
                 part._counts[channel] += np.bincount(values, minlength=256)
         self._counts += part._counts
-        self._pictures += part._pictures
+        self._images += part._images
         return part.total()
 
     def total(self) -> Stats:
-        """The statistics of all pictures so far."""
+        """The statistics of all images so far."""
         levels = np.arange(256) / 255
         pixels = self._counts[0].sum()
         shares, reached = self._counts / pixels, self._counts.cumsum(1)
@@ -116,14 +116,14 @@ class Pictures:
             **{n: levels[(reached < round(q * pixels, 6)).sum(1)] for n, q in QUANTILES.items()},
         }
         stats = {name: value.reshape(3, 1, 1) for name, value in values.items()}
-        return {**stats, "count": np.array([self._pictures])}
+        return {**stats, "count": np.array([self._images])}
 
 
 class Statistics:
     """Statistics of all features of a dataset."""
 
     def __init__(self) -> None:
-        self._features: dict[str, Numbers | Pictures] = {}
+        self._features: dict[str, Numbers | Images] = {}
 
     def add_numbers(self, columns: Mapping[str, Any]) -> dict[str, Stats]:
         """Take in the columns of an episode, arrays (N,) or (N, D); others have no statistics.
@@ -139,11 +139,11 @@ class Statistics:
                 found[name] = numbers.add(values.reshape(len(values), -1))
         return found
 
-    def add_pictures(self, name: str, pictures: Iterable[np.ndarray]) -> Stats:
-        """Take in pictures of an episode; returns the statistics of these alone, each (3, 1, 1)."""
-        counts = self._features.setdefault(name, Pictures())
-        assert isinstance(counts, Pictures)
-        return counts.add(pictures)
+    def add_images(self, name: str, images: Iterable[np.ndarray]) -> Stats:
+        """Take in images of an episode; returns the statistics of these alone, each (3, 1, 1)."""
+        counts = self._features.setdefault(name, Images())
+        assert isinstance(counts, Images)
+        return counts.add(images)
 
     def total(self) -> dict[str, Stats]:
         """The statistics of everything so far."""

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from clevrskills.core.env_config import EnvConfig
-from clevrskills.core.suite import Environment, Film, Oracle, Suite, building
+from clevrskills.core.suite import Environment, Oracle, Suite, TrajectoryRenderer, building
 from clevrskills.dataset_tools.dataset import Episode
 from clevrskills.dataset_tools.generate.schedule import Attempt
 from clevrskills.dataset_tools.manifest import ManifestLine, file_hashes
@@ -41,7 +41,7 @@ class GenerateWorker:
         self._suite = suite
         self._writer = writer
         self._config: EnvConfig | None = None
-        self._made: tuple[Environment, Oracle, Film | None] | None = None
+        self._made: tuple[Environment, Oracle, TrajectoryRenderer | None] | None = None
 
     def __call__(self, attempt: Attempt) -> ManifestLine:
         """Roll out one seed and keep the episode if it succeeds.
@@ -98,14 +98,14 @@ class GenerateWorker:
             files=file_hashes(path),
         )
 
-    def _prepare(self, config: EnvConfig) -> tuple[Environment, Oracle, Film | None]:
+    def _prepare(self, config: EnvConfig) -> tuple[Environment, Oracle, TrajectoryRenderer | None]:
         if self._made is None or config != self._config:
             if self._made is not None:
                 self._made[0].close()
                 self._made = None
             with building(config.task):
                 env = self._suite.make(replace(config, cameras=()))
-                self._made = env, self._suite.oracle(env), self._suite.film(config)
+                self._made = env, self._suite.oracle(env), self._suite.trajectory_renderer(config)
             self._config = config
         return self._made
 

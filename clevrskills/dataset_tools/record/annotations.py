@@ -2,8 +2,8 @@
 
 Boxes come from projecting the triangles of the meshes, as the renderer does it: a pixel is covered
 if its middle is. The share that is seen comes from points spread over the surface: those that face
-the camera, each with the weight of the area that it stands for in the picture, are looked up in the
-picture's segmentation.
+the camera, each with the weight of the area that it stands for in the image, are looked up in the
+image's segmentation.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from functools import lru_cache
 import numpy as np
 
 from clevrskills.sim.cameras import NEAR_M
-from clevrskills.sim.render.film import TABLE_ID, Camera, View, to_buffer
 from clevrskills.sim.render.raster import Corners, Faces, Mesh, cut_off, extents, merged
+from clevrskills.sim.render.trajectory_renderer import TABLE_ID, Camera, View, to_buffer
 
 SAMPLES, CANDIDATES = 256, 768
 """Surface points of an object, and from how many they are chosen."""
@@ -24,7 +24,7 @@ FACING_SHARE = 0.25
 """Distance between points that face opposite ways, as half a share of the object's diagonal."""
 NEARER_M = 0.0015
 """How much nearer than a point something must be to hide it."""
-NOT_IN_PICTURE = -1
+NOT_IN_IMAGE = -1
 _R2 = (0.7548776662466927, 0.5698402909980532)
 """Steps of an even sequence of points in the unit square (Roberts 2018, "R2")."""
 
@@ -35,10 +35,10 @@ class Sighting:
 
     Attributes:
         boxes: x_min, y_min, x_max, y_max of each in pixels, the maxima exclusive, of the whole
-            object as if nothing hid it, cut off at the edges of the picture; four times -1 for what
-            is not in the picture; (K, 4) int16.
+            object as if nothing hid it, cut off at the edges of the image; four times -1 for what
+            is not in the image; (K, 4) int16.
         visible: Share of each one's silhouette that is seen: neither hidden nor outside the
-            picture; (K,) float32.
+            image; (K,) float32.
     """
 
     boxes: np.ndarray
@@ -46,7 +46,7 @@ class Sighting:
 
 
 class Annotator:
-    """Annotates pictures of some objects.
+    """Annotates images of some objects.
 
     Args:
         meshes: The objects.
@@ -76,7 +76,7 @@ class Annotator:
         self._size = np.repeat(sizes, self._count, axis=0)  # (R, 2)
 
     def look(self, poses: np.ndarray, views: Mapping[str, View]) -> dict[str, Sighting]:
-        """Annotate the pictures of a moment.
+        """Annotate the images of a moment.
 
         Args:
             poses: World positions and quaternions w, x, y, z of the objects, (K, 7).
@@ -95,10 +95,10 @@ class Annotator:
         boxes = self._boxes(turned, moved, pixels[first], ~ahead[first].all(1))
         lens = -np.matmul(moved[:, None], turned)[:, 0]  # in the frames of the objects
         facing = np.matmul(self._normals, lens[:, :, None])[..., 0] - self._offsets
-        # in the picture, up to a factor, of what each point stands for
+        # in the image, up to a factor, of what each point stands for
         areas = self._areas * np.maximum(facing, 0.0) * ahead[rest] / depth[rest] ** 3
         visible = self._visible(pixels[rest], depth[rest], areas, views)
-        visible[boxes[:, 0] == NOT_IN_PICTURE] = 0.0  # less than reaches the middle of a pixel
+        visible[boxes[:, 0] == NOT_IN_IMAGE] = 0.0  # less than reaches the middle of a pixel
         cut = range(0, len(boxes), self._count)
         return {
             name: Sighting(boxes[k : k + self._count], visible[k : k + self._count])
@@ -119,7 +119,7 @@ class Annotator:
                 low[row], high[row] = np.ceil(ends.min(0) - 0.5), np.floor(ends.max(0) - 0.5) + 1
         low, high = np.clip(low, 0, self._size), np.clip(high, 0, self._size)
         boxes = np.concatenate((low, high), axis=-1)
-        boxes[(low >= high).any(-1)] = NOT_IN_PICTURE
+        boxes[(low >= high).any(-1)] = NOT_IN_IMAGE
         return boxes.astype(np.int16)
 
     def _visible(

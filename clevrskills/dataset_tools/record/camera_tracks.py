@@ -1,4 +1,4 @@
-"""The part of an episode that is seen: videos, annotations of them, single pictures.
+"""The part of an episode that is seen: videos, annotations of them, single images.
 
 It is made from recorded numbers alone, so it is the same whether an episode is filmed while it
 happens or later.
@@ -18,12 +18,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from clevrskills.core.suite import Film
+from clevrskills.core.suite import TrajectoryRenderer
 from clevrskills.dataset_tools.layout import CAMERAS_FILE, IMAGES_FILE, KEYSTEP_CAMERA
 from clevrskills.dataset_tools.record.annotations import Annotator
 from clevrskills.dataset_tools.record.columns import vectors
 from clevrskills.jobs.files import storage_errors
-from clevrskills.sim.render.film import View
+from clevrskills.sim.render.trajectory_renderer import View
 from clevrskills.sim.render.video import DepthWriter, SegmentationWriter, VideoWriter
 
 _IMAGE_TYPE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
@@ -34,7 +34,7 @@ class Footage:
 
     Args:
         directory: Directory of the episode, being written.
-        film: Draws the pictures.
+        film: Draws the images.
         scene: Description of the scene.
         fps: Frames per second.
         depth: Whether depth is filmed too.
@@ -45,7 +45,7 @@ class Footage:
     def __init__(
         self,
         directory: Path,
-        film: Film,
+        film: TrajectoryRenderer,
         scene: Mapping[str, Any],
         fps: int,
         depth: bool,
@@ -71,7 +71,7 @@ class Footage:
             textures: Textures that objects show in place of their own, by key.
         """
         with spent(self._times_s, "render"):
-            self._views = self._film.shoot(qpos, object_poses, textures)
+            self._views = self._film.render(qpos, object_poses, textures)
             for name, sighting in self._annotator.look(object_poses, self._views).items():
                 for key, value in (
                     ("extrinsic", self._views[name].extrinsic.astype(np.float32)),
@@ -98,14 +98,14 @@ class Footage:
         return self._videos[name]
 
     def keep(self, index: int) -> str | None:
-        """Keep a picture of the state filmed last as key-step ``index``; returns its name, ``None``
+        """Keep an image of the state filmed last as key-step ``index``; returns its name, ``None``
         if the base camera is off.
         """
         view = self._views.get(KEYSTEP_CAMERA)
         return None if view is None else self._keep(f"keysteps/{index:02d}", view.color)
 
     def keep_prompt(self, prompt: Mapping[str, Any]) -> dict[str, str]:
-        """Keep the pictures of a prompt, given as JSON data; returns names by placeholder."""
+        """Keep the images of a prompt, given as JSON data; returns names by placeholder."""
         with spent(self._times_s, "render"):
             pictures = self._film.prompt_images(prompt)
         return {

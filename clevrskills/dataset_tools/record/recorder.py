@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.episode import episode_id
 from clevrskills.core.interface import Step
-from clevrskills.core.suite import Environment, Film, Oracle
+from clevrskills.core.suite import Environment, Oracle, TrajectoryRenderer
 from clevrskills.dataset_tools.layout import EPISODE_FILE, STATES_FILE, STEPS_FILE
 from clevrskills.dataset_tools.record.camera_tracks import Footage, spent
 from clevrskills.dataset_tools.record.columns import measured, segments, steps_table
@@ -76,7 +76,7 @@ class Keystep:
         index: 0 for the initial state, k for the k-th sub-goal reached.
         step: Number of control steps done, so the index of its frame and state.
         subgoal: Index of the leaf of the goal tree that was reached; ``None`` at the start.
-        image: Name of a picture of it; ``None`` if the base camera is off.
+        image: Name of an image of it; ``None`` if the base camera is off.
     """
 
     index: int
@@ -99,8 +99,8 @@ class Recorder:
         writer: Who writes, for what is left of interrupted writers.
 
     Attributes:
-        times_s: CPU time by phase, so far: ``render`` (pictures and their annotations), ``encode``
-            (videos and single pictures), ``write`` (all else).
+        times_s: CPU time by phase, so far: ``render`` (images and their annotations), ``encode``
+            (videos and single images), ``write`` (all else).
 
     Raises:
         StorageError: The disk refused, here or in any method.
@@ -112,7 +112,7 @@ class Recorder:
         config: EnvConfig,
         seed: int,
         fps: int = 20,
-        film: Film | None = None,
+        film: TrajectoryRenderer | None = None,
         writer: str = "local",
     ) -> None:
         self.config, self.seed, self.fps = config, seed, fps

@@ -29,8 +29,8 @@ class EpisodeResult:
         cpu_s: CPU time of this process, all threads.
         wall_s: Time that passed.
         times_s: CPU time by phase: ``reset``, ``plan`` (the oracle), ``physics`` (control steps,
-            goal and reward) and, if it was recorded, ``render`` (pictures and their annotations),
-            ``encode`` (videos and single pictures), ``write`` (all else). The recorder goes on
+            goal and reward) and, if it was recorded, ``render`` (images and their annotations),
+            ``encode`` (videos and single images), ``write`` (all else). The recorder goes on
             adding to it while it commits.
     """
 

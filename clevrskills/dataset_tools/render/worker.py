@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from clevrskills.core.env_config import EnvConfig
-from clevrskills.core.suite import Film, Suite
+from clevrskills.core.suite import Suite, TrajectoryRenderer
 from clevrskills.dataset_tools.dataset import Episode
 from clevrskills.dataset_tools.layout import STATES_FILE, STEPS_FILE
 from clevrskills.dataset_tools.manifest import Manifest, ManifestLine, file_hashes, latest_lines
@@ -69,9 +69,9 @@ class RenderWorker:
         return_freed_memory()
         self._recorded, self._root, self._config = recorded, root, config
         self._lines = latest_lines(recorded)
-        film = suite.film(config)
+        film = suite.trajectory_renderer(config)
         assert film is not None, "there are cameras"
-        self._film: Film = film
+        self._film: TrajectoryRenderer = film
 
     def __call__(self, name: str) -> ManifestLine:
         """Film an episode, unless it is there already; returns its line of the manifest.

@@ -54,15 +54,15 @@ function showMore() {
 }
 
 function card(one) {
-  const picture = one.picture
+  const image = one.image
     ? element("img", {src: one.page.replace(/html$/, "jpg"), loading: "lazy", alt: ""})
     : element("span", {class: "blank"}, one.page ? "" : "✕");
   const state = element("small", {class: one.success ? "good" : "bad"}, one.result);
   const text = element("div", {}, element("b", {}, one.task), element("p", {title: one.plain}, one.plain),
     element("small", {class: "number"}, `${one.split}, seed ${one.seed}, ${one.steps} steps`), state);
   const attributes = {class: "card"};
-  return one.page ? element("a", {...attributes, href: one.page}, picture, text)
-    : element("div", attributes, picture, text);
+  return one.page ? element("a", {...attributes, href: one.page}, image, text)
+    : element("div", attributes, image, text);
 }
 
 fill("facts", [`${episodes.length} episodes`, `${failures.length} failed attempts`,

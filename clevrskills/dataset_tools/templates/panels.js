@@ -22,11 +22,11 @@ const panels = {
         episode.success ? "success" : "failed"),
       ...chips.map((text) => element("span", {class: "chip"}, text)),
     ]);
-    fill("prompt", episode.prompt.map((part) => part.picture
-      ? element("img", {src: part.picture, alt: part.name, title: part.name})
+    fill("prompt", episode.prompt.map((part) => part.image
+      ? element("img", {src: part.image, alt: part.name, title: part.name})
       : document.createTextNode(part.text)));
     $("plain").textContent = episode.plain;
-    $("plain").hidden = episode.prompt.every((part) => !part.picture);
+    $("plain").hidden = episode.prompt.every((part) => !part.image);
   },
 
   /* Colour, name and visible share of each object; a click hides its box. */
@@ -59,12 +59,12 @@ const panels = {
   },
 
   keysteps() {
-    const shown = this.episode.keysteps.filter((k) => k.picture);
+    const shown = this.episode.keysteps.filter((k) => k.image);
     $("keystep-section").hidden = !shown.length;
-    this.pictures = shown.map((k) => ({...k, button: element("button", {onclick: () => player.seek(k.step)},
-      element("img", {src: k.picture, alt: ""}), element("span", {}, k.label),
+    this.images = shown.map((k) => ({...k, button: element("button", {onclick: () => player.seek(k.step)},
+      element("img", {src: k.image, alt: ""}), element("span", {}, k.label),
       element("small", {}, `step ${k.step}`))}));
-    fill("keysteps", this.pictures.map(({button}) => button));
+    fill("keysteps", this.images.map(({button}) => button));
   },
 
   readouts() {
@@ -111,7 +111,7 @@ const panels = {
       line.classList.toggle("solving", node.leaf !== null && node.leaf === subtask.subgoal);
       term.textContent = row < 0 ? "" : episode.terms[k][row].toFixed(2);
     });
-    for (const {button, step: reached} of this.pictures) button.classList.toggle("reached", reached <= step);
+    for (const {button, step: reached} of this.images) button.classList.toggle("reached", reached <= step);
     for (const {bar, value, bound, series} of this.values) {
       const number = series[Math.min(step, series.length - 1)], share = number / bound / 2;
       bar.style.left = percent(0.5 + Math.min(0, share));

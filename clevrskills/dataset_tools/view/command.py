@@ -111,8 +111,8 @@ def page(
     cards = []
     if len(episodes) > 1:
         for episode in episodes:
-            picture = thumbnail(episode)
-            cards.append({**facts(episode), "picture": data_uri(picture) if picture else None})
+            image = thumbnail(episode)
+            cards.append({**facts(episode), "image": data_uri(image) if image else None})
     return render(
         "episode.html",
         title=title,
@@ -146,13 +146,13 @@ def _write_folder(
             "previous": up + paths[k - 1] if k else None,
             "next": up + paths[k + 1] if k + 1 < len(paths) else None,
         }
-        picture = thumbnail(episode)
+        image = thumbnail(episode)
         with storage_errors(path):
             path.parent.mkdir(parents=True, exist_ok=True)
-            if picture:
-                path.with_suffix(".jpg").write_bytes(picture)
+            if image:
+                path.with_suffix(".jpg").write_bytes(image)
         write_whole(path, page([episode], title, total, links=links))
-        cards.append({**facts(episode), "page": paths[k], "picture": bool(picture)})
+        cards.append({**facts(episode), "page": paths[k], "image": bool(image)})
     failed = [
         {k: v for k, v in asdict(line).items() if k not in ("times_s", "files", "worker")}
         for line in failures

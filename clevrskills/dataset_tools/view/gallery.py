@@ -51,7 +51,7 @@ class Solved:
         level: Its level.
         seed: Seed of the episode.
         prompt: The prompt, in words.
-        parts: The prompt cut up, words and pictures (256, 256, 3) uint8.
+        parts: The prompt cut up, words and images (256, 256, 3) uint8.
         frames: What the base camera saw, each (256, 256, 3) uint8.
     """
 
@@ -136,26 +136,26 @@ def solve(key: str, seed: int, split: str = "train", robot: str = "xarm6") -> So
 
 
 def card(episode: Solved) -> Image.Image:
-    """Prompt, first and last picture of an episode."""
-    picture = Image.new("RGB", CARD_PX, PAPER)
-    draw = ImageDraw.Draw(picture)
+    """Prompt, first and last image of an episode."""
+    image = Image.new("RGB", CARD_PX, PAPER)
+    draw = ImageDraw.Draw(image)
     draw.text((GAP_PX, GAP_PX), f"{episode.key}", INK, _font(FONT_PX + 2))
     right = CARD_PX[0] - GAP_PX
     draw.text((right, GAP_PX), episode.level, PALE, _font(FONT_PX), anchor="ra")
-    _write(picture, draw, episode.parts, GAP_PX + 26)
+    _write(image, draw, episode.parts, GAP_PX + 26)
     top = CARD_PX[1] - TILE_PX - GAP_PX
     for k, frame in enumerate((episode.frames[0], episode.frames[-1])):
-        picture.paste(Image.fromarray(frame), (GAP_PX + k * (TILE_PX + GAP_PX), top))
-    return picture
+        image.paste(Image.fromarray(frame), (GAP_PX + k * (TILE_PX + GAP_PX), top))
+    return image
 
 
 def _write(
-    picture: Image.Image,
+    image: Image.Image,
     draw: ImageDraw.ImageDraw,
     parts: Sequence[str | np.ndarray],
     top: int,
 ) -> None:
-    """Words and pictures in lines."""
+    """Words and images in lines."""
     font = _font(FONT_PX)
     pictures = sum(not isinstance(part, str) for part in parts)
     thumb = THUMB_PX if pictures <= 6 else THUMB_PX * 2 // 3
@@ -170,7 +170,7 @@ def _write(
             if isinstance(word, str):
                 draw.text((x, y + (line - FONT_PX) // 2), word, INK, font)
             else:
-                picture.paste(Image.fromarray(word).resize((thumb, thumb)), (int(x), y))
+                image.paste(Image.fromarray(word).resize((thumb, thumb)), (int(x), y))
             x += int(wide)
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from clevrskills.dataset_tools.dataset import Episode
 
 _PLACEHOLDER = re.compile(r"(\{\w+:\w+\})")
-_PICTURE_PX = {"prompt": 128, "keystep": 224, "thumbnail": 96}
+_IMAGE_PX = {"prompt": 128, "keystep": 224, "thumbnail": 96}
 _FACTS = ("task", "level", "split", "seed", "robot", "criteria", "success", "steps", "return")
 _LANES = {
     "subtask": ("subtask", "subgoal", "attempt", "predicate"),
@@ -36,7 +36,7 @@ _ACTION = ("x", "y", "z", "rx", "ry", "rz", "vacuum")
 
 
 def facts(episode: Episode) -> dict[str, Any]:
-    """What a list of episodes shows of one, without its picture."""
+    """What a list of episodes shows of one, without its image."""
     info = episode.info
     return {
         "id": episode.id,
@@ -137,7 +137,7 @@ def _keysteps(episode: Episode, pictures: Mapping[str, np.ndarray]) -> list[dict
         {
             "step": keystep["step"],
             "label": _keystep_label(episode, keystep),
-            "picture": data_uri(_jpeg(pictures[keystep["image"]], "keystep"))
+            "image": data_uri(_jpeg(pictures[keystep["image"]], "keystep"))
             if keystep["image"]
             else None,
         }
@@ -155,12 +155,11 @@ def _keystep_label(episode: Episode, keystep: dict[str, Any]) -> str:
 def _prompt_parts(
     prompt: Mapping[str, Any], pictures: Mapping[str, np.ndarray]
 ) -> list[dict[str, str]]:
-    """The prompt as ``{"text"}`` and ``{"picture", "name"}`` entries."""
+    """The prompt as ``{"text"}`` and ``{"image", "name"}`` entries."""
     shown = {k: data_uri(_jpeg(pictures[name], "prompt")) for k, name in prompt["images"].items()}
     parts = (part for part in _PLACEHOLDER.split(prompt["text"]) if part)
     return [
-        {"picture": shown[part], "name": part} if part in shown else {"text": part}
-        for part in parts
+        {"image": shown[part], "name": part} if part in shown else {"text": part} for part in parts
     ]
 
 
@@ -175,10 +174,10 @@ def _rounded(values: Any, digits: int) -> list[Any]:
 
 
 def _jpeg(image: np.ndarray, use: str) -> bytes:
-    """A picture (H, W, 3), no larger than its use needs."""
+    """An image (H, W, 3), no larger than its use needs."""
     from PIL import Image
 
-    size = _PICTURE_PX[use]
+    size = _IMAGE_PX[use]
     picture = Image.fromarray(image)
     picture.thumbnail((size, size))
     buffer = io.BytesIO()

@@ -136,14 +136,14 @@ def _blueprint(rr: Any, episode: Episode) -> Any:
     """Videos and scene above, curves and labels below."""
     import rerun.blueprint as rrb
 
-    pictures = [rrb.Spatial2DView(origin=f"world/{c}/video", name=c) for c in episode.cameras]
+    images = [rrb.Spatial2DView(origin=f"world/{c}/video", name=c) for c in episode.cameras]
     curves = [
         rrb.TimeSeriesView(origin="/", contents=[f"/{name}/**"], name=name)
         for name in ("reward", "progress", "holds", "action")
     ]
     return rrb.Blueprint(
         rrb.Vertical(
-            rrb.Horizontal(*pictures, rrb.Spatial3DView(origin="world")),
+            rrb.Horizontal(*images, rrb.Spatial3DView(origin="world")),
             rrb.Horizontal(rrb.Tabs(*curves), rrb.TextLogView(origin="labels")),
         )
     )

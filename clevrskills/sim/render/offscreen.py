@@ -1,4 +1,4 @@
-"""A lit scene without physics, in which pictures are taken."""
+"""A lit scene without physics, in which images are taken."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ class Stage:
     def add_camera(
         self, name: str, width: int, height: int, fov_rad: float
     ) -> sapien.render.RenderCameraComponent:
-        """Add a camera with a vertical field of view, and take its first picture."""
-        # shaders and picture formats are global: make the camera while they are set
+        """Add a camera with a vertical field of view, and take its first image."""
+        # shaders and image formats are global: make the camera while they are set
         shaders.use_shader_pack(numbers=self._numbers)
         camera = self.scene.add_camera(name, width, height, fov_rad, NEAR_M, FAR_M)
         self.scene.update_render()

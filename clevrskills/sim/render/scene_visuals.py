@@ -38,7 +38,7 @@ LIGHTS: tuple[tuple[tuple[float, float, float], tuple[float, float, float]], ...
 
 
 def _texture(image: np.ndarray) -> sapien.render.RenderTexture2D:
-    """Uploads a picture, (H, W, 3) uint8 sRGB."""
+    """Uploads an image, (H, W, 3) uint8 sRGB."""
     import sapien
 
     opaque = np.full((*image.shape[:2], 1), 255, np.uint8)
@@ -220,7 +220,7 @@ def load_lighting(scene: ManiSkillScene | sapien.Scene, shadows: bool) -> None:
 
     Args:
         scene: A ManiSkill or SAPIEN scene with a renderer.
-        shadows: Whether the main light casts shadows; they double the time of a picture.
+        shadows: Whether the main light casts shadows; they double the time of an image.
     """
     scene.set_ambient_light(AMBIENT_LIGHT)
     for index, (direction, color) in enumerate(LIGHTS):

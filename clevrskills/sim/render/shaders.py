@@ -1,10 +1,10 @@
 """Shader pack: SAPIEN's shaders without what these scenes do not show.
 
-SAPIEN's "minimal" shader pack spends about ten CPU-seconds on the first picture of every process
+SAPIEN's "minimal" shader pack spends about ten CPU-seconds on the first image of every process
 when the renderer runs on the CPU: it computes a look-up table for environment lighting, which these
 scenes do not have. The pack used here is the installed one without what these scenes do not show:
 the environment, the pass that blends it in, and the sheen of matte bodies at glancing angles. Its
-pictures differ by less than two grey levels of 255 on average, and cost two thirds or less.
+images differ by less than two grey levels of 255 on average, and cost two thirds or less.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _log = logging.getLogger("clevrskills")
 
 PACK_NAME = "clevrskills"
 GEOMETRY_PACK_NAME = "clevrskills_geometry"
-"""The one that also gives depth, positions and segmentation, at a sixth more per picture."""
+"""The one that also gives depth, positions and segmentation, at a sixth more per image."""
 STOCK_PACK = "minimal"
 PICTURE_FORMATS = {
     "Color": "r8g8b8a8unorm",
@@ -69,7 +69,7 @@ _NUMBER_EDITS: _Edits = {
         (r"outPositionSegmentation = [^;]*;", "outNumber = inSegmentation[1];"),
     )
 }
-# they mix the environment into "ColorRaw"; without them the picture is "Color" at once
+# they mix the environment into "ColorRaw"; without them the image is "Color" at once
 _COMPOSITION = ("minimal/composite.vert", "minimal/composite0.frag")
 
 
@@ -187,7 +187,7 @@ def prepare(geometry: bool = False) -> str:
             draws.
     """
     _refuse_fork()
-    # one raster thread: a process spends half the CPU time per picture, and processes scale
+    # one raster thread: a process spends half the CPU time per image, and processes scale
     os.environ.setdefault("LP_NUM_THREADS", "0")
     directory = shader_pack(geometry)
     if directory == STOCK_PACK:

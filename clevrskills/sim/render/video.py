@@ -20,7 +20,7 @@ from clevrskills.errors import DamagedError
 from clevrskills.jobs.files import StorageError, storage_errors
 
 ONE_THREAD: dict[str, Any] = {"threads": 1} if int(av.__version__.split(".")[0]) >= 17 else {}
-"""For scaling pictures, which has threads since PyAV 17."""
+"""For scaling images, which has threads since PyAV 17."""
 _OPTIONS = {"preset": "superfast", "crf": "24", "g": "10", "bf": "0"}
 _BT709 = 1  # code point of primaries and transfer (ITU-T H.273)
 _BT601 = 6  # code point of the matrix; some readers assume it, whatever the file says
@@ -66,12 +66,12 @@ class VideoWriter:
 
     def write(self, frame: np.ndarray) -> None:
         """Append a frame."""
-        picture = self._picture(np.ascontiguousarray(frame))
+        image = self._image(np.ascontiguousarray(frame))
         with storage_errors(self.path):
-            self._container.mux(self._stream.encode(picture))
+            self._container.mux(self._stream.encode(image))
         self.frames += 1
 
-    def _picture(self, frame: np.ndarray) -> av.VideoFrame:
+    def _image(self, frame: np.ndarray) -> av.VideoFrame:
         return self._reformatter.reformat(
             av.VideoFrame.from_ndarray(frame, format="rgba" if frame.shape[2] == 4 else "rgb24"),
             format=self.pixels,
@@ -112,7 +112,7 @@ class SegmentationWriter(VideoWriter):
     def _set_up(self) -> None:
         self._stream.codec_context.gop_size = 1  # every frame on its own
 
-    def _picture(self, frame: np.ndarray) -> av.VideoFrame:
+    def _image(self, frame: np.ndarray) -> av.VideoFrame:
         return av.VideoFrame.from_ndarray(frame, format=self.pixels)
 
 

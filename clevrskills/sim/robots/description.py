@@ -24,7 +24,7 @@ class HandCamera:
 
     Attributes:
         position_m: The lens in the gripper link frame.
-        quaternion: w, x, y, z; the camera looks along its own x, its picture's up is its own z.
+        quaternion: w, x, y, z; the camera looks along its own x, its image's up is its own z.
         fov_rad: Vertical field of view.
     """
 

@@ -17,10 +17,10 @@ CUP_CENTERS_M = (
     (-0.018, 0.025),
     (0.0, 0.0),
 )
-# the wrist camera's lens; the picture's up is the gripper's +x, its view direction +z
+# the wrist camera's lens; the image's up is the gripper's +x, its view direction +z
 CAMERA_POSITION_M = (0.0465, -0.02, 0.036)
 CAMERA_QUATERNION = (0.0, 0.5**0.5, 0.0, 0.5**0.5)
-# its housing ends behind the lens, so that it never shows in the picture
+# its housing ends behind the lens, so that it never shows in the image
 CAMERA_BOX = Box((0.024, 0.060, 0.022), (0.0465, -0.02, 0.0235))
 BODY_INERTIA = Inertia(
     0.656,

@@ -181,7 +181,7 @@ def asset_directory() -> Path:
 def write_visuals(directory: Path) -> dict[str, list[Visual]]:
     """Writes the meshes of the robot's looks into `directory`; returns them by link name.
 
-    ManiSkill's meshes have 126,000 triangles, which cost several times the rest of a picture: they
+    ManiSkill's meshes have 126,000 triangles, which cost several times the rest of an image: they
     are thinned out.
     """
     import trimesh

@@ -460,7 +460,7 @@ def _realized(goal: Any, world: Any) -> Any:
     """Realize the parts of a goal one after the other; returns the outcome."""
     outcome = goal.evaluate(world, goal.initial_state(world))
     for step in goal.steps():
-        step.realise(world)
+        step.realize(world)
         outcome = goal.evaluate(world, outcome.state)
     return outcome
 
@@ -641,7 +641,7 @@ def _check_words(task: Task, runs: Sequence[_Run]) -> Iterator[Check]:
         for seed, scene in run.scenes.items():
             where = f"{run.split} seed {seed}"
             texts = list(task.prompts(scene.layout))
-            said = [leaf.says(scene.start) for leaf in scene.goal.leaves()]
+            said = [leaf.describe(scene.start) for leaf in scene.goal.leaves()]
             for text in (*texts, *said):
                 if not text.strip() or text != " ".join(text.split()) or text[0].islower():
                     faults.append(f"{where}: {text!r}")

@@ -23,7 +23,7 @@ class CurriculumArgs:
     """Run the paper's protocol: train on L0, L1, L2 in turn, and evaluate before and after each.
 
     After L0: L0, and L1 zero-shot; after L1: L1 fine-tuned, and L2 zero-shot; after L2: L2
-    fine-tuned. Each on seen and unseen objects, with prompts of words and pictures and of words
+    fine-tuned. Each on seen and unseen objects, with prompts of words and images and of words
     alone. The tables are laid out as the paper's Tables 2, 3 and 5, with the published numbers.
     Running it again continues. docs/curriculum.md shows the file.
     """

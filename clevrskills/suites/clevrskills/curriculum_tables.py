@@ -28,8 +28,8 @@ MEASURES = ("success %", "AR", "R/S")
 """Success rate, average reward of an episode, average reward per step."""
 _FINE = (("L1", "zero-shot"), ("L1", "fine-tuned"), ("L2", "zero-shot"), ("L2", "fine-tuned"))
 _TITLES = {
-    2: "L0, prompts of words and pictures (the paper's Table 2)",
-    3: "L1 and L2, prompts of words and pictures (the paper's Table 3)",
+    2: "L0, prompts of words and images (the paper's Table 2)",
+    3: "L1 and L2, prompts of words and images (the paper's Table 3)",
     5: "Prompts of words alone (the paper's Table 5)",
 }
 

@@ -15,7 +15,7 @@ from clevrskills.errors import ClevrSkillsError
 if TYPE_CHECKING:
     from clevrskills.envs.episode import EpisodeSpec
     from clevrskills.evaluation.freeze.frozen import Header
-    from clevrskills.sim.render.film import Film
+    from clevrskills.sim.render.trajectory_renderer import TrajectoryRenderer
 
 KEYSTEP_TASKS = (
     "match_pose",
@@ -142,7 +142,7 @@ class ClevrSkillsSuite(Suite):
 
         env = make_env(config)
         if config.cameras and not env.can_draw:
-            raise ClevrSkillsError("the policy is to be shown pictures, but rendering is off")
+            raise ClevrSkillsError("the policy is to be shown images, but rendering is off")
         return env
 
     def require_oracle(self) -> None:
@@ -157,10 +157,14 @@ class ClevrSkillsSuite(Suite):
         assert isinstance(env, ClevrSkillsEnv)
         return Oracle(env)
 
-    def film(self, config: EnvConfig) -> Film | None:
-        from clevrskills.sim.render.film import Film
+    def trajectory_renderer(self, config: EnvConfig) -> TrajectoryRenderer | None:
+        from clevrskills.sim.render.trajectory_renderer import TrajectoryRenderer
 
-        return Film(config.cameras, config.robot, config.size_px) if config.cameras else None
+        return (
+            TrajectoryRenderer(config.cameras, config.robot, config.size_px)
+            if config.cameras
+            else None
+        )
 
     def renderer(self) -> str:
         from clevrskills.sim.render.vulkan import renderer

@@ -1,4 +1,4 @@
-"""Bring the end effector into the poses of pictures."""
+"""Bring the end effector into the poses of images."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST = 4
 
 @dataclass(kw_only=True, eq=False)
 class MatchPose(Task):
-    """The end effector has been in the poses that pictures show, one after the other (paper,
+    """The end effector has been in the poses that images show, one after the other (paper,
     appendix A.1, task 1).
 
     Args:

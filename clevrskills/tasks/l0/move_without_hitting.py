@@ -1,4 +1,4 @@
-"""Bring the end effector into the pose of a picture around obstacles in the air."""
+"""Bring the end effector into the pose of an image around obstacles in the air."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ BETWEEN, SPREAD_M = (0.3, 0.7), 0.03
 
 @dataclass(kw_only=True, eq=False)
 class MoveWithoutHitting(Task):
-    """The end effector is in the pose that a picture shows, and the robot has touched none of the
+    """The end effector is in the pose that an image shows, and the robot has touched none of the
     obstacles (paper, appendix A.1, task 2).
 
     One of them is near the straight way to the goal; the released code puts all of them anywhere,

@@ -1,4 +1,4 @@
-"""Bring objects to the places that a picture shows."""
+"""Bring objects to the places that an image shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bring objects to the places that a picture shows, then back to where they were."""
+"""Bring objects to the places that an image shows, then back to where they were."""
 
 from __future__ import annotations
 

@@ -19,13 +19,13 @@ class ClevrSkillsEnvConfig(EnvConfig):
 
     Attributes:
         task: Keys of tasks, separated by commas; ``None``: those of the levels.
-        level: Levels, separated by commas; ``None``: all. Tasks that show their goal in pictures of
+        level: Levels, separated by commas; ``None``: all. Tasks that show their goal in images of
             key-steps are left out.
         split: ``train`` (seen objects and textures) or ``test`` (unseen ones).
         episodes: How many of a task's frozen episodes are run; ``None``: all.
         robot: ``xarm6`` or ``panda``.
         cameras: Names of cameras, separated by commas.
-        size_px: Width and height of the pictures.
+        size_px: Width and height of the images.
         frozen: Where the frozen episodes are; ``None``: those of the package.
         fps: Control steps per second; they are what they are.
     """
@@ -45,12 +45,12 @@ class ClevrSkillsEnvConfig(EnvConfig):
     def __post_init__(self) -> None:
         from clevrskills.integrations.lerobot_env import state_size
 
-        picture = PolicyFeature(FeatureType.VISUAL, (self.size_px, self.size_px, 3))
+        image = PolicyFeature(FeatureType.VISUAL, (self.size_px, self.size_px, 3))
         state = PolicyFeature(FeatureType.STATE, (state_size(self.robot),))
         self.features = {
             ACTION: PolicyFeature(FeatureType.ACTION, (7,)),
             "agent_pos": state,
-            **{f"pixels/{name}": picture for name in _names(self.cameras)},
+            **{f"pixels/{name}": image for name in _names(self.cameras)},
         }
         self.features_map = {
             ACTION: ACTION,

@@ -138,7 +138,7 @@ def test_a_lerobot_export_gives_the_same(demos: Path, exported: Path) -> None:
     assert specs[0] == specs[1]
 
 
-def test_a_lerobot_export_has_no_pictures_in_prompts(exported: Path) -> None:
+def test_a_lerobot_export_has_no_images_in_prompts(exported: Path) -> None:
     with pytest.raises(ClevrSkillsError, match="a LeRobot export has prompts in words only"):
         windows_of(exported, STREAM)[0]
 

@@ -29,7 +29,7 @@ def made(request: pytest.FixtureRequest, demos: Path) -> Iterator[Made]:
     yield policy.eval(), windows
 
 
-@pytest.mark.parametrize("what", ["words", "order of pictures"])
+@pytest.mark.parametrize("what", ["words", "order of images"])
 def test_it_reads_prompts(made: Made, what: str) -> None:
     policy, _ = made
     one = prompt(0)

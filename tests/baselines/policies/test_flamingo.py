@@ -1,4 +1,4 @@
-"""Language models that look at pictures."""
+"""Language models that look at images."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ def seeded() -> None:
 
 def test_tokens_see_what_their_mask_allows() -> None:
     attention = CrossAttention(16, 8)
-    tokens, pictures = torch.randn(1, 3, 16), torch.randn(1, 4, 8)
+    tokens, images = torch.randn(1, 3, 16), torch.randn(1, 4, 8)
     mask = torch.tensor([[[0, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 1]]], dtype=torch.bool)
-    other = pictures.clone()
+    other = images.clone()
     other[:, 2:] += 1
-    seen, then = attention(tokens, pictures, mask), attention(tokens, other, mask)
+    seen, then = attention(tokens, images, mask), attention(tokens, other, mask)
     assert (seen[:, 0] == 0).all()
     assert torch.equal(seen[:, 1], then[:, 1])
     assert (seen[:, 2] - then[:, 2]).abs().max() > 1e-3
-    torch.testing.assert_close(seen[:, 2], attention(tokens, pictures)[:, 2])
+    torch.testing.assert_close(seen[:, 2], attention(tokens, images)[:, 2])
 
 
 def test_a_token_that_sees_nothing_gives_no_bad_gradients() -> None:
     attention = CrossAttention(16, 8)
-    pictures = torch.randn(1, 2, 8, requires_grad=True)
+    images = torch.randn(1, 2, 8, requires_grad=True)
     attention(
-        torch.randn(1, 3, 16), pictures, torch.zeros(1, 3, 2, dtype=torch.bool)
+        torch.randn(1, 3, 16), images, torch.zeros(1, 3, 2, dtype=torch.bool)
     ).sum().backward()
-    assert pictures.grad is not None and (pictures.grad == 0).all()
+    assert images.grad is not None and (images.grad == 0).all()
     assert all(torch.isfinite(p.grad).all() for p in attention.parameters() if p.grad is not None)
 
 
@@ -48,12 +48,12 @@ def test_closed_gates_leave_a_language_model_as_it_was(name: str) -> None:
     model = make_language_model(name).eval()
     inputs = torch.randn(2, 5, 64)
     expected = model(inputs_embeds=inputs).last_hidden_state
-    pictures = torch.randn(2, 3, 8)
+    images = torch.randn(2, 3, 8)
     shown: list[torch.Tensor] = []
 
     def look(block: GatedCrossAttention, tokens: torch.Tensor) -> torch.Tensor:
         shown.append(tokens)
-        return block(tokens, pictures)
+        return block(tokens, images)
 
     closed = LookingModel(model, 8, every=1)(look, inputs_embeds=inputs)
     torch.testing.assert_close(closed, expected)

@@ -1,4 +1,4 @@
-"""JAT: a causal transformer over prompt, pictures and actions."""
+"""JAT: a causal transformer over prompt, images and actions."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def test_what_is_padded_does_not_count(demos: Path) -> None:
         assert policy(replace(batch, actions=wild))["loss"] == pytest.approx(float(loss), 1e-5)
 
 
-def test_prompts_that_are_too_long_or_have_no_pictures(demos: Path) -> None:
+def test_prompts_that_are_too_long_or_have_no_images(demos: Path) -> None:
     policy = new(demos, prompt_tokens=10)
     policy.reset({0: prompt(0, words=500), 1: replace(prompt(0), text="Touch it", images={})})
     actions = policy.act({slot: observation(policy, 0) for slot in (0, 1)})
@@ -233,7 +233,7 @@ def test_published_weights(demos: Path, published: Path) -> None:
     assert np.isfinite(policy.act({0: observation(policy, 0)})[0]).all()
 
 
-def test_pictures_are_seen_as_published(demos: Path, published: Path) -> None:
+def test_images_are_seen_as_published(demos: Path, published: Path) -> None:
     """As the published model sees them, operation by operation."""
     policy = new(demos, weights=str(published), vocabulary=5)
     weights = read_tensors(published / "model.safetensors")

@@ -46,7 +46,7 @@ def new(demos: Path, **changes: Any) -> Octo:
 
 
 def shown(count: int, steps: int = 2, seed: int = 0) -> Observations:
-    """Pictures of noise, all steps there."""
+    """Images of noise, all steps there."""
     generator = torch.Generator().manual_seed(seed)
     images = {c: torch.rand(count, steps, 3, 32, 32, generator=generator) for c in CAMERAS}
     mask = torch.ones(count, steps, dtype=torch.bool)
@@ -112,13 +112,13 @@ def test_what_is_padded_is_not_seen(demos: Path) -> None:
     torch.testing.assert_close(before[0, 1], alone[0, 1], rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("what", ["words", "pictures", "order"])
+@pytest.mark.parametrize("what", ["words", "images", "order"])
 def test_it_reads_prompts(demos: Path, what: str) -> None:
     policy = new(demos)
     one = prompt(0)
     if what == "words":
         other = replace(one, text=one.text.replace("near", "over"))
-    elif what == "pictures":
+    elif what == "images":
         other = replace(one, images={k: 255 - image for k, image in one.images.items()})
     else:
         pictures = dict(zip(one.images, reversed(one.images.values()), strict=True))
@@ -127,7 +127,7 @@ def test_it_reads_prompts(demos: Path, what: str) -> None:
     assert (both[0] - both[1]).abs().max() > 1e-5
 
 
-def test_prompts_that_are_too_long_or_have_no_pictures(demos: Path) -> None:
+def test_prompts_that_are_too_long_or_have_no_images(demos: Path) -> None:
     policy = new(demos, prompt_tokens=10)
     prompts = prompt(0, words=500), replace(prompt(0), text="Touch it", images={})
     assert read_out(policy, shown(2), *prompts).isfinite().all()
@@ -378,7 +378,7 @@ def attention(x: np.ndarray, seen: np.ndarray, p: dict[str, Any]) -> np.ndarray:
 
 
 def stem_tokens(image: np.ndarray, p: dict[str, Any]) -> np.ndarray:
-    """A picture (S, S, 3) uint8 and a black goal beside it -> (patches, 32)."""
+    """An image (S, S, 3) uint8 and a black goal beside it -> (patches, 32)."""
     x = np.concatenate([image, np.zeros_like(image)], -1) / 127.5 - 1.0
     for k in range(4):
         kernel = p[f"StdConv_{k}"]["kernel"]

@@ -127,7 +127,7 @@ def test_what_is_remembered_does_not_grow(demos: Path) -> None:
 
 
 @torch.no_grad()
-def test_tokens_see_the_picture_before_them(demos: Path) -> None:
+def test_tokens_see_the_image_before_them(demos: Path) -> None:
     policy, _ = policy_and_windows("stream_robolm", demos)
     assert isinstance(policy, StreamRoboLM)
     policy.eval()

@@ -54,7 +54,7 @@ class WatchedEnv(FakeEnv):
         return torch.tensor([self.steps])
 
     def capture(self) -> dict[str, np.ndarray]:
-        views = self._film.shoot(self.proprioception()["qpos"], self.object_poses(), self.textures)
+        views = self._film.render(self.proprioception()["qpos"], self.object_poses(), self.textures)
         return {name: view.color for name, view in views.items()}
 
 

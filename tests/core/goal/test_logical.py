@@ -54,10 +54,10 @@ class Level(Leaf):
         level = world.levels[:, self.column]
         return Outcome(level >= 1.0, level * self.max_reward, level, {})
 
-    def says(self, world, env=0):
+    def describe(self, world, env=0):
         return f"raise {self.column}"
 
-    def realise(self, world, where=None):
+    def realize(self, world, where=None):
         rows = slice(None) if where is None else where
         world.levels[rows, self.column] = 1.0
 
@@ -373,8 +373,8 @@ def test_steps_leaves_and_sentence():
     assert [leaf.column for leaf in goal.leaves()] == [0, 1, 2, 0]
     assert [step.column for step in goal.steps(0)] == [0, 1, 2, 0]
     assert [step.column for step in goal.steps(1)] == [1, 2, 0]
-    assert goal.says(world, 1) == "raise 1, then raise 2, then raise 0"
-    assert Set(LEAVES, mask).says(world, 1) == "raise 1, raise 2"
+    assert goal.describe(world, 1) == "raise 1, then raise 2, then raise 0"
+    assert Set(LEAVES, mask).describe(world, 1) == "raise 1, raise 2"
 
 
 def mixed(world):
@@ -389,8 +389,8 @@ def mixed(world):
 def test_parts_that_are_alike_are_looked_at_together_and_told_apart():
     world = tabletop(4)
     goal = mixed(world)
-    goal.children[0].realise(world)
-    goal.children[1].realise(world)
+    goal.children[0].realize(world)
+    goal.children[1].realize(world)
     outcome = goal.evaluate(world, goal.initial_state(world))
     assert outcome.children[0].holds.tolist() == [True, False, True, True]
     for i, (part, told) in enumerate(zip(goal.children, outcome.children, strict=True)):
@@ -406,7 +406,7 @@ def test_each_environment_of_a_tree_is_as_it_would_be_alone():
     """Also where an environment does not use parts that others use."""
     world = tabletop(4)
     goal = mixed(world)
-    goal.children[3].realise(world)
+    goal.children[3].realize(world)
     together = goal.evaluate(world, goal.initial_state(world))
     for env in range(4):
         part, one = row_of(goal, env), row_of_world(world, env)
@@ -417,13 +417,13 @@ def test_each_environment_of_a_tree_is_as_it_would_be_alone():
             assert bool(ours.holds[env]) == bool(own.holds)
 
 
-def test_realising_changes_only_active_parts_of_chosen_environments():
+def test_realizing_changes_only_active_parts_of_chosen_environments():
     mask = torch.tensor([[True, False, True], [True, True, False], [True, True, True]])
     for kind in (Set, Sequence, Order):
         world = LevelWorld(torch.zeros(3, 3))
-        kind(LEAVES, mask).realise(world, torch.tensor([True, True, False]))
+        kind(LEAVES, mask).realize(world, torch.tensor([True, True, False]))
         assert world.levels.tolist() == [[1, 0, 1], [1, 1, 0], [0, 0, 0]]
-        kind(LEAVES, mask).realise(world)
+        kind(LEAVES, mask).realize(world)
         assert world.levels.tolist() == [[1, 0, 1], [1, 1, 0], [1, 1, 1]]
 
 

@@ -24,10 +24,10 @@ class Bit(Leaf):
         holds = world.bits[:, self.index]
         return Outcome(holds, holds.float(), holds.float(), {})
 
-    def says(self, world, env=0):
+    def describe(self, world, env=0):
         return ""
 
-    def realise(self, world, where=None):
+    def realize(self, world, where=None):
         raise NotImplementedError
 
 
@@ -146,10 +146,10 @@ class Lamp(SymbolicPredicate):
     def credit(self, world):
         return world.bits.float()[:, :2].mean(-1)
 
-    def says(self, world, env=0):
+    def describe(self, world, env=0):
         return "Switch the lamp on"
 
-    def realise(self, world, where=None):
+    def realize(self, world, where=None):
         raise NotImplementedError
 
 

@@ -99,7 +99,7 @@ CONTENT: dict[str, tuple[Change, str]] = {
         edit_info(lambda info: info["keysteps"][-1].update(subgoal=9)),
         "episode.json: subgoal 9 of key-step 2 is no leaf",
     ),
-    "no such picture": (
+    "no such image": (
         edit_info(lambda info: info["keysteps"][-1].update(image="keysteps/77")),
         "images.parquet: keysteps/77 is missing",
     ),
@@ -168,7 +168,7 @@ CONTENT: dict[str, tuple[Change, str]] = {
     ),
     "box": (
         edit_values("base_camera/boxes", put((3, slice(0, 4)), (5, 5, 4, 9)), "cameras.parquet"),
-        "cameras.parquet: base_camera/boxes are not in the picture: row 3",
+        "cameras.parquet: base_camera/boxes are not in the image: row 3",
     ),
     "share": (
         edit_values("hand_camera/visible", put((0, 0), 1.5), "cameras.parquet"),
@@ -178,7 +178,7 @@ CONTENT: dict[str, tuple[Change, str]] = {
         edit_values("hand_camera/extrinsic", put((1, 0), 7.0), "cameras.parquet"),
         "cameras.parquet: hand_camera/extrinsic is no rotation: row 1",
     ),
-    "picture": (
+    "image": (
         edit_table("images.parquet", lambda table: table.slice(1)),
         "images.parquet: ",
     ),

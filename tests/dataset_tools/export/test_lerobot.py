@@ -156,9 +156,9 @@ def test_statistics(exported: dict[str, Path], in_order: list[Episode]) -> None:
     np.testing.assert_allclose(stats["action"]["q99"], np.quantile(actions, 0.99, axis=0))
     features = info_of(exported["lerobot"])["features"]
     assert set(stats) == {name for name, f in features.items() if f["dtype"] != "string"}
-    # all pictures differ from the sampled ones only by the place of the dot
-    pictures = np.concatenate([episode.video("base_camera")[:-1] for episode in in_order]) / 255
-    np.testing.assert_allclose(np.ravel(stats[BASE]["mean"]), pictures.mean((0, 1, 2)), atol=0.01)
+    # all images differ from the sampled ones only by the place of the dot
+    images = np.concatenate([episode.video("base_camera")[:-1] for episode in in_order]) / 255
+    np.testing.assert_allclose(np.ravel(stats[BASE]["mean"]), images.mean((0, 1, 2)), atol=0.01)
 
 
 def test_card(exported: dict[str, Path]) -> None:

@@ -59,9 +59,9 @@ def check(found: dict[str, np.ndarray], episodes: list[Episode]) -> None:
         state = found[f"{prefix}observation.state"]
         np.testing.assert_array_equal(state[:, : qpos.shape[1]], qpos[rows])
         for camera in episodes[0].cameras:
-            pictures = np.concatenate([episode.video(camera)[:-1] for episode in episodes])
+            images = np.concatenate([episode.video(camera)[:-1] for episode in episodes])
             key = f"{prefix}observation.images.{camera}"
-            np.testing.assert_array_equal(found[key], pictures[rows])
+            np.testing.assert_array_equal(found[key], images[rows])
     np.testing.assert_allclose(found["stats/action/mean"], actions.mean(0), atol=1e-6)
     check_windows(found, lengths)
 

@@ -156,16 +156,16 @@ def test_camera_parameters_project_actors_into_their_boxes(
     assert (folder / "camera_param/object_camera/intrinsic_cv.npy").exists()
 
 
-def test_pictures_are_those_of_the_episode(folder: Path, episode: Episode):
+def test_images_are_those_of_the_episode(folder: Path, episode: Episode):
     for camera in CAMERAS:
         frames = read_video(folder / f"image/{camera}/rgb.mp4")
         assert np.array_equal(frames, episode.video(camera))
     keysteps = sorted(path.name for path in (folder / "keysteps").iterdir())
     assert keysteps == [f"{k}_bimg.jpg" for k in range(len(episode.keysteps))]
     for keystep in episode.keysteps:
-        picture = np.asarray(Image.open(folder / f"keysteps/{keystep['index']}_bimg.jpg"))
+        image = np.asarray(Image.open(folder / f"keysteps/{keystep['index']}_bimg.jpg"))
         frame = episode.frame("base_camera", keystep["step"])
-        assert np.abs(picture.astype(int) - frame).mean() < 4.0
+        assert np.abs(image.astype(int) - frame).mean() < 4.0
     for name in ("scene", "scene_base"):
         assert Image.open(folder / f"{name}.jpg").size == (64, 64)
     assets = np.load(folder / "prompt_assets.npy", allow_pickle=True).item()
@@ -193,7 +193,7 @@ def test_depth_is_in_units_of_the_paper(tmp_path: Path):
 def test_without_pictures_there_is_one_clear_line(tmp_path: Path):
     args = GenerateArgs(tasks=("reach",), episodes=1, out=tmp_path / "demos", no_cameras=True)
     assert generate(args, FakeSource({})) == 0
-    with pytest.raises(ClevrSkillsError, match="has no pictures of base_camera and hand_camera"):
+    with pytest.raises(ClevrSkillsError, match="has no images of base_camera and hand_camera"):
         write_dataset(select(Dataset(args.out)), "clevrskills", tmp_path / "out")
     assert not (tmp_path / "out").exists()
 

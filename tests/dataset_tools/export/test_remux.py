@@ -46,13 +46,13 @@ def test_joined_frames_are_those_recorded(tmp_path: Path) -> None:
     assert [packets[index].is_keyframe for index in (0, 27, 28)] == [True] * 3
 
 
-def test_pictures_are_key_frames_spread_over_the_recording(tmp_path: Path) -> None:
+def test_images_are_key_frames_spread_over_the_recording(tmp_path: Path) -> None:
     frames = film(tmp_path / "a.mp4", 61, seed=0)
     with open_recording(tmp_path / "a.mp4", 60) as recording:
-        pictures = list(recording.pictures(3))
-    assert len(pictures) == 3
-    for picture, index in zip(pictures, (0, 20, 50), strict=True):
-        np.testing.assert_array_equal(picture, frames[index])
+        images = list(recording.images(3))
+    assert len(images) == 3
+    for image, index in zip(images, (0, 20, 50), strict=True):
+        np.testing.assert_array_equal(image, frames[index])
 
 
 def test_what_cannot_be_read(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 import numpy as np
 
 from clevrskills.dataset_tools.export import statistics
-from clevrskills.dataset_tools.export.statistics import QUANTILES, Numbers, Pictures, Statistics
+from clevrskills.dataset_tools.export.statistics import QUANTILES, Images, Numbers, Statistics
 
 
 def blocks(count: int) -> list[np.ndarray]:
@@ -41,14 +41,14 @@ def test_quantiles_of_many_rows_come_from_an_even_sample(monkeypatch) -> None:
     np.testing.assert_allclose(total["q90"], 18_000, atol=40)
 
 
-def test_pictures() -> None:
+def test_images() -> None:
     rng = np.random.default_rng(0)
     shot = [rng.integers(10, 240, (8, 6, 3), dtype=np.uint8) // (k + 1) for k in range(5)]
-    pictures = Pictures()
-    pictures.add(shot[:2])
-    stats = pictures.add(shot[2:])
+    images = Images()
+    images.add(shot[:2])
+    stats = images.add(shot[2:])
     assert stats["count"] == [3]
-    total, values = pictures.total(), np.stack(shot) / 255
+    total, values = images.total(), np.stack(shot) / 255
     assert total["count"] == [5]
     for name, value in {
         "mean": values.mean((0, 1, 2)),

@@ -352,7 +352,7 @@ def test_arguments_of_tasks(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("inline")
-def test_pictures(tmp_path: Path) -> None:
+def test_images(tmp_path: Path) -> None:
     args = args_for(tmp_path, episodes=1, size=32, depth=True, segmentation=True)
     assert generate(args, FakeSource({})) == 0
     (episode,) = Dataset(tmp_path)

@@ -6,7 +6,7 @@ import trimesh
 
 from clevrskills.assets import shape
 from clevrskills.dataset_tools.record.annotations import Annotator, Sighting
-from clevrskills.sim.render.film import ROBOT_ID, TABLE_ID, Camera, View, to_buffer
+from clevrskills.sim.render.trajectory_renderer import ROBOT_ID, TABLE_ID, Camera, View, to_buffer
 
 CAMERA = Camera("camera", 64, 48, 2 * np.arctan(0.75), {})  # focal length 32 pixels
 DOWN = np.array([[1.0, 0, 0, 0], [0, -1.0, 0, 0], [0, 0, -1.0, 1.0]])  # from 1 m above the origin
@@ -50,7 +50,7 @@ def test_cut_off_at_the_edge() -> None:
     assert boxes[2, 1] < 48 and boxes[2, 3] == 48
 
 
-def test_out_of_the_picture_and_behind_the_camera() -> None:
+def test_out_of_the_image_and_behind_the_camera() -> None:
     sighting = look([pose(3.0, 0.0, 0.0), pose(0.0, 0.0, 1.5), pose(0.0, 0.0, 0.0)])
     assert sighting.boxes[:2].tolist() == [[-1] * 4] * 2
     assert sighting.visible.tolist()[:2] == [0.0, 0.0]
@@ -58,7 +58,7 @@ def test_out_of_the_picture_and_behind_the_camera() -> None:
 
 
 def test_around_the_camera() -> None:
-    """What reaches from before the camera to behind it fills the picture on its side."""
+    """What reaches from before the camera to behind it fills the image on its side."""
     big = trimesh.creation.box((1.0, 1.0, 1.8))
     box = look([pose(0.6, 0.0, 0.3)], mesh=big).boxes[0]
     assert box[0] > 30 and box[1:].tolist() == [0, 64, 48]
@@ -117,7 +117,7 @@ def test_only_what_is_nearer_hides() -> None:
     assert look(at, view(TABLE_ID, 0.5)).visible[0] == 1.0
 
 
-def test_what_is_outside_the_picture_is_not_seen() -> None:
+def test_what_is_outside_the_image_is_not_seen() -> None:
     visible = look([pose(1.0, 0.0, -0.1), pose(3.0, 0.0, 0.0)], view(1, 0.9)).visible
     # from the foot of its near side, 0.9 m aside and 1.2 m away, to the far end of its upper side
     start, end = 32 + 32 * 0.9 / 1.2, 32 + 32 * 1.1 / 1.0
@@ -126,7 +126,7 @@ def test_what_is_outside_the_picture_is_not_seen() -> None:
 
 
 def test_what_reaches_no_middle_of_a_pixel_is_not_seen() -> None:
-    tile = trimesh.creation.box((0.1, 0.1, 1e-4))  # 1 m away: the picture ends at x = 1 m
+    tile = trimesh.creation.box((0.1, 0.1, 1e-4))  # 1 m away: the image ends at x = 1 m
     sighting = look([pose(1.04, 0.0, 0.0), pose(1.02, 0.0, 0.0)], view(0, 5.0), tile)
     assert sighting.boxes[0].tolist() == [-1] * 4 and sighting.visible[0] == 0.0
     assert sighting.boxes[1, 0] == 63 and sighting.visible[1] > 0.0
@@ -140,7 +140,7 @@ def test_nothing_to_see() -> None:
 @pytest.mark.slow
 @pytest.mark.render
 def test_against_the_renderer() -> None:
-    """Boxes and visible shares of real frames, against each object drawn alone in a larger picture:
+    """Boxes and visible shares of real frames, against each object drawn alone in a larger image:
     IoU of boxes, mean error of shares.
     """
     from clevrskills.core.env_config import EnvConfig
@@ -152,7 +152,7 @@ def test_against_the_renderer() -> None:
         suite = ClevrSkillsSuite()
         env = suite.make(config)
         oracle = suite.oracle(env)
-        film = ClevrSkillsSuite().film(config)
+        film = ClevrSkillsSuite().trajectory_renderer(config)
         assert film is not None
         env.reset(seed=0)
         oracle.reset()
@@ -161,7 +161,7 @@ def test_against_the_renderer() -> None:
             if step % 10 == 0:
                 qpos, poses = env.proprioception()["qpos"], env.object_poses()
                 alone = alone_in_large(env, qpos, poses)
-                views = film.shoot(qpos, poses, {})
+                views = film.render(qpos, poses, {})
                 for name, sighting in annotator.look(poses, views).items():
                     seen = views[name]
                     for k, mask in enumerate(alone[name]):
@@ -177,12 +177,12 @@ def test_against_the_renderer() -> None:
 
 
 def alone_in_large(env: object, qpos: np.ndarray, poses: np.ndarray) -> dict[str, list[np.ndarray]]:
-    """Masks of each object drawn alone in pictures that reach three times as far."""
+    """Masks of each object drawn alone in images that reach three times as far."""
     from math import atan, tan
 
-    from clevrskills.sim.render.film import Film
+    from clevrskills.sim.render.trajectory_renderer import TrajectoryRenderer
 
-    film = Film(("base_camera", "hand_camera"))
+    film = TrajectoryRenderer(("base_camera", "hand_camera"))
     for name, camera in film.cameras.items():
         fov_rad = 2 * atan(3 * tan(camera.fov_rad / 2))
         film.cameras[name] = Camera(name, 768, 768, fov_rad, camera.mounting)
@@ -194,7 +194,7 @@ def alone_in_large(env: object, qpos: np.ndarray, poses: np.ndarray) -> dict[str
     for k in range(len(poses)):
         away = np.tile(pose(0.0, 0.0, -50.0), (len(poses), 1))
         away[k] = poses[k]
-        for name, seen in film.shoot(qpos, away, {}).items():
+        for name, seen in film.render(qpos, away, {}).items():
             masks[name].append(seen.segmentation == 1 + k)
     return masks
 

@@ -28,7 +28,7 @@ def record(root: Path, config: EnvConfig, failed: tuple[tuple[int, int], ...] = 
     suite = FakeSource({})
     env = suite.make(config)
     oracle = suite.oracle(env)
-    with Recorder(root, config, seed=5, film=FakeSource({}).film(config)) as recorder:
+    with Recorder(root, config, seed=5, film=suite.trajectory_renderer(config)) as recorder:
         result = rollout(env, oracle, recorder, seed=5)
         recorder.give_up(failed)
         assert result.success
@@ -116,8 +116,8 @@ def test_what_cameras_see(episode: Episode) -> None:
     )
 
 
-def test_pictures_are_those_of_hugging_face(episode: Episode) -> None:
-    """Column ``image`` with bytes and path, as ``datasets`` reads pictures."""
+def test_images_are_those_of_hugging_face(episode: Episode) -> None:
+    """Column ``image`` with bytes and path, as ``datasets`` reads images."""
     table = pq.read_table(episode.path / "images.parquet")
     assert table.schema.field("image").type == pa.struct(
         [("bytes", pa.binary()), ("path", pa.string())]
@@ -229,7 +229,7 @@ def test_without_cameras(tmp_path: Path) -> None:
     suite = FakeSource({})
     env = suite.make(config)
     oracle = suite.oracle(env)
-    with Recorder(tmp_path, config, seed=5, film=FakeSource({}).film(config)) as recorder:
+    with Recorder(tmp_path, config, seed=5, film=suite.trajectory_renderer(config)) as recorder:
         rollout(env, oracle, recorder, seed=5)
         path = recorder.commit(success=True)
     assert {p.name for p in path.iterdir()} == {"episode.json", "steps.parquet", "states.npz"}
@@ -242,7 +242,7 @@ def test_without_cameras(tmp_path: Path) -> None:
 @pytest.mark.parametrize("steps", [0, 3])
 def test_nothing_is_left_without_commit(tmp_path: Path, steps: int) -> None:
     env = FakeSource({}).make(SETUP)
-    film = FakeSource({}).film(SETUP)
+    film = FakeSource({}).trajectory_renderer(SETUP)
     with (
         pytest.raises(KeyboardInterrupt),
         Recorder(tmp_path, SETUP, seed=1, film=film) as recorder,

@@ -15,16 +15,16 @@ def episode(key: str, *parts: str | np.ndarray) -> Solved:
     return Solved(key, "L0", 0, "Do it", parts or ("Do it",), (GREY, GREY + 60))
 
 
-def test_a_card_shows_first_and_last_picture() -> None:
-    picture = np.asarray(card(episode("pick", "Pick up", GREY)))
-    assert picture.shape == (CARD_PX[1], CARD_PX[0], 3)
-    assert (picture == 90).all(-1).sum() > 256 * 256 and (picture == 150).all(-1).sum() == 256 * 256
+def test_a_card_shows_first_and_last_image() -> None:
+    image = np.asarray(card(episode("pick", "Pick up", GREY)))
+    assert image.shape == (CARD_PX[1], CARD_PX[0], 3)
+    assert (image == 90).all(-1).sum() > 256 * 256 and (image == 150).all(-1).sum() == 256 * 256
 
 
 def test_long_prompts_stay_on_their_card() -> None:
     parts = [part for k in range(9) for part in (f"word{k} " * 3, GREY)]
-    picture = np.asarray(card(episode("pick", *parts)))
-    assert (picture[-256 - 8 : -8, 8:264] == 90).all()  # not written over the pictures below
+    image = np.asarray(card(episode("pick", *parts)))
+    assert (image[-256 - 8 : -8, 8:264] == 90).all()  # not written over the images below
 
 
 def test_cards_stand_in_rows() -> None:
@@ -41,8 +41,8 @@ def test_an_unknown_task_is_one_clear_line(tmp_path, capsys) -> None:
 @pytest.mark.render
 def test_the_command_makes_sheet_cards_and_video(tmp_path) -> None:
     assert cli.main(["gallery", "pick", "place", "--seed", "3", "--out", str(tmp_path)]) == 0
-    with Image.open(tmp_path / "gallery.jpg") as picture:
-        assert picture.size[1] == CARD_PX[1]
+    with Image.open(tmp_path / "gallery.jpg") as image:
+        assert image.size[1] == CARD_PX[1]
     frames = read_video(tmp_path / "gallery.mp4")
     assert len(frames) > 20 and float(np.abs(frames[0].astype(int) - frames[-1]).mean()) > 1.0
     assert {p.name for p in tmp_path.iterdir()} == {

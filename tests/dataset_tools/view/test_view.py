@@ -55,7 +55,7 @@ def test_data_of_an_episode(demos: Path) -> None:
         None,
         "</b>.",
     ]
-    assert data["prompt"][1]["picture"].startswith("data:image/jpeg;base64,")
+    assert data["prompt"][1]["image"].startswith("data:image/jpeg;base64,")
     assert data["bodies"][0]["name"] == "red dot"
     assert data["versions"]["numpy"]
     for name, signal in data["signals"].items():
@@ -168,7 +168,7 @@ def test_without_videos(tmp_path: Path) -> None:
     out = tmp_path / "data"
     generate(GenerateArgs(tasks=("reach",), episodes=1, out=out, no_cameras=True), FakeSource({}))
     (data,) = embedded(page(list(Dataset(out)), "data", total=1))
-    assert data["cameras"] == {} and data["keysteps"][0]["picture"] is None
+    assert data["cameras"] == {} and data["keysteps"][0]["image"] is None
     view(ViewArgs(dataset=out, out=tmp_path / "site"))
     assert not list((tmp_path / "site").rglob("*.jpg"))
 

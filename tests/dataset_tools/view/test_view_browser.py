@@ -27,13 +27,13 @@ const until = async (test) => {
 };
 const still = () => until(() => player.screens.every(
   ({video, shown}) => !video.seeking && video.readyState >= 2 && shown === player.step));
-const pixelsOf = (picture, width, height) => {
+const pixelsOf = (image, width, height) => {
   const canvas = element("canvas", {width, height});
   const pen = canvas.getContext("2d", {willReadFrequently: true});
-  pen.drawImage(picture, 0, 0);
+  pen.drawImage(image, 0, 0);
   return pen.getImageData(0, 0, width, height).data;
 };
-/* The middle of what is white in the picture that is on the screen: the point that moves. */
+/* The middle of what is white in the image that is on the screen: the point that moves. */
 const point = ({frame}) => {
   const {width, height} = frame, pixels = pixelsOf(frame, width, height);
   let x = 0, y = 0, count = 0;
@@ -298,7 +298,7 @@ def test_index(tab: Browser, demos: Path, tmp_path: Path) -> None:
     assert found["none"] == [[], "Nothing fits."]
     longest = max(Dataset(demos), key=len)
     assert f"seed {longest.info['seed']}, {len(longest)} steps" in found["longest"][0]
-    assert found["pictures"] == [64] * 6
+    assert found["images"] == [64] * 6
     tab.follow("a.card")
     assert tab.run("return player.episode.id;") == longest.id
     tab.follow("#next, #previous")

@@ -74,9 +74,9 @@ def test_numbers_are_those_of_the_results(tab: Browser, page: Path) -> None:
         const found = {cards: texts(".level"), runs: texts("#runs .chip")};
         const row = (name) => {
           const names = [...document.querySelectorAll("#task-chart .name")];
-          const picture = names.find((n) => n.textContent === name).nextElementSibling;
+          const image = names.find((n) => n.textContent === name).nextElementSibling;
           const bars = [...picture.querySelectorAll("rect")];
-          return [picture.nextElementSibling.textContent, bars.map((b) => b.getAttribute("width"))];
+          return [image.nextElementSibling.textContent, bars.map((b) => b.getAttribute("width"))];
         };
         found.pick = row("pick"); found.push = row("push");
         choose("measure", "steps"); found.steps = row("pick");

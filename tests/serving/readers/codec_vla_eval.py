@@ -1,4 +1,4 @@
-"""Run by .venv-clients with vla-eval: reads a message and writes it again, pictures in a format."""
+"""Run by .venv-clients with vla-eval: reads a message and writes it again, images in a format."""
 
 import sys
 from pathlib import Path

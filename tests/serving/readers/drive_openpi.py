@@ -14,9 +14,9 @@ actions = []
 for prompt in ("push it", "pick it"):
     broker.reset()
     for step in range(3):
-        picture = np.full((4, 4, 3), 10 * step, np.uint8)
+        image = np.full((4, 4, 3), 10 * step, np.uint8)
         state = np.arange(5, dtype=np.float32) + step
-        shown = {"observation/base_camera": picture, "observation/state": state, "prompt": prompt}
+        shown = {"observation/base_camera": image, "observation/state": state, "prompt": prompt}
         actions.append(broker.infer(shown)["actions"])
 error = ""
 try:

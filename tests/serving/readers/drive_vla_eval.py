@@ -1,4 +1,4 @@
-"""Run by .venv-clients with vla-eval: two episodes, pictures in a format."""
+"""Run by .venv-clients with vla-eval: two episodes, images in a format."""
 
 import json
 import sys
@@ -19,8 +19,8 @@ async def main() -> dict:
         for prompt in ("push it", "push it"):
             await connection.start_episode({"task": {"name": "push"}})
             for step in range(4):
-                picture = np.full((4, 4, 3), 10 * step, np.uint8)
-                shown = {"images": {"base_camera": picture}, "task_description": prompt}
+                image = np.full((4, 4, 3), 10 * step, np.uint8)
+                shown = {"images": {"base_camera": image}, "task_description": prompt}
                 shown["states"] = np.arange(5, dtype=np.float32) + step
                 actions.append((await connection.act(shown))["actions"].tolist())
             await connection.end_episode({"metrics": {"success": True}, "steps": 4})

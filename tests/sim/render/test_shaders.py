@@ -163,7 +163,7 @@ def test_table_top_is_at_zero_and_floor_below(device):
     assert np.linalg.norm(backdrop.parts[0].vertices, axis=1).min() > 5
 
 
-PICTURE = """
+IMAGE = """
 import sys
 import numpy as np
 from clevrskills.sim.render import scene_visuals, shaders
@@ -193,7 +193,7 @@ for visuals, height in (
     entity.set_pose(sapien.Pose([0, 0, height]))
     scene.add_entity(entity)
 camera = scene.add_camera("camera", 256, 256, 1.2, 0.01, 10)
-pictures = []
+images = []
 for eye, quaternion in (
     ([0.7, 0.0, 0.5], [0.2588190, 0, 0, 0.9659258]),
     ([0.0, 0.1, 0.6], [0.7071068, 0, 0.7071068, 0]),
@@ -205,7 +205,7 @@ for eye, quaternion in (
     pictures.append(camera.get_picture("Color"))
     if geometry:
         pictures.append(camera.get_picture("PositionSegmentation"))
-np.savez(sys.argv[4], *pictures)
+np.savez(sys.argv[4], *images)
 """
 
 
@@ -215,22 +215,22 @@ np.savez(sys.argv[4], *pictures)
     "light, robot_name", [("plain", "xarm6"), ("shadows", "xarm6"), ("plain", "panda")]
 )
 def test_pack_draws_what_the_stock_pack_draws(tmp_path, light, robot_name):
-    pictures = {}
+    images = {}
     for pack in ("stock", "own", "colors"):
         file = tmp_path / f"{pack}.npz"
-        command = [sys.executable, "-c", PICTURE, pack, light, robot_name, str(file)]
+        command = [sys.executable, "-c", IMAGE, pack, light, robot_name, str(file)]
         environment = os.environ | {"PYTHONPATH": str(ROOT), "LP_NUM_THREADS": "0"}
         subprocess.run(command, check=True, env=environment, timeout=300)
         with np.load(file) as archive:
-            pictures[pack] = [archive[name] for name in archive.files]
-    colors = pictures["own"][::2]
-    for stock, own in zip(pictures["stock"][::2], colors, strict=True):
+            images[pack] = [archive[name] for name in archive.files]
+    colors = images["own"][::2]
+    for stock, own in zip(images["stock"][::2], colors, strict=True):
         difference = np.abs(stock[..., :3].astype(int) - own[..., :3])
         # only the sheen of what is seen at a glancing angle is missing
         assert difference.mean() < 2.5 and difference.max() <= 16
         np.testing.assert_array_equal(stock[..., 3], own[..., 3])
-    for stock, own in zip(pictures["stock"][1::2], pictures["own"][1::2], strict=True):
+    for stock, own in zip(images["stock"][1::2], images["own"][1::2], strict=True):
         np.testing.assert_array_equal(stock, own)
-    for own, only in zip(colors, pictures["colors"], strict=True):
+    for own, only in zip(colors, images["colors"], strict=True):
         np.testing.assert_array_equal(own, only)
-    assert all(picture[..., :3].std() > 10 for picture in colors)  # there is something to see
+    assert all(image[..., :3].std() > 10 for image in colors)  # there is something to see

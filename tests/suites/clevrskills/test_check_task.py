@@ -73,10 +73,10 @@ class Lazy(PhysicalPredicate):
         low = world.end_effector_pose[:, 2] < HEIGHT_M
         return self.outcome(low, low.float())
 
-    def says(self, world, env=0):
+    def describe(self, world, env=0):
         return "go lower"
 
-    def realise(self, world, where=None):
+    def realize(self, world, where=None):
         pose = world.end_effector_pose.clone()
         pose[:, 2] = 0.2
         world.set_end_effector_pose(pose, where)

@@ -23,10 +23,10 @@ class LampOn(SymbolicPredicate):
     def credit(self, world):  # one that is plugged in counts half
         return world.lamps[:, self.lamp].float() / 2
 
-    def says(self, world, env=0):
+    def describe(self, world, env=0):
         return f"Switch the {LAMPS[self.lamp]} lamp on"
 
-    def realise(self, world, where=None):
+    def realize(self, world, where=None):
         world.lamps[:, self.lamp] = 2
 
 

@@ -3,7 +3,7 @@
 As there: a transformer reads all that is seen, a query for each of the next H actions is answered
 at once, the loss is the mean absolute error, and when it acts, all the chunks that speak of the
 present step are averaged (temporal ensembling). Simplified: no variational encoder of styles, as
-the demonstrations of one oracle hardly differ in style; a small encoder of pictures that is trained
+the demonstrations of one oracle hardly differ in style; a small encoder of images that is trained
 from scratch; and a prompt, which ACT does not have.
 """
 

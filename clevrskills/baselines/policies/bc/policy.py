@@ -1,6 +1,6 @@
 """Behaviour cloning: a small policy that sees the present and answers with the next actions.
 
-It has no memory: the same picture and prompt always give the same actions. It learns the next H
+It has no memory: the same image and prompt always give the same actions. It learns the next H
 actions though it does only the first few of them before it looks again: the first action after a
 start from rest is next to nothing, whichever way it goes, so nobody has to look to imitate it.
 """
@@ -45,7 +45,7 @@ class BehaviorCloningConfig(SmallEncoderConfig):
 
 
 class BehaviorCloning(LearnedPolicy[BehaviorCloningConfig]):
-    """Where things are in the pictures, by convolutions that the prompt steers; two hidden layers;
+    """Where things are in the images, by convolutions that the prompt steers; two hidden layers;
     mean squared error.
     """
 

@@ -2,17 +2,17 @@
 
 As the ClevrSkills paper has it (appendix C.1): a causal transformer reads
 
-    prompt, picture 0, action 0, picture 1, action 1, ...
+    prompt, image 0, action 0, image 1, action 1, ...
 
-where each picture of the base camera, 84 x 84 pixels, is one token, each action is a token, and the
-prompt, which JAT itself does not have, is the words' tokens of GPT-2 with a token for each picture.
-At each picture it says the next action; the loss is the mean squared error. Everything is trained,
+where each image of the base camera, 84 x 84 pixels, is one token, each action is a token, and the
+prompt, which JAT itself does not have, is the words' tokens of GPT-2 with a token for each image.
+At each image it says the next action; the loss is the mean squared error. Everything is trained,
 from the weights that JAT's authors have published, with the numbers of the paper's table 4.
 
 What the paper leaves open is as in the published model, so that its weights fit: the transformer is
 GPT-Neo with 512 positions, every other layer sees only the last 256 tokens, and an action fills the
-377 numbers of a vector by being repeated. Simplified: the pictures' fourth channel, in games one
-more grey frame, is empty; the next picture is not predicted; and where an episode is longer than a
+377 numbers of a vector by being repeated. Simplified: the images' fourth channel, in games one
+more grey frame, is empty; the next image is not predicted; and where an episode is longer than a
 window, windows take turns: one that is full is left for the next one, which starts
 ``starts_every`` steps later and is read again, as in training. So the cost of a step is bounded.
 """
@@ -54,7 +54,7 @@ class JATConfig(PolicyConfig):
         layers: Layers of the transformer, an even number.
         heads: Heads of attention.
         reach: How many tokens back every other layer sees.
-        channels: Channels of the pictures' features after each block.
+        channels: Channels of the images' features after each block.
         vector: Numbers in the vector that an action fills.
         prompt_tokens: Tokens of a prompt that are read.
         vocabulary: How many different tokens there are.
@@ -96,11 +96,11 @@ class JATConfig(PolicyConfig):
 
 
 class ImageEncoder(nn.Module):
-    """Pictures as one token each: blocks of convolution, instance normalisation and attention to
+    """Images as one token each: blocks of convolution, instance normalisation and attention to
     channels, then one linear map.
 
     Args:
-        size_px: Width and height of the pictures.
+        size_px: Width and height of the images.
         channels: Channels after each block.
         width: Numbers in a token.
     """
@@ -115,7 +115,7 @@ class ImageEncoder(nn.Module):
         self.out = nn.Linear(channels[-1] * side**2, width)
 
     def forward(self, images: Tensor) -> Tensor:
-        """Pictures (N, 3, S, S) in [0, 1] -> tokens (N, width)."""
+        """Images (N, 3, S, S) in [0, 1] -> tokens (N, width)."""
         features = functional.pad(images * 2 - 1, (0, 0, 0, 0, 0, _CHANNELS - 3))
         for block in self.blocks:
             features = block(features)
@@ -124,7 +124,7 @@ class ImageEncoder(nn.Module):
 
 
 class Block(nn.Module):
-    """Half the width and height, and channels weighted by what the whole picture has of them.
+    """Half the width and height, and channels weighted by what the whole image has of them.
 
     Args:
         before: Channels that come in.
@@ -155,7 +155,7 @@ class Memory:
 
     Attributes:
         prompt: The tokens of the prompt, (L, width).
-        steps: The tokens of the present window so far, pictures and actions, (2 t, width).
+        steps: The tokens of the present window so far, images and actions, (2 t, width).
         cache: Keys and values of the tokens that the transformer has read.
     """
 
@@ -165,7 +165,7 @@ class Memory:
 
 
 class JAT(LearnedPolicy[JATConfig]):
-    """Reads prompt, pictures and actions one after the other, and says the next action."""
+    """Reads prompt, images and actions one after the other, and says the next action."""
 
     config_type = JATConfig
     configurations: ClassVar = {
@@ -262,7 +262,7 @@ class JAT(LearnedPolicy[JATConfig]):
         return said
 
     def _step(self, seen: Tensor, memory: Memory) -> tuple[Tensor, Memory]:
-        """Go on by a picture's token (width,) in one episode: the action (7,)."""
+        """Go on by an image's token (width,) in one episode: the action (7,)."""
         if len(memory.steps) == 2 * self.config.steps:  # the window is full
             rest = memory.steps[2 * (self.config.starts_every or 0) :]
             memory = replace(memory, steps=rest, cache=DynamicCache())
@@ -283,7 +283,7 @@ class JAT(LearnedPolicy[JATConfig]):
         return torch.where(index[..., None] >= 0, pictures[index], words), prompts.mask[cut]
 
     def _see(self, observations: Observations) -> Tensor:
-        """A token for each picture of the camera, (B, T, width)."""
+        """A token for each image of the camera, (B, T, width)."""
         images = observations.images[self.config.cameras[0]]
         seen: Tensor = self.image_encoder(images.flatten(0, 1))
         return seen.unflatten(0, images.shape[:2])

@@ -16,11 +16,11 @@ class OctoConfig(PolicyConfig):
     """Configuration of :class:`~clevrskills.baselines.policies.octo.policy.Octo`.
 
     Attributes:
-        small_size: Width and height in pixels of all pictures but those of the first camera.
+        small_size: Width and height in pixels of all images but those of the first camera.
         width: Numbers in a token.
         layers: Layers of the transformer.
         heads: Heads of attention.
-        channels: Channels of the pictures' features at a half, a quarter, ... of their size.
+        channels: Channels of the images' features at a half, a quarter, ... of their size.
         groups: Groups of channels that are normalised together.
         features: Numbers that become a token, for each 16 x 16 pixels.
         readouts: Tokens that are read out at each step.

@@ -1,20 +1,20 @@
-"""Octo (Octo Model Team et al. 2024, arXiv 2405.12213), told its task in words and pictures.
+"""Octo (Octo Model Team et al. 2024, arXiv 2405.12213), told its task in words and images.
 
-A transformer reads the task, that is the words and the pictures of the prompt, and then, for each
-of the last two steps, the pictures of the base camera and of the hand camera, the task again, and a
+A transformer reads the task, that is the words and the images of the prompt, and then, for each
+of the last two steps, the images of the base camera and of the hand camera, the task again, and a
 readout: a token that stands for nothing and that no other kind of token sees. Tokens see those of
 their own step and of earlier ones. What has become of the readout tells a small network how to make
 the next four actions out of noise, in 20 steps of diffusion; the loss is its error in telling the
 noise. The words are read by T5, which stays as it is; everything else is trained, from the weights
-that Octo's authors have published. The hand camera and the prompt's pictures are as the ClevrSkills
+that Octo's authors have published. The hand camera and the prompt's images are as the ClevrSkills
 paper adds them (section 5.1). It gives no numbers for training: those of Octo's own fine-tuning
 stand here.
 
 What it leaves open is as in the published models, version 1.5, so that their weights fit. So each
-camera's pictures have three more channels, for the picture of a goal: they are black, as in those
-models where the goal is told in words. Unlike there, a prompt's pictures are part of the task,
+camera's images have three more channels, for the image of a goal: they are black, as in those
+models where the goal is told in words. Unlike there, a prompt's images are part of the task,
 through a stem of their own that starts from nothing; the longest prompt has ``prompt_tokens``
-tokens, not 16; texts have no end token, and the padding of short ones is not seen; pictures are not
+tokens, not 16; texts have no end token, and the padding of short ones is not seen; images are not
 changed at random in training. How many of the four actions are carried out before the next four are
 made is up to the evaluation: all of them, unless it is told otherwise.
 """
@@ -58,12 +58,12 @@ class Memory:
 
 
 class ImageTokens(nn.Module):
-    """Pictures as tokens, without the places where they stand.
+    """Images as tokens, without the places where they stand.
 
     Args:
         config: Sizes.
-        size_px: Width and height of the pictures.
-        channels: Channels of the pictures.
+        size_px: Width and height of the images.
+        channels: Channels of the images.
     """
 
     def __init__(self, config: OctoConfig, size_px: int, channels: int) -> None:
@@ -74,7 +74,7 @@ class ImageTokens(nn.Module):
         self.projection = nn.Linear(config.features, config.width)
 
     def forward(self, images: Tensor) -> Tensor:
-        """Pictures (N, 3, S, S) in [0, 1] -> tokens (N, count, width)."""
+        """Images (N, 3, S, S) in [0, 1] -> tokens (N, count, width)."""
         if len(images) and images.shape[-1] != self.size_px:
             images = functional.interpolate(
                 images, size=self.size_px, mode="bilinear", antialias=True
@@ -128,7 +128,7 @@ class Octo(LearnedPolicy[OctoConfig]):
         self.words = nn.Linear(self.text.config.d_model, config.width)
         self.word_places = _places(config.prompt_tokens, config.width)
         self.pictures = ImageTokens(config, config.small_size, 3)
-        self.picture_places = _places(config.prompt_tokens, config.width)
+        self.image_places = _places(config.prompt_tokens, config.width)
         self.patch_places = _places(self.pictures.count, config.width)
         sizes = (config.image_size, config.small_size)
         cameras = {
@@ -201,7 +201,7 @@ class Octo(LearnedPolicy[OctoConfig]):
         return found.mean(2)
 
     def _read(self, prompts: Prompts) -> list[Tensor]:
-        """The tokens of each prompt, its words and then its pictures, (K, width)."""
+        """The tokens of each prompt, its words and then its images, (K, width)."""
         cut = slice(None), slice(self.config.prompt_tokens)
         tokens, mask, index = prompts.tokens[cut], prompts.mask[cut], prompts.image_index[cut]
         read = self.text(input_ids=tokens, attention_mask=mask.long()).last_hidden_state
@@ -210,7 +210,7 @@ class Octo(LearnedPolicy[OctoConfig]):
         tasks = []
         for row in range(len(tokens)):
             places = (index[row] >= 0).nonzero()[:, 0]
-            shown = pictures[index[row, places]] + self.picture_places[places, None]
+            shown = pictures[index[row, places]] + self.image_places[places, None]
             tasks.append(torch.cat([words[row, mask[row]], shown.flatten(0, 1)]))
         return tasks
 

@@ -1,4 +1,4 @@
-"""The parts of Octo that see and think: convolutions that make tokens of pictures, and the
+"""The parts of Octo that see and think: convolutions that make tokens of images, and the
 transformer.
 """
 
@@ -16,10 +16,10 @@ _EPSILON = 1e-6  # of normalisations
 
 
 class Stem(nn.Module):
-    """Pictures as features, one vector for each 16 x 16 pixels.
+    """Images as features, one vector for each 16 x 16 pixels.
 
     Args:
-        before: Channels of the pictures.
+        before: Channels of the images.
         channels: Channels at a half, a quarter, ... of their size.
         groups: Groups of channels that are normalised together.
         features: Numbers in a vector.
@@ -35,7 +35,7 @@ class Stem(nn.Module):
         self.last = nn.Conv2d(channels[-1], features, 1)
 
     def forward(self, images: Tensor) -> Tensor:
-        """Pictures (N, before, S, S) in [0, 1] -> vectors (N, (S / 16)², features)."""
+        """Images (N, before, S, S) in [0, 1] -> vectors (N, (S / 16)², features)."""
         found: Tensor = self.last(self.layers(images * 2 - 1))
         return found.flatten(2).transpose(1, 2)
 

@@ -26,7 +26,7 @@ _ARRAY = 1  # Flax's type of arrays, among the extensions of MessagePack
 
 def load_published(policy: LearnedPolicy[OctoConfig], name: str) -> None:
     """Fill a policy with published weights. What Octo does not have stays as it is: the part that
-    sees the prompt's pictures, and the places of the words after the 16th.
+    sees the prompt's images, and the places of the words after the 16th.
 
     Args:
         policy: The policy.

@@ -124,7 +124,7 @@ class ClipEncoder(nn.Module):
 
     Attributes:
         width: Numbers in a feature.
-        count: Features of a picture, K.
+        count: Features of an image, K.
 
     Raises:
         ClevrSkillsError: It cannot be loaded.
@@ -151,7 +151,7 @@ class ClipEncoder(nn.Module):
             self.register_buffer(key, torch.tensor(values)[:, None, None], persistent=False)
 
     def forward(self, images: Tensor) -> Tensor:
-        """Pictures (N, 3, S, S) in [0, 1], of any size -> features (N, K, width)."""
+        """Images (N, 3, S, S) in [0, 1], of any size -> features (N, K, width)."""
         if not len(images):
             return images.new_zeros(0, self.count, self.width)
         if images.shape[-1] != self._size_px:

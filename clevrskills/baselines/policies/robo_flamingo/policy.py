@@ -1,17 +1,17 @@
 """RoboFlamingo (Li et al. 2023, arXiv 2311.01378), as the ClevrSkills paper runs it (appendix C.2).
 
 A vision-language model, OpenFlamingo, looks at one moment at a time: it reads the instruction with
-a picture, for each picture of the prompt and then at each control step with those of both cameras.
+an image, for each image of the prompt and then at each control step with those of both cameras.
 The largest of its answers over the instruction, number by number, is what an LSTM gets; two small
 networks turn what that says into the pose and the gripper's state. Image encoder and language model
 stay as they were trained; the resampler between them, the cross-attention layers and what follows
 the language model are trained, as by RoboFlamingo's own code. The loss is the mean squared error of
 the pose and, with a small weight, the cross-entropy of the gripper. The LSTM starts afresh from the
-prompt's pictures and remembers ``steps`` control steps, when it acts as in training (RoboFlamingo's
+prompt's images and remembers ``steps`` control steps, when it acts as in training (RoboFlamingo's
 window), so a step's cost does not grow with the episode.
 
 Without ``weights``, resampler, cross-attention and all after it start at random. Simplified: places
-of pictures within an instruction are marked by the image token, which stands for no picture there;
+of images within an instruction are marked by the image token, which stands for no image there;
 padding takes no part in the maximum; the answers are those of the last layer; where the robot's own
 state is told, a linear map of it is added to the answers.
 """
@@ -49,17 +49,17 @@ from clevrskills.baselines.spec import PolicyConfig, PolicySpec
 
 @dataclass(frozen=True, kw_only=True)
 class RoboFlamingoConfig(PolicyConfig):
-    """Configuration of :class:`RoboFlamingo`; pictures, learning rate and size of batches as in
+    """Configuration of :class:`RoboFlamingo`; images, learning rate and size of batches as in
     Table 4 of the ClevrSkills paper, the rest as in RoboFlamingo's code for its best model.
 
     Attributes:
         language_model: Name of the language model.
-        image_encoder: Name of the image encoder; it scales pictures to the size it knows.
+        image_encoder: Name of the image encoder; it scales images to the size it knows.
         weights: File of published weights, of OpenFlamingo or RoboFlamingo.
         cross_every: Every how many layers there is cross-attention.
         cross_heads: Heads of the cross-attention, and of the resampler.
         gate: What its gates start at, before the tanh.
-        latents: Features of a picture behind the resampler.
+        latents: Features of an image behind the resampler.
         resampler_depth: Layers of the resampler.
         lstm_width: Numbers in the state of the LSTM.
         lstm_layers: Layers of the LSTM.
@@ -89,7 +89,7 @@ class RoboFlamingoConfig(PolicyConfig):
 
 @dataclass(frozen=True)
 class Instructions:
-    """What is read with each picture: an image token, the instruction, the end of the chunk.
+    """What is read with each image: an image token, the instruction, the end of the chunk.
 
     Attributes:
         tokens: As the language model takes them, (B, L, width).
@@ -105,8 +105,8 @@ class Memory:
     """What is remembered of an episode.
 
     Attributes:
-        instruction: What is read with each picture, of one episode.
-        prompt: Answers to the prompt's pictures, (M, width).
+        instruction: What is read with each image, of one episode.
+        prompt: Answers to the prompt's images, (M, width).
         answers: Answers of the latest control steps, (at most T - 1, width).
     """
 
@@ -271,19 +271,19 @@ class RoboFlamingo(LearnedPolicy[RoboFlamingoConfig]):
         return pose, gripper
 
     def _read(self, prompts: Prompts) -> Instructions:
-        """What is read with each picture; what the tokenizer pads with ends a text, too."""
+        """What is read with each image; what the tokenizer pads with ends a text, too."""
         words = functional.pad(prompts.tokens, (1, 2), value=self.tokenizer.pad)
-        picture = functional.pad(prompts.image_index >= 0, (1, 2))
-        picture[:, 0] = True
+        image = functional.pad(prompts.image_index >= 0, (1, 2))
+        image[:, 0] = True
         last = prompts.mask.sum(1, keepdim=True) + 2
         places = torch.arange(words.shape[1], device=words.device)
-        tokens = self.language.embed(words.masked_fill(picture, self.tokenizer.pad))
-        tokens = torch.where(picture[..., None], self.image_token, tokens)
+        tokens = self.language.embed(words.masked_fill(image, self.tokenizer.pad))
+        tokens = torch.where(image[..., None], self.image_token, tokens)
         tokens = torch.where((places == last - 1)[..., None], self.end_of_chunk, tokens)
         return Instructions(tokens, places <= last)
 
     def _prompt_answers(self, read: Instructions, prompts: Prompts) -> list[Tensor]:
-        """What the language model answers to the pictures of each prompt, (M, width) each."""
+        """What the language model answers to the images of each prompt, (M, width) each."""
         rows, columns = (prompts.image_index >= 0).nonzero(as_tuple=True)
         features = self.resampler(self.images(prompts.images))
         answers = self._answer(read, rows, features[prompts.image_index[rows, columns]])

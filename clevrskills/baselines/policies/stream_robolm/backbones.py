@@ -79,7 +79,7 @@ RANDOM_IMAGE_ENCODERS: dict[str, dict[str, Any]] = {
 }
 """Vision transformers of random weights: their sizes."""
 
-_TOGETHER = 64  # pictures that are encoded at once where features are computed twice
+_TOGETHER = 64  # images that are encoded at once where features are computed twice
 
 
 def make_tokenizer(language_model: str) -> Tokenizer:
@@ -148,7 +148,7 @@ class ImageEncoder(nn.Module):
 
     Args:
         name: Its name.
-        image_size: Width and height of the pictures in pixels; where it was trained on pictures of
+        image_size: Width and height of the images in pixels; where it was trained on images of
             another size, its embeddings of positions are interpolated.
         recompute: Whether its features are computed again, piece by piece, when gradients are: that
             takes longer and little memory.
@@ -156,7 +156,7 @@ class ImageEncoder(nn.Module):
     Attributes:
         name: Its name.
         width: Numbers in a feature.
-        count: Features of a picture.
+        count: Features of an image.
 
     Raises:
         ClevrSkillsError: It cannot be loaded.
@@ -184,7 +184,7 @@ class ImageEncoder(nn.Module):
         load_trained(self.model, "image encoder", self.name, add_pooling_layer=False)
 
     def forward(self, images: Tensor) -> Tensor:
-        """Pictures (N, 3, S, S) in [0, 1] -> features (N, count, width)."""
+        """Images (N, 3, S, S) in [0, 1] -> features (N, count, width)."""
         if not len(images):
             return images.new_zeros(0, self.count, self.width)
         if not (self._recompute and torch.is_grad_enabled()):

@@ -14,13 +14,13 @@ from clevrskills.baselines.policies.stream_robolm.backbones import ImageEncoder
 
 
 @dataclass(frozen=True)
-class PromptPictures:
+class PromptImages:
     """What the tokens of prompts see.
 
     Attributes:
-        features: Of all pictures of each prompt, (B, K, width).
-        mask: Which of them a token sees, (B, P, K): those of the picture that it stands for, or of
-            the latest picture before it, if there is one.
+        features: Of all images of each prompt, (B, K, width).
+        mask: Which of them a token sees, (B, P, K): those of the image that it stands for, or of
+            the latest image before it, if there is one.
     """
 
     features: Tensor
@@ -32,8 +32,8 @@ class PromptPictures:
 
 
 @dataclass(frozen=True)
-class StepPictures:
-    """What the tokens of control steps see: each its own pictures.
+class StepImages:
+    """What the tokens of control steps see: each its own images.
 
     Attributes:
         features: Of the n control steps that exist, (n, K, width).
@@ -50,11 +50,11 @@ class StepPictures:
 
 
 @dataclass(frozen=True)
-class StreamPictures:
+class StreamImages:
     """What the tokens of prompts, and those of control steps after them, see."""
 
-    prompt: PromptPictures
-    steps: StepPictures
+    prompt: PromptImages
+    steps: StepImages
 
     def look(self, block: GatedCrossAttention, tokens: Tensor) -> Tensor:
         """Tokens (B, P + T, width) with what they see."""
@@ -64,10 +64,10 @@ class StreamPictures:
 
 
 class Sight(nn.Module):
-    """Encodes the pictures, and marks where they come from: a prompt, or which camera.
+    """Encodes the images, and marks where they come from: a prompt, or which camera.
 
     Args:
-        images: Encodes a picture.
+        images: Encodes an image.
         cameras: The cameras.
 
     Attributes:
@@ -81,7 +81,7 @@ class Sight(nn.Module):
         self._cameras = cameras
         self.kinds = nn.Parameter(torch.randn(len(cameras) + 1, images.width) * 0.02)
 
-    def prompt(self, prompts: Prompts) -> PromptPictures:
+    def prompt(self, prompts: Prompts) -> PromptImages:
         """What the tokens of prompts see, the one included that stands before each of them."""
         index = functional.pad(prompts.image_index, (1, 0), value=-1)  # (B, P)
         latest = (index >= 0).cumsum(1)  # from 1 on; 0: none yet
@@ -92,13 +92,13 @@ class Sight(nn.Module):
         places = rows, latest[rows, columns] - 1
         features = features.index_put(places, seen[index[rows, columns]])
         mask = latest[..., None] == torch.arange(1, most + 1, device=index.device)
-        return PromptPictures(features.flatten(1, 2), mask.repeat_interleave(seen.shape[1], 2))
+        return PromptImages(features.flatten(1, 2), mask.repeat_interleave(seen.shape[1], 2))
 
-    def steps(self, observations: Observations) -> StepPictures:
+    def steps(self, observations: Observations) -> StepImages:
         """What the tokens of control steps see; those that do not exist see nothing."""
         places = observations.mask.nonzero(as_tuple=True)
         features = [
             self.images(observations.images[camera][places]) + kind
             for camera, kind in zip(self._cameras, self.kinds[1:], strict=True)
         ]
-        return StepPictures(torch.cat(features, 1), places)
+        return StepImages(torch.cat(features, 1), places)

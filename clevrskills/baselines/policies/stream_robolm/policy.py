@@ -1,9 +1,9 @@
 """StreamRoboLM, the benchmark's own policy (ClevrSkills paper, section 5 and appendix C.3).
 
-A language model reads the prompt, with an image token where a picture stands, and then one image
+A language model reads the prompt, with an image token where an image stands, and then one image
 token for each control step. Cross-attention layers in the manner of Flamingo, which are not
-trained before, let a token see the picture it stands for: both cameras' at a control step. Tokens
-of words see the picture before them, and those before the first picture see none. What the
+trained before, let a token see the image it stands for: both cameras' at a control step. Tokens
+of words see the image before them, and those before the first image see none. What the
 language model answers at the control steps goes through an LSTM to the action; the loss is the
 mean squared error. The language model's own weights stay as they are, it is adapted by LoRA; all
 else is trained.
@@ -12,7 +12,7 @@ The cost of a step does not grow with the episode: keys and values of what was r
 token attends to the whole prompt but only to the latest ``window`` control steps, in training as
 well. The LSTM remembers all that was before.
 
-What the paper leaves open, and what is chosen here: a picture is seen in all the features of the
+What the paper leaves open, and what is chosen here: an image is seen in all the features of the
 vision transformer; cross-attention before every fourth layer, and its gates ajar at the start, as
 those of Flamingo, which are closed, would hardly open at the paper's learning rate of 1e-6; a layer
 between LSTM and action; the robot's own state, if the policy is told it, joins at the LSTM.
@@ -46,14 +46,14 @@ from clevrskills.baselines.policies.stream_robolm.cache import (
     stack,
     window_mask,
 )
-from clevrskills.baselines.policies.stream_robolm.image_tokens import Sight, StreamPictures
+from clevrskills.baselines.policies.stream_robolm.image_tokens import Sight, StreamImages
 from clevrskills.baselines.policy import LearnedPolicy
 from clevrskills.baselines.spec import PolicyConfig, PolicySpec
 
 
 @dataclass(frozen=True, kw_only=True)
 class StreamRoboLMConfig(PolicyConfig):
-    """Configuration of :class:`StreamRoboLM`; pictures, learning rate and size of batches as in
+    """Configuration of :class:`StreamRoboLM`; images, learning rate and size of batches as in
     Table 4 of the paper, which does not tell the rest.
 
     Attributes:
@@ -66,7 +66,7 @@ class StreamRoboLMConfig(PolicyConfig):
         window: How many control steps a token can look back in the language model.
         lstm_width: Numbers in the state of the LSTM.
         lstm_layers: Layers of the LSTM.
-        recompute: Whether features of pictures are computed twice in training, to save memory.
+        recompute: Whether features of images are computed twice in training, to save memory.
     """
 
     steps: int = 128
@@ -103,7 +103,7 @@ class Memory:
 
 
 class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
-    """Reads prompt and pictures as one stream of tokens, and acts as they come."""
+    """Reads prompt and images as one stream of tokens, and acts as they come."""
 
     config_type = StreamRoboLMConfig
     configurations: ClassVar = {
@@ -224,7 +224,7 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
         steps = observations.mask.shape[1]
         tokens, mask = self._read(prompts)
         stream = self.image_token.expand(len(tokens), steps, -1)
-        pictures = StreamPictures(self.sight.prompt(prompts), self.sight.steps(observations))
+        pictures = StreamImages(self.sight.prompt(prompts), self.sight.steps(observations))
         answers = self.language(
             pictures.look,
             inputs_embeds=torch.cat([tokens, stream], 1),
@@ -241,10 +241,10 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
         words = functional.pad(
             prompts.tokens, (1, 0), value=self.language.model.config.bos_token_id
         )
-        picture = functional.pad(prompts.image_index >= 0, (1, 0))[..., None]
-        tokens = self.language.embed(words.masked_fill(picture[..., 0], 0))
+        image = functional.pad(prompts.image_index >= 0, (1, 0))[..., None]
+        tokens = self.language.embed(words.masked_fill(image[..., 0], 0))
         mask = functional.pad(prompts.mask, (1, 0), value=True)
-        return torch.where(picture, self.image_token, tokens), mask
+        return torch.where(image, self.image_token, tokens), mask
 
     def _positions(self, prompt: Tensor, steps: int) -> Tensor:
         """Positions of the tokens of prompts, of which some exist (B, P), and of steps after them,

@@ -66,7 +66,7 @@ def plain(dataset: LeRobotDataset) -> bool:
 
 
 def stacked(items) -> dict[str, np.ndarray]:
-    """One array for each key: pictures (..., H, W, 3) uint8, numbers, all else as JSON."""
+    """One array for each key: images (..., H, W, 3) uint8, numbers, all else as JSON."""
     columns: dict[str, list] = {}
     for item in items:
         for key, value in item.items():
@@ -90,9 +90,9 @@ def render(item: dict, index: int) -> list | None:
         {**turn, "role": "user", "content": "${task} Plan: ${plan}"},
         {**turn, "role": "assistant", "content": "${subtask}", "target": True},
     ]
-    picture = [{"type": "image", "feature": CAMERA}, {"type": "text", "text": "${vqa_query}"}]
+    image = [{"type": "image", "feature": CAMERA}, {"type": "text", "text": "${vqa_query}"}]
     vqa = [
-        {**turn, "role": "user", "content": picture, "if_present": "vqa_query"},
+        {**turn, "role": "user", "content": image, "if_present": "vqa_query"},
         {**turn, "role": "assistant", "content": "${vqa}", "target": True, "if_present": "vqa"},
     ]
     chats = []

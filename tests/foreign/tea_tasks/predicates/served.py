@@ -12,6 +12,6 @@ class Served(OnTop):
 
     name = "served"
 
-    def says(self, world: World, env: int = 0) -> str:
+    def describe(self, world: World, env: int = 0) -> str:
         top, bottom = (world.keys[int(index[env])] for index in (self.top, self.bottom))
         return f"Serve {{obj:{top}}} on {{obj:{bottom}}}"

@@ -6,9 +6,15 @@ import pytest
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.sim.body import Body
 from clevrskills.sim.cameras import FAR_M, NEAR_M
-from clevrskills.sim.render import film as filming
-from clevrskills.sim.render import shaders
-from clevrskills.sim.render.film import ROBOT_ID, TABLE_ID, Film, View, camera, to_buffer
+from clevrskills.sim.render import shaders, trajectory_renderer
+from clevrskills.sim.render.trajectory_renderer import (
+    ROBOT_ID,
+    TABLE_ID,
+    TrajectoryRenderer,
+    View,
+    camera,
+    to_buffer,
+)
 from clevrskills.sim.robots.description import robot
 
 QPOS = np.array(robot("xarm6").neutral_qpos, np.float32)
@@ -34,7 +40,7 @@ def test_cameras_by_name() -> None:
     with pytest.raises(UnknownNameError, match="unknown camera 'top'"):
         camera("top", "xarm6")
     for size in (8, 33, -2):
-        with pytest.raises(ClevrSkillsError, match=f"size of pictures {size}: allowed are even"):
+        with pytest.raises(ClevrSkillsError, match=f"size of images {size}: allowed are even"):
             camera("base_camera", "xarm6", size)
 
 
@@ -50,10 +56,10 @@ def test_depth_from_the_buffer() -> None:
 @pytest.mark.render
 def test_what_is_where() -> None:
     """The cube's middle is where the camera's matrices say, at its depth; robot and table too."""
-    film = Film(("base_camera",))
+    film = TrajectoryRenderer(("base_camera",))
     meshes = film.open(scene(CUBE, BALL))
     assert [mesh.name for mesh in meshes] == ["cube", "sphere"]
-    view = film.shoot(QPOS, poses(CUBE, BALL), {})["base_camera"]
+    view = film.render(QPOS, poses(CUBE, BALL), {})["base_camera"]
     assert set(np.unique(view.segmentation)) == {0, 1, 2, TABLE_ID, ROBOT_ID}
     assert view.color.shape == (256, 256, 4) and view.depth_mm.min() > 0
     intrinsic = film.cameras["base_camera"].intrinsic
@@ -66,14 +72,17 @@ def test_what_is_where() -> None:
 
 @pytest.mark.slow
 @pytest.mark.render
-def test_pictures_do_not_depend_on_what_was_filmed_before() -> None:
-    fresh, used = Film(("base_camera", "hand_camera")), Film(("base_camera", "hand_camera"))
+def test_images_do_not_depend_on_what_was_filmed_before() -> None:
+    fresh, used = (
+        TrajectoryRenderer(("base_camera", "hand_camera")),
+        TrajectoryRenderer(("base_camera", "hand_camera")),
+    )
     used.open(scene(BALL, CUBE, CUBE))
-    used.shoot(QPOS + 0.3, poses(BALL, CUBE, CUBE), {"object_1": "green"})
+    used.render(QPOS + 0.3, poses(BALL, CUBE, CUBE), {"object_1": "green"})
     for film in (fresh, used):
         film.open(scene(CUBE, BALL))
-        film.shoot(QPOS, poses(CUBE, BALL), {"object_1": "green"})
-    one, other = (film.shoot(QPOS, poses(CUBE, BALL), {}) for film in (fresh, used))
+        film.render(QPOS, poses(CUBE, BALL), {"object_1": "green"})
+    one, other = (film.render(QPOS, poses(CUBE, BALL), {}) for film in (fresh, used))
     for name, view in one.items():
         for part in ("color", "depth_mm", "segmentation", "extrinsic"):
             np.testing.assert_array_equal(getattr(view, part), getattr(other[name], part))
@@ -82,10 +91,10 @@ def test_pictures_do_not_depend_on_what_was_filmed_before() -> None:
 @pytest.mark.slow
 @pytest.mark.render
 def test_repainted_textures_show_at_once_and_go_again() -> None:
-    film = Film(("base_camera",))
+    film = TrajectoryRenderer(("base_camera",))
     film.open(scene(CUBE))
     plain, green, again = (
-        film.shoot(QPOS, poses(CUBE), textures)["base_camera"]
+        film.render(QPOS, poses(CUBE), textures)["base_camera"]
         for textures in ({}, {"object_0": "green"}, {})
     )
     seen = plain.segmentation == 1
@@ -104,11 +113,11 @@ def test_with_shaders_that_are_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     for stock in (False, True):
         if stock:
             monkeypatch.setattr(shaders, "shader_pack", lambda *_, **__: shaders.STOCK_PACK)
-        film = Film(("base_camera",))
+        film = TrajectoryRenderer(("base_camera",))
         film.open(scene(CUBE, BALL))
-        views.append(film.shoot(QPOS, poses(CUBE, BALL), {})["base_camera"])
+        views.append(film.render(QPOS, poses(CUBE, BALL), {})["base_camera"])
     one, other = views
     assert (one.segmentation != other.segmentation).mean() < 1e-3
     difference = np.abs(one.depth_mm.astype(int) - other.depth_mm)
     assert np.median(difference) <= 1 and (difference > 3).mean() < 1e-2
-    assert filming.TABLE_ID in other.segmentation
+    assert trajectory_renderer.TABLE_ID in other.segmentation

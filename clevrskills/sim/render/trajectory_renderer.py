@@ -2,7 +2,7 @@
 
 A moment is the joint angles of the robot and the poses of the bodies. It is drawn in a scene of its
 own without physics, so the simulation need not render, and what was recorded can be filmed later,
-by other cameras or in other sizes, with the very same pictures.
+by other cameras or in other sizes, with the very same images.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class Camera:
 
     Attributes:
         name: Its name.
-        width: Width of its pictures in pixels.
-        height: Height of its pictures in pixels.
+        width: Width of its images in pixels.
+        height: Height of its images in pixels.
         fov_rad: Vertical field of view.
         mounting: Where it is, in the world or on a link of the robot, as JSON data.
     """
@@ -112,7 +112,7 @@ def camera(name: str, robot_name: str, size_px: int | None = None) -> Camera:
     Args:
         name: One of :func:`clevrskills.sim.cameras.camera_names`.
         robot_name: The robot, which may carry it.
-        size_px: Width and height of its pictures; ``None``: its own.
+        size_px: Width and height of its images; ``None``: its own.
 
     Raises:
         UnknownNameError: There is no such camera or robot.
@@ -120,7 +120,7 @@ def camera(name: str, robot_name: str, size_px: int | None = None) -> Camera:
     """
     fixed = fixed_camera(name)
     if size_px is not None and (size_px < MIN_SIZE_PX or size_px % 2):
-        raise ClevrSkillsError(f"size of pictures {size_px}: allowed are even numbers from 16")
+        raise ClevrSkillsError(f"size of images {size_px}: allowed are even numbers from 16")
     if fixed is not None:
         size = size_px or fixed.size_px
         place: dict[str, Any] = {"eye_m": list(fixed.eye_m), "target_m": list(fixed.target_m)}
@@ -135,13 +135,13 @@ def camera(name: str, robot_name: str, size_px: int | None = None) -> Camera:
     return Camera(name, size, size, hand.fov_rad, place)
 
 
-class Film:
+class TrajectoryRenderer:
     """Films episodes, one after the other; each in a scene of its own, so none depends on others.
 
     Args:
         cameras: Names of the cameras.
         robot_name: The robot.
-        size_px: Width and height of all pictures; ``None``: each camera's own.
+        size_px: Width and height of all images; ``None``: each camera's own.
         device: SAPIEN's name of the render device; ``None``: what environments draw with.
 
     Raises:
@@ -173,7 +173,7 @@ class Film:
         """
         self.bodies = tuple(Body.from_json(data) for data in scene["bodies"])
         stage = Stage(self._device or render_device(), numbers=True)
-        # first, as each takes a picture of what is there
+        # first, as each takes an image of what is there
         self._lenses = {
             name: stage.add_camera(name, one.width, one.height, one.fov_rad)
             for name, one in self.cameras.items()
@@ -210,7 +210,7 @@ class Film:
         """The images of a prompt given as JSON data, by placeholder."""
         return Prompt.from_json(prompt).images()
 
-    def shoot(
+    def render(
         self, qpos: np.ndarray, body_poses: np.ndarray, textures: Mapping[str, str]
     ) -> dict[str, View]:
         """Draw a moment of the episode that was opened last.
