@@ -87,9 +87,7 @@ class Shape:
 
     @cached_property
     def support_room_m(self) -> float:
-        """How far inside the lowest face the centre of mass is, seen from above; negative:
-        outside.
-        """
+        """How far the centre of mass is inside the lowest face, from above; below 0: outside."""
         corners = np.concatenate(self.parts)
         foot = corners[corners[:, 2] < -self.half_extents[2] + _LEVEL_M, :2]
         try:

@@ -257,9 +257,7 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
         self._start_ahead(float(options.get("head_start", 0.0)))
 
     def _start_ahead(self, share: float) -> None:
-        """Achieve the first parts of the goal: a share of them in [0, 1), rounded down; then look
-        at the goal.
-        """
+        """Achieve a share in [0, 1) of the goal's parts, rounded down; then look at the goal."""
         if not 0.0 <= share < 1.0:
             raise ClevrSkillsError(f"options['head_start'] is {share}; allowed: 0 to below 1")
         parts = list(self.goal.steps())

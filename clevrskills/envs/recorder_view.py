@@ -85,15 +85,11 @@ class RecorderView(BaseEnv):
         return images
 
     def proprioception(self) -> dict[str, np.ndarray]:
-        """What the robot knows of itself: qpos, qvel, ee_pose (7,), ee_velocity (6,), vacuum_on
-        (1,), holding (1,).
-        """
+        """qpos, qvel, ee_pose (7,), ee_velocity (6,), vacuum_on (1,), holding (1,) of the robot."""
         return {name: value[0].numpy() for name, value in self._get_obs_agent().items()}
 
     def object_poses(self) -> np.ndarray:
-        """Where the bodies of the scene are, in the order of :meth:`scene_description`: position in
-        metres and quaternion w, x, y, z, (K, 7) float32.
-        """
+        """World poses of the bodies, (K, 7) float32, as :meth:`scene_description` orders them."""
         there = [slot for slot, body in enumerate(self.layouts[0].bodies) if body]
         return self.world.body_pose[0, there].numpy()
 
@@ -120,9 +116,7 @@ class RecorderView(BaseEnv):
         ]
 
     def goal_status(self) -> tuple[np.ndarray, np.ndarray]:
-        """Which nodes of the goal tree hold, (G,) bool, and their rewards, (G,) float32, in the
-        order of :attr:`nodes`.
-        """
+        """Which of the :attr:`nodes` hold, (G,) bool, and their rewards, (G,) float32."""
         said = zip(self._nodes, outcomes(self.goal, self.outcome), strict=True)
         used = [(bool(o.holds[0]), float(o.reward[0])) for node, o in said if node.active]
         holds, rewards = zip(*used, strict=True)

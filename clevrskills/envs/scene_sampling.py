@@ -67,9 +67,7 @@ class NeutralPose:
     cup_tips: torch.Tensor
 
     def qpos(self, pose: torch.Tensor) -> np.ndarray | None:
-        """Joint angles (n,) with the end effector at a world pose (7,); ``None`` if the arm does
-        not reach it.
-        """
+        """Joint angles (n,) for a world pose (7,) of the end effector; ``None``: out of reach."""
         values = pose.double().numpy()
         base = Pose(robot(self.robot_name).base_position)
         tcp = Pose(values[:3], values[3:])
@@ -80,9 +78,7 @@ class NeutralPose:
         return self.qpos(pose) is not None
 
     def stands_clear(self, world: TensorWorld) -> bool:
-        """Whether the arm, the end effector where it is in a world, is clear of all that is
-        there.
-        """
+        """Whether the arm is clear of all bodies, the end effector where the world has it."""
         qpos = self.qpos(world.end_effector_pose[0])
         return qpos is not None and arm_surface(self.robot_name).clear(qpos, world, CLEARANCE_M)
 
@@ -197,9 +193,7 @@ def _solids(layout: Layout) -> Solids:
 def start_world(
     task: Task, layout: Layout, solids: Solids, home: NeutralPose
 ) -> TensorWorld | None:
-    """The world as laid out; ``None`` if the gripper cannot hold, in view, what it should hold at
-    the start.
-    """
+    """The world as laid out; ``None`` if the gripper cannot hold, in view, what it should."""
     poses = [body.pose if body else EMPTY for body in layout.bodies]
     start = torch.tensor([poses], dtype=torch.float32)
     world = TensorWorld(task.slots, solids, start, home.pose, home.cup_tips, home.reaches)
@@ -238,9 +232,7 @@ def is_fair(goal: Predicate, start: TensorWorld, home: NeutralPose | None) -> bo
 def keystep_scenes(
     goal: Predicate, start: TensorWorld, layout: Layout, robot_name: str | None = None
 ) -> tuple[Keystep, ...]:
-    """The scene at the start and after each part of the goal, without an oracle run; with the arm
-    if a robot is named.
-    """
+    """The scene at the start and after each part of the goal; with the arm if a robot is named."""
     world = TensorWorld.snapshot(start)
     scenes = [_keystep(world, layout, robot_name)]
     for step in goal.steps():

@@ -35,9 +35,7 @@ class StateCodec(BaseEnv):
     _actors: list[Any]
 
     def get_state_dict(self) -> dict[str, Any]:
-        """Everything that an episode depends on: bodies, robot, commanded pose, gripper, goal, and
-        what the last step tells of contacts; tensors (B, n).
-        """
+        """All that an episode depends on, contacts of the last step included; tensors (B, n)."""
         state = super().get_state_dict()
         state["vacuum"] = self.vacuum.state()
         if self.goal_state:

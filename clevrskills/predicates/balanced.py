@@ -88,9 +88,7 @@ class Balanced(PhysicalPredicate):
         return Outcome(holds, reward, progress, {})
 
     def _left_alone(self, world: World, objects: Tensor, used: Tensor, scale: Tensor) -> Tensor:
-        """Whether objects (B, n) that are used are let go, and they and the bodies of the scale
-        (B, 3) are at rest, (B,) bool.
-        """
+        """Whether used objects (B, n) are let go and all, with the scale (B, 3), at rest, (B,)."""
         several = world.repeat(objects.shape[1])
         clear = several.gripper_clear(objects.flatten(), self.criteria.release_distance_m)
         bodies = torch.cat((objects, scale), dim=-1)
@@ -147,16 +145,12 @@ class Balanced(PhysicalPredicate):
         return torch.where(self.objects < 0, self.beam[:, None], self.objects)
 
     def _difference(self, world: World, side: Tensor, used: Tensor) -> Tensor:
-        """Difference of the loads as a share of their sum, (...), if each object were on a side, 0
-        or 1 (..., n).
-        """
+        """Share (...) of all load by which the sides, 0 or 1 (..., n), of the objects differ."""
         mass = world.at(world.solids.mass, self._objects) * used
         return ((2 * side - 1) * mass).sum(-1).abs() / mass.sum(-1)
 
     def _shaping(self, world: World, loads: Loads) -> Tensor:
-        """The published reward short of success, on the best split: what lies right, what lies
-        wrong, and how near the gripper, or what it holds, is to the next place.
-        """
+        """The published reward short of success: what lies right or wrong, how near the next is."""
         objects = self._objects
         position = world.at(world.body_pose, objects)[..., :3]
         plates = world.at(world.body_pose, self.plates)[..., :2]
@@ -210,9 +204,7 @@ class Balanced(PhysicalPredicate):
 
 
 def _approach(aside: Tensor, height: Tensor, gap_m: float) -> Tensor:
-    """How near something is to a place below it, in [0, 3]: first beside it and higher, then above
-    it, then down to a gap (released code).
-    """
+    """How near a place below is, in [0, 3]: beside, above, then down to a gap (released code)."""
     above = 2.0 + torch.exp(-5.0 * (height - gap_m).clamp(min=0.0))
     low = torch.exp(-5.0 * (NEAR_M - height).clamp(min=0.0))
     beside = 1.0 + torch.exp(-5.0 * (aside - NEAR_M).clamp(min=0.0))

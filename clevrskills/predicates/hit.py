@@ -54,9 +54,7 @@ class Hit(PhysicalPredicate):
         return self.thrown(state["hit"], *self.aiming(world, state), state)
 
     def remember(self, world: World, state: GoalState) -> GoalState:
-        """The state after this look at the world: whether it has hit, whether what it does next may
-        be a flight, and where that began.
-        """
+        """The state after this look: whether it has hit, may fly next, and where a flight began."""
         position = world.position(self.object)
         ready = world.is_held(self.object) | world.is_static(self.object)
         strikes = world.touches(self.object, self.target) & ~world.is_held(self.object)

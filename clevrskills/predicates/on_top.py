@@ -41,9 +41,7 @@ class OnTop(PhysicalPredicate):
         return self.outcome(holds, *put_down(world, self.top, held, resting, carried))
 
     def resting(self, world: World) -> Tensor:
-        """Whether the lower body, and not the table, carries the upper one, which for an area lies
-        within its outline, held or not, (B,) bool.
-        """
+        """Whether the lower body carries the upper one, in an area within its outline, (B,)."""
         carried = world.carries(self.bottom, self.top, self.criteria.support_share)
         return world.also(carried, self._within, self.top, self.bottom) if self.inside else carried
 

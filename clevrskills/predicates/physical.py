@@ -14,9 +14,7 @@ from clevrskills.predicates.criteria import PAPER, Criteria, criteria
 
 @dataclass(frozen=True, eq=False)
 class PhysicalPredicate(Leaf):
-    """A predicate about bodies and the robot of a :class:`~clevrskills.sim.world.World`; success
-    and reward follow from the same measurements.
-    """
+    """A predicate about bodies and the robot of a :class:`~clevrskills.sim.world.World`."""
 
     criteria: Criteria = dataclasses.field(default=PAPER, kw_only=True)
 

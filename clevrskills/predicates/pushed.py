@@ -63,9 +63,7 @@ class Pushed(Handled):
         return self.handled(holds, shaping, state, progress)
 
     def _way_behind(self, world: World, target: Tensor) -> Tensor:
-        """Metres of the gripper's way down to the stretch behind the body, seen from a place (B, 2)
-        that it is to be pushed to, from which it pushes, (B,).
-        """
+        """Metres of the gripper's way to behind the body, seen from its target (B, 2), (B,)."""
         place = world.position(self.object)
         ahead = torch.nn.functional.normalize(target - place[:, :2], dim=-1)
         half = world.at(world.solids.size, self.object)[:, :2].amax(-1, keepdim=True) / 2

@@ -53,9 +53,7 @@ class Rotated(AtPose):
 
     @cached_property
     def _half_turn(self) -> Tensor:
-        """What maps an orientation to cosine and sine of half the turn about the vertical, its tilt
-        undone, both times the same, (B, 4, 2).
-        """
+        """Maps orientations to cosine and sine of half the turn about z, untilted, (B, 4, 2)."""
         undo = geometry.yaw_quaternion(-self.angle_rad)
         w, x, y, z = geometry.quaternion_multiply(undo, self.orientation).unbind(-1)
         columns = torch.stack((w, x, y, z), dim=-1), torch.stack((-z, -y, x, w), dim=-1)

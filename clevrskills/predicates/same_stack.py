@@ -53,9 +53,7 @@ class SameStack(PhysicalPredicate):
 
     @cached_property
     def _slots(self) -> Tensor:
-        """The objects (B, m), as many as any environment has; the first stands for one that is not
-        there.
-        """
+        """The objects (B, m), m the most in any environment; the first stands for missing ones."""
         count = int((self.objects >= 0).any(0).sum())
         return torch.where(self.objects < 0, self.objects[:, :1], self.objects)[:, :count]
 
@@ -99,9 +97,7 @@ class SameStack(PhysicalPredicate):
         return Towers(used, members, members.sum(-1) * foot, top)
 
     def _approach(self, world: World, towers: Towers) -> Tensor:
-        """How near the gripper, or what it holds, is to putting one more object on the highest
-        tower, in [0, 5], (B,).
-        """
+        """How near the next object is to being put on the highest tower, in [0, 5], (B,)."""
         slots = self._slots
         foot = towers.height.argmax(-1, keepdim=True)
         rows = torch.arange(len(slots), device=slots.device)

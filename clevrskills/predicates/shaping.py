@@ -40,9 +40,7 @@ not yet at rest."""
 
 
 def reach(world: World, body: Tensor, where: Tensor) -> Tensor:
-    """How near the suction cups are to the top of a body, in [0, 2], (B,); not told exactly but
-    where (B,) it is of use.
-    """
+    """How near the cups are to the top of a body, in [0, 2], (B,); exact only ``where`` (B,)."""
     aside = geometry.length(world.at(world.offset, body)[:, 0, :2])
     beside = torch.exp((NEAR_M - aside).clamp(max=0.0))
     return world.sparse(where & (aside < NEAR_M), beside, _lower, body)
@@ -60,9 +58,7 @@ def approach(world: World, body: Tensor) -> Tensor:
 
 
 def descent(offset: Tensor) -> Tensor:
-    """Metres of a way that comes down on a place, (B,), from an offset (B, 3) to it: who takes the
-    shortest way to the top of a body ends beside it.
-    """
+    """Metres of a way that comes down on a place, (B,), from an offset (B, 3) to it."""
     aside = geometry.length(offset[:, :2])
     above = aside.clamp(max=ABOVE_M)
     return aside + (offset[:, 2] - above).abs() + above
@@ -97,9 +93,7 @@ def put_down(
 
 
 def carry(world: World, body: Tensor, target: Tensor) -> Tensor:
-    """How near a held body is to a target position (B, 3), in [2, 5], (B,): first above it, then
-    down.
-    """
+    """How near a held body is to a position (B, 3), in [2, 5], (B,): first above it, then down."""
     offset = world.position(body) - target
     aside, height = geometry.length(offset[:, :2]), offset[:, 2]
     missing = torch.stack((6.0 * height, 0.9 - 6.0 * height, aside - NEAR_M))

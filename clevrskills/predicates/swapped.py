@@ -76,9 +76,7 @@ class Swapped(Composite):
 
 
 def _in_the_way(world: World, other: Predicate, goal: Predicate) -> Tensor:
-    """Whether the body that one predicate is about stands where another wants its own, or is held,
-    (B,) bool.
-    """
+    """Whether one predicate's body stands where another wants its own, or is held, (B,) bool."""
     theirs, mine, place = other.object, goal.object, goal.position  # type: ignore[attr-defined]
     radius = geometry.length(world.at(world.solids.points, mine)[..., :2]).amax(-1) + GAP_M
     held = world.is_held(theirs)
@@ -89,8 +87,6 @@ def _in_the_way(world: World, other: Predicate, goal: Predicate) -> Tensor:
 
 
 def _near(world: World, body: Tensor, place: Tensor, radius: Tensor) -> Tensor:
-    """Whether a point of a body is nearer to a place (B, 3) than a radius, seen from above, (B,)
-    bool.
-    """
+    """Whether a body comes within a radius of a place (B, 3), seen from above, (B,) bool."""
     points = world.world_points(body)[..., :2]
     return geometry.length(points - place[:, None, :2]).amin(-1) < radius

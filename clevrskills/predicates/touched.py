@@ -59,9 +59,7 @@ class Handled(PhysicalPredicate):
     def handled(
         self, holds: Tensor, shaping: Tensor, state: GoalState, progress: Tensor | None = None
     ) -> Outcome:
-        """Build the outcome; an object that was held or struck can't be touched or pushed any
-        more.
-        """
+        """The outcome; an object that was held or struck can't be touched or pushed any more."""
         shaping = shaping.clamp(max=SHAPING_SHARE * float(self.max_reward))
         shaping = shaping.masked_fill(state["spoiled"], 0.0)
         if progress is not None:

@@ -57,9 +57,7 @@ def toppling(near: Tensor, tilted: Tensor, moved: Tensor) -> Tensor:
 
 
 def lying(world: World, body: Tensor, least_m: float) -> Tensor:
-    """Poses (B, M, 7) of standing bodies (B,) tipped over each edge of their outline, and moved at
-    least some way; heights are not meant.
-    """
+    """Poses (B, M, 7) of bodies tipped over each edge of their outline and moved, at any height."""
     edges = world.at(world.solids.footprint, body)  # (B, M, 3)
     pose = world.pose(body)
     zero = torch.zeros_like(edges[..., :1])

@@ -20,9 +20,7 @@ POINTS_PER_SIDE = 7
 
 @lru_cache(maxsize=1024)
 def _surface_points(shape: Shape) -> np.ndarray:
-    """Points on the surface of a shape: the corners of its parts and a grid on its upper and lower
-    side, (P, 3).
-    """
+    """Corners of a shape's parts and a grid on its upper and lower side, (P, 3)."""
     corners = np.unique(np.concatenate(shape.parts).round(5), axis=0)
     low, high = corners[:, :2].min(0), corners[:, :2].max(0)
     ticks = (np.arange(POINTS_PER_SIDE) + 0.5) / POINTS_PER_SIDE
@@ -116,9 +114,7 @@ class Solids:
         static: Sequence[Sequence[bool]],
         device: torch.device | str = "cpu",
     ) -> Solids:
-        """Stack the shapes of B environments (outer) in K slots (inner); ``None`` is an empty
-        slot.
-        """
+        """Stack the shapes of B environments (outer) in K slots (inner); ``None``: empty."""
         batch, slots = len(shapes), len(shapes[0])
         flat = [s for row in shapes for s in row]
         fixed = [is_fixed for row in static for is_fixed in row]
@@ -181,9 +177,7 @@ class Solids:
 
 
 def _grown(values: Tensor, shape: Sequence[int]) -> Tensor:
-    """Values (B, K, ..., n) with sizes ``shape`` after K; rows are repeated, which changes no solid
-    as parts may overlap.
-    """
+    """Values (B, K, ..., n) with sizes ``shape`` after K: rows repeated, as parts may overlap."""
     for dim, size in enumerate(shape, start=2):
         missing = size - values.shape[dim]
         if missing:

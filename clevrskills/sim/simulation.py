@@ -130,9 +130,7 @@ class Simulation:
     # ---- what it tells ----
 
     def read_poses(self, out: np.ndarray) -> None:
-        """Write the world poses of the bodies and, last, of the tool centre point to an array
-        ((K + 1) * 7,).
-        """
+        """Write world poses of the bodies and, last, of the TCP to an array ((K + 1) * 7,)."""
         parts: list[np.ndarray] = []
         for entity in self.bodies:
             if entity is None:
@@ -368,9 +366,7 @@ class SimWorld(RobotWorld):
         return self.also(carried, lambda w, body: ~w.on_table(body), upper)
 
     def _where_touches_matter(self) -> list[Simulation]:
-        """The simulation of each row; from now on they note who touches whom. Goals ask at the
-        start.
-        """
+        """The simulation of each row; from now on they note who touches whom."""
         for simulation in self.simulations:
             simulation.touches_matter = True
         return self._of()
@@ -391,9 +387,7 @@ class SimWorld(RobotWorld):
         return self.gripper_touches(body) | self.touches(body, arm)
 
     def contacts(self, env: int = 0) -> list[tuple[str, str, float]]:
-        """The touching pairs of slot keys (or ``table``) of one environment with their least
-        separation in metres, negative: overlap.
-        """
+        """Touching pairs of slot keys or ``table``; least separation in m, negative: overlap."""
         names = [*self.keys, "table", "gripper", "arm"]
         return [
             (names[one], names[other], min(float(point.separation) for point in contact.points))

@@ -83,9 +83,7 @@ class World(Context):
         raise NotImplementedError
 
     def carries(self, lower: Tensor, upper: Tensor, share: float) -> Tensor:
-        """Whether at least a share of the weight of ``upper`` rests on ``lower``, and nothing of it
-        on the table, (B,) bool.
-        """
+        """Whether ``lower`` carries a share of the weight of ``upper``, the table none, (B,)."""
         return (self.supports(lower, upper) >= share) & ~self.on_table(upper)
 
     def touches(self, body: Tensor, other: Tensor) -> Tensor:
@@ -104,15 +102,11 @@ class World(Context):
         raise NotImplementedError
 
     def robot_touches(self, body: Tensor) -> Tensor:
-        """Whether any part of the robot touched the body at any time of the last control step, (B,)
-        bool.
-        """
+        """Whether the robot touched the body in the last control step, (B,) bool."""
         raise NotImplementedError
 
     def set_body_pose(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:
-        """Put bodies (B,) at world poses (B, 7), at rest; only in environments ``where`` (B,) is
-        true.
-        """
+        """Put bodies (B,) at world poses (B, 7), at rest, only ``where`` (B,) is true."""
         raise NotImplementedError
 
     def set_end_effector_pose(self, pose: Tensor, where: Tensor | None = None) -> None:
@@ -125,18 +119,14 @@ class World(Context):
         raise NotImplementedError
 
     def hold(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:
-        """Let the gripper hold bodies (B,), put at world poses (B, 7), in environments ``where``
-        (B,) is true.
-        """
+        """Let the gripper hold bodies (B,), put at world poses (B, 7), ``where`` (B,) is true."""
         raise NotImplementedError
 
     # ---- computed for all bodies at once and kept until something moves ----
 
     @property
     def frame(self) -> Tensor:
-        """World poses of all bodies and, last, of the end effector, which can so be asked for as
-        body -1, (B, K + 1, 7).
-        """
+        """World poses of all bodies and, last, as body -1, the end effector, (B, K + 1, 7)."""
         return self.once(
             "frame", lambda w: torch.cat((w.body_pose, w.end_effector_pose[:, None]), dim=1)
         )
@@ -158,9 +148,7 @@ class World(Context):
 
     @property
     def offset(self) -> Tensor:
-        """From the tool centre point to the origin of each body, and to where a suction cup holds
-        it best, in world axes, (B, K, 2, 3).
-        """
+        """World offset from the TCP to each body's origin and best spot for a cup, (B, K, 2, 3)."""
         return self.once("offset", _offset)
 
     # ---- robot ----
@@ -251,16 +239,12 @@ class World(Context):
         return (self.at(self.solids.coordinates, body) * up).sum(-2) + pose[:, 2:3]
 
     def planes(self, body: Tensor) -> Tensor:
-        """Half-spaces of bodies in their frame, (B, C, F, 4), without the padding that all of them
-        share.
-        """
+        """Half-spaces of bodies in their frame, (B, C, F, 4), less shared padding."""
         parts, facets, _ = self.at(self.solids.counts, body).amax(0).tolist()
         return self.at(self.solids.planes[:, :, :parts, :facets], body)
 
     def distance(self, points: Tensor) -> Tensor:
-        """Signed distance from world points (B, N, 3) to every body, (B, K, N); empty slots are far
-        away.
-        """
+        """Distance from points (B, N, 3) to all bodies, (B, K, N); empty slots are far away."""
         position, matrix = self._of_each(self.body_pose[..., :3]), self._of_each(self.matrix)
         local = (points[:, None] - position[:, :, None]) @ matrix  # (B, K, N, 3)
         return geometry.signed_distance(self._of_each(self.solids.planes), local)
@@ -273,9 +257,7 @@ class World(Context):
         return torch.minimum(distance.amin(-1), points[..., 2].amin(-1))
 
     def overhang(self, upper: Tensor, lower: Tensor) -> Tensor:
-        """How far the upper body reaches over the outline of the lower one, seen from above, (B,);
-        negative: inside by that much.
-        """
+        """How far ``upper`` reaches over the outline of ``lower`` from above, (B,); inside: < 0."""
         turn, offset = self._seen_from_above(upper, lower)
         points = turn.mT @ self.at(self.solids.coordinates, upper) + offset.mT  # (B, 2, P)
         edges = self._outline(lower)  # (B, E, 3)
@@ -283,9 +265,7 @@ class World(Context):
         return (furthest - edges[..., 2]).amax(-1)
 
     def within(self, upper: Tensor, lower: Tensor, margin_m: float) -> Tensor:
-        """Whether the upper body, seen from above, reaches over the outline of the lower one by at
-        most a margin, (B,) bool.
-        """
+        """Whether ``upper`` reaches over the outline of ``lower`` by a margin at most, (B,)."""
         edges = self._outline(lower)
         turn, offset = self._seen_from_above(upper, lower)
         middle = self.at(self.solids.middle, upper)[:, None] @ turn + offset  # (B, 1, 2)
@@ -300,16 +280,12 @@ class World(Context):
         )
 
     def _outline(self, body: Tensor) -> Tensor:
-        """Half-planes of bodies' outlines in their frame, (B, E, 3), without the padding that all
-        of them share.
-        """
+        """Half-planes of bodies' outlines in their frame, (B, E, 3), less shared padding."""
         edges = int(self.at(self.solids.counts, body)[:, 2].amax())
         return self.at(self.solids.footprint[:, :, :edges], body)
 
     def _seen_from_above(self, upper: Tensor, lower: Tensor) -> tuple[Tensor, Tensor]:
-        """What takes points in the frame of the upper body to the plane of the lower one's outline:
-        matrices (B, 3, 2), to be followed by offsets (B, 1, 2).
-        """
+        """Matrices (B, 3, 2), offsets (B, 1, 2): ``upper``'s frame to ``lower``'s outline plane."""
         over, under = self.pose(upper), self.pose(lower)
         plane = geometry.rotation_matrix(under[:, 3:])[..., :2]
         turn = geometry.rotation_matrix(over[:, 3:]).mT @ plane

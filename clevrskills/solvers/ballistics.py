@@ -109,9 +109,7 @@ class Thrower:
         return cls(kinematics(robot_name), _joint_speeds(robot_name), grip, least_flight_m)
 
     def swings(self, start: Pose, aim: np.ndarray) -> list[Swing]:
-        """The ways to run up from a pose at rest so that the object flies to the aim (3,), the
-        shortest first; only what follows from distances, the arm has its say in :meth:`run_up`.
-        """
+        """Ways to run up from rest so that the object flies to the aim (3,), the shortest first."""
         origin = (start * self.grip).p
         way = aim[:2] - origin[:2]
         distance = float(np.linalg.norm(way))
@@ -133,9 +131,7 @@ class Thrower:
         return [swing for _, swing in sorted(found, key=lambda item: item[0])]
 
     def run_up(self, start: Pose, qpos: np.ndarray, aim: np.ndarray, swing: Swing) -> RunUp | None:
-        """A run-up near a given one after which the object flies through the aim (3,); ``None`` if
-        the arm can't do it.
-        """
+        """A run-up near a swing that sends the object through the aim (3,); or ``None``."""
         aimed = aim[:2] - (start * self.grip).p[:2]
         for _ in range(CORRECTIONS):
             poses = swing.poses(start)
@@ -153,9 +149,7 @@ class Thrower:
         return None
 
     def _joint_path(self, poses: list[Pose], qpos: np.ndarray) -> np.ndarray | None:
-        """Joint angles (N + 1, n) along poses, as the controller finds them; ``None`` if a joint
-        would have to go further or faster than it can.
-        """
+        """Joint angles (N + 1, n) along poses; ``None`` if a joint can't go so far or fast."""
         path = [qpos]
         for pose in poses:
             found = self.kinematics.inverse(pose, path[-1])
@@ -167,11 +161,7 @@ class Thrower:
         return np.array(path)
 
     def _let_go(self, path: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Position (3,) and velocity (3,) of the object at the end of a joint path.
-
-        Between commanded poses the joints move evenly, so that the gripper is on an arc, not on the
-        straight line: its velocity at the end is not that from pose to pose.
-        """
+        """Position (3,) and velocity (3,) of the object at a joint path's end, on an arc there."""
         turn = (path[-1] - path[-2]) / STEP_S * PROBE_S
         before, after = (
             (self.kinematics.forward(path[-1] + way) * self.grip).p for way in (-turn, turn)
@@ -180,9 +170,7 @@ class Thrower:
 
 
 def tilted_ahead(orientation: np.ndarray, ahead: np.ndarray, angle_rad: float) -> np.ndarray:
-    """An orientation (4,) turned so that what points down turns towards a horizontal direction,
-    (2,) or longer.
-    """
+    """An orientation (4,) whose lower end is turned towards a horizontal direction (2,)."""
     axis = np.array([ahead[1], -ahead[0], 0.0]) / np.linalg.norm(ahead[:2])
     return (rotation_vector_pose(np.zeros(3), axis * angle_rad) * Pose(q=orientation)).q
 

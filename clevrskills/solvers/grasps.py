@@ -221,9 +221,7 @@ def tilted_grasps(
 
 
 def _touch(planes: Tensor, pose: Tensor, points: Tensor, direction: Tensor) -> Tensor:
-    """How far along a direction points (N, 3) leave a body, (N,); ``PAD`` for those whose line
-    misses it.
-    """
+    """How far along a direction points (N, 3) leave a body, (N,); ``PAD``: the line misses it."""
     local = geometry.to_local(pose, points[None])[0]
     along = direction @ geometry.rotation_matrix(pose[0, 3:])
     slope = planes[0, ..., :3] @ along  # (C, F)

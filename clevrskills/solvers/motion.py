@@ -141,9 +141,7 @@ class Arm:
     # ---- motions ----
 
     def action(self, target: Pose | None = None) -> np.ndarray:
-        """The action (7,) towards a commanded pose, cut to what one step can do; without a pose:
-        stay.
-        """
+        """The action (7,) towards a commanded pose, cut to what one step can do; default: stay."""
         values = np.zeros(7, dtype=np.float32)
         if target is not None:
             change = self.pose.inv() * target
@@ -223,16 +221,12 @@ class Arm:
         return high - low, (low + high) / 2
 
     def reachable(self, target: Pose, near: np.ndarray | None = None) -> np.ndarray | None:
-        """Collision-free joint angles for an end-effector pose among what the planner knows, near
-        others (default: the present ones); ``None`` if there are none.
-        """
+        """Collision-free joint angles for a pose, near others (default: the present); or None."""
         near = self.controller.target_qpos if near is None else near
         return self.planner.solve(self.base.inv() * target, near, self.generator)
 
     def effort_rad(self, start: np.ndarray, goal: np.ndarray) -> float:
-        """About how long a joint line (n,) to (n,) takes: its length or, if that is more, the turn
-        of the end effector along it.
-        """
+        """Effort of a joint line (n,) to (n,): its length or, if more, the gripper's turn."""
         line = start + (goal - start) * np.linspace(0.0, 1.0, EFFORT_POINTS)[:, None]
         return max(float(np.abs(goal - start).max()), sum(self._turns_rad(line)))
 
@@ -271,9 +265,7 @@ class Arm:
             )
 
     def _paced(self, path: np.ndarray) -> np.ndarray:
-        """A joint path, one row (n,) per control step, slowed down where the end effector would
-        have to turn more than one step can do.
-        """
+        """A joint path, a row (n,) per control step, slower where the gripper turns too fast."""
         durations = np.maximum(1.0, np.array(self._turns_rad(path)) / ROTATION_RAD)
         if (durations <= 1.0 + 1e-6).all():
             return path

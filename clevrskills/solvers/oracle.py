@@ -65,9 +65,7 @@ class Oracle:
 
     @property
     def failed(self) -> list[tuple[int, int]]:
-        """Runs of actions, start and stop counted from the reset, that came to nothing: attempts at
-        a grasp, a push or a whole leaf that were given up.
-        """
+        """Runs of actions, start and stop since the reset, that came to nothing."""
         return list(self._arm.failed)
 
     @property

@@ -169,9 +169,7 @@ class MotionPlanner:
         return bool(self._touched(qpos))
 
     def _touched(self, qpos: np.ndarray) -> set[str]:
-        """Names of what the arm touches at joint angles (n,), itself or obstacles; its base does
-        not move, so what is beside that is not in the way.
-        """
+        """Names of what the arm touches at joint angles (n,); its base, which stands, excepted."""
         self._planner.robot.set_qpos(qpos, True)
         base = self._planner.user_link_names[0]
         return {
@@ -208,9 +206,7 @@ class MotionPlanner:
         return best
 
     def _unwound(self, qpos: np.ndarray, near: np.ndarray) -> np.ndarray:
-        """The same pose, every joint turned by whole turns to be within its limits and near to
-        another configuration.
-        """
+        """The same pose, joints turned by whole turns to be within limits and near others."""
         turn = 2 * np.pi
         unwound = qpos - turn * np.round((qpos - near) / turn)
         unwound += turn * (unwound < self.lower)
@@ -249,9 +245,7 @@ class MotionPlanner:
     def _ways(
         self, start: np.ndarray, goal: np.ndarray, generator: np.random.Generator
     ) -> Iterator[np.ndarray]:
-        """Ways (N, n) from one configuration to another around what blocks the joint line, simple
-        ones first, that a coarse look found free of collisions.
-        """
+        """Ways (N, n) around what blocks the joint line, simple ones first, coarsely checked."""
         ways = itertools.chain(
             (self._slide(start, goal),),
             (self._detour(start, goal, height_m) for height_m in DETOUR_HEIGHTS_M),
@@ -260,9 +254,7 @@ class MotionPlanner:
         yield from (way for way in ways if way is not None)
 
     def _timed(self, points: np.ndarray) -> np.ndarray:
-        """Joint angles of a smooth motion through points (N, n), one row per control step, ending
-        at the last.
-        """
+        """Joint angles of a smooth motion through points (N, n), one row per control step."""
         if np.abs(points - points[0]).max() < ONE_STEP_RAD:
             return points[[0, -1]]
         timed = self._planner.TOPP(points, 1.0 / CONTROL_HZ)[1]
@@ -282,9 +274,7 @@ class MotionPlanner:
         return _points(start, goal)
 
     def _slide(self, start: np.ndarray, goal: np.ndarray) -> np.ndarray | None:
-        """The straight line of the end effector, turned evenly, (N, n), if it is free of
-        collisions and ends at the goal.
-        """
+        """The end effector's straight line, evenly turned, (N, n), if free up to the goal."""
         first, last = (self.kinematics.forward(qpos) for qpos in (start, goal))
         turn = Rotation.from_quat(np.stack((first.q, last.q))[:, [1, 2, 3, 0]])
         angle = float((turn[0].inv() * turn[1]).magnitude())
@@ -300,9 +290,7 @@ class MotionPlanner:
         return np.stack(points) if np.abs(points[-1] - goal).max() < SLIDE_STEP_RAD else None
 
     def _detour(self, start: np.ndarray, goal: np.ndarray, height_m: float) -> np.ndarray | None:
-        """Up, across at a height above both ends, and down, (N, n), if that is free of
-        collisions.
-        """
+        """Up, across at a height above both ends, and down, (N, n), if free of collisions."""
         ends = [self.kinematics.forward(qpos) for qpos in (start, goal)]
         top = max(float(pose.p[2]) for pose in ends) + height_m
         corners = [start]
@@ -357,9 +345,7 @@ def _points(start: np.ndarray, goal: np.ndarray, count: int = 6) -> np.ndarray:
 
 
 def _ramp(start: np.ndarray, goal: np.ndarray) -> np.ndarray:
-    """The straight joint line from rest to rest, as fast as the joint that has the longest way may
-    go, (N, n), one row per control step.
-    """
+    """The straight joint line from rest to rest, as fast as may be, (N, n), a row per step."""
     distance_rad = float(np.abs(goal - start).max())
     acceleration = JOINT_ACCELERATION_RAD_PER_S2
     speed = min(JOINT_SPEED_RAD_PER_S, np.sqrt(distance_rad * acceleration))

@@ -22,9 +22,7 @@ CANDIDATES = 24
 
 @cache
 def _directions() -> tuple[np.ndarray, np.ndarray]:
-    """Unit vectors (D, 3) all around, straight down first, and the nearest others to each,
-    (D, NEIGHBOURS).
-    """
+    """Unit vectors (D, 3) all around, straight down first; the nearest to each, (D, NEIGHBOURS)."""
     k = np.arange(DIRECTIONS) + 0.5
     z, turn = 1.0 - 2.0 * k / DIRECTIONS, np.pi * (1.0 + np.sqrt(5.0)) * k
     spread = np.sqrt(1.0 - z**2)[:, None] * np.column_stack((np.cos(turn), np.sin(turn)))
@@ -79,9 +77,7 @@ def towards_upright(world: World, body: int) -> list[np.ndarray]:
 
 
 def _turned(pose: Pose, down: np.ndarray) -> np.ndarray:
-    """The orientation (4,) nearest to a pose's at which a direction (3,) of its frame points
-    down.
-    """
+    """The orientation (4,) nearest to a pose's with a direction (3,) of its frame downwards."""
     axis = pose.to_transformation_matrix()[:3, :3] @ down
     turn = np.array([1.0 - axis[2], *np.cross(axis, [0.0, 0.0, -1.0])])
     if np.linalg.norm(turn) < 1e-6:

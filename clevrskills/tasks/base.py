@@ -115,9 +115,7 @@ class Task(ABC):
         return {}
 
     def describe(self) -> dict[str, Any]:
-        """The task as JSON data: key, level, Gymnasium id, sentence, types of its predicates,
-        arguments.
-        """
+        """The task as JSON data: key, level, Gymnasium id, sentence, predicates, arguments."""
         return {
             "key": self.key,
             "level": self.level,

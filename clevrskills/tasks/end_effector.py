@@ -77,9 +77,7 @@ def gripper_points(pose: np.ndarray) -> np.ndarray:
 
 
 def corners(item: Shape, position: np.ndarray) -> np.ndarray:
-    """Corners (8, 3) of an upright shape's bounding box at a position, whichever way it is turned
-    about z.
-    """
+    """Corners (8, 3) of an upright shape's box at a position, however it is turned."""
     x, y, z = item.half_extents
     radius = float(np.hypot(x, y))
     return position + np.array([*product((-radius, radius), (-radius, radius), (-z, z))])

@@ -206,9 +206,7 @@ def _outline(item: Shape, x: float, y: float, yaw_rad: float) -> np.ndarray:
 
 
 def _separation(a: np.ndarray, b: np.ndarray) -> float:
-    """Greatest gap between two convex outlines along the normals of their edges; never more than
-    their distance.
-    """
+    """Greatest gap between convex outlines along their edges' normals, at most their distance."""
     best = -np.inf
     for one, other in ((a, b), (b, a)):
         edge = np.roll(one, -1, axis=0) - one

@@ -46,9 +46,7 @@ def turnable(pools: Pools) -> tuple[str, ...]:
 
 
 def room_to_turn(*shapes: Shape) -> Shape:
-    """The disc that each of some shapes covers when it is turned about its origin, as high as the
-    highest of them.
-    """
+    """The disc that each of some shapes covers when turned, as high as the highest of them."""
     corners = np.concatenate([corners for item in shapes for corners in item.parts])
     diameter = 2 * float(np.linalg.norm(corners[:, :2], axis=1).max())
     height = 2 * max(item.half_extents[2] for item in shapes)

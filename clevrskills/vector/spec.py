@@ -143,9 +143,7 @@ class TaskVectorEnv(gym.vector.VectorEnv):
     def _with_final(
         infos: dict[str, Any], ended: Any, observations: Any, episode: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """The infos of a step in which some episodes ended (B,), with their last observations and
-        what became of them.
-        """
+        """Infos of a step in which episodes ended (B,), with what became of them."""
         return {
             **infos,
             "final_obs": observations,

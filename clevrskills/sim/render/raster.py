@@ -86,9 +86,7 @@ class Faces:
     def around(
         self, tags: np.ndarray, mesh: np.ndarray, vertex: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The triangles at some corners (n,) of some meshes (n,), as corners (m, 3), each with the
-        tag (m,) of where it was found.
-        """
+        """Triangles (m, 3) at corners (n,) of meshes (n,), each with its corner's tag (m,)."""
         corner = mesh * self._most + vertex
         counts = self._counts[corner]
         before = np.cumsum(counts) - counts
@@ -97,9 +95,7 @@ class Faces:
 
 
 def _crossed(u: np.ndarray, v: np.ndarray, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Least and greatest v of triangles (n, 3) where u has some value (n,); if nowhere, +inf and
-    -inf.
-    """
+    """Least and greatest v of triangles (n, 3) where u is ``at`` (n,); nowhere: +inf, -inf."""
     before, ahead = u - at[:, None], v[:, [1, 2, 0]]
     after = before[:, [1, 2, 0]]
     crosses = (before <= 0) != (after <= 0)

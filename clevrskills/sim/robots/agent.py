@@ -71,9 +71,7 @@ class VacuumAgent(BaseAgent):
         self.gripper = self.robot.links_map[self.description.gripper_link]
 
     def get_proprioception(self) -> dict[str, torch.Tensor]:
-        """What the robot knows of itself, each (B, ...): joint angles and speeds, pose and speed of
-        the end effector.
-        """
+        """Joint angles and speeds, pose and velocity of the end effector, each (B, ...)."""
         velocity = (self.tcp.get_linear_velocity(), self.tcp.get_angular_velocity())
         return {
             "qpos": self.robot.get_qpos(),

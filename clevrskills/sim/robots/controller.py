@@ -63,9 +63,7 @@ class Kinematics:
         return {name: self._model.get_link_pose(k) for k, name in enumerate(self._links)}
 
     def inverse(self, pose: Pose, near: np.ndarray) -> np.ndarray | None:
-        """Joint angles (n,) that reach a pose, found from others nearby, limits not minded;
-        ``None`` if none are found.
-        """
+        """Joint angles (n,) for a pose, from others nearby, whatever the limits; or ``None``."""
         qpos, reached, _ = self._model.compute_inverse_kinematics(
             self._tcp, pose, initial_qpos=near, max_iterations=IK_ITERATIONS
         )
@@ -167,9 +165,7 @@ class EndEffectorDeltaController(BaseController):
         return int(self._sim_steps)
 
     def set_action(self, action: torch.Tensor | np.ndarray) -> None:
-        """Move the commanded pose by an action, (7,) or (1, 7); a pose that can't be reached leaves
-        it where it is.
-        """
+        """Move the commanded pose by an action, (7,) or (1, 7), unless it can't be reached."""
         values = np.asarray(action, dtype=np.float64).reshape(-1)
         move = np.clip(values[:6], -1.0, 1.0)
         turn = move[3:] / max(1.0, float(length_np(move[3:])))
@@ -204,9 +200,7 @@ class EndEffectorDeltaController(BaseController):
             drive.set_drive_velocity_target(speed)
 
     def _leashed(self) -> tuple[Pose, np.ndarray]:
-        """The commanded pose, pulled towards the measured one if it ran ahead, and joint angles
-        near it.
-        """
+        """The commanded pose, pulled back if it ran ahead, and joint angles near it."""
         measured = self._measured()
         ahead = measured.inv() * self._target
         distance = float(length_np(ahead.p))

@@ -106,9 +106,7 @@ class Vacuum:
         return bool(np.linalg.norm(off.p) > SLIP_M or angle > SLIP_RAD)
 
     def state(self) -> Tensor:
-        """What must be remembered: slot held, number of cups, pose relative to the tool centre
-        point; (1, 9) float64.
-        """
+        """Slot held, number of cups, pose relative to the tool centre point; (1, 9) float64."""
         return torch.as_tensor(
             np.concatenate(([self.held, self._cups], self._grip.p, self._grip.q)),
             dtype=torch.float64,

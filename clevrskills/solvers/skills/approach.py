@@ -98,9 +98,7 @@ def approaches(arm: Arm, body: int, direction: np.ndarray, tip_z_m: float) -> li
 def reachable_approach(
     arm: Arm, body: int, direction: np.ndarray, length_m: float, tip_z_m: float
 ) -> Pose | None:
-    """The first approach that the arm reaches, clear of everything, and from which it can push by
-    some length; ``None`` if there is none.
-    """
+    """The first approach within reach, clear, that can push by a length; ``None``: none."""
     arm.update_planning_scene()
     kinematics = arm.planner.kinematics
     for pose in approaches(arm, body, direction, tip_z_m):

@@ -23,9 +23,7 @@ SWING_STEPS = 120
 
 @solves(Balanced)
 def solve_balanced(arm: Arm, goal: Predicate) -> Actions:
-    """Take off what lies on the wrong plate, then put one object after the other on a plate, the
-    nearer one where either will do, and wait for the scale to swing out.
-    """
+    """Clear what lies wrong, put each object on a plate, and wait for the scale to swing out."""
     assert isinstance(goal, Balanced)
     for _ in range(MOVES_PER_OBJECT * goal.objects.shape[1]):
         loads = goal.loads(arm.world)

@@ -48,11 +48,7 @@ def solve_traced(arm: Arm, goal: Predicate) -> Actions:
 
 
 def _move(arm: Arm, position: np.ndarray, orientations: Sequence[np.ndarray]) -> Actions:
-    """Move to a position in the first of some orientations (4,) that is reached.
-
-    Raises:
-        SkillFailed: None is reached, or there is no path.
-    """
+    """Move to a position in the first of some orientations (4,) that is reached."""
     arm.update_planning_scene()
     yield from _step_aside(arm)
     for orientation in orientations:
@@ -65,11 +61,7 @@ def _move(arm: Arm, position: np.ndarray, orientations: Sequence[np.ndarray]) ->
 
 
 def _step_aside(arm: Arm) -> Actions:
-    """Leave what the arm is too near to for a plan, the shortest way.
-
-    Raises:
-        SkillFailed: There is none.
-    """
+    """Leave what the arm is too near to for a plan, the shortest way."""
     if not arm.planner.collides(arm.controller.target_qpos):
         return
     for distance_m in ASIDE_M:

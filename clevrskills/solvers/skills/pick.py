@@ -94,9 +94,7 @@ def _reachable_grasp(
 def _least_effort(
     arm: Arm, body: int, grasps: list[tuple[Grasp, np.ndarray]], effort: Effort | None, count: int
 ) -> list[Grasp]:
-    """The first of some grasps, given with joint angles (n,), by what it takes to get there, their
-    rank and what it takes to go on.
-    """
+    """The first ``count`` grasps by the effort to get there, their rank, the effort to go on."""
     start, present = arm.controller.target_qpos, arm.body_pose(body)
     costs = [arm.effort_rad(start, qpos) + RANK_RAD * k for k, (_, qpos) in enumerate(grasps)]
     order = sorted(range(len(grasps)), key=lambda k: costs[k])

@@ -94,9 +94,7 @@ def bring(arm: Arm, body: int, places: Callable[[], Iterator[Pose]]) -> Actions:
 
 
 def _pick_to_turn(arm: Arm, body: int, final: list[Pose], turning: list[Pose]) -> Actions:
-    """Pick a toppled body such that it can be brought into one of some poses, the former rather
-    than the latter; if it can't be taken, put away what it leans on.
-    """
+    """Pick a toppled body to bring it into some pose, final ones first; or clear what props it."""
 
     def effort_rad(grip: Pose, qpos: np.ndarray) -> float:
         _, to_place = nearest_place(arm, body, grip, final, qpos)
@@ -182,9 +180,7 @@ def places_on(arm: Arm, goal: OnTop, upper: int, lower: int) -> Iterator[Pose]:
 
 
 def _orientations(arm: Arm, body: int) -> Iterator[tuple[torch.Tensor, float, int]]:
-    """Orientations (1, 4) with a turn about world z, and how many places are worth a look: as it is
-    held, then upright if it is tilted, then upside down if it is toppled.
-    """
+    """Orientations (1, 4), turns and places to try: as held, then upright, then upside down."""
     present = arm.world.orientation(torch.tensor([body]))
     for turn in TURNS_RAD:  # turning the wrist takes time, so first without
         yield present, turn, CANDIDATES

@@ -88,9 +88,7 @@ def push(arm: Arm, body: int, targets: np.ndarray, done: Done) -> Actions:
 def _leg(
     arm: Arm, body: int, targets: np.ndarray, banned: list[np.ndarray]
 ) -> Generator[np.ndarray, None, np.ndarray]:
-    """One straight push along the first leg of the best way that can be reached; returns its
-    direction (2,).
-    """
+    """One straight push along the best way that can be reached; returns its direction (2,)."""
     height_m = spans(arm, body)[0] + TIP_Z_M
     start = place_of(arm, body)
     banned = list(banned)

@@ -11,9 +11,7 @@ from clevrskills.solvers.skills.place import solve_on_top
 
 @solves(InsideAfter)
 def solve_inside_after(arm: Arm, goal: Predicate) -> Actions:
-    """Put the object into the area; if it lies there already, it came too early and is taken off
-    first.
-    """
+    """Put the object into the area; if it came too early, it is taken off first."""
     assert isinstance(goal, InsideAfter)
     inside = Inside(goal.top, goal.bottom, criteria=goal.criteria)
     if bool(inside.evaluate(arm.world, {}).holds[0]):

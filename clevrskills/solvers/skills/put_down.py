@@ -61,9 +61,7 @@ def reachable_place(arm: Arm, body: int, grip: Pose, poses: Iterable[Pose]) -> P
 def nearest_place(
     arm: Arm, body: int, grip: Pose, poses: Iterable[Pose], near: np.ndarray
 ) -> tuple[Pose | None, float]:
-    """As :func:`reachable_place`, but of the first few the one with the least effort from some
-    joint angles (n,), with that effort in rad: infinite for none.
-    """
+    """As :func:`reachable_place`, of the first few the one of least effort; and that in rad."""
     found = islice(_reachable_places(arm, body, grip, poses, near), CHOICES)
     return min(found, key=lambda item: item[1], default=(None, np.inf))
 
@@ -91,9 +89,7 @@ def _reachable_places(
 def _above(
     arm: Arm, body: int, grip: Pose, tip: Pose, near: np.ndarray
 ) -> tuple[Pose, np.ndarray] | None:
-    """The pose of the gripper from which to go straight down to another, with a body held, and its
-    joint angles (n,) nearest to others; ``None`` if there is none.
-    """
+    """The gripper's pose above ``tip``, with a body held, and joint angles (n,); or ``None``."""
     arm.update_planning_scene(ignore=(body,), grip=(body, grip))
     poses = [Pose([0, 0, height_m]) * tip for height_m in ABOVE_M]
     reached = ((pose, arm.reachable(pose, near)) for pose in poses)
@@ -146,9 +142,7 @@ def put_aside(arm: Arm) -> Actions:
 
 
 def _free_places(arm: Arm, body: int, count: int = 60) -> Iterator[Pose]:
-    """Free places of the table in random order, at first in the present orientation, then turned
-    about world z too.
-    """
+    """Free places of the table in random order, at first as the body is turned now."""
     present = Pose(q=arm.body_pose(body).q)
     for k in range(2 * count):
         xy = arm.generator.uniform(*FREE_XY_M)
@@ -159,9 +153,7 @@ def _free_places(arm: Arm, body: int, count: int = 60) -> Iterator[Pose]:
 
 
 def free_place(arm: Arm, body: int, xy: np.ndarray, orientation: np.ndarray) -> Pose | None:
-    """The pose of a body at a place (2,) of the table with a given orientation (4,); ``None`` if
-    that place is not free.
-    """
+    """The pose of a body, turned so (4,), at a place (2,) of the table; ``None``: not free."""
     pose = on_table(arm, body, xy, orientation)
     values = torch.as_tensor(np.concatenate((pose.p, pose.q)), dtype=torch.float32)
     points = geometry.to_world(values, arm.world.solids.points[0, body])
@@ -171,9 +163,7 @@ def free_place(arm: Arm, body: int, xy: np.ndarray, orientation: np.ndarray) -> 
 
 
 def on_table(arm: Arm, body: int, xy: np.ndarray, orientation: np.ndarray) -> Pose:
-    """The pose of a body at a place (2,) at which, with a given orientation (4,), its lowest point
-    is on the table.
-    """
+    """The pose of a body at a place (2,), turned so (4,), with its lowest point on the table."""
     turned = torch.as_tensor(orientation, dtype=torch.float32)
     offsets = geometry.rotate(turned[None], arm.world.solids.points[0, body])
     return Pose([*xy, float(-offsets[:, 2].min())], orientation)

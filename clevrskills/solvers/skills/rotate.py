@@ -176,9 +176,7 @@ def _steps(here: np.ndarray, xy: np.ndarray, angle_rad: float) -> int:
 
 
 def _yaw_with_room_rad(arm: Arm, body: int, xy: np.ndarray, angle_rad: float) -> float:
-    """The turn of the gripper about world z, near to the present one, at which to take a body so
-    that the last joint has room to carry it to a place (2,) and to turn it.
-    """
+    """The gripper's turn at which to take a body so that the wrist has room to turn it."""
     here, yaw = arm.body_pose(body).p, arm.yaw_rad
     start = Pose([*here[:2], spans(arm, body)[1] + arm.cup_tip_z_m + ABOVE_M], down(yaw))
     qpos = arm.planner.kinematics.inverse(arm.base.inv() * start, arm.controller.target_qpos)

@@ -19,9 +19,7 @@ FOOT_REACH_M = 0.42
 
 @solves(SameStack)
 def solve_same_stack(arm: Arm, goal: Predicate) -> Actions:
-    """Put one object after the other on the highest of their towers, the one that is nearest first;
-    what lies on one of them and isn't part of it is put aside.
-    """
+    """Put one object after the other on the highest tower; what is in the way is put aside."""
     assert isinstance(goal, SameStack)
     slots = [slot for slot in goal.objects[0].tolist() if slot >= 0]
     for _ in range(MOVES_PER_OBJECT * len(slots)):

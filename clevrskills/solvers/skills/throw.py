@@ -90,9 +90,7 @@ class _Throw:
         return np.array([*(place - before * ahead), low + share * (high - low)])
 
     def _free_place(self) -> np.ndarray:
-        """The middle of a flat target or, if something lies there, the nearest place with room,
-        (2,).
-        """
+        """The middle of a flat target or, if something lies there, the nearest free place, (2,)."""
         world, index = self.arm.world, torch.tensor([self.target])
         pose = world.pose(index)
         middle = geometry.to_world(pose, world.at(world.solids.center, index)[:, None])[0, 0, :2]

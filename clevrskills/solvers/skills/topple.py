@@ -35,9 +35,7 @@ PUSHES = 6
 
 
 def _directions(arm: Arm, bodies: list[int], length_m: float) -> list[np.ndarray]:
-    """Directions (2,) in which bodies may fall, hitting no other one if that can be, landing near
-    the middle of the table, the best first.
-    """
+    """Directions (2,) to fall in, clear of others and near the table's middle, best first."""
     angle = np.arange(DIRECTIONS) * (2 * np.pi / DIRECTIONS)
     unit = np.column_stack((np.cos(angle), np.sin(angle)))
     start = place_of(arm, bodies[0])
@@ -99,9 +97,7 @@ def solve_touched_toppled(arm: Arm, goal: Predicate) -> Actions:
 
 @solves(ToppledStructure)
 def solve_toppled_structure(arm: Arm, goal: Predicate) -> Actions:
-    """Push the lowest body that is not on the table off what carries it, with all above it; if none
-    is left, touch them.
-    """
+    """Push the lowest hanging body off what carries it, with all above; if none, touch."""
     assert isinstance(goal, ToppledStructure)
     bodies = [k for k in goal.objects[0].tolist() if k >= 0]
     yield from empty_hand(arm)

@@ -86,9 +86,7 @@ class Swap(Task):
 
 
 def targets(roles: Mapping[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
-    """World positions (B, 3) of the first object put aside, of the second in the place of the first
-    and of the first in the place of the second.
-    """
+    """Positions (B, 3): the first aside, the second in its place, the first in the second's."""
     (first, second), aside = roles["poses"][..., :3].unbind(1), roles["aside"]
 
     def at(xy: Tensor, body: Tensor) -> Tensor:

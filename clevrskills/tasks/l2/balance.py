@@ -112,9 +112,7 @@ def _scale(table: Table) -> list[Body]:
 
 
 def _behind(pose: Pose) -> tuple[float, float]:
-    """The place on the table, a low block's height above it, that something hides from the base
-    camera.
-    """
+    """The place, a low block's height above the table, that something hides from the camera."""
     eye = np.array(BASE_CAMERA.eye_m)
     ray = np.array(pose[:3]) - eye
     x, y, _ = eye + ray * (HEIGHT_M[0] - eye[2]) / ray[2]

@@ -68,9 +68,7 @@ class Arm:
         return end, torch.cat((torch.linalg.cross(axis, arm), axis), dim=-1).mT
 
     def inverse(self, pose: Tensor, near: Tensor) -> tuple[Tensor, Tensor]:
-        """Allowed joint angles (B, n) that reach poses (B, 7), found from others nearby, and where
-        some were found, (B,) bool.
-        """
+        """Allowed joint angles (B, n) for poses (B, 7), from others; where found, (B,) bool."""
         qpos, wanted = near, geometry.rotation_matrix(pose[:, 3:])
         for _ in range(IK_STEPS):
             end, jacobian = self.forward(qpos)
@@ -152,9 +150,7 @@ class DeltaController:
         self.target_qpos = torch.where(reached[:, None], found, self.target_qpos)
 
     def next_drive(self) -> tuple[Tensor, Tensor]:
-        """Joint angles and speeds, each (B, n), to drive to in the next physics step: an even share
-        of the way for each.
-        """
+        """Joint angles and speeds (B, n) of the next physics step: an even share of the way."""
         self._elapsed += 1
         way = self.target_qpos - self._from_qpos
         if self._elapsed > self._sim_steps:
@@ -167,9 +163,7 @@ class DeltaController:
         return geometry.compose(self._to_base.expand_as(tcp), tcp)
 
     def _leashed(self, qpos: Tensor, measured: Tensor) -> tuple[Tensor, Tensor]:
-        """The commanded poses, pulled towards the measured ones where they ran ahead, and joint
-        angles near them.
-        """
+        """The commanded poses, pulled back where they ran ahead, and joint angles near them."""
         ahead = geometry.compose(geometry.invert(measured), self.target_pose)
         turn = geometry.rotation_vector(ahead[:, 3:])
         distance = ahead[:, :3].norm(dim=-1, keepdim=True)
@@ -183,9 +177,7 @@ class DeltaController:
 
 
 def _error(end: Tensor, pose: Tensor, wanted: Tensor) -> Tensor:
-    """What is left to move and to turn, (B, 6), from where an end effector is (B, 4, 4) to poses
-    (B, 7) with rotation matrices ``wanted``.
-    """
+    """What is left to move and turn, (B, 6), from end effectors (B, 4, 4) to poses (B, 7)."""
     turn = wanted @ end[:, :3, :3].mT
     skew = (turn - turn.mT) / 2  # sine of the angle times the axis
     left = torch.stack((skew[:, 2, 1], skew[:, 0, 2], skew[:, 1, 0]), dim=-1)

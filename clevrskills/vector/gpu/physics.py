@@ -95,9 +95,7 @@ class Physics(ABC):
 
     @abstractmethod
     def push(self, body: Tensor, pull: Tensor, torques: Tensor) -> None:
-        """Act in the next step with a force at the centre of mass and a torque (B, 6) on bodies
-        (B,), and with torques (B, n) on the joints.
-        """
+        """Act next step on bodies (B,) with wrenches (B, 6), on joints with torques (B, n)."""
 
     @abstractmethod
     def step(self) -> None:
@@ -232,9 +230,7 @@ def enable_gpu() -> None:
 
 
 def _body_numbers(body: physx.PhysxRigidBaseComponent | None) -> list[float]:
-    """Pose, no velocity, mass, moments of inertia, pose of the principal axes, energy per kilogram
-    below which it may sleep: 25 numbers.
-    """
+    """Pose, velocity 0, mass, inertia, principal axes, sleep energy per kilogram: 25 numbers."""
     pose = body.entity.pose if body else sapien.Pose(PARKED[:3])
     mass, moments, axes, energy = 1.0, np.ones(3), sapien.Pose(), 1.0
     if isinstance(body, physx.PhysxRigidDynamicComponent):

@@ -48,9 +48,7 @@ class Scene:
         return [isinstance(body, physx.PhysxRigidDynamicComponent) for body in self.bodies]
 
     def pairs(self) -> Iterator[Pair]:
-        """What may touch: slot, other (see :class:`~clevrskills.vector.gpu.contacts.Contacts`), and
-        the two bodies.
-        """
+        """What may touch: slot, other (see :class:`.contacts.Contacts`), and the two bodies."""
         moves, table = self.dynamic, len(self.bodies)
         for one, body in enumerate(self.bodies):
             if body is None or not body.collision_shapes:
