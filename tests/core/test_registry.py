@@ -11,9 +11,10 @@ import clevrskills
 from clevrskills.core import policy_loader, registry, suite
 from clevrskills.core.registry import OwnDistribution, check_new, load, load_modules, others
 from clevrskills.errors import ClevrSkillsError, NameTakenError, UnknownNameError
-from clevrskills.predicates import OnTop, Predicate
+from clevrskills.predicates import OnTop, Predicate, predicate_types
 from clevrskills.solvers.skills import solves
 from clevrskills.tasks import Task, tasks
+from tests.support.foreign import installed
 
 FOREIGN = Path(__file__).parents[1] / "foreign"
 
@@ -33,12 +34,10 @@ def added(monkeypatch):
 
 
 @pytest.fixture
-def tea(monkeypatch):
+def tea():
     """The distribution of ``tests/foreign`` is installed."""
-    monkeypatch.syspath_prepend(FOREIGN)
-    clevrskills.additions.cache_clear()
-    yield
-    clevrskills.additions.cache_clear()
+    with installed(FOREIGN):
+        yield
 
 
 def test_names_of_others_are_found_without_an_import(tea):
@@ -95,6 +94,15 @@ def test_modules_of_a_package_are_imported(tea):
     assert [m.__name__ for m in load_modules(entry("x", "json"))][0] == "json"
     with pytest.raises(ClevrSkillsError, match="no_such_module"):
         load_modules(entry("tea", "no_such_module"))
+
+
+def test_nothing_is_left_of_what_was_there():
+    own = {*predicate_types()}
+    with installed(FOREIGN):
+        assert {"served"} == {*predicate_types()} - own
+        assert list(tasks())[-1] == "serve_tea"
+    assert {*predicate_types()} == own and "serve_tea" not in tasks()
+    assert not any(name.startswith("tea_tasks") for name in sys.modules)
 
 
 def test_nothing_of_the_package_is_replaced():

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from clevrskills.core.suite import load_suite
 from clevrskills.evaluation.freeze import frozen
 from clevrskills.evaluation.results import read_results
 from clevrskills.jobs.pool import InlinePool
+from tests.support.foreign import installed
 
 TOY = Path(__file__).parent / "toy_suite"
 ROOT = Path(__file__).parents[2]
@@ -20,21 +22,20 @@ SUITE = "lamps:Lamps"
 TASKS = ["lamps_one", "lamps_two"]
 
 
-@pytest.fixture(autouse=True)
-def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(TOY))
-    monkeypatch.setattr("clevrskills.jobs.work.open_pool", lambda _, make, *rest: InlinePool(make))
+@pytest.fixture(scope="module", autouse=True)
+def in_this_process() -> Iterator[None]:
+    """All is done in this process, and nothing of the suite is left there."""
+    with installed(TOY), pytest.MonkeyPatch.context() as patch:
+        patch.setattr("clevrskills.jobs.work.open_pool", lambda _, make, *rest: InlinePool(make))
+        yield
 
 
 @pytest.fixture(scope="module")
 def episodes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Ten frozen episodes of each task."""
     folder: Path = tmp_path_factory.mktemp("lamps") / "episodes"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(TOY))
-        patch.setattr("clevrskills.jobs.work.open_pool", lambda _, make, *rest: InlinePool(make))
-        arguments = ["--suite", SUITE, "--episodes", "10", "--out", str(folder)]
-        assert main(["freeze", *TASKS, *arguments]) == 0
+    arguments = ["--suite", SUITE, "--episodes", "10", "--out", str(folder)]
+    assert main(["freeze", *TASKS, *arguments]) == 0
     return folder
 
 

@@ -288,7 +288,7 @@ def test_index(tab: Browser, demos: Path, tmp_path: Path) -> None:
         type("nowhere"); found.none = [cards(), $("more").textContent];
         type(""); choose("order", "longest first"); found.longest = cards();
         await new Promise((done) => setTimeout(done, 300));
-        found.pictures = [...document.images].map((i) => i.naturalWidth);
+        found.images = [...document.images].map((i) => i.naturalWidth);
         return found;"""
     )
     assert len(found["all"]) == 8

@@ -14,6 +14,7 @@ from clevrskills.suites.clevrskills.check_task import (
     keys_in,
     report,
 )
+from tests.support.foreign import installed
 
 needs_oracle = pytest.mark.skipif(planner_obstacle() is not None, reason=str(planner_obstacle()))
 GOOD = Check("starts", "must", True, "fine", "none")
@@ -109,7 +110,8 @@ class LazyTask(Task):
 def test_faults_are_found_and_their_mend_is_told(tmp_path, capsys):
     path = tmp_path / "lazy_tasks.py"
     path.write_text(LAZY)
-    assert check_task(CheckTaskArgs(task=str(path), episodes=2, json=True)) == 1
+    with installed(tmp_path):
+        assert check_task(CheckTaskArgs(task=str(path), episodes=2, json=True)) == 1
     (found,) = json.loads(capsys.readouterr().out)
     by_name = {check["name"]: check for check in found["checks"]}
     missed = {name for name, check in by_name.items() if not check["ok"]}
