@@ -127,8 +127,9 @@ class Octo(LearnedPolicy[OctoConfig]):
         self.text = _text_encoder(config, self.tokenizer.size)
         self.words = nn.Linear(self.text.config.d_model, config.width)
         self.word_places = _places(config.prompt_tokens, config.width)
+        # "picture" is part of the names of weights in checkpoints
         self.pictures = ImageTokens(config, config.small_size, 3)
-        self.image_places = _places(config.prompt_tokens, config.width)
+        self.picture_places = _places(config.prompt_tokens, config.width)
         self.patch_places = _places(self.pictures.count, config.width)
         sizes = (config.image_size, config.small_size)
         cameras = {
@@ -210,7 +211,7 @@ class Octo(LearnedPolicy[OctoConfig]):
         tasks = []
         for row in range(len(tokens)):
             places = (index[row] >= 0).nonzero()[:, 0]
-            shown = pictures[index[row, places]] + self.image_places[places, None]
+            shown = pictures[index[row, places]] + self.picture_places[places, None]
             tasks.append(torch.cat([words[row, mask[row]], shown.flatten(0, 1)]))
         return tasks
 
