@@ -1,0 +1,50 @@
+"""Code of other distributions in the test process, of which nothing is left behind."""
+
+import contextlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import clevrskills
+from clevrskills.assets import others as assets
+from clevrskills.core.goal import predicate
+from clevrskills.sim import cameras
+from clevrskills.sim.robots import description
+from clevrskills.solvers import skills
+from clevrskills.tasks import base
+
+_REGISTERED = (predicate._TYPES, base._TASKS, skills._SKILLS)
+_CACHED = (
+    *(clevrskills.additions, predicate._load_others, base._load_others, skills._load_all),
+    *(assets.other_object, description.robot, cameras.fixed_camera),
+)
+
+
+@contextlib.contextmanager
+def installed(*folders: Path) -> Iterator[None]:
+    """What lies in some folders can be imported, and is found by its entry points.
+
+    Afterwards the path, the modules from there, the names that were registered and the answers
+    that were kept are taken back.
+    """
+    registered, loaded = [dict(kinds) for kinds in _REGISTERED], {*sys.modules}
+    _forget()
+    sys.path[:0] = paths = [str(folder) for folder in folders]
+    try:
+        yield
+    finally:
+        for path in paths:
+            sys.path.remove(path)
+        for name in {*sys.modules} - loaded:
+            if str(getattr(sys.modules[name], "__file__", "")).startswith(tuple(paths)):
+                del sys.modules[name]
+        for kinds, before in zip(_REGISTERED, registered, strict=True):
+            for key in {*kinds} - {*before}:
+                if not kinds[key].__module__.startswith("clevrskills."):
+                    del kinds[key]  # type: ignore[attr-defined]
+        _forget()
+
+
+def _forget() -> None:
+    for function in _CACHED:
+        function.cache_clear()
