@@ -62,6 +62,14 @@ class Interface(Protocol):
     def spec(self) -> Mapping[str, Any]:
         """What an action means, as JSON data; policies may declare the same."""
 
+    @property
+    def sentence(self) -> str:
+        """What an action means, in words."""
+
+    @property
+    def labels(self) -> Sequence[str]:
+        """Short names of the numbers of an action, if it has numbers."""
+
     def read(self, answer: Any, clip: bool = False) -> Any:
         """The actions of an answer, one after the other.
 
@@ -93,10 +101,14 @@ class BoxInterface:
     Attributes:
         name: Name of the interface.
         spec: What they mean; ``shape`` is ``[n]``.
+        sentence: What they mean, in words.
+        labels: Short names of the n numbers.
     """
 
     name: str
     spec: Mapping[str, Any]
+    sentence: str = ""
+    labels: Sequence[str] = ()
 
     def read(self, answer: Any, clip: bool = False) -> np.ndarray:
         """The actions of an answer, (H, n) float32 in [-1, 1].
@@ -177,10 +189,13 @@ class TextInterface:
     Attributes:
         name: Name of the interface.
         spec: What commands there are, as JSON data; ``examples`` are some of them.
+        sentence: What they are, in words.
     """
 
     name: str
     spec: Mapping[str, Any]
+    sentence: str = ""
+    labels: Sequence[str] = ()
 
     def read(self, answer: Any, clip: bool = False) -> list[str]:
         """The command of an answer.

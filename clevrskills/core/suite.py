@@ -153,6 +153,21 @@ class Measure:
 
 
 @dataclass(frozen=True)
+class StatePart:
+    """A measurement in the state vector that policies are shown.
+
+    Attributes:
+        size: How many numbers it has.
+        meaning: What they are, with their units.
+        flag: Whether it is true or false.
+    """
+
+    size: int
+    meaning: str
+    flag: bool = False
+
+
+@dataclass(frozen=True)
 class Preset:
     """A named bundle of options of a run, such as an ablation.
 
@@ -222,8 +237,16 @@ class Suite(Protocol):
         return ("paper",)
 
     def cameras(self) -> Sequence[str]:
-        """Names of the cameras."""
+        """Names of the cameras; the first one takes the images of key-steps."""
         return ()
+
+    def default_cameras(self) -> Sequence[str]:
+        """Names of the cameras that are used unless others are named."""
+        return self.cameras()
+
+    def state_parts(self, robot: str = "") -> Mapping[str, StatePart]:
+        """Measurements that make up the state vector of a robot, in this order."""
+        return {}
 
     def interfaces(self) -> Mapping[str, Interface]:
         """What policies may act by, by name, the default one first."""

@@ -35,5 +35,11 @@ ACTION_SPEC: dict[str, Any] = {
 }
 """What an action means, for programs that must not guess."""
 
-DELTA = BoxInterface("delta", ACTION_SPEC)
+DELTA = BoxInterface(
+    "delta",
+    ACTION_SPEC,
+    "Translation (x 0.1 m) and rotation vector (x 0.1 rad) in the frame of the end effector, "
+    "vacuum on (> 0) or off",
+    ("x", "y", "z", "rx", "ry", "rz", "vacuum"),
+)
 """The interface of policies that give such actions."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.interface import Interface
-from clevrskills.core.suite import Environment, Oracle, Suite
+from clevrskills.core.suite import Environment, Oracle, StatePart, Suite
 from clevrskills.errors import ClevrSkillsError
 
 if TYPE_CHECKING:
@@ -74,6 +74,24 @@ class ClevrSkillsSuite(Suite):
         from clevrskills.sim.cameras import camera_names
 
         return camera_names()
+
+    def default_cameras(self) -> Sequence[str]:
+        from clevrskills.sim.cameras import CAMERAS
+
+        return CAMERAS[:2]
+
+    def state_parts(self, robot: str = "") -> Mapping[str, StatePart]:
+        from clevrskills.sim.robots.description import robot as description
+
+        joints = len(description(robot or self.robots()[0]).joint_names)
+        return {
+            "qpos": StatePart(joints, "joint positions (rad)"),
+            "ee_pose": StatePart(
+                7, "pose of the end effector in the world (m, quaternion w x y z)"
+            ),
+            "vacuum_on": StatePart(1, "whether the vacuum is on", flag=True),
+            "holding": StatePart(1, "whether something is held", flag=True),
+        }
 
     def interfaces(self) -> Mapping[str, Interface]:
         from clevrskills.sim.robots.delta_action import DELTA
