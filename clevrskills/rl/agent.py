@@ -51,7 +51,7 @@ class Spaces:
         space, actions = envs.single_observation_space, envs.single_action_space.shape[0]
         if not isinstance(space, Dict):
             return cls(space.shape[0], actions)
-        images = [shown for name, shown in space.items() if name != STATE]
+        images = [entry for name, entry in space.items() if name != STATE]
         return cls(space[STATE].shape[0], actions, 3 * len(images), images[0].shape[0])
 
 
@@ -137,20 +137,20 @@ class Agent(nn.Module):
         self.image_encoder = (
             _image_encoder(spaces.channels, spaces.size_px) if spaces.channels else None
         )
-        seen = spaces.state + (IMAGE_FEATURES if self.image_encoder is not None else 0)
-        self.policy = _layers(seen, config.hidden, spaces.actions, last_gain=0.01)
+        inputs = spaces.state + (IMAGE_FEATURES if self.image_encoder is not None else 0)
+        self.policy = _layers(inputs, config.hidden, spaces.actions, last_gain=0.01)
         *_, last_bias = self.policy.parameters()
         nn.init.constant_(last_bias[-1:], config.vacuum_mean)
-        self.critic = _layers(seen, config.hidden, 1, last_gain=1.0)
+        self.critic = _layers(inputs, config.hidden, 1, last_gain=1.0)
         start = [config.initial_std] * (spaces.actions - 1) + [config.vacuum_std]
         self.log_std = nn.Parameter(torch.tensor(start).log())
 
     def forward(self, observation: Tensors) -> tuple[Independent, Tensor]:
         """The distribution of actions (B, A), and values (B,) on the scale of ``returns``."""
-        seen = self._features(observation)
-        mean = self.policy(seen)
+        features = self._features(observation)
+        mean = self.policy(features)
         actions = Independent(Normal(mean, self.log_std.exp().expand_as(mean)), 1)
-        return actions, self.critic(seen).squeeze(-1)
+        return actions, self.critic(features).squeeze(-1)
 
     def value(self, observation: Tensors) -> Tensor:
         """The expected return, (B,)."""

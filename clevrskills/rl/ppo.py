@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from operator import itemgetter, methodcaller
 from typing import Any
 
 import numpy as np
@@ -36,17 +37,11 @@ class Rollout:
     values: Tensor
     advantages: Tensor
 
-    def flat(self) -> Rollout:
-        """The same as T * B samples."""
-        observations = {name: seen.flatten(0, 1) for name, seen in self.observations.items()}
+    def map(self, change: Callable[[Tensor], Tensor]) -> Rollout:
+        """The same with each tensor changed."""
+        observations = {name: change(entry) for name, entry in self.observations.items()}
         parts = (self.actions, self.log_probs, self.values, self.advantages)
-        return Rollout(observations, *(part.flatten(0, 1) for part in parts))
-
-    def at(self, index: Tensor) -> Rollout:
-        """Some of the samples."""
-        observations = {name: seen[index] for name, seen in self.observations.items()}
-        parts = (self.actions, self.log_probs, self.values, self.advantages)
-        return Rollout(observations, *(part[index] for part in parts))
+        return Rollout(observations, *(change(part) for part in parts))
 
 
 class PPO:
@@ -89,10 +84,10 @@ class PPO:
         """Start episodes, the seed being that of the first one."""
         observation, _ = self.envs.reset(seed=seed)
         self._on_gpu = isinstance(observation, Tensor)
-        self._seen = self._tensors(observation)
+        self._observation = self._tensors(observation)
         if not self.agent.states.count:
             self._measure_states()
-            self._seen = self._tensors(self.envs.reset(seed=seed)[0])
+            self._observation = self._tensors(self.envs.reset(seed=seed)[0])
 
     def iterate(self) -> dict[str, float]:
         """Make some steps, learn from them.
@@ -122,7 +117,7 @@ class PPO:
 
     def _measure_states(self) -> None:
         """Act at random, to see on which scale states are before anything is learnt from them."""
-        states = [self._seen[STATE]]
+        states = [self._observation[STATE]]
         for _ in range(self.config.rollout_steps):
             shape = (self.envs.num_envs, self.agent.spaces.actions)
             actions = torch.rand(shape, generator=self.generator) * 2.0 - 1.0
@@ -133,33 +128,33 @@ class PPO:
     @torch.no_grad()
     def _collect(self) -> tuple[Rollout, dict[str, float]]:
         steps: dict[str, list[Tensor]] = defaultdict(list)
-        seen: dict[str, list[Tensor]] = defaultdict(list)
+        observations: dict[str, list[Tensor]] = defaultdict(list)
         stats = EpisodeStats()
         for _ in range(self.config.rollout_steps):
-            chosen, value = self.agent(self._seen)
+            chosen, value = self.agent(self._observation)
             noise = torch.randn(chosen.mean.shape, generator=self.generator).to(self.device)
             action = chosen.mean + chosen.stddev * noise
-            for name, entry in self._seen.items():
-                seen[name].append(entry)
+            for name, entry in self._observation.items():
+                observations[name].append(entry)
             steps["actions"].append(action)
             steps["log_probs"].append(chosen.log_prob(action))
             steps["values"].append(self.agent.returns.undo(value))
             cut = self._as_they_are(action.clamp(-1.0, 1.0))
             observation, reward, terminated, truncated, infos = self.envs.step(cut)
             stats.add(reward, infos)
-            self._seen = self._tensors(observation)
+            self._observation = self._tensors(observation)
             steps["rewards"].append(self._numbers(reward))
             steps["ended"].append(self._numbers(terminated | truncated))
             steps["next"].append(self._next_value(terminated, truncated, infos))
         whole = {name: torch.stack(entries) for name, entries in steps.items()}
-        going_on = torch.cat((whole["values"][1:], self.agent.value(self._seen)[None]))
+        going_on = torch.cat((whole["values"][1:], self.agent.value(self._observation)[None]))
         following = torch.where(whole["ended"] > 0, whole["next"], going_on)
         advantages = estimate_advantages(
             *(whole["rewards"], whole["values"], following, whole["ended"]),
             *(self.config.gamma, self.config.gae_lambda),
         )
         rollout = Rollout(
-            {name: torch.stack(entries) for name, entries in seen.items()},
+            {name: torch.stack(entries) for name, entries in observations.items()},
             whole["actions"],
             whole["log_probs"],
             whole["values"],
@@ -185,7 +180,7 @@ class PPO:
     # ---- learning
 
     def _update(self, rollout: Rollout) -> dict[str, float]:
-        samples = rollout.flat()
+        samples = rollout.map(methodcaller("flatten", 0, 1))
         targets = samples.values + samples.advantages
         unexplained = samples.advantages.var() / targets.var().clamp(min=1e-8)
         self.agent.returns.add(targets[:, None])
@@ -195,7 +190,7 @@ class PPO:
         for _ in range(self.config.epochs):
             order = torch.randperm(count, generator=self.generator).to(self.device)
             for index in order.tensor_split(max(1, count // self.config.minibatch)):
-                losses = self._losses(samples.at(index), targets[index])
+                losses = self._losses(samples.map(itemgetter(index)), targets[index])
                 self._step({name: losses[name] for name in names})
                 for name, loss in losses.items():
                     found[f"losses/{name}"].append(float(loss.detach()))

@@ -14,7 +14,9 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import tyro
 
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.files import to_json, write_whole
@@ -96,45 +98,55 @@ _LIMITS: dict[str, tuple[float, float | None]] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Run:
+class Settings:
+    """What is learned and how, in options of ``clevrskills rl`` that the run keeps as they are."""
+
+    task: Annotated[str, tyro.conf.Positional]
+    """Key of the task, e.g. `pick`."""
+    backend: Literal["cpu", "gpu"] = "cpu"
+    """Where scenes are simulated; gpu is experimental."""
+    num_envs: int = 32
+    """Environments that run at the same time."""
+    total_steps: int = 1_000_000
+    """Control steps of all environments together."""
+    seed: int = 0
+    """Of networks, actions and episodes."""
+    split: str = "train"
+    """Objects and textures: train or test."""
+    robot: str = "xarm6"
+    """The robot: xarm6 or panda."""
+    obs: Literal["state", "rgb"] = "state"
+    """What the policy sees: the full state, or images and proprioception."""
+    cameras: tuple[str, ...] = ("base_camera", "hand_camera")
+    """Cameras, for `--obs rgb`."""
+    reward: Literal["normalized_dense", "dense", "potential", "sparse"] = "potential"
+    """What is learned from: progress in [0, 1], the published rewards, the progress made by the
+    step, or success alone."""
+    episode_steps: int | None = None
+    """Control steps after which an episode is cut off; by default the task's limit. Short episodes
+    waste less of what comes after a mistake, or after success."""
+    terminate_on_success: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """End an episode with success: more attempts in as many steps. Not for rewards that are paid
+    for being near the goal, `normalized_dense` and `dense`: who ends it gets no more of them."""
+    head_starts: float = 0.0
+    """Probability that an episode starts with a part of the goal achieved, drawn evenly: a reverse
+    curriculum."""
+    ppo: Annotated[PPOConfig, tyro.conf.OmitArgPrefixes] = field(default_factory=PPOConfig)
+    """Numbers that PPO is tuned by."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run(Settings):
     """What is learned and how; what is not said here does not change the result.
 
     Attributes:
-        task: Key of the task.
-        split: Objects and textures: ``train`` or ``test``.
-        robot: Key of the robot.
-        obs: ``state`` or ``rgb``.
-        cameras: Names of cameras, for ``rgb``.
-        size_px: Width and height of their images.
-        reward: The reward that is learned from.
+        size_px: Width and height of the images.
         task_args: Arguments of the task.
-        episode_steps: Control steps after which an episode is cut off; ``None``: those of the task.
-        terminate_on_success: Whether an episode ends with success.
-        head_starts: Probability that an episode starts with a part of the goal achieved.
-        backend: Where scenes are simulated: ``cpu`` or ``gpu``.
-        num_envs: Environments that run at the same time.
-        total_steps: Control steps of all of them together.
-        seed: Of networks, actions and episodes.
-        ppo: Numbers that PPO is tuned by.
         versions: Of Python and of the packages that shape an episode.
     """
 
-    task: str
-    split: str
-    robot: str
-    obs: str
-    cameras: tuple[str, ...]
-    size_px: int
-    reward: str
-    task_args: Mapping[str, Any]
-    episode_steps: int | None
-    terminate_on_success: bool
-    head_starts: float
-    backend: str
-    num_envs: int
-    total_steps: int
-    seed: int
-    ppo: PPOConfig
+    size_px: int = 64
+    task_args: Mapping[str, Any] = field(default_factory=dict)
     versions: Mapping[str, str | None] = field(default_factory=versions, compare=False)
 
     def make_envs(self, workers: int) -> VectorEnv:
