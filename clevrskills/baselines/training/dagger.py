@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
+from clevrskills.baselines.training.arguments import TrainArgs
+from clevrskills.baselines.training.train import require_training, train
 from clevrskills.core.episode import DAGGER
-from clevrskills.errors import ClevrSkillsError
+from clevrskills.dataset_tools.generate.command import GenerateArgs, generate
+from clevrskills.jobs.arguments import check_least
 
 if TYPE_CHECKING:
     from clevrskills.baselines.checkpoint import Description
-    from clevrskills.baselines.training.training_config import TrainArgs
     from clevrskills.core.suite import Suite
-    from clevrskills.dataset_tools.generate.command import GenerateArgs
 
 SEED = 1_000_000
 """The first seed by default, within the range of DAgger's own."""
@@ -74,29 +75,26 @@ def dagger(args: DaggerArgs, suite: Callable[[Path], Suite] | None = None) -> in
     Raises:
         ClevrSkillsError: Bad arguments, or a part failed; what was finished is kept.
     """
+    require_training()
+    check_least(args, rounds=1, episodes=1, steps=1, workers=1)
     from clevrskills.baselines.checkpoint import describe
     from clevrskills.baselines.training.dagger_rollout import DaggerSuite
-    from clevrskills.baselines.training.train import require_training, train
     from clevrskills.core.checkpoint import find
-    from clevrskills.dataset_tools.generate.command import generate
 
-    require_training()
-    for name in ("rounds", "episodes", "steps", "workers"):
-        if getattr(args, name) < 1:
-            raise ClevrSkillsError(f"--{name} must be at least 1, not {getattr(args, name)}")
     start, data = args.start, list(args.data)
     for number in range(args.rounds):
         folder = args.out / f"round_{number + 1}"
         at = find(start)
+        about = describe(at)
         code = generate(
-            _generate_args(args, describe(at), number, folder / "demos"),
+            _generate_args(args, about, number, folder / "demos"),
             (suite or DaggerSuite)(at.absolute()),
             DAGGER,
         )
         if code:
             return code
         data.append(folder / "demos")
-        code = train(_train_args(args, start, tuple(data), folder / "training"))
+        code = train(_train_args(args, about, start, tuple(data), folder / "training"))
         if code:
             return code
         start = folder / "training"
@@ -104,8 +102,6 @@ def dagger(args: DaggerArgs, suite: Callable[[Path], Suite] | None = None) -> in
 
 
 def _generate_args(args: DaggerArgs, about: Description, number: int, out: Path) -> GenerateArgs:
-    from clevrskills.dataset_tools.generate.command import GenerateArgs
-
     out.parent.mkdir(parents=True, exist_ok=True)
     return GenerateArgs(
         tasks=args.task or tuple(about.provenance["tasks"]),
@@ -119,12 +115,9 @@ def _generate_args(args: DaggerArgs, about: Description, number: int, out: Path)
     )
 
 
-def _train_args(args: DaggerArgs, start: Path, data: tuple[Path, ...], out: Path) -> TrainArgs:
-    from clevrskills.baselines.checkpoint import describe
-    from clevrskills.baselines.training.training_config import TrainArgs
-    from clevrskills.core.checkpoint import find
-
-    about = describe(find(start))
+def _train_args(
+    args: DaggerArgs, about: Description, start: Path, data: tuple[Path, ...], out: Path
+) -> TrainArgs:
     return TrainArgs(
         start=start,
         data=data,

@@ -30,9 +30,7 @@ POLICY = "policy"
 
 
 class DaggerOracle:
-    """What acts in a recorded episode: the policy and the oracle in turns, the policy first.
-
-    It is an oracle to what records: see :class:`clevrskills.core.suite.Oracle`.
+    """Oracle of a recorded episode in which the policy and the oracle act in turns, the policy first.
 
     Args:
         env: The environment; it has the cameras that the policy is shown.
@@ -72,11 +70,11 @@ class DaggerOracle:
         """
         if not self._left:
             self._change()
-        wanted = self._policy_action()  # it sees the oracle's turns too
+        policy_action = self._policy_action()  # it sees the oracle's turns too
         self._left -= 1
         self._steps += 1
         if not self._oracle_acts:
-            return wanted
+            return policy_action
         action = self._oracle.act()
         for name in ("subtask", "step", "subgoal", "predicate", "skill", "action_class", "attempt"):
             setattr(self, name, getattr(self._oracle, name))
@@ -130,7 +128,7 @@ class DaggerSuite:
     suite: Suite = field(default_factory=load_suite)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name == "suite":  # not there yet while it is unpickled
+        if name.startswith("__") or name == "suite":  # not yet set while it is unpickled
             raise AttributeError(name)
         return getattr(self.suite, name)
 
@@ -139,8 +137,8 @@ class DaggerSuite:
         from clevrskills.baselines.checkpoint import describe
         from clevrskills.core.checkpoint import find
 
-        shown = describe(find(self.checkpoint)).spec.observation
-        return self.suite.make(replace(config, cameras=shown.cameras, size_px=shown.size_px))
+        options = describe(find(self.checkpoint)).spec.observation
+        return self.suite.make(replace(config, cameras=options.cameras, size_px=options.size_px))
 
     def oracle(self, env: Environment) -> Oracle:
         """What acts in an environment: the policy and the oracle in turns."""

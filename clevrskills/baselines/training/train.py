@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import fields
+import contextlib
+import io
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clevrskills.baselines.training.training_config import (
-    TrainArgs,
-    TrainingConfig,
-    open_training,
-    prepare,
-)
+from clevrskills.baselines.training.arguments import TrainArgs
 from clevrskills.errors import ClevrSkillsError
+from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
+from clevrskills.jobs.arguments import check_least, check_names
+from clevrskills.jobs.run_folder import INTERRUPTED, write_into
 
 if TYPE_CHECKING:
+    from clevrskills.baselines.training.training_config import TrainingConfig
     from clevrskills.core.suite import Suite
+
+EVALUATIONS_DIR = "evaluations"
 
 
 def train(args: TrainArgs, suite: Suite | None = None) -> int:
@@ -33,17 +36,17 @@ def train(args: TrainArgs, suite: Suite | None = None) -> int:
         ClevrSkillsError: Bad arguments, demonstrations that are damaged, a full disk; checkpoints
             that were written are kept.
     """
-    from clevrskills.jobs.run_folder import INTERRUPTED, write_into
-
     require_training()
     _check(args)
+    from clevrskills.baselines.training.training_config import open_training, prepare
+
     training = prepare(args)
     try:
         with _accelerator(args) as accelerator:
 
             def run(check: Callable[[], None]) -> int:
-                accelerator.wait_for_everyone()  # until the folder is there
-                return _run(args, training, accelerator, suite)
+                accelerator.wait_for_everyone()  # until the folder is made
+                return _run(training, accelerator, suite)
 
             if not accelerator.is_main_process:
                 return run(lambda: None)
@@ -70,26 +73,18 @@ def require_training() -> None:
 
 
 def _check(args: TrainArgs) -> None:
-    for name, least in (
-        *(("steps", 1), ("accumulate", 1), ("seed", 0), ("workers", 0), ("log_every", 1)),
-        *(("save_every", 1), ("keep", 1), ("evaluate_every", 1), ("evaluate_episodes", 1)),
-        ("cache_gb", 0),
-    ):
-        value = getattr(args, name)
-        if value is not None and value < least:
-            raise ClevrSkillsError(
-                f"--{name.replace('_', '-')} must be at least {least}, not {value}"
-            )
+    check_least(args, steps=1, accumulate=1, seed=0, workers=0, log_every=1, save_every=1, keep=1)
+    check_least(args, evaluate_every=1, evaluate_episodes=1, cache_gb=0)
     if not args.data:
         raise ClevrSkillsError("there is nothing to train on: name a folder with --data")
     if args.policy is None and args.start is None:
         raise ClevrSkillsError("name a policy with --policy, or a checkpoint with --from")
 
 
-@contextmanager
+@contextlib.contextmanager
 def _accelerator(args: TrainArgs) -> Iterator[Any]:
-    """What trains. Accelerate keeps its settings for the life of the process; they are taken back
-    at the end, as the next training may have others.
+    """Accelerate's device and processes. Its settings, which it keeps for the life of the process,
+    are taken back at the end, as the next training run may have others.
     """
     from accelerate import Accelerator, DistributedDataParallelKwargs
     from accelerate.state import AcceleratorState, is_initialized
@@ -108,23 +103,61 @@ def _accelerator(args: TrainArgs) -> Iterator[Any]:
         AcceleratorState._reset_state(reset_partial_state=True)
 
 
-def _run(args: TrainArgs, training: TrainingConfig, accelerator: Any, suite: Suite | None) -> int:
-    from clevrskills.baselines.training.eval_callback import EvalCallback
-    from clevrskills.baselines.training.trainer import Schedule, Trainer
+def _run(training: TrainingConfig, accelerator: Any, suite: Suite | None) -> int:
+    from clevrskills.baselines.training.trainer import Trainer
     from clevrskills.core.checkpoint import latest
+    from clevrskills.core.suite import load_suite
 
-    root = args.out.absolute()
-    policy, windows, order = training.make(latest(root)[1])
-    schedule = Schedule(**{f.name: getattr(args, f.name) for f in fields(Schedule)})
+    args = training.args
+    policy, windows, order = training.make(latest(args.out.absolute())[1])
     evaluation = None
     if args.evaluate_every is not None:
-        tasks = tuple(sorted(set(windows.tasks)))
-        evaluation = EvalCallback(
-            *(root, tasks, args.evaluate_split, args.evaluate_episodes, args.evaluate_workers),
-            suite,
-        )
+        suite, tasks = suite or load_suite(), tuple(sorted(set(windows.tasks)))
+        check_names(task=(tasks, suite.levels()))
+        evaluation = partial(evaluate_checkpoint, args, suite, tasks)
     about = training.describe(policy, windows)
-    Trainer(root, policy, about, windows, order, schedule, accelerator, evaluation).run()
+    Trainer(args, policy, about, windows, order, accelerator, evaluation).run()
     if accelerator.is_main_process:
         print(f"trained for {args.steps} steps; `--policy checkpoint:{args.out}` evaluates it")
     return 0
+
+
+def evaluate_checkpoint(
+    args: TrainArgs, suite: Suite, tasks: Sequence[str], folder: Path, step: int
+) -> dict[str, float]:
+    """Success rates of a checkpoint on a few frozen episodes; the results stay in the run's folder.
+
+    Args:
+        args: How many episodes, of which split.
+        suite: Where the episodes come from.
+        tasks: Keys of the tasks.
+        folder: Folder of the checkpoint.
+        step: Number of steps made.
+
+    Returns:
+        The success rate, in all and by task.
+
+    Raises:
+        ClevrSkillsError: Episodes ended in errors.
+        KeyboardInterrupt: It was stopped; it continues when it is called again.
+    """
+    from clevrskills.evaluation.results import read_results
+
+    out = args.out.absolute() / EVALUATIONS_DIR / f"{step:08d}"
+    out.parent.mkdir(exist_ok=True)
+    request = EvaluateArgs(
+        policy=f"checkpoint:{folder}",
+        tasks=tuple(tasks),
+        split=(args.evaluate_split,),
+        episodes=args.evaluate_episodes,
+        out=out,
+        workers=args.evaluate_workers,
+    )
+    with contextlib.redirect_stdout(io.StringIO()):
+        if evaluate(request, suite):
+            raise KeyboardInterrupt
+    results = list(read_results(out))
+    found = {"success": [r.success_once for r in results]}
+    for task in tasks:
+        found[f"success/{task}"] = [r.success_once for r in results if r.task == task]
+    return {name: sum(values) / len(values) for name, values in found.items()}

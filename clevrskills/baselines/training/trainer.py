@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,34 +24,10 @@ if TYPE_CHECKING:
     from clevrskills.baselines.batch import Batch
     from clevrskills.baselines.policy import LearnedPolicy
     from clevrskills.baselines.spec import PolicyConfig
+    from clevrskills.baselines.training.arguments import TrainArgs
 
 LOG_FILE = "log.jsonl"
 _FINAL_RATE = 0.1  # of the highest learning rate, at the end
-
-
-@dataclass(frozen=True)
-class Schedule:
-    """How long is trained, and when something else is done.
-
-    Attributes:
-        steps: Steps of the optimizer.
-        accumulate: Batches to a step.
-        seed: What decides all that is random.
-        log_every: Steps between two lines of the log.
-        save_every: Steps between two checkpoints.
-        evaluate_every: Steps between two evaluations; ``None``: there are none.
-        keep: How many checkpoints stay.
-        workers: Processes that load windows.
-    """
-
-    steps: int
-    accumulate: int = 1
-    seed: int = 0
-    log_every: int = 50
-    save_every: int = 1000
-    evaluate_every: int | None = None
-    keep: int = 2
-    workers: int = 2
 
 
 def learning_rate(step: int, steps: int, config: PolicyConfig) -> float:
@@ -78,12 +53,11 @@ class Trainer:
     """Trains a policy in a folder, from where it stopped.
 
     Args:
-        root: The folder.
+        args: In which folder, for how long, and when something else is done.
         policy: The policy, as it is in the latest checkpoint, or at the start.
         about: What its checkpoints say.
         windows: What it is trained on.
         order: In what order.
-        schedule: For how long.
         accelerator: Where.
         evaluate: Called with the folder of a checkpoint and the number of steps made; returns
             numbers for the log.
@@ -91,22 +65,21 @@ class Trainer:
 
     def __init__(
         self,
-        root: Path,
+        args: TrainArgs,
         policy: LearnedPolicy,
         about: Description,
         windows: Windows,
         order: Order,
-        schedule: Schedule,
         accelerator: Accelerator,
         evaluate: Callable[[Path, int], Mapping[str, float]] | None = None,
     ) -> None:
-        self._root, self._about, self._schedule = root, about, schedule
+        self._root, self._about, self._args = args.out.absolute(), about, args
         self._windows, self._order = windows, order
         self._accelerator, self._evaluate = accelerator, evaluate
         self._policy = policy.to(accelerator.device).train()
         optimizer = make_optimizer(policy)
-        self.step, folder = checkpoint.latest(root)
-        if folder is not None and self.step < schedule.steps:
+        self.step, folder = checkpoint.latest(self._root)
+        if folder is not None and self.step < args.steps:
             path = folder / checkpoint.OPTIMIZER_FILE
             checkpoint.load_optimizer(optimizer, policy, checkpoint.read_tensors(path), path)
         self._model, self._optimizer = accelerator.prepare(policy, optimizer)
@@ -115,21 +88,21 @@ class Trainer:
 
     def run(self) -> None:
         """Train until all steps are made."""
-        schedule = self._schedule
+        args = self._args
         with contextlib.ExitStack() as stack:
             log = None
             if self._accelerator.is_main_process:
                 path = self._root / LOG_FILE
-                log = TrainingLog(path, "step", "training", self.step, schedule.steps)
+                log = TrainingLog(path, "step", "training", self.step, args.steps)
                 stack.enter_context(log)
             self._evaluate_latest(log)  # it may have been interrupted
-            batches = self._batches() if self.step < schedule.steps else iter(())
-            while self.step < schedule.steps:
+            batches = self._batches() if self.step < args.steps else iter(())
+            while self.step < args.steps:
                 self._add(self._make_step(batches))
                 self.step += 1
-                save = self.step % schedule.save_every == 0 or self.step == schedule.steps
+                save = self.step % args.save_every == 0 or self.step == args.steps
                 save = save or self._evaluates
-                if save or self.step % schedule.log_every == 0:
+                if save or self.step % args.log_every == 0:
                     self._report(log, self._means())
                 if save:
                     self._save()
@@ -138,17 +111,17 @@ class Trainer:
     @property
     def _evaluates(self) -> bool:
         """Whether there is an evaluation after this step."""
-        every, ended = self._schedule.evaluate_every, self.step == self._schedule.steps
+        every, ended = self._args.evaluate_every, self.step == self._args.steps
         return every is not None and (ended or self.step % every == 0)
 
     def _make_step(self, batches: Iterator[Batch]) -> dict[str, Tensor]:
-        schedule, accelerator, config = self._schedule, self._accelerator, self._policy.config
-        rate = learning_rate(self.step, schedule.steps, config)
+        args, accelerator, config = self._args, self._accelerator, self._policy.config
+        rate = learning_rate(self.step, args.steps, config)
         for group in self._optimizer.param_groups:
             group["lr"] = rate
         losses: dict[str, Tensor] = {}
-        for part in range(schedule.accumulate):
-            entropy = (schedule.seed, self.step, part, accelerator.process_index)
+        for part in range(args.accumulate):
+            entropy = (args.seed, self.step, part, accelerator.process_index)
             torch.manual_seed(int(np.random.SeedSequence(entropy).generate_state(1)[0]))
             batch = next(batches).to(accelerator.device)
             with accelerator.accumulate(self._model):
@@ -161,20 +134,20 @@ class Trainer:
                 self._optimizer.step()
                 self._optimizer.zero_grad()
             for name, value in found.items():
-                losses[name] = losses.get(name, 0.0) + value.detach().float() / schedule.accumulate
+                losses[name] = losses.get(name, 0.0) + value.detach().float() / args.accumulate
         return {**losses, "gradient_norm": norm, "learning_rate": torch.tensor(rate)}
 
     def _batches(self) -> Iterator[Batch]:
-        accelerator, schedule = self._accelerator, self._schedule
+        accelerator, args = self._accelerator, self._args
         share = (accelerator.process_index, accelerator.num_processes)
-        size, first = self._policy.config.batch_size, self.step * schedule.accumulate
+        size, first = self._policy.config.batch_size, self.step * args.accumulate
         loader: DataLoader[Any] = DataLoader(
             self._windows,
             batch_sampler=Batches(self._order, size, first, *share),
             collate_fn=Collate(self._policy.tokenizer.pad),
-            num_workers=schedule.workers,
+            num_workers=args.workers,
             pin_memory=accelerator.device.type == "cuda",
-            prefetch_factor=4 if schedule.workers else None,
+            prefetch_factor=4 if args.workers else None,
         )
         return iter(loader)
 
@@ -194,11 +167,11 @@ class Trainer:
     def _save(self) -> None:
         """Write a checkpoint."""
         if self._accelerator.is_main_process:
-            unfinished = self.step < self._schedule.steps
+            unfinished = self.step < self._args.steps
             save(
                 *(self._root, self.step, self._policy, self._about),
-                _plain(self._optimizer) if unfinished else None,
-                self._schedule.keep,
+                self._optimizer.optimizer if unfinished else None,
+                self._args.keep,
             )
         self._accelerator.wait_for_everyone()
 
@@ -213,19 +186,13 @@ class Trainer:
 
     def _report(self, log: TrainingLog | None, numbers: Mapping[str, float]) -> None:
         if log is not None:
-            shown = [n for n in numbers if n == "loss" or n.startswith("success")]
-            log.write(self.step, numbers, *(f"{name} {numbers[name]:.3g}" for name in shown))
-
-
-def _plain(optimizer: Any) -> torch.optim.Optimizer:
-    """The optimizer within accelerate's."""
-    found: torch.optim.Optimizer = getattr(optimizer, "optimizer", optimizer)
-    return found
+            named = [n for n in numbers if n == "loss" or n.startswith("success")]
+            log.write(self.step, numbers, *(f"{name} {numbers[name]:.3g}" for name in named))
 
 
 def read_log(root: Path) -> dict[int, dict[str, float]]:
-    """What a training told, by step; what it told twice as it was the last time. ``seconds`` is how
-    long it took up to there, without what was lost to interruptions.
+    """Reports of a training run by step, the latest of a step that was made twice. ``seconds`` is
+    how long it took up to that step, without what was lost to interruptions.
 
     Raises:
         DamagedError: A line cannot be read.

@@ -1,0 +1,78 @@
+"""Arguments of ``clevrskills train``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import tyro
+
+
+@dataclass(kw_only=True)
+class TrainArgs:
+    """Train a policy on demonstrations; running it again continues.
+
+    On several GPUs: `accelerate launch -m clevrskills train ...`; each of them has batches of its
+    own.
+    """
+
+    policy: str | None = None
+    """The policy: bc, act, stream_robolm, jat, robo_flamingo, octo, or `module:Class`; with --from,
+    that of the checkpoint."""
+    data: Annotated[tuple[Path, ...], tyro.conf.UseAppendAction]
+    """Folder of demonstrations, made by `clevrskills generate` or `clevrskills export --to
+    lerobot`; may be given several times."""
+    out: Path
+    """Folder of the training."""
+    configuration: str | None = None
+    """Configuration of the policy: default, tiny or others that it has; with --from, by default
+    that of the checkpoint, whose weights have to fit."""
+    set: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    """Entry of the configuration, NAME=VALUE, the value as JSON, e.g. `batch_size=32` or
+    `learning_rate=1e-4`; may be given several times."""
+    start: Annotated[Path | None, tyro.conf.arg(name="from")] = None
+    """Checkpoint, or folder of a training, to go on from."""
+    task: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    """Only demonstrations of this task; may be given several times."""
+    level: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    """Only demonstrations of this level, L0, L1 or L2; may be given several times."""
+    split: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    """Only demonstrations of this split, train or test; by default train."""
+    weight: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    """How often windows of a task are drawn, TASK=WEIGHT; may be given several times. All other
+    tasks have weight 1 then; without it, all windows are drawn equally often."""
+    balance: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Draw windows of all tasks equally often."""
+    prompt: Literal["multimodal", "language"] = "multimodal"
+    """Prompts with images, or in words alone; the latter leaves out the tasks that evaluations
+    leave out there."""
+    steps: int = 20_000
+    """Steps of the optimizer."""
+    accumulate: int = 1
+    """Batches to a step."""
+    bf16: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Compute in bfloat16 where that is safe."""
+    cpu: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Train on the CPU even if there is a GPU."""
+    seed: int = 0
+    """Decides the first weights, the order of the windows and all else that is random."""
+    workers: int = 2
+    """Processes that load windows, for each process that trains."""
+    cache_gb: float = 0.0
+    """Memory in which each process that loads keeps the images that it has read, in GB: much
+    quicker where all demonstrations fit into it."""
+    log_every: int = 50
+    """Steps between two lines of the log."""
+    save_every: int = 1000
+    """Steps between two checkpoints."""
+    keep: int = 2
+    """Checkpoints that stay, the latest ones."""
+    evaluate_every: int | None = None
+    """Steps between two evaluations on frozen episodes; the last one is at the end."""
+    evaluate_episodes: int = 5
+    """Frozen episodes of each task in these evaluations."""
+    evaluate_split: Literal["train", "test"] = "train"
+    """Their split."""
+    evaluate_workers: int = 1
+    """Processes that evaluate."""
