@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from transformers import AutoTokenizer
 from transformers.utils import cached_file
 
+from clevrskills.baselines.prompts import ByteTokenizer, Tokenizer
 from clevrskills.errors import ClevrSkillsError
 
 
@@ -84,3 +85,12 @@ class LanguageTokenizer:
     def save(self, folder: Path) -> None:
         """Write it into a new folder, which can stand for its name."""
         self._tokenizer.save_pretrained(folder)
+
+
+def make_tokenizer(language_model: str, random: Container[str]) -> Tokenizer:
+    """The tokenizer of a language model; those of random weights read bytes.
+
+    Raises:
+        ClevrSkillsError: It cannot be loaded.
+    """
+    return ByteTokenizer() if language_model in random else LanguageTokenizer(language_model)

@@ -30,7 +30,7 @@ POLICY = "policy"
 
 
 class DaggerOracle:
-    """Oracle of a recorded episode in which the policy and the oracle act in turns, the policy first.
+    """Oracle of a recorded episode: the policy and the oracle act in turns, the policy first.
 
     Args:
         env: The environment; it has the cameras that the policy is shown.

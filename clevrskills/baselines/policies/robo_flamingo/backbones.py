@@ -14,8 +14,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 from transformers import CLIPVisionConfig, CLIPVisionModel, MptConfig, MptModel, PreTrainedConfig
 
-from clevrskills.baselines.policies.hub import LanguageTokenizer, loading
-from clevrskills.baselines.prompts import ByteTokenizer, Tokenizer
+from clevrskills.baselines.policies.hub import loading
+from clevrskills.baselines.prompts import ByteTokenizer
 from clevrskills.errors import ClevrSkillsError
 
 TINY_LANGUAGE_MODEL = "tiny-mpt"
@@ -66,19 +66,6 @@ class NormalizedMpt(MptModel):
         for block in self.blocks:
             block.attn.Wqkv = NormalizedQkv(config.d_model)
         self.post_init()
-
-
-def make_tokenizer(language_model: str) -> Tokenizer:
-    """The tokenizer of a language model.
-
-    Raises:
-        ClevrSkillsError: It cannot be loaded.
-    """
-    return (
-        ByteTokenizer()
-        if language_model == TINY_LANGUAGE_MODEL
-        else LanguageTokenizer(language_model)
-    )
 
 
 def make_language_model(name: str) -> NormalizedMpt:

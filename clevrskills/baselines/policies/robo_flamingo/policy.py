@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -35,12 +34,12 @@ from clevrskills.baselines.policies.flamingo import (
     LookingModel,
     PerceiverResampler,
 )
+from clevrskills.baselines.policies.hub import make_tokenizer
 from clevrskills.baselines.policies.robo_flamingo.backbones import (
     TINY_IMAGE_ENCODER,
     TINY_LANGUAGE_MODEL,
     ClipEncoder,
     make_language_model,
-    make_tokenizer,
 )
 from clevrskills.baselines.policies.robo_flamingo.weights import WORDS, load_published
 from clevrskills.baselines.policy import LearnedPolicy
@@ -186,7 +185,7 @@ class RoboFlamingo(LearnedPolicy[RoboFlamingoConfig]):
 
     def __init__(self, config: RoboFlamingoConfig, spec: PolicySpec) -> None:
         super().__init__(config, spec)
-        self.tokenizer = make_tokenizer(config.language_model)
+        self.tokenizer = make_tokenizer(config.language_model, (TINY_LANGUAGE_MODEL,))
         self.images = ClipEncoder(config.image_encoder)
         width = self.images.width
         self.resampler = PerceiverResampler(
@@ -307,14 +306,13 @@ class RoboFlamingo(LearnedPolicy[RoboFlamingoConfig]):
         """What it answers to instructions of these rows with features (N, K, width), (N, width)."""
         if not len(rows):
             return read.tokens.new_zeros(0, self.language.width)
-        look = partial(_look, features)
+
+        def look(block: GatedCrossAttention, tokens: Tensor) -> Tensor:
+            return block(tokens, features)
+
         answers = self.language(look, inputs_embeds=read.tokens[rows], use_cache=False)
         missing = ~read.mask[rows][..., None]
         return answers.masked_fill(missing, -torch.inf).amax(1)
-
-
-def _look(features: Tensor, block: GatedCrossAttention, tokens: Tensor) -> Tensor:
-    return block(tokens, features)
 
 
 def _network(widths: Sequence[int]) -> nn.Sequential:

@@ -22,75 +22,31 @@ from transformers import (
     ViTModel,
 )
 
-from clevrskills.baselines.policies.hub import LanguageTokenizer, loading
-from clevrskills.baselines.prompts import ByteTokenizer, Tokenizer
+from clevrskills.baselines.policies.hub import loading
+from clevrskills.baselines.prompts import ByteTokenizer
 
+
+def _sizes(width: int, layers: int, heads: int) -> dict[str, int]:
+    return {"hidden_size": width, "num_hidden_layers": layers, "num_attention_heads": heads}
+
+
+_OPT = {"word_embed_proj_dim": 64, "ffn_dim": 128, "dropout": 0.0}
+_SMALL_OPT = {"word_embed_proj_dim": 512, "ffn_dim": 2048, "dropout": 0.1}
+_LLAMA = {"intermediate_size": 128, "num_key_value_heads": 2}
 RANDOM_LANGUAGE_MODELS: dict[str, tuple[type, dict[str, Any]]] = {
-    "tiny-opt": (
-        OPTConfig,
-        {
-            "hidden_size": 64,
-            "word_embed_proj_dim": 64,
-            "ffn_dim": 128,
-            "num_hidden_layers": 2,
-            "num_attention_heads": 4,
-            "dropout": 0.0,
-        },
-    ),
-    "tiny-llama": (
-        LlamaConfig,
-        {
-            "hidden_size": 64,
-            "intermediate_size": 128,
-            "num_hidden_layers": 2,
-            "num_attention_heads": 4,
-            "num_key_value_heads": 2,
-        },
-    ),
-    "small-opt": (
-        OPTConfig,
-        {
-            "hidden_size": 512,
-            "word_embed_proj_dim": 512,
-            "ffn_dim": 2048,
-            "num_hidden_layers": 8,
-            "num_attention_heads": 8,
-            "dropout": 0.1,
-        },
-    ),
+    "tiny-opt": (OPTConfig, _sizes(64, 2, 4) | _OPT),
+    "tiny-llama": (LlamaConfig, _sizes(64, 2, 4) | _LLAMA),
+    "small-opt": (OPTConfig, _sizes(512, 8, 8) | _SMALL_OPT),
 }
 """Language models of random weights that read bytes: kind and sizes."""
 
 RANDOM_IMAGE_ENCODERS: dict[str, dict[str, Any]] = {
-    "tiny-vit": {
-        "patch_size": 16,
-        "hidden_size": 64,
-        "intermediate_size": 128,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 4,
-    },
-    "small-vit": {
-        "patch_size": 16,
-        "hidden_size": 384,
-        "intermediate_size": 1536,
-        "num_hidden_layers": 6,
-        "num_attention_heads": 6,
-    },
+    "tiny-vit": {"patch_size": 16, "intermediate_size": 128, **_sizes(64, 2, 4)},
+    "small-vit": {"patch_size": 16, "intermediate_size": 1536, **_sizes(384, 6, 6)},
 }
 """Vision transformers of random weights: their sizes."""
 
 _TOGETHER = 64  # images that are encoded at once where features are computed twice
-
-
-def make_tokenizer(language_model: str) -> Tokenizer:
-    """The tokenizer of a language model.
-
-    Raises:
-        ClevrSkillsError: It cannot be loaded.
-    """
-    if language_model in RANDOM_LANGUAGE_MODELS:
-        return ByteTokenizer()
-    return LanguageTokenizer(language_model)
 
 
 def make_language_model(name: str, lora_rank: int | None = None) -> PreTrainedModel:

@@ -31,13 +31,13 @@ from torch.nn import functional
 from transformers import DynamicCache
 
 from clevrskills.baselines.batch import Batch, Observations, Prompts, masked_mean
-from clevrskills.baselines.policies.flamingo import LookingModel
+from clevrskills.baselines.policies.flamingo import GatedCrossAttention, Look, LookingModel
+from clevrskills.baselines.policies.hub import make_tokenizer
 from clevrskills.baselines.policies.stream_robolm.backbones import (
     RANDOM_LANGUAGE_MODELS,
     ImageEncoder,
     load_trained,
     make_language_model,
-    make_tokenizer,
 )
 from clevrskills.baselines.policies.stream_robolm.cache import (
     Cache,
@@ -46,7 +46,6 @@ from clevrskills.baselines.policies.stream_robolm.cache import (
     stack,
     window_mask,
 )
-from clevrskills.baselines.policies.stream_robolm.image_tokens import Sight, StreamImages
 from clevrskills.baselines.policy import LearnedPolicy
 from clevrskills.baselines.spec import PolicyConfig, PolicySpec
 
@@ -102,6 +101,53 @@ class Memory:
     state: tuple[Tensor, Tensor]
 
 
+class Sight(nn.Module):
+    """Encodes the images, marks where they come from, a prompt or which camera, and shows them to
+    tokens.
+
+    Args:
+        images: Encodes an image.
+        cameras: The cameras.
+    """
+
+    def __init__(self, images: ImageEncoder, cameras: tuple[str, ...]) -> None:
+        super().__init__()
+        self.images = images
+        self._cameras = cameras
+        self.kinds = nn.Parameter(torch.randn(len(cameras) + 1, images.width) * 0.02)
+
+    def prompt(self, prompts: Prompts) -> Look:
+        """Images for the tokens of prompts (B, P, width), of which one stands before each prompt:
+        that which a token stands for, or else the latest one before it, if there is one.
+        """
+        index = functional.pad(prompts.image_index, (1, 0), value=-1)  # (B, P)
+        latest = (index >= 0).cumsum(1)  # from 1 on; 0: none yet
+        most = max(1, int(latest.max()))
+        encoded = self.images(prompts.images) + self.kinds[0]  # (M, K, width)
+        features = encoded.new_zeros(len(index), most, *encoded.shape[1:])
+        rows, columns = (index >= 0).nonzero(as_tuple=True)
+        places = rows, latest[rows, columns] - 1
+        features = features.index_put(places, encoded[index[rows, columns]]).flatten(1, 2)
+        mask = latest[..., None] == torch.arange(1, most + 1, device=index.device)
+        mask = mask.repeat_interleave(encoded.shape[1], 2)
+        return lambda block, tokens: block(tokens, features, mask)
+
+    def steps(self, observations: Observations) -> Look:
+        """Its own images for each token of control steps (B, T, width), if the step exists."""
+        places = observations.mask.nonzero(as_tuple=True)
+        features = [
+            self.images(observations.images[camera][places]) + kind
+            for camera, kind in zip(self._cameras, self.kinds[1:], strict=True)
+        ]
+        joined = torch.cat(features, 1)
+
+        def look(block: GatedCrossAttention, tokens: Tensor) -> Tensor:
+            attended = block(tokens[places][:, None], joined)[:, 0]
+            return tokens.index_put(places, attended.to(tokens.dtype))
+
+        return look
+
+
 class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
     """Reads prompt and images as one stream of tokens, and acts as they come."""
 
@@ -146,7 +192,7 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
 
     def __init__(self, config: StreamRoboLMConfig, spec: PolicySpec) -> None:
         super().__init__(config, spec)
-        self.tokenizer = make_tokenizer(config.language_model)
+        self.tokenizer = make_tokenizer(config.language_model, RANDOM_LANGUAGE_MODELS)
         images = ImageEncoder(config.image_encoder, config.image_size, config.recompute)
         self.sight = Sight(images, config.cameras)
         model = make_language_model(config.language_model, config.lora_rank)
@@ -181,7 +227,7 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
         tokens, mask = self._read(prompts)
         cache = DynamicCache()
         self.language(
-            self.sight.prompt(prompts).look,
+            self.sight.prompt(prompts),
             inputs_embeds=tokens,
             attention_mask=window_mask(mask, 0, self.config.window),
             position_ids=self._positions(mask, 0),
@@ -200,7 +246,7 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
         cache, mask = stack([memory.cache for memory in memories])
         ages = torch.tensor([[m.prompt + m.age] for m in memories], device=self.device)
         answers = self.language(
-            self.sight.steps(observations).look,
+            self.sight.steps(observations),
             inputs_embeds=self.image_token.expand(len(memories), 1, -1),
             attention_mask=mask,
             position_ids=ages.clamp(max=self._last_position),
@@ -209,7 +255,7 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
         )
         before = zip(*(memory.state for memory in memories), strict=True)
         hidden, cell = (torch.cat(parts, 1) for parts in before)
-        out, (hidden, cell) = self.lstm(_felt(answers, observations), (hidden, cell))
+        out, (hidden, cell) = self.lstm(_with_state(answers, observations), (hidden, cell))
         after = []
         for row, memory in enumerate(memories):
             length = memory.cache[0][0].shape[-2] + 1
@@ -224,15 +270,20 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
         steps = observations.mask.shape[1]
         tokens, mask = self._read(prompts)
         stream = self.image_token.expand(len(tokens), steps, -1)
-        pictures = StreamImages(self.sight.prompt(prompts), self.sight.steps(observations))
+        of_prompt, of_steps = self.sight.prompt(prompts), self.sight.steps(observations)
+
+        def look(block: GatedCrossAttention, stream: Tensor) -> Tensor:
+            parts = stream.split((stream.shape[1] - steps, steps), 1)
+            return torch.cat([of_prompt(block, parts[0]), of_steps(block, parts[1])], 1)
+
         answers = self.language(
-            pictures.look,
+            look,
             inputs_embeds=torch.cat([tokens, stream], 1),
             attention_mask=window_mask(mask, steps, self.config.window),
             position_ids=self._positions(mask, steps),
             use_cache=False,
         )
-        out, _ = self.lstm(_felt(answers[:, -steps:], observations))
+        out, _ = self.lstm(_with_state(answers[:, -steps:], observations))
         actions: Tensor = self.head(out)
         return actions.unflatten(-1, (-1, 7))
 
@@ -260,6 +311,6 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
         return int(self.language.model.config.max_position_embeddings) - 1
 
 
-def _felt(answers: Tensor, observations: Observations) -> Tensor:
+def _with_state(answers: Tensor, observations: Observations) -> Tensor:
     """Answers of the language model (B, T, width) with the robot's own state."""
     return torch.cat([answers, observations.state.to(answers.dtype)], -1)
