@@ -22,7 +22,7 @@ from clevrskills.assets import pools
 from clevrskills.dataset_tools.view.gallery import Solved, card, solve, tiles
 from clevrskills.envs.environment import ClevrSkillsEnv
 from clevrskills.envs.scene_sampling import keystep_scenes
-from clevrskills.sim.prompt_images import studio
+from clevrskills.sim.prompt_images import prompt_renderer
 from clevrskills.solvers.oracle import Oracle
 from clevrskills.tasks import tasks
 
@@ -62,7 +62,7 @@ def task_sheet() -> Image.Image:
     while not oracle.done:
         env.step(oracle.act())
         frames.append(env.capture()["base_camera"])
-    goal = keystep_scenes(env.goal, env.start, env.layouts[0])[-1].image(studio())
+    goal = keystep_scenes(env.goal, env.start, env.layouts[0])[-1].image(prompt_renderer())
     thumbs = {name: _scaled(image, THUMB_PX) for name, image in env.prompt.images().items()}
 
     sheet = Image.new("RGB", (WIDTH_PX, 660), PAPER)
@@ -137,7 +137,7 @@ def _objects(split: str, count: int) -> Sequence[np.ndarray]:
     generator = np.random.default_rng(0)
     names, textures = pools(split).shapes, pools(split).textures
     images = [
-        studio().object_image(str(name), textures[k % len(textures)])
+        prompt_renderer().object_image(str(name), textures[k % len(textures)])
         for k, name in enumerate(generator.permutation(names)[:count])
     ]
     size = (TILE_PX, TILE_PX)

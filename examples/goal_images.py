@@ -1,6 +1,6 @@
 """Draw the key-steps of an episode without running it: neither physics nor an oracle is needed.
 
-Each predicate can put a world into a state in which it holds; the studio draws that state.
+Each predicate can put a world into a state in which it holds; the prompt renderer draws that state.
 
 python examples/goal_images.py [TASK] [SEED]
 """
@@ -10,7 +10,7 @@ import sys
 from PIL import Image
 
 from clevrskills.envs.scene_sampling import draw_scene
-from clevrskills.sim.prompt_images import studio
+from clevrskills.sim.prompt_images import prompt_renderer
 from clevrskills.tasks import task
 
 key = sys.argv[1] if len(sys.argv) > 1 else "sort"
@@ -21,5 +21,5 @@ print(scene.prompt.plain())
 
 captions = ["Start", *(step.describe(scene.start) for step in scene.goal.steps())]
 for k, (caption, keystep) in enumerate(zip(captions, scene.keysteps(), strict=True)):
-    Image.fromarray(keystep.image(studio())).save(f"keystep_{k}.png")
+    Image.fromarray(keystep.image(prompt_renderer())).save(f"keystep_{k}.png")
     print(f"keystep_{k}.png: {scene.prompt.plain(caption)}")

@@ -14,7 +14,7 @@ MOVED: dict[str, tuple[str, ...]] = {
     "baselines.bc": ("baselines.policies.bc.policy",),
     "baselines.stream_robolm": ("baselines.policies.stream_robolm.policy",),
     "body": ("sim.body",),
-    "cameras": ("sim.cameras",),
+    "cameras": ("sim.cameras", "sim.setting"),
     "dataset_tools.gallery": ("dataset_tools.view.gallery",),
     "dataset_tools.video": ("sim.render.video",),
     "env": ("envs.environment",),
@@ -44,6 +44,8 @@ MOVED: dict[str, tuple[str, ...]] = {
     "world": ("sim.world", "sim.tensor_world"),
 }
 """Where the content of a module is now; both without ``clevrskills.``."""
+RENAMED = {"Film": "TrajectoryRenderer", "Studio": "PromptRenderer", "studio": "prompt_renderer"}
+"""What has another name there."""
 
 
 def spec_of(name: str) -> ModuleSpec | None:
@@ -77,8 +79,8 @@ class _Loader(Loader):
             if not name.startswith("__"):
                 for place in places:
                     there = importlib.import_module(place)
-                    if hasattr(there, name):
-                        return getattr(there, name)
+                    if hasattr(there, new := RENAMED.get(name, name)):
+                        return getattr(there, new)
             raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
 
         vars(module)["__getattr__"] = look_up

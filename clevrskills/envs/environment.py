@@ -29,7 +29,7 @@ from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.predicates import GoalState, Outcome, Predicate, criteria
 from clevrskills.sim.actors import attach_hinges, build_body
 from clevrskills.sim.body_geometry import Solids
-from clevrskills.sim.cameras import FAR_M, NEAR_M, RENDER_CAMERA, FixedCamera, fixed_camera
+from clevrskills.sim.cameras import FAR_M, NEAR_M, FixedCamera
 from clevrskills.sim.render import scene_visuals, shaders
 from clevrskills.sim.robots.agent import VacuumAgent, agent_uid
 from clevrskills.sim.robots.controller import kinematics
@@ -55,7 +55,7 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
         criteria_name: Tolerances of success: ``paper`` or ``released``.
         obs_mode: ``rgb`` (images and proprioception), ``state`` (privileged), ``none`` or another
             mode of ManiSkill.
-        cameras: Cameras of the observation, from :func:`clevrskills.sim.cameras.camera_names`.
+        cameras: Cameras of the observation; ``None``: those that the task's setting shows.
         prompt_index: Which of the task's prompt templates to use; ``None``: drawn by the episode's
             seed.
         task_args: Arguments of the task, e.g. ``{"num_objects": 3}``; see
@@ -82,7 +82,7 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
         robot_name: str = "xarm6",
         criteria_name: str = "paper",
         obs_mode: str | None = "rgb",
-        cameras: Sequence[str] = ("base_camera", "hand_camera"),
+        cameras: Sequence[str] | None = None,
         prompt_index: int | None = None,
         task_args: Mapping[str, Any] | None = None,
         shadows: bool = False,
@@ -96,7 +96,9 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
         self.robot_name = robot_name
         self.criteria = criteria(criteria_name)
         self.prompt_index = prompt_index
-        fixed = {name: fixed_camera(name) for name in cameras}
+        setting = self.task.setting
+        self._camera_names = setting.watch if cameras is None else tuple(cameras)
+        fixed = {name: setting.camera(name) for name in self._camera_names}
         self._fixed_cameras = {name: camera for name, camera in fixed.items() if camera}
         pools(split)  # raises if there is no such split
         if robot(robot_name).name not in self.task.all_robots:
@@ -112,7 +114,6 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
             if value is not None and value not in allowed:
                 raise UnknownNameError(kind, value, allowed)
         _check_obs_mode(obs_mode)
-        self._camera_names = tuple(cameras)
         images = render_mode is not None or obs_mode not in ("state", "state_dict", "none")
         if render_backend is None:
             render_backend = shaders.default_backend() if images else "none"
@@ -151,7 +152,8 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
 
     @property
     def _default_human_render_camera_configs(self) -> list[CameraConfig]:
-        return [self._camera("human", RENDER_CAMERA)] if self.render_mode else []
+        camera = self.task.setting.cameras["render_camera"]
+        return [self._camera("human", camera)] if self.render_mode else []
 
     def _camera(self, name: str, camera: FixedCamera) -> CameraConfig:
         return CameraConfig(
@@ -177,7 +179,7 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
 
     def _load_scene(self, options: dict) -> None:
         drawn = self.can_draw = self.scene.can_render()
-        self.table = scene_visuals.load_table(self.scene, drawn)
+        self.table = scene_visuals.load_table(self.scene, drawn, self.task.setting)
         episode = options.get("episode")
         self.scenes = [self._scene(int(seed), episode) for seed in self._episode_seed]
         self.layouts = [scene.layout for scene in self.scenes]
@@ -447,11 +449,14 @@ def make_env(config: EnvConfig, obs_mode: str = "none", **options: Any) -> Clevr
         ClevrSkillsError: A name is unknown, or the machine cannot do what is asked for.
     """
     size = {} if config.size_px is None else {"width": config.size_px, "height": config.size_px}
+    names: dict[str, Any] = {
+        "split": config.split,
+        "robot_name": config.robot,
+        "criteria_name": config.criteria,
+    }
     return ClevrSkillsEnv(
         config.task,
-        split=config.split,
-        robot_name=config.robot,
-        criteria_name=config.criteria,
+        **{name: value for name, value in names.items() if value},
         task_args=config.task_args,
         obs_mode=obs_mode,
         cameras=config.cameras,

@@ -16,7 +16,8 @@ from clevrskills.envs.scene_sampling import draw_scene
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.sim.body import Body
 from clevrskills.sim.prompt import Keystep, Prompt
-from clevrskills.tasks import Layout, Task
+from clevrskills.sim.setting import TABLETOP, Setting
+from clevrskills.tasks import Layout, Task, tasks
 from clevrskills.tasks import task as make_task
 
 
@@ -111,7 +112,7 @@ class EpisodeSpec:
                 for keystep in self.prompt.keysteps
             ],
         }
-        if _prompt(prompt, self.layout) != self.prompt:
+        if _prompt(prompt, self.layout, self.prompt.setting) != self.prompt:
             raise ClevrSkillsError(
                 f"episode {self.id}: the prompt shows other bodies than the layout has"
             )
@@ -136,7 +137,7 @@ class EpisodeSpec:
             data["index"],
             data["seed"],
             layout,
-            _prompt(data["prompt"], layout),
+            _prompt(data["prompt"], layout, _setting(data["task"])),
             data["robot"],
             data["task_args"],
         )
@@ -148,6 +149,11 @@ class EpisodeSpec:
         del data["index"]
         text = json.dumps(data, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _setting(task: str) -> Setting:
+    kind = tasks().get(task)
+    return kind.setting if kind else TABLETOP
 
 
 def _arguments(task: Task) -> dict[str, Any]:
@@ -191,7 +197,7 @@ def _layout(data: Mapping[str, Any]) -> Layout:
     )
 
 
-def _prompt(data: Mapping[str, Any], layout: Layout) -> Prompt:
+def _prompt(data: Mapping[str, Any], layout: Layout, setting: Setting) -> Prompt:
     """The prompt of a layout, whose bodies it shows, at the poses of the key-steps."""
     bodies = tuple(filter(None, layout.bodies))
     keysteps = []
@@ -199,6 +205,7 @@ def _prompt(data: Mapping[str, Any], layout: Layout) -> Prompt:
         pairs = zip(bodies, entry["poses"], strict=True)
         moved = tuple(replace(body, pose=tuple(pose)) for body, pose in pairs)
         keysteps.append(Keystep(moved, entry["robot"], tuple(entry["qpos"])))
-    shown = (*bodies, *layout.examples)
+    bodies += layout.examples
     others = tuple(data["others"])
-    return Prompt(data["text"], shown, tuple(keysteps), layout.picture_radius_m, others)
+    radius_m = layout.picture_radius_m
+    return Prompt(data["text"], bodies, tuple(keysteps), radius_m, others, setting)

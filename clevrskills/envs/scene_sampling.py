@@ -13,14 +13,13 @@ from clevrskills.errors import ClevrSkillsError
 from clevrskills.predicates import Criteria, Predicate
 from clevrskills.predicates.criteria import PAPER
 from clevrskills.sim.body_geometry import Solids
-from clevrskills.sim.cameras import BASE_CAMERA
 from clevrskills.sim.prompt import Keystep, Prompt
 from clevrskills.sim.robots.clearance import arm_surface
 from clevrskills.sim.robots.controller import kinematics
 from clevrskills.sim.robots.description import robot
 from clevrskills.sim.suction import pose_in_gripper
 from clevrskills.sim.tensor_world import TensorWorld
-from clevrskills.tasks import Draw, Layout, LayoutError, Task, stack_roles
+from clevrskills.tasks import Layout, LayoutError, Task, stack_roles
 
 ATTEMPTS = 200
 CLEARANCE_M = 0.02
@@ -123,13 +122,13 @@ def draw_scene(
         ClevrSkillsError: No layout fits, or there is no such prompt or variant.
     """
     for attempt in range(ATTEMPTS):
-        draw = Draw(seed, task.key, attempt, split, task.variant, task.package)
+        rng = task.rng(seed, attempt, split)
         try:
-            layout = task.layout(draw)
-            if task.variant >= draw.variants:
+            layout = task.layout(rng)
+            if task.variant >= rng.variants:
                 raise ClevrSkillsError(
                     f"variant {task.variant} of {task.key}, seed {seed}; allowed: 0 to"
-                    f" {draw.variants - 1}"
+                    f" {rng.variants - 1}"
                 )
             scene = scene_of(task, layout, robot_name, criteria)
         except LayoutError:
@@ -139,7 +138,7 @@ def draw_scene(
         ):
             continue
         prompts = task.prompts(layout)
-        index = int(draw.roles.integers(len(prompts))) if prompt_index is None else prompt_index
+        index = int(rng.roles.integers(len(prompts))) if prompt_index is None else prompt_index
         if not 0 <= index < len(prompts):
             raise ClevrSkillsError(
                 f"prompt {index} of {task.key}; allowed: 0 to {len(prompts) - 1}"
@@ -151,7 +150,7 @@ def draw_scene(
         if "{ks:" in text:
             keysteps = keystep_scenes(scene.goal, scene.start, layout, shown)
         others = tuple(other for other in prompts if other != text and "{ks:" not in other)
-        prompt = Prompt(text, bodies, keysteps, layout.picture_radius_m, others)
+        prompt = Prompt(text, bodies, keysteps, layout.picture_radius_m, others, task.setting)
         return replace(scene, prompt=prompt)
     raise ClevrSkillsError(
         f"{task.key}, seed {seed}, split {split}: no fair scene in {ATTEMPTS} draws"
@@ -203,7 +202,7 @@ def start_world(
             world.hold(body, pose_in_gripper(world, body))
         except ValueError:
             return None
-        if not BASE_CAMERA.sees(world.world_points(body)[0].numpy()):
+        if not task.setting.main_camera.sees(world.world_points(body)[0].numpy()):
             return None
     return world
 

@@ -1,15 +1,18 @@
-"""Cameras and where they stand (ClevrSkills paper, section 3; the released code's camera table)."""
+"""Cameras: where they stand, what they see and how that is kept, in plain numbers."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from math import pi
+from math import tan
+from typing import Any
 
 import numpy as np
 
-from clevrskills.core.registry import load, others
-from clevrskills.errors import UnknownNameError
+NEAR_M, FAR_M = 0.01, 10.0
+MIN_SIZE_PX = 16
+TABLE_ID, ROBOT_ID = 254, 255
+"""What the table and the robot are in a segmentation; 0 is the background, 1 + k is body k."""
 
 
 @dataclass(frozen=True)
@@ -29,8 +32,8 @@ class FixedCamera:
     size_px: int = 256
 
     def sees(self, points: np.ndarray, margin: float = 0.02) -> bool:
-        """Whether all world points (N, 3) lie in the image, ``margin`` (share of its half width)
-        away from the edge.
+        """Whether world points (N, 3) are in the image, a margin (share of half its width) off its
+        edge.
         """
         eye, target = np.asarray(self.eye_m), np.asarray(self.target_m)
         forward = (target - eye) / np.linalg.norm(target - eye)
@@ -44,34 +47,77 @@ class FixedCamera:
         return bool((inside & (depth > 0.01)).all())
 
 
-BASE_CAMERA = FixedCamera((0.3, -0.1, 0.3), (-0.1, 0.0, 0.1), pi / 2)
-RENDER_CAMERA = FixedCamera((1.0, 1.0, 0.8), (0.0, 0.0, 0.5), 1.0, 512)
 OBJECT_CAMERA = FixedCamera((0.2, 0.2, 0.2), (0.0, 0.0, 0.0), 1.0)
-NEAR_M, FAR_M = 0.01, 10.0
-CAMERAS = ("base_camera", "hand_camera", "render_camera")
-"""Cameras of the package: two that stand still and that of the wrist."""
+"""What takes the images of single objects in prompts."""
 
 
-def camera_names() -> tuple[str, ...]:
-    """Names of all cameras, those of the package first.
+@dataclass(frozen=True)
+class Camera:
+    """A camera that films.
 
-    Raises:
-        NameTakenError: Two have the same name.
+    Attributes:
+        name: Its name.
+        width: Width of its images in pixels.
+        height: Height of its images in pixels.
+        fov_rad: Vertical field of view.
+        mounting: Where it is, in the world or on a link of the robot, as JSON data.
     """
-    return (*CAMERAS, *others("cameras", CAMERAS))
+
+    name: str
+    width: int
+    height: int
+    fov_rad: float
+    mounting: Mapping[str, Any]
+
+    @property
+    def intrinsic(self) -> np.ndarray:
+        """The matrix (3, 3) from camera coordinates (x right, y down, z ahead) to pixels."""
+        focal = self.height / 2 / tan(self.fov_rad / 2)
+        return np.array(
+            [[focal, 0.0, self.width / 2], [0.0, focal, self.height / 2], [0.0, 0.0, 1.0]]
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON data."""
+        return {
+            "width": self.width,
+            "height": self.height,
+            "fov_rad": self.fov_rad,
+            "intrinsic": self.intrinsic.tolist(),
+            **self.mounting,
+        }
 
 
-@cache
-def fixed_camera(name: str) -> FixedCamera | None:
-    """The camera of a name, ``None`` for that of the wrist.
+@dataclass(frozen=True)
+class View:
+    """What a camera sees.
 
-    Raises:
-        UnknownNameError: There is no such camera.
-        ClevrSkillsError: What another distribution adds cannot be imported, or is no camera.
+    Attributes:
+        color: (H, W, 3 or 4) uint8 sRGB.
+        numbers: Number of the entity that each pixel shows, (H, W), of any type.
+        labels: What these numbers are in a segmentation, (n,) uint8.
+        buffer: Depth as renderers keep it, see :func:`to_buffer`, (H, W).
+        extrinsic: World to camera coordinates (x right, y down, z ahead), (3, 4).
     """
-    if name in CAMERAS:
-        return {"base_camera": BASE_CAMERA, "render_camera": RENDER_CAMERA}.get(name)
-    if name not in (added := others("cameras", CAMERAS)):
-        raise UnknownNameError("camera", name, camera_names())
-    found: FixedCamera = load(added[name], FixedCamera)
-    return found
+
+    color: np.ndarray
+    numbers: np.ndarray
+    labels: np.ndarray
+    buffer: np.ndarray
+    extrinsic: np.ndarray
+
+    @property
+    def segmentation(self) -> np.ndarray:
+        """What is seen, (H, W) uint8: 0 background, 1 + k body k, 254 table, 255 robot."""
+        return self.labels[self.numbers.astype(np.intp)]
+
+    @property
+    def depth_mm(self) -> np.ndarray:
+        """Millimetres along the optical axis, (H, W) uint16; 0: nothing within range."""
+        depth = NEAR_M / (1.0 - self.buffer.astype(np.float64) * (1.0 - NEAR_M / FAR_M))
+        return np.where(self.buffer < 1.0, np.rint(1e3 * depth), 0.0).astype(np.uint16)
+
+
+def to_buffer(depth_m: np.ndarray) -> np.ndarray:
+    """Depth along the optical axis as renderers keep it: 0 at the near plane, 1 at the far one."""
+    return (1.0 - NEAR_M / depth_m) / (1.0 - NEAR_M / FAR_M)

@@ -11,9 +11,10 @@ import numpy as np
 
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.sim.body import Body
+from clevrskills.sim.setting import TABLETOP, Setting
 
 if TYPE_CHECKING:
-    from clevrskills.sim.prompt_images import Studio
+    from clevrskills.sim.prompt_images import PromptRenderer
 
 _PLACEHOLDER = re.compile(r"\{(\w+):(\w+)\}")
 _WITH_ARTICLE = re.compile(r"(?:\b((?:[Tt]he|[Aa])(?: \w+)?) )?\{(\w+):(\w+)\}")
@@ -35,10 +36,10 @@ class Keystep:
     robot: str | None = None
     qpos: tuple[float, ...] = ()
 
-    def image(self, studio: Studio) -> np.ndarray:
-        """What the base camera sees, (256, 256, 3) uint8."""
+    def image(self, renderer: PromptRenderer) -> np.ndarray:
+        """What the main camera sees, (256, 256, 3) uint8."""
         scene = [(b.geometry, b.texture, b.pose) for b in self.bodies]
-        return studio.scene_image(scene, self.robot, self.qpos)
+        return renderer.scene_image(scene, self.robot, self.qpos)
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON data."""
@@ -63,9 +64,10 @@ class Prompt:
         text: The text with placeholders.
         bodies: The bodies that placeholders may name.
         keysteps: The scene at each key-step.
-        picture_radius_m: What the pictures of single bodies show, so that their sizes can be
+        picture_radius_m: What the images of single bodies show, so that their sizes can be
             compared; ``None``: each body fills its image.
         others: Other texts that ask for the same, without key-steps.
+        setting: Camera and table of the key-steps; not part of its JSON data.
     """
 
     text: str
@@ -73,6 +75,7 @@ class Prompt:
     keysteps: tuple[Keystep, ...] = ()
     picture_radius_m: float | None = None
     others: tuple[str, ...] = ()
+    setting: Setting = TABLETOP
 
     def __post_init__(self) -> None:
         keys = tuple(body.key for body in self.bodies)
@@ -107,49 +110,47 @@ class Prompt:
         def words(match: re.Match[str]) -> str:
             article, kind, name = match.groups()
             if kind == "ks":
-                said = f"{article or 'the'} scene at key-step {name}"
+                found = f"{article or 'the'} scene at key-step {name}"
             elif name not in by_key:
                 raise UnknownNameError(f"{kind} of the prompt", name, tuple(by_key))
             elif kind == "obj":
-                said = f"{article or 'the'} {by_key[name].name}"
+                found = f"{article or 'the'} {by_key[name].name}"
             else:
-                said = f"{article or ''} {by_key[name].texture}".lstrip()
-            starts = match.start() == 0 or match.string[: match.start()].endswith(". ")
-            return said[:1].upper() + said[1:] if starts else said
+                found = f"{article or ''} {by_key[name].texture}".lstrip()
+            begins = match.start() == 0 or match.string[: match.start()].endswith(". ")
+            return found[:1].upper() + found[1:] if begins else found
 
-        said = _WITH_ARTICLE.sub(words, self.text if text is None else text)
-        return _POSITION.sub(lambda match: f"({', '.join(match.groups())})", said)
+        plain = _WITH_ARTICLE.sub(words, self.text if text is None else text)
+        return _POSITION.sub(lambda match: f"({', '.join(match.groups())})", plain)
 
-    def images(self, studio: Studio | None = None) -> dict[str, np.ndarray]:
+    def images(self, renderer: PromptRenderer | None = None) -> dict[str, np.ndarray]:
         """Draw the images.
 
         Args:
-            studio: Where to draw; by default the process's own.
+            renderer: What draws them; by default the process's own.
 
         Returns:
             Placeholder such as ``{obj:object_0}`` -> (256, 256, 3) uint8.
         """
         if not self.placeholders():
             return {}
-        if studio is None:
-            from clevrskills.sim.prompt_images import studio as shared_studio
+        if renderer is None:
+            from clevrskills.sim.prompt_images import prompt_renderer
 
-            studio = shared_studio()
+            renderer = prompt_renderer(self.setting)
         by_key = {body.key: body for body in self.bodies}
         images = {}
         for kind, name in self.placeholders():
             if kind == "ks":
-                image = self.keysteps[int(name)].image(studio)
+                image = self.keysteps[int(name)].image(renderer)
             elif kind == "obj":
-                body = by_key[name]
-                image = studio.object_image(
-                    body.shape, body.texture, body.size, self.picture_radius_m
-                )
+                body, radius_m = by_key[name], self.picture_radius_m
+                image = renderer.object_image(body.shape, body.texture, body.size, radius_m)
             else:
                 texture = by_key[name].texture
                 if texture is None:
                     raise ClevrSkillsError(f"{name} has no texture to show in a prompt")
-                image = studio.texture_image(texture)
+                image = renderer.texture_image(texture)
             images[f"{{{kind}:{name}}}"] = image
         return images
 
@@ -164,12 +165,12 @@ class Prompt:
         }
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Prompt:
-        """Read a prompt."""
+    def from_json(cls, data: Mapping[str, Any], setting: Setting = TABLETOP) -> Prompt:
+        """Read a prompt of a setting."""
         keysteps = tuple(Keystep.from_json(entry) for entry in data["keysteps"])
         others = tuple(data.get("others", ()))
         radius_m = data["picture_radius_m"]
-        return cls(data["text"], _bodies(data["bodies"]), keysteps, radius_m, others)
+        return cls(data["text"], _bodies(data["bodies"]), keysteps, radius_m, others, setting)
 
 
 def _bodies(entries: Sequence[Mapping[str, Any]]) -> tuple[Body, ...]:

@@ -8,17 +8,22 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import sapien
 
 from clevrskills import assets
-from clevrskills.sim.cameras import BASE_CAMERA, OBJECT_CAMERA
+from clevrskills.sim.cameras import OBJECT_CAMERA
 from clevrskills.sim.render import scene_visuals
-from clevrskills.sim.render.offscreen import UPRIGHT, Stage, link_poses, looking_at, render_device
-
-if TYPE_CHECKING:
-    import sapien
+from clevrskills.sim.render.offscreen import (
+    UPRIGHT,
+    OffscreenScene,
+    link_poses,
+    looking_at,
+    render_device,
+)
+from clevrskills.sim.setting import TABLETOP, Setting
 
 BACKGROUND = (216, 221, 225)  # sRGB
 OBJECT_MARGIN = 1.08  # space around the bounding sphere
@@ -27,19 +32,19 @@ CACHED_IMAGES = 16
 Placed = tuple[assets.Shape, "str | None", Sequence[float]]
 
 
-class Studio:
-    """Takes images; the scenes, and the images of objects, are kept for the next call."""
+class PromptRenderer:
+    """Takes images; scenes, made for their first image, and images of objects are kept.
 
-    def __init__(self, device: str | None = None) -> None:
-        """Does nothing yet: a scene is made when its first image is taken.
+    Args:
+        device: SAPIEN's name of the render device, e.g. "cpu" or "cuda:0"; None leaves the choice
+            to SAPIEN.
+        setting: Camera and table of the scenes.
+    """
 
-        Args:
-            device: SAPIEN's name of the render device, e.g. "cpu" or "cuda:0"; None leaves the
-                choice to SAPIEN.
-        """
-        self._device = device
-        self._object_stage: _OneCamera | None = None
-        self._table_stages: dict[str | None, tuple[_OneCamera, Mapping[str, sapien.Entity]]] = {}
+    def __init__(self, device: str | None = None, setting: Setting = TABLETOP) -> None:
+        self._device, self._setting = device, setting
+        self._object_scene: _OneCamera | None = None
+        self._table_scenes: dict[str | None, tuple[_OneCamera, Mapping[str, sapien.Entity]]] = {}
         self._object_images: OrderedDict[tuple[Any, ...], np.ndarray] = OrderedDict()
 
     def object_image(
@@ -84,7 +89,7 @@ class Studio:
     def scene_image(
         self, bodies: Sequence[Placed], robot: str | None = None, qpos: Sequence[float] = ()
     ) -> np.ndarray:
-        """Returns what the base camera would see, by default without a robot.
+        """Returns what the main camera would see, by default without a robot.
 
         Args:
             bodies: Shape, texture and pose (x, y, z, then quaternion w, x, y, z) of each object.
@@ -97,29 +102,30 @@ class Studio:
         Raises:
             UnknownNameError: There is no such texture or robot.
         """
-        if robot not in self._table_stages:
-            stage = _OneCamera(BASE_CAMERA.size_px, BASE_CAMERA.fov_rad, self._device)
-            stage.stage.add(scene_visuals.table_visuals())
-            stage.aim(BASE_CAMERA.eye_m, BASE_CAMERA.target_m)
-            self._table_stages[robot] = stage, stage.stage.add_robot(robot) if robot else {}
-        stage, links = self._table_stages[robot]
+        main = self._setting.main_camera
+        if robot not in self._table_scenes:
+            scene = _OneCamera(main.size_px, main.fov_rad, self._device)
+            scene.add(scene_visuals.table_visuals(self._setting))
+            scene.aim(main.eye_m, main.target_m)
+            self._table_scenes[robot] = scene, scene.add_robot(robot) if robot else {}
+        scene, links = self._table_scenes[robot]
         if robot is not None:
             for name, pose in link_poses(robot, qpos).items():
                 links[name].set_pose(pose)
-        shown = [([scene_visuals.body_visual(shape, name)], pose) for shape, name, pose in bodies]
-        return stage.render(shown)[..., :3]
+        placed = [([scene_visuals.body_visual(shape, name)], pose) for shape, name, pose in bodies]
+        return scene.render(placed)[..., :3]
 
     def _take_object(
         self, shape: assets.Shape, texture: str | None, radius_m: float | None
     ) -> np.ndarray:
         size = OBJECT_CAMERA.size_px
-        if self._object_stage is None:
-            self._object_stage = _OneCamera(2 * size, OBJECT_CAMERA.fov_rad, self._device)
+        if self._object_scene is None:
+            self._object_scene = _OneCamera(2 * size, OBJECT_CAMERA.fov_rad, self._device)
         view = np.array(OBJECT_CAMERA.eye_m) / np.linalg.norm(OBJECT_CAMERA.eye_m)
-        shown_m = radius_m or float(np.linalg.norm(shape.vertices, axis=1).max())
-        distance_m = OBJECT_MARGIN * shown_m
-        self._object_stage.aim(view * distance_m / np.sin(OBJECT_CAMERA.fov_rad / 2), (0, 0, 0))
-        image = self._object_stage.render([([scene_visuals.body_visual(shape, texture)], UPRIGHT)])
+        around_m = radius_m or float(np.linalg.norm(shape.vertices, axis=1).max())
+        distance_m = OBJECT_MARGIN * around_m
+        self._object_scene.aim(view * distance_m / np.sin(OBJECT_CAMERA.fov_rad / 2), (0, 0, 0))
+        image = self._object_scene.render([([scene_visuals.body_visual(shape, texture)], UPRIGHT)])
         # averaging four pixels smooths the edges; nothing was drawn where alpha is 0
         color = np.where(image[..., 3:] > 0, image[..., :3], np.array(BACKGROUND, np.uint8))
         blocks = color.reshape(size, 2, size, 2, 3).astype(np.float32)
@@ -127,30 +133,30 @@ class Studio:
 
 
 @cache
-def studio() -> Studio:
-    """The process's own studio, on the device that environments draw with."""
-    return Studio(device=render_device())
+def prompt_renderer(setting: Setting = TABLETOP) -> PromptRenderer:
+    """The process's own, on the device that environments draw with."""
+    return PromptRenderer(render_device(), setting)
 
 
-class _OneCamera:
-    """A stage with one camera."""
+class _OneCamera(OffscreenScene):
+    """A scene with one camera."""
 
     def __init__(self, size: int, fov_rad: float, device: str | None) -> None:
-        self.stage = Stage(device)
-        self._camera = self.stage.add_camera("camera", size, size, fov_rad)
+        super().__init__(device)
+        self._camera = self.add_camera("camera", size, size, fov_rad)
 
     def aim(self, eye_m: Sequence[float], target_m: Sequence[float]) -> None:
         """Puts the camera at `eye_m`, looking at `target_m`, upright."""
         self._camera.entity.set_pose(looking_at(eye_m, target_m))
 
     def render(
-        self, shown: Sequence[tuple[Sequence[sapien.render.RenderShape], Sequence[float]]]
+        self, placed: Sequence[tuple[Sequence[sapien.render.RenderShape], Sequence[float]]]
     ) -> np.ndarray:
         """Takes an image with these shapes at these poses as well: (size, size, 4) uint8."""
-        entities = [self.stage.add(shapes, pose) for shapes, pose in shown]
-        self.stage.scene.update_render()
+        entities = [self.add(shapes, pose) for shapes, pose in placed]
+        self.scene.update_render()
         self._camera.take_picture()
         image = self._camera.get_picture("Color")
         for entity in entities:
-            self.stage.remove(entity)
+            self.scene.remove_entity(entity)
         return np.array(image)

@@ -2,12 +2,12 @@
 
 from clevrskills.sim.body import Body
 from clevrskills.tasks.base import LEVELS, Task, stack_roles, task, tasks
-from clevrskills.tasks.layout import Draw, Layout, LayoutError, Table, Workspace
+from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError, Table, Workspace
 
 __all__ = [
     "LEVELS",
     "Body",
-    "Draw",
+    "EpisodeRng",
     "Layout",
     "LayoutError",
     "Table",

@@ -19,8 +19,9 @@ from clevrskills.core.registry import check_new, described, is_own, load, load_m
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.predicates import Outcome, Predicate
 from clevrskills.sim.robots.description import other_robots
+from clevrskills.sim.setting import TABLETOP, Setting
 from clevrskills.tasks.arguments import allowed_arguments
-from clevrskills.tasks.layout import Draw, Layout
+from clevrskills.tasks.layout import EpisodeRng, Layout
 
 LEVELS = ("L0", "L1", "L2")
 
@@ -48,6 +49,7 @@ class Task(ABC):
         max_steps: Control steps after which an episode is cut off.
         robots: Robots that can do it.
         shows_robot: Whether images of key-steps show the arm.
+        setting: Cameras, table and workspace.
 
     Raises:
         ClevrSkillsError: An argument is not allowed.
@@ -61,6 +63,7 @@ class Task(ABC):
     max_steps: ClassVar[int] = 300
     robots: ClassVar[tuple[str, ...]] = ("xarm6", "panda")
     shows_robot: ClassVar[bool] = False
+    setting: ClassVar[Setting] = TABLETOP
 
     variant: int = 0
 
@@ -88,8 +91,13 @@ class Task(ABC):
         """Robots that can do it, and those that other distributions add."""
         return (*self.robots, *other_robots())
 
+    def rng(self, seed: int, attempt: int, split: str) -> EpisodeRng:
+        """The random choices of an episode, at an attempt at its layout."""
+        of_task = (self.variant, self.package, self.setting)
+        return EpisodeRng(seed, self.key, attempt, split, *of_task)
+
     @abstractmethod
-    def layout(self, draw: Draw) -> Layout:
+    def layout(self, rng: EpisodeRng) -> Layout:
         """Draw one environment's scene.
 
         Raises:

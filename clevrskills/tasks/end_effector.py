@@ -10,9 +10,8 @@ from sapien import Pose
 
 from clevrskills.assets import Shape, shape
 from clevrskills.sim.body import Body
-from clevrskills.sim.cameras import BASE_CAMERA
 from clevrskills.sim.robots.description import ROBOTS
-from clevrskills.tasks.layout import DEFAULT_WORKSPACE, Draw, LayoutError, Table
+from clevrskills.tasks.layout import EpisodeRng, LayoutError, Table
 
 GOAL_M = ((-0.25, -0.3, 0.1), (0.05, 0.3, 0.4))
 """Lowest and highest corner of the space of the goals (released code of ClevrSkills 1.0.0)."""
@@ -54,8 +53,8 @@ def goals(count: int, propose: Propose) -> list[np.ndarray]:
     return found
 
 
-def goal_poses(draw: Draw, count: int) -> list[np.ndarray]:
-    """Poses (7,) of the end effector as :func:`goals`, the gripper in view of the base camera.
+def goal_poses(rng: EpisodeRng, count: int) -> list[np.ndarray]:
+    """Poses (7,) of the end effector as :func:`goals`, the gripper in view of the main camera.
 
     Raises:
         LayoutError: No further one fits.
@@ -63,9 +62,9 @@ def goal_poses(draw: Draw, count: int) -> list[np.ndarray]:
 
     def propose(found: Sequence[np.ndarray]) -> np.ndarray | None:
         del found
-        half = draw.places.uniform(*TILT_RAD) / 2
-        pose = np.array([*draw.places.uniform(*GOAL_M), np.cos(half), np.sin(half), 0.0, 0.0])
-        return pose if BASE_CAMERA.sees(gripper_points(pose)) else None
+        half = rng.places.uniform(*TILT_RAD) / 2
+        pose = np.array([*rng.places.uniform(*GOAL_M), np.cos(half), np.sin(half), 0.0, 0.0])
+        return pose if rng.setting.main_camera.sees(gripper_points(pose)) else None
 
     return goals(count, propose)
 
@@ -83,14 +82,14 @@ def corners(item: Shape, position: np.ndarray) -> np.ndarray:
     return position + np.array([*product((-radius, radius), (-radius, radius), (-z, z))])
 
 
-def distractor(draw: Draw, key: str, table: Table | None = None) -> Body:
+def distractor(rng: EpisodeRng, key: str, table: Table | None = None) -> Body:
     """An object that stands about on the table.
 
     Raises:
         LayoutError: There is no free place.
     """
-    pools = draw.pools
-    (name,) = draw.choose(pools.top + pools.random + pools.primitive, 1)
-    (texture,) = draw.choose(pools.texture_1 + pools.texture_1_dark, 1, "textures")
-    pose = (table or Table(draw.places, DEFAULT_WORKSPACE)).place(shape(name))
+    pools = rng.pools
+    (name,) = rng.choose(pools.top + pools.random + pools.primitive, 1)
+    (texture,) = rng.choose(pools.texture_1 + pools.texture_1_dark, 1, "textures")
+    pose = (table or rng.table()).place(shape(name))
     return Body(key, name, texture, pose)

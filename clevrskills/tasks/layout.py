@@ -5,15 +5,17 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import cos, factorial, hypot, pi, sin
+from math import cos, factorial, pi, sin
+from typing import Any
 from zlib import crc32
 
 import numpy as np
 
 from clevrskills.assets import Pools, Shape, pools
 from clevrskills.sim.body import Body, Pose
-from clevrskills.sim.cameras import BASE_CAMERA
+from clevrskills.sim.cameras import FixedCamera
 from clevrskills.sim.robots.description import ROBOTS
+from clevrskills.sim.setting import TABLETOP, Setting, Workspace
 from clevrskills.tasks.arguments import Count
 
 XARM = ROBOTS["xarm6"]
@@ -48,7 +50,7 @@ class LayoutError(Exception):
     """This draw does not fit on the table; draw again."""
 
 
-class Draw:
+class EpisodeRng:
     """The random choices of one episode: a generator for each purpose, so that they don't disturb
     each other.
 
@@ -59,6 +61,7 @@ class Draw:
         split: ``train`` or ``test``.
         variant: Which part each body plays; see :meth:`assign`.
         package: Package of the task, which may have objects of its own to draw from.
+        setting: Cameras and workspace of the task.
     """
 
     def __init__(
@@ -69,13 +72,20 @@ class Draw:
         split: str,
         variant: int = 0,
         package: str = "clevrskills",
+        setting: Setting = TABLETOP,
     ) -> None:
         sequence = np.random.SeedSequence((seed, crc32(task.encode()), index))
         generators = [np.random.default_rng(s) for s in sequence.spawn(4)]
         self.places, self.shapes, self.textures, self.roles = generators
         self.pools: Pools = pools(split, package)
+        self.setting = setting
         self.variants = 1
         self._variant = variant
+
+    def table(self, workspace: Workspace | None = None, gap_m: float = 0.02) -> Table:
+        """The empty table; by default in the workspace of the setting."""
+        setting = self.setting
+        return Table(self.places, workspace or setting.workspace, gap_m, setting.main_camera)
 
     def number(self, count: Count) -> int:
         """A number from the least to the greatest, drawn for the roles."""
@@ -105,26 +115,7 @@ class Draw:
         return picked + extra
 
 
-@dataclass(frozen=True)
-class Workspace:
-    """The part of the table where things are put, in metres.
-
-    Attributes:
-        x_m: Range of x.
-        y_m: Range of y.
-        reach_m: Range of the distance from the robot's base.
-    """
-
-    x_m: tuple[float, float] = (-0.40, 0.05)
-    y_m: tuple[float, float] = (-0.32, 0.32)
-    reach_m: tuple[float, float] = (0.22, 0.64)
-
-    def contains(self, x: float, y: float) -> bool:
-        """Whether the gripper reaches the place."""
-        return self.reach_m[0] <= hypot(x - BASE_X_M, y) <= self.reach_m[1]
-
-
-DEFAULT_WORKSPACE = Workspace()
+DEFAULT_WORKSPACE = TABLETOP.workspace
 FAR_WORKSPACE = Workspace(x_m=(-0.35, 0.08))
 """A little further from the robot, so that there is room to pick things up."""
 NARROW_WORKSPACE = Workspace(x_m=(-0.35, 0.0), y_m=(-0.30, 0.30))
@@ -138,6 +129,7 @@ class Table:
         generator: Source of the random places.
         workspace: Where things may be put.
         gap_m: Least distance between outlines.
+        camera: Sees all that is put on it.
     """
 
     TRIES = 200
@@ -147,10 +139,10 @@ class Table:
         generator: np.random.Generator,
         workspace: Workspace = DEFAULT_WORKSPACE,
         gap_m: float = 0.02,
+        camera: FixedCamera = TABLETOP.main_camera,
     ) -> None:
-        self._generator = generator
-        self._workspace = workspace
-        self._gap_m = gap_m
+        self._generator, self._workspace = generator, workspace
+        self._gap_m, self._camera = gap_m, camera
         self._taken: list[np.ndarray] = []
 
     def place(
@@ -178,17 +170,12 @@ class Table:
         )
 
     def take(self, item: Shape, x: float, y: float, yaw_rad: float) -> bool:
-        """Occupy a place if it is free and the base camera sees all of it."""
+        """Occupy a place if it is free and the camera sees all of it."""
         outline = _outline(item, x, y, yaw_rad)
         if any(_separation(outline, other) < self._gap_m for other in self._taken):
             return False
-        corners = np.concatenate(
-            [
-                np.column_stack((outline, np.full(len(outline), z)))
-                for z in (0, 2 * item.half_extents[2])
-            ]
-        )
-        if not BASE_CAMERA.sees(corners):
+        heights = (np.full(len(outline), z) for z in (0, 2 * item.half_extents[2]))
+        if not self._camera.sees(np.concatenate([np.column_stack((outline, z)) for z in heights])):
             return False
         self._taken.append(outline)
         return True
@@ -217,14 +204,18 @@ def _separation(a: np.ndarray, b: np.ndarray) -> float:
     return best
 
 
-_RENAMED = {"W1": "DEFAULT_WORKSPACE", "W2": "FAR_WORKSPACE", "W3": "NARROW_WORKSPACE"}
+_RENAMED = {
+    "Draw": "EpisodeRng",
+    "W1": "DEFAULT_WORKSPACE",
+    "W2": "FAR_WORKSPACE",
+    "W3": "NARROW_WORKSPACE",
+}
 
 
-def __getattr__(name: str) -> Workspace:
-    """Workspaces by their names of before version 0.2, with a warning."""
+def __getattr__(name: str) -> Any:
+    """What has another name since version 0.2, with a warning."""
     if name not in _RENAMED:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     new = _RENAMED[name]
     warnings.warn(f"{name} is now {new}", DeprecationWarning, stacklevel=2)
-    found: Workspace = globals()[new]
-    return found
+    return globals()[new]

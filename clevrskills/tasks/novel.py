@@ -11,7 +11,7 @@ from clevrskills.assets import shape
 from clevrskills.sim.body import Body
 from clevrskills.tasks.arguments import Count, choice, count
 from clevrskills.tasks.base import Task
-from clevrskills.tasks.layout import DEFAULT_WORKSPACE, Draw, LayoutError, Table
+from clevrskills.tasks.layout import EpisodeRng, LayoutError
 
 NOUNS = ("dax", "blicket", "wug", "zup")
 ADJECTIVES = ("daxer", "blicker", "modier", "kobar")
@@ -49,12 +49,12 @@ def fits(name: str, scale: Size) -> bool:
     return True
 
 
-def named(draw: Draw, bodies: list[Body]) -> tuple[tuple[Body, ...], tuple[str, ...]]:
+def named(rng: EpisodeRng, bodies: list[Body]) -> tuple[tuple[Body, ...], tuple[str, ...]]:
     """Untextured examples of bodies, ``noun_0`` and on, and a different noun for each."""
     examples = tuple(
         Body(f"noun_{i}", body.shape, None, PLAIN_POSE) for i, body in enumerate(bodies)
     )
-    return examples, tuple(draw.choose(NOUNS, len(bodies), "roles"))
+    return examples, tuple(rng.choose(NOUNS, len(bodies), "roles"))
 
 
 @dataclass(kw_only=True, eq=False)
@@ -72,22 +72,22 @@ class NovelAdjectiveTask(Task):
     num_examples: Count = count(1, 3)
     meanings: tuple[str, ...] = choice(*SIZES)
 
-    def scene(self, draw: Draw) -> tuple[list[Body], list[Body]]:
+    def scene(self, rng: EpisodeRng) -> tuple[list[Body], list[Body]]:
         """Draw the base, the object meant and its twin; and the example pairs, the one that has the
         property first: ``example_0``, ``example_1``, and on.
         """
-        meaning = self.meanings[int(draw.roles.integers(len(self.meanings)))]
+        meaning = self.meanings[int(rng.roles.integers(len(self.meanings)))]
         scale, word, opposite = SIZES[meaning]
-        examples = draw.number(self.num_examples)
-        pools = draw.pools
-        base = draw.choose(pools.base + pools.primitive, 1)[0]
+        examples = rng.number(self.num_examples)
+        pools = rng.pools
+        base = rng.choose(pools.base + pools.primitive, 1)[0]
         movable = [
             n for n in pools.top + pools.random + pools.primitive if n != base and fits(n, scale)
         ]
-        shapes = draw.choose(movable, 1 + examples)
-        textures = draw.choose(pools.texture_1 + pools.texture_1_dark, 1 + examples, "textures")
-        base_texture = draw.choose(pools.texture_2 + pools.texture_2_dark, 1, "textures")[0]
-        table = Table(draw.places, DEFAULT_WORKSPACE)
+        shapes = rng.choose(movable, 1 + examples)
+        textures = rng.choose(pools.texture_1 + pools.texture_1_dark, 1 + examples, "textures")
+        base_texture = rng.choose(pools.texture_2 + pools.texture_2_dark, 1, "textures")[0]
+        table = rng.table()
         scene = [Body("base_0", base, base_texture, table.place(shape(base)))]
         shown: list[Body] = []
         for i, (name, texture) in enumerate(zip(shapes, textures, strict=True)):

@@ -17,7 +17,7 @@ from clevrskills.predicates import Predicate, Set
 from clevrskills.sim.body import Body, Pose
 from clevrskills.tasks.arguments import Count, count
 from clevrskills.tasks.base import Task
-from clevrskills.tasks.layout import DEFAULT_WORKSPACE, Draw, Layout, LayoutError, Table
+from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError, Table
 
 AREA_SIZE_M = (0.24, 0.24, 0.01)
 AREA_CAPACITY = {"cube": 2, "cylinder": 2, "hexagon": 2}
@@ -49,7 +49,7 @@ class SortingTask(Task):
         """Shapes of the objects to draw from."""
 
     @abstractmethod
-    def lay_areas(self, draw: Draw, table: Table, tiles: Sequence[Shape]) -> Sequence[Pose]:
+    def lay_areas(self, rng: EpisodeRng, table: Table, tiles: Sequence[Shape]) -> Sequence[Pose]:
         """Draw poses of the areas and take their places on the table.
 
         Raises:
@@ -60,23 +60,23 @@ class SortingTask(Task):
     def sorted(self, body: Tensor, area: Tensor) -> Predicate:
         """The predicate that an object (B,) was brought to an area (B,)."""
 
-    def layout(self, draw: Draw) -> Layout:
-        areas = draw.number(self.num_areas)
-        pools = draw.pools
-        area_shapes = draw.choose(pools.primitive, areas)
+    def layout(self, rng: EpisodeRng) -> Layout:
+        areas = rng.number(self.num_areas)
+        pools = rng.pools
+        area_shapes = rng.choose(pools.primitive, areas)
         room = [AREA_CAPACITY.get(name, 1) for name in area_shapes]
         least, most = self.num_objects
         if sum(room) < least:
             raise LayoutError(f"no room for {least} objects")
-        objects = draw.number((least, min(most, sum(room))))
-        places = draw.roles.permutation(np.repeat(np.arange(areas), room))
+        objects = rng.number((least, min(most, sum(room))))
+        places = rng.roles.permutation(np.repeat(np.arange(areas), room))
         area_of = np.zeros(OBJECTS, dtype=np.int64)
-        area_of[:objects] = places[draw.assign(objects)]
-        shapes = draw.choose(self.movable(pools), objects)
-        textures = draw.choose(pools.texture_1 + pools.texture_1_dark, areas, "textures")
-        table = Table(draw.places, DEFAULT_WORKSPACE, self.gap_m)
+        area_of[:objects] = places[rng.assign(objects)]
+        shapes = rng.choose(self.movable(pools), objects)
+        textures = rng.choose(pools.texture_1 + pools.texture_1_dark, areas, "textures")
+        table = rng.table(gap_m=self.gap_m)
         bodies: list[Body | None] = [None] * len(self.slots)
-        poses = self.lay_areas(draw, table, [shape(name, AREA_SIZE_M) for name in area_shapes])
+        poses = self.lay_areas(rng, table, [shape(name, AREA_SIZE_M) for name in area_shapes])
         for i, pose in enumerate(poses):
             bodies[i] = Body(
                 self.slots[i], area_shapes[i], textures[i], pose, AREA_SIZE_M, static=True

@@ -15,7 +15,7 @@ from clevrskills.sim.body import Body, Pose
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import (
     BASE_X_M,
-    Draw,
+    EpisodeRng,
     Layout,
     LayoutError,
     Table,
@@ -82,24 +82,22 @@ class Throwing(Task):
     angles_deg: ClassVar[tuple[float, float]] = (62.0, 115.0)
     beyond_m: ClassVar[tuple[float, float]] = (0.0, 0.06)
 
-    def scene(self, draw: Draw, target: str) -> Layout:
+    def scene(self, rng: EpisodeRng, target: str) -> Layout:
         """Draw a scene with an ``area`` or an ``object`` as the target.
 
         Raises:
             LayoutError: The draw does not fit.
         """
-        pools = draw.pools
-        thrown, aimed = draw.choose(pools.primitive, 2)
-        (texture,) = draw.choose(pools.texture_1 + pools.texture_1_dark, 1, "textures")
-        (other,) = draw.choose(pools.texture_2 + pools.texture_2_dark, 1, "textures")
+        pools = rng.pools
+        thrown, aimed = rng.choose(pools.primitive, 2)
+        (texture,) = rng.choose(pools.texture_1 + pools.texture_1_dark, 1, "textures")
+        (other,) = rng.choose(pools.texture_2 + pools.texture_2_dark, 1, "textures")
         is_area = target == "area"
         size_m = self.area_m if is_area else self.target_m
-        yaw, turn = draw.places.uniform(-pi, pi, 2)
+        yaw, turn = rng.places.uniform(-pi, pi, 2)
         item = shape(thrown, self.size_m)
         goal = shape(aimed, size_m)
-        pose = place_beyond(
-            Table(draw.places), draw.places, goal, self.angles_deg, self.beyond_m, yaw
-        )
+        pose = place_beyond(rng.table(), rng.places, goal, self.angles_deg, self.beyond_m, yaw)
         density = None if is_area else self.density
         bodies = (
             Body(self.slots[0], thrown, texture, pose_on_table(item, 0.0, 0.0, turn), self.size_m),

@@ -10,7 +10,7 @@ from clevrskills.assets import Pools, Shape, shape
 from clevrskills.assets.topside import outline_symmetry
 from clevrskills.tasks.arguments import choice
 from clevrskills.tasks.base import Task
-from clevrskills.tasks.layout import Draw
+from clevrskills.tasks.layout import EpisodeRng
 
 DIRECTIONS = {"clockwise": -1, "anti-clockwise": 1}
 """Sign of a turn about world z, which is seen from above."""
@@ -28,10 +28,10 @@ class TurningTask(Task):
     angles_deg: tuple[int, ...] = choice(30, 60, 90, 120, 150)
     directions: tuple[str, ...] = choice(*DIRECTIONS)
 
-    def angle_deg(self, draw: Draw) -> int:
+    def angle_deg(self, rng: EpisodeRng) -> int:
         """Draw a turn, positive is anti-clockwise."""
-        angle = self.angles_deg[draw.roles.integers(len(self.angles_deg))]
-        direction = self.directions[draw.roles.integers(len(self.directions))]
+        angle = self.angles_deg[rng.roles.integers(len(self.angles_deg))]
+        direction = self.directions[rng.roles.integers(len(self.directions))]
         return DIRECTIONS[direction] * angle
 
 

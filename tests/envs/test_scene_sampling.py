@@ -13,7 +13,7 @@ from clevrskills.envs.scene_sampling import NeutralPose, draw_scene, keystep_sce
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.predicates import CRITERIA
 from clevrskills.sim.robots.description import ROBOTS
-from clevrskills.tasks import Draw, LayoutError, stack_roles, task
+from clevrskills.tasks import EpisodeRng, LayoutError, stack_roles, task
 
 
 def drawn(key="sort", seed=3, split="train", **kwargs):
@@ -97,8 +97,8 @@ def test_when_nothing_fits_it_says_so(monkeypatch):
     calls = []
 
     class Crowded(type(task("pick"))):
-        def layout(self, draw):
-            calls.append(draw)
+        def layout(self, rng):
+            calls.append(rng)
             raise LayoutError("too full")
 
     with pytest.raises(
@@ -114,8 +114,8 @@ def test_a_scene_whose_goal_holds_already_is_not_drawn(monkeypatch):
     indices = []
 
     class Lucky(type(task("simple_manipulation"))):
-        def layout(self, draw):
-            layout = super().layout(draw)
+        def layout(self, rng):
+            layout = super().layout(rng)
             indices.append(len(indices))
             if indices[-1] > 1:
                 return layout
@@ -139,8 +139,8 @@ def test_a_scene_whose_goal_cannot_be_reached_is_not_drawn(monkeypatch):
     count = []
 
     class Hopeless(type(task("simple_manipulation"))):
-        def layout(self, draw):
-            layout = super().layout(draw)
+        def layout(self, rng):
+            layout = super().layout(rng)
             count.append(1)
             if len(count) > 1:
                 return layout
@@ -200,20 +200,21 @@ def test_key_steps_are_the_start_and_each_part_of_the_goal():
 
 
 def test_streams_of_a_draw_do_not_disturb_each_other():
-    one, other = (Draw(1, "sort", 0, "train") for _ in range(2))
+    one, other = (EpisodeRng(1, "sort", 0, "train") for _ in range(2))
     one.textures.random(100)
     assert one.places.random() == other.places.random()
     assert one.shapes.random() == other.shapes.random()
     assert (
-        Draw(1, "sort", 1, "train").places.random() != Draw(1, "sort", 0, "train").places.random()
+        EpisodeRng(1, "sort", 1, "train").places.random()
+        != EpisodeRng(1, "sort", 0, "train").places.random()
     )
 
 
 def test_choosing_from_a_pool():
-    draw = Draw(0, "pick", 0, "train")
+    rng = EpisodeRng(0, "pick", 0, "train")
     pool = ("a", "b", "c", "a")
     for count in range(4):
-        names = draw.choose(pool, count)
+        names = rng.choose(pool, count)
         assert len(names) == count == len(set(names)) and set(names) <= set(pool)
-    many = draw.choose(pool, 7)
+    many = rng.choose(pool, 7)
     assert len(many) == 7 and set(many[:3]) == {"a", "b", "c"}

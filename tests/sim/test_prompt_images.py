@@ -7,8 +7,7 @@ import pytest
 
 from clevrskills import assets
 from clevrskills.errors import UnknownNameError
-from clevrskills.sim import prompt_images as studio
-from clevrskills.sim.prompt_images import Studio
+from clevrskills.sim.prompt_images import BACKGROUND, PromptRenderer, prompt_renderer
 from clevrskills.sim.render import shaders
 from clevrskills.sim.robots.description import ROBOTS
 
@@ -20,8 +19,8 @@ DEVICE = "cuda" if shaders.default_backend() == "gpu" else "cpu"
 
 
 @pytest.fixture(scope="module")
-def shared() -> Studio:
-    return Studio(DEVICE)
+def shared() -> PromptRenderer:
+    return PromptRenderer(DEVICE)
 
 
 def resting(name: str, x: float, y: float):
@@ -30,7 +29,7 @@ def resting(name: str, x: float, y: float):
 
 
 def drawn(image: np.ndarray) -> np.ndarray:
-    return (image != np.array(studio.BACKGROUND, np.uint8)).any(axis=-1)
+    return (image != np.array(BACKGROUND, np.uint8)).any(axis=-1)
 
 
 @pytest.mark.parametrize("size_m", [0.03, 0.08, 0.16])
@@ -52,8 +51,8 @@ def test_every_shape_is_seen_whole(shared):
 
 def test_background_is_plain(shared):
     image = shared.object_image("letter T", TEXTURE)
-    assert (image[:8].reshape(-1, 3) == studio.BACKGROUND).all()
-    assert min(studio.BACKGROUND) > 180
+    assert (image[:8].reshape(-1, 3) == BACKGROUND).all()
+    assert min(BACKGROUND) > 180
 
 
 def test_textures_tell_objects_apart(shared):
@@ -64,7 +63,7 @@ def test_textures_tell_objects_apart(shared):
 
 
 def test_images_do_not_depend_on_what_was_taken_before(shared):
-    fresh = Studio(DEVICE)
+    fresh = PromptRenderer(DEVICE)
     bodies = [resting("bowl", 0.0, 0.1), resting("cube", -0.1, -0.1)]
     scene = fresh.scene_image(bodies)
     picture = fresh.object_image("star", TEXTURE)
@@ -141,8 +140,8 @@ def test_unknown_names_are_refused(shared):
         shared.scene_image([], "ur5", (0.0,) * 6)
 
 
-def test_one_studio_per_process():
-    assert studio.studio() is studio.studio()
+def test_one_renderer_per_process_and_setting():
+    assert prompt_renderer() is prompt_renderer()
 
 
 ALONGSIDE = """
@@ -151,7 +150,7 @@ import numpy as np
 import sapien
 from clevrskills import assets
 from clevrskills.sim.render import scene_visuals, shaders
-from clevrskills.sim.prompt_images import Studio
+from clevrskills.sim.prompt_images import PromptRenderer
 shaders.use_shader_pack()
 scene = sapien.Scene([sapien.physx.PhysxCpuSystem(), sapien.render.RenderSystem()])
 scene_visuals.load_lighting(scene, shadows=False)
@@ -166,20 +165,20 @@ def look():
     camera.take_picture()
     return np.array(camera.get_picture("Color"))
 before, place = look(), box.pose.p.copy()
-studio = Studio()
+renderer = PromptRenderer()
 for _ in range(3):
-    studio.object_image("cube", None)
-    studio.scene_image([(assets.shape("cube"), None, (0, 0, 0.03, 1, 0, 0, 0))])
+    renderer.object_image("cube", None)
+    renderer.scene_image([(assets.shape("cube"), None, (0, 0, 0.03, 1, 0, 0, 0))])
 assert (look() == before).all() and (box.pose.p == place).all()
-del studio
+del renderer
 gc.collect()
 assert (look() == before).all()
-kept = Studio()
+kept = PromptRenderer()
 kept.scene_image([])
 """
 
 
-def test_studio_leaves_a_running_simulation_alone_and_ends_cleanly():
+def test_it_leaves_a_running_simulation_alone_and_ends_cleanly():
     result = subprocess.run(
         [sys.executable, "-c", ALONGSIDE], cwd=ROOT, capture_output=True, text=True, timeout=120
     )

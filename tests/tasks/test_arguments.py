@@ -10,7 +10,7 @@ import pytest
 from clevrskills import env_id
 from clevrskills.envs.scene_sampling import draw_scene
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
-from clevrskills.tasks import Draw, LayoutError, task
+from clevrskills.tasks import EpisodeRng, LayoutError, task
 from clevrskills.tasks.arguments import Allowed, allowed_arguments, choice, count
 from tests.tasks.scenes import TASKS
 
@@ -118,7 +118,7 @@ def test_both_ends_of_every_range_can_be_drawn(key):
 
 
 def test_assignments_go_through_all_permutations():
-    seen = [tuple(Draw(0, "sort", 0, "train", variant).assign(3)) for variant in range(6)]
+    seen = [tuple(EpisodeRng(0, "sort", 0, "train", variant).assign(3)) for variant in range(6)]
     assert seen[0] == (0, 1, 2) and len(set(seen)) == 6
     assert all(sorted(order) == [0, 1, 2] for order in seen)
 
@@ -126,9 +126,9 @@ def test_assignments_go_through_all_permutations():
 def test_several_assignments_share_the_variants():
     seen = set()
     for variant in range(12):
-        draw = Draw(0, "sort", 0, "train", variant)
-        seen.add((*draw.assign(2), *draw.assign(3)))
-        assert draw.variants == 12
+        rng = EpisodeRng(0, "sort", 0, "train", variant)
+        seen.add((*rng.assign(2), *rng.assign(3)))
+        assert rng.variants == 12
     assert len(seen) == 12
 
 
@@ -136,15 +136,15 @@ def test_several_assignments_share_the_variants():
 def test_a_variant_is_the_same_scene_with_other_parts(key):
     """Where the scene has another variant: bodies, places and textures as they were."""
     for seed in range(20):
-        draw = Draw(seed, key, 0, "train")
+        rng = EpisodeRng(seed, key, 0, "train")
         try:
-            layout = task(key).layout(draw)
+            layout = task(key).layout(rng)
         except LayoutError:
             continue
-        if draw.variants == 1:
+        if rng.variants == 1:
             continue
         try:
-            other = task(key, variant=1).layout(Draw(seed, key, 0, "train", 1))
+            other = task(key, variant=1).layout(EpisodeRng(seed, key, 0, "train", 1))
         except LayoutError:
             continue
 

@@ -5,9 +5,11 @@ import pytest
 import torch
 
 from clevrskills.envs.scene_sampling import draw_scene
-from clevrskills.sim.cameras import BASE_CAMERA
+from clevrskills.sim.setting import TABLETOP
 from clevrskills.tasks import task
 from tests.tasks.scenes import SPLITS, scenes
+
+CAMERA = TABLETOP.main_camera
 
 
 def blocks_of(drawn):
@@ -31,7 +33,7 @@ def test_blocks_differ_in_height_only_and_weigh_as_they_are_high(split):
 
 @pytest.mark.parametrize("split", SPLITS)
 def test_the_middle_of_every_block_is_seen_past_the_scale(split):
-    eye = np.array(BASE_CAMERA.eye_m)
+    eye = np.array(CAMERA.eye_m)
     for drawn in scenes("balance", split):
         for block in blocks_of(drawn):
             top = np.array(block.pose[:3]) + (0.0, 0.0, block.size[2] / 2)

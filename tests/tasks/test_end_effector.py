@@ -12,12 +12,12 @@ from clevrskills.assets import shape
 from clevrskills.envs.scene_sampling import NeutralPose, draw_scene
 from clevrskills.predicates import CRITERIA
 from clevrskills.sim.body import Body
-from clevrskills.sim.cameras import BASE_CAMERA
 from clevrskills.sim.prompt import Prompt
 from clevrskills.sim.robots.clearance import arm_surface
 from clevrskills.sim.robots.controller import kinematics
 from clevrskills.sim.robots.description import ROBOTS
 from clevrskills.sim.robots.xarm6 import GRIPPER
+from clevrskills.sim.setting import TABLETOP
 from clevrskills.solvers.motion import SkillFailed
 from clevrskills.solvers.oracle import Oracle
 from clevrskills.tasks import task
@@ -26,6 +26,8 @@ from clevrskills.tasks.l0.move_without_hitting import SIZE_M
 from clevrskills.tasks.l0.trace import DIAMETER_M, WAY_M
 from tests.support.envs import act, base, make_env, random_actions, stay
 from tests.tasks.scenes import SEEDS, SPLITS
+
+CAMERA = TABLETOP.main_camera
 
 MATCH, AVOID, TRACE = "match_pose", "move_without_hitting", "trace"
 
@@ -97,7 +99,7 @@ def test_the_arm_is_in_view_and_clear_in_every_key_step(key, split, robot):
             tcp = base_pose * kinematics(robot).forward(qpos)
             if number:
                 seen = gripper_points(np.concatenate((tcp.p, tcp.q)))
-                assert BASE_CAMERA.sees(seen, margin=0.0), (seed, number)
+                assert CAMERA.sees(seen, margin=0.0), (seed, number)
 
 
 @pytest.mark.parametrize("goals", [1, 2, 3, 4])
@@ -151,8 +153,8 @@ def test_goals_of_a_trace_are_seen_and_not_through_each_other(goals):
     ball = shape("sphere", (DIAMETER_M,) * 3)
     for seed in SEEDS:
         places = goal_positions(TRACE, drawn(TRACE, seed, num_goals=goals).layout)
-        assert all(BASE_CAMERA.sees(ball.vertices + place) for place in places)
-        eye = np.array(BASE_CAMERA.eye_m)
+        assert all(CAMERA.sees(ball.vertices + place) for place in places)
+        eye = np.array(CAMERA.eye_m)
         for one, other in combinations(places, 2):
             near, far = sorted((one - eye, other - eye), key=np.linalg.norm)
             ray = far / np.linalg.norm(far)
@@ -334,16 +336,14 @@ def test_goals_change_their_colour():
 
 def _colour(image, place):
     """The colour that the base camera shows at a world point."""
-    eye, target = np.array(BASE_CAMERA.eye_m), np.array(BASE_CAMERA.target_m)
+    eye, target = np.array(CAMERA.eye_m), np.array(CAMERA.target_m)
     forward = (target - eye) / np.linalg.norm(target - eye)
     right = np.cross(forward, [0.0, 0.0, 1.0])
     right /= np.linalg.norm(right)
     ray = place - eye
-    half = BASE_CAMERA.size_px / 2
-    column = half * (1 + ray @ right / (ray @ forward) / np.tan(BASE_CAMERA.fov_rad / 2))
-    row = half * (
-        1 - ray @ np.cross(right, forward) / (ray @ forward) / np.tan(BASE_CAMERA.fov_rad / 2)
-    )
+    half = CAMERA.size_px / 2
+    column = half * (1 + ray @ right / (ray @ forward) / np.tan(CAMERA.fov_rad / 2))
+    row = half * (1 - ray @ np.cross(right, forward) / (ray @ forward) / np.tan(CAMERA.fov_rad / 2))
     red, green, blue = image[int(row) - 2 : int(row) + 3, int(column) - 2 : int(column) + 3].mean(
         (0, 1)
     )

@@ -14,14 +14,16 @@ from clevrskills.core.goal.tree import nodes
 from clevrskills.envs.scene_sampling import NeutralPose, draw_scene
 from clevrskills.predicates import CRITERIA, Hit
 from clevrskills.sim.body_geometry import Solids
-from clevrskills.sim.cameras import BASE_CAMERA
 from clevrskills.sim.prompt import Prompt
 from clevrskills.sim.robots.controller import kinematics
 from clevrskills.sim.robots.description import ROBOTS, robot
+from clevrskills.sim.setting import TABLETOP
 from clevrskills.sim.tensor_world import TensorWorld
 from clevrskills.tasks import stack_roles, task
 from tests.predicates.examples import achieve
 from tests.tasks.scenes import SEEDS, SPLITS, TASKS, scene, scenes
+
+CAMERA = TABLETOP.main_camera
 
 pytestmark = [
     pytest.mark.parametrize("split", SPLITS),
@@ -83,7 +85,7 @@ def test_the_base_camera_sees_every_body_whole(key, split):
     for drawn in scenes(key, split):
         for slot in slots_of(drawn):
             points = drawn.start.world_points(torch.tensor([slot]))[0].numpy()
-            assert BASE_CAMERA.sees(points, margin=0.0), drawn.layout.bodies[slot]
+            assert CAMERA.sees(points, margin=0.0), drawn.layout.bodies[slot]
 
 
 @pytest.mark.parametrize("robot_name", ROBOTS)

@@ -217,8 +217,7 @@ def _write_camera(episode: Episode, camera: str, actors: Actors, folder: Path) -
 
 def _write_object_camera(episode: Episode, folder: Path) -> None:
     """Write the parameters of the camera that takes the prompt's images, which has no video."""
-    from clevrskills.sim.cameras import OBJECT_CAMERA
-    from clevrskills.sim.render.trajectory_renderer import Camera
+    from clevrskills.sim.cameras import OBJECT_CAMERA, Camera
 
     size, fov_rad = OBJECT_CAMERA.size_px, OBJECT_CAMERA.fov_rad
     camera = Camera("object_camera", size, size, fov_rad, {})

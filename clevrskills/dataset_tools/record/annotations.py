@@ -14,9 +14,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from clevrskills.sim.cameras import NEAR_M
+from clevrskills.sim.cameras import NEAR_M, TABLE_ID, Camera, View, to_buffer
 from clevrskills.sim.render.raster import Corners, Faces, Mesh, cut_off, extents, merged
-from clevrskills.sim.render.trajectory_renderer import TABLE_ID, Camera, View, to_buffer
 
 SAMPLES, CANDIDATES = 256, 768
 """Surface points of an object, and from how many they are chosen."""

@@ -4,21 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING
 
 import numpy as np
+import sapien
+from sapien.wrapper.articulation_builder import LinkBuilder
+from sapien.wrapper.urdf_loader import URDFLoader
 
 from clevrskills.sim.cameras import FAR_M, NEAR_M
 from clevrskills.sim.render import scene_visuals, shaders
-
-if TYPE_CHECKING:
-    import sapien
-    from sapien.wrapper.articulation_builder import LinkBuilder
+from clevrskills.sim.robots.controller import kinematics
+from clevrskills.sim.robots.description import robot
 
 UPRIGHT = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
 
 
-class Stage:
+class _Scene(sapien.Scene):
+    """SAPIEN's scene, whose own clean-up fails where there is no physics."""
+
+    def __del__(self) -> None:
+        pass
+
+
+class OffscreenScene:
     """A lit scene to which shapes, robots and cameras are added.
 
     Args:
@@ -32,13 +39,11 @@ class Stage:
     """
 
     def __init__(self, device: str | None = None, numbers: bool = False) -> None:
-        import sapien
-
         self._numbers = numbers
         pack = shaders.use_shader_pack(numbers=numbers)
         self.numbered = numbers and pack != shaders.STOCK_PACK
         system = sapien.render.RenderSystem(*([sapien.Device(device)] if device else []))
-        self.scene = _scene_class()([system])
+        self.scene = _Scene([system])
         scene_visuals.load_lighting(self.scene, shadows=False)
 
     def add_camera(
@@ -56,8 +61,6 @@ class Stage:
         self, shapes: Sequence[sapien.render.RenderShape], pose: Sequence[float] = UPRIGHT
     ) -> sapien.Entity:
         """Show shapes at a pose (position, then quaternion w, x, y, z)."""
-        import sapien
-
         component = sapien.render.RenderBodyComponent()
         for shape in shapes:
             component.attach(shape)
@@ -69,13 +72,7 @@ class Stage:
         """Show a robot; returns its links by name."""
         return {link.name: self._add(link.build_render_component()) for link in _links(name)}
 
-    def remove(self, entity: sapien.Entity) -> None:
-        """Take something away."""
-        self.scene.remove_entity(entity)
-
     def _add(self, component: sapien.render.RenderBodyComponent) -> sapien.Entity:
-        import sapien
-
         entity = sapien.Entity()
         entity.add_component(component)
         self.scene.add_entity(entity)
@@ -84,8 +81,6 @@ class Stage:
 
 def looking_at(eye_m: Sequence[float], target_m: Sequence[float]) -> sapien.Pose:
     """Pose of an upright camera at a place that looks at another."""
-    import sapien
-
     forward = np.subtract(target_m, eye_m)
     forward = forward / np.linalg.norm(forward)
     left = np.cross((0.0, 0.0, 1.0), forward)
@@ -97,11 +92,6 @@ def looking_at(eye_m: Sequence[float], target_m: Sequence[float]) -> sapien.Pose
 
 def link_poses(name: str, qpos: Sequence[float] | np.ndarray) -> dict[str, sapien.Pose]:
     """World poses of a robot's links at joint angles (n,)."""
-    import sapien
-
-    from clevrskills.sim.robots.controller import kinematics
-    from clevrskills.sim.robots.description import robot
-
     base = sapien.Pose(robot(name).base_position)
     poses = kinematics(name).link_poses(np.asarray(qpos, dtype=np.float64))
     return {link: base * pose for link, pose in poses.items()}
@@ -110,12 +100,8 @@ def link_poses(name: str, qpos: Sequence[float] | np.ndarray) -> dict[str, sapie
 @cache
 def _links(name: str) -> tuple[LinkBuilder, ...]:
     """What draws the links of a robot; reading its URDF takes longer than drawing it."""
-    from sapien.wrapper.urdf_loader import URDFLoader
-
-    from clevrskills.sim.robots.description import robot
-
     loader = URDFLoader()
-    loader.set_scene(_scene_class()([]))  # the reader asks for one, and does nothing with it
+    loader.set_scene(_Scene([]))  # the reader asks for one, and does nothing with it
     builder = loader.load_file_as_articulation_builder(str(robot(name).urdf(visual=True)))
     return tuple(builder.link_builders)
 
@@ -124,15 +110,3 @@ def _links(name: str) -> tuple[LinkBuilder, ...]:
 def render_device() -> str:
     """SAPIEN's name of the device that environments draw with."""
     return "cuda" if shaders.default_backend() == "gpu" else "cpu"
-
-
-@cache
-def _scene_class() -> type[sapien.Scene]:
-    """SAPIEN's scene, whose own clean-up fails where there is no physics."""
-    import sapien
-
-    class Scene(sapien.Scene):
-        def __del__(self) -> None:
-            pass
-
-    return Scene

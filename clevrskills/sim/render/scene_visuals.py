@@ -6,19 +6,16 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
+import sapien
 
-from clevrskills.assets import surface_texture, texture
+from clevrskills.assets import Shape, surface_texture, texture
+from clevrskills.sim.setting import TABLETOP, Setting
 
 if TYPE_CHECKING:
-    import sapien
     from mani_skill.envs.scene import ManiSkillScene
     from mani_skill.utils.building import ActorBuilder
     from mani_skill.utils.structs import Actor
 
-    from clevrskills.assets import Shape
-
-TABLE_CENTER_M = (-0.5, 0.0)
-TABLE_SIZE_M = (1.7, 2.2)
 TABLE_THICKNESS_M = 0.01
 FLOOR_RADIUS_M = 6.0
 FLOOR_COLOR = (0.27, 0.40, 0.41)  # sRGB, dark teal-grey
@@ -39,8 +36,6 @@ LIGHTS: tuple[tuple[tuple[float, float, float], tuple[float, float, float]], ...
 
 def _texture(image: np.ndarray) -> sapien.render.RenderTexture2D:
     """Uploads an image, (H, W, 3) uint8 sRGB."""
-    import sapien
-
     opaque = np.full((*image.shape[:2], 1), 255, np.uint8)
     pixels = np.concatenate([image, opaque], axis=-1)
     levels = min(5, 1 + min(image.shape[:2]).bit_length() // 2)
@@ -49,8 +44,6 @@ def _texture(image: np.ndarray) -> sapien.render.RenderTexture2D:
 
 def _matte(image: np.ndarray) -> sapien.render.RenderMaterial:
     """A matte material with a texture, (H, W, 3) uint8 sRGB."""
-    import sapien
-
     material = sapien.render.RenderMaterial(base_color=[1, 1, 1, 1], roughness=0.9)
     material.base_color_texture = _texture(image)
     return material
@@ -89,8 +82,6 @@ def _backdrop_material() -> sapien.render.RenderMaterial:
 
 def body_visual(shape: Shape, texture_name: str | None) -> sapien.render.RenderShapeTriangleMesh:
     """A render shape of an object with a texture; None is plain grey."""
-    import sapien
-
     return sapien.render.RenderShapeTriangleMesh(
         shape.vertices, shape.faces, shape.normals, shape.uvs, _body_material(texture_name)
     )
@@ -113,8 +104,6 @@ def add_body_visual(builder: ActorBuilder, shape: Shape, texture_name: str | Non
 
 def repaint(entity: sapien.Entity, shape: Shape, texture_name: str | None) -> None:
     """Gives an object that is drawn another texture; None is plain grey."""
-    import sapien
-
     entity.remove_component(entity.find_component_by_type(sapien.render.RenderBodyComponent))
     looks = sapien.render.RenderBodyComponent()
     looks.attach(body_visual(shape, texture_name))
@@ -128,8 +117,6 @@ def _mesh(
     uvs: np.ndarray,
     material: sapien.render.RenderMaterial,
 ) -> sapien.render.RenderShapeTriangleMesh:
-    import sapien
-
     return sapien.render.RenderShapeTriangleMesh(
         vertices.astype(np.float32),
         faces.reshape(-1, 3).astype(np.uint32),
@@ -139,9 +126,9 @@ def _mesh(
     )
 
 
-def _table_visual() -> sapien.render.RenderShapeTriangleMesh:
+def _table_visual(setting: Setting) -> sapien.render.RenderShapeTriangleMesh:
     """The table top and its four edges; the wood repeats every 0.75 m."""
-    corners = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)]) * TABLE_SIZE_M / 2
+    corners = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)]) * setting.table_size_m / 2
     quads = [np.column_stack([corners, np.zeros(4)])]
     normals = [np.tile((0.0, 0.0, 1.0), (4, 1))]
     uvs = [corners / 0.75]
@@ -153,7 +140,7 @@ def _table_visual() -> sapien.render.RenderShapeTriangleMesh:
         uvs.append(np.array([(0, 0), (2, 0), (2, 0.02), (0, 0.02)]))
     starts = 4 * np.arange(len(quads))[:, None, None]
     faces = starts + np.array([(0, 1, 2), (0, 2, 3)])
-    vertices = np.concatenate(quads) + (*TABLE_CENTER_M, 0.0)
+    vertices = np.concatenate(quads) + (*setting.table_center_m, 0.0)
     material = _table_material()
     return _mesh(vertices, faces, np.concatenate(normals), np.concatenate(uvs), material)
 
@@ -184,22 +171,21 @@ def _backdrop_visual(segments: int = 24, rings: int = 6) -> sapien.render.Render
     return _mesh(vertices, faces, normals, uvs, _backdrop_material())
 
 
-def table_visuals() -> list[sapien.render.RenderShapeTriangleMesh]:
+def table_visuals(setting: Setting = TABLETOP) -> list[sapien.render.RenderShapeTriangleMesh]:
     """Render shapes of the wooden table, its top at z = 0, the floor and the backdrop."""
-    return [_table_visual(), _floor_visual(), _backdrop_visual()]
+    return [_table_visual(setting), _floor_visual(), _backdrop_visual()]
 
 
-def load_table(scene: ManiSkillScene, with_visual: bool) -> Actor:
+def load_table(scene: ManiSkillScene, with_visual: bool, setting: Setting = TABLETOP) -> Actor:
     """Builds the static actor "table": solid ground with its top at z = 0, looks if asked for.
 
     Args:
         scene: The scene.
         with_visual: Whether table and floor are drawn.
+        setting: Where the table is.
     """
-    import sapien
-
     builder = scene.create_actor_builder()
-    ground = sapien.Pose([*TABLE_CENTER_M, -GROUND_HALF_SIZE_M[2]])
+    ground = sapien.Pose([*setting.table_center_m, -GROUND_HALF_SIZE_M[2]])
     builder.add_box_collision(pose=ground, half_size=GROUND_HALF_SIZE_M)
     half_x, half_y, half_z = GROUND_HALF_SIZE_M
     for side in (-1.0, 1.0):
@@ -210,7 +196,7 @@ def load_table(scene: ManiSkillScene, with_visual: bool) -> Actor:
             around = ground * sapien.Pose([x, y, 0.0])
             builder.add_box_collision(pose=around, half_size=half_size)
     if with_visual:
-        builder._procedural_shapes.extend(table_visuals())
+        builder._procedural_shapes.extend(table_visuals(setting))
     builder.initial_pose = sapien.Pose()
     return builder.build_static("table")
 

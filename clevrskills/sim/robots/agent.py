@@ -17,7 +17,6 @@ from clevrskills.sim.robots.controller import EndEffectorDeltaConfig
 from clevrskills.sim.robots.description import RobotDescription, robot
 
 CONTROL_MODE = "pd_ee_delta_pose"
-HAND_CAMERA_SIZE_PX = 256
 
 
 class VacuumAgent(BaseAgent):
@@ -56,8 +55,8 @@ class VacuumAgent(BaseAgent):
             CameraConfig(
                 "hand_camera",
                 pose=sapien.Pose(camera.position_m, camera.quaternion),
-                width=HAND_CAMERA_SIZE_PX,
-                height=HAND_CAMERA_SIZE_PX,
+                width=camera.size_px,
+                height=camera.size_px,
                 fov=camera.fov_rad,
                 near=NEAR_M,
                 far=FAR_M,

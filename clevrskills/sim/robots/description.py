@@ -26,11 +26,13 @@ class HandCamera:
         position_m: The lens in the gripper link frame.
         quaternion: w, x, y, z; the camera looks along its own x, its image's up is its own z.
         fov_rad: Vertical field of view.
+        size_px: Width and height of its images.
     """
 
     position_m: Vector = gripper.CAMERA_POSITION_M
     quaternion: tuple[float, float, float, float] = gripper.CAMERA_QUATERNION
     fov_rad: float = 1.5707963267948966
+    size_px: int = 256
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from clevrskills.predicates import EndEffectorAtPose, Order, Predicate
 from clevrskills.tasks.arguments import Count, count
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.end_effector import distractor, goal_poses
-from clevrskills.tasks.layout import Draw, Layout
+from clevrskills.tasks.layout import EpisodeRng, Layout
 
 MOST = 4
 
@@ -36,13 +36,13 @@ class MatchPose(Task):
 
     num_goals: Count = count(1, 1, most=MOST)
 
-    def layout(self, draw: Draw) -> Layout:
-        number = draw.number(self.num_goals)
+    def layout(self, rng: EpisodeRng) -> Layout:
+        number = rng.number(self.num_goals)
         poses = np.zeros((MOST, 7))
         poses[:, 3] = 1.0
-        poses[:number] = np.stack(goal_poses(draw, number))[draw.assign(number)]
+        poses[:number] = np.stack(goal_poses(rng, number))[rng.assign(number)]
         roles = {"goal": poses, "active": np.arange(MOST) < number}
-        return Layout((distractor(draw, self.slots[0]),), roles)
+        return Layout((distractor(rng, self.slots[0]),), roles)
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         poses = roles["goal"].unbind(1)

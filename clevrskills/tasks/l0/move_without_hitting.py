@@ -13,11 +13,10 @@ from torch import Tensor
 from clevrskills.assets import shape
 from clevrskills.predicates import Avoiding, EndEffectorAtPose, Predicate
 from clevrskills.sim.body import Body
-from clevrskills.sim.cameras import BASE_CAMERA
 from clevrskills.tasks.arguments import Count, count
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.end_effector import GOAL_M, STARTS_M, TRIES, corners, goal_poses
-from clevrskills.tasks.layout import Draw, Layout, LayoutError
+from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
 
 SIZE_M = (0.05, 0.05, 0.05)
 """Half the width of the primitives of the released code."""
@@ -49,16 +48,16 @@ class MoveWithoutHitting(Task):
 
     num_obstacles: Count = count(1, 5)
 
-    def layout(self, draw: Draw) -> Layout:
-        number = draw.number(self.num_obstacles)
-        pools = draw.pools
-        (goal,) = goal_poses(draw, 1)
-        names = draw.choose(pools.primitive, number)
-        textures = draw.choose(pools.texture_2 + pools.texture_2_dark, number, "textures")
-        places = _places(draw, names, goal[:3])
+    def layout(self, rng: EpisodeRng) -> Layout:
+        number = rng.number(self.num_obstacles)
+        pools = rng.pools
+        (goal,) = goal_poses(rng, 1)
+        names = rng.choose(pools.primitive, number)
+        textures = rng.choose(pools.texture_2 + pools.texture_2_dark, number, "textures")
+        places = _places(rng, names, goal[:3])
         bodies: list[Body | None] = [None] * len(self.slots)
         for k in range(number):
-            half = draw.places.uniform(0.0, pi)
+            half = rng.places.uniform(0.0, pi)
             pose = (*places[k].tolist(), cos(half), 0.0, 0.0, sin(half))
             bodies[k] = Body(self.slots[k], names[k], textures[k], pose, SIZE_M, static=True)
         return Layout(tuple(bodies), {"goal": goal})
@@ -72,7 +71,7 @@ class MoveWithoutHitting(Task):
         return ["Match the pose of the end effector in {ks:1} without hitting any objects"]
 
 
-def _places(draw: Draw, names: Sequence[str], goal: np.ndarray) -> list[np.ndarray]:
+def _places(rng: EpisodeRng, names: Sequence[str], goal: np.ndarray) -> list[np.ndarray]:
     """Positions (3,) of obstacles in view, apart from each other, the first between start and goal.
 
     Raises:
@@ -83,12 +82,12 @@ def _places(draw: Draw, names: Sequence[str], goal: np.ndarray) -> list[np.ndarr
     apart = float(np.linalg.norm(SIZE_M)) + GAP_M
     for name in names:
         for _ in range(TRIES):
-            place = draw.places.uniform(*GOAL_M)
+            place = rng.places.uniform(*GOAL_M)
             if not places:
-                share = draw.places.uniform(*BETWEEN)
-                place = start + share * (goal - start) + SPREAD_M * draw.places.normal(size=3)
+                share = rng.places.uniform(*BETWEEN)
+                place = start + share * (goal - start) + SPREAD_M * rng.places.normal(size=3)
             free = all(np.linalg.norm(place - other) >= apart for other in places)
-            if free and BASE_CAMERA.sees(corners(shape(name, SIZE_M), place)):
+            if free and rng.setting.main_camera.sees(corners(shape(name, SIZE_M), place)):
                 places.append(place)
                 break
         else:

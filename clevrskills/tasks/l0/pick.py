@@ -13,7 +13,7 @@ from clevrskills.predicates import Picked, Predicate
 from clevrskills.sim.body import Body
 from clevrskills.tasks.arguments import Count, count
 from clevrskills.tasks.base import Task
-from clevrskills.tasks.layout import FAR_WORKSPACE, Draw, Layout, Table
+from clevrskills.tasks.layout import FAR_WORKSPACE, EpisodeRng, Layout
 
 
 @dataclass(kw_only=True, eq=False)
@@ -33,18 +33,18 @@ class Pick(Task):
 
     num_distractors: Count = count(0, 3)
 
-    def layout(self, draw: Draw) -> Layout:
-        objects = 1 + draw.number(self.num_distractors)
-        pools = draw.pools
-        shapes = draw.choose(pools.top + pools.random + pools.primitive, objects)
-        textures = draw.choose(pools.texture_1 + pools.texture_1_dark, objects, "textures")
-        table = Table(draw.places, FAR_WORKSPACE)
+    def layout(self, rng: EpisodeRng) -> Layout:
+        objects = 1 + rng.number(self.num_distractors)
+        pools = rng.pools
+        shapes = rng.choose(pools.top + pools.random + pools.primitive, objects)
+        textures = rng.choose(pools.texture_1 + pools.texture_1_dark, objects, "textures")
+        table = rng.table(FAR_WORKSPACE)
         bodies = [
             Body(key, name, texture, table.place(shape(name)))
             for key, name, texture in zip(self.slots, shapes, textures, strict=False)
         ]
         empty = (None,) * (len(self.slots) - objects)
-        return Layout((*bodies, *empty), {"object": np.array(draw.assign(objects)[0])})
+        return Layout((*bodies, *empty), {"object": np.array(rng.assign(objects)[0])})
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         return Picked(roles["object"])

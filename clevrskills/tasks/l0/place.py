@@ -13,7 +13,7 @@ from clevrskills.predicates import OnTop, Predicate
 from clevrskills.sim.body import Body
 from clevrskills.tasks.arguments import Count, count
 from clevrskills.tasks.base import Task
-from clevrskills.tasks.layout import DEFAULT_WORKSPACE, XARM, Draw, Layout, Table
+from clevrskills.tasks.layout import XARM, EpisodeRng, Layout
 
 LANDING_MARGIN_M = 0.07
 
@@ -40,18 +40,18 @@ class Place(Task):
     num_bases: Count = count(1, 3)
     num_objects: Count = count(1, 3)
 
-    def layout(self, draw: Draw) -> Layout:
-        bases, objects = draw.number(self.num_bases), draw.number(self.num_objects)
-        bottom, top = draw.assign(bases)[0], 3 + draw.assign(objects)[0]
-        pools = draw.pools
-        base_shapes = draw.choose(pools.base + pools.primitive, bases)
+    def layout(self, rng: EpisodeRng) -> Layout:
+        bases, objects = rng.number(self.num_bases), rng.number(self.num_objects)
+        bottom, top = rng.assign(bases)[0], 3 + rng.assign(objects)[0]
+        pools = rng.pools
+        base_shapes = rng.choose(pools.base + pools.primitive, bases)
         # names must tell the objects apart, so nothing lies there twice
         tops = [n for n in pools.top + pools.random + pools.primitive if n not in base_shapes]
-        shapes = base_shapes + draw.choose(tops, objects)
-        textures = draw.choose(pools.texture_2 + pools.texture_2_dark, bases, "textures")
-        textures += draw.choose(pools.texture_1 + pools.texture_1_dark, objects, "textures")
+        shapes = base_shapes + rng.choose(tops, objects)
+        textures = rng.choose(pools.texture_2 + pools.texture_2_dark, bases, "textures")
+        textures += rng.choose(pools.texture_1 + pools.texture_1_dark, objects, "textures")
         used = [*range(bases), *range(3, 3 + objects)]
-        table = Table(draw.places, DEFAULT_WORKSPACE)
+        table = rng.table()
         if self.starts_held:
             # whatever is below the gripper could be hit without skill: by letting the object drop
             held = np.concatenate(shape(shapes[bases + top - 3]).parts)

@@ -13,7 +13,7 @@ from clevrskills.predicates import Predicate, PushedTowards
 from clevrskills.sim.body import Body
 from clevrskills.tasks.arguments import Count, count
 from clevrskills.tasks.base import Task
-from clevrskills.tasks.layout import NARROW_WORKSPACE, Draw, Layout, Table
+from clevrskills.tasks.layout import NARROW_WORKSPACE, EpisodeRng, Layout
 
 GAP_M = 0.13
 """So that the way from one object to another can be shortened by a third, and the gripper fits
@@ -38,18 +38,18 @@ class Push(Task):
 
     num_distractors: Count = count(0, 1)
 
-    def layout(self, draw: Draw) -> Layout:
-        objects = 2 + draw.number(self.num_distractors)
-        shapes = draw.choose(draw.pools.primitive, objects)
-        pool = draw.pools.texture_1 + draw.pools.texture_1_dark
-        textures = draw.choose(pool, objects, "textures")
-        table = Table(draw.places, NARROW_WORKSPACE, GAP_M)
+    def layout(self, rng: EpisodeRng) -> Layout:
+        objects = 2 + rng.number(self.num_distractors)
+        shapes = rng.choose(rng.pools.primitive, objects)
+        pool = rng.pools.texture_1 + rng.pools.texture_1_dark
+        textures = rng.choose(pool, objects, "textures")
+        table = rng.table(NARROW_WORKSPACE, GAP_M)
         bodies = [
             Body(key, name, texture, table.place(shape(name)))
             for key, name, texture in zip(self.slots, shapes, textures, strict=False)
         ]
         empty = (None,) * (len(self.slots) - objects)
-        parts = draw.assign(objects)
+        parts = rng.assign(objects)
         roles = {"object": np.array(parts[0]), "towards": np.array(parts[1])}
         return Layout((*bodies, *empty), roles)
 

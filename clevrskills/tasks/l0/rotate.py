@@ -14,7 +14,7 @@ from clevrskills.predicates import Predicate, Rotated
 from clevrskills.predicates.rotated import turn_in_words
 from clevrskills.sim.body import Body
 from clevrskills.tasks.arguments import Count, count
-from clevrskills.tasks.layout import FAR_WORKSPACE, Draw, Layout, Table
+from clevrskills.tasks.layout import FAR_WORKSPACE, EpisodeRng, Layout
 from clevrskills.tasks.turning import TurningTask, room_to_turn, turnable
 
 
@@ -38,21 +38,21 @@ class Rotate(TurningTask):
 
     num_distractors: Count = count(0, 2)
 
-    def layout(self, draw: Draw) -> Layout:
-        objects = 1 + draw.number(self.num_distractors)
-        shapes = draw.choose(turnable(draw.pools), objects)
-        pool = draw.pools.texture_1 + draw.pools.texture_1_dark
-        textures = draw.choose(pool, objects, "textures")
-        table = Table(draw.places, FAR_WORKSPACE)
+    def layout(self, rng: EpisodeRng) -> Layout:
+        objects = 1 + rng.number(self.num_distractors)
+        shapes = rng.choose(turnable(rng.pools), objects)
+        pool = rng.pools.texture_1 + rng.pools.texture_1_dark
+        textures = rng.choose(pool, objects, "textures")
+        table = rng.table(FAR_WORKSPACE)
         bodies = [
             Body(key, name, texture, table.place(room_to_turn(shape(name))))
             for key, name, texture in zip(self.slots, shapes, textures, strict=False)
         ]
-        target = draw.assign(objects)[0]
+        target = rng.assign(objects)[0]
         roles = {
             "object": np.array(target),
             "pose": np.array(bodies[target].pose),
-            "angle_rad": np.radians(float(self.angle_deg(draw))),
+            "angle_rad": np.radians(float(self.angle_deg(rng))),
         }
         return Layout((*bodies, *(None,) * (len(self.slots) - objects)), roles)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from clevrskills.predicates import Hit
 from clevrskills.tasks.arguments import choice
-from clevrskills.tasks.layout import Draw, Layout
+from clevrskills.tasks.layout import EpisodeRng, Layout
 from clevrskills.tasks.throwing import Throwing
 
 
@@ -26,5 +26,5 @@ class Throw(Throwing):
 
     targets: tuple[str, ...] = choice("area", "object")
 
-    def layout(self, draw: Draw) -> Layout:
-        return self.scene(draw, self.targets[draw.roles.integers(len(self.targets))])
+    def layout(self, rng: EpisodeRng) -> Layout:
+        return self.scene(rng, self.targets[rng.roles.integers(len(self.targets))])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from clevrskills.predicates import HitToppled
-from clevrskills.tasks.layout import Draw, Layout
+from clevrskills.tasks.layout import EpisodeRng, Layout
 from clevrskills.tasks.throwing import Throwing
 
 
@@ -22,5 +22,5 @@ class ThrowTopple(Throwing):
     suffix = " such that the {obj:target_0} falls over"
     target_m = (0.05, 0.05, 0.25)
 
-    def layout(self, draw: Draw) -> Layout:
-        return self.scene(draw, "object")
+    def layout(self, rng: EpisodeRng) -> Layout:
+        return self.scene(rng, "object")

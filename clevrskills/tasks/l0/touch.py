@@ -15,7 +15,7 @@ from clevrskills.predicates.touched import Handled
 from clevrskills.sim.body import Body
 from clevrskills.tasks.arguments import Count, count
 from clevrskills.tasks.base import Task
-from clevrskills.tasks.layout import NARROW_WORKSPACE, Draw, Layout, Table
+from clevrskills.tasks.layout import NARROW_WORKSPACE, EpisodeRng, Layout
 
 
 @dataclass(kw_only=True, eq=False)
@@ -42,12 +42,12 @@ class Touch(Task):
 
     num_objects: Count = count(1, 2)
 
-    def layout(self, draw: Draw) -> Layout:
-        objects = draw.number(self.num_objects)
-        shapes = draw.choose(draw.pools.primitive, objects)
-        pool = draw.pools.texture_1 + draw.pools.texture_1_dark
-        textures = draw.choose(pool, objects, "textures")
-        table = Table(draw.places, NARROW_WORKSPACE, self.gap_m)
+    def layout(self, rng: EpisodeRng) -> Layout:
+        objects = rng.number(self.num_objects)
+        shapes = rng.choose(rng.pools.primitive, objects)
+        pool = rng.pools.texture_1 + rng.pools.texture_1_dark
+        textures = rng.choose(pool, objects, "textures")
+        table = rng.table(NARROW_WORKSPACE, self.gap_m)
         bodies = [
             Body(key, name, texture, table.place(shape(name, self.size_m)), self.size_m)
             for key, name, texture in zip(self.slots, shapes, textures, strict=False)

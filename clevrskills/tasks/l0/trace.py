@@ -13,11 +13,11 @@ from torch import Tensor
 from clevrskills.assets import shape
 from clevrskills.predicates import Order, Outcome, Predicate, Traced
 from clevrskills.sim.body import Body
-from clevrskills.sim.cameras import BASE_CAMERA
+from clevrskills.sim.cameras import FixedCamera
 from clevrskills.tasks.arguments import Count, count
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.end_effector import GOAL_M, STARTS_M, TRIES, corners, distractor, goals
-from clevrskills.tasks.layout import DEFAULT_WORKSPACE, Draw, Layout, LayoutError, Table
+from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
 
 SPHERE, DIAMETER_M = "sphere", 0.1
 """As wide as the tolerance of the goal."""
@@ -54,10 +54,10 @@ class Trace(Task):
 
     num_goals: Count = count(2, 5)
 
-    def layout(self, draw: Draw) -> Layout:
-        number = draw.number(self.num_goals)
-        places = _places(draw, number)[draw.assign(number)]
-        table = Table(draw.places, DEFAULT_WORKSPACE)
+    def layout(self, rng: EpisodeRng) -> Layout:
+        number = rng.number(self.num_goals)
+        places = _places(rng, number)[rng.assign(number)]
+        table = rng.table()
         for x, y, z in places:
             if z < LOW_M:
                 table.reserve(x, y, RESERVED_M)
@@ -72,7 +72,7 @@ class Trace(Task):
                 static=True,
                 ghost=True,
             )
-        bodies[-1] = distractor(draw, self.slots[-1], table)
+        bodies[-1] = distractor(rng, self.slots[-1], table)
         return Layout(tuple(bodies), {"active": np.arange(len(self.slots) - 1) < number})
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
@@ -89,19 +89,20 @@ class Trace(Task):
         return visited | ({self.slots[stage]: NEXT} if 0 < stage < len(self.slots) - 1 else {})
 
 
-def _places(draw: Draw, number: int) -> np.ndarray:
+def _places(rng: EpisodeRng, number: int) -> np.ndarray:
     """Positions (number, 3) of goals in view, none behind another, with a long way between them.
 
     Raises:
         LayoutError: None were found.
     """
-    ball = shape(SPHERE, (DIAMETER_M,) * 3)
+    ball, camera = shape(SPHERE, (DIAMETER_M,) * 3), rng.setting.main_camera
     space = SPACE_OF_TWO_M if number == 2 else GOAL_M
 
     def propose(found: Sequence[np.ndarray]) -> np.ndarray | None:
-        place = draw.places.uniform(*space)
-        seen = BASE_CAMERA.sees(corners(ball, place))
-        return place if seen and not any(_hides(place, other) for other in found) else None
+        place = rng.places.uniform(*space)
+        if not camera.sees(corners(ball, place)):
+            return None
+        return None if any(_hides(camera, place, other) for other in found) else place
 
     for _ in range(TRIES):
         places = np.stack(goals(number, propose))
@@ -117,9 +118,9 @@ def _shortest_way_m(places: np.ndarray) -> float:
     return float((to_first + np.linalg.norm(np.diff(ways, axis=1), axis=-1).sum(axis=1)).min())
 
 
-def _hides(one: np.ndarray, other: np.ndarray) -> bool:
-    """Whether the base camera sees the middle of one goal through another."""
-    rays = [place - np.array(BASE_CAMERA.eye_m) for place in (one, other)]
+def _hides(camera: FixedCamera, one: np.ndarray, other: np.ndarray) -> bool:
+    """Whether a camera sees the middle of one goal through another."""
+    rays = [place - np.array(camera.eye_m) for place in (one, other)]
     near = min(float(np.linalg.norm(ray)) for ray in rays)
     cosine = rays[0] @ rays[1] / np.prod([np.linalg.norm(ray) for ray in rays])
     return bool(cosine > np.sqrt(max(0.0, 1.0 - (DIAMETER_M / 2 / near) ** 2)))

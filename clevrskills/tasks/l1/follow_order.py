@@ -16,7 +16,7 @@ from clevrskills.predicates import Inside, Order, Predicate
 from clevrskills.sim.body import Body, Pose
 from clevrskills.tasks.arguments import Count, count
 from clevrskills.tasks.base import Task
-from clevrskills.tasks.layout import Draw, Layout, Table, Workspace, pose_on_table
+from clevrskills.tasks.layout import EpisodeRng, Layout, Workspace, pose_on_table
 
 AREA_SIZE_M = (0.18, 0.18, 0.01)
 AREAS = Workspace(x_m=(-0.40, 0.0), y_m=(-0.32, 0.32), reach_m=(0.24, 0.58))
@@ -51,16 +51,16 @@ class FollowOrder(Task):
     num_areas: Count = count(2, 4)
     num_visits: Count = count(1, 3)
 
-    def layout(self, draw: Draw) -> Layout:
+    def layout(self, rng: EpisodeRng) -> Layout:
         least, most = self.num_visits
-        areas = max(draw.number(self.num_areas), least + 1)
-        visits = draw.number((least, min(most, areas - 1)))
+        areas = max(rng.number(self.num_areas), least + 1)
+        visits = rng.number((least, min(most, areas - 1)))
         route = np.zeros(4, dtype=np.int64)
-        route[:areas] = draw.assign(areas)
-        pools = draw.pools
-        tiles = [shape(name, AREA_SIZE_M) for name in draw.choose(pools.primitive, areas)]
-        textures = draw.choose(pools.texture_2 + pools.texture_2_dark, areas, "textures")
-        table = Table(draw.places, AREAS)
+        route[:areas] = rng.assign(areas)
+        pools = rng.pools
+        tiles = [shape(name, AREA_SIZE_M) for name in rng.choose(pools.primitive, areas)]
+        textures = rng.choose(pools.texture_2 + pools.texture_2_dark, areas, "textures")
+        table = rng.table(AREAS)
         bodies: list[Body | None] = [None] * len(self.slots)
         for i, tile in enumerate(tiles):
             pose = table.place(tile)
@@ -69,11 +69,11 @@ class FollowOrder(Task):
         small = [
             n for n in pools.top + pools.random + pools.primitive if _radius_m(shape(n)) <= room_m
         ]
-        (name,) = draw.choose(small, 1)
-        (texture,) = draw.choose(pools.texture_1 + pools.texture_1_dark, 1, "textures")
+        (name,) = rng.choose(small, 1)
+        (texture,) = rng.choose(pools.texture_1 + pools.texture_1_dark, 1, "textures")
         first = bodies[route[0]]
         assert first is not None
-        start = _in_the_middle(shape(name), first, draw.places.uniform(0.0, 2 * pi))
+        start = _in_the_middle(shape(name), first, rng.places.uniform(0.0, 2 * pi))
         bodies[4] = Body(self.slots[4], name, texture, start)
         roles = {"route": route, "active": np.arange(3) < visits, "start": np.array(start)}
         return Layout(tuple(bodies), roles)

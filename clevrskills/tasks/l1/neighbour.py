@@ -16,11 +16,9 @@ from clevrskills.sim.body import Body, Pose
 from clevrskills.tasks.arguments import Count, choice, count
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import (
-    DEFAULT_WORKSPACE,
-    Draw,
+    EpisodeRng,
     Layout,
     LayoutError,
-    Table,
     Workspace,
     pose_on_table,
 )
@@ -65,26 +63,25 @@ class Neighbour(Task):
     num_distractors: Count = count(0, 1, most=2)
     directions: tuple[str, ...] = choice(*DIRECTIONS)
 
-    def layout(self, draw: Draw) -> Layout:
-        areas, objects = draw.number(self.num_areas), 2 + draw.number(self.num_distractors)
-        area = draw.assign(areas)[0]
-        direction = self.directions[draw.roles.integers(len(self.directions))]
-        pools = draw.pools
-        tiles = [shape(name, AREA_SIZE_M) for name in draw.choose(pools.primitive, areas)]
+    def layout(self, rng: EpisodeRng) -> Layout:
+        areas, objects = rng.number(self.num_areas), 2 + rng.number(self.num_distractors)
+        area = rng.assign(areas)[0]
+        direction = self.directions[rng.roles.integers(len(self.directions))]
+        pools = rng.pools
+        tiles = [shape(name, AREA_SIZE_M) for name in rng.choose(pools.primitive, areas)]
         most_m = min(RADIUS_M.get(tile.name, NARROW_RADIUS_M) for tile in tiles)
         names = pools.top + pools.random + pools.primitive
         items = [
             shape(name)
-            for name in draw.choose([n for n in names if _radius_m(n) <= most_m], objects)
+            for name in rng.choose([n for n in names if _radius_m(n) <= most_m], objects)
         ]
-        textures = draw.choose(pools.texture_2 + pools.texture_2_dark, areas, "textures")
-        colours = draw.choose(pools.texture_1 + pools.texture_1_dark, objects, "textures")
-        space = DEFAULT_WORKSPACE
-        table = Table(draw.places, space)
+        textures = rng.choose(pools.texture_2 + pools.texture_2_dark, areas, "textures")
+        colours = rng.choose(pools.texture_1 + pools.texture_1_dark, objects, "textures")
+        space, table = rng.setting.workspace, rng.table()
         poses = [table.place(items[0])]
         away_m = DISTANCE_M + 2 * max(items[1].half_extents[:2])
         x, y = np.add(poses[0][:2], np.multiply(away_m, DIRECTIONS[direction])).tolist()
-        yaw = draw.places.uniform(0.0, 2 * np.pi)
+        yaw = rng.places.uniform(0.0, 2 * np.pi)
         on_it = space.x_m[0] <= x <= space.x_m[1] and space.y_m[0] <= y <= space.y_m[1]
         if not (on_it and space.contains(x, y) and table.take(items[1], x, y, yaw)):
             raise LayoutError("no room for the neighbour")

@@ -9,7 +9,7 @@ import numpy as np
 from torch import Tensor
 
 from clevrskills.predicates import OnTop, Predicate
-from clevrskills.tasks.layout import Draw, Layout
+from clevrskills.tasks.layout import EpisodeRng, Layout
 from clevrskills.tasks.novel import (
     ADJECTIVES,
     NovelAdjectiveTask,
@@ -29,9 +29,9 @@ class NovelAdjective(NovelAdjectiveTask):
     sentence = "Put the object that an invented adjective fits on another one"
     predicates = (OnTop,)
 
-    def layout(self, draw: Draw) -> Layout:
-        scene, shown = self.scene(draw)
-        adjective = draw.choose(ADJECTIVES, 1, "roles")[0]
+    def layout(self, rng: EpisodeRng) -> Layout:
+        scene, shown = self.scene(rng)
+        adjective = rng.choose(ADJECTIVES, 1, "roles")[0]
         thing = replace(scene[2], key="thing", qualifier="")
         return Layout(
             tuple(scene),

@@ -8,7 +8,7 @@ import numpy as np
 from torch import Tensor
 
 from clevrskills.predicates import OnTop, Predicate
-from clevrskills.tasks.layout import Draw, Layout
+from clevrskills.tasks.layout import EpisodeRng, Layout
 from clevrskills.tasks.novel import (
     ADJECTIVES,
     NovelAdjectiveTask,
@@ -28,11 +28,11 @@ class NovelAdjectiveNoun(NovelAdjectiveTask):
     sentence = "Put the thing that an invented adjective fits on another, both of invented nouns"
     predicates = (OnTop,)
 
-    def layout(self, draw: Draw) -> Layout:
-        scene, shown = self.scene(draw)
-        adjective = draw.choose(ADJECTIVES, 1, "roles")[0]
+    def layout(self, rng: EpisodeRng) -> Layout:
+        scene, shown = self.scene(rng)
+        adjective = rng.choose(ADJECTIVES, 1, "roles")[0]
         base, thing = scene[0], scene[2]
-        examples, nouns = named(draw, [thing, base])
+        examples, nouns = named(rng, [thing, base])
         return Layout(
             tuple(scene),
             {"top": np.array(1), "bottom": np.array(0)},

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from clevrskills.tasks.l1.simple_manipulation import SimpleManipulation
-from clevrskills.tasks.layout import Draw, Layout
+from clevrskills.tasks.layout import EpisodeRng, Layout
 from clevrskills.tasks.novel import named
 
 
@@ -19,10 +19,10 @@ class NovelNoun(SimpleManipulation):
     key = "novel_noun"
     sentence = "Put one thing on another, both told by invented nouns"
 
-    def layout(self, draw: Draw) -> Layout:
-        layout = super().layout(draw)
+    def layout(self, rng: EpisodeRng) -> Layout:
+        layout = super().layout(rng)
         bodies = [layout.bodies[int(layout.roles[role])] for role in ("top", "bottom")]
-        examples, words = named(draw, [body for body in bodies if body])
+        examples, words = named(rng, [body for body in bodies if body])
         return replace(layout, examples=examples, words=words)
 
     def prompts(self, layout: Layout) -> Sequence[str]:

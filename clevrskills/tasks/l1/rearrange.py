@@ -15,7 +15,7 @@ from clevrskills.predicates import AtPosition, Predicate, Set
 from clevrskills.sim.body import Body
 from clevrskills.tasks.arguments import Count, count
 from clevrskills.tasks.base import Task
-from clevrskills.tasks.layout import FAR_WORKSPACE, Draw, Layout, LayoutError, Table
+from clevrskills.tasks.layout import FAR_WORKSPACE, EpisodeRng, Layout, LayoutError
 
 GAP_M = 0.04
 """Room for the gripper between an object and what is next to it."""
@@ -43,12 +43,12 @@ class Rearrange(Task):
 
     num_objects: Count = count(2, 3)
 
-    def layout(self, draw: Draw) -> Layout:
-        objects = draw.number(self.num_objects)
-        pools = draw.pools
-        shapes = draw.choose(pools.top + pools.random + pools.primitive, objects)
-        textures = draw.choose(pools.texture_1 + pools.texture_1_dark, objects, "textures")
-        table = Table(draw.places, FAR_WORKSPACE, GAP_M)
+    def layout(self, rng: EpisodeRng) -> Layout:
+        objects = rng.number(self.num_objects)
+        pools = rng.pools
+        shapes = rng.choose(pools.top + pools.random + pools.primitive, objects)
+        textures = rng.choose(pools.texture_1 + pools.texture_1_dark, objects, "textures")
+        table = rng.table(FAR_WORKSPACE, GAP_M)
         starts = [table.place(shape(name)) for name in shapes]
         targets = [
             table.place(shape(name), 2 * atan2(start[6], start[3]))

@@ -13,7 +13,7 @@ from clevrskills.predicates import Predicate, Rotated, Set
 from clevrskills.predicates.rotated import turn_in_words
 from clevrskills.sim.body import Body
 from clevrskills.tasks.arguments import Count, count
-from clevrskills.tasks.layout import FAR_WORKSPACE, Draw, Layout, Table
+from clevrskills.tasks.layout import FAR_WORKSPACE, EpisodeRng, Layout
 from clevrskills.tasks.turning import TurningTask, room_to_turn, turnable
 
 
@@ -37,14 +37,14 @@ class RotateSymmetry(TurningTask):
 
     num_objects: Count = count(2, 4)
 
-    def layout(self, draw: Draw) -> Layout:
-        objects = draw.number(self.num_objects)
-        shapes = draw.choose(turnable(draw.pools), objects)
-        pool = draw.pools.texture_1 + draw.pools.texture_1_dark
-        shared, *others = draw.choose(pool, objects - 1, "textures")
-        parts = draw.assign(objects)
+    def layout(self, rng: EpisodeRng) -> Layout:
+        objects = rng.number(self.num_objects)
+        shapes = rng.choose(turnable(rng.pools), objects)
+        pool = rng.pools.texture_1 + rng.pools.texture_1_dark
+        shared, *others = rng.choose(pool, objects - 1, "textures")
+        parts = rng.assign(objects)
         texture_of = dict(zip(parts, (shared, shared, *others), strict=True))
-        table = Table(draw.places, FAR_WORKSPACE)
+        table = rng.table(FAR_WORKSPACE)
         bodies = [
             Body(self.slots[k], name, texture_of[k], table.place(room_to_turn(shape(name))))
             for k, name in enumerate(shapes)
@@ -53,7 +53,7 @@ class RotateSymmetry(TurningTask):
         roles = {
             "objects": np.array(pair),
             "poses": np.array([bodies[k].pose for k in pair]),
-            "angle_rad": np.radians(float(self.angle_deg(draw))),
+            "angle_rad": np.radians(float(self.angle_deg(rng))),
         }
         return Layout((*bodies, *(None,) * (len(self.slots) - objects)), roles)
 

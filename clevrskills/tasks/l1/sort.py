@@ -12,7 +12,7 @@ from clevrskills.assets import Shape, shape
 from clevrskills.assets.splits import Pools
 from clevrskills.predicates import Inside, Predicate, Set
 from clevrskills.sim.body import Pose
-from clevrskills.tasks.layout import Draw, LayoutError, Table, pose_on_table
+from clevrskills.tasks.layout import EpisodeRng, LayoutError, Table, pose_on_table
 from clevrskills.tasks.sorting import SortingTask
 
 AREA_CENTERS_M = ((-0.315, -0.2), (-0.315, 0.2), (-0.055, -0.165), (-0.055, 0.165))
@@ -43,8 +43,8 @@ class Sort(SortingTask):
         names = pools.top + pools.random + pools.primitive
         return [name for name in names if _radius_m(name) <= OBJECT_RADIUS_M]
 
-    def lay_areas(self, draw: Draw, table: Table, tiles: Sequence[Shape]) -> Sequence[Pose]:
-        centers = draw.places.permutation(AREA_CENTERS_M)[: len(tiles)].tolist()
+    def lay_areas(self, rng: EpisodeRng, table: Table, tiles: Sequence[Shape]) -> Sequence[Pose]:
+        centers = rng.places.permutation(AREA_CENTERS_M)[: len(tiles)].tolist()
         for i, (tile, (x, y)) in enumerate(zip(tiles, centers, strict=True)):
             if not table.take(tile, x, y, 0.0):
                 raise LayoutError(f"area {i} does not fit")

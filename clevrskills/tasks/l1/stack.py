@@ -15,7 +15,7 @@ from clevrskills.predicates import Sequence as InSequence
 from clevrskills.sim.body import Body
 from clevrskills.tasks.arguments import Count, count
 from clevrskills.tasks.base import Task
-from clevrskills.tasks.layout import FAR_WORKSPACE, Draw, Layout, Table
+from clevrskills.tasks.layout import FAR_WORKSPACE, EpisodeRng, Layout
 
 
 @dataclass(kw_only=True, eq=False)
@@ -38,14 +38,14 @@ class Stack(Task):
 
     num_objects: Count = count(2, 4)
 
-    def layout(self, draw: Draw) -> Layout:
-        objects = draw.number(self.num_objects)
+    def layout(self, rng: EpisodeRng) -> Layout:
+        objects = rng.number(self.num_objects)
         named = np.zeros(len(self.slots), dtype=np.int64)
-        named[:objects] = draw.assign(objects)
-        shapes = draw.choose(draw.pools.primitive, objects)
-        pool = draw.pools.texture_1 + draw.pools.texture_1_dark
-        textures = draw.choose(pool, objects, "textures")
-        table = Table(draw.places, FAR_WORKSPACE)
+        named[:objects] = rng.assign(objects)
+        shapes = rng.choose(rng.pools.primitive, objects)
+        pool = rng.pools.texture_1 + rng.pools.texture_1_dark
+        textures = rng.choose(pool, objects, "textures")
+        table = rng.table(FAR_WORKSPACE)
         bodies = [
             Body(key, name, texture, table.place(shape(name, self.size_m)), self.size_m)
             for key, name, texture in zip(self.slots, shapes, textures, strict=False)

@@ -15,7 +15,7 @@ from clevrskills.predicates import AtPosition, Predicate, Swapped
 from clevrskills.sim.body import Body
 from clevrskills.tasks.arguments import Count, count
 from clevrskills.tasks.base import Task
-from clevrskills.tasks.layout import NARROW_WORKSPACE, Draw, Layout, Table
+from clevrskills.tasks.layout import NARROW_WORKSPACE, EpisodeRng, Layout
 from clevrskills.tasks.turning import room_to_turn
 
 
@@ -39,13 +39,13 @@ class Swap(Task):
 
     num_distractors: Count = count(0, 1)
 
-    def layout(self, draw: Draw) -> Layout:
-        objects = 2 + draw.number(self.num_distractors)
-        names = draw.choose(self.shapes(draw.pools), objects)
-        pool = draw.pools.texture_2 + draw.pools.texture_2_dark
-        textures = draw.choose(pool, objects, "textures")
+    def layout(self, rng: EpisodeRng) -> Layout:
+        objects = 2 + rng.number(self.num_distractors)
+        names = rng.choose(self.shapes(rng.pools), objects)
+        pool = rng.pools.texture_2 + rng.pools.texture_2_dark
+        textures = rng.choose(pool, objects, "textures")
         shapes = [shape(name) for name in names]
-        table, room = Table(draw.places, NARROW_WORKSPACE), room_to_turn(*shapes)
+        table, room = rng.table(NARROW_WORKSPACE), room_to_turn(*shapes)
         places = [table.place(room) for _ in range(objects + 1)]
         bodies = [
             Body(key, name, texture, (*place[:2], item.half_extents[2], *place[3:]))
@@ -53,7 +53,7 @@ class Swap(Task):
                 self.slots, names, textures, shapes, places, strict=False
             )
         ]
-        pair = draw.assign(objects)[:2]
+        pair = rng.assign(objects)[:2]
         roles = {
             "objects": np.array(pair),
             "poses": np.array([bodies[k].pose for k in pair]),

@@ -12,10 +12,17 @@ from torch import Tensor
 from clevrskills.assets import shape
 from clevrskills.predicates import Balanced, Predicate
 from clevrskills.sim.body import Body, Hinge, Pose
-from clevrskills.sim.cameras import BASE_CAMERA
+from clevrskills.sim.cameras import FixedCamera
 from clevrskills.tasks.arguments import Count, count
 from clevrskills.tasks.base import Task
-from clevrskills.tasks.layout import Draw, Layout, LayoutError, Table, Workspace, pose_on_table
+from clevrskills.tasks.layout import (
+    EpisodeRng,
+    Layout,
+    LayoutError,
+    Table,
+    Workspace,
+    pose_on_table,
+)
 
 SCALE_X_M, PIVOT_Z_M, LEVER_M = -0.06, 0.07, 0.18
 BEAM = Hinge(
@@ -59,16 +66,17 @@ class Balance(Task):
 
     num_objects: Count = count(2, 4)
 
-    def layout(self, draw: Draw) -> Layout:
-        blocks = draw.number(self.num_objects)
-        heights = draw.shapes.permutation(_heights(draw.shapes, blocks))
-        pool = [name for name in draw.pools.primitive if name in SHAPES] or draw.pools.primitive
-        (name,) = draw.choose(pool, 1)
-        (texture,) = draw.choose(
-            draw.pools.texture_1 + draw.pools.texture_1_dark, 1, stream="textures"
+    def layout(self, rng: EpisodeRng) -> Layout:
+        blocks = rng.number(self.num_objects)
+        heights = rng.shapes.permutation(_heights(rng.shapes, blocks))
+        pool = [name for name in rng.pools.primitive if name in SHAPES] or rng.pools.primitive
+        (name,) = rng.choose(pool, 1)
+        (texture,) = rng.choose(
+            rng.pools.texture_1 + rng.pools.texture_1_dark, 1, stream="textures"
         )
-        table = Table(draw.places, BLOCKS)
-        bodies: list[Body | None] = [*_scale(table), None, None, None, None]
+        table = rng.table(BLOCKS)
+        scale = _scale(table, self.setting.main_camera)
+        bodies: list[Body | None] = [*scale, None, None, None, None]
         level = np.array([body.pose for body in bodies[1:4] if body])
         for k, height_m in enumerate(heights):
             size = (WIDTH_M, WIDTH_M, float(height_m))
@@ -92,7 +100,7 @@ class Balance(Task):
         ]
 
 
-def _scale(table: Table) -> list[Body]:
+def _scale(table: Table, camera: FixedCamera) -> list[Body]:
     """Foot, beam and plates; their places are taken."""
     foot, beam, plate = (shape(f"scale {part}") for part in ("foot", "beam", "plate"))
     stem_m = beam.half_extents[2] + plate.half_extents[2]
@@ -107,13 +115,13 @@ def _scale(table: Table) -> list[Body]:
     for body in bodies:
         table.reserve(*body.pose[:2], body.geometry.half_extents[0])
     for body in bodies[2:]:
-        table.reserve(*_behind(body.pose), HIDDEN_M)
+        table.reserve(*_behind(body.pose, camera), HIDDEN_M)
     return bodies
 
 
-def _behind(pose: Pose) -> tuple[float, float]:
+def _behind(pose: Pose, camera: FixedCamera) -> tuple[float, float]:
     """The place, a low block's height above the table, that something hides from the camera."""
-    eye = np.array(BASE_CAMERA.eye_m)
+    eye = np.array(camera.eye_m)
     ray = np.array(pose[:3]) - eye
     x, y, _ = eye + ray * (HEIGHT_M[0] - eye[2]) / ray[2]
     return float(x), float(y)

@@ -13,7 +13,7 @@ from clevrskills.predicates import Predicate, SameStack, Set
 from clevrskills.sim.body import Body
 from clevrskills.tasks.arguments import Count, count
 from clevrskills.tasks.base import Task
-from clevrskills.tasks.layout import DEFAULT_WORKSPACE, Draw, Layout, LayoutError, Table
+from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
 
 SIZE_M = (0.10, 0.10, 0.05)
 LEAST = 2
@@ -44,20 +44,20 @@ class SortStack(Task):
     num_textures: Count = count(1, 3)
     num_objects: Count = count(2, 6)
 
-    def layout(self, draw: Draw) -> Layout:
-        textures = draw.number(self.num_textures)
+    def layout(self, rng: EpisodeRng) -> Layout:
+        textures = rng.number(self.num_textures)
         least, most = self.num_objects
         if most < LEAST * textures:
             raise LayoutError(f"{most} objects are too few for {textures} textures")
-        objects = draw.number((max(least, LEAST * textures), most))
+        objects = rng.number((max(least, LEAST * textures), most))
         groups = np.repeat(np.arange(textures), LEAST).tolist()
-        groups += draw.roles.integers(textures, size=objects - len(groups)).tolist()
-        group_of = draw.roles.permutation(groups).tolist()
-        shapes = draw.choose(draw.pools.primitive, objects)
-        pool = draw.pools.texture_1 + draw.pools.texture_1_dark
-        chosen = draw.choose(pool, textures, "textures")
-        names = [chosen[k] for k in draw.assign(textures)]
-        table = Table(draw.places, DEFAULT_WORKSPACE)
+        groups += rng.roles.integers(textures, size=objects - len(groups)).tolist()
+        group_of = rng.roles.permutation(groups).tolist()
+        shapes = rng.choose(rng.pools.primitive, objects)
+        pool = rng.pools.texture_1 + rng.pools.texture_1_dark
+        chosen = rng.choose(pool, textures, "textures")
+        names = [chosen[k] for k in rng.assign(textures)]
+        table = rng.table()
         bodies: list[Body | None] = [None] * len(self.slots)
         for k, group in enumerate(group_of):
             pose = table.place(shape(shapes[k], SIZE_M))

@@ -12,7 +12,7 @@ from clevrskills.assets import shape
 from clevrskills.predicates import AtPositionPushed, Predicate, Swapped
 from clevrskills.sim.body import Body
 from clevrskills.tasks.base import Task
-from clevrskills.tasks.layout import NARROW_WORKSPACE, Draw, Layout, Table
+from clevrskills.tasks.layout import NARROW_WORKSPACE, EpisodeRng, Layout
 
 GAP_M = 0.13
 """Between the objects and the free place, so that one can be pushed past another."""
@@ -31,18 +31,18 @@ class SwapPush(Task):
     slots = ("object_0", "object_1")
     max_steps = 700
 
-    def layout(self, draw: Draw) -> Layout:
-        shapes = draw.choose(draw.pools.primitive, 2)
-        pool = draw.pools.texture_1 + draw.pools.texture_1_dark
-        textures = draw.choose(pool, 2, "textures")
-        table = Table(draw.places, NARROW_WORKSPACE, GAP_M)
+    def layout(self, rng: EpisodeRng) -> Layout:
+        shapes = rng.choose(rng.pools.primitive, 2)
+        pool = rng.pools.texture_1 + rng.pools.texture_1_dark
+        textures = rng.choose(pool, 2, "textures")
+        table = rng.table(NARROW_WORKSPACE, GAP_M)
         bodies = [
             Body(key, name, texture, table.place(shape(name)))
             for key, name, texture in zip(self.slots, shapes, textures, strict=True)
         ]
         largest = max(shapes, key=lambda name: max(shape(name).half_extents[:2]))
         free = table.place(shape(largest))
-        first, second = draw.assign(2)
+        first, second = rng.assign(2)
         return Layout(
             tuple(bodies),
             {

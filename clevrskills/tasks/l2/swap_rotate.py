@@ -12,7 +12,7 @@ from clevrskills.assets import Pools
 from clevrskills.predicates import AtPosition, Predicate, Rotated, Swapped
 from clevrskills.predicates.rotated import turn_in_words
 from clevrskills.tasks.l1.swap import Swap, targets
-from clevrskills.tasks.layout import Draw, Layout
+from clevrskills.tasks.layout import EpisodeRng, Layout
 from clevrskills.tasks.turning import TurningTask, turnable
 
 
@@ -34,9 +34,9 @@ class SwapRotate(Swap, TurningTask):
     predicates = (Swapped, AtPosition, Rotated)
     max_steps = 600
 
-    def layout(self, draw: Draw) -> Layout:
-        layout = super().layout(draw)
-        angle_rad = np.radians(float(self.angle_deg(draw)))
+    def layout(self, rng: EpisodeRng) -> Layout:
+        layout = super().layout(rng)
+        angle_rad = np.radians(float(self.angle_deg(rng)))
         return replace(layout, roles={**layout.roles, "angle_rad": angle_rad})
 
     def shapes(self, pools: Pools) -> Sequence[str]:

@@ -11,7 +11,7 @@ from clevrskills.assets import Shape
 from clevrskills.assets.splits import Pools
 from clevrskills.predicates import Hit, Predicate, Set
 from clevrskills.sim.body import Pose
-from clevrskills.tasks.layout import Draw, Table
+from clevrskills.tasks.layout import EpisodeRng, Table
 from clevrskills.tasks.sorting import SortingTask
 from clevrskills.tasks.throwing import place_beyond
 
@@ -44,11 +44,11 @@ class ThrowSort(SortingTask):
     def movable(self, pools: Pools) -> Sequence[str]:
         return pools.primitive
 
-    def lay_areas(self, draw: Draw, table: Table, tiles: Sequence[Shape]) -> Sequence[Pose]:
-        angles = draw.places.permutation(ANGLES_DEG)[: len(tiles)]
+    def lay_areas(self, rng: EpisodeRng, table: Table, tiles: Sequence[Shape]) -> Sequence[Pose]:
+        angles = rng.places.permutation(ANGLES_DEG)[: len(tiles)]
         around = [(angle - SPREAD_DEG, angle + SPREAD_DEG) for angle in angles]
         return [
-            place_beyond(table, draw.places, tile, limits, BEYOND_M)
+            place_beyond(table, rng.places, tile, limits, BEYOND_M)
             for tile, limits in zip(tiles, around, strict=True)
         ]
 

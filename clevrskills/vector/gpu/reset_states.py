@@ -13,7 +13,7 @@ from clevrskills.envs.scene_sampling import ATTEMPTS, DrawnScene, NeutralPose, i
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.predicates import Criteria
 from clevrskills.sim.body_geometry import Solids
-from clevrskills.tasks import Draw, Layout, LayoutError, Task, stack_roles
+from clevrskills.tasks import EpisodeRng, Layout, LayoutError, Task, stack_roles
 
 NOWHERE = (0.0,) * 7
 
@@ -86,18 +86,18 @@ def draw_same(
         ClevrSkillsError: No layout fits.
     """
     scenes: list[DrawnScene] = []
-    first: Draw | None = None
+    first: EpisodeRng | None = None
     home = NeutralPose.of(robot_name) if task.shows_robot else None
     for seed in seeds:
         for attempt in range(ATTEMPTS):
-            draw = Draw(seed, task.key, attempt, split, task.variant, task.package)
+            rng = task.rng(seed, attempt, split)
             if first:
-                draw.shapes, draw.textures = deepcopy((first.shapes, first.textures))
+                rng.shapes, rng.textures = deepcopy((first.shapes, first.textures))
                 if attempt % 2:
-                    draw.roles = deepcopy(first.roles)
-            drawn_with = deepcopy(draw)
+                    rng.roles = deepcopy(first.roles)
+            drawn_with = deepcopy(rng)
             try:
-                scene = scene_of(task, task.layout(draw), robot_name, criteria)
+                scene = scene_of(task, task.layout(rng), robot_name, criteria)
             except LayoutError:
                 continue
             same = not scenes or _bodies(scene.layout) == _bodies(scenes[0].layout)

@@ -6,7 +6,7 @@ import trimesh
 
 from clevrskills.assets import shape
 from clevrskills.dataset_tools.record.annotations import Annotator, Sighting
-from clevrskills.sim.render.trajectory_renderer import ROBOT_ID, TABLE_ID, Camera, View, to_buffer
+from clevrskills.sim.cameras import ROBOT_ID, TABLE_ID, Camera, View, to_buffer
 
 CAMERA = Camera("camera", 64, 48, 2 * np.arctan(0.75), {})  # focal length 32 pixels
 DOWN = np.array([[1.0, 0, 0, 0], [0, -1.0, 0, 0], [0, 0, -1.0, 1.0]])  # from 1 m above the origin
@@ -148,7 +148,7 @@ def test_against_the_renderer() -> None:
 
     overlaps, errors = [], []
     for task in ("sort", "stack", "throw_topple", "move_without_hitting"):
-        config = EnvConfig(task)
+        config = EnvConfig(task, "train", "xarm6", "paper", ("base_camera", "hand_camera"))
         suite = ClevrSkillsSuite()
         env = suite.make(config)
         oracle = suite.oracle(env)

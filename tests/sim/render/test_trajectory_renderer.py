@@ -5,16 +5,9 @@ import pytest
 
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.sim.body import Body
-from clevrskills.sim.cameras import FAR_M, NEAR_M
-from clevrskills.sim.render import shaders, trajectory_renderer
-from clevrskills.sim.render.trajectory_renderer import (
-    ROBOT_ID,
-    TABLE_ID,
-    TrajectoryRenderer,
-    View,
-    camera,
-    to_buffer,
-)
+from clevrskills.sim.cameras import FAR_M, NEAR_M, ROBOT_ID, TABLE_ID, View, to_buffer
+from clevrskills.sim.render import shaders
+from clevrskills.sim.render.trajectory_renderer import TrajectoryRenderer, camera
 from clevrskills.sim.robots.description import robot
 
 QPOS = np.array(robot("xarm6").neutral_qpos, np.float32)
@@ -120,4 +113,4 @@ def test_with_shaders_that_are_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (one.segmentation != other.segmentation).mean() < 1e-3
     difference = np.abs(one.depth_mm.astype(int) - other.depth_mm)
     assert np.median(difference) <= 1 and (difference > 3).mean() < 1e-2
-    assert trajectory_renderer.TABLE_ID in other.segmentation
+    assert TABLE_ID in other.segmentation

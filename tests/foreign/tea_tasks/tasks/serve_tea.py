@@ -9,7 +9,7 @@ from clevrskills.assets import shape
 from clevrskills.predicates import Predicate
 from clevrskills.sim.body import Body
 from clevrskills.tasks.base import Task
-from clevrskills.tasks.layout import DEFAULT_WORKSPACE, Draw, Layout, Table
+from clevrskills.tasks.layout import DEFAULT_WORKSPACE, EpisodeRng, Layout, Table
 from tea_tasks.predicates.served import Served
 
 
@@ -23,10 +23,10 @@ class ServeTea(Task):
     slots = ("caddy", "saucer", "other")
     max_steps = 150
 
-    def layout(self, draw: Draw) -> Layout:
-        table = Table(draw.places, DEFAULT_WORKSPACE)
-        shapes = ["tea caddy", "saucer", *draw.choose(draw.pools.top, 1)]
-        textures = ["linen", *draw.choose(draw.pools.texture_1, 2, "textures")]
+    def layout(self, rng: EpisodeRng) -> Layout:
+        table = Table(rng.places, DEFAULT_WORKSPACE)
+        shapes = ["tea caddy", "saucer", *rng.choose(rng.pools.top, 1)]
+        textures = ["linen", *rng.choose(rng.pools.texture_1, 2, "textures")]
         bodies = tuple(
             Body(slot, name, texture, table.place(shape(name)))
             for slot, name, texture in zip(self.slots, shapes, textures, strict=True)

@@ -1,0 +1,98 @@
+"""Setting: the cameras, the table and the workspace that the tasks of a suite share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import hypot, pi
+
+from clevrskills.core.registry import load, others
+from clevrskills.errors import UnknownNameError
+from clevrskills.sim.cameras import FixedCamera
+from clevrskills.sim.robots.description import ROBOTS
+
+HAND_CAMERA = "hand_camera"
+"""Name of the camera at the wrist, which every robot has."""
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """The part of the table where things are put, in metres.
+
+    Attributes:
+        x_m: Range of x.
+        y_m: Range of y.
+        reach_m: Range of the distance from the robot's base.
+        base_x_m: Where that is: by default the xArm 6's; the Panda reaches further.
+    """
+
+    x_m: tuple[float, float] = (-0.40, 0.05)
+    y_m: tuple[float, float] = (-0.32, 0.32)
+    reach_m: tuple[float, float] = (0.22, 0.64)
+    base_x_m: float = ROBOTS["xarm6"].base_position[0]
+
+    def contains(self, x: float, y: float) -> bool:
+        """Whether the gripper reaches the place."""
+        return self.reach_m[0] <= hypot(x - self.base_x_m, y) <= self.reach_m[1]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Where the tasks of a suite take place.
+
+    Attributes:
+        name: Its name.
+        cameras: Cameras that stand still, by name; ``render_camera`` is that of ``env.render()``.
+        watch: Cameras of observations if none are named; the first stands still, has all that is
+            laid out in view, and takes the images of key-steps.
+        workspace: Where things are put if a task does not say otherwise.
+        table_center_m: World x and y of the middle of the table, whose top is at z = 0.
+        table_size_m: Its size along x and y.
+    """
+
+    name: str
+    cameras: Mapping[str, FixedCamera] = field(hash=False)
+    watch: tuple[str, ...]
+    workspace: Workspace = Workspace()
+    table_center_m: tuple[float, float] = (-0.5, 0.0)
+    table_size_m: tuple[float, float] = (1.7, 2.2)
+
+    @property
+    def main_camera(self) -> FixedCamera:
+        """The first camera of :attr:`watch`."""
+        return self.cameras[self.watch[0]]
+
+    def camera_names(self) -> tuple[str, ...]:
+        """Names of all cameras, those that other distributions add last.
+
+        Raises:
+            NameTakenError: Two have the same name.
+        """
+        own = sorted((HAND_CAMERA, *self.cameras))
+        return (*own, *others("cameras", own))
+
+    def camera(self, name: str) -> FixedCamera | None:
+        """The camera of a name, ``None`` for that of the wrist.
+
+        Raises:
+            UnknownNameError: There is no such camera.
+            ClevrSkillsError: What another distribution adds cannot be imported, or is no camera.
+        """
+        if name == HAND_CAMERA or name in self.cameras:
+            return self.cameras.get(name)
+        added = others("cameras", (HAND_CAMERA, *self.cameras))
+        if name not in added:
+            raise UnknownNameError("camera", name, self.camera_names())
+        found: FixedCamera = load(added[name], FixedCamera)
+        return found
+
+
+TABLETOP = Setting(
+    "tabletop",
+    {
+        "base_camera": FixedCamera((0.3, -0.1, 0.3), (-0.1, 0.0, 0.1), pi / 2),
+        "render_camera": FixedCamera((1.0, 1.0, 0.8), (0.0, 0.0, 0.5), 1.0, 512),
+    },
+    watch=("base_camera", HAND_CAMERA),
+)
+"""That of ClevrSkills: paper, section 3, and the released code's table of cameras."""
