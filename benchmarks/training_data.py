@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Annotated
@@ -22,7 +23,7 @@ from common import print_table
 from torch.utils.data import DataLoader
 
 from clevrskills.baselines.data.sources import open_source
-from clevrskills.baselines.data.windows import Batches, Collate, Order, Selection, Windows
+from clevrskills.baselines.data.windows import Batches, Order, Selection, Windows, collate
 from clevrskills.baselines.prompts import WordTokenizer
 from clevrskills.baselines.spec import PolicyConfig
 from clevrskills.dataset_tools import Dataset
@@ -58,7 +59,7 @@ def loaded_per_s(root: Path, config: PolicyConfig, frames: int, workers: int) ->
         DataLoader(
             windows,
             batch_sampler=Batches(Order(windows), size),
-            collate_fn=Collate(0),
+            collate_fn=partial(collate, pad=0),
             num_workers=workers,
             prefetch_factor=4,
         )

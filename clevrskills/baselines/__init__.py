@@ -5,20 +5,8 @@
     from clevrskills.baselines import load
     policy = load("runs/bc")
 
-A policy of one's own is a class beside those here: :mod:`clevrskills.baselines.policy` tells what
+A policy of one's own is a class beside those here: :mod:`clevrskills.baselines.policy` says what
 it has to have, and ``clevrskills train --policy my_module:MyPolicy`` trains it.
-
-===================  ==============================================================================
-``policy``           base of all policies: training on windows, acting in slots
-``spec``             configuration of a policy; what it sees and does, as its data say
-``batch``            observations, prompts and batches as tensors
-``prompts``          prompts cut into words and images; tokenizers
-``registry``         policies and configurations by name
-``checkpoint``       checkpoints of policies
-``data``             windows of demonstrations, from datasets and from LeRobot exports of them
-``training``         arguments, loop, evaluations, and rounds of DAgger
-``policies``         the policies, a folder each
-===================  ==============================================================================
 """
 
 from __future__ import annotations

@@ -22,12 +22,12 @@ class Movable:
 
 @dataclass(frozen=True)
 class Observations(Movable):
-    """What was seen and felt at T control steps of each of B episodes.
+    """Images and robot states of T control steps of each of B episodes.
 
     Attributes:
         images: By camera, (B, T, 3, S, S): uint8 in [0, 255] as loaded; a policy's ``loss`` and
             ``step`` get floating point numbers in [0, 1].
-        state: The robot's own state, (B, T, P); in ``loss`` and ``step`` it is normalised.
+        state: The robot's own state, (B, T, P); in ``loss`` and ``step`` it is normalized.
         mask: Which of the steps exist, (B, T) bool; the others repeat the first or the last one.
     """
 
@@ -44,13 +44,17 @@ class Prompts(Movable):
         tokens: Numbers of the tokenizer, (B, L); prompts that are shorter are padded at the end.
         mask: Which of the tokens exist, (B, L) bool.
         images: The M images of all prompts, (M, 3, S, S), as in :class:`Observations`.
-        image_index: Which of the images stands at each place, (B, L); -1: none, there is a word.
+        image_index: Which of the images stands at each place, (B, L); -1: none but a word.
     """
 
     tokens: Tensor
     mask: Tensor
     images: Tensor
     image_index: Tensor
+
+    def first(self, count: int) -> tuple[Tensor, Tensor, Tensor]:
+        """Tokens, mask and image index of the first tokens of each prompt."""
+        return self.tokens[:, :count], self.mask[:, :count], self.image_index[:, :count]
 
 
 @dataclass(frozen=True)
@@ -60,7 +64,7 @@ class Batch(Movable):
     Attributes:
         observations: The observations.
         prompts: The prompts.
-        actions: At every step the next H actions, (B, T, H, 7); in ``loss`` they are normalised.
+        actions: At every step the next H actions, (B, T, H, 7); in ``loss`` they are normalized.
         action_mask: Which of them are to be learned, (B, T, H) bool: not those after the end of the
             demonstration, which repeat the last one, nor those of attempts that were given up.
     """

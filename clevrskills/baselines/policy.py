@@ -1,27 +1,9 @@
 """Learned policy: the base of all policies that are trained on demonstrations.
 
-A policy is a torch module with four methods of its own and a configuration::
-
-    @dataclass(frozen=True, kw_only=True)
-    class MyConfig(PolicyConfig):
-        width: int = 256
-
-    class MyPolicy(LearnedPolicy[MyConfig]):
-        config_type = MyConfig
-        configurations = {"default": MyConfig(), "tiny": MyConfig(width=32, image_size=64)}
-
-        def __init__(self, config, spec):
-            super().__init__(config, spec)
-            ...
-
-        tokenizer = WordTokenizer()
-
-        def loss(self, batch): ...                   # Batch -> {"loss": scalar, other terms}
-        def begin(self, prompts, seeds): ...         # Prompts of n episodes -> a memory for each
-        def step(self, observations, memories): ...  # -> actions (n, 7) or (n, H, 7), memories
-
-What those see is normalised already and on the right device, images are floating point numbers in
-[0, 1] of the configured size; the actions they learn and give are normalised too.
+A policy is a torch module with ``loss``, ``begin`` and ``step`` of its own and a configuration; the
+section "A policy of your own" of docs/training.md has one. What those methods see is normalized
+already and on the right device, images are floating point numbers in [0, 1] of the configured size;
+the actions they learn and give are normalized too.
 """
 
 from __future__ import annotations
@@ -70,11 +52,11 @@ class Normalizer(nn.Module):
         self.std.clamp_(min=LEAST_STD)
 
     def forward(self, values: Tensor) -> Tensor:
-        """Measured numbers (..., k) -> normalised ones."""
+        """Measured numbers (..., k) -> normalized ones."""
         return (values - self.mean) / self.std
 
     def inverse(self, values: Tensor) -> Tensor:
-        """Normalised numbers (..., k) -> as measured."""
+        """Normalized numbers (..., k) -> as measured."""
         return values * self.std + self.mean
 
 
@@ -196,9 +178,9 @@ class LearnedPolicy(nn.Module, Generic[Config]):
         """The next action (7,) or actions (H, 7) of these slots, in [-1, 1]."""
         actions: dict[int, np.ndarray] = {}
         for slots in self._groups(observations):
-            seen = self._observations([observations[slot] for slot in slots])
+            batch = self._observations([observations[slot] for slot in slots])
             before = [self._memories[slot] for slot in slots]
-            given, after = self._without_gradients(self.step, seen, before)
+            given, after = self._without_gradients(self.step, batch, before)
             self._memories.update(zip(slots, after, strict=True))
             given = self.normalize_action.inverse(given.float()).clamp(-1.0, 1.0).cpu().numpy()
             actions.update(zip(slots, given, strict=True))
@@ -219,28 +201,28 @@ class LearnedPolicy(nn.Module, Generic[Config]):
         with torch.inference_mode():
             return call(*args)
 
-    def _observations(self, shown: Sequence[Observation]) -> Observations:
-        """Observations of n slots as tensors, normalised, on the device."""
+    def _observations(self, given: Sequence[Observation]) -> Observations:
+        """Observations of n slots as tensors, normalized, on the device."""
         history = self.observation.history
         images = {}
         for camera in self.config.cameras:
-            frames = torch.stack([torch.tensor(np.asarray(o["images"][camera])) for o in shown])
-            frames = frames.reshape(len(shown), history, *frames.shape[-3:])
+            frames = torch.stack([torch.tensor(np.asarray(o["images"][camera])) for o in given])
+            frames = frames.reshape(len(given), history, *frames.shape[-3:])
             images[camera] = scale_images(frames.movedim(-1, -3), self.config.image_size)
-        state = torch.zeros(len(shown), history, 0)
+        state = torch.zeros(len(given), history, 0)
         if self.config.proprioception:
-            state = torch.stack([self._state(o["proprioception"], history) for o in shown])
-        age = torch.tensor([int(o["step"]) for o in shown])[:, None]
+            state = torch.stack([self._state(o["proprioception"], history) for o in given])
+        age = torch.tensor([int(o["step"]) for o in given])[:, None]
         mask = torch.arange(history - 1, -1, -1)[None] <= age
         return self._normalized(Observations(images, state, mask).to(self.device))
 
-    def _state(self, felt: Mapping[str, Any], history: int) -> Tensor:
+    def _state(self, proprioception: Mapping[str, Any], history: int) -> Tensor:
         """The robot's own state, (T, P)."""
         parts = []
         for name, size in self.spec.state_parts.items():
-            if name not in felt:
+            if name not in proprioception:
                 raise ClevrSkillsError(f"the policy was trained with {name}; it is not shown")
-            values = np.asarray(felt[name], dtype=np.float32).reshape(history, -1)
+            values = np.asarray(proprioception[name], dtype=np.float32).reshape(history, -1)
             if values.shape[1] != size:
                 raise ClevrSkillsError(
                     f"the policy was trained with {size} numbers of {name}, not {values.shape[1]}: "

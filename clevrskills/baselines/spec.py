@@ -92,7 +92,7 @@ class PolicySpec:
     Attributes:
         observation: What it is shown when it acts.
         state_parts: Measurements that make up ``state``, in order, with the size of each.
-        statistics: What it normalises states and actions by.
+        statistics: What it normalizes states and actions by.
         action: What its actions mean.
     """
 

@@ -22,7 +22,7 @@ FARTHEST = 10.0
 """Standard deviations at which numbers of a state are cut off."""
 LEAST_STD = 0.05
 """Numbers of a state that vary less are not stretched further: objects of the test split are up to
-5 cm larger than those of the training split, which differ by millimetres."""
+5 cm larger than those of the training split, which differ by millimeters."""
 
 Array = np.ndarray | Tensor
 Tensors = dict[str, Tensor]

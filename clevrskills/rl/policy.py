@@ -43,14 +43,14 @@ class RLPolicy:
         """An episode begins.
 
         Raises:
-            PolicyError: It learnt another task, or with another robot.
+            PolicyError: It learned another task, or with another robot.
         """
-        for kind, learnt, now in (
+        for kind, learned, now in (
             ("task", self._run.task, episode.task),
             ("robot", self._run.robot, episode.robot),
         ):
-            if now != learnt:
-                raise PolicyError(f"what was learnt is the {kind} {learnt}, not {now}")
+            if now != learned:
+                raise PolicyError(f"what was learned is the {kind} {learned}, not {now}")
         self._env = env
 
     def act(self, observation: Observation) -> np.ndarray:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import torch
-import torch._dynamo  # optimisers import it; here it comes before scenes, whose resets take time
+import torch._dynamo  # optimizers import it; here it comes before scenes, whose resets take time
 from gymnasium.vector import VectorEnv
 from torch import Tensor, nn
 
@@ -70,7 +70,7 @@ class PPO:
         self.envs, self.config, self.total_steps, self.device = envs, config, total_steps, device
         self.steps = 0
         self.generator = torch.Generator().manual_seed(seed)
-        with torch.random.fork_rng():  # torch initialises layers by its global generator
+        with torch.random.fork_rng():  # torch initializes layers by its global generator
             torch.manual_seed(seed)
             self.agent = Agent(Spaces.of(envs), config).to(device)
         self.optimizer = torch.optim.Adam(self.agent.parameters(), config.learning_rate, eps=1e-5)
@@ -116,7 +116,7 @@ class PPO:
         return to_tensors(observation, self.device)
 
     def _measure_states(self) -> None:
-        """Act at random, to see on which scale states are before anything is learnt from them."""
+        """Act at random, to see on which scale states are before anything is learned from them."""
         states = [self._observation[STATE]]
         for _ in range(self.config.rollout_steps):
             shape = (self.envs.num_envs, self.agent.spaces.actions)
@@ -274,7 +274,7 @@ def estimate_advantages(
     gamma: float,
     gae_lambda: float,
 ) -> Tensor:
-    """How much better each action was than expected, (T, B): generalised advantage estimation
+    """How much better each action was than expected, (T, B): generalized advantage estimation
     (Schulman et al. 2016, arXiv 1506.02438).
 
     Args:

@@ -1,4 +1,4 @@
-"""What was learnt acts in the evaluation as it learnt, on real tasks."""
+"""What was learned acts in the evaluation as it learned, on real tasks."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def learn(out: Path, **changes) -> Path:
 
 
 @pytest.fixture(scope="module")
-def learnt(tmp_path_factory) -> Path:
+def learned(tmp_path_factory) -> Path:
     return learn(tmp_path_factory.mktemp("rl") / "run")
 
 
@@ -63,11 +63,11 @@ def same_actions(root: Path, **options) -> None:
     env.close()
 
 
-def test_states(learnt) -> None:
-    lines = read_progress(learnt)
+def test_states(learned) -> None:
+    lines = read_progress(learned)
     assert [line["steps"] for line in lines] == [16]
     assert "reward_terms/order/0.traced" in lines[0]
-    same_actions(learnt, obs_mode="none")
+    same_actions(learned, obs_mode="none")
 
 
 @pytest.mark.slow
@@ -79,16 +79,16 @@ def test_images(tmp_path) -> None:
 
 
 @pytest.mark.slow
-def test_processes_make_no_difference(learnt, tmp_path) -> None:
+def test_processes_make_no_difference(learned, tmp_path) -> None:
     other = learn(tmp_path / "run", workers=2)
-    mine, theirs = (load_agent(root, read_run(root)).state_dict() for root in (learnt, other))
+    mine, theirs = (load_agent(root, read_run(root)).state_dict() for root in (learned, other))
     assert all(torch.equal(mine[name], theirs[name]) for name in mine)
 
 
 @pytest.mark.slow
-def test_it_is_evaluated(learnt, tmp_path) -> None:
+def test_it_is_evaluated(learned, tmp_path) -> None:
     args = EvaluateArgs(
-        policy=f"rl:{learnt}",
+        policy=f"rl:{learned}",
         tasks=("trace",),
         split=("test",),
         episodes=1,
@@ -99,8 +99,8 @@ def test_it_is_evaluated(learnt, tmp_path) -> None:
     assert result.cause == "step limit" and result.steps == 140
 
 
-def test_it_does_only_what_it_learnt(learnt, tmp_path) -> None:
-    policy = RLPolicy(str(learnt))
+def test_it_does_only_what_it_learned(learned, tmp_path) -> None:
+    policy = RLPolicy(str(learned))
     for changes, words in (
         ({"task": "pick"}, "task trace, not pick"),
         ({"robot": "panda"}, "robot xarm6, not panda"),

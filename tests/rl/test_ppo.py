@@ -67,7 +67,7 @@ def as_tensors(values):
 # ---- learning
 
 
-def test_environments_of_tensors_are_learnt_as_those_of_arrays():
+def test_environments_of_tensors_are_learned_as_those_of_arrays():
     (one, told), (other, also_told) = (learn(kind(8), QUICK, 1200) for kind in (ToyVec, TensorVec))
     assert torch.equal(weights(one), weights(other))
     for mine, theirs in zip(told, also_told, strict=True):
@@ -166,7 +166,7 @@ def test_a_policy_that_diverges_learns_no_more_in_this_update(images):
     )
     assert torch.equal(policies[1, None], policies[6, 1e-12])
     assert not torch.equal(policies[1, None], policies[6, None])
-    # the value is learnt on, unless it would change what the policy sees
+    # the value is learned on, unless it would change what the policy sees
     assert torch.equal(critics[1, None], critics[6, 1e-12]) == images
 
 

@@ -11,7 +11,7 @@ import torch
 
 from clevrskills.baselines.batch import Batch
 from clevrskills.baselines.data.sources import open_source
-from clevrskills.baselines.data.windows import Collate, Selection, Windows, make_spec
+from clevrskills.baselines.data.windows import Selection, Windows, collate, make_spec
 from clevrskills.baselines.policy import LearnedPolicy
 from clevrskills.baselines.registry import build, configuration
 from clevrskills.baselines.training.trainer import make_optimizer
@@ -48,7 +48,7 @@ def save_tokenizer(folder: Path, words: Sequence[str], end: str, unknown: str) -
 
 def batch_of(policy: LearnedPolicy, windows: Windows, indices: Sequence[int]) -> Batch:
     """A batch of windows."""
-    return Collate(policy.tokenizer.pad)([windows[index] for index in indices])
+    return collate([windows[index] for index in indices], policy.tokenizer.pad)
 
 
 def spread(windows: Windows, count: int) -> list[int]:

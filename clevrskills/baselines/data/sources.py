@@ -29,7 +29,8 @@ from clevrskills.dataset_tools.export.lerobot_features import (
 from clevrskills.dataset_tools.layout import DATASET_FILE, DatasetError
 from clevrskills.dataset_tools.torch_dataset import DatasetReader
 from clevrskills.dataset_tools.window_reader import EpisodeTable, WindowReader
-from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.jobs.arguments import check_names
 
 LEROBOT_FILE = "meta/info.json"
 _VERSIONS = ("v3.0",)
@@ -83,7 +84,7 @@ class DatasetSource(DatasetReader):
         dataset = Dataset(root)
         if not len(dataset):
             raise ClevrSkillsError(f"{root} has no episodes")
-        _check_cameras(root, cameras, dataset.header.cameras)
+        check_names(**{f"camera of {root}": (cameras, dataset.header.cameras)})
         info = dataset[0].info
         measured = info["final"]["proprioception"]
         self.root, self.robot = root, dataset.header.robot
@@ -134,11 +135,10 @@ class LeRobotSource(WindowReader[EpisodeTable]):
 
     def _open(self, info: Mapping[str, Any]) -> None:
         version, features = info["codebase_version"], info["features"]
-        if version not in _VERSIONS:
-            raise UnknownNameError(f"version of {self.root}", version, _VERSIONS)
+        check_names(**{f"version of {self.root}": ((version,), _VERSIONS)})
         prefix = image_key("")
         filmed = tuple(f.removeprefix(prefix) for f in features if f.startswith(prefix))
-        _check_cameras(self.root, self._cameras, filmed)
+        check_names(**{f"camera of {self.root}": (self._cameras, filmed)})
         self.robot, self._fps = str(info["robot_type"]), int(info["fps"])
         self._data_path, self._video_path = info["data_path"], info["video_path"]
         self.size_px = _common({features[image_key(c)]["shape"][0] for c in self._cameras})
@@ -214,12 +214,6 @@ def open_source(root: Path, cameras: Sequence[str]) -> Source:
         f"{root} holds no demonstrations: neither a dataset (no {DATASET_FILE}) nor a LeRobot "
         f"export (no {LEROBOT_FILE})"
     )
-
-
-def _check_cameras(root: Path, cameras: Sequence[str], filmed: Sequence[str]) -> None:
-    for camera in cameras:
-        if camera not in filmed:
-            raise UnknownNameError(f"camera of {root}", camera, tuple(filmed))
 
 
 def _common(sizes: set[int]) -> int | None:

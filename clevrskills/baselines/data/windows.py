@@ -6,9 +6,8 @@
     sources = [open_source(Path("demos"), config.cameras)]
     windows = Windows(sources, config, Selection(), tokenizer)
     order = Order(windows, seed=0)
-    DataLoader(
-        windows, batch_sampler=Batches(order, 32), collate_fn=Collate(0), num_workers=2
-    )
+    collate_fn = partial(collate, pad=tokenizer.pad)
+    DataLoader(windows, batch_sampler=Batches(order, 32), collate_fn=collate_fn, num_workers=2)
 """
 
 from __future__ import annotations
@@ -30,7 +29,8 @@ from clevrskills.baselines.spec import PolicyConfig, PolicySpec
 from clevrskills.core.policy import ObservationOptions
 from clevrskills.core.suite import load_suite
 from clevrskills.dataset_tools.export.statistics import Numbers, as_lists
-from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.jobs.arguments import check_names
 
 _PROMPTS = 256  # kept by each process at least
 _MEASURED = 2000  # demonstrations, at most, that statistics are taken of
@@ -61,19 +61,17 @@ class Selection:
             ClevrSkillsError: Nothing fits.
         """
         levels = {task: level for source in sources for task, level in source.levels().items()}
-        there = [(k, n, d) for k, s in enumerate(sources) for n, d in enumerate(s.demonstrations)]
-        for kind, names, found in (
-            ("task", self.tasks, dict.fromkeys(levels)),
-            ("level", self.levels, dict.fromkeys(levels.values())),
-            ("split", self.splits, dict.fromkeys(d.split for *_, d in there)),
-        ):
-            for name in names:
-                if name not in found:
-                    raise UnknownNameError(f"{kind} of the demonstrations", name, tuple(found))
+        every = [(k, n, d) for k, s in enumerate(sources) for n, d in enumerate(s.demonstrations)]
+        known = {
+            "task": (self.tasks, levels),
+            "level": (self.levels, dict.fromkeys(levels.values())),
+            "split": (self.splits, dict.fromkeys(d.split for *_, d in every)),
+        }
+        check_names(**{f"{kind} of the demonstrations": names for kind, names in known.items()})
         left_out = load_suite().unspeakable() if self.prompt == "language" else ()
         chosen = [
             (k, n)
-            for k, n, d in there
+            for k, n, d in every
             if (not self.tasks or d.task in self.tasks)
             and (not self.levels or levels[d.task] in self.levels)
             and (not self.splits or d.split in self.splits)
@@ -98,21 +96,21 @@ def make_spec(sources: Sequence[Source], config: PolicyConfig, selection: Select
                 raise ClevrSkillsError(
                     f"{first.root} and {other.root} do not fit together: {name} {one} and {two}"
                 )
-    shown = ObservationOptions(
+    options = ObservationOptions(
         cameras=config.cameras,
         size_px=first.size_px,
         history=config.steps if config.starts_every is None else 1,
         proprioception=config.proprioception,
         prompt=selection.prompt,  # type: ignore[arg-type]
     )
-    return PolicySpec(shown, first.state_parts, _statistics(sources, selection))
+    return PolicySpec(options, first.state_parts, _statistics(sources, selection))
 
 
 def fingerprint(sources: Sequence[Source], selection: Selection) -> str:
     """Tells demonstrations from others, wherever they are."""
     chosen = selection.choose(sources)
-    there = [sources[source].demonstrations[number] for source, number in chosen]
-    text = "\n".join(f"{d.id} {d.steps}" for d in there)
+    demonstrations = [sources[source].demonstrations[number] for source, number in chosen]
+    text = "\n".join(f"{d.id} {d.steps}" for d in demonstrations)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -226,30 +224,25 @@ class Windows(Dataset[dict[str, Any]]):
         return kept
 
 
-@dataclass(frozen=True)
-class Collate:
-    """Makes a :class:`~clevrskills.baselines.batch.Batch` of windows.
+def collate(windows: Sequence[Mapping[str, Any]], pad: int) -> Batch:
+    """Windows side by side.
 
-    Attributes:
+    Args:
+        windows: The windows.
         pad: Number of the tokenizer that stands after the end of prompts.
     """
 
-    pad: int
+    def stacked(name: str) -> Tensor:
+        return torch.stack([window[name] for window in windows])
 
-    def __call__(self, windows: Sequence[Mapping[str, Any]]) -> Batch:
-        """The windows side by side."""
-
-        def stacked(name: str) -> Tensor:
-            return torch.stack([window[name] for window in windows])
-
-        cameras = windows[0]["images"]
-        images = {c: torch.stack([window["images"][c] for window in windows]) for c in cameras}
-        return Batch(
-            Observations(images, stacked("state"), stacked("mask")),
-            stack([window["prompt"] for window in windows], self.pad),
-            stacked("actions"),
-            stacked("action_mask"),
-        )
+    cameras = windows[0]["images"]
+    images = {c: torch.stack([window["images"][c] for window in windows]) for c in cameras}
+    return Batch(
+        Observations(images, stacked("state"), stacked("mask")),
+        stack([window["prompt"] for window in windows], pad),
+        stacked("actions"),
+        stacked("action_mask"),
+    )
 
 
 class Order:
@@ -278,9 +271,8 @@ class Order:
         if weights is None:
             self._shares = np.array([len(w) for w in self._windows]) / self._size
             return
+        check_names(**{"task of the demonstrations": (weights, names.tolist())})
         for name, weight in weights.items():
-            if name not in names:
-                raise UnknownNameError("task of the demonstrations", name, names.tolist())
             if weight < 0:
                 raise ClevrSkillsError(f"the weight of {name} must not be negative: {weight}")
         shares = np.array([weights.get(str(name), 1.0) for name in names])

@@ -44,6 +44,13 @@ class SmallEncoderConfig(PolicyConfig):
     dropout: float = 0.1
 
 
+TINY: dict[str, Any] = {
+    **{"image_size": 32, "width": 64, "heads": 4, "channels": (16, 16, 32), "prompt_layers": 1},
+    **{"dropout": 0.0, "learning_rate": 2e-3, "warm_up_steps": 10},
+}
+"""Sizes of configurations for tests."""
+
+
 class ImageEncoder(nn.Module):
     """An image as one token: where in it things are, and how clearly they are seen.
 
@@ -51,9 +58,6 @@ class ImageEncoder(nn.Module):
     2018, arXiv 1709.07871), then for each of some features the mean place at which it is seen
     (spatial softmax, Finn et al. 2016, arXiv 1509.06113). Patches of images as tokens learn where
     objects are many times more slowly: see docs/training.md.
-
-    Args:
-        config: Sizes.
     """
 
     def __init__(self, config: SmallEncoderConfig) -> None:
@@ -79,10 +83,10 @@ class ImageEncoder(nn.Module):
         for convolution, norm, steer in zip(self.convolutions, self.norms, steered, strict=True):
             scale, shift = steer.chunk(2, 1)
             features = functional.gelu(norm(convolution(features)) * (1 + scale) + shift)
-        seen = self.look(features).flatten(2)  # (N, places, pixels)
-        weights = seen.softmax(-1)
+        activations = self.look(features).flatten(2)  # (N, places, pixels)
+        weights = activations.softmax(-1)
         places = weights @ _grid(features).flatten(1).T.to(weights.dtype)  # (N, places, 2)
-        clear = (weights * seen).sum(-1, keepdim=True)
+        clear = (weights * activations).sum(-1, keepdim=True)
         token: Tensor = self.token(torch.cat([places, clear], -1).flatten(1))
         return token
 
@@ -108,14 +112,12 @@ class PromptEncoder(nn.Module):
 
     def forward(self, prompts: Prompts) -> Tensor:
         """Prompts, of which :data:`PROMPT_LENGTH` tokens are read -> tokens (B, width)."""
-        words, mask, index = (
-            each[:, :PROMPT_LENGTH] for each in (prompts.tokens, prompts.mask, prompts.image_index)
-        )
-        pictures = functional.avg_pool2d(prompts.images, 2)  # as they show things from near by
-        nothing = self.place.new_zeros(len(pictures), self.place.shape[1])
-        seen = self.images(pictures, nothing)  # (M, width)
-        shown = torch.cat([seen, seen.new_zeros(1, seen.shape[-1])])[index]  # -1: nothing
-        tokens = self.words(words) + shown + self.place[: words.shape[1]]
+        words, mask, index = prompts.first(PROMPT_LENGTH)
+        images = functional.avg_pool2d(prompts.images, 2)  # as they show things from near by
+        nothing = self.place.new_zeros(len(images), self.place.shape[1])
+        encoded = self.images(images, nothing)  # (M, width)
+        of_images = torch.cat([encoded, encoded.new_zeros(1, encoded.shape[-1])])[index]  # -1: none
+        tokens = self.words(words) + of_images + self.place[: words.shape[1]]
         read = self.layers(tokens, src_key_padding_mask=~mask) * mask[..., None]
         summed: Tensor = read.sum(1)
         return summed / mask.sum(1, keepdim=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from torch import Tensor
 from torch.utils.data import DataLoader
 
 from clevrskills.baselines.checkpoint import Description, save
-from clevrskills.baselines.data.windows import Batches, Collate, Order, Windows
+from clevrskills.baselines.data.windows import Batches, Order, Windows, collate
 from clevrskills.core import checkpoint
 from clevrskills.jobs.training_log import TrainingLog, read_reports
 
@@ -144,7 +145,7 @@ class Trainer:
         loader: DataLoader[Any] = DataLoader(
             self._windows,
             batch_sampler=Batches(self._order, size, first, *share),
-            collate_fn=Collate(self._policy.tokenizer.pad),
+            collate_fn=partial(collate, pad=self._policy.tokenizer.pad),
             num_workers=args.workers,
             pin_memory=accelerator.device.type == "cuda",
             prefetch_factor=4 if args.workers else None,

@@ -1,6 +1,7 @@
 import pickle
 import shutil
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -16,10 +17,10 @@ from clevrskills.baselines.data import windows as data
 from clevrskills.baselines.data.sources import open_source
 from clevrskills.baselines.data.windows import (
     Batches,
-    Collate,
     Order,
     Selection,
     Windows,
+    collate,
     fingerprint,
     make_spec,
 )
@@ -225,7 +226,10 @@ def test_worker_processes_give_the_same(demos: Path) -> None:
     order = Order(windows, seed=3)
     loaders = [
         DataLoader(
-            windows, batch_sampler=Batches(order, 3), collate_fn=Collate(0), num_workers=workers
+            windows,
+            batch_sampler=Batches(order, 3),
+            collate_fn=partial(collate, pad=0),
+            num_workers=workers,
         )  # type: ignore[arg-type]
         for workers in (0, 2)
     ]
@@ -294,7 +298,7 @@ def test_processes_share_the_order(demos: Path) -> None:
 
 def test_batches_of_a_policy(demos: Path) -> None:
     policy, windows = policy_and_windows("bc", demos)
-    batch = Collate(policy.tokenizer.pad)([windows[0], windows[1]])
+    batch = collate([windows[0], windows[1]], policy.tokenizer.pad)
     assert batch.observations.images["hand_camera"].shape == (2, 1, 3, 32, 32)
     assert batch.actions.shape == (2, 1, 16, 7) and batch.action_mask.shape == (2, 1, 16)
     assert batch.to("cpu").prompts.images.dtype == torch.uint8

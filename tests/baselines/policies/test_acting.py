@@ -139,19 +139,19 @@ def test_what_a_policy_sees(spy: Spy) -> None:
     std = np.maximum(spy.spec.statistics["state"]["std"], LEAST_STD)
     expected = (felt - spy.spec.statistics["state"]["mean"]) / std
     np.testing.assert_allclose(spy.seen.state[0], expected, rtol=1e-4, atol=1e-5)
-    # a normalised zero is the mean action
+    # a normalized zero is the mean action
     mean = np.clip(spy.spec.statistics["action"]["mean"], -1, 1)
     np.testing.assert_allclose(action, np.tile(mean, (3, 1)), atol=1e-6)
 
 
 def test_what_a_policy_learns_from(spy: Spy, demos: Path) -> None:
     from clevrskills.baselines.data.sources import open_source
-    from clevrskills.baselines.data.windows import Collate, Selection, Windows
+    from clevrskills.baselines.data.windows import Selection, Windows, collate
 
     windows = Windows(
         [open_source(demos, spy.config.cameras)], spy.config, Selection(), spy.tokenizer
     )
-    raw = Collate(0)([windows[k] for k in range(len(windows))])
+    raw = collate([windows[k] for k in range(len(windows))], 0)
     spy(raw)
     learned = spy.batch.actions[:, -1, 0]
     std = torch.tensor(spy.spec.statistics["action"]["std"]).clamp(min=LEAST_STD)

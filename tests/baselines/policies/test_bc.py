@@ -1,4 +1,4 @@
-"""The small policy of behaviour cloning."""
+"""The small policy of behavior cloning."""
 
 from __future__ import annotations
 

@@ -314,7 +314,7 @@ def test_an_early_mpt(tmp_path: Path) -> None:
         torch.testing.assert_close(tensor, expected[name] + 0.01)
 
 
-def test_queries_and_keys_are_normalised() -> None:
+def test_queries_and_keys_are_normalized() -> None:
     torch.manual_seed(0)
     model = make_language_model("tiny-mpt").eval()
     inputs = torch.randn(1, 6, 64)

@@ -17,7 +17,12 @@ import torch
 from torch import Tensor, nn
 
 from clevrskills.baselines.batch import Batch, Observations, Prompts, masked_mean
-from clevrskills.baselines.policies.small_encoders import SceneEncoder, SmallEncoderConfig, layer
+from clevrskills.baselines.policies.small_encoders import (
+    TINY,
+    SceneEncoder,
+    SmallEncoderConfig,
+    layer,
+)
 from clevrskills.baselines.policy import LearnedPolicy
 from clevrskills.baselines.prompts import WordTokenizer
 from clevrskills.baselines.spec import PolicySpec
@@ -61,19 +66,7 @@ class ActionChunking(LearnedPolicy[ActionChunkingConfig]):
     configurations: ClassVar = {
         "default": ActionChunkingConfig(),
         "tiny": ActionChunkingConfig(
-            image_size=32,
-            width=64,
-            heads=4,
-            channels=(16, 16, 32),
-            prompt_layers=1,
-            layers=1,
-            encoder_layers=1,
-            dropout=0.0,
-            steps=2,
-            starts_every=2,
-            horizon=4,
-            learning_rate=2e-3,
-            warm_up_steps=10,
+            layers=1, encoder_layers=1, steps=2, starts_every=2, horizon=4, **TINY
         ),
     }
     tokenizer = WordTokenizer()
@@ -105,16 +98,16 @@ class ActionChunking(LearnedPolicy[ActionChunkingConfig]):
         chunks = self._actions(observations, torch.stack([m.aim for m in memories]))[:, -1]
         actions, after = [], []
         for memory, chunk in zip(memories, chunks, strict=True):
-            said = (*memory.chunks, chunk)
-            actions.append(self._average(torch.stack([one[0] for one in said])))
-            rest = tuple(one[1:] for one in said if len(one) > 1)
+            chunks_now = (*memory.chunks, chunk)
+            actions.append(self._average(torch.stack([one[0] for one in chunks_now])))
+            rest = tuple(one[1:] for one in chunks_now if len(one) > 1)
             after.append(replace(memory, chunks=rest))
         return torch.stack(actions), after
 
     def _actions(self, observations: Observations, aim: Tensor) -> Tensor:
         """The next actions at each step, (B, T, H, 7)."""
-        seen = self.encoder(self.scene(observations, aim))
-        actions: Tensor = self.head(self.decoder(self.queries.expand(len(seen), -1, -1), seen))
+        scene = self.encoder(self.scene(observations, aim))
+        actions: Tensor = self.head(self.decoder(self.queries.expand(len(scene), -1, -1), scene))
         return actions.unflatten(0, observations.mask.shape)
 
     def _average(self, actions: Tensor) -> Tensor:

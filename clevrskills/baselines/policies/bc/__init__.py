@@ -1,1 +1,1 @@
-"""Behaviour cloning."""
+"""Behavior cloning."""

@@ -1,4 +1,4 @@
-"""Behaviour cloning: a small policy that sees the present and answers with the next actions.
+"""Behavior cloning: a small policy that sees the present and answers with the next actions.
 
 It has no memory: the same image and prompt always give the same actions. It learns the next H
 actions though it does only the first few of them before it looks again: the first action after a
@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from clevrskills.baselines.batch import Batch, Observations, Prompts, masked_mean
-from clevrskills.baselines.policies.small_encoders import SceneEncoder, SmallEncoderConfig
+from clevrskills.baselines.policies.small_encoders import TINY, SceneEncoder, SmallEncoderConfig
 from clevrskills.baselines.policy import LearnedPolicy
 from clevrskills.baselines.prompts import WordTokenizer
 from clevrskills.baselines.spec import PolicySpec
@@ -55,18 +55,7 @@ class BehaviorCloning(LearnedPolicy[BehaviorCloningConfig]):
         "small": BehaviorCloningConfig(
             image_size=96, width=128, heads=4, channels=(16, 32, 32), places=32, dropout=0.0
         ),
-        "tiny": BehaviorCloningConfig(
-            image_size=32,
-            width=64,
-            heads=4,
-            channels=(16, 16, 32),
-            places=16,
-            prompt_layers=1,
-            hidden=128,
-            dropout=0.0,
-            learning_rate=2e-3,
-            warm_up_steps=10,
-        ),
+        "tiny": BehaviorCloningConfig(places=16, hidden=128, **TINY),
     }
     tokenizer = WordTokenizer()
 

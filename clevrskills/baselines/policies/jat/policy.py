@@ -96,7 +96,7 @@ class JATConfig(PolicyConfig):
 
 
 class ImageEncoder(nn.Module):
-    """Images as one token each: blocks of convolution, instance normalisation and attention to
+    """Images as one token each: blocks of convolution, instance normalization and attention to
     channels, then one linear map.
 
     Args:
@@ -276,11 +276,10 @@ class JAT(LearnedPolicy[JATConfig]):
 
     def _read(self, prompts: Prompts) -> tuple[Tensor, Tensor]:
         """The tokens of prompts (B, L, width), and which of them exist (B, L)."""
-        cut = slice(None), slice(self.config.prompt_tokens)
-        words = self.transformer.wte(prompts.tokens[cut])
-        pictures = torch.cat([self.image_encoder(prompts.images), words[:1, 0]])
-        index = prompts.image_index[cut]  # -1: none
-        return torch.where(index[..., None] >= 0, pictures[index], words), prompts.mask[cut]
+        tokens, mask, index = prompts.first(self.config.prompt_tokens)
+        words = self.transformer.wte(tokens)
+        images = torch.cat([self.image_encoder(prompts.images), words[:1, 0]])  # -1: none
+        return torch.where(index[..., None] >= 0, images[index], words), mask
 
     def _see(self, observations: Observations) -> Tensor:
         """A token for each image of the camera, (B, T, width)."""

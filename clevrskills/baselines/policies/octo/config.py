@@ -21,13 +21,13 @@ class OctoConfig(PolicyConfig):
         layers: Layers of the transformer.
         heads: Heads of attention.
         channels: Channels of the images' features at a half, a quarter, ... of their size.
-        groups: Groups of channels that are normalised together.
+        groups: Groups of channels that are normalized together.
         features: Numbers that become a token, for each 16 x 16 pixels.
         readouts: Tokens that are read out at each step.
         prompt_tokens: Tokens of a prompt that are read.
         diffusion_steps: Steps from noise to actions.
         diffusion_samples: Draws of noise for each window in training.
-        action_limit: Where normalised actions are cut off.
+        action_limit: Where normalized actions are cut off.
         head_width: Numbers in the features of the network that tells the noise.
         head_blocks: Blocks of that network.
         time_size: Numbers that tell it the step of diffusion.

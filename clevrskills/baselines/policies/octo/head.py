@@ -13,15 +13,12 @@ from torch import Generator, Tensor, nn
 from clevrskills.baselines.batch import masked_mean
 from clevrskills.baselines.policies.octo.config import OctoConfig
 
-_EPSILON = 1e-6  # of normalisations
+_EPSILON = 1e-6  # of normalizations
 
 
 class DiffusionHead(nn.Module):
     """A network that tells the noise in noisy actions, and diffusion with it (Ho et al. 2020, with
     the cosine schedule of Nichol and Dhariwal 2021).
-
-    Args:
-        config: Sizes.
     """
 
     def __init__(self, config: OctoConfig) -> None:

@@ -203,8 +203,7 @@ class Octo(LearnedPolicy[OctoConfig]):
 
     def _read(self, prompts: Prompts) -> list[Tensor]:
         """The tokens of each prompt, its words and then its images, (K, width)."""
-        cut = slice(None), slice(self.config.prompt_tokens)
-        tokens, mask, index = prompts.tokens[cut], prompts.mask[cut], prompts.image_index[cut]
+        tokens, mask, index = prompts.first(self.config.prompt_tokens)
         read = self.text(input_ids=tokens, attention_mask=mask.long()).last_hidden_state
         words = self.words(read) + self.word_places[: tokens.shape[1]]
         pictures = self.pictures(prompts.images) + self.patch_places

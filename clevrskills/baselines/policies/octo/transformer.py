@@ -12,7 +12,7 @@ from torch.nn import functional
 
 from clevrskills.baselines.policies.octo.config import OctoConfig
 
-_EPSILON = 1e-6  # of normalisations
+_EPSILON = 1e-6  # of normalizations
 
 
 class Stem(nn.Module):
@@ -21,7 +21,7 @@ class Stem(nn.Module):
     Args:
         before: Channels of the images.
         channels: Channels at a half, a quarter, ... of their size.
-        groups: Groups of channels that are normalised together.
+        groups: Groups of channels that are normalized together.
         features: Numbers in a vector.
     """
 
@@ -51,11 +51,7 @@ class StandardizedConv2d(nn.Conv2d):
 
 
 class Transformer(nn.Module):
-    """Layers of attention and feed-forward networks, each after a normalisation.
-
-    Args:
-        config: Sizes.
-    """
+    """Layers of attention and feed-forward networks, each after a normalization."""
 
     def __init__(self, config: OctoConfig) -> None:
         super().__init__()
@@ -73,9 +69,6 @@ class Transformer(nn.Module):
 class Block(nn.Module):
     """A layer of the transformer. Its mask is one for all heads: torch's own layers copy it for
     each of them, which for a thousand tokens takes gigabytes.
-
-    Args:
-        config: Sizes.
     """
 
     def __init__(self, config: OctoConfig) -> None:

@@ -1,8 +1,8 @@
 """The backbones of RoboFlamingo: MPT language models and CLIP image encoders.
 
-MPT-1B, which OpenFlamingo is built on, is an early MPT of other names and with normalised queries
+MPT-1B, which OpenFlamingo is built on, is an early MPT of other names and with normalized queries
 and keys, for which the Hugging Face Hub has code that comes with the weights. Here it is the MPT
-of transformers with that normalisation put in; code from elsewhere is not run.
+of transformers with that normalization put in; code from elsewhere is not run.
 """
 
 from __future__ import annotations
@@ -34,15 +34,11 @@ _NEW_NAMES = {
 
 _MEAN = (0.48145466, 0.4578275, 0.40821073)
 _STD = (0.26862954, 0.26130258, 0.27577711)
-"""Of the colours that CLIP was trained on."""
+"""Of the colors that CLIP was trained on."""
 
 
 class NormalizedQkv(nn.Linear):
-    """A map to queries, keys and values that normalises queries and keys.
-
-    Args:
-        width: Numbers in a token.
-    """
+    """A map to queries, keys and values that normalizes queries and keys."""
 
     def __init__(self, width: int) -> None:
         super().__init__(width, 3 * width, bias=False)
@@ -55,11 +51,7 @@ class NormalizedQkv(nn.Linear):
 
 
 class NormalizedMpt(MptModel):
-    """MPT without its head, with normalised queries and keys.
-
-    Args:
-        config: Sizes.
-    """
+    """MPT without its head, with normalized queries and keys."""
 
     def __init__(self, config: MptConfig) -> None:
         super().__init__(config)
