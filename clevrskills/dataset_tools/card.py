@@ -15,6 +15,7 @@ from clevrskills.dataset_tools.pages import render
 from clevrskills.errors import ClevrSkillsError
 
 if TYPE_CHECKING:
+    from clevrskills.core.suite import Suite
     from clevrskills.dataset_tools.manifest import ManifestLine
 
 MARK = "<!-- written by `clevrskills card`; remove this line to keep your own changes -->"
@@ -71,6 +72,7 @@ def card_text(root: Path) -> str:
     Raises:
         DatasetError: It is not a dataset, or its manifest is damaged.
     """
+    from clevrskills.core.suite import load_suite, suite_of
     from clevrskills.dataset_tools.layout import Header
     from clevrskills.dataset_tools.manifest import KINDS, read_manifest
 
@@ -78,7 +80,8 @@ def card_text(root: Path) -> str:
     attempts = {(line.task, line.split, line.seed): line for line in read_manifest(root)}
     made = [line for line in attempts.values() if line.success]
     cameras = _cameras(root, made)
-    rows, failures = _rows(list(attempts.values()))
+    suite = load_suite(suite_of(sorted({line.task for line in attempts.values()})))
+    rows, failures = _rows(list(attempts.values()), suite)
     sizes: Counter[str] = Counter()
     for line in made:
         sizes.update({name: size for name, (size, _) in line.files.items()})
@@ -101,7 +104,7 @@ def card_text(root: Path) -> str:
         first=rows[0] if rows else None,
         tasks=len({row["task"] for row in rows}),
         levels=sorted({row["level"] for row in rows}),
-        splits=[split for split in ("train", "test") if any(r["split"] == split for r in rows)],
+        splits=[split for split in suite.splits() if any(r["split"] == split for r in rows)],
         episodes=len(made),
         steps=steps,
         size_category=_SIZE_NAMES[sum(steps >= size for size in _SIZES)],
@@ -114,33 +117,32 @@ def card_text(root: Path) -> str:
 
 
 def _rows(
-    lines: Sequence[ManifestLine],
+    lines: Sequence[ManifestLine], suite: Suite
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """The table of tasks and splits, and that of their failures."""
     from clevrskills.dataset_tools.manifest import KINDS
-    from clevrskills.tasks import tasks
 
-    known = {key: task() for key, task in tasks().items()}
+    known = {key: suite.describe(key) for key in suite.levels()}
+    unknown = {"level": "?", "sentence": "?"}
     groups: dict[tuple[str, str, str], list[ManifestLine]] = defaultdict(list)
     for line in lines:
-        level = known[line.task].level if line.task in known else "?"
-        groups[level, line.task, line.split].append(line)
+        groups[known.get(line.task, unknown)["level"], line.task, line.split].append(line)
     rows, failures = [], []
     for (level, task, split), group in sorted(groups.items()):
-        won = [line for line in group if line.success]
-        low, high = wilson(len(won), len(group))
-        steps = sum(line.steps for line in won)
+        made = [line for line in group if line.success]
+        low, high = wilson(len(made), len(group))
+        steps = sum(line.steps for line in made)
         rows.append(
             {
                 "level": level,
                 "task": task,
-                "sentence": known[task].sentence if task in known else "?",
+                "sentence": known.get(task, unknown)["sentence"],
                 "split": split,
-                "episodes": len(won),
+                "episodes": len(made),
                 "steps": steps,
-                "mean_steps": f"{steps / len(won):.0f}" if won else "-",
+                "mean_steps": f"{steps / len(made):.0f}" if made else "-",
                 "attempts": len(group),
-                "rate": f"{len(won) / len(group):.1%}",
+                "rate": f"{len(made) / len(group):.1%}",
                 "interval": f"{low:.0%} - {high:.0%}",
             }
         )

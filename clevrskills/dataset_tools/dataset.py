@@ -1,16 +1,17 @@
-"""Reads datasets.
+"""Reader of datasets.
 
 ::
 
     dataset = Dataset("demos")
     for episode in dataset.filter(task="sort", split="train"):
-        print(episode.prompt["plain"], episode.actions.shape, episode.video("base_camera").shape)
+        print(episode.prompt["plain"], episode.actions.shape, episode.video(episode.cameras[0]))
 """
 
 from __future__ import annotations
 
+import copy
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -21,6 +22,7 @@ from clevrskills.dataset_tools.layout import (
     CAMERAS_FILE,
     EPISODE_FILE,
     IMAGES_FILE,
+    POSE,
     STATES_FILE,
     STEPS_FILE,
     DatasetError,
@@ -31,6 +33,8 @@ from clevrskills.errors import UnknownNameError
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from clevrskills.core.suite import Suite
 
 
 class Episode:
@@ -43,6 +47,7 @@ class Episode:
 
     Raises:
         DatasetError: There is no episode, here; a file is missing or damaged, in any property.
+        UnknownNameError: In methods that take the name of a camera: it did not film this.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -83,7 +88,7 @@ class Episode:
 
     @property
     def actions(self) -> np.ndarray:
-        """(N, 7) float32."""
+        """(N, A) float32; what they mean is ``action_spec`` of ``info``."""
         return self._column("action")
 
     @property
@@ -108,7 +113,7 @@ class Episode:
         """
         poses = self._column("object_poses")
         last = np.asarray([self.info["final"]["object_poses"]], dtype=poses.dtype)
-        return np.concatenate([poses, last]).reshape(len(poses) + 1, len(self.objects), 7)
+        return np.concatenate([poses, last]).reshape(len(poses) + 1, len(self.objects), len(POSE))
 
     @property
     def objects(self) -> list[dict[str, Any]]:
@@ -143,16 +148,25 @@ class Episode:
         return np.concatenate([column, np.asarray([final[name]], dtype=column.dtype)])
 
     @property
+    def flags(self) -> tuple[str, ...]:
+        """Names of the measurements that are true or false."""
+        measured = self.info["final"]["proprioception"]
+        return tuple(name for name, value in measured.items() if isinstance(value, bool))
+
+    @cached_property
+    def suite(self) -> Suite:
+        """The suite that has its task; the default one if none has."""
+        from clevrskills.core.suite import load_suite, suite_of
+
+        return load_suite(suite_of([self.info["task"]]))
+
+    @property
     def cameras(self) -> tuple[str, ...]:
         """Names of the cameras that were filmed with."""
         return tuple(self.info["cameras"])
 
     def video_path(self, camera: str) -> Path:
-        """The file of a video.
-
-        Raises:
-            UnknownNameError: There is no such camera.
-        """
+        """The file of a video."""
         if camera not in self.cameras:
             raise UnknownNameError("camera", camera, self.cameras)
         return self.path / str(self.info["cameras"][camera]["video"])
@@ -176,43 +190,26 @@ class Episode:
     def boxes(self, camera: str) -> np.ndarray:
         """Box of each object in each frame of a camera: x_min, y_min, x_max, y_max in pixels, the
         maxima exclusive, four times -1 for what is not in the image; (N + 1, K, 4) int16.
-
-        Raises:
-            UnknownNameError: There is no such camera.
         """
-        return self._seen(camera, "boxes").reshape(len(self) + 1, len(self.objects), 4)
+        return self._annotation(camera, "boxes").reshape(len(self) + 1, len(self.objects), 4)
 
     def visible(self, camera: str) -> np.ndarray:
-        """Share of each object's silhouette that each frame of a camera shows, (N + 1, K) float32.
-
-        Raises:
-            UnknownNameError: There is no such camera.
-        """
-        return self._seen(camera, "visible")
+        """Share of each object's silhouette that each frame shows, (N + 1, K) float32."""
+        return self._annotation(camera, "visible")
 
     def extrinsics(self, camera: str) -> np.ndarray:
-        """World to camera coordinates (x right, y down, z ahead), (N + 1, 3, 4) float32.
-
-        Raises:
-            UnknownNameError: There is no such camera.
-        """
-        return self._seen(camera, "extrinsic").reshape(-1, 3, 4)
+        """World to camera coordinates (x right, y down, z ahead), (N + 1, 3, 4) float32."""
+        return self._annotation(camera, "extrinsic").reshape(-1, 3, 4)
 
     def depth(self, camera: str) -> np.ndarray:
         """Depth in every frame of a camera, in millimetres along the optical axis, 0 where nothing
         is within range; (N + 1, H, W) uint16.
-
-        Raises:
-            UnknownNameError: There is no such camera, or it did not film depth.
         """
         return self._lossless(camera, "depth")
 
     def segmentation(self, camera: str) -> np.ndarray:
         """What each pixel of a camera shows: 0 background, 1 + k object k, 254 the table, 255 the
         robot; (N + 1, H, W) uint8.
-
-        Raises:
-            UnknownNameError: There is no such camera, or it did not film this.
         """
         return self._lossless(camera, "segmentation")
 
@@ -224,8 +221,7 @@ class Episode:
     def prompt_images(self) -> dict[str, np.ndarray]:
         """Images of the prompt by placeholder, each (H, W, 3) uint8."""
         names = self.prompt["images"]
-        pictures = self.images() if names else {}
-        return {key: self._image(pictures, name) for key, name in names.items()}
+        return dict(zip(names, self._named(names.values()), strict=True))
 
     def images(self) -> dict[str, np.ndarray]:
         """All single images, of prompt and key-steps, by name, each (H, W, 3) uint8."""
@@ -251,9 +247,7 @@ class Episode:
 
     def keystep_images(self) -> list[np.ndarray]:
         """Images of the key-steps, each (H, W, 3) uint8; empty if cameras were off."""
-        names = [k["image"] for k in self.keysteps if k["image"]]
-        pictures = self.images() if names else {}
-        return [self._image(pictures, name) for name in names]
+        return self._named([k["image"] for k in self.keysteps if k["image"]])
 
     @property
     def segments(self) -> dict[str, list[dict[str, Any]]]:
@@ -266,10 +260,12 @@ class Episode:
         values = self.steps[name].to_numpy()
         return np.stack(values) if values.dtype == object else values
 
-    def _image(self, pictures: dict[str, np.ndarray], name: str) -> np.ndarray:
-        if name not in pictures:
-            raise DatasetError(f"{self.path / IMAGES_FILE} is damaged: it lacks {name}")
-        return pictures[name]
+    def _named(self, names: Collection[str]) -> list[np.ndarray]:
+        """Single images by their names."""
+        images = self.images() if names else {}
+        if missing := [name for name in names if name not in images]:
+            raise DatasetError(f"{self.path / IMAGES_FILE} is damaged: it lacks {missing[0]}")
+        return [images[name] for name in names]
 
     def _read_table(self, name: str) -> pd.DataFrame:
         import pandas as pd
@@ -280,7 +276,7 @@ class Episode:
         except (OSError, ValueError) as error:
             raise DatasetError(f"{path} is damaged: {error}") from error
 
-    def _seen(self, camera: str, what: str) -> np.ndarray:
+    def _annotation(self, camera: str, what: str) -> np.ndarray:
         self.video_path(camera)  # raises if there is no such camera
         return np.stack(self.cameras_table[f"{camera}/{what}"].to_list())
 
@@ -349,11 +345,10 @@ class Dataset(Sequence[Episode]):
         success: bool | None = None,
     ) -> Self:
         """The part of the dataset that fits; ``None`` fits everything."""
-        wanted = {"task": task, "split": split, "level": level, "success": success}
-        wanted = {name: value for name, value in wanted.items() if value is not None}
-        part = type(self).__new__(type(self))
-        part.path, part.header = self.path, self.header
-        part._episodes = [e for e in self if all(e.info[k] == v for k, v in wanted.items())]
+        given = {"task": task, "split": split, "level": level, "success": success}
+        given = {name: value for name, value in given.items() if value is not None}
+        part = copy.copy(self)
+        part._episodes = [e for e in self if all(e.info[k] == v for k, v in given.items())]
         return part
 
     def failures(self) -> list[ManifestLine]:

@@ -1,68 +1,6 @@
-"""Layout of a dataset: what lies where, and the header of the whole of it.
+"""Layout of a dataset: names of its files, and the header of the whole of it.
 
-::
-
-    DIR/dataset.json                  robot, criteria, cameras, format and package versions, ...
-    DIR/manifest/<writer>.jsonl       one line per attempt that ended, whether it succeeded or not
-    DIR/<task>/<split>_<seed>/        one episode of N control steps
-        episode.json                  what is said once: prompt, goal, objects, segments, ...
-        steps.parquet                 N rows, one per control step
-        states.npz                    ``states`` (N + 1, S), bit for bit
-        cameras.parquet               N + 1 rows: where each camera is and what it sees
-        images.parquet                images of the prompt and of the key-steps
-        <camera>.mp4                  N + 1 frames; frame t shows the state after t steps
-        <camera>.depth.mkv            optional: the same frames, depth in millimetres
-        <camera>.segmentation.mkv     optional: the same frames, what each pixel shows
-
-What shows images is there only if there were cameras.
-
-``steps.parquet``, row t: what the robot felt at state t, the action taken there, what came of it.
-G is the number of nodes of the goal tree, K that of objects.
-
-========================= ======================================================================
-step, timestamp           t and t / fps, in seconds
-action                    7 numbers in [-1, 1], see ``action_spec`` of the episode
-reward, progress          of state t + 1, on the scale of the published numbers and in [0, 1]
-success, terminated,      of state t + 1
-truncated
-subtask, instruction      what is being achieved and done, in words
-subtask_text,             the same with placeholders: {obj:key} an object, {tex:key} its texture,
-instruction_text          {pos:x,y,z} a world position in metres
-subgoal                   index of the leaf of the goal tree that is being solved, -1: none
-predicate, skill          type of that leaf and name of what solves it
-action_class              what the arm does: move, pick, lift, place, push, throw, swing, turn,
-                          touch, topple, wait
-attempt                   how often this leaf has been begun before
-failed                    whether the step belongs to an attempt, at a grasp, a push or the whole
-                          leaf, that was given up
-keystep                   whether state t + 1 is a key-step
-holds, terms              [G] whether each node of the goal tree holds in state t + 1; its reward
-qpos, qvel                joint angles in rad, speeds in rad / s
-ee_pose, ee_velocity      of the end effector: position in m, quaternion w, x, y, z; m / s, rad / s
-vacuum_on, holding        whether the vacuum is on, and whether it holds something
-object_poses              [7 K] position in m and quaternion w, x, y, z of each object
-========================= ======================================================================
-
-``cameras.parquet``, row t, for each camera c:
-
-========================= ======================================================================
-c/extrinsic               [12] world to camera (x right, y down, z ahead), 3 x 4 row by row
-c/boxes                   [4 K] x_min, y_min, x_max, y_max of each object in pixels, maxima
-                          exclusive, as if nothing hid it, cut off at the edges of the image;
-                          four times -1 for what is not in the image
-c/visible                 [K] share of each object's silhouette that is seen: neither hidden nor
-                          outside the image
-========================= ======================================================================
-
-``images.parquet`` has the columns ``name`` and ``image``, the latter with ``bytes`` (JPEG) and
-``path``. Depth is along the optical axis, 0 where nothing is within range. A segmentation is 0 for
-the background, 1 + k for object k, 254 for the table, 255 for the robot.
-
-``episode.json`` says, beside what its names tell: ``nodes``, the goal tree, each node before its
-parts, with ``leaf``, its index among the leaves; ``objects``, with ``role``: ``goal`` for what the
-prompt or the goal names, else ``distractor``; ``segments``, runs of steps with the same sub-task
-or instruction; ``keysteps``, the states in which a sub-goal was newly reached; ``repaints``, from
-which state on objects show other textures than their own; ``final``, what was felt at state N.
+What is in each file, and every column, is explained in ``docs/datasets.md``.
 """
 
 from __future__ import annotations
@@ -85,9 +23,9 @@ STEPS_FILE = "steps.parquet"
 STATES_FILE = "states.npz"
 CAMERAS_FILE = "cameras.parquet"
 IMAGES_FILE = "images.parquet"
-KEYSTEP_CAMERA = "base_camera"
-"""Takes the images of the key-steps."""
 CARD_FILE = "README.md"
+POSE = ("x", "y", "z", "qw", "qx", "qy", "qz")
+"""Numbers of a pose: position in m and quaternion."""
 
 DatasetError = DamagedError
 """What is raised where a folder is not a dataset, not the one asked for, or damaged."""

@@ -23,9 +23,8 @@ from torch.utils.data import default_collate
 from clevrskills.dataset_tools.dataset import Dataset, Episode
 from clevrskills.dataset_tools.manifest import latest_lines
 from clevrskills.dataset_tools.window_reader import EpisodeTable, WindowReader
-from clevrskills.errors import ClevrSkillsError, UnknownNameError
-
-PROPRIOCEPTION = ("qpos", "ee_pose", "vacuum_on")
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.jobs.arguments import check_names
 
 
 @dataclass(frozen=True)
@@ -121,7 +120,7 @@ class TrainingDataset(TorchDataset[dict[str, Any]]):
     ``images``              by camera: frames t - history + 1 ... t, (history, 3, H, W)
     ``proprioception``      by name: the same states, (history, k) float32
     ``observation_is_pad``  (history,) bool: before the first state, which is repeated there
-    ``action``              actions t ... t + horizon - 1, (horizon, 7) float32
+    ``action``              actions t ... t + horizon - 1, (horizon, A) float32
     ``action_is_pad``       (horizon,) bool: after the last action, which is repeated there
     ``action_failed``       (horizon,) bool: part of an attempt that was given up
     ``task``                the prompt in plain words
@@ -142,7 +141,8 @@ class TrainingDataset(TorchDataset[dict[str, Any]]):
         horizon: Number of actions.
         image_size: Height and width in pixels to scale to; ``None``: as filmed.
         image_dtype: ``torch.uint8`` in [0, 255], or a floating type in [0, 1].
-        proprioception: Names of measurements.
+        proprioception: Names of measurements; ``None``: joint angles, pose of the end effector and
+            the first that is true or false.
         prompt_images: Whether to add the prompt with its images.
         failed_steps: Whether steps of attempts that were given up are samples too. As parts of
             an action chunk they stay.
@@ -163,7 +163,7 @@ class TrainingDataset(TorchDataset[dict[str, Any]]):
         horizon: int = 1,
         image_size: int | None = None,
         image_dtype: torch.dtype = torch.uint8,
-        proprioception: Sequence[str] = PROPRIOCEPTION,
+        proprioception: Sequence[str] | None = None,
         prompt_images: bool = False,
         failed_steps: bool = True,
         open_videos: int = 64,
@@ -181,8 +181,12 @@ class TrainingDataset(TorchDataset[dict[str, Any]]):
         if not len(dataset):
             raise ClevrSkillsError(f"{dataset.path} has no episodes that fit")
         self.cameras = dataset.header.cameras if cameras is None else tuple(cameras)
-        _known("camera", self.cameras, dataset.header.cameras)
-        _known("measurement", proprioception, tuple(dataset[0].info["final"]["proprioception"]))
+        if proprioception is None:
+            proprioception = ("qpos", "ee_pose", *dataset[0].flags[:1])
+        check_names(
+            camera=(self.cameras, dataset.header.cameras),
+            measurement=(proprioception, dataset[0].info["final"]["proprioception"]),
+        )
         self.history, self.horizon = history, horizon
         self.image_size, self.image_dtype = image_size, image_dtype
         self.proprioception, self.prompt_images = tuple(proprioception), prompt_images
@@ -254,12 +258,6 @@ def collate(samples: Sequence[dict[str, Any]]) -> dict[str, Any]:
     if apart in samples[0]:
         batch[apart] = [sample[apart] for sample in samples]
     return dict(batch)
-
-
-def _known(kind: str, names: Sequence[str], allowed: tuple[str, ...]) -> None:
-    for name in names:
-        if name not in allowed:
-            raise UnknownNameError(kind, name, allowed)
 
 
 def _kept(dataset: Dataset) -> np.ndarray:

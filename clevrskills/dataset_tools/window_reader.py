@@ -29,7 +29,7 @@ class EpisodeTable:
 
     Attributes:
         state: What the robot measures of itself at each state, (N or N + 1, P) float32.
-        actions: (N, 7) float32.
+        actions: (N, A) float32.
         failed: Which steps belong to an attempt that was given up, (N,) bool.
         videos: By camera: the file, and the number of the frame in it that shows the first state.
     """
@@ -50,7 +50,7 @@ class Window:
         steps: The steps that are shown, (T,) int.
         exists: Which of the observations exist, (T,) bool.
         state: (T, P) float32.
-        actions: (T, H, 7) float32.
+        actions: (T, H, A) float32.
         action_exists: Which of the actions exist, (T, H) bool.
         action_failed: Which of them belong to an attempt that was given up, (T, H) bool.
     """
@@ -113,11 +113,11 @@ class WindowReader(ABC, Generic[Table]):
         last = len(table.actions) - 1
         observed = np.arange(first, first + steps)
         acted = observed[:, None] + np.arange(horizon)
-        shown, done = _within(observed, last), _within(acted, last)
+        existing, done = _within(observed, last), _within(acted, last)
         return Window(
-            steps=shown,
-            exists=observed == shown,
-            state=table.state[shown],
+            steps=existing,
+            exists=observed == existing,
+            state=table.state[existing],
             actions=table.actions[done],
             action_exists=acted == done,
             action_failed=table.failed[done],

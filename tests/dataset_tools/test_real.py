@@ -28,7 +28,7 @@ SOURCE = ClevrSkillsSuite()
 
 
 def check_replay(episode: Episode, cameras: tuple[str, ...]) -> None:
-    env = SOURCE.make(EnvConfig(episode.info["task"], cameras=cameras))
+    env = SOURCE.make(EnvConfig(episode.info["task"], "train", "xarm6", "paper", cameras))
     report = replay(episode, env)
     assert report, str(report)
     assert report.success and report.states == len(episode) + 1
@@ -64,11 +64,11 @@ def test_names_are_those_of_the_registries(tmp_path: Path, change: dict, message
 
 def record(root: Path, task: str, seed: int = 0) -> Episode:
     """The episode of a seed, without cameras, whether it succeeds or not."""
-    config = EnvConfig(task, cameras=())
+    config = EnvConfig(task, "train", "xarm6", "paper")
     suite = SOURCE
     env = suite.make(config)
     oracle = suite.oracle(env)
-    with Recorder(root, config, seed) as recorder:
+    with Recorder(root, config, seed, suite) as recorder:
         rollout(env, oracle, recorder, seed)
         return Episode(recorder.commit(success=True))
 
@@ -152,11 +152,11 @@ def test_a_leaf_that_is_begun_again_is_labelled(
 def test_every_task_is_recorded(tmp_path: Path) -> None:
     """A few steps of every task of the registry, without cameras."""
     for task in SOURCE.levels():
-        config = EnvConfig(task, cameras=())
+        config = EnvConfig(task, "train", "xarm6", "paper")
         suite = SOURCE
         env = suite.make(config)
         oracle = suite.oracle(env)
-        with Recorder(tmp_path, config, seed=1) as recorder:
+        with Recorder(tmp_path, config, 1, suite) as recorder:
             result = rollout(env, oracle, recorder, seed=1, max_steps=4)
             assert result.steps == 4, task
             episode = Episode(recorder.commit(success=False))
@@ -204,7 +204,9 @@ def test_a_film_shows_what_the_environment_sees() -> None:
     env = ClevrSkillsEnv("sort", obs_mode="none", render_backend="cpu")
     env.reset(seed=2)
     oracle = Oracle(env)
-    film = SOURCE.trajectory_renderer(EnvConfig("sort"))
+    film = SOURCE.trajectory_renderer(
+        EnvConfig("sort", "train", "xarm6", "paper", ("base_camera", "hand_camera"))
+    )
     assert film is not None
     film.open(env.scene_description())
     for step in range(30):

@@ -19,10 +19,12 @@ import numpy as np
 import trimesh
 
 from clevrskills.core.env_config import EnvConfig
+from clevrskills.core.interface import BoxInterface
 from clevrskills.core.policy import GaveUp
-from clevrskills.core.suite import Suite
+from clevrskills.core.suite import StatePart, Suite, load_suite
 from clevrskills.errors import UnknownNameError
-from clevrskills.sim.render.trajectory_renderer import Camera, View, to_buffer
+from clevrskills.sim.cameras import Camera, View, to_buffer
+from clevrskills.sim.robots.delta_action import DELTA
 
 LEVELS = {"reach": "L0", "visit": "L1", "tour": "L2"}
 NAMES = ("red dot", "blue dot")
@@ -52,7 +54,7 @@ class FakePrompt:
 class FakeEnv:
     """Steps like a batched environment of batch size one."""
 
-    action_spec = {"shape": [7], "low": -1.0, "high": 1.0}
+    action_spec = DELTA.spec
     state_layout = [
         {"name": "point", "start": 0, "stop": 2},
         {"name": "targets", "start": 2, "stop": 6},
@@ -285,6 +287,9 @@ class FakeSource(Suite):
     def levels(self) -> Mapping[str, str]:
         return LEVELS
 
+    def splits(self) -> Sequence[str]:
+        return ("train", "test")
+
     def robots(self) -> Sequence[str]:
         return ("xarm6", "panda")
 
@@ -298,6 +303,12 @@ class FakeSource(Suite):
 
     def cameras(self) -> Sequence[str]:
         return CAMERAS
+
+    def interfaces(self) -> Mapping[str, BoxInterface]:
+        return {DELTA.name: DELTA}
+
+    def state_parts(self, robot: str = "") -> Mapping[str, StatePart]:
+        return load_suite().state_parts(robot)
 
     def make(self, config: EnvConfig) -> FakeEnv:
         if self.broken:

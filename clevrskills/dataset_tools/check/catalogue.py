@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from clevrskills.core.episode import SUBSTITUTE
+from clevrskills.core.episode import SUBSTITUTE, RecordedName
+from clevrskills.core.suite import Suite
 from clevrskills.dataset_tools.check.fault import Fault, schema_faults
 from clevrskills.dataset_tools.layout import CARD_FILE, DATASET_FILE, MANIFEST_DIR
 from clevrskills.dataset_tools.manifest import ManifestLine
 from clevrskills.jobs.files import PARTIAL_PREFIX
 from clevrskills.jobs.run_folder import LOCK_FILE
-
-_EPISODE = re.compile(r"(train|test)_(\d{8,})")
 
 
 @dataclass
@@ -33,16 +31,17 @@ class Catalogue:
     faults: list[Fault] = field(default_factory=list)
 
 
-def read_catalogue(root: Path, tasks: Collection[str]) -> Catalogue:
+def read_catalogue(root: Path, suite: Suite) -> Catalogue:
     """Read and check header, manifest and names of directories.
 
     Args:
         root: The dataset.
-        tasks: Keys of the tasks that exist.
+        suite: The tasks and splits that exist.
     """
-    catalogue = Catalogue()
-    catalogue.faults += _header_faults(root)
-    catalogue.faults += _directory_faults(root, tasks, catalogue.episodes)
+    catalogue, tasks = Catalogue(), suite.levels()
+    header = json.loads((root / DATASET_FILE).read_text(encoding="utf-8"))
+    catalogue.faults += (Fault("", DATASET_FILE, w) for w in schema_faults("dataset", header))
+    catalogue.faults += _directory_faults(root, suite, catalogue.episodes)
     attempts: dict[tuple[str, str, int], tuple[str, ManifestLine]] = {}
     for place, line in _lines(root, catalogue.faults):
         key = (line.task, line.split, line.seed)
@@ -55,22 +54,17 @@ def read_catalogue(root: Path, tasks: Collection[str]) -> Catalogue:
         if line.success:
             catalogue.lines[line.id] = line
     catalogue.faults += _attempt_faults(attempts)
-    there = {"/".join(path.parts[-2:]) for path in catalogue.episodes}
-    for name in sorted(set(catalogue.lines) - there):
+    existing = {"/".join(path.parts[-2:]) for path in catalogue.episodes}
+    for name in sorted(set(catalogue.lines) - existing):
         catalogue.faults.append(Fault(name, "", "is in the manifest, but not there"))
-    for name in sorted(there - set(catalogue.lines)):
+    for name in sorted(existing - set(catalogue.lines)):
         catalogue.faults.append(Fault(name, "", "is not in the manifest"))
     return catalogue
 
 
-def _header_faults(root: Path) -> Iterator[Fault]:
-    data = json.loads((root / DATASET_FILE).read_text(encoding="utf-8"))
-    for what in schema_faults("dataset", data):
-        yield Fault("", DATASET_FILE, what)
-
-
-def _directory_faults(root: Path, tasks: Collection[str], episodes: list[Path]) -> Iterator[Fault]:
+def _directory_faults(root: Path, suite: Suite, episodes: list[Path]) -> Iterator[Fault]:
     """Look through the directories, and add those of episodes to ``episodes``."""
+    tasks, splits = suite.levels(), suite.splits()
     for path in sorted(root.iterdir()):
         if path.name.startswith(LOCK_FILE) or path.name in (DATASET_FILE, MANIFEST_DIR, CARD_FILE):
             continue
@@ -84,10 +78,15 @@ def _directory_faults(root: Path, tasks: Collection[str], episodes: list[Path]) 
             if path.name not in tasks:
                 yield Fault("", path.name, "is no task")
             for inner in sorted(path.iterdir()):
-                if _EPISODE.fullmatch(inner.name) and inner.is_dir():
+                name = f"{path.name}/{inner.name}"
+                try:
+                    known = inner.is_dir() and RecordedName.parse(name).split in splits
+                except ValueError:
+                    known = False
+                if known:
                     episodes.append(inner)
                 else:
-                    yield Fault("", f"{path.name}/{inner.name}", "is no episode")
+                    yield Fault("", name, "is no episode")
 
 
 def _lines(root: Path, faults: list[Fault]) -> Iterator[tuple[str, ManifestLine]]:

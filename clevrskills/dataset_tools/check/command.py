@@ -111,7 +111,7 @@ def check_dataset(
 
     suite = suite or load_suite()
     header = Header.read(root)
-    catalogue = read_catalogue(root, suite.levels())
+    catalogue = read_catalogue(root, suite)
     report = Report(len(catalogue.episodes), faults=list(catalogue.faults))
     make = partial(Checker, header, suite, decode)
     names = {path: "/".join(path.parts[-2:]) for path in catalogue.episodes}
@@ -164,7 +164,8 @@ class Checker:
 
         if job.replay:
             return self._replay(job.path)
-        return check_episode(job.path, self._header, job.line, self._decode)
+        keystep_camera = next(iter(self._suite.cameras()), "")
+        return check_episode(job.path, self._header, job.line, keystep_camera, self._decode)
 
     def _replay(self, path: Path) -> list[Fault]:
         from clevrskills.dataset_tools.check.fault import Fault

@@ -15,7 +15,7 @@ from clevrskills.dataset_tools.layout import (
     CAMERAS_FILE,
     EPISODE_FILE,
     IMAGES_FILE,
-    KEYSTEP_CAMERA,
+    POSE,
     STATES_FILE,
     STEPS_FILE,
 )
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def check_episode(
-    path: Path, header: Header, line: ManifestLine | None, decode: bool = False
+    path: Path, header: Header, line: ManifestLine | None, keystep_camera: str, decode: bool = False
 ) -> list[Fault]:
     """Check all files of an episode, and that they fit each other and what is said of them.
 
@@ -36,25 +36,27 @@ def check_episode(
         path: Its directory, ``<task>/<split>_<seed>`` within the dataset.
         header: Header of the dataset.
         line: What the manifest says of it; ``None``: nothing.
+        keystep_camera: Name of the camera that takes the images of key-steps.
         decode: Decode all frames of all videos, not only the first and the last.
     """
     name = "/".join(path.parts[-2:])
-    return [Fault(name, file, what) for file, what in _faults(path, header, line, decode)]
+    faults = _faults(path, header, line, keystep_camera, decode)
+    return [Fault(name, file, what) for file, what in faults]
 
 
 def _faults(
-    path: Path, header: Header, line: ManifestLine | None, decode: bool
+    path: Path, header: Header, line: ManifestLine | None, keystep_camera: str, decode: bool
 ) -> Iterator[tuple[str, str]]:
     """Pairs of a file's name and what is wrong with it."""
-    wanted = _files(header)
-    there = {p.relative_to(path).as_posix() for p in path.rglob("*") if not p.is_dir()}
-    for file in sorted(wanted - there):
+    expected = _files(header)
+    existing = {p.relative_to(path).as_posix() for p in path.rglob("*") if not p.is_dir()}
+    for file in sorted(expected - existing):
         yield file, "is missing"
-    for file in sorted(there - wanted):
+    for file in sorted(existing - expected):
         yield file, "is not part of an episode"
     if line is not None:
-        yield from _hash_faults(path, line, there)
-    if EPISODE_FILE not in there:
+        yield from _hash_faults(path, line, existing)
+    if EPISODE_FILE not in existing:
         return
     try:
         info = json.loads((path / EPISODE_FILE).read_text(encoding="utf-8"))
@@ -65,10 +67,10 @@ def _faults(
     yield from ((EPISODE_FILE, what) for what in faults)
     if faults:
         return  # what follows relies on it
-    for what in _info_faults(info, path, header, line):
+    for what in _info_faults(info, path, header, line, keystep_camera):
         yield EPISODE_FILE, what
     for file, check in _checks(header, info, decode).items():
-        if file in there:
+        if file in existing:
             yield from ((file, what) for what in check(path / file))
 
 
@@ -85,7 +87,7 @@ def _files(header: Header) -> set[str]:
 def _kinds(header: Header) -> list[str]:
     """Kinds of videos, as they are called in ``episode.json``."""
     filmed = {"video": True, "depth": header.depth, "segmentation": header.segmentation}
-    return [kind for kind, there in filmed.items() if there]
+    return [kind for kind in filmed if filmed[kind]]
 
 
 def _checks(
@@ -101,20 +103,20 @@ def _checks(
     if info["cameras"]:
         checks[CAMERAS_FILE] = partial(tables.cameras_faults, info=info)
         checks[IMAGES_FILE] = partial(tables.images_faults, info=info)
-    for camera, said in info["cameras"].items():
+    for name, camera in info["cameras"].items():
         for kind in _kinds(header):
-            checks[camera + VIDEO_SUFFIXES[kind]] = partial(
-                media.video_faults, kind=kind, camera=said, info=info, decode=decode
+            checks[name + VIDEO_SUFFIXES[kind]] = partial(
+                media.video_faults, kind=kind, camera=camera, info=info, decode=decode
             )
     return checks
 
 
-def _hash_faults(path: Path, line: ManifestLine, there: set[str]) -> Iterator[tuple[str, str]]:
+def _hash_faults(path: Path, line: ManifestLine, existing: set[str]) -> Iterator[tuple[str, str]]:
     """What differs from the sizes and hashes of the manifest."""
-    for file in sorted(there - set(line.files)):
+    for file in sorted(existing - set(line.files)):
         yield file, "is not in the manifest"
     for file, (size, sha256) in line.files.items():
-        if file not in there:
+        if file not in existing:
             continue
         try:
             with (path / file).open("rb") as stream:
@@ -130,11 +132,15 @@ def _hash_faults(path: Path, line: ManifestLine, there: set[str]) -> Iterator[tu
 
 
 def _info_faults(
-    info: Mapping[str, Any], path: Path, header: Header, line: ManifestLine | None
+    info: Mapping[str, Any],
+    path: Path,
+    header: Header,
+    line: ManifestLine | None,
+    keystep_camera: str,
 ) -> Iterator[str]:
     """What in ``episode.json`` does not fit its directory, the header, the manifest or itself."""
     name = RecordedName.parse(f"{path.parent.name}/{path.name}")
-    said: list[tuple[str, Any, str]] = [
+    facts: list[tuple[str, Any, str]] = [
         ("task", name.task, "directory"),
         ("split", name.split, "directory"),
         ("seed", name.seed, "directory"),
@@ -144,19 +150,19 @@ def _info_faults(
         ("success", True, "dataset"),
     ]
     if line is not None:
-        said += [("steps", line.steps, "manifest"), ("return", line.total_reward, "manifest")]
-    for key, value, where in said:
+        facts += [("steps", line.steps, "manifest"), ("return", line.total_reward, "manifest")]
+    for key, value, where in facts:
         if info[key] != value:
             yield f"{key} is {info[key]!r}, but {value!r} in the {where}"
     if set(info["cameras"]) != set(header.cameras):
-        there, wanted = ", ".join(info["cameras"]), ", ".join(header.cameras)
-        yield f"cameras are {there or 'none'}, but {wanted or 'none'} in the dataset"
+        found, expected = ", ".join(info["cameras"]), ", ".join(header.cameras)
+        yield f"cameras are {found or 'none'}, but {expected or 'none'} in the dataset"
     for camera, described in info["cameras"].items():
         if set(VIDEO_SUFFIXES) & set(described) != set(_kinds(header)):
             yield f"{camera}: filmed is not what the dataset says: {', '.join(_kinds(header))}"
         if header.size_px not in (None, described["width"]):
             yield f"{camera}: width {described['width']}, but {header.size_px} in the dataset"
-    yield from _tree_faults(info)
+    yield from _tree_faults(info, keystep_camera)
     for level, runs in info["segments"].items():
         edges = [0, *(run["stop"] for run in runs)]
         starts = [run["start"] for run in runs]
@@ -167,7 +173,7 @@ def _info_faults(
         yield "state_layout has gaps"
 
 
-def _tree_faults(info: Mapping[str, Any]) -> Iterator[str]:
+def _tree_faults(info: Mapping[str, Any], keystep_camera: str) -> Iterator[str]:
     """What is wrong with goal tree, key-steps and objects."""
     depths = [node["depth"] for node in info["nodes"]]
     steep = any(b > a + 1 or b == 0 for a, b in zip(depths, depths[1:], strict=False))
@@ -185,10 +191,10 @@ def _tree_faults(info: Mapping[str, Any]) -> Iterator[str]:
     for keystep in keysteps:
         if keystep["subgoal"] is not None and keystep["subgoal"] not in leaves:
             yield f"subgoal {keystep['subgoal']} of key-step {keystep['index']} is no leaf"
-        if bool(keystep["image"]) != (KEYSTEP_CAMERA in info["cameras"]):
+        if bool(keystep["image"]) != (keystep_camera in info["cameras"]):
             yield f"key-step {keystep['index']} has the image {keystep['image']}"
     keys = [thing["key"] for thing in info["objects"]]
     if len(set(keys)) < len(keys):
         yield "objects with the same key"
-    if len(info["final"]["object_poses"]) != 7 * len(keys):
+    if len(info["final"]["object_poses"]) != len(POSE) * len(keys):
         yield f"final: {len(info['final']['object_poses'])} numbers for {len(keys)} object_poses"

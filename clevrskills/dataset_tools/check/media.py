@@ -38,9 +38,9 @@ def video_faults(
                 "frames per second": (stream.average_rate, info["fps"]),
                 "pixel format": (stream.pix_fmt, _PIXELS[kind]),
             }
-            for name, (found, wanted) in expected.items():
-                if found != wanted:
-                    yield f"{name} {found}, not {wanted}"
+            for name, (found, correct) in expected.items():
+                if found != correct:
+                    yield f"{name} {found}, not {correct}"
             stamps = [packet.pts for packet in container.demux(stream) if packet.pts is not None]
             if len(stamps) != frames:
                 yield f"{len(stamps)} frames, not {frames}"
@@ -55,16 +55,16 @@ def video_faults(
 def _undecodable(container: Any, stream: Any, stamps: list[int], decode: bool) -> Iterator[str]:
     stream.thread_count = 1
     stream.codec_context.options = {"err_detect": "explode"}
-    wanted = set(stamps) if decode else {stamps[0], stamps[-1]}
-    for start in (stamps[0],) if decode else sorted(wanted):
+    missing = set(stamps) if decode else {stamps[0], stamps[-1]}
+    for start in (stamps[0],) if decode else sorted(missing):
         container.seek(start, stream=stream)
         for frame in container.decode(stream):
-            wanted.discard(frame.pts)
+            missing.discard(frame.pts)
             if not decode and frame.pts >= start:
                 break
-    if wanted:
-        missing = ", ".join(str(stamps.index(stamp)) for stamp in sorted(wanted)[:3])
-        yield f"frame {missing} cannot be decoded"
+    if missing:
+        numbers = ", ".join(str(stamps.index(stamp)) for stamp in sorted(missing)[:3])
+        yield f"frame {numbers} cannot be decoded"
 
 
 def image_faults(name: str, data: bytes | None) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Makes the recorded actions again; compares every state and what was said of it, bit for bit."""
+"""Replay of recorded actions: every state and all that is recorded of it, bit for bit."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ class Replay:
 def replay(episode: Episode, env: Environment) -> Replay:
     """Reset to the episode's seed, make its actions, compare.
 
-    Compared are the simulator's states, what the robot felt, where the objects were, reward,
-    progress, success and the status of every node of the goal tree.
+    Compared are the simulator's states, proprioception, poses of the objects, reward, progress,
+    success and the status of every node of the goal tree.
 
     Args:
         episode: The recording.
@@ -67,9 +67,9 @@ def replay(episode: Episode, env: Environment) -> Replay:
         if not _equal(recorded, state):
             return Replay(index + 1, success, index, *_difference(episode, recorded, state))
         for name, now in _observed(env, step):
-            said = columns.at(name, index)
-            if not _equal(said, now := np.asarray(now, dtype=said.dtype).reshape(-1)):
-                return Replay(index + 1, success, index, name, _largest(said, now))
+            before = columns.at(name, index)
+            if not _equal(before, now := np.asarray(now, dtype=before.dtype).reshape(-1)):
+                return Replay(index + 1, success, index, name, _largest(before, now))
     return Replay(len(states), success)
 
 
@@ -78,13 +78,13 @@ class _Columns:
 
     def __init__(self, episode: Episode) -> None:
         last = episode.info["final"]
-        self._felt = {name: episode.proprioception(name) for name in last["proprioception"]}
-        self._felt["object_poses"] = episode.object_poses
+        self._measured = {name: episode.proprioception(name) for name in last["proprioception"]}
+        self._measured["object_poses"] = episode.object_poses
         self._steps = episode.steps
 
     def at(self, name: str, index: int) -> np.ndarray:
-        if name in self._felt:
-            return np.asarray(self._felt[name][index]).reshape(-1)
+        if name in self._measured:
+            return np.asarray(self._measured[name][index]).reshape(-1)
         return np.asarray(self._steps[name].iloc[index - 1]).reshape(-1)
 
 

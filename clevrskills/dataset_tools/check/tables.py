@@ -13,6 +13,7 @@ import pyarrow.compute
 import pyarrow.parquet as pq
 
 from clevrskills.dataset_tools.check.media import image_faults
+from clevrskills.dataset_tools.layout import POSE
 
 _FLAG, _REAL, _WHOLE = pa.bool_(), pa.float32(), pa.int32()
 _RETURN_TOLERANCE = 1e-5  # of a sum of float32, relative
@@ -32,7 +33,7 @@ Table = dict[str, np.ndarray]
 def steps_faults(path: Path, info: Mapping[str, Any]) -> Iterator[str]:
     """Check ``steps.parquet`` of the episode that ``info`` describes."""
     lengths = {name: len(info["nodes"]) for name in ("holds", "terms")}
-    lengths["object_poses"] = 7 * len(info["objects"])
+    lengths["object_poses"] = len(POSE) * len(info["objects"])
     table = yield from _read(path, int(info["steps"]), _steps_columns(info), lengths)
     if table is None:
         return
@@ -92,7 +93,7 @@ def cameras_faults(path: Path, info: Mapping[str, Any]) -> Iterator[str]:
     if table is None:
         return
     wrong = {}
-    for camera, said in info["cameras"].items():
+    for camera, facts in info["cameras"].items():
         rows = len(table[f"{camera}/extrinsic"])
         rotation = table[f"{camera}/extrinsic"].reshape(rows, 3, 4)[:, :, :3].astype(float)
         product = rotation @ rotation.transpose(0, 2, 1) - np.eye(3)
@@ -100,28 +101,28 @@ def cameras_faults(path: Path, info: Mapping[str, Any]) -> Iterator[str]:
         wrong[f"{camera}/extrinsic is no rotation"] = ~(proper & (np.linalg.det(rotation) > 0))
         boxes = table[f"{camera}/boxes"].reshape(rows, count, 4)
         low, high = boxes[..., :2], boxes[..., 2:]
-        inside = (low >= 0) & (high > low) & (high <= (said["width"], said["height"]))
+        inside = (low >= 0) & (high > low) & (high <= (facts["width"], facts["height"]))
         absent = (boxes == -1).all(-1)
         wrong[f"{camera}/boxes are not in the image"] = ~(inside.all(-1) | absent).all(1)
-        seen = table[f"{camera}/visible"]
-        wrong[f"{camera}/visible is outside [0, 1]"] = ~((seen >= 0) & (seen <= 1)).all(1)
-        wrong[f"{camera}/visible is not 0 without a box"] = ((seen > 0) & absent).any(1)
+        visible = table[f"{camera}/visible"]
+        wrong[f"{camera}/visible is outside [0, 1]"] = ~((visible >= 0) & (visible <= 1)).all(1)
+        wrong[f"{camera}/visible is not 0 without a box"] = ((visible > 0) & absent).any(1)
     yield from _rows(wrong)
 
 
 def images_faults(path: Path, info: Mapping[str, Any]) -> Iterator[str]:
     """Check ``images.parquet`` of the episode that ``info`` describes."""
-    wanted = {*info["prompt"]["images"].values()}
-    wanted |= {keystep["image"] for keystep in info["keysteps"]} - {None}
+    expected = {*info["prompt"]["images"].values()}
+    expected |= {keystep["image"] for keystep in info["keysteps"]} - {None}
     table = yield from _read(path, None, _IMAGES)
     if table is None:
         return
     names = table["name"].tolist()
     for name in sorted({name for name in names if names.count(name) > 1}):
         yield f"{name} is there {names.count(name)} times"
-    for name in sorted(wanted - set(names)):
+    for name in sorted(expected - set(names)):
         yield f"{name} is missing"
-    for name in sorted(set(names) - wanted):
+    for name in sorted(set(names) - expected):
         yield f"{name} is no image of the prompt or of a key-step"
     for name, image in zip(names, table["image"], strict=True):
         yield from image_faults(name, image["bytes"])
@@ -149,7 +150,7 @@ def _steps_columns(info: Mapping[str, Any]) -> dict[str, pa.DataType]:
     columns = {name: _WHOLE for name in ("step", "subgoal", "attempt")}
     columns |= {name: _REAL for name in ("timestamp", "reward", "progress")}
     columns |= {name: pa.string() for name in _TEXTS} | {name: _FLAG for name in _FLAGS}
-    columns["action"] = pa.list_(_REAL, 7)
+    columns["action"] = pa.list_(_REAL, *info["action_spec"]["shape"])
     columns["holds"] = pa.list_(_FLAG)
     columns["terms"] = columns["object_poses"] = pa.list_(_REAL)
     for name, value in info["final"]["proprioception"].items():
@@ -197,11 +198,11 @@ def _table_faults(
     if rows is not None and len(table) != rows:
         yield f"{len(table)} rows, not {rows}"
     types = {field.name: field.type for field in table.schema}
-    for name, wanted in columns.items():
+    for name, expected in columns.items():
         if name not in types:
             yield f"column {name} is missing"
-        elif types[name] != wanted:
-            yield f"column {name} is {types[name]}, not {wanted}"
+        elif types[name] != expected:
+            yield f"column {name} is {types[name]}, not {expected}"
         elif table[name].null_count:
             yield f"column {name} has gaps"
         elif name in lengths:

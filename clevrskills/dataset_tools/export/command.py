@@ -1,4 +1,4 @@
-"""``clevrskills export``: a dataset in the formats of other tools.
+"""``clevrskills export``: a dataset in the formats of other tools, which ``docs/formats.md`` lists.
 
 One module for each format. It has a function ``write(selection, out)``, which reads the episodes
 of a :class:`~clevrskills.dataset_tools.export.selection.Selection` one by one and writes into the
@@ -7,18 +7,18 @@ empty folder ``out``; the folder is moved into place when the function has retur
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import json
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Protocol
+from typing import Annotated
 
 import tyro
 
 from clevrskills.dataset_tools.export.selection import Selection
-from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.jobs.arguments import check_names
 
 FORMATS = {
     "lerobot": "lerobot:write",
@@ -29,13 +29,6 @@ FORMATS = {
     "rlds": "rlds:write",
 }
 """What writes each format: a module of this package and a function."""
-
-
-class Writer(Protocol):
-    """What writes a format."""
-
-    def __call__(self, selection: Selection, out: Path) -> None:
-        """Write all episodes of ``selection`` into the empty folder ``out``."""
 
 
 @dataclass(kw_only=True)
@@ -51,9 +44,9 @@ class ExportArgs:
     task: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
     """Only episodes of this task; may be given several times."""
     level: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
-    """Only episodes of this level, L0, L1 or L2; may be given several times."""
+    """Only episodes of this level, e.g. L0; may be given several times."""
     split: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
-    """Only episodes of this split, train or test; may be given several times."""
+    """Only episodes of this split, e.g. train; may be given several times."""
     json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
     """Print what was written as JSON."""
 
@@ -71,8 +64,7 @@ def export(args: ExportArgs) -> int:
     from clevrskills.dataset_tools.dataset import Dataset
     from clevrskills.dataset_tools.export.selection import select
 
-    if args.to not in FORMATS:
-        raise UnknownNameError("format", args.to, tuple(FORMATS))
+    check_names(format=((args.to,), FORMATS))
     dataset = Dataset(args.dataset)
     selection = select(dataset, tasks=args.task, levels=args.level, splits=args.split)
     write_dataset(selection, args.to, args.out)
@@ -83,17 +75,6 @@ def export(args: ExportArgs) -> int:
     else:
         print(f"{args.out}: {len(selection)} episodes as {args.to}, {size / 1e6:.1f} MB")
     return 0
-
-
-@contextlib.contextmanager
-def _progress_bar(selection: Selection) -> Iterator[Selection]:
-    """The selection with a progress bar on standard error that follows whoever reads it."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True)) as progress:
-        bar = progress.add_task("exporting", total=len(selection))
-        yield replace(selection, on_progress=lambda done: progress.update(bar, completed=done))
 
 
 def write_dataset(selection: Selection, to: str, out: Path) -> None:
@@ -109,22 +90,24 @@ def write_dataset(selection: Selection, to: str, out: Path) -> None:
         ClevrSkillsError: ``out`` is taken or cannot be written, or an episode is damaged.
     """
     from clevrskills.jobs.files import PartialDirectory, storage_errors
+    from clevrskills.jobs.progress import Display
 
-    if to not in FORMATS:
-        raise UnknownNameError("format", to, tuple(FORMATS))
+    check_names(format=((to,), FORMATS))
     out = out.absolute()
     if out.exists() or out.is_symlink():
         raise ClevrSkillsError(f"{out} exists; give the name of a new folder")
     if out.resolve().is_relative_to(selection.root.resolve()):
         raise ClevrSkillsError(f"{out} lies in the dataset itself; give a folder outside of it")
     module, _, function = FORMATS[to].partition(":")
-    write: Writer = getattr(importlib.import_module(f"{__package__}.{module}"), function)
+    write: Callable[[Selection, Path], None] = getattr(
+        importlib.import_module(f"{__package__}.{module}"), function
+    )
     with storage_errors(out):
         out.parent.mkdir(parents=True, exist_ok=True)
     partial = PartialDirectory(out.parent, out)
     try:
-        with _progress_bar(selection) as watched, storage_errors(out):
-            write(watched, partial.path)
+        with Display("exporting", len(selection)) as display, storage_errors(out):
+            write(replace(selection, on_progress=display.update), partial.path)
         partial.commit()
     finally:
         partial.discard()

@@ -15,22 +15,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from clevrskills.dataset_tools.dataset import Episode
-from clevrskills.dataset_tools.export.lerobot_features import (
-    IMAGES_PER_EPISODE,
-    Numbering,
-    Sentences,
-    by_split,
-    card,
-    columns,
-    features,
-    image_key,
-    table,
-    task_sentences,
-    write_json,
-)
-from clevrskills.dataset_tools.export.remux import JoinedVideo, Recording, open_recording
+from clevrskills.dataset_tools.export.lerobot_features import LeRobotWriter
+from clevrskills.dataset_tools.export.remux import JoinedVideo, Recording
 from clevrskills.dataset_tools.export.selection import Selection
-from clevrskills.dataset_tools.export.statistics import Statistics, as_lists
 
 FILES_PER_CHUNK = 1000
 DATA_FILE_MB = 100
@@ -45,20 +32,15 @@ EPISODES_PATH = f"meta/episodes/{_NAME}.parquet"
 
 def write(selection: Selection, out: Path) -> None:
     """Write all episodes as a LeRobotDataset v3.0."""
-    write_v3(selection, out, language=False)
+    _Writer(selection, out).write()
 
 
-def write_v3(selection: Selection, out: Path, *, language: bool) -> None:
-    """Write all episodes as a LeRobotDataset v3, with or without language columns.
+def write_v31(selection: Selection, out: Path) -> None:
+    """Write all episodes as a LeRobotDataset v3 with language columns.
 
-    Raises:
-        DatasetError: A file of an episode is missing or damaged.
+    lerobot reads them from version 0.6 on; earlier versions refuse such files.
     """
-    selection, splits = by_split(selection)
-    writer = _Writer(out, selection, language)
-    for episode in selection:
-        writer.add(episode)
-    writer.finish(splits)
+    _Writer(selection, out, language=True).write()
 
 
 @dataclass
@@ -137,8 +119,8 @@ class _Tables:
 class _Videos:
     """Video files of one camera that are filled one after the other."""
 
-    def __init__(self, out: Path, camera: str, fps: int) -> None:
-        self.out, self.key, self.fps = out, image_key(camera), fps
+    def __init__(self, out: Path, key: str, fps: int) -> None:
+        self.out, self.key, self.fps = out, key, fps
         self._name = _FileName()
         self._file: JoinedVideo | None = None
 
@@ -169,100 +151,63 @@ class _Videos:
             self._file = None
 
 
-class _Writer:
-    """Writes episodes one by one and, at the end, what is said of all of them."""
+class _Writer(LeRobotWriter):
+    """Writes version 3, with or without language columns."""
 
-    def __init__(self, out: Path, selection: Selection, language: bool) -> None:
-        self.out, self.selection, self.language = out, selection, language
-        first = selection.first()
-        self.features = features(first)
-        self.fps = int(first.info["fps"])
-        self.tasks, self.subtasks = Sentences(), Sentences()
-        self.episodes = self.frames = 0
+    version, data_path, video_path = "v3.0", DATA_PATH, VIDEO_PATH
+
+    def __init__(self, selection: Selection, out: Path, language: bool = False) -> None:
+        super().__init__(selection, out)
+        self._language = language
         self._data = _Tables(out, DATA_PATH)
         self._meta = _Tables(out, EPISODES_PATH, group=EPISODES_PER_GROUP)
-        self._videos = {camera: _Videos(out, camera, self.fps) for camera in first.cameras}
-        self._statistics = Statistics()
+        self._videos: dict[str, _Videos] = {}
 
-    def add(self, episode: Episode) -> None:
-        """Write an episode."""
-        sentence = task_sentences(episode)[0]
-        place = Numbering(self.episodes, self.frames, self.tasks.index(sentence))
-        data = columns(episode, place, self.subtasks)
-        stats = self._statistics.add_numbers(data)
-        row: dict[str, Any] = {
-            "episode_index": self.episodes,
-            "tasks": [sentence],
-            "length": len(episode),
-            "source": episode.id,
-            "dataset_from_index": self.frames,
-            "dataset_to_index": self.frames + len(episode),
-        }
-        for camera, videos in self._videos.items():
-            with open_recording(episode.video_path(camera), len(episode)) as recording:
-                images = recording.images(IMAGES_PER_EPISODE)
-                stats[videos.key] = self._statistics.add_images(videos.key, images)
-                row |= videos.append(recording)
-        self._data.begin()
-        self._data.append(self._table(episode, data))
-        self._meta.begin()
-        row |= self._data.name.columns("data") | self._meta.name.columns("meta/episodes")
-        flat = {f"stats/{k}/{n}": v for k, of in as_lists(stats).items() for n, v in of.items()}
-        self._meta.append(pa.Table.from_pylist([row | flat]))
-        self.episodes += 1
-        self.frames += len(episode)
+    def add_video(self, key: str, recording: Recording) -> dict[str, float]:
+        videos = self._videos.setdefault(key, _Videos(self.out, key, self.fps))
+        return videos.append(recording)
 
-    def _table(self, episode: Episode, data: Mapping[str, Any]) -> pa.Table:
-        rows = table(data)
-        if self.language:
+    def add_episode(
+        self,
+        episode: Episode,
+        row: dict[str, Any],
+        videos: Mapping[str, float],
+        frames: pa.Table,
+        stats: Mapping[str, Any],
+    ) -> None:
+        if self._language:
             from clevrskills.dataset_tools.export.lerobot_language import with_language
 
-            rows = with_language(rows, episode)
-        return rows
+            frames = with_language(frames, episode)
+        self._data.begin()
+        self._data.append(frames)
+        self._meta.begin()
+        row |= {
+            "dataset_from_index": self.frames,
+            "dataset_to_index": self.frames + len(episode),
+            **videos,
+            **self._data.name.columns("data"),
+            **self._meta.name.columns("meta/episodes"),
+            **{f"stats/{key}/{n}": value for key, of in stats.items() for n, value in of.items()},
+        }
+        self._meta.append(pa.Table.from_pylist([row]))
 
-    def finish(self, splits: Mapping[str, str]) -> None:
-        """Complete all files."""
+    def finish(self) -> dict[str, Any]:
         self._data.close()
         self._meta.close()
         for videos in self._videos.values():
             videos.close()
-        meta = self.out / "meta"
-        write_json(meta / "stats.json", as_lists(self._statistics.total()))
         for name, sentences in (("task", self.tasks), ("subtask", self.subtasks)):
-            frame = pd.DataFrame(
-                {f"{name}_index": list(sentences.indices.values())}, index=list(sentences.indices)
-            )
-            frame.to_parquet(meta / f"{name}s.parquet")
-        info = self._info(splits)
-        write_json(meta / "info.json", info)
-        (self.out / "README.md").write_text(card(self.selection, info), encoding="utf-8")
-
-    def _info(self, splits: Mapping[str, str]) -> dict[str, Any]:
-        language = {
-            name: {"dtype": "language", "shape": [1], "names": None}
-            for name in ("language_persistent", "language_events")
-            if self.language
-        }
+            numbers = {f"{name}_index": list(sentences.indices.values())}
+            frame = pd.DataFrame(numbers, index=list(sentences.indices))
+            frame.to_parquet(self.out / f"meta/{name}s.parquet")
         return {
-            "codebase_version": "v3.0",
-            "robot_type": self.selection.header.robot,
-            "total_episodes": self.episodes,
-            "total_frames": self.frames,
-            "total_tasks": len(self.tasks.indices),
             "chunks_size": FILES_PER_CHUNK,
             "data_files_size_in_mb": DATA_FILE_MB,
             "video_files_size_in_mb": VIDEO_FILE_MB,
-            "fps": self.fps,
-            "splits": dict(splits),
-            "data_path": DATA_PATH,
-            "video_path": VIDEO_PATH if self._videos else None,
-            "features": self.features | language,
         }
 
-
-def write_v31(selection: Selection, out: Path) -> None:
-    """Write all episodes as a LeRobotDataset v3 with language columns.
-
-    lerobot reads them from version 0.6 on; earlier versions refuse such files.
-    """
-    write_v3(selection, out, language=True)
+    def features(self) -> dict[str, dict[str, Any]]:
+        names = ("language_persistent", "language_events") if self._language else ()
+        language = {name: {"dtype": "language", "shape": [1], "names": None} for name in names}
+        return super().features() | language

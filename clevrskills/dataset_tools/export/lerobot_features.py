@@ -1,4 +1,4 @@
-"""Features of LeRobot datasets: columns of each frame, in all versions of the format.
+"""LeRobot datasets in general: columns of each frame, and a writer of episodes for all versions.
 
 Frame t of N is what was observed before action t. The recorded picture of the final state, after
 the last action, has no row and is left out.
@@ -6,6 +6,8 @@ the last action, has no row and is left out.
 
 from __future__ import annotations
 
+import textwrap
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,17 +17,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from clevrskills.core.observer import STATE_PARTS
 from clevrskills.dataset_tools.dataset import Episode
+from clevrskills.dataset_tools.export.remux import Recording, open_recording
 from clevrskills.dataset_tools.export.selection import Selection
+from clevrskills.dataset_tools.export.statistics import Statistics, as_lists
+from clevrskills.dataset_tools.layout import POSE
 from clevrskills.jobs.files import to_json
 from clevrskills.sim.prompt import Prompt
 
-ACTION_NAMES = ("dx", "dy", "dz", "drx", "dry", "drz", "gripper")
-POSE_NAMES = ("x", "y", "z", "qw", "qx", "qy", "qz")
 IMAGES_PER_EPISODE = 8
-"""Pictures of each camera that are decoded for the statistics."""
-SPLITS = ("train", "test")
+"""Images of each camera that are decoded for the statistics."""
 _TEXTS = ("instruction", "predicate", "skill", "action_class")
 _FLAGS = ("failed", "keystep")
 _ALWAYS = ("timestamp", "frame_index", "episode_index", "index", "task_index")
@@ -44,14 +45,13 @@ class Sentences:
 
 def by_split(selection: Selection) -> tuple[Selection, dict[str, str]]:
     """The episodes with those of a split side by side, and the ``splits`` of ``info.json``."""
-    groups = {split: [n for n in selection.ids if f"/{split}_" in n] for split in SPLITS}
-    splits, start = {}, 0
-    for split, names in groups.items():
-        if names:
-            splits[split] = f"{start}:{start + len(names)}"
-            start += len(names)
-    ids = tuple(name for names in groups.values() for name in names)
-    return replace(selection, ids=ids), splits
+    splits: dict[str, str] = {}
+    ids: list[str] = []
+    for split in selection.suite.splits():
+        if names := [name for name in selection.ids if f"/{split}_" in name]:
+            splits[split] = f"{len(ids)}:{len(ids) + len(names)}"
+            ids += names
+    return replace(selection, ids=tuple(ids)), splits
 
 
 def task_sentences(episode: Episode) -> list[str]:
@@ -76,7 +76,17 @@ def image_key(camera: str) -> str:
 def state_parts(episode: Episode) -> dict[str, int]:
     """The measurements in ``observation.state`` and how many numbers each has."""
     row = episode.steps.iloc[0]
-    return {name: np.size(row[name]) for name in STATE_PARTS if name in row}
+    return {name: np.size(row[name]) for name in episode.suite.state_parts() if name in row}
+
+
+def _action_names(episode: Episode) -> list[str]:
+    """Names of the numbers of an action: those that are scaled are deltas."""
+    labels = episode.suite.interface().labels
+    names: list[str] = []
+    for part in episode.info["action_spec"]["parts"]:
+        deltas = [f"d{label}" for label in labels[part["start"] : part["stop"]]]
+        names += deltas if "scale" in part else [part["name"]]
+    return names
 
 
 def _state_names(parts: Mapping[str, int]) -> list[str]:
@@ -85,7 +95,7 @@ def _state_names(parts: Mapping[str, int]) -> list[str]:
         if part == "qpos":
             names += [f"joint_{index}" for index in range(1, size + 1)]
         elif part == "ee_pose":
-            names += [f"end_effector_{name}" for name in POSE_NAMES]
+            names += [f"end_effector_{name}" for name in POSE]
         else:
             names.append(part)
     return names
@@ -99,7 +109,7 @@ def features(episode: Episode) -> dict[str, dict[str, Any]]:
     """The ``features`` of ``info.json``, the same for all episodes of a dataset."""
     found = {image_key(camera): _video_feature(episode, camera) for camera in episode.cameras}
     found["observation.state"] = _feature("float32", _state_names(state_parts(episode)))
-    found["action"] = _feature("float32", ACTION_NAMES)
+    found["action"] = _feature("float32", _action_names(episode))
     found |= {name: _feature("float32") for name in ("next.reward", "next.progress")}
     found |= {name: _feature("bool") for name in ("next.done", "next.success", "next.truncated")}
     found["subtask_index"] = _feature("int64")
@@ -128,17 +138,10 @@ def _video_feature(episode: Episode, camera: str) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True)
-class Numbering:
-    """Where an episode stands among those written before it."""
-
-    episode: int
-    first_frame: int
-    task: int
-
-
-def columns(episode: Episode, place: Numbering, subtasks: Sentences) -> dict[str, Any]:
-    """The features of each frame but the pictures: arrays (N,) or (N, D), lists of sentences."""
+def _columns(
+    episode: Episode, index: int, first_frame: int, task: int, subtasks: Sentences
+) -> dict[str, Any]:
+    """The features of each frame but the images: arrays (N,) or (N, D), lists of sentences."""
     steps, count = episode.steps, len(episode)
     state = [_numbers(steps[name]).reshape(count, -1) for name in state_parts(episode)]
     done = steps["terminated"].to_numpy() | steps["truncated"].to_numpy()
@@ -157,20 +160,15 @@ def columns(episode: Episode, place: Numbering, subtasks: Sentences) -> dict[str
         **{f"label.{name}": steps[name].to_numpy() for name in _FLAGS},
         "timestamp": (frames / episode.info["fps"]).astype(np.float32),
         "frame_index": frames,
-        "episode_index": np.full(count, place.episode),
-        "index": place.first_frame + frames,
-        "task_index": np.full(count, place.task),
+        "episode_index": np.full(count, index),
+        "index": first_frame + frames,
+        "task_index": np.full(count, task),
     }
 
 
 def _numbers(column: Any) -> np.ndarray:
     values = column.to_numpy()
     return np.stack(values) if values.dtype == object else values.astype(np.float32)
-
-
-def table(data: Mapping[str, Any]) -> pa.Table:
-    """The columns as an Arrow table; vectors become lists of fixed length."""
-    return pa.table({name: _arrow(values) for name, values in data.items()})
 
 
 def _arrow(values: Any) -> pa.Array:
@@ -213,8 +211,7 @@ Splits, by episode index: {splits}. They draw from different objects and texture
 - `action`, in [-1, 1]: translation `dx dy dz` (unit 0.1 m) and rotation vector `drx dry drz`
   (unit 0.1 rad) of the end effector in its own frame, from where it was last commanded to be, and
   `gripper`, whose suction is on above 0.
-- `observation.state`: joint positions (rad), pose of the end effector in the world (m, quaternion
-  w x y z), whether the vacuum is on, whether something is held.
+{state}
 - `next.reward`, `next.progress`, `next.success`, `next.done`: of the state after the action.
 - Frame t was seen before action t; the picture of the final state is left out.
 
@@ -230,6 +227,8 @@ def card(selection: Selection, info: Mapping[str, Any]) -> str:
         info: The content of ``info.json``.
     """
     tasks = Counter(name.partition("/")[0] for name in selection.ids)
+    parts = ", ".join(part.meaning for part in selection.suite.state_parts().values())
+    state = textwrap.fill(f"- `observation.state`: {parts}.", 99, subsequent_indent="  ")
     return _CARD.format(
         version=info["codebase_version"],
         episodes=info["total_episodes"],
@@ -239,6 +238,102 @@ def card(selection: Selection, info: Mapping[str, Any]) -> str:
         robot=selection.header.robot,
         criteria=selection.header.criteria,
         tasks="\n".join(f"| `{task}` | {count} |" for task, count in tasks.items()),
+        state=state,
         splits=", ".join(f"{name} {range_}" for name, range_ in info["splits"].items()),
         packages=", ".join(f"{name} {v}" for name, v in selection.header.versions.items() if v),
     )
+
+
+class LeRobotWriter(ABC):
+    """Writes all episodes one by one and, at the end, what is common to them.
+
+    Args:
+        selection: The episodes.
+        out: Folder of the dataset.
+    """
+
+    version: str
+    data_path: str
+    video_path: str
+
+    def __init__(self, selection: Selection, out: Path) -> None:
+        self._selection, self._splits = by_split(selection)
+        self.out, self.first = out, self._selection.first()
+        self.fps = int(self.first.info["fps"])
+        self.tasks, self.subtasks = Sentences(), Sentences()
+        self.episodes = self.frames = 0
+        self._statistics = Statistics()
+
+    @abstractmethod
+    def add_video(self, key: str, recording: Recording) -> dict[str, float]:
+        """Write the images of a camera; returns the columns that say where they are."""
+
+    @abstractmethod
+    def add_episode(
+        self,
+        episode: Episode,
+        row: dict[str, Any],
+        videos: Mapping[str, float],
+        frames: pa.Table,
+        stats: Mapping[str, Any],
+    ) -> None:
+        """Write all else of an episode: its description ``row``, where its ``videos`` are, the
+        columns of its ``frames`` and their statistics.
+        """
+
+    @abstractmethod
+    def finish(self) -> dict[str, Any]:
+        """Complete all files; returns what ``info.json`` says of their number and size."""
+
+    def write(self) -> None:
+        """Write everything.
+
+        Raises:
+            DatasetError: A file of an episode is missing or damaged.
+        """
+        for episode in self._selection:
+            self._add(episode)
+        sizes = self.finish()
+        info = {
+            "codebase_version": self.version,
+            "robot_type": self._selection.header.robot,
+            "total_episodes": self.episodes,
+            "total_frames": self.frames,
+            "total_tasks": len(self.tasks.indices),
+            **sizes,
+            "fps": self.fps,
+            "splits": self._splits,
+            "data_path": self.data_path,
+            "video_path": self.video_path if self.first.cameras else None,
+            "features": self.features(),
+        }
+        write_json(self.out / "meta/info.json", info)
+        write_json(self.out / "meta/stats.json", as_lists(self._statistics.total()))
+        (self.out / "README.md").write_text(card(self._selection, info), encoding="utf-8")
+
+    def features(self) -> dict[str, dict[str, Any]]:
+        """The ``features`` of ``info.json``."""
+        return features(self.first)
+
+    def _add(self, episode: Episode) -> None:
+        sentence = task_sentences(episode)[0]
+        task = self.tasks.index(sentence)
+        data = _columns(episode, self.episodes, self.frames, task, self.subtasks)
+        stats = self._statistics.add_numbers(data)
+        videos: dict[str, float] = {}
+        for camera in self.first.cameras:
+            key = image_key(camera)
+            with open_recording(episode.video_path(camera), len(episode)) as recording:
+                images = recording.images(IMAGES_PER_EPISODE)
+                stats[key] = self._statistics.add_images(key, images)
+                videos |= self.add_video(key, recording)
+        row = {
+            "episode_index": self.episodes,
+            "tasks": [sentence],
+            "length": len(episode),
+            "source": episode.id,
+        }
+        frames = pa.table({name: _arrow(values) for name, values in data.items()})
+        self.add_episode(episode, row, videos, frames, as_lists(stats))
+        self.episodes += 1
+        self.frames += len(episode)

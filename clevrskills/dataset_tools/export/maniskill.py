@@ -5,12 +5,8 @@
     OUT/<task>/<split>.h5     traj_0, traj_1, ...: actions, env_states, success, rewards ...
     OUT/<task>/<split>.json   how to make the environment, and the seed of every episode
 
-ManiSkill replays them as they are::
-
-    python -m mani_skill.trajectory.replay_trajectory --traj-path OUT/sort/train.h5
-
-The fields are those that ManiSkill's ``RecordEpisode`` writes. There are no observations: replaying
-with ``-o rgb --save-traj`` adds those that are wanted. The environment is made with
+The fields are those that ManiSkill's ``RecordEpisode`` writes, and its ``replay_trajectory`` reads
+them, see ``docs/formats.md``. The environment is made with
 ``batched=True``, as ManiSkill's own environments are: torch tensors, batch first.
 """
 
@@ -23,13 +19,14 @@ from typing import TYPE_CHECKING, Any
 from clevrskills import env_id
 from clevrskills.dataset_tools.export.selection import Selection
 from clevrskills.jobs.files import to_json
-from clevrskills.sim.robots.agent import CONTROL_MODE
 
 if TYPE_CHECKING:
     import h5py
 
     from clevrskills.dataset_tools.dataset import Episode
 
+CONTROL_MODE = "pd_ee_delta_pose"
+"""What ManiSkill calls actions that are steps of the end effector."""
 _OUTCOMES = ("terminated", "truncated", "success")
 
 
@@ -84,16 +81,13 @@ def _entry(number: int, episode: Episode) -> dict[str, Any]:
 
 def _environment(selection: Selection, task: str, split: str) -> dict[str, Any]:
     """What ``gym.make`` is called with; the module before the colon registers the environments."""
-    from clevrskills.tasks import task as make_task
-
     header = selection.header
-    task_args = header.task_args.get(task, {})
     kwargs: dict[str, Any] = {
         "batched": True,
         "split": split,
         "robot": header.robot,
         "criteria": header.criteria,
-        "task_args": task_args,
+        "task_args": header.task_args.get(task, {}),
         "obs_mode": "none",
         "control_mode": CONTROL_MODE,
     }
@@ -102,5 +96,5 @@ def _environment(selection: Selection, task: str, split: str) -> dict[str, Any]:
     return {
         "env_id": f"clevrskills:{env_id(task)}",
         "env_kwargs": kwargs,
-        "max_episode_steps": make_task(task, **task_args).max_steps,
+        "max_episode_steps": selection.suite.describe(task)["max_steps"],
     }

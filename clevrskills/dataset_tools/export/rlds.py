@@ -12,7 +12,7 @@ It is written without TensorFlow and read with it::
 
 An episode of N control steps has N steps. Step t has the observation before action t, the action
 and what came of it; so the last step still has an action, as in Open X-Embodiment, and the
-observation after it is left out. Episodes stand in a fixed random order. Pictures are JPEG.
+observation after it is left out. Episodes stand in a fixed random order. Images are JPEG.
 """
 
 from __future__ import annotations
@@ -29,10 +29,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from clevrskills.dataset_tools.export.lerobot_features import write_json
 from clevrskills.dataset_tools.export.remux import whole_video
 from clevrskills.dataset_tools.export.selection import Selection
 from clevrskills.dataset_tools.export.tfrecord import ShardWriter, example
-from clevrskills.jobs.files import to_json
+from clevrskills.dataset_tools.layout import POSE
 from clevrskills.sim.render.video import iterate_frames
 
 if TYPE_CHECKING:
@@ -40,8 +41,8 @@ if TYPE_CHECKING:
 
 NAME, VERSION = "clevrskills", "1.0.0"
 JPEG_QUALITY = 95
-CAMERA_NAMES = {"base_camera": "image", "hand_camera": "wrist_image"}
-"""Names of pictures that trainers expect; those of other cameras end in ``_image``."""
+IMAGE_NAMES = ("image", "wrist_image")
+"""Names that trainers expect of a suite's first cameras; those of others end in ``_image``."""
 _CLASSES = "tensorflow_datasets.core.features."
 
 
@@ -75,12 +76,6 @@ class Feature:
 
 
 STEP = {
-    "action": Feature(
-        "float32",
-        "Translation (x 0.1 m) and rotation vector (x 0.1 rad) in the frame of the end effector, "
-        "vacuum on (> 0) or off",
-        (7,),
-    ),
     "reward": Feature("float32", "Dense reward of the state after the action"),
     "discount": Feature("float32", "0 if the action ended the task, else 1"),
     "progress": Feature("float32", "Progress in [0, 1] after the action, 1 exactly on success"),
@@ -108,11 +103,7 @@ METADATA = {
     "success": Feature("bool", "Whether the task was solved"),
     "prompt": Feature("text", "The task with placeholders for objects, textures and key-steps"),
 }
-_FROM_COLUMN = tuple(
-    name
-    for name in STEP
-    if name not in ("discount", "is_first", "is_last", "is_terminal", "language_instruction")
-)
+_COMPUTED = ("discount", "is_first", "is_last", "is_terminal", "language_instruction")
 
 
 def write(selection: Selection, out: Path) -> None:
@@ -125,8 +116,7 @@ def write(selection: Selection, out: Path) -> None:
     folder.mkdir(parents=True)
     ids = list(selection.ids)
     random.Random(0).shuffle(ids)
-    first = selection.first()
-    observation = observation_features(first)
+    features = step_features(selection)
     writers: dict[str, ShardWriter] = {}
     with ExitStack() as stack:
         for episode in dataclasses.replace(selection, ids=tuple(ids)):
@@ -134,23 +124,22 @@ def write(selection: Selection, out: Path) -> None:
             if split not in writers:
                 writer = ShardWriter(folder, f"{NAME}-{split}.tfrecord")
                 writers[split] = stack.enter_context(writer)
-            writers[split].write(example(dict(_values(episode, observation))))
-    features = {
-        "episode_metadata": METADATA,
-        "steps": {**STEP, "observation": observation},
-    }
-    _write_json(folder / "features.json", features_json(features))
-    _write_json(folder / "dataset_info.json", _dataset_info(writers))
+            writers[split].write(example(dict(_values(episode, features))))
+    tree = {"episode_metadata": METADATA, "steps": features}
+    write_json(folder / "features.json", features_json(tree))
+    write_json(folder / "dataset_info.json", _dataset_info(writers))
 
 
-def observation_features(episode: Episode) -> dict[str, Feature]:
-    """Features of an observation, from an episode that has such observations."""
+def step_features(selection: Selection) -> dict[str, Any]:
+    """Features of a step, those of its observation below ``observation``."""
+    episode, interface = selection.first(), selection.suite.interface()
+    flag = selection.suite.state_parts()[episode.flags[0]].meaning
     joints = episode.proprioception("qpos").shape[1]
     features = {
         "state": Feature(
             "float32",
-            "End effector in the world: position (m), quaternion wxyz; whether the vacuum is on",
-            (8,),
+            f"End effector in the world: position (m), quaternion wxyz; {flag}",
+            (len(POSE) + 1,),
         ),
         "joint_position": Feature("float32", "Angles of the arm's joints (rad)", (joints,)),
         "joint_velocity": Feature("float32", "Speeds of the arm's joints (rad/s)", (joints,)),
@@ -158,8 +147,9 @@ def observation_features(episode: Episode) -> dict[str, Feature]:
     for camera in episode.cameras:
         data = episode.info["cameras"][camera]
         shape = (int(data["height"]), int(data["width"]), 3)
-        features[_picture_name(camera)] = Feature("image", f"Picture of {camera}", shape)
-    return features
+        features[_image_name(episode, camera)] = Feature("image", f"Picture of {camera}", shape)
+    action = Feature("float32", interface.sentence, tuple(interface.spec["shape"]))
+    return {"action": action, **STEP, "observation": features}
 
 
 def features_json(features: Mapping[str, Any], of_episode: bool = True) -> dict[str, Any]:
@@ -187,7 +177,7 @@ def features_json(features: Mapping[str, Any], of_episode: bool = True) -> dict[
 
 
 def _values(
-    episode: Episode, observation: Mapping[str, Feature]
+    episode: Episode, features: Mapping[str, Any]
 ) -> Iterator[tuple[str, np.ndarray | list[bytes]]]:
     """All values of an episode by name, as in a ``tf.train.Example``."""
     info, steps, count = episode.info, episode.steps, len(episode)
@@ -200,31 +190,29 @@ def _values(
         yield f"episode_metadata/{name}", _encoded(feature, [metadata[name]])
     last = np.arange(count) == count - 1
     columns = {
-        **{name: _column(steps[name]) for name in _FROM_COLUMN},
+        "action": episode.actions,
+        **{name: steps[name].to_numpy() for name in STEP if name not in _COMPUTED},
         "is_first": np.arange(count) == 0,
         "is_last": last,
         "is_terminal": steps["terminated"].to_numpy() & last,
         "discount": 1.0 - (steps["terminated"].to_numpy() & last),
         "language_instruction": [episode.prompt["plain"]] * count,
     }
-    for name, feature in STEP.items():
-        yield f"steps/{name}", _encoded(feature, columns[name])
-    vacuum_on = episode.proprioception("vacuum_on").reshape(count + 1, 1)
+    for name in ("action", *STEP):
+        yield f"steps/{name}", _encoded(features[name], columns[name])
+    flag = episode.proprioception(episode.flags[0]).reshape(count + 1, 1)
     states = {
-        "state": np.hstack([episode.proprioception("ee_pose"), vacuum_on]),
+        "state": np.hstack([episode.proprioception("ee_pose"), flag]),
         "joint_position": episode.proprioception("qpos"),
         "joint_velocity": episode.proprioception("qvel"),
     }
     for name, values in states.items():
-        yield f"steps/observation/{name}", _encoded(observation[name], values[:count])
+        encoded = _encoded(features["observation"][name], values[:count])
+        yield f"steps/observation/{name}", encoded
     for camera in episode.cameras:
         frames = islice(iterate_frames(whole_video(episode, camera)), count)
-        yield f"steps/observation/{_picture_name(camera)}", [_jpeg(frame) for frame in frames]
-
-
-def _column(values: Any) -> Any:
-    array = values.to_numpy()
-    return np.stack(array) if isinstance(array[0], np.ndarray) else array
+        name = f"steps/observation/{_image_name(episode, camera)}"
+        yield name, [_jpeg(frame) for frame in frames]
 
 
 def _encoded(feature: Feature, values: Any) -> np.ndarray | list[bytes]:
@@ -241,8 +229,9 @@ def _jpeg(frame: np.ndarray) -> bytes:
     return file.getvalue()
 
 
-def _picture_name(camera: str) -> str:
-    return CAMERA_NAMES.get(camera, camera.removesuffix("_camera") + "_image")
+def _image_name(episode: Episode, camera: str) -> str:
+    known = dict(zip(episode.suite.cameras(), IMAGE_NAMES, strict=False))
+    return known.get(camera, camera.removesuffix("_camera") + "_image")
 
 
 def _dataset_info(writers: Mapping[str, ShardWriter]) -> dict[str, Any]:
@@ -261,7 +250,3 @@ def _dataset_info(writers: Mapping[str, ShardWriter]) -> dict[str, Any]:
             for split, writer in sorted(writers.items())
         ],
     }
-
-
-def _write_json(path: Path, data: Mapping[str, Any]) -> None:
-    path.write_text(to_json(data, indent=1) + "\n", encoding="utf-8")

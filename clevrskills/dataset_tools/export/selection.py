@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clevrskills.core.episode import RecordedName
-from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.jobs.arguments import check_names
 
 if TYPE_CHECKING:
+    from clevrskills.core.suite import Suite
     from clevrskills.dataset_tools.dataset import Dataset, Episode
     from clevrskills.dataset_tools.layout import Header
 
@@ -52,6 +55,11 @@ class Selection:
 
         return Episode(self.root / self.ids[0])
 
+    @cached_property
+    def suite(self) -> Suite:
+        """The suite that has the task of the first episode."""
+        return self.first().suite
+
 
 def select(
     dataset: Dataset,
@@ -69,17 +77,15 @@ def select(
     level_of: dict[str, str] = {}
     episodes: list[tuple[str, str, str, str]] = []  # task, level, split, name
     for episode in dataset:
-        parsed = RecordedName.parse(episode.id)
-        task = parsed.task
-        if task not in level_of:
-            level_of[task] = str(episode.info["level"])
-        episodes.append((task, level_of[task], parsed.split, episode.id))
-    wanted = {"task": tasks, "level": levels, "split": splits}
-    for column, (kind, names) in enumerate(wanted.items()):
-        there = tuple(dict.fromkeys(row[column] for row in episodes))
-        for name in names:
-            if episodes and name not in there:
-                raise UnknownNameError(f"{kind} of {dataset.path}", name, there)
+        name = RecordedName.parse(episode.id)
+        if name.task not in level_of:
+            level_of[name.task] = str(episode.info["level"])
+        episodes.append((name.task, level_of[name.task], name.split, episode.id))
+    filters = {"task": tasks, "level": levels, "split": splits}
+    for column, (kind, names) in enumerate(filters.items()):
+        if episodes:
+            known = dict.fromkeys(row[column] for row in episodes)
+            check_names(**{f"{kind} of {dataset.path}": (names, known)})
         episodes = [row for row in episodes if not names or row[column] in names]
     if not episodes:
         raise ClevrSkillsError(f"{dataset.path} has no episodes that fit")

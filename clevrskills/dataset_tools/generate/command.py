@@ -115,7 +115,7 @@ def _generate(args: GenerateArgs, suite: Suite, plan: _Plan) -> int:
 
 def _check(args: GenerateArgs, suite: Suite, seeds: SeedRange) -> _Plan:
     """Check the arguments; tasks are in the order of the registry."""
-    from clevrskills.core.env_config import SPLITS, EnvConfig
+    from clevrskills.core.env_config import EnvConfig
     from clevrskills.dataset_tools.layout import Header
 
     check_least(args, episodes=1, seed=0, size=1)
@@ -129,7 +129,7 @@ def _check(args: GenerateArgs, suite: Suite, seeds: SeedRange) -> _Plan:
     tasks = select_tasks(levels, args.tasks, args.level)
     cameras = () if args.no_cameras else args.cameras
     check_names(
-        split=((args.split,), SPLITS),
+        split=((args.split,), suite.splits()),
         robot=((args.robot,), suite.robots()),
         criteria=((args.criteria,), suite.criteria()),
         camera=(cameras, all_cameras),

@@ -58,7 +58,7 @@ class GenerateWorker:
         env, oracle, film = self._prepare(attempt.config)
         cpu_s, wall_s = time.process_time(), time.perf_counter()
         with Recorder(
-            self._root, attempt.config, attempt.seed, film=film, writer=self._writer
+            self._root, attempt.config, attempt.seed, self._suite, film, self._writer
         ) as recorder:
             try:
                 result = rollout(env, oracle, recorder, attempt.seed)
@@ -70,8 +70,8 @@ class GenerateWorker:
                 raise
             except Exception as error:
                 self._config = None  # what it left behind is not to be trusted
-                reason, steps = one_line(error), recorder.steps
-                result = EpisodeResult(attempt.seed, False, steps, 0.0, reason, 0.0, 0.0, "crash")
+                reason = one_line(error)
+                result = EpisodeResult(False, recorder.steps, reason=reason, kind="crash")
         files = file_hashes(final) if result.success else {}
         trim_heap()
         times_s = dict(result.times_s)

@@ -1,4 +1,4 @@
-"""The part of an episode that is seen: videos, annotations of them, single images.
+"""Camera tracks: the images of an episode, as videos with annotations and one by one.
 
 It is made from recorded numbers alone, so it is the same whether an episode is filmed while it
 happens or later.
@@ -19,11 +19,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from clevrskills.core.suite import TrajectoryRenderer
-from clevrskills.dataset_tools.layout import CAMERAS_FILE, IMAGES_FILE, KEYSTEP_CAMERA
+from clevrskills.dataset_tools.layout import CAMERAS_FILE, IMAGES_FILE
 from clevrskills.dataset_tools.record.annotations import Annotator
 from clevrskills.dataset_tools.record.columns import vectors
 from clevrskills.jobs.files import storage_errors
-from clevrskills.sim.render.trajectory_renderer import View
+from clevrskills.sim.cameras import View
 from clevrskills.sim.render.video import DepthWriter, SegmentationWriter, VideoWriter
 
 _IMAGE_TYPE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
@@ -39,6 +39,7 @@ class Footage:
         fps: Frames per second.
         depth: Whether depth is filmed too.
         segmentation: Whether it is filmed what each pixel shows.
+        keystep_camera: Name of the camera that takes the images of key-steps.
         times_s: CPU time spent is added to its ``render`` and ``encode``.
     """
 
@@ -50,11 +51,18 @@ class Footage:
         fps: int,
         depth: bool,
         segmentation: bool,
+        keystep_camera: str,
         times_s: dict[str, float],
     ) -> None:
         self._directory, self._film, self._fps = directory, film, fps
-        self._depth, self._segmentation = depth, segmentation
-        self._times_s = times_s
+        self._kinds: dict[str, tuple[str, type[VideoWriter], str]] = {
+            "video": (".mp4", VideoWriter, "color")
+        }
+        if depth:
+            self._kinds["depth"] = ".depth.mkv", DepthWriter, "depth_mm"
+        if segmentation:
+            self._kinds["segmentation"] = ".segmentation.mkv", SegmentationWriter, "segmentation"
+        self._keystep_camera, self._times_s = keystep_camera, times_s
         self._views: Mapping[str, View] = {}  # of the last state only
         self._videos: dict[str, VideoWriter] = {}
         self._images: dict[str, bytes] = {}
@@ -81,44 +89,34 @@ class Footage:
                     self._rows.setdefault(f"{name}/{key}", []).append(value.reshape(-1))
         with spent(self._times_s, "encode"):
             for name, view in self._views.items():
-                self._video(f"{name}.mp4", VideoWriter, view.color).write(view.color)
-                if self._depth:
-                    depth = self._video(f"{name}.depth.mkv", DepthWriter, view.depth_mm)
-                    depth.write(view.depth_mm)
-                if self._segmentation:
-                    file = f"{name}.segmentation.mkv"
-                    self._video(file, SegmentationWriter, view.segmentation).write(
-                        view.segmentation
-                    )
-
-    def _video(self, name: str, kind: type[VideoWriter], picture: np.ndarray) -> VideoWriter:
-        if name not in self._videos:
-            height, width = picture.shape[:2]
-            self._videos[name] = kind(self._directory / name, width, height, self._fps)
-        return self._videos[name]
+                for suffix, writer, attribute in self._kinds.values():
+                    file, image = name + suffix, getattr(view, attribute)
+                    if file not in self._videos:
+                        height, width = image.shape[:2]
+                        path = self._directory / file
+                        self._videos[file] = writer(path, width, height, self._fps)
+                    self._videos[file].write(image)
 
     def keep(self, index: int) -> str | None:
         """Keep an image of the state filmed last as key-step ``index``; returns its name, ``None``
-        if the base camera is off.
+        if the camera that takes it is off.
         """
-        view = self._views.get(KEYSTEP_CAMERA)
+        view = self._views.get(self._keystep_camera)
         return None if view is None else self._keep(f"keysteps/{index:02d}", view.color)
 
     def keep_prompt(self, prompt: Mapping[str, Any]) -> dict[str, str]:
         """Keep the images of a prompt, given as JSON data; returns names by placeholder."""
         with spent(self._times_s, "render"):
-            pictures = self._film.prompt_images(prompt)
-        return {
-            placeholder: self._keep(f"prompt/{_plain(placeholder)}", picture)
-            for placeholder, picture in pictures.items()
-        }
+            images = self._film.prompt_images(prompt)
+        names = {key: "_".join(re.findall(r"[A-Za-z0-9]+", key)) for key in images}
+        return {key: self._keep(f"prompt/{names[key]}", image) for key, image in images.items()}
 
-    def _keep(self, name: str, picture: np.ndarray) -> str:
+    def _keep(self, name: str, pixels: np.ndarray) -> str:
         from PIL import Image
 
         with spent(self._times_s, "encode"):
             buffer = io.BytesIO()
-            image = Image.fromarray(np.ascontiguousarray(picture[..., :3]))
+            image = Image.fromarray(np.ascontiguousarray(pixels[..., :3]))
             image.save(buffer, "JPEG", quality=92, subsampling=0)  # a quarter of a PNG
             self._images[name] = buffer.getvalue()
         return name
@@ -142,27 +140,21 @@ class Footage:
                 }
             )
             pq.write_table(table, self._directory / IMAGES_FILE, compression="none")
-        return {name: self._camera(name) for name in self._film.cameras}
+        return {
+            name: {
+                **{kind: name + suffix for kind, (suffix, *_) in self._kinds.items()},
+                "fps": self._fps,
+                "frames": self._videos[f"{name}.mp4"].frames,
+                **camera.to_json(),
+                "renderer": self._film.renderer,
+            }
+            for name, camera in self._film.cameras.items()
+        }
 
     def abandon(self) -> None:
         """Release the files without caring for their content."""
         for video in self._videos.values():
             video.abandon()
-
-    def _camera(self, name: str) -> dict[str, Any]:
-        videos = {"video": f"{name}.mp4"}
-        if self._depth:
-            videos["depth"] = f"{name}.depth.mkv"
-        if self._segmentation:
-            videos["segmentation"] = f"{name}.segmentation.mkv"
-        frames = self._videos[f"{name}.mp4"].frames
-        return {
-            **videos,
-            "fps": self._fps,
-            "frames": frames,
-            **self._film.cameras[name].to_json(),
-            "renderer": self._film.renderer,
-        }
 
 
 @contextmanager
@@ -173,8 +165,3 @@ def spent(times_s: dict[str, float], phase: str) -> Iterator[None]:
         yield
     finally:
         times_s[phase] = times_s.get(phase, 0.0) + time.process_time() - start
-
-
-def _plain(placeholder: str) -> str:
-    """``{obj:bowl_1}`` -> ``obj_bowl_1``."""
-    return re.sub(r"[^A-Za-z0-9]+", "_", placeholder).strip("_")

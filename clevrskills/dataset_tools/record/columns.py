@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-_FLAGS = ("vacuum_on", "holding")
 _PER_NODE_OR_OBJECT = ("holds", "terms", "object_poses")
 _TYPES = {
     "step": pa.int32(),
@@ -57,12 +56,12 @@ def segments(rows: Sequence[dict[str, Any]], by: Sequence[str]) -> list[dict[str
     return runs
 
 
-def measured(name: str, value: np.ndarray) -> Any:
-    """A measurement as an array (k,); as a Python scalar if it is one number, a bool for flags."""
+def measured(value: np.ndarray, flag: bool) -> Any:
+    """A measurement as an array (k,); as a Python scalar if it is one number, a bool for a flag."""
     array = np.array(value).reshape(-1)
     if array.size > 1:
         return array
-    return bool(array[0]) if name in _FLAGS else array[0].item()
+    return bool(array[0]) if flag else array[0].item()
 
 
 def steps_table(rows: list[dict[str, Any]]) -> pa.Table:

@@ -1,9 +1,4 @@
-"""Writes one episode while it happens; see :mod:`clevrskills.dataset_tools.layout` for the files.
-
-Conventions: N control steps lie between N + 1 states. Frame t and state t show the world after t
-steps. Row t of ``steps.parquet`` has what the robot felt at state t, the action taken there with
-its labels in words, and the reward, success, progress and goal status of state t + 1.
-"""
+"""Recorder: writes one episode while it happens, in the files of ``docs/datasets.md``."""
 
 from __future__ import annotations
 
@@ -20,7 +15,7 @@ import pyarrow.parquet as pq
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.episode import episode_id
 from clevrskills.core.interface import Step
-from clevrskills.core.suite import Environment, Oracle, TrajectoryRenderer
+from clevrskills.core.suite import Environment, Oracle, Suite, TrajectoryRenderer
 from clevrskills.dataset_tools.layout import EPISODE_FILE, STATES_FILE, STEPS_FILE
 from clevrskills.dataset_tools.record.camera_tracks import Footage, spent
 from clevrskills.dataset_tools.record.columns import measured, segments, steps_table
@@ -28,44 +23,9 @@ from clevrskills.jobs.files import PartialDirectory, storage_errors, to_json
 from clevrskills.jobs.run_folder import versions
 
 _OBJECT_FIELDS = ("key", "name", "shape", "texture", "static")
+_LABELS = ("predicate", "skill", "action_class", "attempt")
 _STEP_FIELDS = tuple(field.name for field in fields(Step))
 _PLACEHOLDER = re.compile(r"\{\w+:(\w+)\}")
-
-
-@dataclass(frozen=True)
-class Labels:
-    """What the oracle says of an action, with placeholders as in prompts.
-
-    Attributes:
-        subtask: Sentence of the sub-goal it serves.
-        instruction: Sentence of the step it is part of.
-        subgoal: Index of the leaf of the goal tree that is being solved, -1 for none.
-        predicate: Type of that leaf.
-        skill: What solves it.
-        action_class: What the arm does now, in one word.
-        attempt: How often this leaf has been begun before.
-    """
-
-    subtask: str
-    instruction: str
-    subgoal: int
-    predicate: str = ""
-    skill: str = ""
-    action_class: str = ""
-    attempt: int = 0
-
-    @classmethod
-    def of(cls, oracle: Oracle) -> Labels:
-        """What an oracle says of the action just returned."""
-        return cls(
-            oracle.subtask,
-            oracle.step,
-            int(oracle.subgoal),
-            oracle.predicate,
-            oracle.skill,
-            oracle.action_class,
-            oracle.attempt,
-        )
 
 
 @dataclass
@@ -76,7 +36,7 @@ class Keystep:
         index: 0 for the initial state, k for the k-th sub-goal reached.
         step: Number of control steps done, so the index of its frame and state.
         subgoal: Index of the leaf of the goal tree that was reached; ``None`` at the start.
-        image: Name of an image of it; ``None`` if the base camera is off.
+        image: Name of an image of it; ``None`` if the camera that takes it is off.
     """
 
     index: int
@@ -94,7 +54,7 @@ class Recorder:
         root: The dataset.
         config: What the environment was made from.
         seed: Seed of the episode.
-        fps: Frames per second of the videos, the control rate in Hz.
+        suite: Where the environment is from.
         film: What films; ``None``: only numbers are recorded.
         writer: Who writes, for what is left of interrupted writers.
 
@@ -111,11 +71,14 @@ class Recorder:
         root: Path,
         config: EnvConfig,
         seed: int,
-        fps: int = 20,
+        suite: Suite,
         film: TrajectoryRenderer | None = None,
         writer: str = "local",
     ) -> None:
-        self.config, self.seed, self.fps = config, seed, fps
+        self.config, self.seed = config, seed
+        self._fps = int(suite.interface().spec["rate_hz"])
+        self._flags = {k for k, part in suite.state_parts(config.robot).items() if part.flag}
+        self._keystep_camera = next(iter(suite.cameras()), "")
         self.times_s = {"render": 0.0, "encode": 0.0, "write": 0.0}
         final = root / episode_id(config.task, config.split, seed)
         self._directory = PartialDirectory(root, final, writer)
@@ -129,7 +92,7 @@ class Recorder:
         self._failed: list[tuple[int, int]] = []
         self._subgoal = -1
         self._info: dict[str, Any] = {}
-        self._felt: dict[str, Any] = {}
+        self._measured: dict[str, Any] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -147,9 +110,15 @@ class Recorder:
         self._words = functools.cache(env.prompt.plain)
         prompt, scene = env.prompt.to_json(), env.scene_description()
         if self._film is not None:
-            wanted = self.config.depth, self.config.segmentation
             self._footage = Footage(
-                self._directory.path, self._film, scene, self.fps, *wanted, self.times_s
+                self._directory.path,
+                self._film,
+                scene,
+                self._fps,
+                self.config.depth,
+                self.config.segmentation,
+                self._keystep_camera,
+                self.times_s,
             )
         nodes = [{**node, "plain": self._words(node["text"])} for node in env.nodes]
         self._info = {
@@ -176,16 +145,16 @@ class Recorder:
         self._observe(env)
         self._add_keystep(subgoal=None)
 
-    def record(self, env: Environment, action: np.ndarray, labels: Labels, step: Step) -> None:
+    def record(self, env: Environment, action: np.ndarray, oracle: Oracle, step: Step) -> None:
         """Record a control step that was just made.
 
         Args:
             env: The environment, after the step.
-            action: The action, (7,) in [-1, 1].
-            labels: What the oracle said of the action.
+            action: The action, (A,) in [-1, 1].
+            oracle: What gave it, with its labels.
             step: What came of it.
         """
-        before, now = self._subgoal, labels.subgoal
+        before, now = self._subgoal, int(oracle.subgoal)
         if before >= 0 and (now > before or now < 0):
             self._add_keystep(before)
         self._subgoal = now
@@ -195,17 +164,18 @@ class Recorder:
             self._rows.append(
                 {
                     "step": index,
-                    "timestamp": index / self.fps,
+                    "timestamp": index / self._fps,
                     "action": np.asarray(action, dtype=np.float32).reshape(-1),
                     **{name: getattr(step, name) for name in _STEP_FIELDS},
-                    **asdict(labels),
-                    "subtask": self._words(labels.subtask),
-                    "instruction": self._words(labels.instruction),
-                    "subtask_text": labels.subtask,
-                    "instruction_text": labels.instruction,
+                    "subtask": self._words(oracle.subtask),
+                    "instruction": self._words(oracle.step),
+                    "subgoal": now,
+                    **{name: getattr(oracle, name) for name in _LABELS},
+                    "subtask_text": oracle.subtask,
+                    "instruction_text": oracle.step,
                     "holds": holds,
                     "terms": terms,
-                    **self._felt,
+                    **self._measured,
                 }
             )
         self._observe(env)
@@ -229,7 +199,10 @@ class Recorder:
         cameras = self._footage.close() if self._footage else {}
         self._footage = None
         with spent(self.times_s, "write"):
-            self._finish_rows()
+            reached = {keystep.step - 1 for keystep in self._keysteps}
+            failed = {step for start, stop in self._failed for step in range(start, stop)}
+            for index, row in enumerate(self._rows):
+                row["keystep"], row["failed"] = index in reached, index in failed
             with storage_errors(self._directory.final):
                 pq.write_table(steps_table(self._rows), path / STEPS_FILE, compression="zstd")
                 np.savez_compressed(path / STATES_FILE, states=np.stack(self._states))
@@ -247,36 +220,29 @@ class Recorder:
         """Take in the current state, and film it."""
         with spent(self.times_s, "write"):
             self._states.append(np.array(env.get_state()).reshape(-1))
-            felt = env.proprioception()
+            proprioception = env.proprioception()
             poses = np.asarray(env.object_poses(), dtype=np.float32)
-            self._felt = {k: measured(k, v) for k, v in felt.items()}
-            self._felt["object_poses"] = poses.reshape(-1)
+            self._measured = {k: measured(v, k in self._flags) for k, v in proprioception.items()}
+            self._measured["object_poses"] = poses.reshape(-1)
             textures = dict(env.textures)
             if textures != (self._repaints[-1]["textures"] if self._repaints else {}):
                 self._repaints.append({"step": len(self._states) - 1, "textures": textures})
         if self._footage:
-            self._footage.add(np.asarray(felt["qpos"]), poses, textures)
+            self._footage.add(np.asarray(proprioception["qpos"]), poses, textures)
 
     def _add_keystep(self, subgoal: int | None) -> None:
         index, step = len(self._keysteps), len(self._rows)
         image = self._footage.keep(index) if self._footage else None
         self._keysteps.append(Keystep(index, step, subgoal, image))
 
-    def _finish_rows(self) -> None:
-        """Add what is known only at the end."""
-        reached = {keystep.step - 1 for keystep in self._keysteps}
-        failed = {step for start, stop in self._failed for step in range(start, stop)}
-        for index, row in enumerate(self._rows):
-            row["keystep"], row["failed"] = index in reached, index in failed
-
     def _summary(self, success: bool, cameras: Mapping[str, Any]) -> dict[str, Any]:
         """What is known only at the end."""
         names = ("subgoal", "predicate", "skill", "attempt", "failed")
-        poses = self._felt.pop("object_poses")
+        poses = self._measured.pop("object_poses")
         return {
             "success": success,
             "steps": len(self._rows),
-            "fps": self.fps,
+            "fps": self._fps,
             "return": float(sum(row["reward"] for row in self._rows)),
             "segments": {
                 "subtask": self._segments("subtask", names, ("text", "subgoal", "attempt")),
@@ -288,7 +254,7 @@ class Recorder:
             },
             "keysteps": [asdict(keystep) for keystep in self._keysteps],
             "repaints": self._repaints,
-            "final": {"proprioception": self._felt, "object_poses": poses},
+            "final": {"proprioception": self._measured, "object_poses": poses},
             "cameras": cameras,
             "versions": versions(),
         }
@@ -309,7 +275,7 @@ def write_info(directory: Path, info: Mapping[str, Any]) -> None:
 
 
 def _objects(bodies: Iterable[Mapping[str, Any]], texts: Iterable[str]) -> list[dict[str, Any]]:
-    """What is to be said of each body; those that the texts name play a part in the task."""
+    """Description of each body; those that the texts name play a part in the task."""
     named = {key for text in texts for key in _PLACEHOLDER.findall(text)}
     return [
         {

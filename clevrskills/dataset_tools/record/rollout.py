@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -12,7 +11,7 @@ from clevrskills.core.interface import Step, Turn
 from clevrskills.core.rollout import Rollout
 from clevrskills.core.suite import Environment, Oracle
 from clevrskills.dataset_tools.record.camera_tracks import spent
-from clevrskills.dataset_tools.record.recorder import Labels, Recorder
+from clevrskills.dataset_tools.record.recorder import Recorder
 
 
 @dataclass(frozen=True)
@@ -20,27 +19,21 @@ class EpisodeResult:
     """How an episode went.
 
     Attributes:
-        seed: Seed of the episode.
         success: Whether the goal held after the last step.
         steps: Control steps made.
         total_reward: Sum of the rewards.
         reason: Why it failed; empty on success.
         kind: What kind of failure that is, see :mod:`clevrskills.dataset_tools.manifest`.
-        cpu_s: CPU time of this process, all threads.
-        wall_s: Time that passed.
         times_s: CPU time by phase: ``reset``, ``plan`` (the oracle), ``physics`` (control steps,
             goal and reward) and, if it was recorded, ``render`` (images and their annotations),
             ``encode`` (videos and single images), ``write`` (all else). The recorder goes on
             adding to it while it commits.
     """
 
-    seed: int
     success: bool
     steps: int
-    total_reward: float
-    reason: str
-    cpu_s: float
-    wall_s: float
+    total_reward: float = 0.0
+    reason: str = ""
     kind: str = ""
     times_s: Mapping[str, float] = field(default_factory=dict)
 
@@ -64,7 +57,6 @@ def rollout(
     Returns:
         How it went. A skill that gives up is a failure with its reason, not an exception.
     """
-    cpu_s, wall_s = time.process_time(), time.perf_counter()
     times_s = {} if recorder is None else recorder.times_s
     with spent(times_s, "reset"):
         env.reset(seed=seed)
@@ -79,21 +71,13 @@ def rollout(
 
     def record(action: np.ndarray, step: Step) -> None:
         if recorder is not None:
-            recorder.record(env, action, Labels.of(oracle), step)
+            recorder.record(env, action, oracle, step)
 
     reason, kind = episode.run(act, record)
     if recorder is not None:
         recorder.give_up(oracle.failed)
     return EpisodeResult(
-        seed=seed,
-        success=episode.success,
-        steps=episode.steps,
-        total_reward=episode.total_reward,
-        reason=reason,
-        cpu_s=time.process_time() - cpu_s,
-        wall_s=time.perf_counter() - wall_s,
-        kind=kind,
-        times_s=times_s,
+        episode.success, episode.steps, episode.total_reward, reason, kind, times_s
     )
 
 

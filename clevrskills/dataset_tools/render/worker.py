@@ -59,19 +59,15 @@ class RenderWorker:
         recorded: The dataset with the episodes.
         root: The dataset to be made.
         config: The robot and what is to be filmed.
-        suite: Where films come from.
-
-    Raises:
-        ClevrSkillsError: There is no such camera, size or robot.
+        suite: What films; its renderer is kept while the task stays the same.
     """
 
     def __init__(self, recorded: Path, root: Path, config: EnvConfig, suite: Suite) -> None:
         return_freed_memory()
-        self._recorded, self._root, self._config = recorded, root, config
+        self._recorded, self._root = recorded, root
+        self._config, self._suite = config, suite
+        self._film: TrajectoryRenderer | None = None
         self._lines = latest_lines(recorded)
-        film = suite.trajectory_renderer(config)
-        assert film is not None, "there are cameras"
-        self._film: TrajectoryRenderer = film
 
     def __call__(self, name: str) -> ManifestLine:
         """Film an episode, unless it is there already; returns its line of the manifest.
@@ -105,8 +101,21 @@ class RenderWorker:
         )
 
     def _film_into(self, path: Path, episode: Episode, times_s: dict[str, float]) -> None:
-        info, wanted = episode.info, (self._config.depth, self._config.segmentation)
-        footage = Footage(path, self._film, info["scene"], info["fps"], *wanted, times_s)
+        info = episode.info
+        if self._film is None or info["task"] != self._config.task:
+            self._config = replace(self._config, task=info["task"])
+            self._film = self._suite.trajectory_renderer(self._config)
+            assert self._film is not None, "there are cameras"
+        footage = Footage(
+            path,
+            self._film,
+            info["scene"],
+            info["fps"],
+            self._config.depth,
+            self._config.segmentation,
+            self._suite.cameras()[0],
+            times_s,
+        )
         try:
             images = footage.keep_prompt(info["prompt"]["data"])
             keysteps = episode.keysteps

@@ -12,7 +12,7 @@ from clevrskills.dataset_tools.check.replay import replay
 
 def test_a_replay_is_equal_bit_for_bit(demos: Path) -> None:
     for episode in Dataset(demos):
-        env = FakeSource({}).make(EnvConfig(episode.info["task"]))
+        env = FakeSource({}).make(EnvConfig(episode.info["task"], "train"))
         report = replay(episode, env)
         assert report and report.success
         assert report.states == len(episode) + 1
@@ -29,7 +29,7 @@ def test_the_smallest_difference_is_found(demos: Path, tmp_path: Path, change: o
     else:
         states[0, 0] = -0.0
     np.savez(path / "states.npz", states=states)
-    env = FakeSource({}).make(EnvConfig("reach"))
+    env = FakeSource({}).make(EnvConfig("reach", "train"))
     report = replay(Episode(path), env)
     assert not report
     assert (report.step, report.where) == (
@@ -39,6 +39,6 @@ def test_the_smallest_difference_is_found(demos: Path, tmp_path: Path, change: o
 
 
 def test_another_scene_is_no_replay(demos: Path) -> None:
-    env = FakeSource({}).make(EnvConfig("visit"))
+    env = FakeSource({}).make(EnvConfig("visit", "train"))
     report = replay(Dataset(demos)[0], env)
     assert (report.step, report.where) == (0, "targets")

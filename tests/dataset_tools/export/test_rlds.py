@@ -86,7 +86,7 @@ def check_episode(episode: Any, seen: Mapping[str, np.ndarray]) -> None:
     count = len(episode)
     for name, column in (("action", episode.actions), ("reward", episode.rewards)):
         assert seen[name].dtype == np.float32 and np.array_equal(seen[name], column)
-    for name in set(STEP) & set(episode.steps):
+    for name in {"action", *STEP} & set(episode.steps):
         column = episode.steps[name].tolist()
         values = seen[name].tolist()
         words = [v.decode() if isinstance(v, bytes) else v for v in values]

@@ -14,7 +14,7 @@ from clevrskills.dataset_tools.generate.schedule import (
 
 
 def make_queue(slots: range, history: History | None = None, first_seed: int = 0) -> TaskQueue:
-    return TaskQueue(EnvConfig("sort"), "L1", slots, first_seed, history or History())
+    return TaskQueue(EnvConfig("sort", "train"), "L1", slots, first_seed, history or History())
 
 
 def succeeds(seed: int) -> bool:

@@ -11,7 +11,8 @@ from clevrskills.dataset_tools.generate.worker import GenerateWorker
 from clevrskills.dataset_tools.manifest import file_hashes
 from clevrskills.jobs.files import StorageError
 
-ATTEMPT = Attempt(EnvConfig("reach"), 10_000_003, slot=3, number=1)
+CONFIG = EnvConfig("reach", "train", "xarm6", "paper", ("base_camera", "hand_camera"))
+ATTEMPT = Attempt(CONFIG, 10_000_003, slot=3, number=1)
 SAME = ("seed", "slot", "attempt", "success", "steps", "total_reward", "files")
 
 
@@ -57,7 +58,7 @@ def test_the_environment_is_kept_while_the_setup_stays_the_same(
     )
     worker = GenerateWorker(tmp_path, FakeSource({2: "crash"}))
     for task, seed in (("reach", 0), ("reach", 1), ("visit", 0), ("visit", 2), ("visit", 3)):
-        worker(Attempt(EnvConfig(task, cameras=()), seed))
+        worker(Attempt(EnvConfig(task, "train", "xarm6", "paper"), seed))
     assert made == ["reach", "visit", "visit"]  # anew after a crash, too
 
 

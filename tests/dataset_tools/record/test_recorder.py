@@ -1,6 +1,9 @@
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,10 +16,17 @@ from PIL import Image
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.dataset_tools.dataset import Episode
 from clevrskills.dataset_tools.record.columns import segments
-from clevrskills.dataset_tools.record.recorder import Labels, Recorder, Step
+from clevrskills.dataset_tools.record.recorder import Recorder, Step
 from clevrskills.dataset_tools.record.rollout import rollout
 
-SETUP = EnvConfig("visit", "test")
+CAMERAS = ("base_camera", "hand_camera")
+SETUP = EnvConfig("visit", "test", "xarm6", "paper", CAMERAS)
+
+
+def labels(subgoal: int) -> Any:
+    """An oracle that works on a leaf."""
+    words = {"subtask": "a", "step": "b", "predicate": "", "skill": "", "action_class": ""}
+    return SimpleNamespace(**words, subgoal=subgoal, attempt=0)
 
 
 @pytest.fixture
@@ -28,7 +38,8 @@ def record(root: Path, config: EnvConfig, failed: tuple[tuple[int, int], ...] = 
     suite = FakeSource({})
     env = suite.make(config)
     oracle = suite.oracle(env)
-    with Recorder(root, config, seed=5, film=suite.trajectory_renderer(config)) as recorder:
+    film = suite.trajectory_renderer(config)
+    with Recorder(root, config, 5, suite, film) as recorder:
         result = rollout(env, oracle, recorder, seed=5)
         recorder.give_up(failed)
         assert result.success
@@ -168,7 +179,7 @@ def test_repaints(episode: Episode) -> None:
 
 
 def test_depth_and_segmentation(tmp_path: Path) -> None:
-    config = EnvConfig("visit", cameras=("hand_camera",), depth=True, segmentation=True, size_px=48)
+    config = replace(SETUP, cameras=("hand_camera",), depth=True, segmentation=True, size_px=48)
     episode = record(tmp_path, config)
     depth, segmentation = episode.depth("hand_camera"), episode.segmentation("hand_camera")
     assert depth.shape == segmentation.shape == (count(episode) + 1, 48, 48)
@@ -225,11 +236,12 @@ def test_info_is_plain_json(episode: Episode) -> None:
 
 
 def test_without_cameras(tmp_path: Path) -> None:
-    config = EnvConfig("visit", cameras=())
+    config = replace(SETUP, cameras=())
     suite = FakeSource({})
     env = suite.make(config)
     oracle = suite.oracle(env)
-    with Recorder(tmp_path, config, seed=5, film=suite.trajectory_renderer(config)) as recorder:
+    film = suite.trajectory_renderer(config)
+    with Recorder(tmp_path, config, 5, suite, film) as recorder:
         rollout(env, oracle, recorder, seed=5)
         path = recorder.commit(success=True)
     assert {p.name for p in path.iterdir()} == {"episode.json", "steps.parquet", "states.npz"}
@@ -241,31 +253,32 @@ def test_without_cameras(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("steps", [0, 3])
 def test_nothing_is_left_without_commit(tmp_path: Path, steps: int) -> None:
-    env = FakeSource({}).make(SETUP)
-    film = FakeSource({}).trajectory_renderer(SETUP)
+    suite = FakeSource({})
+    env, film = suite.make(SETUP), suite.trajectory_renderer(SETUP)
     with (
         pytest.raises(KeyboardInterrupt),
-        Recorder(tmp_path, SETUP, seed=1, film=film) as recorder,
+        Recorder(tmp_path, SETUP, 1, suite, film) as recorder,
     ):
         env.reset(seed=1)
         recorder.start(env)
         for _ in range(steps):
             env.step(np.zeros(7))
             step = Step(0.0, False, 0.0, False, False)
-            recorder.record(env, np.zeros(7), Labels("a", "b", 0), step)
+            recorder.record(env, np.zeros(7), labels(0), step)
         raise KeyboardInterrupt
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_step_back_is_no_keystep(tmp_path: Path) -> None:
-    env = FakeSource({}).make(SETUP)
+    suite = FakeSource({})
+    env = suite.make(SETUP)
     env.reset(seed=1)
-    with Recorder(tmp_path, SETUP, seed=1) as recorder:
+    with Recorder(tmp_path, SETUP, 1, suite) as recorder:
         recorder.start(env)
         for subgoal in (0, 0, 1, 0, 0, 1):
             env.step(np.zeros(7))
             step = Step(0.0, False, 0.0, False, False)
-            recorder.record(env, np.zeros(7), Labels("a", "b", subgoal), step)
+            recorder.record(env, np.zeros(7), labels(subgoal), step)
         episode = Episode(recorder.commit(success=True))
     reached = [(k["step"], k["subgoal"]) for k in episode.keysteps]
     assert reached == [(0, None), (2, 0), (5, 0), (6, 1)]
