@@ -29,6 +29,7 @@ from clevrskills.evaluation.results import read_results
 
 PASSING = ("policy_s", "env_s", "wall_s", "worker", "ended", "tries")
 """What may differ between equal runs."""
+CAMERAS = ("base_camera", "hand_camera")
 POLICY = "evaluation:Wanderer"  # this file
 
 
@@ -69,7 +70,7 @@ class Wanderer:
 class Still:
     """Does nothing, in no time."""
 
-    observation = ObservationOptions()
+    observation = ObservationOptions(cameras=CAMERAS)
     action = np.zeros(7, np.float32)
 
     def reset(self, prompt: PromptInput) -> None:
@@ -97,7 +98,7 @@ def overhead(args: EvaluationArgs) -> int:
     plain_s, runner_s = [], []
     for task in args.tasks:
         plain = ClevrSkillsEnv(task, split="test", obs_mode="rgb")
-        env = suite.make(EnvConfig(task, "test"))
+        env = suite.make(EnvConfig(task, "test", cameras=CAMERAS))
         of_task: tuple[list[float], list[float]] = [], []
         for index in range(args.episodes):
             if args.seed is None:

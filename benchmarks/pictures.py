@@ -69,10 +69,11 @@ def recorded(
     steps, spent = 0, 0.0
     with tempfile.TemporaryDirectory() as folder:
         attempt = make_worker(Path(folder), ClevrSkillsSuite())
-        attempt(Attempt(EnvConfig(task), seeds.start - 1))  # what is made once
+        config = EnvConfig(task, "train", cameras=("base_camera", "hand_camera"))
+        attempt(Attempt(config, seeds.start - 1))  # what is made once
         for number, seed in enumerate(seeds, start=1):
             begin = time.process_time()
-            steps += attempt(Attempt(EnvConfig(task), seed)).steps
+            steps += attempt(Attempt(config, seed)).steps
             spent += time.process_time() - begin
             after(number)
     return steps, spent

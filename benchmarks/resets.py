@@ -17,8 +17,9 @@ import numpy as np
 import tyro
 from common import Args, print_table, zero_action
 
+from clevrskills.core.suite import load_suite
 from clevrskills.envs.environment import ClevrSkillsEnv
-from clevrskills.evaluation.freeze.screening import faults, succeeds_blindly
+from clevrskills.evaluation.freeze.screening import succeeds_blindly
 
 
 @dataclass
@@ -37,7 +38,7 @@ class ResetArgs(Args):
 def look(env: ClevrSkillsEnv, seed: int, policy: str) -> dict[str, bool]:
     """Reset and report what is wrong."""
     env.reset(seed=seed)
-    wrong = faults(env)
+    wrong = load_suite().faults(env)
     generator = np.random.default_rng((seed, 2))
 
     def action() -> np.ndarray:

@@ -6,17 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-SPLITS = ("train", "test")
-
 
 @dataclass(frozen=True)
 class EnvConfig:
     """What an environment is made from; its episodes differ in their seed.
 
+    Of split, robot and criteria that are not named an environment takes the suite's first ones.
+
     Attributes:
         task: Key of the task.
-        split: Objects and textures: ``train`` or ``test``.
-        robot: Key of the robot.
+        split: Name of the split.
+        robot: Name of the robot.
         criteria: Name of the success criteria.
         cameras: Names of the cameras: those that an environment shows, or that a film is made by.
         size_px: Width and height of their images; ``None``: each camera's own.
@@ -27,10 +27,10 @@ class EnvConfig:
     """
 
     task: str
-    split: str = "train"
-    robot: str = "xarm6"
-    criteria: str = "paper"
-    cameras: tuple[str, ...] = ("base_camera", "hand_camera")
+    split: str = ""
+    robot: str = ""
+    criteria: str = ""
+    cameras: tuple[str, ...] = ()
     size_px: int | None = None
     depth: bool = False
     segmentation: bool = False

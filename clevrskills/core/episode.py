@@ -40,9 +40,11 @@ def episode_id(task: str, split: str, seed: int) -> str:
     return str(RecordedName(task, split, seed))
 
 
-def episode_name(task: str, split: str, index: int) -> str:
-    """Name of an episode within a run or among frozen ones, e.g. ``sort_test_007``."""
-    return f"{frozen_name(task, split)}_{index:03d}"
+def episode_name(task: str, split: str, index: int, repeat: int = 0) -> str:
+    """Name of an episode within a run or among frozen ones, e.g. ``sort_test_007``; of one that is
+    run again, ``sort_test_007_r1`` and so on.
+    """
+    return f"{frozen_name(task, split)}_{index:03d}" + (f"_r{repeat}" if repeat else "")
 
 
 def frozen_name(task: str, split: str) -> str:

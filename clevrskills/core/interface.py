@@ -87,8 +87,8 @@ class Interface(Protocol):
     def begin(self, env: Any) -> Actuator:
         """What takes the actions in an environment whose episode has just begun."""
 
-    def none(self) -> Any:
-        """The action of a policy that does nothing."""
+    def none(self, after: Any = None) -> Any:
+        """The action of a policy that does nothing, or nothing more after an action."""
 
     def random(self, generator: np.random.Generator) -> Any:
         """The action of a policy without skill."""
@@ -103,12 +103,14 @@ class BoxInterface:
         spec: What they mean; ``shape`` is ``[n]``.
         sentence: What they mean, in words.
         labels: Short names of the n numbers.
+        kept: Which numbers stay as they are where nothing more is to be done.
     """
 
     name: str
     spec: Mapping[str, Any]
     sentence: str = ""
     labels: Sequence[str] = ()
+    kept: Sequence[int] = ()
 
     def read(self, answer: Any, clip: bool = False) -> np.ndarray:
         """The actions of an answer, (H, n) float32 in [-1, 1].
@@ -154,9 +156,12 @@ class BoxInterface:
         """What takes the actions: one control step each."""
         return StepActuator(env)
 
-    def none(self) -> np.ndarray:
-        """Zeros, (n,)."""
-        return np.zeros(self.spec["shape"], np.float32)
+    def none(self, after: np.ndarray | None = None) -> np.ndarray:
+        """Zeros, (n,); of what is ``kept`` the numbers of the action before."""
+        action = np.zeros(self.spec["shape"], np.float32)
+        if after is not None:
+            action[[*self.kept]] = after[[*self.kept]]
+        return action
 
     def random(self, generator: np.random.Generator) -> np.ndarray:
         """Every entry drawn evenly from -1 to 1, (n,)."""
@@ -215,7 +220,7 @@ class TextInterface:
         """What takes the commands."""
         return TextActuator(env)
 
-    def none(self) -> str:
+    def none(self, after: Any = None) -> str:
         """An empty command, which no environment can read."""
         return ""
 
@@ -266,7 +271,7 @@ def check_spec(ours: Mapping[str, Any], theirs: Mapping[str, Any], policy_name: 
     if not isinstance(theirs, Mapping):
         raise ClevrSkillsError(
             f"policy {policy_name}: its action_spec is of type {type(theirs).__name__}; "
-            "allowed: a mapping such as clevrskills.sim.robots.delta_action.ACTION_SPEC"
+            "allowed: a mapping such as the `spec` of an interface"
         )
     known = dict(_fields(ours))
     for name, value in _fields(theirs):

@@ -27,7 +27,7 @@ class Observer:
 
     def __init__(self, env: Environment, options: ObservationOptions) -> None:
         self._env, self._options = env, options
-        self._views: deque[tuple[Mapping[str, np.ndarray], Mapping[str, np.ndarray]]] = deque(
+        self._frames: deque[tuple[Mapping[str, np.ndarray], Mapping[str, np.ndarray]]] = deque(
             maxlen=options.history
         )
 
@@ -40,7 +40,7 @@ class Observer:
         Raises:
             ClevrSkillsError: The prompt cannot be said in words, as asked.
         """
-        self._views.clear()
+        self._frames.clear()
         prompt = self._env.prompt
         if self._options.prompt == LANGUAGE:
             self._text = say(prompt)
@@ -53,14 +53,23 @@ class Observer:
         least after the last ``history`` ones before the policy acts.
         """
         env, options = self._env, self._options
-        pictures = env.capture() if options.cameras else {}
-        shown = {name: pictures[name] for name in options.cameras}
-        self._views.append((shown, env.proprioception() if options.proprioception else {}))
-        images, felt = (
-            _over_time([view[k] for view in self._views], options.history) for k in range(2)
+        captured = env.capture() if options.cameras else {}
+        frame = {name: captured[name] for name in options.cameras}
+        self._frames.append((frame, env.proprioception() if options.proprioception else {}))
+        images, proprioception = (
+            _over_time([frame[k] for frame in self._frames], options.history) for k in range(2)
         )
-        step = int(np.asarray(env.elapsed_steps).reshape(-1)[0])
-        return {"images": images, "proprioception": felt, "prompt": self._text, "step": step}
+        observation = {
+            "images": images,
+            "proprioception": proprioception,
+            "prompt": self._text,
+            "step": int(np.asarray(env.elapsed_steps).reshape(-1)[0]),
+        }
+        if options.views is not None:
+            others = [name for name in options.views if name not in images]
+            drawn = {**images, **(env.look(others) if others else {})}  # type: ignore[attr-defined]
+            observation["views"] = {name: drawn[name] for name in options.views}
+        return observation
 
 
 def _over_time(entries: list[Mapping[str, np.ndarray]], history: int) -> Mapping[str, np.ndarray]:

@@ -4,10 +4,10 @@ The simplest one is a class with two methods::
 
     class MyPolicy:
         def reset(self, prompt): ...
-        def act(self, observation): ...  # -> (7,) or, several actions at once, (H, 7)
+        def act(self, observation): ...  # -> (n,) or, several actions at once, (H, n)
 
 It may say more by class attributes: ``action_spec``, what it believes its actions to mean, compared
-with :data:`~clevrskills.sim.robots.delta_action.ACTION_SPEC`; ``observation``, the
+with the spec of the :class:`~clevrskills.core.interface.Interface`; ``observation``, the
 :class:`ObservationOptions` it was made for; ``batched = True`` if one object acts in several
 episodes at once, see :class:`BatchedPolicy`; ``privileged = True`` if ``reset`` is to be given the
 environment and the episode as well.
@@ -29,15 +29,16 @@ Observation = Mapping[str, Any]
 =================== ============================================================================
 images              by camera, (H, W, 3) uint8; with a history of T steps (T, H, W, 3), the latest
                     last, the first repeated where the episode is younger
-proprioception      by name, as in ``agent`` of the environment's observation: qpos, qvel,
-                    ee_pose (7,), ee_velocity (6,), vacuum_on (1,), holding (1,), float32; with a
-                    history (T, n)
+proprioception      by name, as in ``agent`` of the environment's observation, each (n,) float32;
+                    with a history (T, n)
 prompt              text: with placeholders, or in plain words
 step                number of control steps made so far
+views               if some were asked for, by name: an image as above, or text
 =================== ============================================================================
 """
 
 FORMS = ("multimodal", "language")
+DEFAULT_CAMERAS = "default"
 
 
 @dataclass(frozen=True)
@@ -62,21 +63,23 @@ class ObservationOptions:
     """What a policy wants to see.
 
     Attributes:
-        cameras: Names of cameras.
+        cameras: Names of cameras; ``default`` stands for those that the suite shows by default.
         size_px: Width and height of the images; ``None``: each camera's own (256).
         history: Number of control steps in each observation.
         proprioception: Whether the robot's own state is shown.
         prompt: ``multimodal``, with images, or ``language``, all in words.
+        views: Names of views of the suite, of which cameras are some; ``None``: no ``views``.
 
     Raises:
         ClevrSkillsError: A value is not allowed.
     """
 
-    cameras: tuple[str, ...] = ("base_camera", "hand_camera")
+    cameras: tuple[str, ...] = (DEFAULT_CAMERAS,)
     size_px: int | None = None
     history: int = 1
     proprioception: bool = True
     prompt: Literal["multimodal", "language"] = "multimodal"
+    views: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         for name in ("size_px", "history"):
@@ -94,7 +97,7 @@ def check_cameras(names: Iterable[str], known: Sequence[str]) -> None:
         UnknownNameError: There is no such camera.
     """
     for name in names:
-        if name not in known:
+        if name not in (*known, DEFAULT_CAMERAS):
             raise UnknownNameError("camera", name, tuple(known))
 
 
@@ -107,7 +110,7 @@ class Policy(Protocol):
         """
 
     def act(self, observation: Observation) -> np.ndarray:
-        """The next action (7,), or the next H actions (H, 7), each in [-1, 1]."""
+        """The next action (n,), or the next H actions (H, n), as the interface reads them."""
 
 
 class BatchedPolicy(Protocol):
@@ -119,7 +122,7 @@ class BatchedPolicy(Protocol):
         """Episodes begin in these slots; the other slots go on."""
 
     def act(self, observations: Mapping[int, Observation]) -> Mapping[int, np.ndarray]:
-        """The next action (7,) or actions (H, 7) of these slots."""
+        """The next action (n,) or actions (H, n) of these slots."""
 
 
 class PolicyError(ClevrSkillsError):

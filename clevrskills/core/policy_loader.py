@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from importlib.metadata import EntryPoint
 from typing import Any
 
-from clevrskills.core.policy import ObservationOptions, check_cameras
+from clevrskills.core.policy import DEFAULT_CAMERAS, ObservationOptions, check_cameras
 from clevrskills.core.registry import load, others
 from clevrskills.core.suite import Suite, load_suite
 from clevrskills.errors import ClevrSkillsError, UnknownNameError, one_line
@@ -88,21 +88,20 @@ class PolicySource:
             (suite or load_suite()).interface(interface).check(spec, self.name)
         return policy
 
-    def options(self, policy: Any, cameras: Sequence[str] | None = None) -> ObservationOptions:
+    def options(self, policy: Any, suite: Suite | None = None) -> ObservationOptions:
         """What the policy is shown.
 
         Args:
             policy: The policy.
-            cameras: Names of the cameras that there are; ``None``: those of the default suite.
+            suite: What it is to act in; ``None``: the default one.
 
         Raises:
             ClevrSkillsError: It asks for something that does not exist.
         """
-        known = load_suite().cameras() if cameras is None else cameras
+        suite = suite or load_suite()
         asked = getattr(policy, "observation", None)
         if asked is None:
             asked = ObservationOptions()
-            asked = replace(asked, cameras=tuple(c for c in asked.cameras if c in known))
         elif isinstance(asked, Mapping):
             try:
                 asked = ObservationOptions(**asked)
@@ -114,8 +113,17 @@ class PolicySource:
                 "allowed: ObservationOptions"
             )
         shown = replace(asked, **self.shown)
-        check_cameras(shown.cameras, known)
-        return shown
+        check_cameras(shown.cameras, suite.cameras())
+        cameras: list[str] = []
+        for name in shown.cameras:
+            cameras += suite.default_cameras() if name == DEFAULT_CAMERAS else [name]
+        if shown.views is not None:
+            kinds = suite.views()
+            for name in shown.views:
+                if name not in kinds:
+                    raise UnknownNameError("view", name, tuple(kinds))
+            cameras += [name for name in shown.views if kinds[name] == "image"]
+        return replace(shown, cameras=tuple(dict.fromkeys(cameras)))
 
     def _make(self, suite: Suite | None, interface: str | None) -> Any:
         if "://" in self.name:
@@ -123,12 +131,12 @@ class PolicySource:
         if self.folder and self.folder not in sys.path:
             sys.path.insert(0, self.folder)
         head, _, rest = self.name.partition(":")
-        if head in OF_FOLDER:
-            return _attribute(OF_FOLDER[head])(rest, **self.arguments)
-        added = None if self.name in BUILT_IN else _others().get(head)
-        if added is not None and rest:
-            return load(added)(rest, **self.arguments)
-        make = load(added) if added else _attribute(BUILT_IN.get(self.name, self.name))
+        folder = [rest] if rest and (head in OF_FOLDER or head in _others()) else []
+        if self.name not in BUILT_IN and head in _others():
+            make = load(_others()[head])
+        else:
+            known = {**BUILT_IN, **OF_FOLDER}
+            make = _attribute(known.get(head if folder else self.name, self.name))
         if not isinstance(make, type) and (hasattr(make, "act") or not callable(make)):
             raise ClevrSkillsError(
                 f"{self.name} is of type {type(make).__name__}; name a class, or a function that "
@@ -138,7 +146,7 @@ class PolicySource:
         if getattr(make, "needs_suite", False):
             suite = suite or load_suite()
             given |= {"suite": suite, "interface": suite.interface(interface)}
-        return make(**given)
+        return make(*folder, **given)
 
 
 def _others() -> Mapping[str, EntryPoint]:

@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from clevrskills.core.env_config import SPLITS, EnvConfig
+from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.feedback import Phrasebook
 from clevrskills.core.goal.predicate import Outcome, Predicate
 from clevrskills.core.interface import Interface
@@ -127,7 +127,7 @@ class TrajectoryRenderer(Protocol):
     def render(
         self, qpos: np.ndarray, body_poses: np.ndarray, textures: Mapping[str, str]
     ) -> Mapping[str, Any]:
-        """What each camera sees of a moment: joint angles (n,), poses (K, 7), textures by key."""
+        """What each camera sees of a moment: joint angles (n,), poses (K, ...), textures by key."""
 
     def prompt_images(self, prompt: Mapping[str, Any]) -> Mapping[str, np.ndarray]:
         """The images of a prompt given as JSON data, by placeholder."""
@@ -209,10 +209,13 @@ class Suite(Protocol):
     Attributes:
         name: Name of the suite.
         title: Its title.
+        episodes: How many episodes of each task and split are evaluated unless a number is given;
+            ``None``: all that are frozen.
     """
 
     name: str
     title: str
+    episodes: int | None = None
 
     def levels(self) -> Mapping[str, str]:
         """Level of every task, by task key."""
@@ -221,8 +224,11 @@ class Suite(Protocol):
         """What tables of tasks say of one: key, level, sentence and more, as JSON data."""
 
     def splits(self) -> Sequence[str]:
-        """Names of the splits; the first ones are evaluated by default."""
-        return SPLITS
+        """Names of the splits."""
+
+    def default_splits(self) -> Sequence[str]:
+        """Names of the splits that are evaluated unless others are named."""
+        return self.splits()
 
     def groups(self) -> Mapping[str, Sequence[str]]:
         """Named groups of tasks besides the levels, with the keys of their tasks."""
@@ -243,6 +249,12 @@ class Suite(Protocol):
     def default_cameras(self) -> Sequence[str]:
         """Names of the cameras that are used unless others are named."""
         return self.cameras()
+
+    def views(self) -> Mapping[str, str]:
+        """Names of what an environment can show, and of which kind each is: ``image``, which is
+        that of a camera, or ``text``; the environment's ``look(names)`` gives all others.
+        """
+        return dict.fromkeys(self.cameras(), "image")
 
     def state_parts(self, robot: str = "") -> Mapping[str, StatePart]:
         """Measurements that make up the state vector of a robot, in this order."""
@@ -395,6 +407,13 @@ def load_suite(name: str = DEFAULT, **arguments: Any) -> Suite:
         raise UnknownNameError("suite", name, suite_names())
     suite: Suite = kind(**arguments)
     return suite
+
+
+def path_of(suite: Suite) -> str:
+    """The name that :func:`load_suite` finds a suite by, or the place of its class."""
+    kind = type(suite)
+    known = suite.name in suite_names()
+    return suite.name if known else f"{kind.__module__}:{kind.__qualname__}"
 
 
 @contextlib.contextmanager

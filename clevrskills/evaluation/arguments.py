@@ -29,17 +29,24 @@ class EvaluateArgs(PoolArgs, SuiteArgs):
     says `done`, which counts as a success only if the goal holds then."""
     preset: str | None = None
     """A named bundle of options of the suite; options that are given win."""
+    all: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """All tasks that have frozen episodes."""
     split: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
-    """Objects and textures: train (seen) or test (unseen); may be given several times; by default
-    both."""
-    episodes: int = 20
-    """Episodes of each task and split."""
+    """A split of the suite, such as train (seen objects and textures) or test (unseen); may be
+    given several times; by default both of these, or those that the suite names."""
+    episodes: int | None = None
+    """Episodes of each task and split; by default 20, or what the suite names."""
+    repeat: int = 1
+    """How often each episode is run; what the policy draws differs."""
     out: Path
     """Folder of the results."""
     policy_arg: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
     """Argument of the policy, NAME=VALUE, the value as JSON; may be given several times."""
     cameras: tuple[str, ...] | None = None
     """Cameras that the policy is shown, in place of those that it asks for."""
+    view: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    """A view of the suite that the policy is shown, in place of cameras: a camera or, say, a
+    description in text; may be given several times."""
     no_cameras: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
     """Show no images."""
     size: int | None = None
@@ -64,9 +71,9 @@ class EvaluateArgs(PoolArgs, SuiteArgs):
     frozen: Path | None = None
     """Folder of frozen episodes made by `clevrskills freeze`; by default those of the package."""
     robot: str | None = None
-    """The robot; by default that of the frozen episodes, xarm6."""
+    """The robot; by default that of the frozen episodes."""
     criteria: str | None = None
-    """When a task counts as solved: paper (the default) or released."""
+    """When a task counts as solved: one of the suite's criteria, by default the first."""
     workers: int = 1
     """Number of processes, each with a policy of its own; the result is the same for any number."""
     batch: int = 1
@@ -77,8 +84,8 @@ class EvaluateArgs(PoolArgs, SuiteArgs):
     """Film the first episodes of each task and split."""
     video: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
     """Film an episode, e.g. sort_test_007; may be given several times, and after the evaluation."""
-    video_camera: str = "base_camera"
-    """The camera that films."""
+    video_camera: str | None = None
+    """The camera that films; by default the suite's first."""
     label: str = ""
     """What tables call the policy."""
     note: str = ""

@@ -12,8 +12,12 @@ from clevrskills.core.episode import episode_name
 from clevrskills.core.policy import ObservationOptions
 from clevrskills.core.policy_loader import PolicySource
 from clevrskills.core.suite import Environment, Episode, Suite, TrajectoryRenderer, building
+from clevrskills.evaluation.results import video_path
 from clevrskills.evaluation.rollout import PolicyRollout, Rules
-from clevrskills.evaluation.videos import EpisodeVideo, video_path
+from clevrskills.evaluation.videos import EpisodeVideo
+
+TURNS_PER_S = 2
+"""Frames per second of videos of turns that take no time themselves."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +30,7 @@ class WorkerConfig:
         policy: Where the policy comes from.
         rules: How episodes are run.
         batch: Episodes that a worker runs at the same time.
-        robot: Key of the robot.
+        robot: Name of the robot.
         criteria: Name of the success criteria.
         writer: Name of the writer, see :mod:`clevrskills.evaluation.results`.
         video_camera: What videos are filmed with.
@@ -35,12 +39,12 @@ class WorkerConfig:
     root: Path
     suite: Suite
     policy: PolicySource
-    rules: Rules = Rules()
-    batch: int = 1
-    robot: str = "xarm6"
-    criteria: str = "paper"
-    writer: str = "local"
-    video_camera: str = "base_camera"
+    rules: Rules
+    batch: int
+    robot: str
+    criteria: str
+    writer: str
+    video_camera: str
 
 
 @dataclass(frozen=True)
@@ -49,12 +53,13 @@ class EpisodeRef:
 
     Attributes:
         task: Key of the task.
-        split: ``train`` or ``test``.
+        split: Name of the split.
         index: Its number among those of the task and split.
         seed: The seed that it is drawn from; ``None``: it is a frozen one.
         task_args: Arguments of the task, if it is drawn.
         film: Whether a video is made of it.
         tries: How often it has ended in an error before.
+        repeat: How often it is run besides, before this time.
     """
 
     task: str
@@ -64,11 +69,12 @@ class EpisodeRef:
     task_args: Mapping[str, Any] = field(default_factory=dict)
     film: bool = False
     tries: int = 0
+    repeat: int = 0
 
     @property
     def id(self) -> str:
         """Its name within the run, e.g. ``sort_test_007``."""
-        return episode_name(self.task, self.split, self.index)
+        return episode_name(self.task, self.split, self.index, self.repeat)
 
 
 class EnvPool:
@@ -97,7 +103,9 @@ class EnvPool:
         env = self._env(slot, episode)
         video = self._video(slot, ref) if ref.film else None
         try:
-            return PolicyRollout(env, episode, self._options, worker.rules, worker.suite, video)
+            return PolicyRollout(
+                env, episode, self._options, worker.rules, worker.suite, video, ref.repeat
+            )
         except Exception:
             self.abandon(slot)
             if video is not None:
@@ -148,4 +156,6 @@ class EnvPool:
             assert film is not None, "there is a camera"
             self._films[slot] = film
         path = video_path(worker.root, ref.id)
-        return EpisodeVideo(self._films[slot], path, worker.root, worker.writer)
+        spec = worker.suite.interface(worker.rules.interface).spec
+        rate_hz = spec.get("rate_hz", TURNS_PER_S)
+        return EpisodeVideo(self._films[slot], path, worker.root, worker.writer, rate_hz)

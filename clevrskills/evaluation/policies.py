@@ -17,7 +17,7 @@ BLIND = ObservationOptions(cameras=(), proprioception=False)
 
 
 class Zero:
-    """Does nothing; of a delta action, all zeros with the vacuum off.
+    """Does nothing; of actions of numbers, all zeros.
 
     Args:
         suite: What it acts in.
@@ -39,7 +39,7 @@ class Zero:
 
 
 class Random(Zero):
-    """Acts without skill; of a delta action, every entry is drawn evenly from -1 to 1."""
+    """Acts without skill; of actions of numbers, each is drawn evenly from -1 to 1."""
 
     def reset(self, prompt: PromptInput) -> None:
         """An episode begins."""
@@ -87,13 +87,16 @@ class Replay:
 
     Args:
         dataset: Folder of the dataset.
+        suite: What it acts in.
+        interface: What it acts by.
     """
 
     observation = BLIND
     privileged = True
+    needs_suite = True
 
-    def __init__(self, dataset: str) -> None:
-        self._root = Path(dataset)
+    def __init__(self, dataset: str, suite: Suite, interface: Interface) -> None:
+        self._root, self._interface = Path(dataset), interface
 
     def reset(self, prompt: PromptInput, *, env: Any, episode: Any) -> None:
         """An episode begins.
@@ -106,9 +109,5 @@ class Replay:
 
     def act(self, observation: Observation) -> np.ndarray:
         """The recorded actions from here on."""
-        left = self._actions[observation["step"] :]
-        if len(left):
-            return left
-        stay = np.zeros(7, np.float32)
-        stay[6] = self._actions[-1, 6]  # go on holding what is held
-        return stay
+        left: np.ndarray = self._actions[observation["step"] :]
+        return left if len(left) else self._interface.none(self._actions[-1])

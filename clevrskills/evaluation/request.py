@@ -12,7 +12,7 @@ from typing import Any
 
 from clevrskills.core.observer import in_words
 from clevrskills.core.policy_loader import PolicySource, policy_arguments
-from clevrskills.core.suite import Suite
+from clevrskills.core.suite import Suite, path_of
 from clevrskills.dataset_tools.dataset import Dataset
 from clevrskills.dataset_tools.layout import Header as DatasetHeader
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
@@ -20,6 +20,7 @@ from clevrskills.evaluation.arguments import EvaluateArgs
 from clevrskills.evaluation.env_pool import EpisodeRef, WorkerConfig
 from clevrskills.evaluation.results import Run
 from clevrskills.evaluation.rollout import Rules
+from clevrskills.evaluation.selection import frozen_tasks
 from clevrskills.evaluation.worker import Group
 from clevrskills.jobs.arguments import check_least, check_names
 from clevrskills.jobs.run_folder import versions
@@ -56,48 +57,56 @@ class EvaluationRequest:
 
 
 def make_request(args: EvaluateArgs, suite: Suite) -> EvaluationRequest:
-    """Check the arguments; tasks are in the order of the registry.
+    """Check the arguments; tasks are in the order of the suite.
 
     Raises:
         ClevrSkillsError: Something is not allowed.
     """
     check_least(
         args,
-        **dict.fromkeys(("episodes", "batch", "size", "history", "chunk"), 1),
+        **dict.fromkeys(("episodes", "repeat", "batch", "size", "history", "chunk"), 1),
         **dict.fromkeys(("retries", "videos", "seed"), 0),
     )
     args.check_pool()
-    if args.cameras is not None and args.no_cameras:
-        raise ClevrSkillsError("--cameras and --no-cameras exclude each other")
-    if args.seed is not None and args.frozen is not None:
-        raise ClevrSkillsError("--seed and --frozen exclude each other")
-    args = _with_preset(args, suite)
-    tasks, known_splits = args.select(suite.levels(), suite.groups()), suite.splits()
+    given = _given(args)
+    exclude = "cameras no-cameras", "seed frozen", "view cameras", "view no-cameras"
+    for one, other in map(str.split, exclude):
+        if {one, other.replace("-", "_")} <= given:
+            raise ClevrSkillsError(f"--{one} and --{other} exclude each other")
+    args = _with_preset(args, suite, given)
+    cameras = suite.cameras()
+    video_camera = args.video_camera or next(iter(cameras), "")
+    films = [video_camera] if args.videos or args.video or args.video_camera else []
     check_names(
-        split=(args.split, known_splits),
+        split=(args.split, suite.splits()),
         robot=((args.robot,), suite.robots()),
         criteria=((args.criteria,), suite.criteria()),
-        camera=(_cameras(args, suite), suite.cameras()),
+        camera=([*(args.cameras or ()), *films], cameras or ("(none)",)),
+        view=(args.view, suite.views() or ("(none)",)),
         interface=((args.interface,), suite.interfaces()),
     )
-    splits = [split for split in known_splits if split in (args.split or known_splits)]
+    splits = [s for s in suite.splits() if s in (args.split or suite.default_splits())]
+    tasks = args.select(suite.levels(), suite.groups())
+    if args.all:
+        tasks = frozen_tasks(suite)
     policy = args.policy
     if len(policy) > len(REPLAY) and policy.startswith(REPLAY):
         policy = f"{REPLAY}{Path(policy.removeprefix(REPLAY)).absolute()}"
     elif not tasks:
         raise ClevrSkillsError("nothing to evaluate: name tasks, or a level with --level")
-    source = PolicySource(policy, policy_arguments(args.policy_arg), os.getcwd(), _shown(args))
+    shown = _shown(args, suite)
+    source = PolicySource(policy, policy_arguments(args.policy_arg), os.getcwd(), shown)
     refs, robot, criteria = _episodes(args, suite, policy, tasks, splits)
-    index, of = args.part
+    refs = [replace(ref, repeat=k) for ref in refs for k in range(args.repeat)]
     stop = args.stop or ("limit" if args.keep_going else "goal")
     interface = suite.interface(args.interface).name
     feedback = args.feedback or "simple"
     rules = Rules(stop == "goal", args.chunk, args.clip, stop == "declared", feedback, interface)
     config = WorkerConfig(
         *(args.out.absolute(), suite, source, rules, args.batch, robot, criteria, args.writer),
-        args.video_camera,
+        video_camera,
     )
-    frozen = {(c.task, c.split) for c in refs if c.seed is None}
+    frozen = {(ref.task, ref.split) for ref in refs if ref.seed is None}
     run = Run(
         policy=policy,
         label=args.label,
@@ -111,16 +120,22 @@ def make_request(args: EvaluateArgs, suite: Suite) -> EvaluationRequest:
         episodes={f"{t}_{s}": suite.file_hash(t, s) for t, s in sorted(frozen)},
         versions=versions(),
         note=args.note,
-        suite=suite.name,
+        suite=path_of(suite),
         interface=interface,
         feedback=feedback,
         stop=stop,
     )
-    refs = [c for c in filmed(refs, args.videos, args.video) if c.index % of == index]
+    index, of = args.part
+    refs = [ref for ref in filmed(refs, args.videos, args.video) if ref.index % of == index]
     return EvaluationRequest(args, config, tuple(refs), run)
 
 
-def _with_preset(args: EvaluateArgs, suite: Suite) -> EvaluateArgs:
+def _given(args: EvaluateArgs) -> set[str]:
+    """Names of the arguments that are not as they are by default."""
+    return {f.name for f in fields(args) if getattr(args, f.name) != f.default}
+
+
+def _with_preset(args: EvaluateArgs, suite: Suite, given: set[str]) -> EvaluateArgs:
     """The arguments with those of the preset, where they are not given.
 
     Raises:
@@ -130,36 +145,34 @@ def _with_preset(args: EvaluateArgs, suite: Suite) -> EvaluateArgs:
         return args
     presets = suite.presets()
     check_names(preset=((args.preset,), presets))
-    defaults = {field.name: field.default for field in fields(args)}
     options = presets[args.preset].options
-    check_names(**{"option of a preset": (options, defaults)})
-    unset = {name for name in options if getattr(args, name) == defaults[name]}
-    return replace(args, **{name: options[name] for name in unset})
+    check_names(**{"option of a preset": (options, [field.name for field in fields(args)])})
+    return replace(args, **{name: options[name] for name in options.keys() - given})
 
 
-def _cameras(args: EvaluateArgs, suite: Suite) -> list[str]:
-    """Cameras that are named; the one that films only where there may be videos."""
-    films = args.videos or args.video or suite.cameras()
-    return [*(args.cameras or ()), *([args.video_camera] if films else [])]
-
-
-def _shown(args: EvaluateArgs) -> dict[str, Any]:
+def _shown(args: EvaluateArgs, suite: Suite) -> dict[str, Any]:
     """What the policy is to be shown in place of what it asks for."""
-    given = {
-        "cameras": () if args.no_cameras else args.cameras,
+    kinds, cameras = suite.views(), args.cameras
+    if args.view or args.no_cameras:
+        cameras = tuple(name for name in args.view if kinds[name] == "image")
+    options = {
+        "cameras": cameras,
+        "views": args.view or None,
         "size_px": args.size,
         "history": args.history,
         "proprioception": False if args.no_proprioception else None,
         "prompt": args.prompt,
     }
-    return {name: value for name, value in given.items() if value is not None}
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def _episodes(
     args: EvaluateArgs, suite: Suite, policy: str, tasks: Sequence[str], splits: Sequence[str]
 ) -> tuple[list[EpisodeRef], str, str]:
     """The episodes, their robot and criteria."""
-    criteria = args.criteria or suite.criteria()[0]
+    robot, criteria = args.robot or suite.robots()[0], args.criteria or suite.criteria()[0]
+    count = args.episodes or suite.episodes
+    pairs = [(task, split) for task in tasks for split in splits]
     if policy.startswith(REPLAY):
         if args.seed is not None:
             raise ClevrSkillsError(
@@ -171,12 +184,15 @@ def _episodes(
             given, made = getattr(args, name), getattr(header, name)
             if given not in (None, made):
                 raise ClevrSkillsError(f"{dataset} was made with {name} {made}, not {given}")
-        refs = recorded_episodes(dataset, tasks, splits, args.episodes)
+        refs = recorded_episodes(dataset, tasks, splits, count)
         return refs, header.robot, header.criteria
     if args.seed is not None:
-        refs = drawn_episodes(tasks, splits, args.episodes, args.seed)
-        return refs, args.robot or suite.robots()[0], criteria
-    robots = {suite.header(task, split).robot for task in tasks for split in splits}
+        if count is None:
+            raise ClevrSkillsError("--seed draws episodes: say how many with --episodes")
+        drawn = [EpisodeRef(*pair, k, args.seed + k) for pair in pairs for k in range(count)]
+        return drawn, robot, criteria
+    heads = {pair: suite.header(*pair) for pair in pairs}
+    robots = {head.robot for head in heads.values()}
     if len(robots) > 1:
         raise ClevrSkillsError(f"the frozen episodes are for {' and '.join(sorted(robots))}")
     (robot,) = robots
@@ -185,37 +201,18 @@ def _episodes(
             f"the frozen episodes are for {robot}, not {args.robot}; with --seed others are drawn, "
             "or freeze some with `clevrskills freeze`"
         )
-    return frozen_episodes(suite, tasks, splits, args.episodes), robot, criteria
-
-
-def frozen_episodes(
-    suite: Suite, tasks: Sequence[str], splits: Sequence[str], episodes: int
-) -> list[EpisodeRef]:
-    """The first frozen episodes of each task and split.
-
-    Raises:
-        ClevrSkillsError: There are not as many.
-    """
-    for task in tasks:
-        for split in splits:
-            there = suite.header(task, split).episodes
-            if episodes > there:
-                raise ClevrSkillsError(
-                    f"--episodes {episodes}: {there} episodes of {task}, split {split}, are frozen;"
-                    " with --seed others are drawn"
-                )
-    return [EpisodeRef(t, s, k) for t in tasks for s in splits for k in range(episodes)]
-
-
-def drawn_episodes(
-    tasks: Sequence[str], splits: Sequence[str], episodes: int, seed: int
-) -> list[EpisodeRef]:
-    """Episodes drawn from seeds that follow each other."""
-    return [EpisodeRef(t, s, k, seed + k) for t in tasks for s in splits for k in range(episodes)]
+    for (task, split), head in heads.items():
+        if count is not None and count > head.episodes:
+            raise ClevrSkillsError(
+                f"--episodes {count}: {head.episodes} episodes of {task}, split {split}, are "
+                "frozen; with --seed others are drawn"
+            )
+    refs = [EpisodeRef(*pair, k) for pair, h in heads.items() for k in range(count or h.episodes)]
+    return refs, robot, criteria
 
 
 def recorded_episodes(
-    dataset: Path, tasks: Sequence[str], splits: Sequence[str], episodes: int
+    dataset: Path, tasks: Sequence[str], splits: Sequence[str], episodes: int | None
 ) -> list[EpisodeRef]:
     """The first episodes of each task and split of a dataset.
 
@@ -223,7 +220,7 @@ def recorded_episodes(
         dataset: Its folder.
         tasks: Keys of tasks; none: all.
         splits: The splits.
-        episodes: How many of each, at most.
+        episodes: How many of each, at most; ``None``: all.
 
     Raises:
         ClevrSkillsError: It has none.
@@ -232,9 +229,10 @@ def recorded_episodes(
     for episode in Dataset(dataset):
         info = episode.info
         key = info["task"], info["split"]
-        if (not tasks or key[0] in tasks) and key[1] in splits and len(found[key]) < episodes:
-            found[key].append(EpisodeRef(*key, len(found[key]), info["seed"], info["task_args"]))
-    if not found:
+        number = len(found[key])
+        if (not tasks or key[0] in tasks) and key[1] in splits and number != episodes:
+            found[key].append(EpisodeRef(*key, number, info["seed"], info["task_args"]))
+    if not any(found.values()):
         raise ClevrSkillsError(f"{dataset} has no episodes of these tasks and splits")
     return [ref for refs in found.values() for ref in refs]
 
@@ -249,7 +247,9 @@ def filmed(refs: Sequence[EpisodeRef], first: int, names: Iterable[str]) -> list
     for name in names:
         if name not in ids:
             raise UnknownNameError("episode", name, (*ids[:3], "..."))
-    return [replace(ref, film=ref.index < first or ref.id in names) for ref in refs]
+    return [
+        replace(ref, film=(ref.index < first and not ref.repeat) or ref.id in names) for ref in refs
+    ]
 
 
 def unspeakable(suite: Suite, refs: Sequence[EpisodeRef], named: Sequence[str]) -> tuple[str, ...]:

@@ -12,10 +12,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from clevrskills.core.episode import episode_name
+from clevrskills.core.suite import DEFAULT, Suite, load_suite
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.files import storage_errors, to_json
 from clevrskills.jobs.journal import parse_record, read_lines
@@ -44,7 +46,7 @@ class EpisodeResult:
     Attributes:
         task: Key of the task.
         level: Level of the task.
-        split: ``train`` (seen objects and textures) or ``test`` (unseen ones).
+        split: Name of the split.
         index: Which of the frozen episodes of the task and split.
         episode: Content hash of the episode.
         seed: Its seed.
@@ -76,6 +78,7 @@ class EpisodeResult:
         codes: How often turns had each code.
         measures: Numbers of the suite's own, by name.
         tags: What the suite says of the episode, for tables.
+        repeat: How often the episode was run before, with other draws of the policy.
     """
 
     task: str
@@ -102,7 +105,7 @@ class EpisodeResult:
     wall_s: float = 0.0
     worker: str = ""
     ended: str = ""
-    suite: str = "clevrskills"
+    suite: str = DEFAULT
     interface: str = "delta"
     turns: int = 0
     max_turns: int = 0
@@ -110,11 +113,12 @@ class EpisodeResult:
     codes: Mapping[str, int] = field(default_factory=dict)
     measures: Mapping[str, float] = field(default_factory=dict)
     tags: Mapping[str, Any] = field(default_factory=dict)
+    repeat: int = 0
 
     @property
     def id(self) -> str:
         """Its name within the run, e.g. ``sort_test_007``."""
-        return episode_name(self.task, self.split, self.index)
+        return episode_name(self.task, self.split, self.index, self.repeat)
 
     @property
     def counts(self) -> bool:
@@ -123,7 +127,10 @@ class EpisodeResult:
 
     def to_json(self) -> str:
         """The line of the file, without its end."""
-        return to_json(asdict(self))
+        data = asdict(self)
+        if not self.repeat:
+            del data["repeat"]
+        return to_json(data)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> EpisodeResult:
@@ -142,7 +149,7 @@ class Run:
     Attributes:
         policy: As it was named on the command line.
         label: What tables call it.
-        robot: Key of the robot.
+        robot: Name of the robot.
         criteria: Name of the success criteria.
         stop_on_success: Whether episodes ended when the goal was reached.
         observation: The :class:`~clevrskills.core.policy.ObservationOptions` as JSON data.
@@ -155,7 +162,7 @@ class Run:
         versions: Of Python and of the packages that shape an episode.
         renderer: Name and driver of what drew the images; empty: nothing did.
         note: Words of the user, e.g. on what the policy was trained.
-        suite: Name of the suite.
+        suite: Name of the suite, or where its class is.
         interface: Name of what the policy acted by.
         feedback: What turns in words told of themselves.
         stop: When episodes ended: ``goal``, ``limit`` or ``declared``.
@@ -163,8 +170,8 @@ class Run:
 
     policy: str
     label: str
-    robot: str = "xarm6"
-    criteria: str = "paper"
+    robot: str = ""
+    criteria: str = ""
     stop_on_success: bool = True
     observation: Mapping[str, object] = field(default_factory=dict)
     chunk: int | None = None
@@ -175,7 +182,7 @@ class Run:
     versions: Mapping[str, str | None] = field(default_factory=dict)
     renderer: str = ""
     note: str = ""
-    suite: str = "clevrskills"
+    suite: str = DEFAULT
     interface: str = "delta"
     feedback: str = "simple"
     stop: str = "goal"
@@ -197,10 +204,33 @@ class Evaluation:
     label: str
     results: tuple[EpisodeResult, ...]
 
+    @cached_property
+    def suite(self) -> Suite:
+        """What was evaluated on; a suite without anything if it is not installed here."""
+        try:
+            return load_suite(self.run.suite)
+        except (ClevrSkillsError, ImportError, AttributeError):
+            return _Unknown()  # type: ignore[abstract]
+
+    def rank(self, split: str) -> int:
+        """The place of a split among those of the suite."""
+        splits = [*self.suite.splits(), split]
+        return splits.index(split)
+
     def video(self, result: EpisodeResult) -> Path | None:
         """The video of an episode; ``None``: it was not filmed."""
-        path = self.root / VIDEOS_DIR / f"{result.id}.mp4"
+        path = video_path(self.root, result.id)
         return path if path.is_file() else None
+
+
+class _Unknown(Suite):
+    def splits(self) -> Sequence[str]:
+        return ()
+
+
+def video_path(root: Path, episode: str) -> Path:
+    """Where the video of an episode is."""
+    return root / VIDEOS_DIR / f"{episode}.mp4"
 
 
 def read_run(root: Path) -> Run:
@@ -234,7 +264,11 @@ def read_results(root: Path) -> Iterator[EpisodeResult]:
             known = latest.get(result.id)
             if known is None or (result.counts, result.ended) >= (known.counts, known.ended):
                 latest[result.id] = result
-    yield from sorted(latest.values(), key=lambda r: (r.level, r.task, r.split, r.index))
+    yield from sorted(latest.values(), key=_order)
+
+
+def _order(result: EpisodeResult) -> tuple[str, str, str, int, int]:
+    return result.level, result.task, result.split, result.index, result.repeat
 
 
 def open_evaluations(roots: Sequence[Path]) -> list[Evaluation]:

@@ -58,6 +58,7 @@ class PolicyRollout(Rollout):
         rules: How it is run.
         suite: What the environment is of: its interfaces and the words for turns.
         video: Films it; ``None``: it is not filmed.
+        repeat: How often the episode was run before.
     """
 
     def __init__(
@@ -68,11 +69,12 @@ class PolicyRollout(Rollout):
         rules: Rules,
         suite: Suite,
         video: EpisodeVideo | None = None,
+        repeat: int = 0,
     ) -> None:
         self._interface = suite.interface(rules.interface)
         super().__init__(env, 0, rules.stop_on_success, self._interface.begin(env))
         self.episode, self._rules, self.video, self._suite = episode, rules, video, suite
-        self._said: list[dict[str, Any]] = []
+        self._repeat, self._turns = repeat, list[dict[str, Any]]()
         self._refused, self._codes = 0, Counter[str]()
         self._history = options.history
         self._actions: deque[Any] = deque()
@@ -84,7 +86,7 @@ class PolicyRollout(Rollout):
             self._progress = float(env.outcome.progress[0])
             self._depth = depth(env.goal, env.outcome)
             self._observer = Observer(env, options)
-            self.prompt: PromptInput = self._observer.begin(policy_seed(episode))
+            self.prompt: PromptInput = self._observer.begin(policy_seed(episode, repeat))
             self.observation: Observation = self._look()
             if video is not None:
                 video.open(env)
@@ -115,7 +117,7 @@ class PolicyRollout(Rollout):
         self._codes.update([step.code] if step.code else [])
         if isinstance(action, str):
             message = self._suite.phrasebook().shown(step, self._rules.feedback)
-            self._said.append({"index": self.turns - 1, "action": action, "message": message})
+            self._turns.append({"index": self.turns - 1, "action": action, "message": message})
         self._progress = max(self._progress, step.progress)
         if self._depth is not None:
             reached = depth(env.goal, env.outcome)
@@ -130,11 +132,11 @@ class PolicyRollout(Rollout):
 
     def _look(self) -> Observation:
         """What the policy is shown now; what acts by words is told of its turns too."""
-        shown = self._observer.look()
+        observation = self._observer.look()
         if not isinstance(self._interface, TextInterface):
-            return shown
-        told = {"interface": self._interface.spec, "turn": self.turns, "turns": tuple(self._said)}
-        return {**shown, **told}
+            return observation
+        turns = {"turn": self.turns, "turns": tuple(self._turns)}
+        return {**observation, "interface": self._interface.spec, **turns}
 
     def result(self, cause: str = "", error: str = "", reason: str = "") -> EpisodeResult:
         """How the episode went.
@@ -183,6 +185,7 @@ class PolicyRollout(Rollout):
             codes=dict(self._codes),
             measures=dict(getattr(self.env, "measures", dict)()),
             tags=dict(getattr(episode, "tags", {})),
+            repeat=self._repeat,
         )
 
 
@@ -200,10 +203,10 @@ class _Timer:
         setattr(self._owner, self._name, getattr(self._owner, self._name) + spent)
 
 
-def policy_seed(episode: Episode) -> int:
-    """A seed for what a policy draws at random in an episode; it differs between tasks and
-    splits.
+def policy_seed(episode: Episode, repeat: int = 0) -> int:
+    """A seed for what a policy draws at random in an episode; it differs between tasks, splits and
+    repeats.
     """
     words = (episode.task, episode.split, "policy")
-    entropy = (episode.seed, *(crc32(word.encode()) for word in words))
+    entropy = (episode.seed, *(crc32(word.encode()) for word in words), *([repeat] * bool(repeat)))
     return int(np.random.SeedSequence(entropy).generate_state(1)[0])

@@ -23,8 +23,8 @@ from clevrskills.evaluation.results import (
     Run,
     read_results,
     read_run,
+    video_path,
 )
-from clevrskills.evaluation.videos import video_path
 from clevrskills.evaluation.worker import (
     HOPELESS,
     Describe,

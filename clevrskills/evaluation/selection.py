@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 
 from clevrskills.core.suite import Suite
@@ -20,7 +21,7 @@ def choose_tasks(
     Args:
         suite: Where they come from.
         tasks: Keys of tasks; none: those of the levels.
-        level: One or several levels; none: all.
+        level: One or several levels; none: all tasks that have frozen episodes.
         in_words: Whether prompts are in words alone: tasks of a level that show their goal in
             images of key-steps are left out then.
 
@@ -31,20 +32,32 @@ def choose_tasks(
     if tasks:
         check_names(task=(tasks, levels))
         return tuple(tasks)
-    wanted = (level,) if isinstance(level, str) else tuple(level or levels.values())
+    asked = (level,) if isinstance(level, str) else tuple(level or ())
+    chosen = select_tasks(levels, level=asked) if asked else frozen_tasks(suite)
     left_out = suite.unspeakable() if in_words else ()
-    return tuple(t for t in select_tasks(levels, level=wanted) if t not in left_out)
+    return tuple(task for task in chosen if task not in left_out)
 
 
-def count_episodes(suite: Suite, task: str, split: str, robot: str, wanted: int | None) -> int:
+def frozen_tasks(suite: Suite) -> list[str]:
+    """All tasks of a suite that have frozen episodes."""
+
+    def is_frozen(task: str) -> bool:
+        with contextlib.suppress(ClevrSkillsError):
+            return bool(suite.header(task, suite.default_splits()[0]))
+        return False
+
+    return [task for task in suite.levels() if is_frozen(task)]
+
+
+def count_episodes(suite: Suite, task: str, split: str, robot: str, number: int | None) -> int:
     """How many frozen episodes of a task and split are run.
 
     Args:
         suite: Where they come from.
         task: Key of the task.
-        split: ``train`` or ``test``.
-        robot: Key of the robot.
-        wanted: How many; ``None``: all.
+        split: Name of the split.
+        robot: Name of the robot.
+        number: How many are asked for; ``None``: all.
 
     Raises:
         ClevrSkillsError: There are not as many, or they are for another robot.
@@ -52,6 +65,6 @@ def count_episodes(suite: Suite, task: str, split: str, robot: str, wanted: int 
     head = suite.header(task, split)
     if robot != head.robot:
         raise ClevrSkillsError(f"robot={robot}: the frozen episodes of {task} are for {head.robot}")
-    if wanted is not None and not 1 <= wanted <= head.episodes:
-        raise ClevrSkillsError(f"episodes={wanted} of {task}; allowed: 1 to {head.episodes}")
-    return wanted or head.episodes
+    if number is not None and not 1 <= number <= head.episodes:
+        raise ClevrSkillsError(f"episodes={number} of {task}; allowed: 1 to {head.episodes}")
+    return int(number or head.episodes)

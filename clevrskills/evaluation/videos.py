@@ -7,18 +7,11 @@ import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clevrskills.evaluation.results import VIDEOS_DIR
 from clevrskills.jobs.files import PARTIAL_PREFIX, storage_errors, sync
 from clevrskills.sim.render.video import VideoWriter
-from clevrskills.sim.robots.delta_action import CONTROL_HZ
 
 if TYPE_CHECKING:
     from clevrskills.core.suite import Environment, TrajectoryRenderer
-
-
-def video_path(root: Path, episode: str) -> Path:
-    """Where the video of an episode is."""
-    return root / VIDEOS_DIR / f"{episode}.mp4"
 
 
 class EpisodeVideo:
@@ -29,13 +22,16 @@ class EpisodeVideo:
         path: The file.
         root: The folder of the run, in which to write aside.
         writer: Who writes, see :func:`clevrskills.jobs.files.remove_partial`.
+        rate_hz: Frames per second.
 
     Raises:
         StorageError: The disk refused, here or in any method.
     """
 
-    def __init__(self, film: TrajectoryRenderer, path: Path, root: Path, writer: str) -> None:
-        self._film, self._path = film, path
+    def __init__(
+        self, film: TrajectoryRenderer, path: Path, root: Path, writer: str, rate_hz: int
+    ) -> None:
+        self._film, self._path, self._rate_hz = film, path, rate_hz
         self._aside = root / f"{PARTIAL_PREFIX}{writer}-{uuid.uuid4().hex}.mp4"
         self._video: VideoWriter | None = None
 
@@ -50,7 +46,7 @@ class EpisodeVideo:
         (view,) = self._film.render(qpos, env.object_poses(), env.textures).values()
         if self._video is None:
             height, width = view.color.shape[:2]
-            self._video = VideoWriter(self._aside, width, height, CONTROL_HZ)
+            self._video = VideoWriter(self._aside, width, height, self._rate_hz)
         self._video.write(view.color)
 
     def keep(self) -> None:

@@ -84,7 +84,7 @@ class Evaluator:
         self._config = config
         make = partial(config.policy.make, config.suite, config.rules.interface)
         self._acting, policy = acting(make, config.batch)
-        self._options = config.policy.options(policy, config.suite.cameras())
+        self._options = config.policy.options(policy, config.suite)
         self._envs = EnvPool(config, self._options)
         self._errors = 0
 
@@ -199,6 +199,7 @@ def failed(ref: EpisodeRef, level: str, error: str) -> EpisodeResult:
         tries=ref.tries + 1,
         worker=worker_name(),
         ended=now(),
+        repeat=ref.repeat,
     )
 
 

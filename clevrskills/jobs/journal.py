@@ -81,7 +81,7 @@ def read_lines(path: Path, parse: Callable[[bytes], Line]) -> Iterator[Line]:
 def parse_record(
     kind: Callable[..., Line], text: str | bytes, renamed: Mapping[str, str] = MappingProxyType({})
 ) -> Line:
-    """A dataclass from a line that has all its fields as a JSON object.
+    """A dataclass from a line that has its fields as a JSON object, all that have no default.
 
     Args:
         kind: The dataclass.
@@ -92,8 +92,9 @@ def parse_record(
         ValueError: The line is damaged.
     """
     data: Any = json.loads(text)
+    names = {f.name: renamed.get(f.name, f.name) for f in fields(kind)}  # type: ignore[arg-type]
     try:
-        return kind(**{f.name: data[renamed.get(f.name, f.name)] for f in fields(kind)})  # type: ignore[arg-type]
+        return kind(**{name: data[key] for name, key in names.items() if key in data})
     except (KeyError, TypeError) as error:
         raise ValueError(f"damaged line: {error!r}") from error
 

@@ -89,7 +89,6 @@ def _check(args: RLArgs) -> Run:
     """
     from clevrskills.core.policy_loader import policy_arguments
     from clevrskills.core.suite import load_suite
-    from clevrskills.core.suite import load_suite
     from clevrskills.sim.setting import TABLETOP
     from clevrskills.tasks import task
 

@@ -329,4 +329,4 @@ class SymbolicSuite(Suite):
         return frozen.file_hash(task, split, self.folder)
 
     def frozen(self, task: str, split: str) -> Sequence[SymbolicEpisode]:
-        return frozen.episodes(task, split, folder=self.folder, read=self.read_episode)
+        return frozen.episodes(task, split, self.folder, self.read_episode)

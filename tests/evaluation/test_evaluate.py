@@ -146,6 +146,7 @@ def test_images_with_a_history(tmp_path: Path) -> None:
         "history": 3,
         "proprioception": True,
         "prompt": "multimodal",
+        "views": None,
     }
     assert run.renderer == "a fake"
 

@@ -9,9 +9,8 @@ import tyro
 
 from clevrskills.core.policy_loader import PolicySource
 from clevrskills.evaluation.evaluate import EvaluateArgs
-from clevrskills.evaluation.freeze import frozen
 from clevrskills.evaluation.results import CAUSES, EpisodeResult
-from clevrskills.suites.clevrskills.suite import KEYSTEP_TASKS
+from clevrskills.suites.clevrskills.suite import KEYSTEP_TASKS, ClevrSkillsSuite
 from clevrskills.tasks import tasks
 
 ROOT = Path(__file__).parents[2]
@@ -31,7 +30,7 @@ def limits() -> str:
         "|---|---|---|---|---|---|",
     ]
     for key, task in tasks().items():
-        heads = [frozen.header(key, split) for split in ("train", "test")]
+        heads = [ClevrSkillsSuite().header(key, split) for split in ("train", "test")]
         assert {head.max_steps for head in heads} == {task.max_steps}
         median = ", ".join(f"{head.oracle_median_steps:g}" for head in heads)
         longest = max(head.oracle_most_steps for head in heads)

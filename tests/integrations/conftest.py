@@ -33,7 +33,7 @@ def solution(frozen_folder) -> list[list[float]]:
     from clevrskills.solvers.oracle import Oracle
 
     env = ClevrSkillsEnv("pick", split="test", obs_mode="none", render_backend="none")
-    env.reset(options={"episode": frozen.episodes("pick", "test", 1, frozen_folder)[0]})
+    env.reset(options={"episode": frozen.episodes("pick", "test", frozen_folder)[0]})
     oracle, actions, success = Oracle(env), [], False
     while not success:
         action = oracle.act()

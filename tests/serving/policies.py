@@ -19,7 +19,7 @@ class Recorder:
     """Remembers all that it is shown; answers with three actions that tell the step."""
 
     action_spec = ACTION_SPEC
-    observation = ObservationOptions(size_px=32, history=2)
+    observation = ObservationOptions(("base_camera", "hand_camera"), size_px=32, history=2)
     made: ClassVar[list[Recorder]] = []
 
     def __init__(self, height: int = 3) -> None:

@@ -65,7 +65,8 @@ def write_run(
 ) -> Path:
     """Write a run to disk; returns its folder."""
     root.mkdir(parents=True, exist_ok=True)
-    known = Run(**{"policy": "package:Policy", "label": label, **run})
+    given = {"policy": "package:Policy", "label": label, "robot": "xarm6", "criteria": "paper"}
+    known = Run(**{**given, **run})
     (root / RUN_FILE).write_text(to_json(asdict(known)))
     path = root / RESULTS_DIR / "local.jsonl"
     path.parent.mkdir(exist_ok=True)

@@ -160,12 +160,16 @@ class FakeSuite(Suite):
 
     name = "fake"
     title = "Fake"
+    episodes = 20
 
     broken: tuple[str, ...] = ()
     version: str = "1"
 
     def levels(self) -> Mapping[str, str]:
         return LEVELS
+
+    def splits(self) -> Sequence[str]:
+        return ("train", "test")
 
     def robots(self) -> Sequence[str]:
         return ("xarm6", "panda")

@@ -5,19 +5,17 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import clevrskills
-from clevrskills.assets import others as assets
 from clevrskills.core.goal import predicate
-from clevrskills.sim import cameras
-from clevrskills.sim.robots import description
 from clevrskills.solvers import skills
 from clevrskills.tasks import base
 
 _REGISTERED = (predicate._TYPES, base._TASKS, skills._SKILLS)
-_CACHED = (
-    *(clevrskills.additions, predicate._load_others, base._load_others, skills._load_all),
-    *(assets.other_object, description.robot, cameras.fixed_camera),
+_ASKING = (
+    *("clevrskills", "clevrskills.core.goal.predicate", "clevrskills.tasks.base"),
+    *("clevrskills.solvers.skills", "clevrskills.assets.others", "clevrskills.sim.cameras"),
+    *("clevrskills.sim.setting", "clevrskills.sim.robots.description"),
 )
+"""Modules that ask for what other distributions add, and keep the answer."""
 
 
 @contextlib.contextmanager
@@ -46,5 +44,7 @@ def installed(*folders: Path) -> Iterator[None]:
 
 
 def _forget() -> None:
-    for function in _CACHED:
-        function.cache_clear()
+    for name in sys.modules.keys() & set(_ASKING):
+        for value in vars(sys.modules[name]).values():
+            if hasattr(value, "cache_clear"):
+                value.cache_clear()

@@ -1,8 +1,7 @@
 """Frozen episodes on disk: one small file for each task and split.
 
 A file is gzipped text, UTF-8, one JSON object in each line: first a :class:`Header`, then the
-episodes in order, each an :class:`~clevrskills.envs.episode.EpisodeSpec`. Those of the package are
-read by default.
+episodes in order, as their suite writes them.
 """
 
 from __future__ import annotations
@@ -18,15 +17,12 @@ from statistics import median
 from typing import Any
 
 from clevrskills.core.episode import frozen_name, parse_frozen_name
-from clevrskills.core.suite import DEFAULT, Episode
-from clevrskills.envs.episode import EpisodeSpec
+from clevrskills.core.suite import DEFAULT, Episode, load_suite
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.jobs.files import to_json, write_whole
 
 FORMAT = "clevrskills-episodes"
 FORMAT_VERSION, SUITES_VERSION = 1, 2
-SHIPPED = Path(__file__).parents[2] / "suites" / "clevrskills" / "episodes"
-"""The frozen episodes of the package."""
 SUFFIX = ".jsonl.gz"
 
 
@@ -44,8 +40,8 @@ class Header:
 
     Attributes:
         task: Key of the task.
-        split: ``train`` or ``test``.
-        robot: Key of the robot.
+        split: Name of the split.
+        robot: Name of the robot.
         episodes: How many there are.
         max_steps: The task's step limit when they were made.
         oracle_steps: Control steps that the oracle needed, episode by episode.
@@ -115,38 +111,33 @@ class Header:
 def episodes(
     task: str,
     split: str,
-    count: int | None = None,
-    folder: Path = SHIPPED,
-    read: Callable[[Mapping[str, Any]], Any] = EpisodeSpec.from_json,
+    folder: Path,
+    read: Callable[[Mapping[str, Any]], Any] | None = None,
 ) -> list[Any]:
-    """The first frozen episodes of a task and split.
+    """The frozen episodes of a task and split.
 
     Args:
         task: Key of the task.
-        split: ``train`` or ``test``.
-        count: How many; ``None``: all.
+        split: Name of the split.
         folder: Where they are.
-        read: Reads one from JSON data.
+        read: Reads one from JSON data; ``None``: as the suite does that the header names.
 
     Raises:
-        ClevrSkillsError: There are none of this task or split, not as many, or the file is damaged.
+        ClevrSkillsError: There are none of this task or split, or the file is damaged.
     """
     path = _path(task, split, folder)
     first, *lines = _lines(path)
-    there = _header(path, first).episodes
-    if there != len(lines):
-        raise ClevrSkillsError(f"{path} is damaged: {len(lines)} of {there} episodes")
-    if count is not None and not 1 <= count <= there:
-        raise ClevrSkillsError(
-            f"{count} episodes of {task}, split {split}; allowed: 1 to {there}, all that are frozen"
-        )
+    head = _header(path, first)
+    if head.episodes != len(lines):
+        raise ClevrSkillsError(f"{path} is damaged: {len(lines)} of {head.episodes} episodes")
+    read = read or load_suite(head.suite).read_episode
     try:
-        return [read(json.loads(line)) for line in lines[:count]]
+        return [read(json.loads(line)) for line in lines]
     except (ValueError, KeyError, TypeError) as error:
         raise ClevrSkillsError(f"{path} is damaged: {error!r}") from error
 
 
-def header(task: str, split: str, folder: Path = SHIPPED) -> Header:
+def header(task: str, split: str, folder: Path) -> Header:
     """What is said of all frozen episodes of a task and split.
 
     Raises:
@@ -156,7 +147,7 @@ def header(task: str, split: str, folder: Path = SHIPPED) -> Header:
     return _header(path, _lines(path)[0])
 
 
-def file_hash(task: str, split: str, folder: Path = SHIPPED) -> str:
+def file_hash(task: str, split: str, folder: Path) -> str:
     """SHA-256, in hexadecimal, of the text of a file, however it is compressed.
 
     Raises:
@@ -179,16 +170,16 @@ def write(folder: Path, head: Header, specs: Sequence[Episode]) -> Path:
 
 
 def _path(task: str, split: str, folder: Path) -> Path:
-    there: dict[str, list[str]] = {}
+    known: dict[str, list[str]] = {}
     for path in sorted(folder.glob(f"*{SUFFIX}")):
         key, part = parse_frozen_name(path.name.removesuffix(SUFFIX))
-        there.setdefault(key, []).append(part)
-    if not there:
+        known.setdefault(key, []).append(part)
+    if not known:
         raise ClevrSkillsError(f"{folder} has no frozen episodes")
-    if task not in there:
-        raise UnknownNameError("task with frozen episodes", task, tuple(there))
-    if split not in there[task]:
-        raise UnknownNameError(f"split of {task}", split, tuple(there[task]))
+    if task not in known:
+        raise UnknownNameError("task with frozen episodes", task, tuple(known))
+    if split not in known[task]:
+        raise UnknownNameError(f"split of {task}", split, tuple(known[task]))
     return folder / f"{frozen_name(task, split)}{SUFFIX}"
 
 

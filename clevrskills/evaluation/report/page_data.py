@@ -12,8 +12,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from clevrskills.core.suite import Suite
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.evaluation.freeze import frozen
 from clevrskills.evaluation.report.comparison import Comparison
 from clevrskills.evaluation.report.tables import Row
 from clevrskills.evaluation.results import SETTINGS, EpisodeResult, Evaluation
@@ -62,7 +62,8 @@ def contents(
             "episodes": _episodes(evaluations),
         }
     )
-    prompts = _prompts([e for e in data["episodes"] if _filmed(e)], _hashes(evaluations))
+    filmed = [entry for entry in data["episodes"] if _filmed(entry)]
+    prompts = _prompts(filmed, _hashes(evaluations), evaluations[0].suite)
     for episode in data["episodes"]:
         episode["prompt"] = prompts.get(episode["id"], "")
     return data
@@ -120,10 +121,11 @@ def _run(evaluation: Evaluation) -> dict[str, Any]:
 
 def _episodes(evaluations: Sequence[Evaluation]) -> list[dict[str, Any]]:
     """One entry for each episode of any run; ``runs`` has how each of them did, or ``None``."""
-    entries: dict[tuple[str, str, bool, int], dict[str, Any]] = {}
+    entries: dict[tuple[str, str, int, int, int], dict[str, Any]] = {}
     for k, evaluation in enumerate(evaluations):
         for result in evaluation.results:
-            key = (result.level, result.task, result.split != "train", result.index)
+            rank = evaluation.rank(result.split)
+            key = (result.level, result.task, rank, result.index, result.repeat)
             which = {name: getattr(result, name) for name in _WHICH}
             entry = entries.setdefault(key, {**which, "runs": [None] * len(evaluations)})
             entry["runs"][k] = _outcome(evaluation, result, f"{k}-{result.id}")
@@ -139,8 +141,10 @@ def _hashes(evaluations: Sequence[Evaluation]) -> dict[str, str]:
     return {r.id: r.episode for evaluation in evaluations for r in evaluation.results}
 
 
-def _prompts(entries: Sequence[Mapping[str, Any]], hashes: Mapping[str, str]) -> dict[str, str]:
-    """What was asked for in words, by id of the episode, where it is one of the package's frozen
+def _prompts(
+    entries: Sequence[Mapping[str, Any]], hashes: Mapping[str, str], suite: Suite
+) -> dict[str, str]:
+    """What was asked for in words, by id of the episode, where it is one of the suite's frozen
     ones.
     """
     found: dict[str, str] = {}
@@ -148,11 +152,10 @@ def _prompts(entries: Sequence[Mapping[str, Any]], hashes: Mapping[str, str]) ->
     for (task, split), group in by_file:
         indices = {entry["index"]: entry["id"] for entry in group}
         try:
-            count = min(max(indices) + 1, frozen.header(task, split, frozen.SHIPPED).episodes)
-            specs = frozen.episodes(task, split, count, frozen.SHIPPED)
+            specs = suite.frozen(task, split)
         except ClevrSkillsError:
             continue  # the episodes are others
-        for spec in specs:
+        for spec in specs or ():
             name = indices.get(spec.index)
             if name is not None and hashes[name] == spec.content_hash:
                 found[name] = spec.prompt.plain()

@@ -41,5 +41,6 @@ DELTA = BoxInterface(
     "Translation (x 0.1 m) and rotation vector (x 0.1 rad) in the frame of the end effector, "
     "vacuum on (> 0) or off",
     ("x", "y", "z", "rx", "ry", "rz", "vacuum"),
+    kept=(6,),
 )
 """The interface of policies that give such actions."""

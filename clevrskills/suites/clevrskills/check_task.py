@@ -189,7 +189,7 @@ def report(
     Raises:
         ClevrSkillsError: There is no such task or robot.
     """
-    from clevrskills.core.env_config import SPLITS
+    from clevrskills.suites.clevrskills.suite import SPLITS
     from clevrskills.tasks import task
 
     made = task(key)
@@ -285,14 +285,15 @@ def _check_declared(task: Task) -> Iterator[Check]:
 
 
 def _check_starts(runs: Sequence[_Run]) -> Check:
-    from clevrskills.evaluation.freeze.screening import faults as faults_of
+    from clevrskills.suites.clevrskills.suite import ClevrSkillsSuite
 
     faults = [f"{run.split} seed {s}: {e}" for run in runs for s, e in run.errors.items()]
     for run in runs:
         for seed in run.scenes:
             try:
                 run.env.reset(seed=seed)
-                found = [name for name, there in faults_of(run.env).items() if there]
+                starts = ClevrSkillsSuite().faults(run.env)
+                found = [name for name, is_so in starts.items() if is_so]
             except Exception as error:
                 found = [one_line(error)]
             if found:
@@ -711,8 +712,7 @@ def _check_pace(task: Task, runs: Sequence[_Run]) -> Iterator[Check]:
 
 
 def _check_frozen(key: str) -> Check:
-    from clevrskills.core.env_config import SPLITS
-    from clevrskills.suites.clevrskills.suite import ClevrSkillsSuite
+    from clevrskills.suites.clevrskills.suite import SPLITS, ClevrSkillsSuite
 
     missing = []
     for split in SPLITS:

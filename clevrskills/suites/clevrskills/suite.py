@@ -17,6 +17,12 @@ if TYPE_CHECKING:
     from clevrskills.evaluation.freeze.frozen import Header
     from clevrskills.sim.render.trajectory_renderer import TrajectoryRenderer
 
+EPISODES_DIR = Path(__file__).parent / "episodes"
+"""The frozen episodes of the package."""
+OVERLAP_M, DRIFT_M = 1e-3, 5e-4
+"""How far bodies may reach into each other, and move by themselves, at the start."""
+SPLITS = ("train", "test")
+"""Seen objects and textures, and unseen ones."""
 KEYSTEP_TASKS = (
     "match_pose",
     "move_without_hitting",
@@ -39,6 +45,7 @@ class ClevrSkillsSuite(Suite):
 
     name = "clevrskills"
     title = "ClevrSkills"
+    episodes = 20
 
     folder: Path | None = None
 
@@ -60,6 +67,9 @@ class ClevrSkillsSuite(Suite):
 
         return tasks()[task]().describe()
 
+    def splits(self) -> Sequence[str]:
+        return SPLITS
+
     def robots(self) -> Sequence[str]:
         from clevrskills.sim.robots.description import ROBOTS, other_robots
 
@@ -71,14 +81,14 @@ class ClevrSkillsSuite(Suite):
         return tuple(CRITERIA)
 
     def cameras(self) -> Sequence[str]:
-        from clevrskills.sim.cameras import camera_names
+        from clevrskills.sim.setting import TABLETOP
 
-        return camera_names()
+        return TABLETOP.camera_names()
 
     def default_cameras(self) -> Sequence[str]:
-        from clevrskills.sim.cameras import CAMERAS
+        from clevrskills.sim.setting import TABLETOP
 
-        return CAMERAS[:2]
+        return TABLETOP.watch
 
     def state_parts(self, robot: str = "") -> Mapping[str, StatePart]:
         from clevrskills.sim.robots.description import robot as description
@@ -109,11 +119,10 @@ class ClevrSkillsSuite(Suite):
     def _folder(self, task: str) -> Path:
         """Where the frozen episodes of a task are."""
         from clevrskills.core.registry import episodes_of, is_own
-        from clevrskills.evaluation.freeze.frozen import SHIPPED
         from clevrskills.tasks import tasks
 
         kind = tasks().get(task)
-        return self.folder or (SHIPPED if kind is None or is_own(kind) else episodes_of(kind))
+        return self.folder or (EPISODES_DIR if kind is None or is_own(kind) else episodes_of(kind))
 
     def header(self, task: str, split: str) -> Header:
         from clevrskills.evaluation.freeze import frozen
@@ -128,7 +137,7 @@ class ClevrSkillsSuite(Suite):
     def frozen(self, task: str, split: str) -> Sequence[EpisodeSpec]:
         from clevrskills.evaluation.freeze import frozen
 
-        return frozen.episodes(task, split, folder=self._folder(task))
+        return frozen.episodes(task, split, self._folder(task), self.read_episode)
 
     def draw(
         self,
@@ -141,7 +150,7 @@ class ClevrSkillsSuite(Suite):
     ) -> EpisodeSpec:
         from clevrskills.envs.episode import EpisodeSpec
 
-        return EpisodeSpec.draw(task, split, seed, index, robot or "xarm6", task_args)
+        return EpisodeSpec.draw(task, split, seed, index, robot or self.robots()[0], task_args)
 
     def read_episode(self, data: Mapping[str, Any]) -> EpisodeSpec:
         from clevrskills.envs.episode import EpisodeSpec
@@ -149,11 +158,24 @@ class ClevrSkillsSuite(Suite):
         return EpisodeSpec.from_json(data)
 
     def faults(self, env: Environment) -> Mapping[str, bool]:
+        import torch
+
         from clevrskills.envs.environment import ClevrSkillsEnv
-        from clevrskills.evaluation.freeze.screening import faults
 
         assert isinstance(env, ClevrSkillsEnv)
-        return faults(env)
+        world, layout = env.world, env.layouts[0]
+        gaps = [gap for _, _, gap in world.contacts()]
+        present = [(k, body) for k, body in enumerate(layout.bodies) if body]
+        points = torch.cat([world.world_points(torch.tensor([k]))[0] for k, _ in present])
+        free = [(k, body) for k, body in present if k != layout.in_gripper]
+        laid = torch.tensor([body.pose[:3] for _, body in free])
+        drift_m = (world.body_pose[0, [k for k, _ in free], :3] - laid).norm(dim=-1)
+        return {
+            **super().faults(env),
+            "overlap": bool(gaps) and min(gaps) < -OVERLAP_M,
+            "out of view": not env.task.setting.main_camera.sees(points.numpy(), margin=0.0),
+            "moved while settling": bool((drift_m > DRIFT_M).any()),
+        }
 
     def make(self, config: EnvConfig) -> Environment:
         from clevrskills.envs.environment import make_env
@@ -177,12 +199,13 @@ class ClevrSkillsSuite(Suite):
 
     def trajectory_renderer(self, config: EnvConfig) -> TrajectoryRenderer | None:
         from clevrskills.sim.render.trajectory_renderer import TrajectoryRenderer
+        from clevrskills.tasks import tasks
 
-        return (
-            TrajectoryRenderer(config.cameras, config.robot, config.size_px)
-            if config.cameras
-            else None
-        )
+        if not config.cameras:
+            return None
+        setting = tasks()[config.task].setting
+        robot = config.robot or self.robots()[0]
+        return TrajectoryRenderer(config.cameras, robot, config.size_px, setting=setting)
 
     def renderer(self) -> str:
         from clevrskills.sim.render.vulkan import renderer

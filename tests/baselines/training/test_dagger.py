@@ -74,7 +74,7 @@ class Turns(FakeSource):
 class Drifter:
     """Moves along the diagonal; counts how often it is asked."""
 
-    observation = ObservationOptions(history=2)
+    observation = ObservationOptions(cameras=(), history=2)
     batched = True
 
     def reset(self, prompts: dict) -> None:

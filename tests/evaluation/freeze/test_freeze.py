@@ -16,13 +16,15 @@ from clevrskills.evaluation.freeze import freeze_queue, frozen, screening
 from clevrskills.evaluation.freeze.candidates import Candidate, ScreeningResult
 from clevrskills.evaluation.freeze.command import FreezeArgs, freeze
 from clevrskills.evaluation.freeze.freeze_queue import JOURNAL_DIR
-from clevrskills.evaluation.freeze.screening import STILL_STEPS, Screener, faults, succeeds_blindly
+from clevrskills.evaluation.freeze.screening import STILL_STEPS, Screener, succeeds_blindly
 from clevrskills.jobs.journal import read_lines
 from clevrskills.jobs.pool import InlinePool
 from clevrskills.sim.body import Body
 from clevrskills.solvers.requirements import planner_obstacle
+from clevrskills.suites.clevrskills.suite import ClevrSkillsSuite
 from tests.support.envs import base, bench
 
+SUITE = ClevrSkillsSuite()
 needs_oracle = pytest.mark.skipif(planner_obstacle() is not None, reason=str(planner_obstacle()))
 
 
@@ -193,18 +195,18 @@ def cube(key: str, x: float, y: float, z: float = 0.025) -> Body:
 )
 def test_faults_of_starts(bodies, expected):
     env = bench(*bodies)
-    assert {name for name, is_there in faults(base(env)).items() if is_there} == expected
+    assert {name for name, is_there in SUITE.faults(base(env)).items() if is_there} == expected
     env.close()
 
 
 def test_faults_that_settling_seldom_leaves(monkeypatch):
     env = bench(cube("a", -0.2, 0.0))
     contacts = base(env).world.contacts()
-    assert contacts and not faults(base(env))["overlap"]
+    assert contacts and not SUITE.faults(base(env))["overlap"]
     deep = [(one, other, -0.0011) for one, other, _ in contacts]
     monkeypatch.setattr(base(env).world, "contacts", lambda: deep)
     base(env).outcome.holds[:] = True
-    found = {name for name, is_there in faults(base(env)).items() if is_there}
+    found = {name for name, is_there in SUITE.faults(base(env)).items() if is_there}
     assert found == {"overlap", "goal holds"}
     env.close()
 
@@ -258,7 +260,8 @@ def test_screening(monkeypatch):
         patch.setattr(type(screen._made[1].task), "max_steps", 5)
         assert screen(candidate) == ScreeningResult(FROZEN.start, "oracle: step limit")
     with monkeypatch.context() as patch:
-        patch.setattr(screening, "faults", lambda _: {"overlap": True, "a": False, "b": True})
+        found = {"overlap": True, "a": False, "b": True}
+        patch.setattr(ClevrSkillsSuite, "faults", lambda *_: found)
         assert screen(candidate) == ScreeningResult(FROZEN.start, "start: overlap, b")
     with monkeypatch.context() as patch:
         patch.setattr("clevrskills.envs.scene_sampling.ATTEMPTS", 0)

@@ -7,18 +7,18 @@ from dataclasses import replace
 import pytest
 from fake_screening import data_of
 
-from clevrskills.core.env_config import SPLITS
 from clevrskills.core.episode import FROZEN
 from clevrskills.envs.environment import ClevrSkillsEnv
 from clevrskills.envs.episode import EpisodeSpec
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.evaluation.freeze import frozen
 from clevrskills.evaluation.freeze.frozen import Header, Rejection
-from clevrskills.evaluation.freeze.screening import faults
+from clevrskills.suites.clevrskills.suite import EPISODES_DIR, SPLITS, ClevrSkillsSuite
 from clevrskills.tasks import tasks
 
 LIMIT_BYTES = 100_000
 COUNT = 100
+SUITE = ClevrSkillsSuite()
 ALL = [(task, split) for task in tasks() for split in SPLITS]
 HEAD = Header(
     "sort", "test", "xarm6", 3, 500, (10, 30, 11), (Rejection(5, "overlap"),), {"a": None}
@@ -49,7 +49,6 @@ def test_what_is_written_is_read(folder):
     assert [spec.content_hash for spec in made] == [
         spec_of("sort", "test", seed).content_hash for seed in range(3)
     ]
-    assert [spec.seed for spec in frozen.episodes("sort", "test", 2, folder)] == [0, 1]
 
 
 def test_the_hash_is_of_the_text(folder):
@@ -68,11 +67,6 @@ def test_what_is_not_there_is_said(folder):
         with pytest.raises(UnknownNameError) as caught:
             frozen.episodes(task, split, folder=folder)
         assert str(caught.value) == message
-    for count in (0, 4):
-        with pytest.raises(
-            ClevrSkillsError, match=f"{count} episodes of sort, split test; allowed: 1 to 3"
-        ):
-            frozen.episodes("sort", "test", count, folder)
     with pytest.raises(ClevrSkillsError, match="nothing has no frozen episodes"):
         frozen.header("sort", "test", folder / "nothing")
 
@@ -111,10 +105,10 @@ def test_files_that_are_not_compressed_text(folder):
 
 @pytest.mark.parametrize(("task", "split"), ALL)
 def test_every_task_and_split_has_its_episodes(task, split):
-    head = frozen.header(task, split)
+    head = SUITE.header(task, split)
     assert (head.task, head.split, head.robot, head.episodes) == (task, split, "xarm6", COUNT)
-    assert (frozen.SHIPPED / f"{task}_{split}{frozen.SUFFIX}").stat().st_size <= LIMIT_BYTES
-    made = frozen.episodes(task, split)
+    assert (EPISODES_DIR / f"{task}_{split}{frozen.SUFFIX}").stat().st_size <= LIMIT_BYTES
+    made = SUITE.frozen(task, split)
     assert [spec.id for spec in made] == [f"{task}_{split}_{i:03d}" for i in range(COUNT)]
     assert {(spec.robot, *spec.task_args) for spec in made} == {("xarm6",)}
     # no seed was passed over in silence
@@ -132,16 +126,16 @@ def test_no_two_episodes_of_a_task_are_alike():
     layouts = {
         json.dumps(spec.to_json()["layout"])
         for split in SPLITS
-        for spec in frozen.episodes("pick", split)
+        for spec in SUITE.frozen("pick", split)
     }
     assert len(layouts) == len(SPLITS) * COUNT
 
 
 def check_start(task: str, split: str, count: int) -> None:
     env = ClevrSkillsEnv(task, split=split, obs_mode="none", render_backend="none")
-    for spec in frozen.episodes(task, split, count):
+    for spec in SUITE.frozen(task, split)[:count]:
         env.reset(options={"episode": spec})
-        assert not any(faults(env).values()), spec.id
+        assert not any(SUITE.faults(env).values()), spec.id
     env.close()
 
 

@@ -134,7 +134,7 @@ def frozen_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> EpisodeSpec
     spec = EpisodeSpec.draw("trace", "train", seed=5, index=0)
     head = frozen.Header("trace", "train", "xarm6", 1, 140, (60,))
     frozen.write(tmp_path, head, [spec])
-    monkeypatch.setattr(frozen, "SHIPPED", tmp_path)
+    monkeypatch.setattr("clevrskills.suites.clevrskills.suite.EPISODES_DIR", tmp_path)
     return spec
 
 

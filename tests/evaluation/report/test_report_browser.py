@@ -75,7 +75,7 @@ def test_numbers_are_those_of_the_results(tab: Browser, page: Path) -> None:
         const row = (name) => {
           const names = [...document.querySelectorAll("#task-chart .name")];
           const image = names.find((n) => n.textContent === name).nextElementSibling;
-          const bars = [...picture.querySelectorAll("rect")];
+          const bars = [...image.querySelectorAll("rect")];
           return [image.nextElementSibling.textContent, bars.map((b) => b.getAttribute("width"))];
         };
         found.pick = row("pick"); found.push = row("push");
