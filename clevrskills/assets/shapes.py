@@ -86,6 +86,11 @@ class Shape:
         return _frozen(points[ConvexHull(points).vertices])
 
     @cached_property
+    def radius_m(self) -> float:
+        """Radius of the circle around the origin that it covers, seen from above."""
+        return float(np.linalg.norm(np.concatenate(self.parts)[:, :2], axis=1).max())
+
+    @cached_property
     def support_room_m(self) -> float:
         """How far the centre of mass is inside the lowest face, from above; below 0: outside."""
         corners = np.concatenate(self.parts)

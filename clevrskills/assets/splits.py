@@ -36,13 +36,27 @@ class Pools:
     @property
     def shapes(self) -> tuple[str, ...]:
         """All shapes of the split, each once."""
-        return tuple(dict.fromkeys(self.base + self.top + self.random + self.primitive))
+        return tuple(dict.fromkeys(self.base + self.movable))
+
+    @property
+    def movable(self) -> tuple[str, ...]:
+        """Shapes of any kind that can be taken elsewhere."""
+        return self.top + self.random + self.primitive
 
     @property
     def textures(self) -> tuple[str, ...]:
         """All textures of the split, each once."""
-        names = self.texture_1 + self.texture_1_dark + self.texture_2 + self.texture_2_dark
-        return tuple(dict.fromkeys(names))
+        return tuple(dict.fromkeys(self.textures_1 + self.textures_2))
+
+    @property
+    def textures_1(self) -> tuple[str, ...]:
+        """Bright and dark textures, usually of the objects that are moved."""
+        return self.texture_1 + self.texture_1_dark
+
+    @property
+    def textures_2(self) -> tuple[str, ...]:
+        """Bright and dark textures, usually of bases and areas."""
+        return self.texture_2 + self.texture_2_dark
 
 
 def _list(text: str) -> tuple[str, ...]:

@@ -35,11 +35,11 @@ class AtPose(AtPosition):
         del state
         return geometry.rotation_angle(world.orientation(self.object), self.orientation)
 
-    def there(self, world: World, state: GoalState) -> Tensor:
-        there = super().there(world, state)
-        if not anywhere(there):
-            return there
-        return there & (self.angle(world, state) < self.criteria.angle_rad)
+    def placed(self, world: World, state: GoalState) -> Tensor:
+        placed = super().placed(world, state)
+        if not anywhere(placed):
+            return placed
+        return placed & (self.angle(world, state) < self.criteria.angle_rad)
 
     def way(self, world: World, state: GoalState) -> Tensor:
         return super().way(world, state) + M_PER_RAD * self.angle(world, state)

@@ -30,15 +30,15 @@ class AtPosition(PhysicalPredicate):
     position: Tensor
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:
-        there, held = self.there(world, state), world.is_held(self.object)
-        holds = world.also(there & ~held, self._left_alone, self.object)
+        placed, held = self.placed(world, state), world.is_held(self.object)
+        holds = world.also(placed & ~held, self._left_alone, self.object)
 
         def carried() -> Tensor:
             return torch.stack((self.carrying(world, state), self.way(world, state)), dim=-1)
 
-        return self.outcome(holds, *put_down(world, self.object, held, there, carried))
+        return self.outcome(holds, *put_down(world, self.object, held, placed, carried))
 
-    def there(self, world: World, state: GoalState) -> Tensor:
+    def placed(self, world: World, state: GoalState) -> Tensor:
         """Whether the object rests where it should, held or not, (B,) bool."""
         del state
         offset = world.position(self.object)[:, :2] - self.position[:, :2]

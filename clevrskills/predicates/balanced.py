@@ -82,10 +82,7 @@ class Balanced(PhysicalPredicate):
         level = placed & equal & (tilt <= self.criteria.tilt_rad)
         scale = torch.cat((self.beam[:, None], self.plates), dim=-1)
         holds = world.also(level, self._left_alone, self._objects, loads.used, scale)
-        reward = self._shaping(world, loads).clamp(min=0.0)
-        reward = torch.where(holds, self.max_reward, reward.minimum(0.999 * self.max_reward))
-        progress = torch.where(holds, 1.0, (reward / self.max_reward).clamp(max=0.99))
-        return Outcome(holds, reward, progress, {})
+        return self.outcome(holds, self._shaping(world, loads).clamp(min=0.0))
 
     def _left_alone(self, world: World, objects: Tensor, used: Tensor, scale: Tensor) -> Tensor:
         """Whether used objects (B, n) are let go and all, with the scale (B, 3), at rest, (B,)."""
@@ -134,9 +131,9 @@ class Balanced(PhysicalPredicate):
     def highest(self, world: World, loads: Loads, plate: int) -> tuple[Tensor, Tensor]:
         """The highest of a plate and what rests on it: index (B,) and world z of its top (B,)."""
         bodies = torch.cat((self.plates[:, plate, None], self._objects), dim=-1)
-        there = torch.nn.functional.pad(loads.on[..., plate], (1, 0), value=True)
+        lying = torch.nn.functional.pad(loads.on[..., plate], (1, 0), value=True)
         heights = world.repeat(bodies.shape[1]).top(bodies.flatten()).view_as(bodies)
-        height, which = torch.where(there, heights, -geometry.PAD).max(-1)
+        height, which = torch.where(lying, heights, -geometry.PAD).max(-1)
         return bodies.gather(1, which[:, None])[:, 0], height
 
     @cached_property

@@ -51,7 +51,7 @@ class Hit(PhysicalPredicate):
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:
         state = self.remember(world, state)
-        return self.thrown(state["hit"], *self.aiming(world, state), state)
+        return self.outcome(state["hit"], *self.aiming(world, state), state)
 
     def remember(self, world: World, state: GoalState) -> GoalState:
         """The state after this look: whether it has hit, may fly next, and where a flight began."""
@@ -68,11 +68,6 @@ class Hit(PhysicalPredicate):
             "flies": ready | (state["flies"] & ~strikes & ~strays),
             "from": torch.where((ready | robot)[:, None], position, state["from"]),
         }
-
-    def thrown(self, holds: Tensor, shaping: Tensor, progress: Tensor, state: GoalState) -> Outcome:
-        """Build the outcome."""
-        outcome = self.outcome(holds, shaping, progress)
-        return Outcome(outcome.holds, outcome.reward, outcome.progress, state)
 
     def aiming(self, world: World, state: GoalState) -> tuple[Tensor, Tensor]:
         """Reward before the hit, in [0, 8], and progress, in [0, 0.8], (B,): for reaching the

@@ -44,7 +44,7 @@ class HitToppled(Hit):
             done, FLYING_PROGRESS + (1.0 - FLYING_PROGRESS) * tilt_share, progress
         )
         holds = done & (tilted >= 1.0)
-        return self.thrown(holds, shaping, progress, {**state, "fallen": fallen})
+        return self.outcome(holds, shaping, progress, {**state, "fallen": fallen})
 
     def describe(self, world: World, env: int = 0) -> str:
         return f"{super().describe(world, env)} such that it falls over"

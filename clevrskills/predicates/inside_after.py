@@ -31,8 +31,8 @@ class InsideAfter(Inside):
         return {"early": torch.zeros(world.num_envs, dtype=torch.bool, device=world.device)}
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:
-        there, first = (self._carried(world, body) for body in (self.top, self.before))
-        early = there & (state["early"] | ~first)
+        inside, first = (self._carried(world, body) for body in (self.top, self.before))
+        early = inside & (state["early"] | ~first)
         outcome = super().evaluate(world, {})
         if not anywhere(early):
             return replace(outcome, state={"early": early})

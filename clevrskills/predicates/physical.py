@@ -6,10 +6,14 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any, Self
 
+import torch
 from torch import Tensor
 
-from clevrskills.core.goal.predicate import Leaf, Outcome
+from clevrskills.core.goal.predicate import GoalState, Leaf, Outcome
 from clevrskills.predicates.criteria import PAPER, Criteria, criteria
+
+SHORT_OF_MOST = 0.999
+"""Share of a greatest reward that differs between environments that is given before it holds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +32,13 @@ class PhysicalPredicate(Leaf):
     def _value(cls, name: str, entry: Any) -> Any:
         return criteria(entry) if name == "criteria" else super()._value(name, entry)
 
-    def outcome(self, holds: Tensor, shaping: Tensor, progress: Tensor | None = None) -> Outcome:
+    def outcome(
+        self,
+        holds: Tensor,
+        shaping: Tensor,
+        progress: Tensor | None = None,
+        state: GoalState | None = None,
+    ) -> Outcome:
         """Build the outcome.
 
         Args:
@@ -36,7 +46,12 @@ class PhysicalPredicate(Leaf):
             shaping: The reward short of success, on the published scale, (B,).
             progress: How far it is short of success, in [0, 1], (B,); ``None``: the share that
                 the shaping has of the greatest reward.
+            state: What is remembered; ``None``: nothing.
         """
-        most = float(self.max_reward)
+        most = self.max_reward
         short = (shaping / most if progress is None else progress).clamp(0.0, 0.99)
-        return Outcome(holds, shaping.masked_fill(holds, most), short.masked_fill(holds, 1.0), {})
+        if isinstance(most, Tensor):
+            reward = torch.where(holds, most, shaping.minimum(SHORT_OF_MOST * most))
+        else:
+            reward = shaping.masked_fill(holds, most)
+        return Outcome(holds, reward, short.masked_fill(holds, 1.0), state or {})

@@ -31,13 +31,13 @@ class Pushed(Handled):
     max_reward = 5.0
 
     def pushed(
-        self, world: World, there: Tensor, target: Tensor, share: float, state: GoalState
+        self, world: World, arrived: Tensor, target: Tensor, share: float, state: GoalState
     ) -> Outcome:
         """Build the outcome.
 
         Args:
             world: Where everything is.
-            there: Whether the body is where it should be, (B,).
+            arrived: Whether the body is where it should be, (B,).
             target: Where it should be pushed to, (B, 2).
             share: Share of the way there that is enough.
             state: What is remembered.
@@ -45,7 +45,7 @@ class Pushed(Handled):
         state = self.remember(world, state)
         away = ~world.gripper_touches(self.object)
         still = world.is_static(self.object) & world.on_table(self.object)
-        holds = there & away & still
+        holds = arrived & away & still
         place = world.position(self.object)[:, :2]
         behind = torch.nn.functional.cosine_similarity(
             world.end_effector_pose[:, :2] - place, place - target, dim=-1
@@ -56,10 +56,10 @@ class Pushed(Handled):
         way = geometry.length(state["start"][:, :2] - target)
         gone = ((way - aside) / (share * way).clamp(min=1e-3)).clamp(BACKWARDS, 1.0)
         progress = 0.4 * closeness(4.0 * self._way_behind(world, target)) + 0.35 * gone
-        if anywhere(there):
+        if anywhere(arrived):
             let_go = torch.exp((100.0 * (distance - 1e-3)).clamp(max=0.0))
-            shaping = torch.where(there, 3.0 + away + let_go, shaping)
-            progress = torch.where(there, 0.8 + 0.1 * away, progress)
+            shaping = torch.where(arrived, 3.0 + away + let_go, shaping)
+            progress = torch.where(arrived, 0.8 + 0.1 * away, progress)
         return self.handled(holds, shaping, state, progress)
 
     def _way_behind(self, world: World, target: Tensor) -> Tensor:

@@ -38,13 +38,11 @@ class PushedTowards(Pushed):
     def evaluate(self, world: World, state: GoalState) -> Outcome:
         start, goal = state["start"][:, :2], state["goal"]
         place, other = (world.position(b)[:, :2] for b in (self.object, self.towards))
-        there = self.reached(place, start, goal)
-        between = geometry.length(other - place)
-        there &= between <= geometry.length(goal - start) * (
-            1.0 - self.criteria.push_gain * self.criteria.push_target_share
-        )
+        gain = self.criteria.push_gain * self.criteria.push_target_share
+        nearer = geometry.length(other - place) <= geometry.length(goal - start) * (1.0 - gain)
+        arrived = self.reached(place, start, goal) & nearer
         target = self._target(start, goal)
-        return self.pushed(world, there, target, self.criteria.push_gain, state)
+        return self.pushed(world, arrived, target, self.criteria.push_gain, state)
 
     def _target(self, start: Tensor, goal: Tensor) -> Tensor:
         return start + self.criteria.push_target_share * (goal - start)

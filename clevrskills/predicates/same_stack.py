@@ -59,14 +59,11 @@ class SameStack(PhysicalPredicate):
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:
         towers = self.towers(world)
-        count = towers.used.sum(-1)
         height = towers.height.amax(-1)
-        stacked = height == count
+        stacked = height == towers.used.sum(-1)
         holds = world.also(stacked, self._left_alone, self._slots)
         shaping = REWARD_PER_BODY * (height - 1).clamp(min=0) + self._approach(world, towers)
-        reward = torch.where(holds, self.max_reward, shaping.minimum(0.999 * self.max_reward))
-        progress = torch.where(holds, 1.0, (reward / self.max_reward).clamp(max=0.99))
-        return Outcome(holds, reward, progress, {})
+        return self.outcome(holds, shaping)
 
     def _left_alone(self, world: World, bodies: Tensor) -> Tensor:
         """Whether all bodies (B, m) are at rest and let go, (B,) bool."""

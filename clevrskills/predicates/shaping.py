@@ -65,7 +65,7 @@ def descent(offset: Tensor) -> Tensor:
 
 
 def put_down(
-    world: World, body: Tensor, held: Tensor, there: Tensor, carried: Callable[[], Tensor]
+    world: World, body: Tensor, held: Tensor, placed: Tensor, carried: Callable[[], Tensor]
 ) -> tuple[Tensor, Tensor]:
     """Reward and progress of putting a body down somewhere, each (B,): first reaching for it, then
     carrying it there, then letting go.
@@ -74,20 +74,20 @@ def put_down(
         world: Where everything is.
         body: The body, (B,).
         held: Whether it is held, (B,).
-        there: Whether it is where it should be, held or not, (B,).
+        placed: Whether it is where it should be, held or not, (B,).
         carried: Called if any is held: the reward on the way and the metres left of it, (B, 2);
             they count only where the body is held.
     """
-    reward = reach(world, body, ~(held | there))
+    reward = reach(world, body, ~(held | placed))
     progress = REACHED_PROGRESS * approach(world, body)
     if anywhere(held):
         carry_reward, left_m = carried().unbind(-1)
-        reward = torch.where(held, torch.where(there, HELD_REWARD, carry_reward), reward)
+        reward = torch.where(held, torch.where(placed, HELD_REWARD, carry_reward), reward)
         progress = torch.where(held, 0.4 + 0.4 * closeness(left_m), progress)
-    if anywhere(there):
-        let_go = there & ~held
+    if anywhere(placed):
+        let_go = placed & ~held
         reward = reward.masked_fill(let_go, PUT_DOWN_REWARD)
-        progress = progress.masked_fill(there, HELD_PROGRESS)
+        progress = progress.masked_fill(placed, HELD_PROGRESS)
         progress = progress.masked_fill(let_go, PUT_DOWN_PROGRESS)
     return reward, progress
 

@@ -64,8 +64,7 @@ class Handled(PhysicalPredicate):
         shaping = shaping.masked_fill(state["spoiled"], 0.0)
         if progress is not None:
             progress = progress.masked_fill(state["spoiled"], 0.0)
-        outcome = self.outcome(holds & ~state["spoiled"], shaping, progress)
-        return Outcome(outcome.holds, outcome.reward, outcome.progress, state)
+        return self.outcome(holds & ~state["spoiled"], shaping, progress, state)
 
     def distance(self, world: World) -> Tensor:
         """Metres from the suction cups to the object, (B,)."""

@@ -36,5 +36,5 @@ class Traced(PhysicalPredicate):
         return f"Move to {{obj:{world.keys[int(self.object[env])]}}}"
 
     def realize(self, world: World, where: Tensor | None = None) -> None:
-        there = world.position(self.object)
-        world.set_end_effector_pose(torch.cat((there, world.end_effector_pose[:, 3:]), -1), where)
+        pose = (world.position(self.object), world.end_effector_pose[:, 3:])
+        world.set_end_effector_pose(torch.cat(pose, dim=-1), where)

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sapien
 import sapien.physx as physx
+from mani_skill.envs.scene import ManiSkillScene
 from mani_skill.utils.building.actor_builder import ActorBuilder
 from mani_skill.utils.structs import Actor
 
 from clevrskills.sim.body import Body
 from clevrskills.sim.render import scene_visuals
-
-if TYPE_CHECKING:
-    from mani_skill.envs.scene import ManiSkillScene
 
 DEPENETRATION_M_PER_S = 0.3
 """Speed at which bodies are pushed apart at most; else what the arm pressed on would be thrown."""

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 from sapien import Pose
 
 from clevrskills.core.geometry import rotation_quaternion_np, rotation_vector_np
 from clevrskills.core.policy import GaveUp
+from clevrskills.envs.environment import ClevrSkillsEnv
 from clevrskills.sim.robots.controller import EndEffectorDeltaController
 from clevrskills.sim.robots.delta_action import ROTATION_RAD, TRANSLATION_M
 from clevrskills.sim.world import World
 from clevrskills.solvers.planner import motion_planner
-
-if TYPE_CHECKING:
-    from clevrskills.envs.environment import ClevrSkillsEnv
 
 Actions = Iterator[np.ndarray]
 """Actions (7,), each yielded before the control step that it is for."""

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 from zlib import crc32
 
 import numpy as np
 
 from clevrskills.core.goal.tree import nodes, outcomes
 from clevrskills.core.threads import single_threaded
+from clevrskills.envs.environment import ClevrSkillsEnv
 from clevrskills.predicates import Predicate
 from clevrskills.solvers.motion import Actions, Arm, SkillFailed
 from clevrskills.solvers.requirements import require_planner
 from clevrskills.solvers.skills import skill_for
-
-if TYPE_CHECKING:
-    from clevrskills.envs.environment import ClevrSkillsEnv
 
 ATTEMPTS_PER_LEAF = 4
 

@@ -89,7 +89,7 @@ def distractor(rng: EpisodeRng, key: str, table: Table | None = None) -> Body:
         LayoutError: There is no free place.
     """
     pools = rng.pools
-    (name,) = rng.choose(pools.top + pools.random + pools.primitive, 1)
-    (texture,) = rng.choose(pools.texture_1 + pools.texture_1_dark, 1, "textures")
+    (name,) = rng.choose(pools.movable, 1)
+    (texture,) = rng.choose(pools.textures_1, 1, "textures")
     pose = (table or rng.table()).place(shape(name))
     return Body(key, name, texture, pose)

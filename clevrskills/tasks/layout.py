@@ -11,7 +11,7 @@ from zlib import crc32
 
 import numpy as np
 
-from clevrskills.assets import Pools, Shape, pools
+from clevrskills.assets import Pools, Shape, pools, shape
 from clevrskills.sim.body import Body, Pose
 from clevrskills.sim.cameras import FixedCamera
 from clevrskills.sim.robots.description import ROBOTS
@@ -44,6 +44,12 @@ class Layout:
     examples: tuple[Body, ...] = ()
     picture_radius_m: float | None = None
     words: tuple[str, ...] = ()
+
+    def body(self, role: str) -> Body:
+        """The body whose slot a role names."""
+        body = self.bodies[int(self.roles[role])]
+        assert body is not None
+        return body
 
 
 class LayoutError(Exception):
@@ -161,6 +167,24 @@ class Table:
             if where.contains(x, y) and self.take(item, x, y, yaw):
                 return pose_on_table(item, x, y, yaw)
         raise LayoutError(f"no free place for {item.name}")
+
+    def place_all(
+        self,
+        slots: Sequence[str],
+        names: Sequence[str],
+        textures: Sequence[str],
+        size: tuple[float, float, float] | None = None,
+    ) -> tuple[Body | None, ...]:
+        """Bodies of some shapes and textures at free places; slots behind them stay empty.
+
+        Raises:
+            LayoutError: One has no place.
+        """
+        bodies = [
+            Body(key, name, texture, self.place(shape(name, size)), size)
+            for key, name, texture in zip(slots, names, textures, strict=False)
+        ]
+        return (*bodies, *[None] * (len(slots) - len(bodies)))
 
     def reserve(self, x: float, y: float, radius_m: float) -> None:
         """Keep a disc free."""

@@ -81,12 +81,10 @@ class NovelAdjectiveTask(Task):
         examples = rng.number(self.num_examples)
         pools = rng.pools
         base = rng.choose(pools.base + pools.primitive, 1)[0]
-        movable = [
-            n for n in pools.top + pools.random + pools.primitive if n != base and fits(n, scale)
-        ]
+        movable = [n for n in pools.movable if n != base and fits(n, scale)]
         shapes = rng.choose(movable, 1 + examples)
-        textures = rng.choose(pools.texture_1 + pools.texture_1_dark, 1 + examples, "textures")
-        base_texture = rng.choose(pools.texture_2 + pools.texture_2_dark, 1, "textures")[0]
+        textures = rng.choose(pools.textures_1, 1 + examples, "textures")
+        base_texture = rng.choose(pools.textures_2, 1, "textures")[0]
         table = rng.table()
         scene = [Body("base_0", base, base_texture, table.place(shape(base)))]
         shown: list[Body] = []

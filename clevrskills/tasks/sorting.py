@@ -73,7 +73,7 @@ class SortingTask(Task):
         area_of = np.zeros(OBJECTS, dtype=np.int64)
         area_of[:objects] = places[rng.assign(objects)]
         shapes = rng.choose(self.movable(pools), objects)
-        textures = rng.choose(pools.texture_1 + pools.texture_1_dark, areas, "textures")
+        textures = rng.choose(pools.textures_1, areas, "textures")
         table = rng.table(gap_m=self.gap_m)
         bodies: list[Body | None] = [None] * len(self.slots)
         poses = self.lay_areas(rng, table, [shape(name, AREA_SIZE_M) for name in area_shapes])

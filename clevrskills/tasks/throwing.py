@@ -90,8 +90,8 @@ class Throwing(Task):
         """
         pools = rng.pools
         thrown, aimed = rng.choose(pools.primitive, 2)
-        (texture,) = rng.choose(pools.texture_1 + pools.texture_1_dark, 1, "textures")
-        (other,) = rng.choose(pools.texture_2 + pools.texture_2_dark, 1, "textures")
+        (texture,) = rng.choose(pools.textures_1, 1, "textures")
+        (other,) = rng.choose(pools.textures_2, 1, "textures")
         is_area = target == "area"
         size_m = self.area_m if is_area else self.target_m
         yaw, turn = rng.places.uniform(-pi, pi, 2)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from clevrskills.assets import Pools, Shape, shape
 from clevrskills.assets.topside import outline_symmetry
 from clevrskills.tasks.arguments import choice
@@ -41,13 +39,12 @@ def turnable(pools: Pools) -> tuple[str, ...]:
     Of others a turn could not be seen, or not be told from one by another angle or in the other
     direction.
     """
-    names = dict.fromkeys(pools.top + pools.random + pools.primitive)
+    names = dict.fromkeys(pools.movable)
     return tuple(name for name in names if outline_symmetry(shape(name)) == 1)
 
 
 def room_to_turn(*shapes: Shape) -> Shape:
     """The disc that each of some shapes covers when turned, as high as the highest of them."""
-    corners = np.concatenate([corners for item in shapes for corners in item.parts])
-    diameter = 2 * float(np.linalg.norm(corners[:, :2], axis=1).max())
+    diameter = 2 * max(item.radius_m for item in shapes)
     height = 2 * max(item.half_extents[2] for item in shapes)
     return shape("cylinder", (diameter, diameter, height))

@@ -9,6 +9,7 @@ images differ by less than two grey levels of 255 on average, and cost two third
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import logging
 import os
@@ -17,6 +18,9 @@ from collections.abc import Mapping, Sequence
 from functools import cache, wraps
 from pathlib import Path
 from typing import Any
+
+import sapien
+import torch
 
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.sim.cache import cached_directory
@@ -97,8 +101,6 @@ def _read_shaders(root: Path) -> dict[str, str]:
 
 def _shader_root() -> Path:
     """Directory of the shader packs that come with SAPIEN."""
-    import sapien
-
     return Path(sapien.__file__).parent / "vulkan_shader"
 
 
@@ -134,8 +136,6 @@ def shader_pack(geometry: bool = False, numbers: bool = False) -> str:
 @cache
 def default_backend() -> str:
     """Which renderer this machine has: "gpu", that of a CUDA device, else "cpu"."""
-    import torch
-
     return "gpu" if torch.cuda.is_available() else "cpu"
 
 
@@ -145,28 +145,26 @@ def _drawing_process() -> int:
     return os.getpid()
 
 
-def _refuse_fork() -> None:
+def _pack_to_draw_with(geometry: bool, numbers: bool = False) -> str:
+    """See :func:`shader_pack`; from now on this process draws."""
     if _drawing_process() != os.getpid():
         raise ClevrSkillsError(
             "a process forked from one that draws cannot draw; start it afresh, for Gymnasium's "
             'asynchronous environments by vector_kwargs={"context": "spawn"}'
         )
+    # one raster thread: a process spends half the CPU time per image, and processes scale
+    os.environ.setdefault("LP_NUM_THREADS", "0")
+    return shader_pack(geometry, numbers)
 
 
 def use_shader_pack(geometry: bool = False, numbers: bool = False) -> str:
-    """Makes the cameras that are created next use the shader pack and returns it; see
-    `shader_pack`.
-    """
-    _refuse_fork()
-    os.environ.setdefault("LP_NUM_THREADS", "0")
-    directory = shader_pack(geometry, numbers)
+    """Makes the cameras that are created next use the shader pack; see :func:`shader_pack`."""
+    directory = _pack_to_draw_with(geometry, numbers)
     _use(directory)
     return directory
 
 
 def _use(directory: str) -> None:
-    import sapien
-
     sapien.render.set_camera_shader_dir(directory)
     for name, texture_format in PICTURE_FORMATS.items():
         sapien.render.set_picture_format(name, texture_format)
@@ -186,10 +184,7 @@ def prepare(geometry: bool = False) -> str:
         ClevrSkillsError: The cache cannot be written, or this process was forked from one that
             draws.
     """
-    _refuse_fork()
-    # one raster thread: a process spends half the CPU time per image, and processes scale
-    os.environ.setdefault("LP_NUM_THREADS", "0")
-    directory = shader_pack(geometry)
+    directory = _pack_to_draw_with(geometry)
     if directory == STOCK_PACK:
         return STOCK_PACK
     name = GEOMETRY_PACK_NAME if geometry else PACK_NAME
@@ -199,8 +194,6 @@ def prepare(geometry: bool = False) -> str:
 
 def _register(name: str, directory: str, geometry: bool) -> None:
     """Makes a pack known to ManiSkill, which by itself knows no packs but SAPIEN's."""
-    import dataclasses
-
     from mani_skill.render import shaders
     from mani_skill.sensors import camera
 

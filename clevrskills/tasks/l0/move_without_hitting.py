@@ -53,7 +53,7 @@ class MoveWithoutHitting(Task):
         pools = rng.pools
         (goal,) = goal_poses(rng, 1)
         names = rng.choose(pools.primitive, number)
-        textures = rng.choose(pools.texture_2 + pools.texture_2_dark, number, "textures")
+        textures = rng.choose(pools.textures_2, number, "textures")
         places = _places(rng, names, goal[:3])
         bodies: list[Body | None] = [None] * len(self.slots)
         for k in range(number):

@@ -8,9 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from torch import Tensor
 
-from clevrskills.assets import shape
 from clevrskills.predicates import Picked, Predicate
-from clevrskills.sim.body import Body
 from clevrskills.tasks.arguments import Count, count
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import FAR_WORKSPACE, EpisodeRng, Layout
@@ -36,22 +34,16 @@ class Pick(Task):
     def layout(self, rng: EpisodeRng) -> Layout:
         objects = 1 + rng.number(self.num_distractors)
         pools = rng.pools
-        shapes = rng.choose(pools.top + pools.random + pools.primitive, objects)
-        textures = rng.choose(pools.texture_1 + pools.texture_1_dark, objects, "textures")
-        table = rng.table(FAR_WORKSPACE)
-        bodies = [
-            Body(key, name, texture, table.place(shape(name)))
-            for key, name, texture in zip(self.slots, shapes, textures, strict=False)
-        ]
-        empty = (None,) * (len(self.slots) - objects)
-        return Layout((*bodies, *empty), {"object": np.array(rng.assign(objects)[0])})
+        shapes = rng.choose(pools.movable, objects)
+        textures = rng.choose(pools.textures_1, objects, "textures")
+        bodies = rng.table(FAR_WORKSPACE).place_all(self.slots, shapes, textures)
+        return Layout(bodies, {"object": np.array(rng.assign(objects)[0])})
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         return Picked(roles["object"])
 
     def prompts(self, layout: Layout) -> Sequence[str]:
-        body = layout.bodies[int(layout.roles["object"])]
-        assert body is not None
+        body = layout.body("object")
         things = (
             f"the {body.name}",
             f"the {{obj:{body.key}}}",

@@ -46,17 +46,16 @@ class Place(Task):
         pools = rng.pools
         base_shapes = rng.choose(pools.base + pools.primitive, bases)
         # names must tell the objects apart, so nothing lies there twice
-        tops = [n for n in pools.top + pools.random + pools.primitive if n not in base_shapes]
+        tops = [n for n in pools.movable if n not in base_shapes]
         shapes = base_shapes + rng.choose(tops, objects)
-        textures = rng.choose(pools.texture_2 + pools.texture_2_dark, bases, "textures")
-        textures += rng.choose(pools.texture_1 + pools.texture_1_dark, objects, "textures")
+        textures = rng.choose(pools.textures_2, bases, "textures")
+        textures += rng.choose(pools.textures_1, objects, "textures")
         used = [*range(bases), *range(3, 3 + objects)]
         table = rng.table()
         if self.starts_held:
             # whatever is below the gripper could be hit without skill: by letting the object drop
-            held = np.concatenate(shape(shapes[bases + top - 3]).parts)
-            radius = float(np.linalg.norm(held[:, :2], axis=1).max())
-            table.reserve(*XARM.start_position[:2], radius + LANDING_MARGIN_M)
+            radius_m = shape(shapes[bases + top - 3]).radius_m
+            table.reserve(*XARM.start_position[:2], radius_m + LANDING_MARGIN_M)
         bodies: list[Body | None] = [None] * len(self.slots)
         for slot, name, texture in zip(used, shapes, textures, strict=True):
             bodies[slot] = Body(self.slots[slot], name, texture, table.place(shape(name)))
@@ -70,8 +69,7 @@ class Place(Task):
         return OnTop(roles["top"], roles["bottom"])
 
     def prompts(self, layout: Layout) -> Sequence[str]:
-        top, bottom = (layout.bodies[int(layout.roles[role])] for role in ("top", "bottom"))
-        assert top is not None and bottom is not None
+        top, bottom = layout.body("top"), layout.body("bottom")
         return [
             f"{self.verb} {{obj:{top.key}}} on {{obj:{bottom.key}}}",
             f"{self.verb} the {top.name} on the {bottom.name}",

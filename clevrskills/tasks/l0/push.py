@@ -8,9 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from torch import Tensor
 
-from clevrskills.assets import shape
 from clevrskills.predicates import Predicate, PushedTowards
-from clevrskills.sim.body import Body
 from clevrskills.tasks.arguments import Count, count
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import NARROW_WORKSPACE, EpisodeRng, Layout
@@ -41,24 +39,17 @@ class Push(Task):
     def layout(self, rng: EpisodeRng) -> Layout:
         objects = 2 + rng.number(self.num_distractors)
         shapes = rng.choose(rng.pools.primitive, objects)
-        pool = rng.pools.texture_1 + rng.pools.texture_1_dark
-        textures = rng.choose(pool, objects, "textures")
+        textures = rng.choose(rng.pools.textures_1, objects, "textures")
         table = rng.table(NARROW_WORKSPACE, GAP_M)
-        bodies = [
-            Body(key, name, texture, table.place(shape(name)))
-            for key, name, texture in zip(self.slots, shapes, textures, strict=False)
-        ]
-        empty = (None,) * (len(self.slots) - objects)
         parts = rng.assign(objects)
         roles = {"object": np.array(parts[0]), "towards": np.array(parts[1])}
-        return Layout((*bodies, *empty), roles)
+        return Layout(table.place_all(self.slots, shapes, textures), roles)
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         return PushedTowards(roles["object"], roles["towards"])
 
     def prompts(self, layout: Layout) -> Sequence[str]:
-        one, other = (layout.bodies[int(layout.roles[role])] for role in ("object", "towards"))
-        assert one is not None and other is not None
+        one, other = layout.body("object"), layout.body("towards")
         return [
             f"Push {{obj:{one.key}}} towards {{obj:{other.key}}}",
             f"Push object with {{tex:{one.key}}} texture towards the object with"

@@ -41,8 +41,7 @@ class Rotate(TurningTask):
     def layout(self, rng: EpisodeRng) -> Layout:
         objects = 1 + rng.number(self.num_distractors)
         shapes = rng.choose(turnable(rng.pools), objects)
-        pool = rng.pools.texture_1 + rng.pools.texture_1_dark
-        textures = rng.choose(pool, objects, "textures")
+        textures = rng.choose(rng.pools.textures_1, objects, "textures")
         table = rng.table(FAR_WORKSPACE)
         bodies = [
             Body(key, name, texture, table.place(room_to_turn(shape(name))))
@@ -61,8 +60,7 @@ class Rotate(TurningTask):
         return Rotated.by(roles["object"], pose, roles["angle_rad"], pose[:, :3])
 
     def prompts(self, layout: Layout) -> Sequence[str]:
-        body = layout.bodies[int(layout.roles["object"])]
-        assert body is not None
+        body = layout.body("object")
         turn = turn_in_words(float(layout.roles["angle_rad"]))
         return [
             f"Rotate {{obj:{body.key}}} {turn}",

@@ -9,10 +9,8 @@ from typing import ClassVar
 import numpy as np
 from torch import Tensor
 
-from clevrskills.assets import shape
 from clevrskills.predicates import Predicate, Set, Touched
 from clevrskills.predicates.touched import Handled
-from clevrskills.sim.body import Body
 from clevrskills.tasks.arguments import Count, count
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import NARROW_WORKSPACE, EpisodeRng, Layout
@@ -45,15 +43,10 @@ class Touch(Task):
     def layout(self, rng: EpisodeRng) -> Layout:
         objects = rng.number(self.num_objects)
         shapes = rng.choose(rng.pools.primitive, objects)
-        pool = rng.pools.texture_1 + rng.pools.texture_1_dark
-        textures = rng.choose(pool, objects, "textures")
+        textures = rng.choose(rng.pools.textures_1, objects, "textures")
         table = rng.table(NARROW_WORKSPACE, self.gap_m)
-        bodies = [
-            Body(key, name, texture, table.place(shape(name, self.size_m)), self.size_m)
-            for key, name, texture in zip(self.slots, shapes, textures, strict=False)
-        ]
-        empty = (None,) * (len(self.slots) - objects)
-        return Layout((*bodies, *empty), {"active": np.arange(len(self.slots)) < objects})
+        bodies = table.place_all(self.slots, shapes, textures, self.size_m)
+        return Layout(bodies, {"active": np.arange(len(self.slots)) < objects})
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         active = roles["active"]

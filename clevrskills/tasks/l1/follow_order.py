@@ -59,18 +59,16 @@ class FollowOrder(Task):
         route[:areas] = rng.assign(areas)
         pools = rng.pools
         tiles = [shape(name, AREA_SIZE_M) for name in rng.choose(pools.primitive, areas)]
-        textures = rng.choose(pools.texture_2 + pools.texture_2_dark, areas, "textures")
+        textures = rng.choose(pools.textures_2, areas, "textures")
         table = rng.table(AREAS)
         bodies: list[Body | None] = [None] * len(self.slots)
         for i, tile in enumerate(tiles):
             pose = table.place(tile)
             bodies[i] = Body(self.slots[i], tile.name, textures[i], pose, AREA_SIZE_M, True)
         room_m = min(_room_m(tile) for tile in tiles) - SPARE_M
-        small = [
-            n for n in pools.top + pools.random + pools.primitive if _radius_m(shape(n)) <= room_m
-        ]
+        small = [name for name in pools.movable if shape(name).radius_m <= room_m]
         (name,) = rng.choose(small, 1)
-        (texture,) = rng.choose(pools.texture_1 + pools.texture_1_dark, 1, "textures")
+        (texture,) = rng.choose(pools.textures_1, 1, "textures")
         first = bodies[route[0]]
         assert first is not None
         start = _in_the_middle(shape(name), first, rng.places.uniform(0.0, 2 * pi))
@@ -98,10 +96,6 @@ def _room_m(tile: Shape) -> float:
     """Distance from the middle of an area to its edge, seen from above."""
     edges = ConvexHull(np.concatenate(tile.parts)[:, :2]).equations
     return float(-(edges[:, :2] @ tile.center_of_mass[:2] + edges[:, 2]).max())
-
-
-def _radius_m(item: Shape) -> float:
-    return float(np.linalg.norm(np.concatenate(item.parts)[:, :2], axis=1).max())
 
 
 def _in_the_middle(item: Shape, area: Body, yaw_rad: float) -> Pose:

@@ -70,13 +70,10 @@ class Neighbour(Task):
         pools = rng.pools
         tiles = [shape(name, AREA_SIZE_M) for name in rng.choose(pools.primitive, areas)]
         most_m = min(RADIUS_M.get(tile.name, NARROW_RADIUS_M) for tile in tiles)
-        names = pools.top + pools.random + pools.primitive
-        items = [
-            shape(name)
-            for name in rng.choose([n for n in names if _radius_m(n) <= most_m], objects)
-        ]
-        textures = rng.choose(pools.texture_2 + pools.texture_2_dark, areas, "textures")
-        colours = rng.choose(pools.texture_1 + pools.texture_1_dark, objects, "textures")
+        small = [name for name in pools.movable if shape(name).radius_m <= most_m]
+        items = [shape(name) for name in rng.choose(small, objects)]
+        textures = rng.choose(pools.textures_2, areas, "textures")
+        colours = rng.choose(pools.textures_1, objects, "textures")
         space, table = rng.setting.workspace, rng.table()
         poses = [table.place(items[0])]
         away_m = DISTANCE_M + 2 * max(items[1].half_extents[:2])
@@ -113,12 +110,7 @@ class Neighbour(Task):
         ]
 
 
-def _radius_m(name: str) -> float:
-    return float(np.linalg.norm(np.concatenate(shape(name).parts)[:, :2], axis=1).max())
-
-
-def _cosine(here: Pose, there: Pose, direction: str) -> float:
+def _cosine(start: Pose, end: Pose, direction: str) -> float:
     """Cosine of the angle between the way from one place to another and a direction."""
-    return float(np.subtract(there[:2], here[:2]) @ DIRECTIONS[direction]) / dist(
-        here[:2], there[:2]
-    )
+    way = float(np.subtract(end[:2], start[:2]) @ DIRECTIONS[direction])
+    return way / dist(start[:2], end[:2])

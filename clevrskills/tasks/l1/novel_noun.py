@@ -21,8 +21,7 @@ class NovelNoun(SimpleManipulation):
 
     def layout(self, rng: EpisodeRng) -> Layout:
         layout = super().layout(rng)
-        bodies = [layout.bodies[int(layout.roles[role])] for role in ("top", "bottom")]
-        examples, words = named(rng, [body for body in bodies if body])
+        examples, words = named(rng, [layout.body("top"), layout.body("bottom")])
         return replace(layout, examples=examples, words=words)
 
     def prompts(self, layout: Layout) -> Sequence[str]:

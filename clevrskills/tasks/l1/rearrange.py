@@ -46,8 +46,8 @@ class Rearrange(Task):
     def layout(self, rng: EpisodeRng) -> Layout:
         objects = rng.number(self.num_objects)
         pools = rng.pools
-        shapes = rng.choose(pools.top + pools.random + pools.primitive, objects)
-        textures = rng.choose(pools.texture_1 + pools.texture_1_dark, objects, "textures")
+        shapes = rng.choose(pools.movable, objects)
+        textures = rng.choose(pools.textures_1, objects, "textures")
         table = rng.table(FAR_WORKSPACE, GAP_M)
         starts = [table.place(shape(name)) for name in shapes]
         targets = [

@@ -40,8 +40,7 @@ class RotateSymmetry(TurningTask):
     def layout(self, rng: EpisodeRng) -> Layout:
         objects = rng.number(self.num_objects)
         shapes = rng.choose(turnable(rng.pools), objects)
-        pool = rng.pools.texture_1 + rng.pools.texture_1_dark
-        shared, *others = rng.choose(pool, objects - 1, "textures")
+        shared, *others = rng.choose(rng.pools.textures_1, objects - 1, "textures")
         parts = rng.assign(objects)
         texture_of = dict(zip(parts, (shared, shared, *others), strict=True))
         table = rng.table(FAR_WORKSPACE)

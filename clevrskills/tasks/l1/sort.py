@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
 from torch import Tensor
 
 from clevrskills.assets import Shape, shape
@@ -40,8 +39,7 @@ class Sort(SortingTask):
     gap_m = 0.015
 
     def movable(self, pools: Pools) -> Sequence[str]:
-        names = pools.top + pools.random + pools.primitive
-        return [name for name in names if _radius_m(name) <= OBJECT_RADIUS_M]
+        return [name for name in pools.movable if shape(name).radius_m <= OBJECT_RADIUS_M]
 
     def lay_areas(self, rng: EpisodeRng, table: Table, tiles: Sequence[Shape]) -> Sequence[Pose]:
         centers = rng.places.permutation(AREA_CENTERS_M)[: len(tiles)].tolist()
@@ -52,7 +50,3 @@ class Sort(SortingTask):
 
     def sorted(self, body: Tensor, area: Tensor) -> Predicate:
         return Inside(body, area)
-
-
-def _radius_m(name: str) -> float:
-    return float(np.linalg.norm(np.concatenate(shape(name).parts)[:, :2], axis=1).max())

@@ -9,10 +9,8 @@ from typing import ClassVar
 import numpy as np
 from torch import Tensor
 
-from clevrskills.assets import shape
 from clevrskills.predicates import OnTop, Predicate
 from clevrskills.predicates import Sequence as InSequence
-from clevrskills.sim.body import Body
 from clevrskills.tasks.arguments import Count, count
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import FAR_WORKSPACE, EpisodeRng, Layout
@@ -43,16 +41,11 @@ class Stack(Task):
         named = np.zeros(len(self.slots), dtype=np.int64)
         named[:objects] = rng.assign(objects)
         shapes = rng.choose(rng.pools.primitive, objects)
-        pool = rng.pools.texture_1 + rng.pools.texture_1_dark
-        textures = rng.choose(pool, objects, "textures")
+        textures = rng.choose(rng.pools.textures_1, objects, "textures")
         table = rng.table(FAR_WORKSPACE)
-        bodies = [
-            Body(key, name, texture, table.place(shape(name, self.size_m)), self.size_m)
-            for key, name, texture in zip(self.slots, shapes, textures, strict=False)
-        ]
-        empty = (None,) * (len(self.slots) - objects)
+        bodies = table.place_all(self.slots, shapes, textures, self.size_m)
         roles = {"named": named, "active": np.arange(len(self.slots)) < objects}
-        return Layout((*bodies, *empty), roles)
+        return Layout(bodies, roles)
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         named, pairs = roles["named"].unbind(-1), roles["active"][:, 1:]

@@ -42,8 +42,7 @@ class Swap(Task):
     def layout(self, rng: EpisodeRng) -> Layout:
         objects = 2 + rng.number(self.num_distractors)
         names = rng.choose(self.shapes(rng.pools), objects)
-        pool = rng.pools.texture_2 + rng.pools.texture_2_dark
-        textures = rng.choose(pool, objects, "textures")
+        textures = rng.choose(rng.pools.textures_2, objects, "textures")
         shapes = [shape(name) for name in names]
         table, room = rng.table(NARROW_WORKSPACE), room_to_turn(*shapes)
         places = [table.place(room) for _ in range(objects + 1)]

@@ -71,9 +71,7 @@ class Balance(Task):
         heights = rng.shapes.permutation(_heights(rng.shapes, blocks))
         pool = [name for name in rng.pools.primitive if name in SHAPES] or rng.pools.primitive
         (name,) = rng.choose(pool, 1)
-        (texture,) = rng.choose(
-            rng.pools.texture_1 + rng.pools.texture_1_dark, 1, stream="textures"
-        )
+        (texture,) = rng.choose(rng.pools.textures_1, 1, stream="textures")
         table = rng.table(BLOCKS)
         scale = _scale(table, self.setting.main_camera)
         bodies: list[Body | None] = [*scale, None, None, None, None]

@@ -54,8 +54,7 @@ class SortStack(Task):
         groups += rng.roles.integers(textures, size=objects - len(groups)).tolist()
         group_of = rng.roles.permutation(groups).tolist()
         shapes = rng.choose(rng.pools.primitive, objects)
-        pool = rng.pools.texture_1 + rng.pools.texture_1_dark
-        chosen = rng.choose(pool, textures, "textures")
+        chosen = rng.choose(rng.pools.textures_1, textures, "textures")
         names = [chosen[k] for k in rng.assign(textures)]
         table = rng.table()
         bodies: list[Body | None] = [None] * len(self.slots)

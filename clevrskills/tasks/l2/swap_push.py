@@ -10,7 +10,6 @@ from torch import Tensor
 
 from clevrskills.assets import shape
 from clevrskills.predicates import AtPositionPushed, Predicate, Swapped
-from clevrskills.sim.body import Body
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import NARROW_WORKSPACE, EpisodeRng, Layout
 
@@ -33,26 +32,21 @@ class SwapPush(Task):
 
     def layout(self, rng: EpisodeRng) -> Layout:
         shapes = rng.choose(rng.pools.primitive, 2)
-        pool = rng.pools.texture_1 + rng.pools.texture_1_dark
-        textures = rng.choose(pool, 2, "textures")
+        textures = rng.choose(rng.pools.textures_1, 2, "textures")
         table = rng.table(NARROW_WORKSPACE, GAP_M)
-        bodies = [
-            Body(key, name, texture, table.place(shape(name)))
-            for key, name, texture in zip(self.slots, shapes, textures, strict=True)
-        ]
+        bodies = table.place_all(self.slots, shapes, textures)
         largest = max(shapes, key=lambda name: max(shape(name).half_extents[:2]))
         free = table.place(shape(largest))
         first, second = rng.assign(2)
-        return Layout(
-            tuple(bodies),
-            {
-                "first": np.array(first),
-                "second": np.array(second),
-                "home_first": np.array(bodies[first].pose[:3]),
-                "home_second": np.array(bodies[second].pose[:3]),
-                "free": np.array(free[:3]),
-            },
-        )
+        homes = [np.array(body.pose[:3]) for body in bodies if body]
+        roles = {
+            "first": np.array(first),
+            "second": np.array(second),
+            "home_first": homes[first],
+            "home_second": homes[second],
+            "free": np.array(free[:3]),
+        }
+        return Layout(bodies, roles)
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         first, second = roles["first"], roles["second"]
@@ -65,8 +59,7 @@ class SwapPush(Task):
         )
 
     def prompts(self, layout: Layout) -> Sequence[str]:
-        one, other = (layout.bodies[int(layout.roles[role])] for role in ("first", "second"))
-        assert one is not None and other is not None
+        one, other = layout.body("first"), layout.body("second")
         return [
             f"Swap positions of {{obj:{one.key}}} and {{obj:{other.key}}} by pushing",
             f"Swap positions of the {one.name} and the {other.name} by pushing",
