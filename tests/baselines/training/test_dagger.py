@@ -74,7 +74,7 @@ class Turns(FakeSource):
 class Drifter:
     """Moves along the diagonal; counts how often it is asked."""
 
-    observation = ObservationOptions(cameras=(), history=2)
+    observation = ObservationOptions(("base_camera", "hand_camera"), history=2)
     batched = True
 
     def reset(self, prompts: dict) -> None:
@@ -97,7 +97,7 @@ class GivesUp(FakeOracle):
 
 
 def play(steps: int = 60) -> tuple[list[np.ndarray], list[str], DaggerOracle, Drifter]:
-    config = EnvConfig("visit")
+    config = EnvConfig("visit", cameras=Drifter.observation.cameras)
     env, policy = WatchedEnv(config), Drifter()
     turns = DaggerOracle(env, policy, GivesUp(env, {}, 0.0), DELTA)  # type: ignore[arg-type]
     env.reset(seed=4)
