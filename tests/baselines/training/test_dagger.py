@@ -97,7 +97,7 @@ class GivesUp(FakeOracle):
 
 
 def play(steps: int = 60) -> tuple[list[np.ndarray], list[str], DaggerOracle, Drifter]:
-    config = EnvConfig("visit", cameras=Drifter.observation.cameras)
+    config = EnvConfig("visit", "train", cameras=Drifter.observation.cameras)
     env, policy = WatchedEnv(config), Drifter()
     turns = DaggerOracle(env, policy, GivesUp(env, {}, 0.0), DELTA)  # type: ignore[arg-type]
     env.reset(seed=4)
