@@ -80,7 +80,7 @@ def test_windows_are_the_same_from_memory(
         Windows([source], replace(config, image_size=32), Selection(), WordTokenizer(), cache_bytes)
         for cache_bytes in (0, 10**9, 1)
     )
-    order = np.random.default_rng(0).permutation(len(plain))
+    order = np.random.default_rng(0).permutation(len(plain))[::4]
     for index in order:
         expected = plain[index]
         for windows in (kept, partly):

@@ -8,15 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from learned_policies import batch_of, overfit, policy_and_windows, rollout, spread
+from learned_policies import batch_of, policy_and_windows, rollout
 
 from clevrskills.baselines.policies.act.policy import ActionChunking
-
-
-def test_it_overfits(demos: Path) -> None:
-    policy, windows = policy_and_windows("act", demos)
-    before, after = overfit(policy, batch_of(policy, windows, spread(windows, 8)), 300)
-    assert after <= 0.01 * before
 
 
 def test_actions_after_the_end_are_not_learned(demos: Path) -> None:

@@ -9,15 +9,29 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from learned_policies import batch_of, observation, policy_and_windows, prompt, rollout
+from learned_policies import (
+    batch_of,
+    observation,
+    overfit,
+    policy_and_windows,
+    prompt,
+    rollout,
+    spread,
+)
 
 from clevrskills.baselines import checkpoint, load
 from clevrskills.baselines.data.windows import Selection, Windows
 from clevrskills.baselines.policy import LearnedPolicy
 from clevrskills.baselines.registry import POLICIES
 
-EYES = [(name, camera) for name in POLICIES for camera in ("base_camera", "hand_camera")]
-EYES.remove(("jat", "hand_camera"))  # it sees one camera
+CAMERAS = [(name, camera) for name in POLICIES for camera in ("base_camera", "hand_camera")]
+CAMERAS.remove(("jat", "hand_camera"))  # it sees one camera
+
+OVERFITTING = {
+    **{"bc": (40, 200), "act": (60, 300), "octo": (60, 250), "jat": (40, 80)},
+    **{"stream_robolm": (60, 180), "robo_flamingo": (50, 100)},
+}
+"""Steps after which a policy knows a few windows about, and eight of them by heart."""
 
 Made = tuple[LearnedPolicy, Windows]
 
@@ -29,6 +43,17 @@ def made(request: pytest.FixtureRequest, demos: Path) -> Iterator[Made]:
     yield policy.eval(), windows
 
 
+@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize(
+    ("k", "count", "ratio"), [(0, 3, 0.25), pytest.param(1, 8, 0.01, marks=pytest.mark.slow)]
+)
+def test_it_overfits(demos: Path, name: str, k: int, count: int, ratio: float) -> None:
+    policy, windows = policy_and_windows(name, demos)
+    batch = batch_of(policy, windows, spread(windows, count))
+    before, after = overfit(policy, batch, OVERFITTING[name][k])
+    assert after <= ratio * before
+
+
 @pytest.mark.parametrize("what", ["words", "order of images"])
 def test_it_reads_prompts(made: Made, what: str) -> None:
     policy, _ = made
@@ -36,8 +61,8 @@ def test_it_reads_prompts(made: Made, what: str) -> None:
     if what == "words":
         other = replace(one, text=one.text.replace("near", "over"))
     else:
-        pictures = dict(zip(one.images, reversed(one.images.values()), strict=True))
-        other = replace(one, images=pictures)
+        images = dict(zip(one.images, reversed(one.images.values()), strict=True))
+        other = replace(one, images=images)
     policy.reset({0: one, 1: other, 2: one})
     seen = observation(policy, 0)
     actions = policy.act({slot: seen for slot in range(3)})
@@ -45,7 +70,7 @@ def test_it_reads_prompts(made: Made, what: str) -> None:
     assert np.abs(actions[0] - actions[1]).max() > 1e-6
 
 
-@pytest.mark.parametrize(("name", "camera"), EYES)
+@pytest.mark.parametrize(("name", "camera"), CAMERAS)
 def test_it_sees_with_each_camera(demos: Path, name: str, camera: str) -> None:
     policy, _ = policy_and_windows(name, demos)
     policy.reset({0: prompt(), 1: prompt()})
@@ -56,7 +81,7 @@ def test_it_sees_with_each_camera(demos: Path, name: str, camera: str) -> None:
 
 
 @pytest.mark.parametrize("name", POLICIES)
-def test_prompts_without_pictures(demos: Path, name: str) -> None:
+def test_prompts_without_images(demos: Path, name: str) -> None:
     policy, windows = policy_and_windows(name, demos, selection=Selection(prompt="language"))
     batch = batch_of(policy, windows, [0, 1])
     assert not len(batch.prompts.images)

@@ -13,12 +13,10 @@ import torch
 from learned_policies import (
     batch_of,
     observation,
-    overfit,
     policy_and_windows,
     prompt,
     rollout,
     save_tokenizer,
-    spread,
 )
 from torch import Tensor
 from torch.nn import functional
@@ -68,12 +66,6 @@ def said(policy: JAT, batch: Batch) -> Tensor:
     actions = policy._repeated(policy.normalize_action(batch.actions[:, :, 0]))
     given = policy.say(policy._normalized(batch.observations), prompts, actions)
     return policy.normalize_action.inverse(given[..., :7]).clamp(-1, 1)
-
-
-def test_it_overfits(demos: Path) -> None:
-    policy, windows = policy_and_windows("jat", demos)
-    before, after = overfit(policy, batch_of(policy, windows, spread(windows, 8)), 80)
-    assert after <= 0.01 * before
 
 
 def test_streaming_is_reading_the_whole_window(demos: Path) -> None:

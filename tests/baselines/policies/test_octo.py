@@ -60,7 +60,8 @@ def read_out(policy: Octo, observations: Observations, *prompts: PromptInput) ->
     return policy.read_out(observations, tasks)
 
 
-def test_it_overfits_and_makes_those_actions(demos: Path) -> None:
+@pytest.mark.slow
+def test_it_makes_the_actions_that_it_overfits(demos: Path) -> None:
     policy, windows = policy_and_windows("octo", demos)
     batch = batch_of(policy, windows, spread(windows, 8))
     before, after = overfit(policy, batch, 250)

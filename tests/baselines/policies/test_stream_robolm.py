@@ -11,12 +11,10 @@ import torch
 from learned_policies import (
     batch_of,
     observation,
-    overfit,
     policy_and_windows,
     prompt,
     rollout,
     save_tokenizer,
-    spread,
 )
 from streams import moment, side_by_side, stories
 from transformers import AutoModel, ViTModel
@@ -31,12 +29,6 @@ from clevrskills.errors import ClevrSkillsError
 
 BACKBONES = ["tiny-opt", "tiny-llama"]
 FIRST, SECOND = slice(1), slice(1, 2)
-
-
-def test_it_overfits(demos: Path) -> None:
-    policy, windows = policy_and_windows("stream_robolm", demos)
-    before, after = overfit(policy, batch_of(policy, windows, spread(windows, 8)), 180)
-    assert after <= 0.01 * before
 
 
 def test_the_papers_hyper_parameters() -> None:
