@@ -70,17 +70,18 @@ def same(a, b) -> bool:
 # ---- Gymnasium ----
 
 
-@pytest.mark.parametrize("key", TASKS)
-@pytest.mark.parametrize("obs_mode", ["state", "none"])
-def test_gymnasium_checks_it_without_pictures(key, obs_mode):
+@pytest.mark.parametrize(
+    ("key", "obs_mode"), [*((key, "state") for key in TASKS), ("sort", "none"), ("trace", "none")]
+)
+def test_gymnasium_checks_it_without_images(key, obs_mode):
     env = make_env(key, obs_mode)
     check_env(env, skip_render_check=True)
     env.close()
 
 
 @pytest.mark.render
-@pytest.mark.parametrize("key", TASKS)
-def test_gymnasium_checks_it_with_pictures(key):
+@pytest.mark.parametrize("key", ["match_pose", "sort", "swap_push"])
+def test_gymnasium_checks_it_with_images(key):
     """Rendering too: every mode that it lists must work here, without a display."""
     env = make_env(key, "rgb")
     check_env(env)
@@ -644,7 +645,7 @@ def test_the_vacuum_that_is_on_is_restored_with_the_empty_hand(place):
 # ---- determinism ----
 
 
-def rollout_hash(env, seed=4, steps=30) -> str:
+def rollout_hash(env, seed=4, steps=15) -> str:
     """A hash of the states of an episode of scripted actions, bit for bit."""
     digest = hashlib.sha256()
     env.reset(seed=seed)

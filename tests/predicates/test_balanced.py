@@ -82,7 +82,7 @@ def look(world, criteria="paper", slots=(*BLOCK_SLOTS, -1), goal=None):
     return outcome
 
 
-@pytest.mark.parametrize("batch", [1, 1000])
+@pytest.mark.parametrize("batch", [1, 9])
 @pytest.mark.parametrize("criteria", CRITERIA)
 @pytest.mark.parametrize("stacks", [EQUAL, EQUAL[::-1], ((4,), (6, 5))])
 def test_equal_stacks_balance_on_either_side_in_any_order(stacks, criteria, batch):
@@ -114,17 +114,17 @@ def test_anything_else_does_not(stacks, criteria):
 
 
 def test_environments_are_looked_at_one_by_one():
-    world = scale(1000)
+    world = scale(40)
     ways = [EQUAL, ((4, 5), (6,)), ((4,), (5,)), ((6, 5), (4,))]
     single = []
     for way in ways:
         one = scale()
         pile(one, way)
         single.append(one)
-    which = torch.arange(1000) % len(ways)
+    which = torch.arange(40) % len(ways)
     world._body_pose[:] = torch.cat([one.body_pose for one in single])[which]
     world.moved()
-    outcome = look(world, goal=goal_for(scale(1000)))
+    outcome = look(world, goal=goal_for(scale(40)))
     expected = torch.stack([look(one).reward[0] for one in single])
     assert outcome.holds.tolist() == [bool(k in (0, 3)) for k in which.tolist()]
     assert torch.allclose(outcome.reward, expected[which])
