@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import importlib.metadata
 import os
 import platform
 import re
@@ -14,6 +13,7 @@ import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
 from json import JSONDecodeError, dumps, loads
 from pathlib import Path
 from typing import Any
@@ -104,11 +104,10 @@ def check_simulator() -> Check:
     """ManiSkill and SAPIEN can be imported and simulate."""
     name = "simulator"
     try:
-        versions = f"ManiSkill {_version('mani_skill')}, SAPIEN {_version('sapien')}"
-    except importlib.metadata.PackageNotFoundError as error:
-        return Check(name, False, f"{error.name} is not installed", REINSTALL)
-    try:
+        versions = f"ManiSkill {version('mani_skill')}, SAPIEN {version('sapien')}"
         result = probe("simulate")
+    except PackageNotFoundError as error:
+        return Check(name, False, f"{error.name} is not installed", REINSTALL)
     except ProbeError as error:
         return Check(name, False, f"{versions}: {error}", _library_remedy(str(error)) or REINSTALL)
     if result["height_error_m"] > 0.002:
@@ -125,7 +124,7 @@ def check_planner() -> Check:
     if obstacle is not None:
         detail = f"off: {obstacle}; environments, training and evaluation work without"
         return Check(name, False, detail, INSTALL_COMMAND, required=False)
-    versions = f"MPlib {_version('mplib')}, numpy {_version('numpy')}"
+    versions = f"MPlib {version('mplib')}, numpy {version('numpy')}"
     try:
         result = probe("plan")
     except ProbeError as error:
@@ -171,8 +170,7 @@ def check_vulkan_files() -> Check:
 
 def check_gpu() -> Check:
     """The GPU, which nothing requires."""
-    gpu = _nvidia_gpu()
-    detail = gpu or "none; simulation and images run on the CPU"
+    detail = _nvidia_gpu() or "none; simulation and images run on the CPU"
     return Check("GPU", True, detail, required=False)
 
 
@@ -184,7 +182,7 @@ def check_video() -> Check:
         encoder = av.codec.Codec("libx264", "w")
     except (ImportError, ValueError) as error:
         return Check("video", False, f"no H.264 encoder: {error}", "pip install --upgrade av")
-    return Check("video", True, f"PyAV {_version('av')}, {encoder.name}")
+    return Check("video", True, f"PyAV {version('av')}, {encoder.name}")
 
 
 def check_disk() -> Check:
@@ -214,13 +212,10 @@ def checks() -> list[Check]:
 
 
 def main(json: bool = False) -> int:
-    """Prints the checks as a table or as JSON.
-
-    Args:
-        json: Print a list of objects with the fields of `Check` instead of a table.
+    """Prints the checks as a table, or as a JSON list of objects with the fields of `Check`.
 
     Returns:
-        The exit code: 0 if everything required is there.
+        The exit code: 0 if everything required is present.
     """
     results = checks()
     if json:
@@ -240,10 +235,7 @@ def vulkan_icds() -> list[str]:
 
 def renderer_remedy(problem: str) -> str:
     """What to do about a renderer that fails with this problem."""
-    library = _library_remedy(problem)
-    if library:
-        return library
-    return NVIDIA_DRIVER if _nvidia_gpu() else SOFTWARE_DRIVER
+    return _library_remedy(problem) or (NVIDIA_DRIVER if _nvidia_gpu() else SOFTWARE_DRIVER)
 
 
 def _library_remedy(problem: str) -> str:
@@ -272,10 +264,6 @@ def _loads(library: str) -> bool:
     except OSError:
         return False
     return True
-
-
-def _version(distribution: str) -> str:
-    return importlib.metadata.version(distribution)
 
 
 def _guarded(check: Callable[[], Check]) -> Check:
