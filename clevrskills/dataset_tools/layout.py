@@ -52,7 +52,7 @@ class Header:
     robot: str
     criteria: str
     cameras: tuple[str, ...]
-    fps: int = 20
+    fps: int
     size_px: int | None = None
     depth: bool = False
     segmentation: bool = False

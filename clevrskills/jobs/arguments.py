@@ -109,8 +109,8 @@ class PoolArgs(WorkerArgs):
 class CameraArgs:
     """What is filmed."""
 
-    cameras: tuple[str, ...] = ("base_camera", "hand_camera")
-    """Cameras to film with."""
+    cameras: tuple[str, ...] | None = None
+    """Cameras to film with; by default those that the suite names."""
     size: int | None = None
     """Width and height of the images, in pixels; by default each camera's own."""
     depth: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False

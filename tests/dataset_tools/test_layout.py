@@ -6,7 +6,7 @@ import pytest
 from clevrskills.core.episode import episode_id
 from clevrskills.dataset_tools.layout import DatasetError, Header
 
-HEADER = Header(robot="xarm6", criteria="paper", cameras=("base_camera",))
+HEADER = Header(robot="xarm6", criteria="paper", cameras=("base_camera",), fps=20)
 
 
 def test_episode_id_sorts_by_seed() -> None:
@@ -22,13 +22,13 @@ def test_header_round_trip(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("other", "message"),
     [
-        (Header("panda", "paper", ("base_camera",)), "robot xarm6, not panda"),
-        (Header("xarm6", "released", ("base_camera",)), "criteria paper, not released"),
-        (Header("xarm6", "paper", ()), "cameras base_camera, not none"),
-        (Header("xarm6", "paper", ("base_camera",), size_px=128), "size_px None, not 128"),
-        (Header("xarm6", "paper", ("base_camera",), depth=True), "depth False, not True"),
+        (Header("panda", "paper", ("base_camera",), 20), "robot xarm6, not panda"),
+        (Header("xarm6", "released", ("base_camera",), 20), "criteria paper, not released"),
+        (Header("xarm6", "paper", (), 20), "cameras base_camera, not none"),
+        (Header("xarm6", "paper", ("base_camera",), 20, size_px=128), "size_px None, not 128"),
+        (Header("xarm6", "paper", ("base_camera",), 20, depth=True), "depth False, not True"),
         (
-            Header("xarm6", "paper", ("base_camera",), task_args={"sort": {"areas": 2}}),
+            Header("xarm6", "paper", ("base_camera",), 20, task_args={"sort": {"areas": 2}}),
             "task_args",
         ),
     ],
@@ -74,4 +74,4 @@ def test_two_writers_may_start_at_once(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(Path, "exists", lambda p: p.name != "dataset.json" and exists(p))
     HEADER.open(tmp_path)
     with pytest.raises(DatasetError, match="robot xarm6, not panda"):
-        Header("panda", "paper", ("base_camera",)).open(tmp_path)
+        Header("panda", "paper", ("base_camera",), 20).open(tmp_path)

@@ -13,14 +13,12 @@ from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.jobs.arguments import (
     CameraArgs,
     PoolArgs,
-    TaskArgs,
+    SuiteArgs,
     check_least,
     check_names,
-    select_tasks,
 )
 
 if TYPE_CHECKING:
-    from clevrskills.core.env_config import EnvConfig
     from clevrskills.core.suite import Suite
     from clevrskills.dataset_tools.generate.schedule import TaskQueue
     from clevrskills.dataset_tools.generate.summary import TaskSummary
@@ -28,40 +26,28 @@ if TYPE_CHECKING:
 
 
 @dataclass(kw_only=True)
-class GenerateArgs(PoolArgs, CameraArgs, TaskArgs):
+class GenerateArgs(PoolArgs, CameraArgs, SuiteArgs):
     """Make demonstrations of tasks with the oracle; running it again continues."""
 
     episodes: int = 10
     """Successful episodes of each task."""
     seed: int = 0
     """The first seed; the next ones follow one by one."""
-    split: str = "train"
-    """Objects and textures to draw from: train or test."""
+    split: str | None = None
+    """What episodes are drawn from, e.g. train or test; by default the suite's first split."""
     out: Path
     """Folder of the dataset."""
     arg: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
     """Argument of a task, TASK.NAME=VALUE, e.g. `sort.num_objects=3` or `stack.num_objects=[2,3]`;
     may be given several times."""
-    robot: str = "xarm6"
-    """The robot: xarm6 or panda."""
-    criteria: str = "paper"
-    """When a task counts as solved: paper or released."""
+    robot: str | None = None
+    """The robot, e.g. panda; by default the suite's first one."""
+    criteria: str | None = None
+    """When a task counts as solved, e.g. released; by default the suite's first criteria."""
     no_cameras: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
     """Film nothing: several times faster, and no renderer is needed."""
     json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
     """Print the summary as JSON."""
-
-
-@dataclass(frozen=True)
-class _Plan:
-    """What is to be done, all of it checked."""
-
-    header: Header
-    configs: tuple[EnvConfig, ...]
-    levels: tuple[str, ...]
-    slots: range
-    writer: str
-    first_seed: int
 
 
 def generate(
@@ -71,7 +57,7 @@ def generate(
 
     Args:
         args: What to make.
-        suite: Where environments come from; ``None``: ClevrSkills.
+        suite: Where environments come from; ``None``: the one of the arguments.
         seeds: Range in which the seeds are; its first one is seed 0 of the arguments.
 
     Returns:
@@ -81,43 +67,47 @@ def generate(
         ClevrSkillsError: Bad arguments, a full disk, a task that keeps failing; what was finished
             is kept.
     """
-    from clevrskills.core.suite import load_suite
+    from clevrskills.core.suite import load_suite, suite_of
     from clevrskills.jobs.run_folder import write_into
 
-    source = suite or load_suite()
-    plan = _check(args, source, seeds)
-    plan.header.open(args.out.absolute())
-    return write_into(args.out, lambda _: _generate(args, source, plan), plan.writer)
+    source = suite or load_suite(args.suite or suite_of(args.tasks))
+    header, queues = _check(args, source, seeds)
+    header.open(args.out.absolute())
+    return write_into(args.out, lambda _: _generate(args, source, queues), args.writer)
 
 
-def _generate(args: GenerateArgs, suite: Suite, plan: _Plan) -> int:
+def _generate(args: GenerateArgs, suite: Suite, queues: list[TaskQueue]) -> int:
     from functools import partial
 
     from clevrskills.dataset_tools.generate.run import run
-    from clevrskills.dataset_tools.generate.schedule import TaskQueue, read_history
+    from clevrskills.dataset_tools.generate.schedule import read_history
     from clevrskills.dataset_tools.generate.summary import summarize
     from clevrskills.dataset_tools.generate.worker import make_worker
     from clevrskills.dataset_tools.manifest import Manifest
     from clevrskills.jobs.work import open_pool
 
     root = args.out.absolute()
-    manifest = Manifest(root, plan.writer)
-    history = read_history(root, [config.task for config in plan.configs], args.split)
-    queues = [
-        TaskQueue(config, level, plan.slots, plan.first_seed, history[config.task])
-        for config, level in zip(plan.configs, plan.levels, strict=True)
-    ]
-    make = partial(make_worker, root, suite, plan.writer)
+    manifest = Manifest(root, args.writer)
+    history = read_history(root, [q.config.task for q in queues], queues[0].config.split)
+    for queue in queues:
+        queue.history = history[queue.config.task]
+    make = partial(make_worker, root, suite, args.writer)
     pool = partial(open_pool, args.driver, make, root, args.workers, args.timeout, args.address)
     lines = run(queues, pool, manifest, root)
     return _report(args, queues, [summarize(q, lines[q.config.task], args.workers) for q in queues])
 
 
-def _check(args: GenerateArgs, suite: Suite, seeds: SeedRange) -> _Plan:
-    """Check the arguments; tasks are in the order of the registry."""
+def _check(args: GenerateArgs, suite: Suite, seeds: SeedRange) -> tuple[Header, list[TaskQueue]]:
+    """Check the arguments; tasks are in the order of the suite, their history is not read yet."""
     from clevrskills.core.env_config import EnvConfig
+    from clevrskills.dataset_tools.generate.schedule import TaskQueue
     from clevrskills.dataset_tools.layout import Header
 
+    interface = suite.interface()
+    if "shape" not in interface.spec:
+        raise ClevrSkillsError(
+            f"{suite.title} has no arm to record: its policies act by {interface.name}"
+        )
     check_least(args, episodes=1, seed=0, size=1)
     if args.seed + args.episodes > SUBSTITUTE:
         raise ClevrSkillsError(
@@ -126,8 +116,9 @@ def _check(args: GenerateArgs, suite: Suite, seeds: SeedRange) -> _Plan:
         )
     args.check_pool()
     levels, all_cameras = suite.levels(), tuple(suite.cameras())
-    tasks = select_tasks(levels, args.tasks, args.level)
-    cameras = () if args.no_cameras else args.cameras
+    tasks = args.select(levels, suite.groups())
+    cameras = suite.default_cameras() if args.cameras is None else args.cameras
+    cameras = () if args.no_cameras else cameras
     check_names(
         split=((args.split,), suite.splits()),
         robot=((args.robot,), suite.robots()),
@@ -138,9 +129,9 @@ def _check(args: GenerateArgs, suite: Suite, seeds: SeedRange) -> _Plan:
         raise ClevrSkillsError("nothing to generate: name tasks, or a level with --level")
     config = EnvConfig(
         "",
-        args.split,
-        args.robot,
-        args.criteria,
+        args.split or suite.splits()[0],
+        args.robot or suite.robots()[0],
+        args.criteria or suite.criteria()[0],
         cameras=tuple(name for name in all_cameras if name in cameras),
         size_px=args.size,
         depth=args.depth,
@@ -151,22 +142,18 @@ def _check(args: GenerateArgs, suite: Suite, seeds: SeedRange) -> _Plan:
         suite.check(task, task_args)
     index, of = args.part
     header = Header(
-        robot=args.robot,
-        criteria=args.criteria,
+        robot=config.robot,
+        criteria=config.criteria,
         cameras=config.cameras,
+        fps=int(interface.spec["rate_hz"]),
         size_px=config.size_px,
         depth=config.depth,
         segmentation=config.segmentation,
         task_args=given,
     )
-    return _Plan(
-        header,
-        tuple(replace(config, task=task, task_args=given.get(task, {})) for task in tasks),
-        tuple(levels[task] for task in tasks),
-        range(index, args.episodes, of),
-        args.writer,
-        seeds.start + args.seed,
-    )
+    slots, first_seed = range(index, args.episodes, of), seeds.start + args.seed
+    configs = [replace(config, task=task, task_args=given.get(task, {})) for task in tasks]
+    return header, [TaskQueue(c, levels[c.task], slots, first_seed) for c in configs]
 
 
 def _task_args(texts: tuple[str, ...], tasks: tuple[str, ...]) -> dict[str, dict[str, Any]]:

@@ -80,7 +80,7 @@ class TaskQueue:
     level: str
     slots: range
     first_seed: int
-    history: History
+    history: History = field(default_factory=History)
     succeeded: list[int] = field(default_factory=list, init=False)
     failed: list[int] = field(default_factory=list, init=False)
     pending: int = field(default=0, init=False)

@@ -55,14 +55,15 @@ def _check(args: RenderArgs, suite: Suite) -> EnvConfig:
     from clevrskills.dataset_tools.layout import Header
 
     check_least(args, workers=1)
-    if not args.cameras:
+    chosen = suite.default_cameras() if args.cameras is None else args.cameras
+    if not chosen:
         raise ClevrSkillsError("--cameras must name at least one")
     known = tuple(suite.cameras())
-    check_names(camera=(args.cameras, known))
+    check_names(camera=(chosen, known))
     header = Header.read(args.dataset)
     if args.out.resolve() == args.dataset.resolve():
         raise ClevrSkillsError("--out must be another folder than that of the dataset")
-    cameras = tuple(name for name in known if name in args.cameras)
+    cameras = tuple(name for name in known if name in chosen)
     header = replace(
         header,
         cameras=cameras,

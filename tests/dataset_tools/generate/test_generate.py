@@ -14,6 +14,7 @@ import tyro
 from fake_source import FakeSource
 from runs import assert_complete, contents, leftovers, start, wait_for
 
+from clevrskills.cli import main
 from clevrskills.dataset_tools import Dataset
 from clevrskills.dataset_tools.generate.command import GenerateArgs, generate
 from clevrskills.dataset_tools.manifest import latest_lines, read_manifest
@@ -319,6 +320,17 @@ def test_bad_arguments(tmp_path: Path, change: dict, message: str) -> None:
     with pytest.raises(ClevrSkillsError) as error:
         generate(args, FakeSource({}))
     assert str(error.value).startswith(message) and "\n" not in str(error.value)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_suite_in_words_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "suites/toy_suite"))
+    command = ["generate", "lamps_one", "--suite", "lamps:Lamps", "--out", str(tmp_path / "out")]
+    assert main(command) == 2
+    (line,) = capsys.readouterr().err.strip().splitlines()
+    assert line.endswith("Lamps has no arm to record: its policies act by text")
     assert not (tmp_path / "out").exists()
 
 
