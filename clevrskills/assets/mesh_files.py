@@ -7,8 +7,6 @@ URDF file (metres, z up, its front along +x), the links and their fixed joints m
 files are not used: a body gets its texture from the layout.
 """
 
-from __future__ import annotations
-
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Sequence
 from functools import cache, partial

@@ -1,7 +1,5 @@
 """Environment that runs any task, as ManiSkill defines one."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Mapping, Sequence
 from functools import cache

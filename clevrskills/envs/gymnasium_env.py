@@ -1,7 +1,5 @@
 """The environments as Gymnasium defines them: one episode, numpy arrays."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

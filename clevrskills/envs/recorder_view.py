@@ -1,7 +1,5 @@
 """Recorder's view of an environment: camera images, proprioception, poses, goal tree, scene."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

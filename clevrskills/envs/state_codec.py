@@ -1,7 +1,5 @@
 """State codec of an environment: all that an episode depends on, saved and restored."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

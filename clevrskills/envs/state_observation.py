@@ -37,8 +37,6 @@ next/<other>        -        other numbers of that leaf
 Entries of fields that a leaf does not have are 0.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping
 from typing import Any, Protocol

@@ -1,7 +1,5 @@
 """An object stands at a place of the table in a given orientation."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

@@ -1,7 +1,5 @@
 """An object rests on another one, at a place and in an orientation given in the world."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from torch import Tensor

@@ -1,7 +1,5 @@
 """An object stands at a place of the table."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

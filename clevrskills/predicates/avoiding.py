@@ -1,7 +1,5 @@
 """Something is achieved, and the robot has never touched some bodies."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

@@ -1,7 +1,5 @@
 """A scale carries some objects and is level."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import product

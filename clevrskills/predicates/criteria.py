@@ -3,8 +3,6 @@
 The paper and its released code disagree on some numbers. ``paper`` is the default and the stricter.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import inf, radians
 

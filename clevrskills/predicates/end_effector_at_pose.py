@@ -1,7 +1,5 @@
 """The end effector is at a pose."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

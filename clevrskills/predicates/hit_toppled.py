@@ -1,7 +1,5 @@
 """An object was thrown at another one, which fell over."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

@@ -1,7 +1,5 @@
 """An object rests within the outline of an area."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from clevrskills.predicates.on_top import OnTop

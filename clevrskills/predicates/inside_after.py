@@ -1,7 +1,5 @@
 """An object rests in an area into which another one was put before it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import torch

@@ -1,7 +1,5 @@
 """An object rests on another one."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

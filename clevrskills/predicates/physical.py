@@ -1,7 +1,5 @@
 """Physical predicate: a leaf about bodies and the robot."""
 
-from __future__ import annotations
-
 import dataclasses
 from dataclasses import dataclass
 from typing import Any, Self

@@ -1,7 +1,5 @@
 """The gripper holds an object, clear of everything else."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

@@ -1,7 +1,5 @@
 """Base of pushed objects: never held or struck, let alone, at rest."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

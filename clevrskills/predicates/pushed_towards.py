@@ -1,7 +1,5 @@
 """An object was pushed towards another one."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from torch import Tensor

@@ -1,7 +1,5 @@
 """An object was turned by an angle, in a direction."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import degrees

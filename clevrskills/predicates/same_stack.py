@@ -1,7 +1,5 @@
 """Objects are stacked on top of each other, in any order."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

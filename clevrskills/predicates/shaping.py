@@ -4,8 +4,6 @@ Source: released code of ClevrSkills 1.0.0 (arXiv 2411.09052), reward functions 
     without their defects.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

@@ -1,7 +1,5 @@
 """Two objects have swapped places."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

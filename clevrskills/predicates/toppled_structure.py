@@ -1,7 +1,5 @@
 """A structure was toppled: all of its bodies are on the table."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from math import pi

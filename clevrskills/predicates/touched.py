@@ -1,7 +1,5 @@
 """The gripper has touched an object, gently."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

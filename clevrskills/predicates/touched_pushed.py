@@ -1,7 +1,5 @@
 """The gripper has touched an object and pushed it away."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import pi
 

@@ -1,7 +1,5 @@
 """The gripper has touched an object, which fell over."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

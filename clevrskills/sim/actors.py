@@ -1,7 +1,5 @@
 """Building bodies in a simulation, from geometry in memory."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

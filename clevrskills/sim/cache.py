@@ -1,7 +1,5 @@
 """Generated files that are kept between runs, safe against several processes writing at once."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile

@@ -1,7 +1,5 @@
 """Cameras: where they stand, what they see and how that is kept, in plain numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import tan

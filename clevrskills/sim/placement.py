@@ -1,7 +1,5 @@
 """Placements of one body on another at which it will stay."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

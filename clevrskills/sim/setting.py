@@ -1,7 +1,5 @@
 """Setting: the cameras, the table and the workspace that the tasks of a suite share."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import hypot, pi

@@ -1,7 +1,5 @@
 """Simulation of one scene on the CPU, and the world that reads and steps several of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Seals of suction cups: on a patch that is flat under the whole rim."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -11,8 +11,6 @@ batches need.
 :class:`~clevrskills.sim.tensor_world.TensorWorld` is plain tensors.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache, cached_property
 

@@ -1,7 +1,5 @@
 """Grasps of an object: a patch that the cups can seal on, clear of what is around it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

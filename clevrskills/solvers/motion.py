@@ -1,7 +1,5 @@
 """Motions of the arm: every motion is a generator that yields actions."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 

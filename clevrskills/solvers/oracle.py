@@ -1,7 +1,5 @@
 """Oracle: achieves the first open leaf of the goal tree, again and again."""
 
-from __future__ import annotations
-
 from zlib import crc32
 
 import numpy as np

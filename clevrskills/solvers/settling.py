@@ -1,7 +1,5 @@
 """On which side an object comes to rest when it is let go on the table."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Arguments of tasks: what may vary between episodes, with the allowed values."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping
 from typing import Any

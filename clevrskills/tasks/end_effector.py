@@ -1,7 +1,5 @@
 """Base of tasks about the end effector: goals in the air, in view, apart from each other."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from itertools import product
 

@@ -1,7 +1,5 @@
 """Base of tasks with invented words: the words, and pairs that show what an adjective means."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """Base of sorting tasks: objects with the texture of the area that each belongs to."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Base of tasks whose targets are out of reach, so that things must be thrown there."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from math import cos, pi, radians, sin
 from typing import ClassVar

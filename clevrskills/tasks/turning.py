@@ -1,7 +1,5 @@
 """Base of tasks about turning objects: which objects, by how much, with room to turn."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from clevrskills.assets import Pools, Shape, shape

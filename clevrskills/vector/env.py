@@ -1,7 +1,5 @@
 """Vector environment that learners use."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any

@@ -1,7 +1,5 @@
 """Batch of scenes: the environments of one process, evaluated together."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

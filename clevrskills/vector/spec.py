@@ -1,7 +1,5 @@
 """Specification of a vector environment, and what all vector environments share."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """A lit scene without physics, in which images are taken."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache
 

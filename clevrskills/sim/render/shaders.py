@@ -7,8 +7,6 @@ the environment, the pass that blends it in, and the sheen of matte bodies at gl
 images differ by less than two grey levels of 255 on average, and cost two thirds or less.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import logging

@@ -5,8 +5,6 @@ own without physics, so the simulation need not render, and what was recorded ca
 by other cameras or in other sizes, with the very same images.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -6,8 +6,6 @@ with a structural similarity of 0.959 to the original, over its three colours. A
 as in slower presets) would save a fifth, at the cost of speckles around what moved fast.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """Vulkan devices that can draw, as the driver tells them."""
 
-from __future__ import annotations
-
 import ctypes
 from functools import cache
 from typing import Any

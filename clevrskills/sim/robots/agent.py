@@ -1,7 +1,5 @@
 """The arms as ManiSkill agents."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

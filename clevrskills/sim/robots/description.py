@@ -1,7 +1,5 @@
 """Descriptions of robots: names, poses, suction cups, wrist camera, URDF and SRDF files."""
 
-from __future__ import annotations
-
 import hashlib
 import inspect
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Building blocks of a robot description: primitives, links, joints, and their URDF and SRDF."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

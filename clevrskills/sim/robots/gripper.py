@@ -3,8 +3,6 @@
 Its frame is the flange of the arm, z towards the cups.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from clevrskills.sim.robots.geometry import Box, Cylinder, Inertia, Joint, Link, Primitive

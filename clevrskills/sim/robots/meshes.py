@@ -1,7 +1,5 @@
 """Low-poly rounded bodies from which a robot's looks are put together; lengths in metres."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations

@@ -4,8 +4,6 @@ Joint origins, limits and inertias are those of the public franka_description (a
 it); the primitives enclose the housings. The looks come from ManiSkill's files at run time.
 """
 
-from __future__ import annotations
-
 import importlib.util
 from math import pi
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The vacuum gripper: an attachment of limited force that forms only where a cup touches."""
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 from sapien import Entity, Pose

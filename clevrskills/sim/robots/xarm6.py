@@ -4,8 +4,6 @@ Joint origins, limits and link inertias are the manufacturer's published numbers
 enclose the housings.
 """
 
-from __future__ import annotations
-
 from math import pi
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Skills: how each kind of predicate is achieved; one file for each."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 from collections.abc import Callable

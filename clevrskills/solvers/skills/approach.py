@@ -1,7 +1,5 @@
 """Standing beside an object with the cups down, to push it."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Distributing objects over the two plates of a scale."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Skill: moves the end effector to a pose or a position."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import product
 from math import pi

@@ -1,7 +1,5 @@
 """Picking an object up."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from itertools import islice
 

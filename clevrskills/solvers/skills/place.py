@@ -1,7 +1,5 @@
 """Skill: brings an object to its place: on another one, in an area, at a spot of the table."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import numpy as np

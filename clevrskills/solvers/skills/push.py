@@ -1,7 +1,5 @@
 """Pushing an object over the table."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator
 from dataclasses import replace
 from math import radians

@@ -1,7 +1,5 @@
 """Skill: brings an object to where another one must be before it."""
 
-from __future__ import annotations
-
 from clevrskills.predicates import Inside, InsideAfter, Predicate
 from clevrskills.solvers.motion import Actions, Arm
 from clevrskills.solvers.skills import solves

@@ -1,7 +1,5 @@
 """Putting down what the gripper holds."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from itertools import islice
 

@@ -1,7 +1,5 @@
 """Skill: brings an object to a given pose on another one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import torch

@@ -1,7 +1,5 @@
 """Turning an object by an angle, in a direction."""
 
-from __future__ import annotations
-
 from collections.abc import Generator, Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Stacking objects in any order."""
 
-from __future__ import annotations
-
 import torch
 
 from clevrskills.predicates import OnTop, Predicate, SameStack

@@ -1,7 +1,5 @@
 """Throwing objects at others."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import product
 

@@ -1,7 +1,5 @@
 """Toppling objects and stacks of them."""
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 

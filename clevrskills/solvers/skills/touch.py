@@ -1,7 +1,5 @@
 """Touching an object gently, or touching it to push it away."""
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 from sapien import Pose

@@ -1,7 +1,5 @@
 """Clearing away what lies on an object."""
 
-from __future__ import annotations
-
 import torch
 
 from clevrskills.solvers.motion import Actions, Arm

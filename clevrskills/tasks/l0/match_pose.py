@@ -1,7 +1,5 @@
 """Bring the end effector into the poses of images."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Bring the end effector into the pose of an image around obstacles in the air."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import cos, pi, sin

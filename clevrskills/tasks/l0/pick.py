@@ -1,7 +1,5 @@
 """Pick up one object among distractors."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Place the object in the gripper on another one."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

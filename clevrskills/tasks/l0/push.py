@@ -1,7 +1,5 @@
 """Push one object towards another."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Throw an object at something out of reach."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from clevrskills.predicates import Hit

@@ -1,7 +1,5 @@
 """Throw an object at another one, out of reach, so that it falls over."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from clevrskills.predicates import HitToppled

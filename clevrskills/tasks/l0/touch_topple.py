@@ -1,7 +1,5 @@
 """Touch objects and topple them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from clevrskills.predicates import Set, TouchedToppled

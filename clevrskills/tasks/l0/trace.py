@@ -1,7 +1,5 @@
 """Move the end effector from goal to goal through the air."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations

@@ -1,7 +1,5 @@
 """Bring an object from area to area in a given order."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import atan2, cos, pi, sin

@@ -1,7 +1,5 @@
 """Bring an object from area to area in a given order, then back to where it was."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Put an object in an area, then the one that was next to it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import dist

@@ -1,7 +1,5 @@
 """Put the one of two like objects that an invented adjective fits on another object."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 

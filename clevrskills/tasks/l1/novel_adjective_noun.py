@@ -1,7 +1,5 @@
 """Put an object told by an invented adjective and noun on one told by another noun."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Put an object on another one, both told by invented nouns."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

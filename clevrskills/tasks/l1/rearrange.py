@@ -1,7 +1,5 @@
 """Bring objects to the places that an image shows."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import atan2, dist

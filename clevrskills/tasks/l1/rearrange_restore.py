@@ -1,7 +1,5 @@
 """Bring objects to the places that an image shows, then back to where they were."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from torch import Tensor

@@ -1,7 +1,5 @@
 """Turn an object on the spot, then back."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

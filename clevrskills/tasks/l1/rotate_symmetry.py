@@ -1,7 +1,5 @@
 """Turn the two objects that have the same texture."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

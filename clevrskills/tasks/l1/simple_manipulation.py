@@ -1,7 +1,5 @@
 """Pick an object and put it on another one."""
 
-from __future__ import annotations
-
 from clevrskills.tasks.l0.place import Place
 
 

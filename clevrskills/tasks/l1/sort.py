@@ -1,7 +1,5 @@
 """Put every object into the area with its texture."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Stack objects in a given order."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar

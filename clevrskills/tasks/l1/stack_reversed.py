@@ -1,7 +1,5 @@
 """Stack objects, the one named last at the bottom."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from clevrskills.tasks.l1.stack import Stack

@@ -1,7 +1,5 @@
 """Put blocks on the two plates of a scale so that it balances."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import radians

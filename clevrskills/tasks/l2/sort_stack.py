@@ -1,7 +1,5 @@
 """Stack the objects of each texture."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Stack objects, then topple the stack."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Swap two objects by pushing them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Swap the places of two objects and turn both."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """Sort objects into areas out of reach, by throwing."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

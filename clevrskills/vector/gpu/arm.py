@@ -1,7 +1,5 @@
 """Kinematics and delta end-effector control of many equal arms at once."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

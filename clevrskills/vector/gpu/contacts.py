@@ -1,7 +1,5 @@
 """Contacts in many environments, from the impulses between pairs of bodies."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import torch

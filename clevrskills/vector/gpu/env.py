@@ -1,7 +1,5 @@
 """The vector environment whose scenes are simulated together on a GPU."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Sequence
 from typing import Any

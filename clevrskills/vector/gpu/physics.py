@@ -4,8 +4,6 @@ Here, and nowhere else, a GPU is needed. It is written after the sources of SAPI
 ManiSkill 3.0 and has not run on one yet.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from math import ceil, sqrt

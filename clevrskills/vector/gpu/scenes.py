@@ -1,7 +1,5 @@
 """Building scenes that are simulated together, each as ``ClevrSkillsEnv`` would build it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any

@@ -5,8 +5,6 @@ lies still has a speed for ever that takes it nowhere. So what would sleep is to
 a body has moved by less than a millimetre, in 0.4 s.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 
