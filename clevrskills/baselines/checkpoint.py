@@ -104,14 +104,8 @@ def write(
     about: Description,
     optimizer: torch.optim.Optimizer | None = None,
 ) -> None:
-    """Write a checkpoint into an empty folder; weights that were loaded from elsewhere are left
-    out.
-
-    Args:
-        folder: The folder.
-        policy: The policy.
-        about: What it is.
-        optimizer: The optimizer; ``None``: the training is at its end.
+    """Write a checkpoint into an empty folder, without weights that were loaded from elsewhere and,
+    at the end of a training run, without an optimizer.
 
     Raises:
         StorageError: The disk refused.

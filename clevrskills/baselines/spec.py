@@ -113,9 +113,9 @@ class PolicySpec:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Read what :meth:`to_json` wrote."""
-        shown = {name: _tuples(value) for name, value in data["observation"].items()}
+        options = {name: _tuples(value) for name, value in data["observation"].items()}
         return cls(
-            ObservationOptions(**shown), data["state_parts"], data["statistics"], data["action"]
+            ObservationOptions(**options), data["state_parts"], data["statistics"], data["action"]
         )
 
 

@@ -119,8 +119,8 @@ class _PerceiverAttention(nn.Module):
 
     def forward(self, features: Tensor, latents: Tensor) -> Tensor:
         latents = self.norm_latents(latents)
-        there = torch.cat([self.norm_media(features), latents], 1)
-        answer: Tensor = self.to_out(_attend(self.to_q(latents), self.to_kv(there)))
+        context = torch.cat([self.norm_media(features), latents], 1)
+        answer: Tensor = self.to_out(_attend(self.to_q(latents), self.to_kv(context)))
         return answer
 
 
@@ -218,5 +218,5 @@ def _attend(query: Tensor, key_value: Tensor, mask: Tensor | None = None) -> Ten
     split = [t.unflatten(-1, (-1, HEAD_WIDTH)).transpose(1, 2) for t in (query, key, value)]
     if mask is not None:
         mask = (mask | ~mask.any(-1, keepdim=True))[:, None]
-    seen = functional.scaled_dot_product_attention(split[0], split[1], split[2], mask)
-    return seen.transpose(1, 2).flatten(2)
+    attended = functional.scaled_dot_product_attention(split[0], split[1], split[2], mask)
+    return attended.transpose(1, 2).flatten(2)

@@ -222,22 +222,22 @@ class JAT(LearnedPolicy[JATConfig]):
 
     def loss(self, batch: Batch) -> dict[str, Tensor]:
         actions = self._repeated(batch.actions[:, :, 0])
-        said = self.say(batch.observations, batch.prompts, actions)
-        return {"loss": masked_mean((said - actions) ** 2, batch.action_mask[:, :, 0])}
+        predicted = self.say(batch.observations, batch.prompts, actions)
+        return {"loss": masked_mean((predicted - actions) ** 2, batch.action_mask[:, :, 0])}
 
     def begin(self, prompts: Prompts, seeds: Sequence[int]) -> list[Memory]:
         tokens, mask = self._read(prompts)
         nothing = tokens[0, :0]
         return [
-            Memory(row[there], nothing, DynamicCache())
-            for row, there in zip(tokens, mask, strict=True)
+            Memory(row[exists], nothing, DynamicCache())
+            for row, exists in zip(tokens, mask, strict=True)
         ]
 
     def step(
         self, observations: Observations, memories: list[Memory]
     ) -> tuple[Tensor, list[Memory]]:
-        seen = self._see(observations)[:, 0]
-        both = [self._step(*one) for one in zip(seen, memories, strict=True)]
+        images = self._see(observations)[:, 0]
+        both = [self._step(*one) for one in zip(images, memories, strict=True)]
         return torch.stack([action for action, _ in both]), [memory for _, memory in both]
 
     def say(self, observations: Observations, prompts: Prompts, actions: Tensor) -> Tensor:
@@ -251,28 +251,28 @@ class JAT(LearnedPolicy[JATConfig]):
         prompt, mask = _at_the_end(*self._read(prompts))
         steps = torch.stack([self._see(observations), self.continuous_encoder(actions)], 2)
         tokens = torch.cat([prompt, steps.flatten(1, 2)], 1)
-        there = functional.pad(mask, (0, tokens.shape[1] - mask.shape[1]), value=True)
+        exists = functional.pad(mask, (0, tokens.shape[1] - mask.shape[1]), value=True)
         hidden = self.transformer(
             inputs_embeds=tokens,
-            attention_mask=there,
-            position_ids=(there.cumsum(1) - 1).clamp(min=0),
+            attention_mask=exists,
+            position_ids=(exists.cumsum(1) - 1).clamp(min=0),
             use_cache=False,
         ).last_hidden_state
-        said: Tensor = self.continuous_decoder(hidden[:, mask.shape[1] :: 2])
-        return said
+        predicted: Tensor = self.continuous_decoder(hidden[:, mask.shape[1] :: 2])
+        return predicted
 
-    def _step(self, seen: Tensor, memory: Memory) -> tuple[Tensor, Memory]:
+    def _step(self, image: Tensor, memory: Memory) -> tuple[Tensor, Memory]:
         """Go on by an image's token (width,) in one episode: the action (7,)."""
         if len(memory.steps) == 2 * self.config.steps:  # the window is full
             rest = memory.steps[2 * (self.config.starts_every or 0) :]
             memory = replace(memory, steps=rest, cache=DynamicCache())
-        steps = torch.cat([memory.steps, seen[None]])
+        steps = torch.cat([memory.steps, image[None]])
         new = torch.cat([memory.prompt, steps])[memory.cache.get_seq_length() :]
         hidden = self.transformer(inputs_embeds=new[None], past_key_values=memory.cache)
-        said = self.continuous_decoder(hidden.last_hidden_state[0, -1])[:7]
-        done = self.normalize_action(self.normalize_action.inverse(said).clamp(-1.0, 1.0))
+        predicted = self.continuous_decoder(hidden.last_hidden_state[0, -1])[:7]
+        done = self.normalize_action(self.normalize_action.inverse(predicted).clamp(-1.0, 1.0))
         token = self.continuous_encoder(self._repeated(done))
-        return said, replace(memory, steps=torch.cat([steps, token[None]]))
+        return predicted, replace(memory, steps=torch.cat([steps, token[None]]))
 
     def _read(self, prompts: Prompts) -> tuple[Tensor, Tensor]:
         """The tokens of prompts (B, L, width), and which of them exist (B, L)."""
@@ -284,8 +284,8 @@ class JAT(LearnedPolicy[JATConfig]):
     def _see(self, observations: Observations) -> Tensor:
         """A token for each image of the camera, (B, T, width)."""
         images = observations.images[self.config.cameras[0]]
-        seen: Tensor = self.image_encoder(images.flatten(0, 1))
-        return seen.unflatten(0, images.shape[:2])
+        encoded: Tensor = self.image_encoder(images.flatten(0, 1))
+        return encoded.unflatten(0, images.shape[:2])
 
     def _repeated(self, actions: Tensor) -> Tensor:
         """Actions (..., 7), repeated until they fill a vector (..., vector)."""
@@ -323,10 +323,10 @@ def load_published(policy: JAT, name: str) -> None:
         if published is not None and ours == _PLACES:
             published = published[: len(tensor)]
         if published is None or published.shape != tensor.shape:
-            there = "is missing" if published is None else f"is {tuple(published.shape)}"
+            problem = "is missing" if published is None else f"is {tuple(published.shape)}"
             raise ClevrSkillsError(
-                f"the weights of {name} do not fit this configuration: {_published(ours)} {there}, "
-                f"not {tuple(tensor.shape)}"
+                f"the weights of {name} do not fit this configuration: {_published(ours)} "
+                f"{problem}, not {tuple(tensor.shape)}"
             )
         weights[ours] = published
     policy.load_state_dict(weights)

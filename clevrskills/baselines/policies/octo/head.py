@@ -57,8 +57,8 @@ class DiffusionHead(nn.Module):
             (..., 7 H).
         """
         angle = 2 * pi * time[..., None] * self.frequencies
-        told = self.time(torch.cat([angle.cos(), angle.sin()], -1))
-        features = self.first(torch.cat([told, readout, noisy], -1))
+        step_features = self.time(torch.cat([angle.cos(), angle.sin()], -1))
+        features = self.first(torch.cat([step_features, readout, noisy], -1))
         for block in self.blocks:
             features = features + block(features)
         noise: Tensor = self.last(features)

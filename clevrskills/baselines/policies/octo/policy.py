@@ -179,23 +179,23 @@ class Octo(LearnedPolicy[OctoConfig]):
         batch, steps = observations.mask.shape
         task = pad_sequence(list(tasks), batch_first=True)
         task_mask = pad_sequence([one.new_ones(len(one)) for one in tasks], batch_first=True) > 0
-        seen = [
+        images = [
             see(observations.images[camera].flatten(0, 1)).unflatten(0, (batch, steps))
             + self.camera_places[camera]
             for camera, see in self.cameras.items()
         ]
         again = task[:, None].expand(-1, steps, -1, -1)
         reads = self.readout_places.expand(batch, -1, -1, -1)
-        each = torch.cat([*seen, again, reads], 2)  # (B, T, tokens of a step, width)
+        each = torch.cat([*images, again, reads], 2)  # (B, T, tokens of a step, width)
         size, last = each.shape[2], each.shape[2] - reads.shape[2]
         around = (last - task.shape[1], reads.shape[2])
         mask = functional.pad(task_mask, around, value=True)[:, None] & observations.mask[..., None]
-        there = torch.cat([task_mask, mask.flatten(1)], 1)
-        when = torch.arange(steps, device=there.device).repeat_interleave(size)
-        is_read = (torch.arange(size, device=there.device) >= last).repeat(steps)
+        exists = torch.cat([task_mask, mask.flatten(1)], 1)
+        when = torch.arange(steps, device=exists.device).repeat_interleave(size)
+        is_read = (torch.arange(size, device=exists.device) >= last).repeat(steps)
         before = (task.shape[1], 0)
         sight = visible(
-            there, functional.pad(when, before, value=-1), functional.pad(is_read, before)
+            exists, functional.pad(when, before, value=-1), functional.pad(is_read, before)
         )
         tokens = self.transformer(torch.cat([task, each.flatten(1, 2)], 1), sight)
         found: Tensor = tokens[:, task.shape[1] :].unflatten(1, (steps, size))[:, :, last:]
@@ -210,8 +210,8 @@ class Octo(LearnedPolicy[OctoConfig]):
         tasks = []
         for row in range(len(tokens)):
             places = (index[row] >= 0).nonzero()[:, 0]
-            shown = pictures[index[row, places]] + self.picture_places[places, None]
-            tasks.append(torch.cat([words[row, mask[row]], shown.flatten(0, 1)]))
+            of_images = pictures[index[row, places]] + self.picture_places[places, None]
+            tasks.append(torch.cat([words[row, mask[row]], of_images.flatten(0, 1)]))
         return tasks
 
 

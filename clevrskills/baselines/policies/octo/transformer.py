@@ -86,18 +86,18 @@ class Block(nn.Module):
         """Tokens (B, N, width), and which sees which (B, 1, N, N) -> tokens (B, N, width)."""
         parts = self.attention(self.norms[0](tokens)).unflatten(-1, (3, self.heads, -1))
         queries, keys, values = parts.permute(2, 0, 3, 1, 4)  # (B, heads, N, width / heads)
-        seen = functional.scaled_dot_product_attention(queries, keys, values, attn_mask=visible)
-        tokens = tokens + self.mixing(seen.transpose(1, 2).flatten(2))
+        attended = functional.scaled_dot_product_attention(queries, keys, values, attn_mask=visible)
+        tokens = tokens + self.mixing(attended.transpose(1, 2).flatten(2))
         after: Tensor = tokens + self.feed_forward(self.norms[1](tokens))
         return after
 
 
-def visible(there: Tensor, when: Tensor, reads: Tensor) -> Tensor:
+def visible(exists: Tensor, when: Tensor, reads: Tensor) -> Tensor:
     """Which token sees which: those that exist, of its own step and earlier ones; readouts are seen
     by readouts only.
 
     Args:
-        there: Which tokens exist, (B, N) bool.
+        exists: Which tokens exist, (B, N) bool.
         when: The step that each belongs to, (N,); -1: the task.
         reads: Which are readouts, (N,) bool.
 
@@ -105,4 +105,4 @@ def visible(there: Tensor, when: Tensor, reads: Tensor) -> Tensor:
         (B, N, N): whether the one of the second index sees the one of the third.
     """
     allowed = (when <= when[:, None]) & (~reads | reads[:, None])
-    return allowed & there[:, None]
+    return allowed & exists[:, None]

@@ -150,9 +150,9 @@ class PolicyHead(nn.Module):
         Returns:
             Poses in [-1, 1], (B, C, H, 6); of the gripper (B, C, H, 1), above 0: closed.
         """
-        told, _ = self.lstm(pad_sequence(list(stories), batch_first=True))
+        states, _ = self.lstm(pad_sequence(list(stories), batch_first=True))
         ends = [len(story) for story in stories]
-        last = torch.stack([t[end - count : end] for t, end in zip(told, ends, strict=True)])
+        last = torch.stack([t[end - count : end] for t, end in zip(states, ends, strict=True)])
         poses: Tensor = self.pose(last).tanh()
         return poses.unflatten(-1, (-1, 6)), self.gripper(last)[..., None]
 
@@ -234,11 +234,11 @@ class RoboFlamingo(LearnedPolicy[RoboFlamingoConfig]):
 
     def begin(self, prompts: Prompts, seeds: Sequence[int]) -> list[Memory]:
         read = self._read(prompts)
-        seen = self._prompt_answers(read, prompts)
+        answered = self._prompt_answers(read, prompts)
         nothing = read.tokens.new_zeros(0, self.language.width)
         return [
-            Memory(Instructions(tokens[there], there[there]), answers, nothing)
-            for tokens, there, answers in zip(read.tokens, read.mask, seen, strict=True)
+            Memory(Instructions(tokens[exists], exists[exists]), answers, nothing)
+            for tokens, exists, answers in zip(read.tokens, read.mask, answered, strict=True)
         ]
 
     def step(
