@@ -10,8 +10,12 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
+from clevrskills.core.env_config import EnvConfig
+from clevrskills.core.rollout import Rollout
+from clevrskills.core.suite import Suite, load_suite, suite_of
+from clevrskills.dataset_tools.view.page_data import PLACEHOLDER
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.jobs.arguments import TaskArgs, select_tasks
+from clevrskills.jobs.arguments import TaskArgs, check_names, select_tasks
 
 SEEDS = 20
 """Episodes that are tried for each task, at most."""
@@ -31,10 +35,10 @@ class GalleryArgs(TaskArgs):
 
     seed: int = 0
     """Seed of the episodes; where the oracle fails, the next one."""
-    split: str = "train"
-    """Objects and textures to draw from: train or test."""
-    robot: str = "xarm6"
-    """The robot: xarm6 or panda."""
+    split: str | None = None
+    """What episodes are drawn from, e.g. train or test; by default the suite's first split."""
+    robot: str | None = None
+    """The robot, e.g. panda; by default the suite's first one."""
     out: Path | None = None
     """Folder for gallery.mp4, gallery.jpg and a card of each task."""
     package: Path | None = None
@@ -52,7 +56,7 @@ class Solved:
         seed: Seed of the episode.
         prompt: The prompt, in words.
         parts: The prompt cut up, words and images (256, 256, 3) uint8.
-        frames: What the base camera saw, each (256, 256, 3) uint8.
+        frames: What the suite's first camera saw, each (256, 256, 3) uint8.
     """
 
     key: str
@@ -72,25 +76,26 @@ def gallery(args: GalleryArgs) -> int:
     from rich.progress import track
 
     from clevrskills.core.registry import OwnDistribution
-    from clevrskills.core.suite import load_suite
     from clevrskills.sim.render.video import VideoWriter
 
     own = OwnDistribution.at(args.package) if args.package else None
     out = args.out or (own.folder / "gallery" if own else None)
     if out is None:
         raise ClevrSkillsError("name a folder with --out, or a distribution with --package")
-    levels = load_suite().levels()
     named = own.select(args.tasks) if own else args.tasks
+    suite = load_suite(suite_of(named))
+    levels = suite.levels()
     keys = select_tasks(levels, named, args.level) or list(levels)
-    shown = track(keys, "solving", transient=True)
-    episodes = [solve(key, args.seed, args.split, args.robot) for key in shown]
+    watched = track(keys, "solving", transient=True)
+    episodes = [solve(key, args.seed, args.split, args.robot, suite) for key in watched]
     out.mkdir(parents=True, exist_ok=True)
     for episode in episodes:
         card(episode).save(out / f"{episode.key}.jpg", quality=88)
     sheet([card(e) for e in episodes]).save(out / "gallery.jpg", quality=85)
     grid = list(_grid(episodes))
     height, width = grid[0].shape[:2]
-    video = VideoWriter(out / "gallery.mp4", width, height, 20)
+    fps = suite.interface().spec["rate_hz"]
+    video = VideoWriter(out / "gallery.mp4", width, height, fps)
     for frame in grid:
         video.write(frame)
     video.close()
@@ -98,38 +103,42 @@ def gallery(args: GalleryArgs) -> int:
     return 0
 
 
-def solve(key: str, seed: int, split: str = "train", robot: str = "xarm6") -> Solved:
+def solve(
+    key: str,
+    seed: int,
+    split: str | None = None,
+    robot: str | None = None,
+    suite: Suite | None = None,
+) -> Solved:
     """Film the first episode from a seed on that the oracle solves.
 
     Raises:
         ClevrSkillsError: It solves none of the next :data:`SEEDS`.
     """
-    from clevrskills.core.env_config import EnvConfig
-    from clevrskills.core.rollout import Rollout
-    from clevrskills.envs.environment import make_env
-    from clevrskills.solvers.oracle import Oracle
-
-    env = make_env(EnvConfig(key, split, robot, cameras=("base_camera",)))
-    reason = ""
+    suite = suite or load_suite()
+    camera = suite.cameras()[0]
+    check_names(split=((split,), suite.splits()), robot=((robot,), suite.robots()))
+    split, robot = split or suite.splits()[0], robot or suite.robots()[0]
+    env = suite.make(EnvConfig(key, split, robot, suite.criteria()[0], (camera,)))
+    oracle, reason = suite.oracle(env), ""
     try:
         for tried in range(seed, seed + SEEDS):
             env.reset(seed=tried)
-            oracle = Oracle(env)
-            frames = [env.capture()["base_camera"]]
+            oracle.reset()
+            frames = [env.capture()[camera]]
 
             def film(*_: object, frames: list[np.ndarray] = frames) -> None:
-                frames.append(env.capture()["base_camera"])
+                frames.append(env.capture()[camera])
 
             reason, _ = Rollout(env).run(oracle.act, film)
             if not reason:
                 prompt = env.prompt
                 images = prompt.images()
                 parts = tuple(
-                    text if kind == "text" else images[f"{{{kind}:{text}}}"]
-                    for kind, text in prompt.parts()
+                    images[part] if part in images else prompt.plain(part)
+                    for part in PLACEHOLDER.split(prompt.text)
                 )
-                level = env.task.level
-                return Solved(key, level, tried, prompt.plain(), parts, tuple(frames))
+                return Solved(key, env.task.level, tried, prompt.plain(), parts, tuple(frames))
     finally:
         env.close()
     raise ClevrSkillsError(f"{key} was not solved with seeds {seed} to {tried}: {reason}")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from clevrskills.dataset_tools.dataset import Episode
 
-_PLACEHOLDER = re.compile(r"(\{\w+:\w+\})")
+PLACEHOLDER = re.compile(r"(\{\w+:\w+\})")
 _IMAGE_PX = {"prompt": 128, "keystep": 224, "thumbnail": 96}
 _FACTS = ("task", "level", "split", "seed", "robot", "criteria", "success", "steps", "return")
 _LANES = {
@@ -27,12 +27,10 @@ _LANES = {
     "instruction": ("instruction", "failed", "skill", "attempt"),
     "action": ("action_class", "failed"),
 }
-_FLAGS = ("vacuum_on", "holding")
 _SIGNALS: dict[str, tuple[str, int, tuple[str, ...]]] = {
     "end effector (m)": ("ee_pose", 3, ("x", "y", "z")),
     "joints (rad)": ("qpos", 9, ()),
 }
-_ACTION = ("x", "y", "z", "rx", "ry", "rz", "vacuum")
 
 
 def facts(episode: Episode) -> dict[str, Any]:
@@ -69,7 +67,7 @@ def contents(episode: Episode) -> dict[str, Any]:
         "holds": [_true_runs(column) for column in _matrix(steps["holds"]).T],
         "terms": _rounded(_matrix(steps["terms"]).T, 3),
         "lanes": {name: _runs(steps, columns) for name, columns in _LANES.items()},
-        "flags": {name: _true_runs(steps[name]) for name in _FLAGS if name in steps},
+        "flags": {name: _true_runs(steps[name]) for name in episode.flags},
         "reward": _rounded(steps["reward"], 4),
         "progress": _rounded(steps["progress"], 4),
         "signals": _signals(episode),
@@ -123,7 +121,8 @@ def _camera(episode: Episode, name: str) -> dict[str, Any]:
 
 def _signals(episode: Episode) -> dict[str, dict[str, Any]]:
     """Curves: ``names`` of the parts, and their ``values``, one list per part."""
-    found = {"action": {"names": list(_ACTION), "values": _rounded(episode.actions.T, 3)}}
+    labels = list(episode.suite.interface().labels)
+    found = {"action": {"names": labels, "values": _rounded(episode.actions.T, 3)}}
     for title, (column, count, names) in _SIGNALS.items():
         if column in episode.steps:
             values = episode.proprioception(column).reshape(len(episode) + 1, -1)[:, :count]
@@ -157,7 +156,7 @@ def _prompt_parts(
 ) -> list[dict[str, str]]:
     """The prompt as ``{"text"}`` and ``{"image", "name"}`` entries."""
     shown = {k: data_uri(_jpeg(pictures[name], "prompt")) for k, name in prompt["images"].items()}
-    parts = (part for part in _PLACEHOLDER.split(prompt["text"]) if part)
+    parts = (part for part in PLACEHOLDER.split(prompt["text"]) if part)
     return [
         {"image": shown[part], "name": part} if part in shown else {"text": part} for part in parts
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +15,8 @@ if TYPE_CHECKING:
     from clevrskills.dataset_tools.dataset import Episode
 
 _TEXTS = ("subtask", "instruction", "action_class")
-_NUMBERS = ("reward", "progress", "subgoal", "attempt", "vacuum_on", "holding")
-_AXES = ("x", "y", "z", "rx", "ry", "rz")
-_PARTS = {"action": (*_AXES, "vacuum"), "ee_velocity": _AXES, "qpos": range(1, 20)}
+_NUMBERS = ("reward", "progress", "subgoal", "attempt")
+_VELOCITY = ("x", "y", "z", "rx", "ry", "rz")
 _OUTCOMES = ("reward", "progress", "holds", "terms")
 
 
@@ -81,20 +81,20 @@ class _Log:
         moments_ns = ((np.arange(len(episode) + 1) + 0.5) / fps * 1e9).astype(np.int64)
         self.send(f"{entity}/video", rr.VideoFrameReference.columns_nanos(moments_ns))
         boxes, visible = episode.boxes(name), episode.visible(name)
-        there = boxes[..., 2] > boxes[..., 0]
-        _, which = np.nonzero(there)
+        existing = boxes[..., 2] > boxes[..., 0]
+        _, which = np.nonzero(existing)
         labels = [
             f"{episode.objects[k]['name']} {share:.0%}"
-            for k, share in zip(which, visible[there], strict=True)
+            for k, share in zip(which, visible[existing], strict=True)
         ]
-        low, high = boxes[there][:, :2], boxes[there][:, 2:]
+        low, high = boxes[existing][:, :2], boxes[existing][:, 2:]
         shapes = rr.Boxes2D.columns(
             centers=(low + high) / 2,
             half_sizes=(high - low) / 2,
             labels=labels,
             class_ids=1 + which,
         )
-        self.send(f"{entity}/video/boxes", shapes.partition(there.sum(1)))
+        self.send(f"{entity}/video/boxes", shapes.partition(existing.sum(1)))
 
     def objects(self) -> None:
         """Poses of the objects and of the end effector, with a labelled point at each origin."""
@@ -123,8 +123,14 @@ class _Log:
     def numbers(self) -> None:
         """Rewards and the goal tree at the states that they are about, signals at theirs."""
         steps, paths = self.episode.steps, [node["path"] for node in self.episode.nodes]
-        parts = {**_PARTS, "holds": paths, "terms": paths}
-        for name in filter(steps.__contains__, (*_NUMBERS, *parts)):
+        parts: dict[str, Sequence[Any]] = {
+            "action": self.episode.suite.interface().labels,
+            "ee_velocity": _VELOCITY,
+            "qpos": range(1, 20),
+            "holds": paths,
+            "terms": paths,
+        }
+        for name in filter(steps.__contains__, (*_NUMBERS, *self.episode.flags, *parts)):
             values = np.stack(steps[name].to_numpy()).astype(float).reshape(len(steps), -1)
             for k in range(values.shape[1]):
                 entity = f"{name}/{parts[name][k]}" if name in parts else name
