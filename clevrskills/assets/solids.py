@@ -13,6 +13,8 @@ import numpy as np
 from clevrskills.assets import polygons
 from clevrskills.assets.outlines import Outline, Points, circle, rectangle
 
+__all__ = ["Patch", "Solid", "box", "lathe", "loft", "prism", "tube", "vessel"]
+
 _PART_RING = 16  # at most this many corners per ring of a convex part
 
 

@@ -38,6 +38,8 @@ from clevrskills.sim.simulation import SETTLE_STEPS, SIM_HZ, Simulation, SimWorl
 from clevrskills.sim.tensor_world import TensorWorld
 from clevrskills.tasks import Task, stack_roles, task
 
+__all__ = ["ClevrSkillsEnv", "make_env"]
+
 RENDER_BACKENDS = ("cpu", "gpu", "none")
 TEXTURES = ("rgb", "depth", "segmentation", "position")
 """What the cameras can give; an ``obs_mode`` may join several by +."""

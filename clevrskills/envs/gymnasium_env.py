@@ -11,6 +11,8 @@ from mani_skill.utils import common
 from clevrskills.envs.environment import ClevrSkillsEnv
 from clevrskills.sim.robots.delta_action import CONTROL_HZ
 
+__all__ = ["GymnasiumEnv", "make"]
+
 
 class GymnasiumEnv(gym.Wrapper):
     """The environment as Gymnasium defines one: a single episode, numpy arrays, the prompt among

@@ -21,6 +21,8 @@ from clevrskills.sim.suction import pose_in_gripper
 from clevrskills.sim.tensor_world import TensorWorld
 from clevrskills.tasks import Layout, LayoutError, Task, stack_roles
 
+__all__ = ["DrawnScene", "draw_scene"]
+
 ATTEMPTS = 200
 CLEARANCE_M = 0.02
 """Distance that the arm, where a goal puts it, keeps from everything."""

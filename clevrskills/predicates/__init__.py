@@ -36,13 +36,13 @@ from clevrskills.predicates.touched_toppled import TouchedToppled
 from clevrskills.predicates.traced import Traced
 
 __all__ = [
-    "CRITERIA",
     "AtPose",
     "AtPoseOnTop",
     "AtPosition",
     "AtPositionPushed",
     "Avoiding",
     "Balanced",
+    "CRITERIA",
     "Criteria",
     "EndEffectorAtPose",
     "EndEffectorAtPosition",
@@ -61,8 +61,8 @@ __all__ = [
     "Picked",
     "Predicate",
     "PushedTowards",
-    "SameStack",
     "Rotated",
+    "SameStack",
     "Sequence",
     "Set",
     "Swapped",

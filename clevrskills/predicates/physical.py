@@ -10,6 +10,8 @@ from torch import Tensor
 from clevrskills.core.goal.predicate import GoalState, Leaf, Outcome
 from clevrskills.predicates.criteria import PAPER, Criteria, criteria
 
+__all__ = ["PhysicalPredicate"]
+
 SHORT_OF_MOST = 0.999
 """Share of a greatest reward that differs between environments that is given before it holds."""
 

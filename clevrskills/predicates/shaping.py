@@ -13,6 +13,8 @@ from clevrskills.core import geometry
 from clevrskills.core.goal.context import anywhere
 from clevrskills.sim.world import World
 
+__all__ = ["approach", "carry", "closeness", "descent", "put_down", "reach"]
+
 NEAR_M = 0.03
 ABOVE_M = 0.1
 """Height over a body in which it is approached."""

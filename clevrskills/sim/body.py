@@ -8,6 +8,8 @@ from typing import Any
 
 from clevrskills.assets import Shape, shape
 
+__all__ = ["Body", "Hinge", "Pose"]
+
 Pose = tuple[float, float, float, float, float, float, float]
 
 

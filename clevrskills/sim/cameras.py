@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+__all__ = ["FixedCamera"]
+
 NEAR_M, FAR_M = 0.01, 10.0
 MIN_SIZE_PX = 16
 TABLE_ID, ROBOT_ID = 254, 255

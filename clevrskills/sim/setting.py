@@ -9,6 +9,8 @@ from clevrskills.errors import UnknownNameError
 from clevrskills.sim.cameras import FixedCamera
 from clevrskills.sim.robots.description import ROBOTS
 
+__all__ = ["Setting", "TABLETOP", "Workspace"]
+
 HAND_CAMERA = "hand_camera"
 """Name of the camera at the wrist, which every robot has."""
 

@@ -333,12 +333,12 @@ class SimWorld(RobotWorld):
 
     @property
     def vacuum_on(self) -> Tensor:
-        return _told(simulation.controller.vacuum_on for simulation in self._of())
+        return _stacked(simulation.controller.vacuum_on for simulation in self._of())
 
     @property
     def held(self) -> Tensor:
         return self._of_each(
-            self.once("held", lambda w: _told(s.vacuum.held for s in w.simulations))
+            self.once("held", lambda w: _stacked(s.vacuum.held for s in w.simulations))
         )
 
     def _lift(self, upper: Tensor, lower: Tensor) -> list[float]:
@@ -353,14 +353,14 @@ class SimWorld(RobotWorld):
         return [lift / self._weight_ns[row][slot] for lift, row, slot in rows]
 
     def supports(self, lower: Tensor, upper: Tensor) -> Tensor:
-        return _told(self._shares(lower, upper)).float()
+        return _stacked(self._shares(lower, upper)).float()
 
     def on_table(self, body: Tensor) -> Tensor:
         lifts = self._lift(body, torch.full_like(body, len(self.keys)))
-        return _told(lift > CONTACT_IMPULSE_NS for lift in lifts)
+        return _stacked(lift > CONTACT_IMPULSE_NS for lift in lifts)
 
     def carries(self, lower: Tensor, upper: Tensor, share: float) -> Tensor:
-        carried = _told(part >= share for part in self._shares(lower, upper))
+        carried = _stacked(part >= share for part in self._shares(lower, upper))
         return self.also(carried, lambda w, body: ~w.on_table(body), upper)
 
     def _where_touches_matter(self) -> list[Simulation]:
@@ -371,18 +371,11 @@ class SimWorld(RobotWorld):
 
     def touches(self, body: Tensor, other: Tensor) -> Tensor:
         rows = zip(self._where_touches_matter(), body.tolist(), other.tolist(), strict=True)
-        return _told((one, two) in s.touched for s, one, two in rows)
+        return _stacked((one, two) in s.touched for s, one, two in rows)
 
     def touches_before(self, body: Tensor, other: Tensor) -> Tensor:
         rows = zip(self._where_touches_matter(), body.tolist(), other.tolist(), strict=True)
-        return _told(s.touched_before(one, two) for s, one, two in rows)
-
-    def gripper_touches(self, body: Tensor) -> Tensor:
-        return self.touches(body, torch.full_like(body, self.simulations[0].gripper))
-
-    def robot_touches(self, body: Tensor) -> Tensor:
-        arm = torch.full_like(body, self.simulations[0].arm)
-        return self.gripper_touches(body) | self.touches(body, arm)
+        return _stacked(s.touched_before(one, two) for s, one, two in rows)
 
     def contacts(self, env: int = 0) -> list[tuple[str, str, float]]:
         """Touching pairs of slot keys or ``table``; least separation in m, negative: overlap."""
@@ -404,13 +397,13 @@ class SimWorld(RobotWorld):
             yield row, self.simulations[row], sapien.Pose(values[:3], values[3:])
 
     def set_body_pose(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:
-        for row, simulation, there in self._asked(pose, where):
-            simulation.move(int(body[row]), there)
+        for row, simulation, target in self._asked(pose, where):
+            simulation.move(int(body[row]), target)
         self.moved()
 
     def set_end_effector_pose(self, pose: Tensor, where: Tensor | None = None) -> None:
-        for _, simulation, there in self._asked(pose, where):
-            simulation.move_arm(there)
+        for _, simulation, target in self._asked(pose, where):
+            simulation.move_arm(target)
         self.moved()
 
     def hold(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:
@@ -462,8 +455,8 @@ def _read(read: Callable[[Simulation], np.ndarray]) -> Callable[[SimWorld], Tens
     )
 
 
-def _told(answers: Iterable[float]) -> Tensor:
-    """What simulations tell, one after the other, (B,); by way of numpy in a third of the time."""
+def _stacked(answers: Iterable[float]) -> Tensor:
+    """The answers of simulations, (B,); by way of numpy in a third of the time."""
     return torch.from_numpy(np.array(list(answers)))
 
 

@@ -11,6 +11,8 @@ from clevrskills.core import geometry
 from clevrskills.sim.body_geometry import Solids
 from clevrskills.sim.world import CONTACT_TOLERANCE_M, World
 
+__all__ = ["TensorWorld"]
+
 
 class TensorWorld(World):
     """A world of plain tensors.

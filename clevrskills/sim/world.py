@@ -22,6 +22,8 @@ from clevrskills.core.goal.context import FEW, Context
 from clevrskills.errors import UnknownNameError
 from clevrskills.sim.body_geometry import Solids
 
+__all__ = ["CONTACT_TOLERANCE_M", "RobotWorld", "World"]
+
 GRAVITY = 9.81
 CONTACT_TOLERANCE_M = 2e-3
 STATIC_SPEED_M_PER_S = 3e-3
@@ -319,7 +321,10 @@ class World(Context):
 
 
 class RobotWorld(World):
-    """A world with a robot that moves, of which an observer tells more than goals ask for."""
+    """A world with a robot that moves, of which an observer tells more than goals ask for.
+
+    To :meth:`World.touches`, the table, the gripper and the rest of the arm come behind the slots.
+    """
 
     @property
     def filled(self) -> Tensor:
@@ -349,6 +354,13 @@ class RobotWorld(World):
     @property
     def end_effector_speed(self) -> Tensor:
         return self.end_effector_velocity[:, :3].norm(dim=-1)
+
+    def gripper_touches(self, body: Tensor) -> Tensor:
+        return self.touches(body, torch.full_like(body, len(self.keys) + 1))
+
+    def robot_touches(self, body: Tensor) -> Tensor:
+        arm = torch.full_like(body, len(self.keys) + 2)
+        return self.gripper_touches(body) | self.touches(body, arm)
 
 
 def _offset(world: World) -> Tensor:

@@ -5,9 +5,9 @@ from clevrskills.tasks.base import LEVELS, Task, stack_roles, task, tasks
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError, Table, Workspace
 
 __all__ = [
-    "LEVELS",
     "Body",
     "EpisodeRng",
+    "LEVELS",
     "Layout",
     "LayoutError",
     "Table",

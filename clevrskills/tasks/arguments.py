@@ -6,6 +6,8 @@ from typing import Any
 
 from clevrskills.errors import ClevrSkillsError
 
+__all__ = ["Count", "choice", "count"]
+
 Count = tuple[int, int]
 """Least and greatest number; each episode draws one of them."""
 

@@ -23,6 +23,8 @@ from clevrskills.sim.setting import TABLETOP, Setting
 from clevrskills.tasks.arguments import allowed_arguments
 from clevrskills.tasks.layout import EpisodeRng, Layout
 
+__all__ = ["LEVELS", "Task", "stack_roles", "task", "tasks"]
+
 LEVELS = ("L0", "L1", "L2")
 
 _TASKS: dict[str, type[Task]] = {}

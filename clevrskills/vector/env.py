@@ -10,14 +10,7 @@ import numpy as np
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.vector.scene_batch import SceneBatch
 from clevrskills.vector.spec import TaskVectorEnv, VectorSpec
-from clevrskills.vector.workers import (
-    LocalShard,
-    RemoteShard,
-    Shard,
-    SharedArrays,
-    kinds_of,
-    rows_of,
-)
+from clevrskills.vector.workers import LocalShard, RemoteShard, SharedArrays, rows_of
 
 BACKENDS = ("cpu", "gpu")
 _OTHER_NAMES = {"max_episode_steps": "episode_steps", "robot": "robot_name"}
@@ -101,9 +94,9 @@ class VectorEnv(TaskVectorEnv):
         *_, start, end = self._ends = np.linspace(0, num_envs, workers + 1).astype(int).tolist()
         own = SceneBatch(spec, end - start)
         self.terms = own.terms
-        kinds = kinds_of(own.arrays(), num_envs)
+        kinds = [(name, (num_envs, *a.shape[1:]), a.dtype.str) for name, a in own.arrays().items()]
         kinds.append(("actions", (num_envs, 7), "<f4"))
-        self._shards: list[Shard] = []
+        self._shards: list[LocalShard | RemoteShard] = []
         self._block: SharedArrays | None = None
         if workers == 1:
             self._arrays = {name: np.zeros(shape, kind) for name, shape, kind in kinds}
@@ -116,11 +109,7 @@ class VectorEnv(TaskVectorEnv):
         # Last, as it does in send what the others then do meanwhile.
         self._shards.append(LocalShard(own, rows_of(self._arrays, start, end)))
         self._began = False
-        spaces = {
-            name.removeprefix("obs/"): _space(array[0])
-            for name, array in self._arrays.items()
-            if name.startswith("obs/")
-        }
+        spaces = {name: _space(array[0]) for name, array in self._group("obs").items()}
         self._set_spaces(gym.spaces.Dict(spaces) if spec.images else spaces["state"])
 
     def reset(
@@ -148,7 +137,7 @@ class VectorEnv(TaskVectorEnv):
         for shard, (start, end) in zip(self._shards, pairwise(self._ends), strict=True):
             shard.send("reset", seeds[start:end])
         self._wait()
-        return self._seen("obs"), self._said()
+        return self._observations("obs"), self._infos()
 
     def step(
         self, actions: np.ndarray
@@ -164,17 +153,13 @@ class VectorEnv(TaskVectorEnv):
         for shard in self._shards:
             shard.send("step")
         self._wait()
-        told = {name: self._arrays[name].copy() for name in ("reward", "terminated", "truncated")}
-        infos = self._said()
-        ended = told["terminated"] | told["truncated"]
+        names = ("reward", "terminated", "truncated")
+        reward, terminated, truncated = (self._arrays[name].copy() for name in names)
+        infos, ended = self._infos(), terminated | truncated
         if ended.any():
-            episode = {
-                name.removeprefix("episode/"): array.copy()
-                for name, array in self._arrays.items()
-                if name.startswith("episode/")
-            }
-            infos = self._with_final(infos, ended, self._seen("final_obs"), episode)
-        return self._seen("obs"), *told.values(), infos
+            final = self._observations("final_obs")
+            infos = self._with_final(infos, ended, final, self._group("episode"))
+        return self._observations("obs"), reward, terminated, truncated, infos
 
     def close_extras(self, **kwargs: Any) -> None:
         """End the processes."""
@@ -188,15 +173,19 @@ class VectorEnv(TaskVectorEnv):
         for shard in self._shards:
             shard.wait()
 
-    def _seen(self, group: str) -> Any:
-        seen = {
+    def _group(self, group: str) -> dict[str, np.ndarray]:
+        """The arrays of a group, (B, ...)."""
+        return {
             name.removeprefix(f"{group}/"): array.copy()
             for name, array in self._arrays.items()
             if name.startswith(f"{group}/")
         }
-        return seen if self.spec_of_all.images else seen["state"]
 
-    def _said(self) -> dict[str, Any]:
+    def _observations(self, group: str) -> Any:
+        found = self._group(group)
+        return found if self.spec_of_all.images else found["state"]
+
+    def _infos(self) -> dict[str, Any]:
         terms = self._arrays["reward_terms"].copy()
         return {
             "success": self._arrays["success"].copy(),

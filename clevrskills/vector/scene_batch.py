@@ -43,10 +43,10 @@ class SceneBatch:
     def arrays(self) -> dict[str, np.ndarray]:
         """Arrays to tell with, filled with zeros, for as many environments as there are."""
         count = len(self._envs)
-        seen = self._look().items()
-        told = {
-            **{f"obs/{name}": values for name, values in seen},
-            **{f"final_obs/{name}": values for name, values in seen},
+        observations = self._look().items()
+        arrays = {
+            **{f"obs/{name}": values for name, values in observations},
+            **{f"final_obs/{name}": values for name, values in observations},
             "reward": np.zeros(count),
             "terminated": np.zeros(count, bool),
             "truncated": np.zeros(count, bool),
@@ -58,7 +58,7 @@ class SceneBatch:
             "episode/success_once": np.zeros(count, bool),
             "episode/success_at_end": np.zeros(count, bool),
         }
-        return {name: np.zeros_like(values) for name, values in told.items()}
+        return {name: np.zeros_like(values) for name, values in arrays.items()}
 
     @property
     def terms(self) -> list[str]:
@@ -101,9 +101,9 @@ class SceneBatch:
         out["truncated"][:] = self._steps >= self._limit
         self._tell(out)
         ended = (out["terminated"] | out["truncated"]).nonzero()[0]
-        seen = self._look()
+        observations = self._look()
         if len(ended):
-            _write(out, "final_obs", seen, ended)
+            _write(out, "final_obs", observations, ended)
             for name, values in (
                 ("return", self._returns),
                 ("length", self._steps),
@@ -112,8 +112,8 @@ class SceneBatch:
             ):
                 out[f"episode/{name}"][ended] = values[ended]
             self._begin(ended.tolist())
-            seen = self._look()
-        _write(out, "obs", seen)
+            observations = self._look()
+        _write(out, "obs", observations)
 
     def close(self) -> None:
         """Give up the scenes."""
@@ -156,10 +156,10 @@ class SceneBatch:
 
     def _tell(self, out: Arrays) -> None:
         """Tell what the goals say."""
-        said = outcomes(self._goal, self._outcome)
+        found = outcomes(self._goal, self._outcome)
         out["success"][:] = self._outcome.holds.numpy()
         out["progress"][:] = self._outcome.progress.numpy()
-        rewards = torch.stack([one.reward for one in said], dim=-1)
+        rewards = torch.stack([one.reward for one in found], dim=-1)
         out["reward_terms"][:] = (rewards * self._used).numpy()
 
     def _look(self) -> dict[str, np.ndarray]:
@@ -172,7 +172,7 @@ class SceneBatch:
             env.repaint(self._outcome, row)
         images = [env.capture() for env in self._envs]
         return {
-            **{name: np.stack([shown[name] for shown in images]) for name in self._spec.images},
+            **{name: np.stack([taken[name] for taken in images]) for name in self._spec.images},
             "state": flat(own).numpy(),
         }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from multiprocessing.shared_memory import SharedMemory
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -17,27 +17,11 @@ from clevrskills.vector.spec import VectorSpec
 
 Array = tuple[str, tuple[int, ...], str]
 """Name, shape and data type of an array."""
-
-
-class Shard(Protocol):
-    """A part of the environments. What they tell, they write to arrays that were agreed on."""
-
-    def send(self, call: str, *arguments: Any) -> None:
-        """Begin to ``reset`` with seeds or to ``step`` with what stands in ``actions``."""
-
-    def wait(self) -> None:
-        """Wait until that is done.
-
-        Raises:
-            ClevrSkillsError: It went wrong.
-        """
-
-    def close(self) -> None:
-        """End it."""
+ALIGNED_BYTES = 64
 
 
 class LocalShard:
-    """Environments in this process.
+    """Environments in this process. What they tell, they write to arrays.
 
     Args:
         batch: The environments.
@@ -48,17 +32,19 @@ class LocalShard:
         self._batch, self._arrays = batch, arrays
 
     def send(self, call: str, *arguments: Any) -> None:
+        """Begin to ``reset`` with seeds or to ``step`` with what stands in ``actions``."""
         _do(self._batch, self._arrays, call, arguments)
 
     def wait(self) -> None:
-        pass
+        """Wait until that is done: here it is."""
 
     def close(self) -> None:
+        """End them."""
         self._batch.close()
 
 
 class RemoteShard:
-    """Environments in a process of their own.
+    """The same in a process of their own.
 
     Args:
         spec: What they are.
@@ -71,9 +57,15 @@ class RemoteShard:
         self._worker = self._driver.start()
 
     def send(self, call: str, *arguments: Any) -> None:
+        """As in this process, but at the same time."""
         self._driver.send(self._worker, (call, arguments))
 
     def wait(self) -> None:
+        """Wait until that is done.
+
+        Raises:
+            ClevrSkillsError: It went wrong.
+        """
         found = self._driver.wait([self._worker], None)
         assert found is not None
         message = found[1]
@@ -83,6 +75,7 @@ class RemoteShard:
             raise ClevrSkillsError(f"a process of the vector environment died: {message}")
 
     def close(self) -> None:
+        """End the process."""
         self._driver.kill(self._worker)
         self._driver.close()
 
@@ -117,14 +110,6 @@ class SharedArrays:
         self.arrays.clear()
         if self._owned:
             self._memory.unlink()
-
-
-ALIGNED_BYTES = 64
-
-
-def kinds_of(arrays: Mapping[str, np.ndarray], count: int) -> list[Array]:
-    """The same arrays for another number of environments."""
-    return [(name, (count, *a.shape[1:]), a.dtype.str) for name, a in arrays.items()]
 
 
 def rows_of(arrays: Mapping[str, np.ndarray], start: int, end: int) -> dict[str, np.ndarray]:

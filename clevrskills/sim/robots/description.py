@@ -13,6 +13,8 @@ from clevrskills.sim.cache import cached_directory
 from clevrskills.sim.robots import gripper, panda, xarm6
 from clevrskills.sim.robots.geometry import Joint, Link, Vector, Visual, srdf_text, urdf_text
 
+__all__ = ["HandCamera", "ROBOTS", "RobotDescription", "robot"]
+
 VisualBuilder = Callable[[Path], Mapping[str, Sequence[Visual]]]
 
 

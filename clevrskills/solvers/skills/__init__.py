@@ -10,6 +10,8 @@ from clevrskills.core.registry import check_new, load_modules
 from clevrskills.predicates import Predicate
 from clevrskills.solvers.motion import Actions, Arm, SkillFailed
 
+__all__ = ["Skill", "skill_for", "solves"]
+
 Skill = Callable[[Arm, Predicate], Actions]
 _SKILLS: dict[type[Predicate], Skill] = {}
 

@@ -12,6 +12,8 @@ from clevrskills.solvers.motion import Actions, Arm, SkillFailed
 from clevrskills.solvers.skills import solves
 from clevrskills.solvers.skills.put_down import backed_off, put_aside
 
+__all__ = ["pick"]
+
 ATTEMPTS = 4
 APPROACH_M = 0.06
 SLOW_M, SLOW_PER_STEP_M = 0.005, 0.0025

@@ -10,6 +10,8 @@ from sapien import Pose
 from clevrskills.core import geometry
 from clevrskills.solvers.motion import Actions, Arm, SkillFailed, spot, turned_about_z
 
+__all__ = ["let_go", "on_table", "place", "place_at", "put_aside", "rest"]
+
 ABOVE_M = (0.05, 0.10)
 """Heights above its place from which an object is lowered: the second one where its neighbours are
 in the way of the first."""

@@ -67,16 +67,16 @@ class Arm:
 
     def inverse(self, pose: Tensor, near: Tensor) -> tuple[Tensor, Tensor]:
         """Allowed joint angles (B, n) for poses (B, 7), from others; where found, (B,) bool."""
-        qpos, wanted = near, geometry.rotation_matrix(pose[:, 3:])
+        qpos, target = near, geometry.rotation_matrix(pose[:, 3:])
         for _ in range(IK_STEPS):
             end, jacobian = self.forward(qpos)
             gram = jacobian @ jacobian.mT
             gram.diagonal(dim1=-2, dim2=-1).add_(IK_DAMPING)
-            way = torch.linalg.solve_ex(gram, _error(end, pose, wanted))[0]
+            way = torch.linalg.solve_ex(gram, _error(end, pose, target))[0]
             turn = (jacobian.mT @ way[..., None])[..., 0]
             most = turn.abs().amax(-1, keepdim=True).clamp(min=IK_TURN_RAD)
             qpos = qpos + turn * (IK_TURN_RAD / most)
-        error = _error(self.forward(qpos)[0], pose, wanted).norm(dim=-1)
+        error = _error(self.forward(qpos)[0], pose, target).norm(dim=-1)
         allowed = ((qpos >= self._lower) & (qpos <= self._upper)).all(-1)
         return qpos, (error <= IK_ERROR) & allowed
 
@@ -174,9 +174,9 @@ class DeltaController:
         return pose, torch.where(free, self.target_qpos, qpos)
 
 
-def _error(end: Tensor, pose: Tensor, wanted: Tensor) -> Tensor:
+def _error(end: Tensor, pose: Tensor, target: Tensor) -> Tensor:
     """What is left to move and turn, (B, 6), from end effectors (B, 4, 4) to poses (B, 7)."""
-    turn = wanted @ end[:, :3, :3].mT
+    turn = target @ end[:, :3, :3].mT
     skew = (turn - turn.mT) / 2  # sine of the angle times the axis
     left = torch.stack((skew[:, 2, 1], skew[:, 0, 2], skew[:, 1, 0]), dim=-1)
     return torch.cat((pose[:, :3] - end[:, :3, 3], left), dim=-1)

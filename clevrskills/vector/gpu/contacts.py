@@ -1,7 +1,5 @@
 """Contacts in many environments, from the impulses between pairs of bodies."""
 
-from collections.abc import Sequence
-
 import torch
 from torch import Tensor
 
@@ -25,7 +23,7 @@ class Contacts:
         slots: K.
 
     Attributes:
-        wanted: Whether somebody asks who touches whom, which costs a query for each physics step.
+        asked: Whether somebody asks who touches whom, which costs a query for each physics step.
         lift: Upward impulse on each body from each body and the table in the last physics step,
             N s, (B, K, K + 1).
         first: In which physics step of the control step each body first touched each other,
@@ -33,15 +31,12 @@ class Contacts:
     """
 
     def __init__(self, pairs: Tensor, count: int, slots: int) -> None:
-        env, slot, other = pairs.T
-        self._among = (other < slots).nonzero()[:, 0]  # pairs of two bodies
-        one, two = slot[self._among], other[self._among]
+        self._among = (pairs[:, 2] < slots).nonzero()[:, 0]  # pairs of two bodies
         shape = (count, slots, slots + 3)
-        self._places = torch.cat(
-            (_flat(shape, env, slot, other), _flat(shape, env[self._among], two, one))
-        )
+        both = torch.cat((pairs, pairs[self._among][:, [0, 2, 1]]))
+        self._places = (both * both.new_tensor([shape[1] * shape[2], shape[2], 1])).sum(-1)
         self._shape, self._steps = shape, 0
-        self.wanted = False
+        self.asked = False
         self.lift = torch.zeros(count, slots, slots + 1, device=pairs.device)
         self.first = torch.full(shape, NEVER, dtype=torch.int32, device=pairs.device)
 
@@ -51,22 +46,14 @@ class Contacts:
         self.first.fill_(NEVER)
 
     def note(self, impulses: Tensor) -> None:
-        """Note who touches whom after a physics step.
-
-        Args:
-            impulses: Impulse on the first of each pair from the second, N s, (P, 3).
-        """
+        """Note who touches whom by the impulses (P, 3) of a physics step on the first of pairs."""
         self._steps += 1
         press = impulses.abs().sum(-1)
         touching = self._spread(torch.cat((press, press[self._among]))) > CONTACT_IMPULSE_NS
         self.first.masked_fill_(touching & (self.first == NEVER), self._steps)
 
     def weigh(self, impulses: Tensor) -> None:
-        """Note what carries what, after the last physics step of a control step.
-
-        Args:
-            impulses: As for :meth:`note`.
-        """
+        """Note what carries what, by the impulses (P, 3) of a control step's last physics step."""
         up = impulses[:, 2]
         spread = self._spread(torch.cat((up, -up[self._among])))
         self.lift = spread[..., : self.lift.shape[-1]].clone()
@@ -77,22 +64,12 @@ class Contacts:
 
     def _spread(self, values: Tensor) -> Tensor:
         """Values of all pairs, both ways, by environment, body and other."""
-        size = self._shape[0] * self._shape[1] * self._shape[2]
-        return values.new_zeros(size).index_add_(0, self._places, values).view(self._shape)
+        flat = values.new_zeros(self._shape).view(-1)
+        return flat.index_add_(0, self._places, values).view(self._shape)
 
     def touched_before(self, rows: Tensor, body: Tensor, other: Tensor) -> Tensor:
-        """Whether bodies touched anything but the robot before another one, or without it.
-
-        Args:
-            rows: Environments, (n,).
-            body: Slots, (n,).
-            other: The others, (n,).
-        """
+        """Whether bodies (n,) touched anything but the robot before, or without, others (n,)."""
         first = self.first[rows, body]  # (n, K + 3)
         last = first.gather(1, other[:, None])
         things = first[:, :-2].scatter(1, other[:, None], NEVER)
         return (things < last).any(-1)
-
-
-def _flat(shape: Sequence[int], env: Tensor, slot: Tensor, other: Tensor) -> Tensor:
-    return (env * shape[1] + slot) * shape[2] + other

@@ -17,7 +17,7 @@ from clevrskills.predicates import GoalState, Outcome, Predicate
 from clevrskills.predicates.criteria import PAPER
 from clevrskills.tasks import Layout, task
 from clevrskills.vector.gpu.physics import CudaPhysics, Physics, enable_gpu
-from clevrskills.vector.gpu.reset_states import Starts, draw_same
+from clevrskills.vector.gpu.reset_states import ResetScenes, draw_same
 from clevrskills.vector.gpu.world import GpuWorld, ResetState
 from clevrskills.vector.spec import TaskVectorEnv, VectorSpec
 
@@ -93,7 +93,7 @@ class GpuVectorEnv(TaskVectorEnv):
         elif seed is not None:
             self._generator.manual_seed(seed)
         self._begin(self._rows >= 0)
-        return self._look(), self._said()
+        return self._look(), self._infos()
 
     def step(self, actions: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, dict[str, Any]]:
         """Run one control step with actions (B, 7).
@@ -114,7 +114,7 @@ class GpuVectorEnv(TaskVectorEnv):
         self._once |= success
         terminated = success & self._spec.terminate_on_success
         truncated = self._steps >= self.max_episode_steps
-        ended, infos = terminated | truncated, self._said()
+        ended, infos = terminated | truncated, self._infos()
         if ended.any():
             episode = {
                 "return": self._returns.clone(),
@@ -145,16 +145,16 @@ class GpuVectorEnv(TaskVectorEnv):
         scenes = [
             draw_same(self._task, row, spec.split, spec.robot_name, PAPER) for row in seeds.tolist()
         ]
-        self._drawn = drawn = Starts.of(scenes, self.num_envs, self.device)
+        self._drawn = drawn = ResetScenes.of(scenes, self.num_envs, self.device)
         physics = self._make_physics(drawn.layouts)
         self._world = GpuWorld(self._task.slots, drawn.solids, physics, spec.robot_name)
-        moments, states = [], []
+        resets, states = [], []
         for k in range(self._starts):
-            moments.append(self._world.begin(drawn.pose[:, k], drawn.held[:, k]))
+            resets.append(self._world.begin(drawn.pose[:, k], drawn.held[:, k]))
             goal = self._goal_of(torch.full_like(self._rows, k))
             state = goal.initial_state(self._world)
             states.append(goal.evaluate(self._world, state).state)
-        self._moments = ResetState.stack(moments)
+        self._resets = ResetState.stack(resets)
         self._states = {key: torch.stack([s[key] for s in states], dim=1) for key in states[0]}
         self._state = {key: values[:, 0] for key, values in self._states.items()}
 
@@ -172,7 +172,7 @@ class GpuVectorEnv(TaskVectorEnv):
         size, device = (self.num_envs,), self.device
         number = torch.randint(self._starts, size, generator=self._generator, device=device)
         self._number = torch.where(where, number, self._number)
-        self._world.restore(self._moments.choose(self._number), where)
+        self._world.restore(self._resets.choose(self._number), where)
         rows = self._rows[where]
         self._state = {
             key: self._state[key].index_copy(0, rows, values[rows, self._number[rows]])
@@ -189,10 +189,10 @@ class GpuVectorEnv(TaskVectorEnv):
         """The observations, (B, D)."""
         return flat(self._observer(self._outcome))
 
-    def _said(self) -> dict[str, Any]:
+    def _infos(self) -> dict[str, Any]:
         """What the goals say."""
-        said = outcomes(self._goal, self._outcome)
-        rewards = torch.stack([one.reward for one in said], dim=-1) * self._used
+        found = outcomes(self._goal, self._outcome)
+        rewards = torch.stack([one.reward for one in found], dim=-1) * self._used
         return {
             "success": self._outcome.holds,
             "progress": self._outcome.progress,

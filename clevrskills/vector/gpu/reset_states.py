@@ -19,7 +19,7 @@ NOWHERE = (0.0,) * 7
 
 
 @dataclass(frozen=True)
-class Starts:
+class ResetScenes:
     """The scenes of B environments, S for each, and what they have in common.
 
     Attributes:
@@ -39,7 +39,7 @@ class Starts:
     @classmethod
     def of(
         cls, scenes: Sequence[Sequence[DrawnScene]], count: int, device: torch.device | str
-    ) -> Starts:
+    ) -> ResetScenes:
         """Share sets of scenes with the same bodies out to environments, in turn.
 
         Args:

@@ -71,26 +71,14 @@ class Vacuum:
         self.held = torch.where(where, -1, self.held)
 
     def take(self, rows: Tensor, body: Tensor, cups: Tensor, grip: Tensor) -> None:
-        """Hold bodies.
-
-        Args:
-            rows: In which environments, (n,).
-            body: Slots, (n,).
-            cups: How many cups seal on each, (n,).
-            grip: Poses in the frames of the tool centre points, (n, 7).
-        """
+        """Hold bodies (n,) in environments (n,) with cups (n,), in the TCP's frame at (n, 7)."""
         self.held, self.cups, self.grip = (
             value.index_copy(0, rows, taken)
             for value, taken in ((self.held, body), (self.cups, cups), (self.grip, grip))
         )
 
     def release_slipped(self, tcp: Tensor, pose: Tensor) -> None:
-        """Let go of what was pulled out of place.
-
-        Args:
-            tcp: World poses of the tool centre points, (B, 7).
-            pose: World poses of the held bodies, (B, 7).
-        """
+        """Let go of what was pulled out of place, by poses (B, 7) of the TCP and the bodies."""
         off = geometry.compose(geometry.invert(geometry.compose(tcp, self.grip)), pose)
         turned = geometry.rotation_vector(off[:, 3:]).norm(dim=-1) > SLIP_RAD
         self.release((off[:, :3].norm(dim=-1) > SLIP_M) | turned)
@@ -98,8 +86,7 @@ class Vacuum:
     def pull(
         self, tcp: Tensor, speed: Tensor, body: Tensor, inertia: Inertia, step_s: float
     ) -> Tensor:
-        """Force at the centre of mass and torque on the held bodies, (B, 6); none where nothing is
-        held.
+        """Force at the centre of mass and torque on what is held, (B, 6), else none.
 
         Args:
             tcp: World poses of the tool centre points, (B, 7).
@@ -109,65 +96,33 @@ class Vacuum:
             inertia: Of the held bodies.
             step_s: Physics time step.
         """
-        there = geometry.compose(tcp, self.grip)
-        axes, wanted = (geometry.compose(pose, inertia.axes) for pose in (body[:, :7], there))
-        off, arm = way(wanted, axes), wanted[:, :3] - tcp[:, :3]
+        grip = geometry.compose(tcp, self.grip)
+        axes, target = (geometry.compose(pose, inertia.axes) for pose in (body[:, :7], grip))
+        off, arm = way(target, axes), target[:, :3] - tcp[:, :3]
         rate = body[:, 7:] - speed
         rate[:, :3] -= torch.linalg.cross(speed[:, 3:], arm)
         rate[:, 2] -= GRAVITY * step_s  # what it will be if nothing holds it
-        cups = self.cups[:, None] * (self.held >= 0)[:, None]
-        force = Spring(STIFFNESS_N_PER_M, DAMPING_NS_PER_M, FORCE_PER_CUP_N * cups, step_s)
-        torque = Spring(TURN_STIFFNESS_NM, TURN_DAMPING_NMS, TORQUE_PER_CUP_NM * cups, step_s)
-        return torch.cat(
-            (
-                force.act(off[:, :3], rate[:, :3], there[:, 3:], inertia.mass[:, None]),
-                torque.act(off[:, 3:], rate[:, 3:], axes[:, 3:], inertia.moments),
-            ),
-            dim=-1,
-        )
 
+        def spring(
+            part: slice, stiffness: float, damping: float, limit: float, frame: Tensor, mass: Tensor
+        ) -> Tensor:
+            # the force at the end of the step: that of its start would shake a light body off
+            back = geometry.quaternion_conjugate(frame)
+            drag = step_s * stiffness + damping
+            force = -geometry.rotate(back, stiffness * off[:, part] + drag * rate[:, part])
+            force = force / (1.0 + step_s * drag / mass)
+            most = limit * self.cups[:, None] * (self.held >= 0)[:, None]
+            return geometry.rotate(frame, force.clamp(-most, most))
 
-@dataclass(frozen=True)
-class Spring:
-    """A spring and damper that act with the force that they will have at the end of a physics step;
-    that of its start would shake a light body off.
-
-    Attributes:
-        stiffness: Per metre or radian.
-        damping: Per metre or radian per second.
-        limit: Most along each axis, (B, 1).
-        step_s: Physics time step.
-    """
-
-    stiffness: float
-    damping: float
-    limit: Tensor
-    step_s: float
-
-    def act(self, off: Tensor, rate: Tensor, frame: Tensor, inertia: Tensor) -> Tensor:
-        """Forces or torques, (B, 3), in world axes.
-
-        Args:
-            off: How far it is out of place, (B, 3), in world axes.
-            rate: How fast that grows, (B, 3), in world axes.
-            frame: Orientation of the axes along which it acts, (B, 4).
-            inertia: Mass or moment of inertia along each, (B, 1) or (B, 3).
-        """
-        back = geometry.quaternion_conjugate(frame)
-        drag = self.step_s * self.stiffness + self.damping
-        force = -geometry.rotate(back, self.stiffness * off + drag * rate)
-        force = force / (1.0 + self.step_s * drag / inertia)
-        return geometry.rotate(frame, force.clamp(-self.limit, self.limit))
+        linear = (STIFFNESS_N_PER_M, DAMPING_NS_PER_M, FORCE_PER_CUP_N)
+        angular = (TURN_STIFFNESS_NM, TURN_DAMPING_NMS, TORQUE_PER_CUP_NM)
+        force = spring(slice(3), *linear, grip[:, 3:], inertia.mass[:, None])
+        torque = spring(slice(3, 6), *angular, axes[:, 3:], inertia.moments)
+        return torch.cat((force, torque), dim=-1)
 
 
 def joint_torques(pull: Tensor, arm: Tensor, jacobian: Tensor) -> Tensor:
-    """What the pull on bodies does to the joints that hold against it, N m, (B, n).
-
-    Args:
-        pull: Force at the centre of mass and torque on the bodies, (B, 6).
-        arm: From the tool centre points to the centres of mass, (B, 3).
-        jacobian: Of the tool centre points, (B, 6, n).
-    """
+    """Torques of the joints, N m, (B, n), against a pull (B, 6) with an arm (B, 3) at the TCP."""
     moment = pull[:, 3:] + torch.linalg.cross(arm, pull[:, :3])
     back = -torch.cat((pull[:, :3], moment), dim=-1)
     return (jacobian.mT @ back[..., None])[..., 0]

@@ -18,10 +18,10 @@ from clevrskills.sim.world import GRAVITY, RobotWorld
 from clevrskills.vector.gpu.arm import Arm, DeltaController
 from clevrskills.vector.gpu.contacts import NEVER, Contacts
 from clevrskills.vector.gpu.physics import Physics
-from clevrskills.vector.gpu.sleep import Rest
 from clevrskills.vector.gpu.vacuum import Vacuum, joint_torques, way
 
 SIM_STEPS, TIMESTEP_S = SIM_HZ // CONTROL_HZ, 1.0 / SIM_HZ
+REST_STEPS = round(0.4 * CONTROL_HZ)
 
 
 @dataclass(frozen=True)
@@ -46,15 +46,51 @@ class ResetState:
     lift: Tensor
 
     @classmethod
-    def stack(cls, moments: Sequence[ResetState]) -> ResetState:
+    def stack(cls, states: Sequence[ResetState]) -> ResetState:
         """Several of them, of which :meth:`choose` chooses."""
-        parts = ([getattr(one, field.name) for one in moments] for field in fields(cls))
+        parts = ([getattr(one, field.name) for one in states] for field in fields(cls))
         return cls(*(torch.stack(part, dim=1) for part in parts))
 
     def choose(self, number: Tensor) -> ResetState:
         """For each environment one of those that were stacked, by their numbers (B,)."""
         rows = torch.arange(len(number), device=number.device)
         return ResetState(*(getattr(self, field.name)[rows, number] for field in fields(self)))
+
+
+class Sleep:
+    """Tells which bodies of B environments are at rest, from where they are after control steps.
+
+    In a simulation on the CPU, PhysX puts what hardly moves to sleep; on a GPU it does not, and
+    what lies still has a speed for ever that takes it nowhere. So what would sleep is found by its
+    rule: that a body has moved by less than a millimetre, in 0.4 s.
+
+    Args:
+        limit: How far each may move and still be at rest, metres, (B, K).
+        gyration: Distance from the centre of mass that makes a turn a way, metres, (B, K).
+    """
+
+    def __init__(self, limit: Tensor, gyration: Tensor) -> None:
+        self._limit, self._gyration = limit, gyration
+        self._since = torch.zeros_like(limit, dtype=torch.long)
+        self._pose = limit.new_zeros(*limit.shape, 7)
+
+    @property
+    def still(self) -> Tensor:
+        """Which bodies are at rest, (B, K) bool."""
+        return self._since >= REST_STEPS
+
+    def note(self, pose: Tensor) -> None:
+        """Note where the bodies are after a control step, (B, K, 7)."""
+        way = (pose[..., :3] - self._pose[..., :3]).norm(dim=-1)
+        turn = geometry.rotation_angle(pose[..., 3:], self._pose[..., 3:]) * self._gyration
+        moved = torch.hypot(way, turn) > self._limit
+        self._pose = torch.where(moved[..., None], pose, self._pose)
+        self._since = torch.where(moved, 0, self._since + 1)
+
+    def restore(self, where: Tensor, pose: Tensor) -> None:
+        """All bodies rest at poses (B, K, 7) in the environments ``where`` (B,) is true."""
+        self._pose = torch.where(where[:, None, None], pose, self._pose)
+        self._since = torch.where(where[:, None], REST_STEPS, self._since)
 
 
 class GpuWorld(RobotWorld):
@@ -81,7 +117,7 @@ class GpuWorld(RobotWorld):
         self._vacuum = Vacuum.empty(self.num_envs, self.device)
         self._contacts = Contacts(physics.pairs, self.num_envs, len(self.keys))
         gyration = (physics.inertia.moments.mean(-1) / physics.inertia.mass).sqrt()
-        self._rest = Rest(physics.rest_m, gyration)
+        self._sleep = Sleep(physics.rest_m, gyration)
         self._tcp = physics.tcp[:, :7]  # before the last physics step
         self._everywhere = torch.ones(self.num_envs, dtype=torch.bool, device=self.device)
 
@@ -96,10 +132,10 @@ class GpuWorld(RobotWorld):
         for _ in range(SIM_STEPS):
             physics.drive(*controller.next_drive())
             self._step()
-            if self._contacts.wanted:
+            if self._contacts.asked:
                 self._contacts.note(physics.impulses())
         self._contacts.weigh(physics.impulses())
-        self._rest.note(self.body_pose)
+        self._sleep.note(self.body_pose)
         self.moved()
         self._grip()
 
@@ -107,12 +143,12 @@ class GpuWorld(RobotWorld):
         """Run one physics step; what is held is pulled along."""
         physics, vacuum, rows = self._physics, self._vacuum, self._rows
         body = vacuum.held.clamp(min=0)
-        there, inertia = physics.bodies[rows, body], physics.inertia.of(rows, body)
+        held, inertia = physics.bodies[rows, body], physics.inertia.of(rows, body)
         tcp = physics.tcp[:, :7]
         # the speed that PhysX tells at the end of a step is not that at which the arm was led
-        pull = vacuum.pull(tcp, way(self._tcp, tcp) / TIMESTEP_S, there, inertia, TIMESTEP_S)
+        pull = vacuum.pull(tcp, way(self._tcp, tcp) / TIMESTEP_S, held, inertia, TIMESTEP_S)
         self._tcp = tcp
-        center = geometry.compose(there[:, :7], inertia.axes)[:, :3]
+        center = geometry.compose(held[:, :7], inertia.axes)[:, :3]
         jacobian = self._arm.forward(physics.qpos)[1]
         torques = joint_torques(pull, center - tcp[:, :3], jacobian)
         physics.push(body, pull, torques)
@@ -152,7 +188,7 @@ class GpuWorld(RobotWorld):
     @property
     def body_velocity(self) -> Tensor:
         return self.once(
-            "velocity", lambda w: w._physics.bodies[..., 7:] * ~w._rest.still[..., None]
+            "velocity", lambda w: w._physics.bodies[..., 7:] * ~w._sleep.still[..., None]
         )
 
     @property
@@ -187,27 +223,20 @@ class GpuWorld(RobotWorld):
         return self._contacts.lift[self._rows, body, len(self.keys)] > CONTACT_IMPULSE_NS
 
     def touches(self, body: Tensor, other: Tensor) -> Tensor:
-        self._contacts.wanted = True  # from now on; goals ask at the start
+        self._contacts.asked = True  # from now on; goals ask at the start
         return self._contacts.first[self._rows, body, other] < NEVER
 
     def touches_before(self, body: Tensor, other: Tensor) -> Tensor:
-        self._contacts.wanted = True
+        self._contacts.asked = True
         return self._contacts.touched_before(self._rows, body, other)
-
-    def gripper_touches(self, body: Tensor) -> Tensor:
-        return self.touches(body, torch.full_like(body, len(self.keys) + 1))
-
-    def robot_touches(self, body: Tensor) -> Tensor:
-        arm = torch.full_like(body, len(self.keys) + 2)
-        return self.gripper_touches(body) | self.touches(body, arm)
 
     # ---- what can be put ----
 
     def set_body_pose(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:
-        there = self._everywhere if where is None else where
-        self._vacuum.release(there & (self._vacuum.held == body))
+        where = self._everywhere if where is None else where
+        self._vacuum.release(where & (self._vacuum.held == body))
         slots = torch.arange(len(self.keys), device=self.device)
-        chosen = there[:, None] & (slots == body[:, None])
+        chosen = where[:, None] & (slots == body[:, None])
         self._physics.place_bodies(chosen, _at_rest(pose[:, None].expand(-1, len(slots), -1)))
         self.moved()
 
@@ -219,18 +248,11 @@ class GpuWorld(RobotWorld):
         self._take(rows, taken, sealed[mine, taken].sum(-1).clamp(min=1), distance[mine, taken])
 
     def begin(self, pose: Tensor, held: Tensor) -> ResetState:
-        """Put all bodies where they are to start, with the arms as at the start of an episode, and
-        let them come to rest.
-
-        Args:
-            pose: World poses, (B, K, 7).
-            held: Slot of the body that the gripper holds there, -1 for none, (B,).
-
-        Returns:
-            What they came to rest in.
+        """Start episodes with bodies at poses (B, K, 7), some (B,) held, -1 for none; what comes
+        to rest.
         """
         everywhere, physics, vacuum = self._everywhere, self._physics, self._vacuum
-        self._rest.restore(everywhere, pose)
+        self._sleep.restore(everywhere, pose)
         neutral = torch.tensor(robot(self._robot_name).neutral_qpos, device=self.device)
         qpos = neutral.expand(self.num_envs, -1)
         vacuum.release(everywhere)
@@ -252,16 +274,16 @@ class GpuWorld(RobotWorld):
         lift = self._contacts.lift.clone()
         return ResetState(bodies, physics.qpos, vacuum.held, vacuum.cups, vacuum.grip, lift)
 
-    def restore(self, moment: ResetState, where: Tensor) -> None:
+    def restore(self, state: ResetState, where: Tensor) -> None:
         """Put environments back into a state, where ``where`` (B,) is true."""
         rows, vacuum = self._rows[where], self._vacuum
-        self._physics.place_bodies(where[:, None].expand(moment.bodies.shape[:2]), moment.bodies)
-        self._physics.place_arms(where, moment.qpos)
-        vacuum.take(rows, moment.held[rows], moment.cups[rows], moment.grip[rows])
+        self._physics.place_bodies(where[:, None].expand(state.bodies.shape[:2]), state.bodies)
+        self._physics.place_arms(where, state.qpos)
+        vacuum.take(rows, state.held[rows], state.cups[rows], state.grip[rows])
         self._tcp = torch.where(where[:, None], self.end_effector_pose, self._tcp)
-        self._controller.reset(where, moment.qpos, self._tcp, moment.held >= 0)
-        self._contacts.restore(rows, moment.lift[rows])
-        self._rest.restore(where, moment.bodies[..., :7])
+        self._controller.reset(where, state.qpos, self._tcp, state.held >= 0)
+        self._contacts.restore(rows, state.lift[rows])
+        self._sleep.restore(where, state.bodies[..., :7])
         self.moved()
 
 

@@ -17,7 +17,7 @@ from clevrskills.tasks import Layout
 from clevrskills.vector import VectorSpec
 from clevrskills.vector.gpu.env import GpuVectorEnv
 from clevrskills.vector.gpu.physics import Physics
-from clevrskills.vector.gpu.reset_states import Starts
+from clevrskills.vector.gpu.reset_states import ResetScenes
 from clevrskills.vector.gpu.scenes import Scene, SceneBuilder
 from clevrskills.vector.gpu.world import GpuWorld
 from tests.support.envs import Bench
@@ -130,7 +130,7 @@ def bench_world(layouts: Sequence[tuple[Body, ...]], robot_name: str = "xarm6") 
     """Known bodies at known places, as :func:`tests.envs.bench` has them, one row for each."""
     task = Bench(layouts[0])
     scenes = [scene_of(task, Bench(b).layout(None), robot_name) for b in layouts]
-    starts = Starts.of([[scene] for scene in scenes], len(scenes), "cpu")
+    starts = ResetScenes.of([[scene] for scene in scenes], len(scenes), "cpu")
     world = GpuWorld(
         task.slots, starts.solids, CpuPhysics.build(starts.layouts, robot_name), robot_name
     )

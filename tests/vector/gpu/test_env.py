@@ -103,7 +103,7 @@ def test_only_what_ended_begins_anew(env, monkeypatch):
     assert env._steps.tolist() == [4, 0, 4] and env._returns[1] == 0
     rows = torch.tensor([0, 2])
     torch.testing.assert_close(env._world.body_pose[rows], before[rows], atol=0.05, rtol=0)
-    start = env._moments.choose(env._number).bodies[1, :, :7]
+    start = env._resets.choose(env._number).bodies[1, :, :7]
     torch.testing.assert_close(env._world.body_pose[1], start)
     for key, value in env._state.items():
         fresh = env._states[key][1, env._number[1]]

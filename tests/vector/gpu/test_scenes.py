@@ -11,7 +11,7 @@ from clevrskills.errors import ClevrSkillsError
 from clevrskills.predicates.criteria import PAPER
 from clevrskills.tasks import task
 from clevrskills.vector.gpu import reset_states
-from clevrskills.vector.gpu.reset_states import Starts, draw_same
+from clevrskills.vector.gpu.reset_states import ResetScenes, draw_same
 from clevrskills.vector.gpu.scenes import SceneBuilder
 from tests.support.envs import base, make_env
 from tests.vector.gpu.scenes import CpuPhysics
@@ -153,7 +153,7 @@ def test_no_fair_scene_is_told(monkeypatch):
 
 def test_sets_are_shared_out_in_turn():
     sets = [draw("place", [1, 2]), draw("place", [3, 4])]
-    shared = Starts.of(sets, 5, "cpu")
+    shared = ResetScenes.of(sets, 5, "cpu")
     assert [layout is sets[k % 2][0].layout for k, layout in enumerate(shared.layouts)] == [
         True
     ] * 5

@@ -2,14 +2,14 @@
 
 import torch
 
-from clevrskills.vector.gpu.sleep import REST_STEPS, Rest
+from clevrskills.vector.gpu.world import REST_STEPS, Sleep
 
 LIMIT_M = 1e-3
 
 
 def watch(way_m, turn_rad=lambda step: 0.0, steps=REST_STEPS + 1) -> list[bool]:
     """Whether a body that goes a way is at rest after each step."""
-    rest, found = Rest(torch.full((1, 1), LIMIT_M), torch.full((1, 1), 0.02)), []
+    rest, found = Sleep(torch.full((1, 1), LIMIT_M), torch.full((1, 1), 0.02)), []
     for step in range(steps):
         half = torch.tensor(turn_rad(step) / 2)
         pose = torch.tensor([1.0 + way_m(step), 0, 0, half.cos(), 0, 0, half.sin()])
@@ -33,7 +33,7 @@ def test_turning_counts_as_a_way_of_the_body():
 
 
 def test_a_push_wakes_and_a_restored_body_rests_at_once():
-    rest = Rest(torch.full((2, 1), LIMIT_M), torch.full((2, 1), 0.02))
+    rest = Sleep(torch.full((2, 1), LIMIT_M), torch.full((2, 1), 0.02))
     here = torch.tensor([0.0, 0, 0, 1, 0, 0, 0]).expand(2, 1, 7)
     rest.restore(torch.tensor([True, False]), here)
     assert rest.still[:, 0].tolist() == [True, False]
