@@ -9,6 +9,8 @@ from typing import Literal, get_args
 from clevrskills.core.interface import Turn
 from clevrskills.errors import UnknownNameError
 
+__all__ = ["Phrasebook"]
+
 Mode = Literal["none", "simple", "detailed"]
 MODES: tuple[Mode, ...] = get_args(Mode)
 

@@ -12,6 +12,8 @@ import numpy as np
 from clevrskills.core.policy import PolicyError
 from clevrskills.errors import ClevrSkillsError
 
+__all__ = ["Actuator", "BoxInterface", "Interface", "Step", "TextInterface", "Turn"]
+
 TOLERANCE = 0.01
 """How far beyond 1 an entry may be: numbers of half precision are rounded by up to 0.008 there."""
 

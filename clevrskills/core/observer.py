@@ -11,6 +11,8 @@ from clevrskills.core.policy import Observation, ObservationOptions, PromptInput
 from clevrskills.core.suite import Environment, Prompt
 from clevrskills.errors import ClevrSkillsError
 
+__all__ = ["Observer"]
+
 LANGUAGE = "language"
 STATE_PARTS = ("qpos", "ee_pose", "vacuum_on", "holding")
 """Parts of the proprioception that make up a state vector, in this order."""

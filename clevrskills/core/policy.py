@@ -23,6 +23,16 @@ import numpy as np
 
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 
+__all__ = [
+    "BatchedPolicy",
+    "GaveUp",
+    "Observation",
+    "ObservationOptions",
+    "Policy",
+    "PolicyError",
+    "PromptInput",
+]
+
 Observation = Mapping[str, Any]
 """What a policy is shown at a control step.
 

@@ -20,6 +20,20 @@ from clevrskills.core.interface import Interface
 from clevrskills.core.registry import load, others
 from clevrskills.errors import ClevrSkillsError, UnknownNameError, one_line
 
+__all__ = [
+    "Environment",
+    "Episode",
+    "Measure",
+    "Oracle",
+    "Preset",
+    "Prompt",
+    "PublishedTable",
+    "Suite",
+    "TrajectoryRenderer",
+    "load_suite",
+    "suite_names",
+]
+
 SUITES = {"clevrskills": "clevrskills.suites.clevrskills.suite:ClevrSkillsSuite"}
 """Class of each suite of the package, by name."""
 DEFAULT = "clevrskills"

@@ -59,12 +59,14 @@ def evaluate(args: EvaluateArgs, suite: Suite | None = None) -> int:
 def _report(request: EvaluationRequest, outcome: Outcome) -> None:
     """Print the results of all that is in the folder."""
     from clevrskills.evaluation.report import tables
+    from clevrskills.evaluation.report.suite_tables import suite_tables
     from clevrskills.evaluation.report.tables import print_lines, print_table
     from clevrskills.evaluation.results import open_evaluations
     from clevrskills.jobs.files import to_json
 
     out, evaluations = request.args.out, open_evaluations([request.config.root])
     tasks, levels = tables.task_rows(evaluations), tables.level_rows(evaluations)
+    measures, further = tables.measures_of(evaluations), suite_tables(evaluations)
     if request.args.json:
         data = {
             "run": out,
@@ -72,12 +74,17 @@ def _report(request: EvaluationRequest, outcome: Outcome) -> None:
             "left_out": outcome.left_out,
             "tasks": tables.records(tables.numbers(tasks)),
             "levels": tables.records(tables.numbers(levels)),
+            "tags": [],
+            **{table.name: tables.records(table.data) for table in further},
         }
         print(to_json(data, indent=1))
         return
     if tasks:
-        print_table(tables.words(tasks))
-        print_table(tables.words(levels))
+        print_table(tables.words(tasks, measures))
+        print_table(tables.words(levels, measures))
+    for table in further:
+        print_table(table.texts, table.title)
+        print_lines(*filter(None, (table.note,)))
     print_lines(request.rule, tables.EXPLANATION)
     if outcome.left_out:
         print_lines(f"Left out in words alone, as in the paper: {', '.join(outcome.left_out)}.")

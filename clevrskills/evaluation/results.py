@@ -22,6 +22,8 @@ from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.files import storage_errors, to_json
 from clevrskills.jobs.journal import parse_record, read_lines
 
+__all__ = ["EpisodeResult", "Evaluation", "Run", "open_evaluations", "read_results", "read_run"]
+
 RESULTS_DIR = "results"
 VIDEOS_DIR = "videos"
 RUN_FILE = "run.json"

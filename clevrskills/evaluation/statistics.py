@@ -36,6 +36,10 @@ class Estimate:
     high: float
     n: int
 
+    def columns(self, name: str) -> dict[str, float]:
+        """Value and interval, as a table for programs has them."""
+        return {name: self.value, f"{name}_low": self.low, f"{name}_high": self.high}
+
     def percent(self, digits: int = 1, sign: str = "") -> str:
         """In percent, e.g. ``62.9 [56.6, 68.8]``; ``sign="+"`` marks what is above zero, too."""
         return Estimate(100 * self.value, 100 * self.low, 100 * self.high, self.n).text(

@@ -26,6 +26,8 @@ from clevrskills.core.suite import Suite
 from clevrskills.evaluation.freeze import frozen
 from clevrskills.jobs.files import to_json
 
+__all__ = ["SymbolicEnv", "SymbolicEpisode", "SymbolicOracle", "SymbolicSuite", "TextPrompt"]
+
 
 @dataclass(frozen=True)
 class TextPrompt:

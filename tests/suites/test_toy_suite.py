@@ -2,23 +2,36 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import tyro
 
 from clevrskills.cli import main
 from clevrskills.core.suite import load_suite
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.evaluation.arguments import EvaluateArgs
 from clevrskills.evaluation.freeze import frozen
-from clevrskills.evaluation.results import read_results
+from clevrskills.evaluation.report import tables
+from clevrskills.evaluation.report.comparison import compare_runs
+from clevrskills.evaluation.request import make_request
+from clevrskills.evaluation.results import (
+    EpisodeResult,
+    open_evaluations,
+    read_results,
+    read_run,
+)
 from clevrskills.jobs.pool import InlinePool
 from tests.support.foreign import installed
 
 TOY = Path(__file__).parent / "toy_suite"
 ROOT = Path(__file__).parents[2]
-SUITE = "lamps:Lamps"
+SUITE, BRIGHT = "lamps:Lamps", "bright_lamps:BrightLamps"
 TASKS = ["lamps_one", "lamps_two"]
 
 
@@ -123,6 +136,116 @@ def test_reports_and_comparisons(
     assert "S2" in capsys.readouterr().out
     assert main(["report", *map(str, runs), "--out", str(tmp_path / "page")]) == 0
     assert "lamps_two" in (tmp_path / "page" / "tables.md").read_text()
+
+
+@pytest.fixture(scope="module")
+def bright(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Frozen episodes of the suite that has tags and measures."""
+    folder: Path = tmp_path_factory.mktemp("bright") / "episodes"
+    arguments = ["--suite", BRIGHT, "--episodes", "12", "--out", str(folder)]
+    assert main(["freeze", *TASKS, *arguments]) == 0
+    return folder
+
+
+def run_bright(policy: str, bright: Path, out: Path, *more: str) -> list[EpisodeResult]:
+    arguments = ["--policy", policy, "--suite", BRIGHT, "--frozen", str(bright), "--out", str(out)]
+    assert main(["evaluate", *arguments, *more]) == 0
+    return list(read_results(out))
+
+
+def test_measures_tags_and_refusals_are_reported(
+    bright: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    results = run_bright("random", bright, tmp_path / "run", "--all", "--json")
+    assert len(results) == 24  # all that are frozen
+    assert {tuple(r.tags) for r in results} == {("wanted", "powered", "colors")}
+    printed = json.loads(capsys.readouterr().out)
+    one = next(row for row in printed["tasks"] if row["task"] == "lamps_one")
+    solved = [r for r in results if r.task == "lamps_one" and r.success_once]
+    assert one["commands"] == sum(r.measures["commands"] for r in solved) / len(solved)
+    assert one["commands_low"] < one["commands"] < one["commands_high"]
+    assert one["lit_low"] < one["lit"] < one["lit_high"] <= 1.0 and one["turns"] > 1
+    rows = {(row["tag"], row["value"]): row for row in printed["tags"]}
+    assert {tag for tag, _ in rows} == {"wanted", "powered", "colors"}
+    assert rows["wanted", "1"]["episodes"] == rows["wanted", "2"]["episodes"] == 12
+    assert sum(rows["colors", lamp]["episodes"] for lamp in ("red", "green", "blue")) == 36
+    (refused,) = printed["refused"]
+    assert (refused["category"], refused["code"]) == ("state", "NO_POWER")
+    assert refused["turns"] == sum(r.codes.get("NO_POWER", 0) for r in results)
+    pivot = printed["pivot-wanted-powered"]
+    assert sum(cell["episodes"] for cell in pivot) == 24
+
+    out = tmp_path / "page"
+    assert main(["report", str(tmp_path / "run"), "--out", str(out), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["tags"] == printed["tags"]
+    text = (out / "tables.md").read_text()
+    for heading in ("By tag", "Success % by wanted and powered", "What was refused"):
+        assert f"## {heading}\n" in text
+    assert "| lamps lit % | commands |" in text and "| reward/step |" not in text
+    assert "| Electrician | 97.5 |\n\nNot comparable with the numbers here. Other lamps." in text
+    page = (out / "report.html").read_text()
+    assert page.count('<table class="number heat">') == 1 and "--share: " in page
+    assert {"tags.csv", "refused.csv", "pivot-wanted-powered.csv", "published-1.csv"} <= {
+        path.name for path in out.iterdir()
+    }
+
+
+class Looker:
+    """Looks at the lamps."""
+
+    def reset(self, prompt) -> None:
+        """An episode begins."""
+
+    def act(self, observation) -> str:
+        assert observation["images"] == {}
+        text = observation["views"]["text"]
+        assert text.startswith(("red off, ", "red plugged in, ", "red on, "))
+        assert not any(turn["message"] for turn in observation["turns"])
+        return "switch red" if "red plugged in" in text else "plug red"
+
+
+def test_views_presets_and_groups(bright: Path, tmp_path: Path) -> None:
+    policy = f"{__name__}:Looker"
+    results = run_bright(policy, bright, tmp_path / "a", "--group", "single", "--preset", "blind")
+    assert {r.task for r in results} == {"lamps_one"} and {r.turns for r in results} == {8}
+    run = read_run(tmp_path / "a")
+    assert (run.feedback, run.stop, run.interface) == ("none", "limit", "text")
+    assert run.observation["views"] == ["text"] and run.observation["cameras"] == []
+    assert run.suite == BRIGHT
+    more = ("lamps_one", "--preset", "blind", "--stop", "goal")  # what is given wins
+    assert any(r.turns < 8 for r in run_bright(policy, bright, tmp_path / "b", *more))
+    for wrong, message in (
+        (("--view", "map"), "unknown view 'map'; allowed: text"),
+        (("--view", "text", "--cameras", "top"), "--view and --cameras exclude each other"),
+        (("--preset", "loud"), "unknown preset 'loud'; allowed: blind"),
+        (("--group", "many"), "unknown group 'many'; allowed: single"),
+        (("--seed", "1"), "--seed draws episodes: say how many with --episodes"),
+    ):
+        args = tyro.cli(EvaluateArgs, args=["--policy", "zero", "--out", "o", "lamps_one", *wrong])
+        with pytest.raises(ClevrSkillsError, match=re.escape(message)):
+            make_request(args, load_suite(BRIGHT, folder=bright))
+
+
+def test_episodes_are_repeated_with_other_draws_of_the_policy(bright: Path, tmp_path: Path) -> None:
+    once = run_bright("random", bright, tmp_path / "once", "--all")
+    thrice = run_bright("random", bright, tmp_path / "thrice", "--all", "--repeat", "3")
+    assert len(thrice) == 3 * len(once)
+    passing = dict.fromkeys(("policy_s", "env_s", "wall_s", "worker", "ended"), 0)
+    first = [r for r in thrice if not r.repeat]
+    assert [replace(r, **passing).to_json() for r in first] == [
+        replace(r, **passing).to_json() for r in once
+    ]
+    assert "repeat" not in once[0].to_json() and thrice[1].id == "lamps_one_test_000_r1"
+    assert len({(r.seed, r.episode) for r in thrice}) == len(once)  # the same starts
+    turns = {name: [r.turns for r in thrice if r.repeat == name] for name in range(3)}
+    assert turns[0] != turns[1] != turns[2]
+    lines = (tmp_path / "thrice" / "results" / "local.jsonl").read_text().splitlines()
+    assert [EpisodeResult.from_json(line).to_json() for line in lines] == lines
+    # an episode counts once, however often it was run
+    row = tables.task_rows(open_evaluations([tmp_path / "thrice"]))[0]
+    assert (row.episodes, row.success_once.n) == (36, 12)
+    runs = open_evaluations([tmp_path / "once", tmp_path / "thrice"])
+    assert compare_runs(*runs).tasks[0].episodes == 12
 
 
 @pytest.mark.slow

@@ -15,6 +15,8 @@ from typing import Any, Self
 import torch
 from torch import Tensor
 
+__all__ = ["Context"]
+
 FEW = 64
 """Up to how many answers are cheaper to look at one by one."""
 

@@ -20,6 +20,8 @@ from torch import Tensor
 from clevrskills.core.goal.context import Context
 from clevrskills.core.goal.predicate import GoalState, Leaf, Outcome, Predicate
 
+__all__ = ["Keeping", "Once", "Order", "Sequence", "Set"]
+
 
 def _part_of(index: int, state: GoalState) -> GoalState:
     """What the state of a whole has of one of its parts."""

@@ -18,6 +18,16 @@ from clevrskills import additions
 from clevrskills.core.registry import check_new, load_modules
 from clevrskills.errors import UnknownNameError
 
+__all__ = [
+    "GoalState",
+    "Leaf",
+    "Outcome",
+    "Predicate",
+    "SymbolicPredicate",
+    "from_json",
+    "predicate_types",
+]
+
 CPU = torch.device("cpu")
 GoalState = dict[str, Tensor]
 """What a goal must remember, by name; every tensor is (B, ...)."""

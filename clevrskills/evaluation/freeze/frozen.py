@@ -21,6 +21,8 @@ from clevrskills.core.suite import DEFAULT, Episode, load_suite
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.jobs.files import to_json, write_whole
 
+__all__ = ["Header", "episodes", "header"]
+
 FORMAT = "clevrskills-episodes"
 FORMAT_VERSION, SUITES_VERSION = 1, 2
 SUFFIX = ".jsonl.gz"

@@ -13,7 +13,7 @@ from clevrskills.errors import ClevrSkillsError
 
 if TYPE_CHECKING:
     from clevrskills.evaluation.report.comparison import Comparison
-    from clevrskills.evaluation.report.tables import Row
+    from clevrskills.evaluation.report.tables import Row, Table
     from clevrskills.evaluation.results import Evaluation
 
 PAGE = "report.html"
@@ -46,9 +46,11 @@ def report(args: ReportArgs) -> int:
     Raises:
         ClevrSkillsError: A folder holds no run, no episode has ended yet, or the disk refused.
     """
+    from clevrskills.evaluation.report import comparison as pairs
     from clevrskills.evaluation.report import tables
+    from clevrskills.evaluation.report.suite_tables import suite_tables
     from clevrskills.evaluation.results import open_evaluations
-    from clevrskills.jobs.files import storage_errors
+    from clevrskills.jobs.files import storage_errors, to_json
 
     if not args.runs:
         raise ClevrSkillsError("name the folder of at least one run")
@@ -57,19 +59,29 @@ def report(args: ReportArgs) -> int:
         if not evaluation.results:
             raise ClevrSkillsError(f"{evaluation.root}: no episode has ended yet")
     levels, tasks = tables.level_rows(evaluations), tables.task_rows(evaluations)
-    comparisons = _comparisons(evaluations)
+    comparisons, further = _comparisons(evaluations), suite_tables(evaluations)
     out = args.out or args.runs[0] / "report"
     with storage_errors(out):
         out.mkdir(parents=True, exist_ok=True)
-    _write(out, args.title, evaluations, levels, tasks, comparisons)
+    _write(out, args.title, evaluations, levels, tasks, comparisons, further)
     if args.json:
-        _print_json(levels, tasks, comparisons)
+        data = {
+            "levels": tables.records(tables.numbers(levels)),
+            "tasks": tables.records(tables.numbers(tasks)),
+            "tags": [],
+            **{table.name: tables.records(table.data) for table in further},
+            "comparisons": [pairs.to_json(comparison) for comparison in comparisons],
+        }
+        print(to_json(data, indent=1))
         return 0
-    from clevrskills.evaluation.report.tables import print_lines, print_table
-
-    shown = tables.words(levels)
-    print_table(shown[[name for name in (*SHOWN, "errors") if name in shown]])
-    print_lines(f"{out / PAGE}, and the tables beside it")
+    measures = tables.measures_of(evaluations)
+    headings = [f"{m.heading} %" if m.kind == "share" else m.heading for m in measures]
+    texts = tables.words(levels, measures)
+    tables.print_table(texts[[name for name in (*SHOWN, *headings, "errors") if name in texts]])
+    for table in further:
+        tables.print_table(table.texts, table.title)
+        tables.print_lines(*filter(None, (table.note,)))
+    tables.print_lines(f"{out / PAGE}, and the tables beside it")
     return 0
 
 
@@ -93,22 +105,26 @@ def _write(
     levels: Sequence[Row],
     tasks: Sequence[Row],
     comparisons: Sequence[Comparison],
+    further: Sequence[Table],
 ) -> None:
     from clevrskills.dataset_tools.pages import render
     from clevrskills.evaluation.report import comparison as pairs
     from clevrskills.evaluation.report import tables
     from clevrskills.evaluation.report.page_data import contents, videos
+    from clevrskills.evaluation.report.suite_tables import pivots
     from clevrskills.jobs.files import write_whole
 
-    files = {
-        "levels": ("Levels", tables.numbers(levels), tables.words(levels)),
-        "tasks": ("Tasks", tables.numbers(tasks), tables.words(tasks)),
-    }
+    measures = tables.measures_of(evaluations)
+    files = [
+        tables.Table(title.lower(), title, tables.numbers(rows), tables.words(rows, measures))
+        for title, rows in (("Levels", levels), ("Tasks", tasks))
+    ]
+    files += further
     for k, comparison in enumerate(comparisons, start=1):
-        for name, rows in (("levels", comparison.levels), ("tasks", comparison.tasks)):
+        for name, of in (("levels", comparison.levels), ("tasks", comparison.tasks)):
             heading = f"{comparison.b} against {comparison.a}: {name}"
-            texts = pairs.words(comparison, rows)
-            files[f"comparison-{k}-{name}"] = (heading, pairs.numbers(rows), texts)
+            texts = pairs.words(comparison, of)
+            files.append(tables.Table(f"comparison-{k}-{name}", heading, pairs.numbers(of), texts))
     notes = [tables.EXPLANATION, *([pairs.EXPLANATION] if comparisons else [])]
     tables.write_tables(out, files, "\n\n".join(notes))
     write_whole(out / "episodes.csv", tables.episodes(evaluations).to_csv(index=False))
@@ -118,25 +134,11 @@ def _write(
         title=title,
         data=contents(evaluations, levels, tasks, comparisons),
         videos=videos(evaluations, out),
-        tables=[(heading, texts) for heading, _, texts in files.values()],
+        tables=files,
+        pivots=pivots(evaluations),
         notes=notes,
     )
     write_whole(out / PAGE, page)
-
-
-def _print_json(
-    levels: Sequence[Row], tasks: Sequence[Row], comparisons: Sequence[Comparison]
-) -> None:
-    from clevrskills.evaluation.report import comparison as pairs
-    from clevrskills.evaluation.report import tables
-    from clevrskills.jobs import files
-
-    data = {
-        "levels": tables.records(tables.numbers(levels)),
-        "tasks": tables.records(tables.numbers(tasks)),
-        "comparisons": [pairs.to_json(comparison) for comparison in comparisons],
-    }
-    print(files.to_json(data, indent=1))
 
 
 @dataclass(kw_only=True)

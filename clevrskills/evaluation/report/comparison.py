@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, Literal
@@ -31,7 +31,7 @@ class PairRow:
     Attributes:
         level: The level.
         task: Key of the task; empty for the level as a whole.
-        split: ``train`` or ``test``.
+        split: Name of the split.
         episodes: Number of pairs.
         a: Success rate of the first one.
         b: That of the second one.
@@ -99,12 +99,12 @@ def compare_runs(a: Evaluation, b: Evaluation, moment: Moment = "once") -> Compa
         raise ClevrSkillsError(
             f"{a.root} and {b.root} have no episode in common that ended without an error"
         )
-    tasks = _rows(pairs, by_task=True)
+    tasks = _rows(pairs, True, a.rank)
     adjusted = holm([row.p_value for row in tasks])
     return Comparison(
         a.label,
         b.label,
-        levels=tuple(_rows(pairs, by_task=False)),
+        levels=tuple(_rows(pairs, False, a.rank)),
         tasks=tuple(replace(row, p_holm=p) for row, p in zip(tasks, adjusted, strict=True)),
         won=tuple(p.episode.id for p in pairs if p.b and not p.a),
         lost=tuple(p.episode.id for p in pairs if p.a and not p.b),
@@ -124,8 +124,7 @@ def numbers(rows: Sequence[PairRow]) -> pd.DataFrame:
         }
         for name in ("a", "b", "difference"):
             estimate: Estimate = getattr(row, name)
-            record |= {name: estimate.value}
-            record |= {f"{name}_low": estimate.low, f"{name}_high": estimate.high}
+            record |= estimate.columns(name)
         record |= {name: getattr(row.cells, name) for name in row.cells.__slots__}
         records.append({**record, "p_value": row.p_value, "p_holm": row.p_holm})
     return pd.DataFrame(records)
@@ -174,9 +173,10 @@ def p_text(p: float) -> str:
 def _pair(a: Evaluation, b: Evaluation, moment: Moment) -> tuple[list[_Pair], list[str]]:
     """The pairs in the order of the results, and what is wrong with the others."""
     name = "success_once" if moment == "once" else "success_at_end"
-    others = {r.id: r for r in b.results}
+    firsts = [[r for r in run.results if not r.repeat] for run in (a, b)]
+    others = {r.id: r for r in firsts[1]}
     pairs, changed, broken = [], 0, 0
-    for result in a.results:
+    for result in firsts[0]:
         other = others.get(result.id)
         if other is None:
             continue
@@ -188,20 +188,22 @@ def _pair(a: Evaluation, b: Evaluation, moment: Moment) -> tuple[list[_Pair], li
             pairs.append(_Pair(result, getattr(result, name), getattr(other, name)))
     common = len(pairs) + changed + broken
     remarks = []
-    if alone := len(a.results) + len(b.results) - 2 * common:
+    if alone := sum(map(len, firsts)) - 2 * common:
         remarks.append(f"episodes left out, as only one of the runs has done them: {alone}")
     if changed:
         remarks.append(f"episodes left out, as their content is not the same: {changed}")
     if broken:
         remarks.append(f"episodes left out, as at least one of the runs met an error: {broken}")
+    if any(r.repeat for run in (a, b) for r in run.results):
+        remarks.append("of episodes that were run several times, the first run counts")
     remarks += [f"the runs differ in {text}" for text in differences(a.run, b.run)]
     return pairs, remarks
 
 
-def _rows(pairs: Sequence[_Pair], by_task: bool) -> list[PairRow]:
-    def key(pair: _Pair) -> tuple[str, str, bool, str]:
+def _rows(pairs: Sequence[_Pair], by_task: bool, rank: Callable[[str], int]) -> list[PairRow]:
+    def key(pair: _Pair) -> tuple[str, str, int, str]:
         e = pair.episode
-        return e.level, e.task if by_task else "", e.split != "train", e.split
+        return e.level, e.task if by_task else "", rank(e.split), e.split
 
     rows = []
     for (level, task, _, split), group in groupby(sorted(pairs, key=key), key=key):

@@ -15,7 +15,7 @@ from typing import Any
 from clevrskills.core.suite import Suite
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.report.comparison import Comparison
-from clevrskills.evaluation.report.tables import Row
+from clevrskills.evaluation.report.tables import Row, measures_of
 from clevrskills.evaluation.results import SETTINGS, EpisodeResult, Evaluation
 from clevrskills.jobs.files import storage_errors
 
@@ -56,8 +56,9 @@ def contents(
     data: dict[str, Any] = plain(
         {
             "runs": [_run(evaluation) for evaluation in evaluations],
-            "levels": [asdict(row) for row in levels],
-            "tasks": [asdict(row) for row in tasks],
+            "measures": [asdict(measure) for measure in measures_of(evaluations)],
+            "levels": [_row(row) for row in levels],
+            "tasks": [_row(row) for row in tasks],
             "comparisons": [asdict(comparison) for comparison in comparisons],
             "episodes": _episodes(evaluations),
         }
@@ -99,6 +100,13 @@ def videos(evaluations: Sequence[Evaluation], folder: Path) -> list[Video]:
 
 def _link(path: Path, folder: Path) -> str:
     return Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix()
+
+
+def _row(row: Row) -> dict[str, Any]:
+    data = asdict(row)
+    for name in ("tag", "value"):
+        del data[name]
+    return {**data, **data.pop("measures")}
 
 
 def _run(evaluation: Evaluation) -> dict[str, Any]:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from rich.console import Console
-from rich.table import Table
+from rich.table import Table as ConsoleTable
 from rich.text import Text
 
+from clevrskills.core.suite import Measure
 from clevrskills.evaluation.results import CAUSES, EpisodeResult, Evaluation
 from clevrskills.evaluation.statistics import Estimate, mean, share
 from clevrskills.jobs.files import write_whole
@@ -38,20 +40,43 @@ EXPLANATION = (
     "over tasks. Episodes that ended in an error of the infrastructure are counted under errors "
     "and nowhere else."
 )
-TEXT_COLUMNS = ("level", "task", "split", "run", "model", "ended by")
+TEXT_COLUMNS = (
+    *("level", "task", "split", "run", "model", "ended by"),
+    *("tag", "value", "category", "code"),
+)
+TURNS = Measure("turns", "turns")
 FILE_WIDTH = 400
 """Characters that a line may have where there is no terminal."""
 
 
 @dataclass(frozen=True)
+class Table:
+    """A table of a report.
+
+    Attributes:
+        name: Name of its file.
+        title: Its title.
+        data: For programs.
+        texts: For people.
+        note: What is said below it.
+    """
+
+    name: str
+    title: str
+    data: pd.DataFrame
+    texts: pd.DataFrame
+    note: str = ""
+
+
+@dataclass(frozen=True)
 class Row:
-    """How one run did at one task or level of one split.
+    """How one run did at one task, level or value of a tag, of one split.
 
     Attributes:
         run: Label of the run.
         level: The level.
         task: Key of the task; empty for the level as a whole.
-        split: ``train`` or ``test``.
+        split: Name of the split.
         tasks: Number of tasks with episodes that count.
         episodes: Episodes that count.
         errors: Episodes that ended in an error of the infrastructure.
@@ -63,6 +88,10 @@ class Row:
         reward_per_step: That divided by the steps of the episode.
         steps: Control steps.
         causes: Number of episodes by cause, errors included.
+        measures: What is measured besides: turns, where they are no control steps, and the suite's
+            measures.
+        tag: Name of the tag, for all tasks whose episodes have it; else empty.
+        value: Its value.
     """
 
     run: str
@@ -80,6 +109,20 @@ class Row:
     reward_per_step: Estimate
     steps: Estimate
     causes: Mapping[str, int]
+    measures: Mapping[str, Estimate] = field(default_factory=dict)
+    tag: str = ""
+    value: str = ""
+
+
+def measures_of(evaluations: Sequence[Evaluation]) -> list[Measure]:
+    """What is measured besides the usual: turns, where they are no control steps, and the measures
+    of the suites.
+    """
+    results = (result for evaluation in evaluations for result in evaluation.results)
+    measures = {TURNS.name: TURNS} if any(r.turns not in (0, r.steps) for r in results) else {}
+    for evaluation in evaluations:
+        measures |= {measure.name: measure for measure in evaluation.suite.measures()}
+    return list(measures.values())
 
 
 def task_rows(evaluations: Sequence[Evaluation]) -> list[Row]:
@@ -92,35 +135,61 @@ def level_rows(evaluations: Sequence[Evaluation]) -> list[Row]:
     return _rows(evaluations, lambda r: (r.level, "", r.split))
 
 
-def summarise(run: str, level: str, task: str, split: str, results: Iterable[EpisodeResult]) -> Row:
-    """Sum up episodes, of one task or of several."""
+def strata(
+    results: Iterable[EpisodeResult], value: Callable[[EpisodeResult], float | None]
+) -> list[np.ndarray]:
+    """For each task (n,) what its episodes have: of one that was run several times, the mean; those
+    that have nothing are left out.
+    """
+    made = []
+    for _, group in groupby(sorted(results, key=_episode), key=lambda r: r.task):
+        runs = [[value(r) for r in same] for _, same in groupby(group, key=_episode)]
+        known = [[x for x in same if x is not None] for same in runs]
+        made.append(np.array([np.mean(same) for same in known if same], float))
+    return made
+
+
+def summarise(
+    run: str,
+    level: str,
+    task: str,
+    split: str,
+    results: Iterable[EpisodeResult],
+    measures: Iterable[Measure] = (),
+    **tag: str,
+) -> Row:
+    """Sum up episodes, of one task or of several; the runs of one episode count as their mean."""
     results = list(results)
-    counted = [r for r in results if r.counts]
-    by_task = [list(g) for _, g in groupby(sorted(counted, key=_task), key=_task)]
+    counted = [result for result in results if result.counts]
+    of = partial(strata, counted)
 
-    def strata(name: str) -> list[np.ndarray]:
-        return [np.array([getattr(r, name) for r in group], float) for group in by_task]
+    def measured(measure: Measure) -> Estimate:
+        def value(result: EpisodeResult) -> float | None:
+            if measure.episodes == "solved" and not result.success_once:
+                return None
+            return result.turns if measure is TURNS else result.measures.get(measure.name)
 
-    ordered = [[r for r in group if r.depth_of] for group in by_task]
-    depths = [np.array([(r.depth or 0) / (r.depth_of or 1) for r in g]) for g in ordered]
-    rates = [np.array([r.total_reward / max(r.steps, 1) for r in g]) for g in by_task]
+        return (share if measure.kind == "share" else mean)(of(value))
+
     causes = Counter(r.cause for r in results)
     return Row(
         run,
         level,
         task,
         split,
-        tasks=len(by_task),
+        tasks=len({result.task for result in counted}),
         episodes=len(counted),
         errors=len(results) - len(counted),
-        success_once=share(strata("success_once")),
-        success_at_end=share(strata("success_at_end")),
-        goal_fraction=share(strata("goal_fraction")),
-        depth=share(depths),
-        reward=mean(strata("total_reward")),
-        reward_per_step=mean(rates),
-        steps=mean(strata("steps")),
-        causes={cause: causes[cause] for cause in CAUSES if causes[cause]},
+        success_once=share(of(lambda r: r.success_once)),
+        success_at_end=share(of(lambda r: r.success_at_end)),
+        goal_fraction=share(of(lambda r: r.goal_fraction)),
+        depth=share(of(lambda r: (r.depth or 0) / r.depth_of if r.depth_of else None)),
+        reward=mean(of(lambda r: r.total_reward)),
+        reward_per_step=mean(of(lambda r: r.total_reward / max(r.steps, 1))),
+        steps=mean(of(lambda r: r.steps)),
+        causes={c: causes[c] for c in (*CAUSES, *sorted(causes.keys() - {*CAUSES})) if causes[c]},
+        measures={measure.name: measured(measure) for measure in measures},
+        **tag,
     )
 
 
@@ -128,40 +197,43 @@ def numbers(rows: Sequence[Row]) -> pd.DataFrame:
     """For programs: an estimate has three columns, e.g. ``reward``, ``reward_low`` and
     ``reward_high``; a cause has the number of its episodes.
     """
+    causes = dict.fromkeys((*CAUSES, *(cause for row in rows for cause in row.causes)))
     records = []
     for row in rows:
-        record: dict[str, object] = {}
-        for field in fields(row):
-            value = getattr(row, field.name)
+        record: dict[str, object] = {"tag": row.tag, "value": row.value} if row.tag else {}
+        for entry in fields(row)[:-2]:
+            value = getattr(row, entry.name)
             if isinstance(value, Estimate):
-                record |= {
-                    field.name: value.value,
-                    f"{field.name}_low": value.low,
-                    f"{field.name}_high": value.high,
-                }
-            elif field.name == "causes":
-                record |= {f"ended_{c.replace(' ', '_')}": value.get(c, 0) for c in CAUSES}
-            else:
-                record[field.name] = value
+                record |= value.columns(entry.name)
+            elif entry.name == "causes":
+                record |= {f"ended_{c.replace(' ', '_')}": value.get(c, 0) for c in causes}
+            elif entry.name == "measures":
+                for name, estimate in value.items():
+                    record |= estimate.columns(name)
+            elif not row.tag or entry.name not in ("level", "task"):
+                record[entry.name] = value
         records.append(record)
     return pd.DataFrame(records)
 
 
 def episodes(evaluations: Sequence[Evaluation]) -> pd.DataFrame:
     """For programs: every episode of every run."""
-    return pd.DataFrame(
+    frame = pd.DataFrame(
         {"run": evaluation.label, **asdict(result)}
         for evaluation in evaluations
         for result in evaluation.results
     )
+    return frame if frame["repeat"].any() else frame.drop(columns="repeat")
 
 
-def words(rows: Sequence[Row]) -> pd.DataFrame:
+def words(rows: Sequence[Row], measures: Iterable[Measure] = ()) -> pd.DataFrame:
     """For people: text, every rate with its interval."""
     several = len({row.run for row in rows}) > 1
     table = []
     for row in rows:
         texts = {"task": row.task} if row.task else {"level": row.level, "tasks": str(row.tasks)}
+        if row.tag:
+            texts = {"tag": row.tag, "value": row.value, "tasks": str(row.tasks)}
         texts["split"] = row.split
         if several:
             texts["run"] = row.run
@@ -171,6 +243,12 @@ def words(rows: Sequence[Row]) -> pd.DataFrame:
             per_cent = heading.endswith("%")
             digits = 2 if name == "reward_per_step" else 0 if name == "steps" else 1
             texts[heading] = estimate.percent() if per_cent else estimate.text(digits)
+        for measure in measures:
+            estimate = row.measures[measure.name]
+            if measure.kind == "share":
+                texts[f"{measure.heading} %"] = estimate.percent(measure.digits)
+            else:
+                texts[measure.heading] = estimate.text(measure.digits)
         texts["ended by"] = ", ".join(
             f"{n} {cause}" for cause, n in row.causes.items() if cause != "error"
         )
@@ -179,6 +257,8 @@ def words(rows: Sequence[Row]) -> pd.DataFrame:
     frame = pd.DataFrame(table)
     if "depth %" in frame and (frame["depth %"] == "-").all():
         del frame["depth %"]  # no goal has an order
+    if rows and TURNS.name in rows[0].measures and not any(row.steps.value for row in rows):
+        del frame["steps"], frame["reward/step"]  # a world without time
     return frame
 
 
@@ -209,25 +289,26 @@ def latex_escape(text: str) -> str:
     return "".join(special.get(c, f"\\{c}" if c in "&%$#_{}" else c) for c in text)
 
 
-def write_tables(
-    folder: Path, tables: Mapping[str, tuple[str, pd.DataFrame, pd.DataFrame]], note: str
-) -> list[Path]:
+def write_tables(folder: Path, tables: Sequence[Table], note: str) -> list[Path]:
     """Write each table as ``<name>.csv``, and all of them into ``tables.md`` and ``tables.tex``.
 
     Args:
         folder: Where to.
-        tables: By name the title, the table for programs and that for people.
+        tables: The tables.
         note: What is said below them.
 
     Raises:
         StorageError: The disk refused.
     """
-    paths = [folder / f"{name}.csv" for name in tables]
-    for path, (_, data, _) in zip(paths, tables.values(), strict=True):
-        write_whole(path, data.to_csv(index=False, lineterminator="\n"))
-    parts = [f"## {title}\n\n{markdown(texts)}" for title, _, texts in tables.values()]
+    paths = [folder / f"{table.name}.csv" for table in tables]
+    for path, table in zip(paths, tables, strict=True):
+        write_whole(path, table.data.to_csv(index=False, lineterminator="\n"))
+    parts = [
+        f"## {table.title}\n\n{markdown(table.texts)}" + (f"\n{table.note}\n" if table.note else "")
+        for table in tables
+    ]
     write_whole(folder / "tables.md", "\n".join([*parts, f"{note}\n"]))
-    parts = [latex(texts, title, name) for name, (title, _, texts) in tables.items()]
+    parts = [latex(table.texts, table.title, table.name) for table in tables]
     write_whole(folder / "tables.tex", "\n".join(parts))
     return [*paths, folder / "tables.md", folder / "tables.tex"]
 
@@ -242,26 +323,25 @@ def records(frame: pd.DataFrame) -> list[dict[str, object]]:
     return [{name: plain(value) for name, value in row.items()} for row in rows]
 
 
-def _task(result: EpisodeResult) -> str:
-    return result.task
+def _episode(result: EpisodeResult) -> tuple[str, str, int]:
+    return result.task, result.split, result.index
 
 
 def _rows(
     evaluations: Sequence[Evaluation], key: Callable[[EpisodeResult], tuple[str, str, str]]
 ) -> list[Row]:
-    rows = []
+    rows, measures = [], measures_of(evaluations)
     for k, evaluation in enumerate(evaluations):
         ordered = sorted(evaluation.results, key=key)
         for (level, task, split), results in groupby(ordered, key=key):
-            row = summarise(evaluation.label, level, task, split, results)
-            # the train split first, as in the paper
-            rows.append(((level, task, split != "train", k), row))
+            row = summarise(evaluation.label, level, task, split, results, measures)
+            rows.append(((level, task, evaluation.rank(split), k), row))
     return [row for _, row in sorted(rows, key=lambda pair: pair[0])]
 
 
 def print_table(frame: pd.DataFrame, title: str = "") -> None:
     """Print a table; on a narrow terminal its cells are folded, in a file nothing is."""
-    table = Table(box=None, pad_edge=False, title=title or None, title_justify="left")
+    table = ConsoleTable(box=None, pad_edge=False, title=title or None, title_justify="left")
     for column in frame.columns:
         table.add_column(
             Text(column), justify="left" if column in TEXT_COLUMNS else "right", overflow="fold"

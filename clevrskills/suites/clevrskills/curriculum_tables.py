@@ -199,8 +199,7 @@ def numbers(tables: Sequence[PaperTable]) -> pd.DataFrame:
                 }
                 for name in ("success", "reward", "reward_per_step"):
                     estimate: Estimate = getattr(entry, name)
-                    record |= {name: estimate.value, f"{name}_low": estimate.low}
-                    record[f"{name}_high"] = estimate.high
+                    record |= estimate.columns(name)
                 records.append(record)
     return pd.DataFrame(records)
 

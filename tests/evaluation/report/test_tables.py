@@ -111,8 +111,8 @@ def test_no_rate_is_printed_without_its_interval(run: Evaluation) -> None:
 
 def test_files(run: Evaluation, tmp_path: Path) -> None:
     rows = tables.task_rows([run])
-    table = ("A_b & 50 %", tables.numbers(rows), tables.words(rows))
-    paths = tables.write_tables(tmp_path, {"tasks": table}, "A note.")
+    table = tables.Table("tasks", "A_b & 50 %", tables.numbers(rows), tables.words(rows))
+    paths = tables.write_tables(tmp_path, [table], "A note.")
     assert [path.name for path in paths] == ["tasks.csv", "tables.md", "tables.tex"]
     data = pd.read_csv(tmp_path / "tasks.csv")
     assert data["success_once"].tolist() == [0.35, 0.5, 0.5]

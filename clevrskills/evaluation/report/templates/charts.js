@@ -7,6 +7,8 @@ const CAUSES = {
   "step limit": ["step limit", "var(--limit)"],
   "gave up": ["gave up", "var(--quit)"],
   "error": ["error of the infrastructure, counts for nothing", "var(--error)"],
+  "stopped": ["said that it was done, and was not", "var(--quit)"],
+  "no stop": ["never said that it was done", "var(--limit)"],
 };
 const MEASURES = {
   success_once: {name: "success", share: true},

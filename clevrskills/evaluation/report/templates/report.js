@@ -2,6 +2,8 @@
 /* Puts the page together. */
 const data = read($("data"));
 const splits = [...new Set(data.tasks.map((row) => row.split))];
+data.tasks.flatMap((row) => Object.keys(row.causes)).forEach((cause) => { CAUSES[cause] ??= [cause, "var(--quit)"]; });
+data.measures.forEach(({name, heading, kind, digits}) => { MEASURES[name] = {name: heading, share: kind === "share", digits}; });
 const labelled = (values) => values.map((value) => [value, value]);
 
 function options(id, pairs, then) {
@@ -22,7 +24,8 @@ function levelCard(group) {
     element("b", {}, level), splitName(split), element("small", {}, plural(Math.max(...group.map((row) => row?.tasks ?? 0)), "task"))));
   group.forEach((row, k) => {
     if (!row) return;
-    const facts = [["goals met", "goal_fraction"], ["reward/step", "reward_per_step"], ["reward", "reward"]];
+    const facts = [["goals met", "goal_fraction"], ["reward/step", "reward_per_step"], ["reward", "reward"], ...data.measures.map((m) => [m.heading, m.name])]
+      .filter(([, key]) => key !== "reward_per_step" || row.steps.value);
     const {value, low, high} = row.success_once, share = {share: true};
     card.append(element("div", {class: "run number"},
       data.runs.length > 1 ? element("div", {class: "name"}, element("i", {"--colour": colour(k)}), row.run) : "",

@@ -1,0 +1,201 @@
+"""Tables of what a suite adds: tags of episodes, refused turns, and published numbers."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
+
+import pandas as pd
+
+from clevrskills.core.suite import PublishedTable
+from clevrskills.evaluation.report.tables import (
+    Row,
+    Table,
+    measures_of,
+    numbers,
+    strata,
+    summarise,
+    words,
+)
+from clevrskills.evaluation.results import EpisodeResult, Evaluation
+from clevrskills.evaluation.statistics import Estimate, mean, share
+
+FEWEST, MOST = 2, 24
+"""Values of a tag, if a table is to have a row for each."""
+
+
+@dataclass(frozen=True)
+class Pivot:
+    """Success of one run by the values of two tags.
+
+    Attributes:
+        row: Tag whose values are the rows.
+        column: Tag whose values are the columns.
+        run: Label of the run.
+        split: Name of the split.
+        columns: Values of the columns.
+        cells: By value of the rows, success in each column; ``None``: there is no such episode.
+    """
+
+    row: str
+    column: str
+    run: str
+    split: str
+    columns: tuple[str, ...]
+    cells: dict[str, list[Estimate | None]] = field(default_factory=dict)
+
+
+def suite_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
+    """All of these tables that have something to say."""
+    tables = []
+    if rows := tag_rows(evaluations):
+        texts = words(rows, measures_of(evaluations))
+        tables.append(Table("tags", "By tag", numbers(rows), texts))
+    for (row, column), group in groupby(pivots(evaluations), key=lambda p: (p.row, p.column)):
+        tables.append(_pivot_table(row, column, list(group)))
+    if (refused := refusals(evaluations)) is not None:
+        tables.append(refused)
+    published: dict[str, PublishedTable] = {}
+    for evaluation in evaluations:
+        published |= {table.title: table for table in evaluation.suite.published()}
+    for k, table in enumerate(published.values(), start=1):
+        frame = pd.DataFrame(table.rows, columns=list(table.columns))
+        relation = "Comparable" if table.comparable else "Not comparable"
+        note = f"{relation} with the numbers here. {table.note} Source: {table.source}."
+        title = f"Published: {table.title}"
+        tables.append(Table(f"published-{k}", title, frame, frame.astype(str), note))
+    return tables
+
+
+def tag_rows(evaluations: Sequence[Evaluation]) -> list[Row]:
+    """A row for each value of each tag, split and run, runs next to each other."""
+    measures, rows = measures_of(evaluations), []
+    for tag, values in _tags(evaluations).items():
+        if not FEWEST <= len(values) <= MOST:
+            continue
+        for value in values:
+            for split in _splits(evaluations):
+                for evaluation in evaluations:
+                    found = _of(evaluation, split, {tag: value})
+                    if found:
+                        about = (evaluation.label, "", "", split, found, measures)
+                        rows.append(summarise(*about, tag=tag, value=str(value)))
+    return rows
+
+
+def pivots(evaluations: Sequence[Evaluation]) -> list[Pivot]:
+    """Success by the pairs of tags that the suites name, for each split and run."""
+    tags, found = _tags(evaluations), []
+    pairs = dict.fromkeys(tuple(pair) for e in evaluations for pair in e.suite.pivots())
+    for row, column in pairs:
+        for split in _splits(evaluations):
+            for evaluation in evaluations:
+                columns = tags.get(column, [])
+                pivot = Pivot(row, column, evaluation.label, split, tuple(map(str, columns)))
+                for value in tags.get(row, []):
+                    cells = [_of(evaluation, split, {row: value, column: c}) for c in columns]
+                    if any(cells):
+                        pivot.cells[str(value)] = [
+                            _success(cell) if cell else None for cell in cells
+                        ]
+                if pivot.cells:
+                    found.append(pivot)
+    return found
+
+
+def refusals(evaluations: Sequence[Evaluation]) -> Table | None:
+    """How often turns had each code that reports count, by category; ``None``: none had."""
+    data, texts, several = [], [], len(evaluations) > 1
+    for evaluation in evaluations:
+        known = evaluation.suite.phrasebook().codes
+        counted = [result for result in evaluation.results if result.counts]
+        totals = sum((Counter(r.codes) for r in counted), Counter[str]())
+        codes = {code: known[code][1] if code in known else "unknown" for code in totals}
+        for code in sorted(codes, key=lambda code: (codes[code], -totals[code], code)):
+            if not codes[code]:
+                continue  # of turns that were done
+            each, some = _counts(counted, code)
+            record = {"category": codes[code], "code": code, "run": evaluation.label}
+            turns = totals[code]
+            data.append(
+                {
+                    **record,
+                    "turns": turns,
+                    **each.columns("per_episode"),
+                    **some.columns("episodes"),
+                }
+            )
+            names = ("category", "code", *(["run"] if several else []))
+            texts.append(
+                {
+                    **{name: record[name] for name in names},
+                    "turns": str(turns),
+                    "per episode": each.text(),
+                    "episodes %": some.percent(),
+                }
+            )
+    if not data:
+        return None
+    return Table("refused", "What was refused", pd.DataFrame(data), pd.DataFrame(texts))
+
+
+def _counts(results: Sequence[EpisodeResult], code: str) -> tuple[Estimate, Estimate]:
+    """Turns of an episode that have a code, and the share of episodes that have any."""
+    each = strata(results, lambda result: result.codes.get(code, 0))
+    return mean(each), share(strata(results, lambda result: code in result.codes))
+
+
+def _pivot_table(row: str, column: str, group: Sequence[Pivot]) -> Table:
+    data, texts = [], []
+    several = {name: len({getattr(p, name) for p in group}) > 1 for name in ("run", "split")}
+    for pivot in group:
+        where = {"run": pivot.run, "split": pivot.split}
+        for value, cells in pivot.cells.items():
+            line = {row: value, **{name: where[name] for name in where if several[name]}}
+            for of, cell in zip(pivot.columns, cells, strict=True):
+                line[of] = f"{cell.percent()} ({cell.n})" if cell else "-"
+                if cell:
+                    about = {**where, row: value, column: of, "episodes": cell.n}
+                    data.append({**about, **cell.columns("success_once")})
+            texts.append(line)
+    title = f"Success % by {row} and {column}"
+    note = "In parentheses: the number of episodes."
+    return Table(f"pivot-{row}-{column}", title, pd.DataFrame(data), pd.DataFrame(texts), note)
+
+
+def _success(results: Sequence[EpisodeResult]) -> Estimate:
+    return summarise("", "", "", "", results).success_once
+
+
+def _tags(evaluations: Sequence[Evaluation]) -> dict[str, list[Any]]:
+    """The values of each tag, in order."""
+    found: dict[str, set[Any]] = defaultdict(set)
+    for evaluation in evaluations:
+        for result in evaluation.results:
+            for tag in result.tags:
+                found[tag] |= {*_values(result, tag)}
+    return {
+        tag: sorted(values, key=lambda v: (isinstance(v, str), v)) for tag, values in found.items()
+    }
+
+
+def _values(result: EpisodeResult, tag: str) -> list[Any]:
+    """The values of a tag, of which an episode may have several or none."""
+    value = result.tags.get(tag)
+    return [] if value is None else list(value) if isinstance(value, list | tuple) else [value]
+
+
+def _of(evaluation: Evaluation, split: str, tags: dict[str, Any]) -> list[EpisodeResult]:
+    return [
+        result
+        for result in evaluation.results
+        if result.split == split and all(v in _values(result, tag) for tag, v in tags.items())
+    ]
+
+
+def _splits(evaluations: Sequence[Evaluation]) -> list[str]:
+    ranks = {r.split: e.rank(r.split) for e in evaluations for r in e.results}
+    return sorted(ranks, key=lambda split: (ranks[split], split))

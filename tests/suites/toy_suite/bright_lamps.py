@@ -1,0 +1,46 @@
+"""Bright lamps: the suite of lamps with measures, tags, views, presets and published numbers."""
+
+from lamps import LAMPS, Lamps, Room
+
+from clevrskills.core.suite import Measure, Preset, PublishedTable
+
+STATES = ("off", "plugged in", "on")
+
+
+class BrightRoom(Room):
+    def measures(self):
+        lit = (self.world.lamps[0] == 2).float().mean().item()
+        return {"lit": lit, "commands": self.elapsed_steps}
+
+    def look(self, views):
+        states = zip(LAMPS, self.world.lamps[0].tolist(), strict=True)
+        return {"text": ", ".join(f"{lamp} {STATES[k]}" for lamp, k in states)}
+
+
+class BrightLamps(Lamps):
+    name, title, env = "bright_lamps", "Bright lamps", BrightRoom
+
+    def measures(self):
+        commands = Measure("commands", "commands", digits=2, episodes="solved")
+        return (Measure("lit", "lamps lit", "share"), commands)
+
+    def tags(self, start):
+        colors = [LAMPS[k] for k in start["wanted"]]
+        return {"wanted": len(colors), "powered": sum(start["lamps"]), "colors": colors}
+
+    def pivots(self):
+        return (("wanted", "powered"),)
+
+    def published(self):
+        columns, rows = ("model", "success %"), (("Electrician", 97.5),)
+        return (PublishedTable("lamps", columns, rows, "Other lamps.", "a paper"),)
+
+    def views(self):
+        return {"text": "text"}
+
+    def groups(self):
+        return {"single": ("lamps_one",)}
+
+    def presets(self):
+        blind = {"feedback": "none", "view": ("text",), "stop": "limit", "interface": "text"}
+        return {"blind": Preset("Nothing is said of turns.", blind)}
