@@ -11,6 +11,7 @@ from clevrskills.doctor import checks as doctor
 
 sys.path.insert(0, str(Path(__file__).parent / "support"))  # for worker processes too
 os.environ.setdefault("LP_NUM_THREADS", "0")  # before SAPIEN is imported
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is: each worker of pytest has a core
 
 
 @functools.cache

@@ -86,6 +86,7 @@ RELEASED = Criteria(
     tilt_rad=radians(14.0),
 )
 CRITERIA = {c.name: c for c in (PAPER, RELEASED)}
+"""Tolerances by name."""
 
 
 def criteria(name: str) -> Criteria:

@@ -11,6 +11,7 @@ from clevrskills.assets import Shape, shape
 __all__ = ["Body", "Hinge", "Pose"]
 
 Pose = tuple[float, float, float, float, float, float, float]
+"""Position in m and quaternion w, x, y, z."""
 
 
 @dataclass(frozen=True)

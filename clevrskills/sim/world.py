@@ -26,6 +26,7 @@ __all__ = ["CONTACT_TOLERANCE_M", "RobotWorld", "World"]
 
 GRAVITY = 9.81
 CONTACT_TOLERANCE_M = 2e-3
+"""Distance at which bodies count as touching, and overlap that is none."""
 STATIC_SPEED_M_PER_S = 3e-3
 STATIC_SPIN_RAD_PER_S = 3e-2
 """What counts as rest. The released code has a third of it, at five times the physics rate: here

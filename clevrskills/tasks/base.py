@@ -26,6 +26,7 @@ from clevrskills.tasks.layout import EpisodeRng, Layout
 __all__ = ["LEVELS", "Task", "stack_roles", "task", "tasks"]
 
 LEVELS = ("L0", "L1", "L2")
+"""Levels of tasks, from skills to compositions of compositions."""
 
 _TASKS: dict[str, type[Task]] = {}
 

@@ -132,6 +132,7 @@ class EpisodeRng:
 
 
 DEFAULT_WORKSPACE = TABLETOP.workspace
+"""The workspace of most tasks."""
 FAR_WORKSPACE = Workspace(x_m=(-0.35, 0.08))
 """A little further from the robot, so that there is room to pick things up."""
 NARROW_WORKSPACE = Workspace(x_m=(-0.35, 0.0), y_m=(-0.30, 0.30))

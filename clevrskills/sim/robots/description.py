@@ -160,6 +160,7 @@ ROBOTS = {
         damping=400.0,
     ),
 }
+"""Robots of the package by name; other distributions add theirs."""
 
 
 def other_robots() -> tuple[str, ...]:
