@@ -17,6 +17,8 @@ from typing import Any
 
 import gymnasium
 
+__all__ = ["env_id", "make_vec", "task_keys"]
+
 __version__ = "0.2.0"
 
 

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+__all__ = ["ClevrSkillsError", "DamagedError", "NameTakenError", "UnknownNameError"]
+
 
 class ClevrSkillsError(Exception):
     """Base of all errors that tell the user what was wrong and what is allowed."""

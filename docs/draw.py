@@ -1,7 +1,7 @@
-"""Draws the images of the pages, and writes the page of all tasks.
+"""Draws the images of the pages, and writes the pages that follow from the code.
 
 python docs/draw.py                    # all of them
-python docs/draw.py page film          # the page of tasks alone, the film of the README
+python docs/draw.py page api film      # the pages of tasks and of the public API, the README's film
 """
 
 import re
@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
+import api_page
 import numpy as np
 import tyro
 from PIL import Image, ImageDraw, ImageFont
@@ -26,7 +27,7 @@ from clevrskills.sim.prompt_images import prompt_renderer
 from clevrskills.solvers.oracle import Oracle
 from clevrskills.tasks import tasks
 
-Part = Literal["page", "film", "task", "objects", "viewer", "suite"]
+Part = Literal["page", "api", "film", "task", "objects", "viewer", "suite"]
 HERE = Path(__file__).parent
 TOY_SUITE = HERE.parent / "tests" / "suites" / "toy_suite" / "lamps.py"
 SORT_SEED = 39
@@ -204,6 +205,8 @@ def main(
     if not parts or "page" in parts:
         prompts = prompts_of_the_page() if parts else {e.key: e.prompt for e in episodes}
         (HERE / "tasks.md").write_text(page(prompts, "tasks"), encoding="utf-8")
+    if not parts or "api" in parts:
+        (HERE / "api.md").write_text(api_page.page(), encoding="utf-8")
     if not parts or "task" in parts:
         task_sheet().save(HERE / "sort.jpg", quality=85)
     if not parts or "objects" in parts:

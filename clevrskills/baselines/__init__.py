@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from clevrskills.baselines.policy import LearnedPolicy
 
+__all__ = ["load"]
+
 
 def load(path: str | Path, device: str | None = None) -> LearnedPolicy:
     """A trained policy; see :func:`clevrskills.baselines.checkpoint.load`."""

@@ -10,6 +10,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+__all__ = ["Batch", "Observations", "Prompts", "masked_mean"]
+
 
 class Movable:
     """A dataclass of tensors that can be moved to a device."""

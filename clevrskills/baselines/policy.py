@@ -24,6 +24,8 @@ from clevrskills.core.policy import Observation, ObservationOptions, PromptInput
 from clevrskills.core.threads import single_threaded
 from clevrskills.errors import ClevrSkillsError
 
+__all__ = ["LearnedPolicy"]
+
 Config = TypeVar("Config", bound=PolicyConfig)
 LEAST_STD = 0.05
 """Entries that vary less are not stretched further: an action of 0.05 moves by 5 mm or 0.3°, and of

@@ -26,6 +26,8 @@ from clevrskills.dataset_tools.window_reader import EpisodeTable, WindowReader
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import check_names
 
+__all__ = ["TrainingDataset", "collate"]
+
 
 @dataclass(frozen=True)
 class DatasetTable(EpisodeTable):

@@ -13,7 +13,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,7 +62,7 @@ class Selection:
         """
         levels = {task: level for source in sources for task, level in source.levels().items()}
         every = [(k, n, d) for k, s in enumerate(sources) for n, d in enumerate(s.demonstrations)]
-        known = {
+        known: dict[str, tuple[Sequence[str], Iterable[str]]] = {
             "task": (self.tasks, levels),
             "level": (self.levels, dict.fromkeys(levels.values())),
             "split": (self.splits, dict.fromkeys(d.split for *_, d in every)),

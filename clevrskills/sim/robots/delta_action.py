@@ -1,12 +1,13 @@
 """Delta end-effector action: its scale, its rate and what each of its seven numbers means."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from clevrskills.core.interface import BoxInterface
 
+__all__ = ["ACTION_SPEC", "CONTROL_HZ", "DELTA", "ROTATION_RAD", "TRANSLATION_M"]
+
 CONTROL_HZ = 20
+"""Control steps in a second."""
 TRANSLATION_M = 0.1
 """Translation per unit of action and control step."""
 ROTATION_RAD = 0.1
