@@ -19,24 +19,23 @@ from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, Vecto
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.interface import make_step
 from clevrskills.core.observer import say
-from clevrskills.core.policy import ObservationOptions, check_cameras
+from clevrskills.core.policy import ObservationOptions
 from clevrskills.core.suite import Environment, Suite, load_suite
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.selection import choose_tasks, count_episodes
+from clevrskills.jobs.arguments import check_names
 from clevrskills.serving.message_fields import state_vector
-from clevrskills.sim.robots.delta_action import CONTROL_HZ
-from clevrskills.sim.robots.description import robot as robot_description
-from clevrskills.tasks import task as make_task
 
-CAMERAS = ("base_camera", "hand_camera")
+__all__ = ["LeRobotEnv", "make_vector_envs", "state_size"]
+
 NEW_ROLLOUT = "lerobot_new_rollout"
 """Option by which LeRobot tells a new rollout from what vector environments reset by themselves."""
 SUCCESS = "is_success"
 
 
-def state_size(robot: str) -> int:
-    """Numbers in ``agent_pos``: joints, pose of the end effector, vacuum on, holding."""
-    return len(robot_description(robot).joint_names) + 7 + 1 + 1
+def state_size(robot: str | None = None) -> int:
+    """Numbers in ``agent_pos`` of a robot, by default of the suite's first one."""
+    return sum(part.size for part in load_suite().state_parts(robot or "").values())
 
 
 class LeRobotEnv(gym.Env):
@@ -48,9 +47,10 @@ class LeRobotEnv(gym.Env):
 
     Args:
         task: Key of the task.
-        split: ``train`` or ``test``.
-        robot: ``xarm6`` or ``panda``.
-        cameras: Names of cameras; the first is what :meth:`render` shows.
+        split: Name of the split; ``None``: the suite's first one.
+        robot: Name of the robot; ``None``: the suite's first one.
+        cameras: Names of cameras, the first of which is what :meth:`render` shows; ``None``: those
+            that the suite names.
         size_px: Width and height of the images.
         episodes: How many of the frozen episodes are run; ``None``: all.
         first: Which is the first one without seeds.
@@ -65,15 +65,14 @@ class LeRobotEnv(gym.Env):
         ClevrSkillsError: A name or value is not allowed.
     """
 
-    metadata = {"render_modes": ["rgb_array"], "render_fps": CONTROL_HZ}  # noqa: RUF012
     render_mode = "rgb_array"
 
     def __init__(
         self,
         task: str,
-        split: str = "train",
-        robot: str = "xarm6",
-        cameras: Sequence[str] = CAMERAS,
+        split: str | None = None,
+        robot: str | None = None,
+        cameras: Sequence[str] | None = None,
         size_px: int = 256,
         episodes: int | None = None,
         first: int = 0,
@@ -81,26 +80,27 @@ class LeRobotEnv(gym.Env):
         frozen: str | None = None,
     ) -> None:
         self.task, self.task_description = task, ""
-        self._max_episode_steps = make_task(task).max_steps
-        self._suite = _suite(frozen)
-        options = ObservationOptions(tuple(cameras), size_px)
-        check_cameras(options.cameras, self._suite.cameras())
-        if not options.cameras:
+        self._suite = suite = _suite(frozen)
+        check_names(task=((task,), suite.levels()))
+        self._max_episode_steps = suite.describe(task)["max_steps"]
+        split, robot = split or suite.splits()[0], robot or suite.robots()[0]
+        cameras = tuple(suite.default_cameras() if cameras is None else cameras)
+        check_names(camera=(cameras, suite.cameras()))
+        if not cameras:
             raise ClevrSkillsError("LeRobot needs at least one camera")
-        self._config = EnvConfig(task, split, robot, cameras=options.cameras, size_px=size_px)
+        ObservationOptions(cameras, size_px)  # which checks them
+        self._config = EnvConfig(task, split, robot, suite.criteria()[0], cameras, size_px)
         self._first, self._stride = first, stride
-        self._episodes = count_episodes(self._suite, task, split, robot, episodes)
+        self._episodes = count_episodes(suite, task, split, robot, episodes)
         self._index: int | None = None
         self._env: Environment | None = None
         image = spaces.Box(0, 255, (size_px, size_px, 3), np.uint8)
         state = spaces.Box(-np.inf, np.inf, (state_size(robot),), np.float32)
-        self.observation_space = spaces.Dict(
-            {
-                "pixels": spaces.Dict(dict.fromkeys(options.cameras, image)),
-                "agent_pos": state,
-            }
-        )
-        self.action_space = spaces.Box(-1.0, 1.0, (7,), np.float32)
+        images = spaces.Dict(dict.fromkeys(cameras, image))
+        self.observation_space = spaces.Dict({"pixels": images, "agent_pos": state})
+        spec = suite.interface().spec
+        self.action_space = spaces.Box(spec["low"], spec["high"], (*spec["shape"],), np.float32)
+        self.metadata = {"render_modes": ["rgb_array"], "render_fps": spec["rate_hz"]}
 
     def reset(
         self, *, seed: int | None = None, options: Mapping[str, Any] | None = None
@@ -123,7 +123,7 @@ class LeRobotEnv(gym.Env):
         return (self._index + self._stride * bool(options.get(NEW_ROLLOUT))) % self._episodes
 
     def step(self, action: Any) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
-        """Run one control step with an action (7,); it ends when the goal is reached."""
+        """Run one control step with an action (A,); it ends when the goal is reached."""
         step = make_step(self._simulation, np.asarray(action, np.float32))
         info = {SUCCESS: step.success, "progress": step.progress, "episode": self._index}
         return self._look(), step.reward, step.success, step.truncated, info

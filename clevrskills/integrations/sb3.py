@@ -22,6 +22,8 @@ from gymnasium.vector import VectorEnv
 
 from clevrskills.errors import ClevrSkillsError
 
+__all__ = ["SB3VecEnv"]
+
 try:
     from stable_baselines3.common.monitor import Monitor
     from stable_baselines3.common.vec_env import VecEnv
@@ -58,16 +60,16 @@ class SB3VecEnv(VecEnv):
     def step_wait(self) -> tuple[Any, np.ndarray, np.ndarray, list[dict[str, Any]]]:
         observation, reward, terminated, truncated, infos = self.envs.step(self._actions)
         ended = terminated | truncated
-        told: list[dict[str, Any]] = [
+        outcomes: list[dict[str, Any]] = [
             {"success": bool(success), "TimeLimit.truncated": bool(cut_off)}
             for success, cut_off in zip(infos["success"], truncated & ~terminated, strict=True)
         ]
         for env in np.flatnonzero(ended):
-            told[env] |= self._last(infos, env)
-        return observation, reward.astype(np.float32), ended, told
+            outcomes[env] |= self._last(infos, env)
+        return observation, reward.astype(np.float32), ended, outcomes
 
     def _last(self, infos: dict[str, Any], env: int) -> dict[str, Any]:
-        """What is told of an episode that ended."""
+        """Outcome of an episode that ended."""
         episode = {name: of_all[env] for name, of_all in infos["final_info"]["episode"].items()}
         final = infos["final_obs"]
         once, at_end = bool(episode["success_once"]), bool(episode["success_at_end"])

@@ -23,6 +23,8 @@ from torch import Tensor
 
 from clevrskills.errors import ClevrSkillsError
 
+__all__ = ["FinalObservations", "SkrlEnv"]
+
 try:
     from skrl.envs.wrappers.torch.gymnasium_envs import GymnasiumWrapper
     from skrl.utils.spaces.torch import flatten_tensorized_space, tensorize_space

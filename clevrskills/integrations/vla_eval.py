@@ -24,15 +24,18 @@ from vla_eval.render import configure_sapien_render
 from vla_eval.specs import IMAGE_RGB, LANGUAGE, DimSpec
 
 from clevrskills.core.env_config import EnvConfig
-from clevrskills.core.policy import ObservationOptions, check_cameras
-from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.core.policy import ObservationOptions
+from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.selection import choose_tasks, count_episodes
-from clevrskills.serving.message_fields import DIM_ACTION, DIM_STATE
+from clevrskills.jobs.arguments import check_names
+from clevrskills.serving.message_fields import DIM_STATE, action_dims
 
 # SAPIEN is imported by nothing at the top: it would choose the renderer before it can be chosen
 if TYPE_CHECKING:
     from clevrskills.core.suite import Environment, Episode
     from clevrskills.evaluation.rollout import PolicyRollout
+
+__all__ = ["ClevrSkillsBenchmark"]
 
 ICD_VARIABLE = "CLEVRSKILLS_LAVAPIPE_ICD"
 """Environment variable that names the driver for ``render: cpu`` where it is in no usual place."""
@@ -49,14 +52,14 @@ class ClevrSkillsBenchmark(StepBenchmark):
         tasks: Keys of tasks; none: those of the levels.
         level: One or several of L0, L1, L2; none: all. Tasks that show their goal in key-steps are
             left out of a level if prompts are in words alone.
-        split: ``train`` (seen objects and textures) or ``test`` (unseen ones).
+        split: Name of the split; ``None``: the suite's first one.
         episodes: How many frozen episodes of a task may be asked for; ``None``: all there are.
-        robot: ``xarm6`` or ``panda``.
-        criteria: ``paper`` or ``released``.
+        robot: Name of the robot; ``None``: the suite's first one.
+        criteria: Name of the success criteria; ``None``: the suite's first ones.
         prompt: ``multimodal``, with images, or ``language``, all in words.
         prompt_images: Whether the images of the prompt are shown with the ``first`` observation
             of an episode or ``always``.
-        cameras: Names of cameras.
+        cameras: Names of cameras; ``None``: those that the suite names.
         size_px: Width and height of their images; ``None``: 256.
         history: Number of control steps in each observation; if several, they are the first
             dimension of images and state, the latest last.
@@ -77,13 +80,13 @@ class ClevrSkillsBenchmark(StepBenchmark):
         self,
         tasks: Sequence[str] | None = None,
         level: str | Sequence[str] | None = None,
-        split: str = "train",
+        split: str | None = None,
         episodes: int | None = None,
-        robot: str = "xarm6",
-        criteria: str = "paper",
+        robot: str | None = None,
+        criteria: str | None = None,
         prompt: Literal["multimodal", "language"] = "multimodal",
         prompt_images: Literal["first", "always"] = "first",
-        cameras: Sequence[str] = ("base_camera", "hand_camera"),
+        cameras: Sequence[str] | None = None,
         size_px: int | None = None,
         history: int = 1,
         send_state: bool = True,
@@ -95,24 +98,22 @@ class ClevrSkillsBenchmark(StepBenchmark):
         from clevrskills.serving.client import PROMPT_IMAGES
 
         super().__init__()
-        if prompt_images not in PROMPT_IMAGES:
-            raise UnknownNameError("value of prompt_images", prompt_images, PROMPT_IMAGES)
-        self._suite = load_suite(folder=Path(frozen) if frozen else None)
-        check_cameras(cameras, self._suite.cameras())
-        self._options = ObservationOptions(tuple(cameras), size_px, history, send_state, prompt)
-        self._rules = Rules(stop_on_success)
-        self._tasks = choose_tasks(self._suite, tasks, level, prompt == "language")
-        for kind, name, allowed in (
-            ("robot", robot, self._suite.robots()),
-            ("criteria", criteria, self._suite.criteria()),
-        ):
-            if name not in allowed:
-                raise UnknownNameError(kind, name, tuple(allowed))
-        self._config = EnvConfig(
-            "", split, robot, criteria, self._options.cameras, self._options.size_px
+        self._suite = suite = load_suite(folder=Path(frozen) if frozen else None)
+        shown = suite.default_cameras() if cameras is None else cameras
+        check_names(
+            **{"value of prompt_images": ((prompt_images,), PROMPT_IMAGES)},
+            camera=(shown, suite.cameras()),
+            robot=((robot,), suite.robots()),
+            criteria=((criteria,), suite.criteria()),
         )
+        self._options = ObservationOptions(tuple(shown), size_px, history, send_state, prompt)
+        self._rules = Rules(stop_on_success)
+        self._tasks = choose_tasks(suite, tasks, level, prompt == "language")
+        split, robot = split or suite.splits()[0], robot or suite.robots()[0]
+        criteria = criteria or suite.criteria()[0]
+        self._config = EnvConfig("", split, robot, criteria, self._options.cameras, size_px)
         self._episodes = min(
-            count_episodes(self._suite, task, split, robot, episodes) for task in self._tasks
+            count_episodes(suite, task, split, robot, episodes) for task in self._tasks
         )
         self._always_shown = prompt_images == "always"
         self._env: Environment | None = None
@@ -131,9 +132,7 @@ class ClevrSkillsBenchmark(StepBenchmark):
         """Step limits and what the episodes are. The harness knows one limit for all tasks; each
         task ends at its own.
         """
-        from clevrskills.tasks import tasks
-
-        limits = {task: tasks()[task].max_steps for task in self._tasks}
+        limits = {task: self._suite.describe(task)["max_steps"] for task in self._tasks}
         split = self._config.split
         return {
             "max_steps": max(limits.values()),
@@ -152,34 +151,31 @@ class ClevrSkillsBenchmark(StepBenchmark):
         return dict.fromkeys(METRICS, "mean")
 
     def get_action_spec(self) -> dict[str, DimSpec]:
-        """What our seven numbers mean."""
-        from clevrskills.sim.robots.delta_action import ACTION_SPEC
-
-        said = {part["name"]: part for part in ACTION_SPEC["parts"]}
-        frame, form = ACTION_SPEC["frame"], said["rotation"]["form"]
-        meant = {
-            "position": f"{said['translation']['scale']} m per unit; frame: {frame}",
-            "rotation": f"{form}; {said['rotation']['scale']} rad per unit; frame: {frame}",
-            "gripper": f"suction on {said['gripper']['on']}, off {said['gripper']['off']}",
+        """What the numbers of an action mean."""
+        spec = self._suite.interface().spec
+        parts = {part["name"]: part for part in spec["parts"]}
+        frame, form = spec["frame"], parts["rotation"]["form"]
+        meanings = {
+            "position": f"{parts['translation']['scale']} m per unit; frame: {frame}",
+            "rotation": f"{form}; {parts['rotation']['scale']} rad per unit; frame: {frame}",
+            "gripper": f"suction on {parts['gripper']['on']}, off {parts['gripper']['off']}",
         }
         return {
-            name: replace(_spec(part), description=meant[name]) for name, part in DIM_ACTION.items()
+            name: replace(_spec(part), description=meanings[name])
+            for name, part in action_dims().items()
         }
 
     def get_observation_spec(self) -> dict[str, DimSpec]:
         """What is shown."""
-        from clevrskills.core.observer import STATE_PARTS
-        from clevrskills.sim.robots.description import robot
-
         shown = {"language": LANGUAGE, **dict.fromkeys(self._options.cameras, IMAGE_RGB)}
         if self._options.cameras:
             shown["image"] = IMAGE_RGB  # servers ask for images by this name
         if self._options.proprioception:
-            joints = len(robot(self._config.robot).joint_names)
-            parts = ", ".join(STATE_PARTS)
-            meant = f"{parts}: joints in rad, world pose in m and quaternion w, x, y, z"
-            size = joints + 7 + 1 + 1
-            shown["state"] = replace(_spec(DIM_STATE), dims=size, description=meant)
+            parts = self._suite.state_parts(self._config.robot)
+            names = ", ".join(parts)
+            meaning = f"{names}: joints in rad, world pose in m and quaternion w, x, y, z"
+            size = sum(part.size for part in parts.values())
+            shown["state"] = replace(_spec(DIM_STATE), dims=size, description=meaning)
         return shown
 
     # ---- episodes ----
@@ -212,7 +208,7 @@ class ClevrSkillsBenchmark(StepBenchmark):
         return self._rollout.observation
 
     def step(self, action: Mapping[str, Any]) -> StepResult:
-        """Do one action (7,).
+        """Do one action (A,).
 
         Raises:
             ClevrSkillsError: It is none.
@@ -227,9 +223,10 @@ class ClevrSkillsBenchmark(StepBenchmark):
             )
         else:
             values = np.asarray(action["actions"])
-            if values.size != 7:
-                raise ClevrSkillsError(f"an action of shape {values.shape}; allowed: (7,)")
-            rollout.go_on(values.reshape(7))
+            (size,) = self._suite.interface().spec["shape"]
+            if values.size != size:
+                raise ClevrSkillsError(f"an action of shape {values.shape}; allowed: ({size},)")
+            rollout.go_on(values.reshape(size))
             self._film()
         result = rollout.result()
         reward = result.total_reward - self._earned
@@ -260,13 +257,15 @@ class ClevrSkillsBenchmark(StepBenchmark):
         info = step_result.info
         names = (*METRICS[1:], "depth", "depth_of", "steps", "episode")
         cause = "gave up" if self._gave_up else info["cause"]
-        told = {name: info[name] for name in names}
-        return {"success": info["success_once"], **told, "cause": cause}
+        metrics = {name: info[name] for name in names}
+        return {"success": info["success_once"], **metrics, "cause": cause}
 
     def get_hold_action(self, last_action: Mapping[str, Any] | None) -> dict[str, Any]:
         """Stay and go on holding, or not holding, as in the action before."""
-        grip = float(np.asarray(last_action["actions"]).reshape(-1)[6]) if last_action else -1.0
-        return {"actions": np.array([0, 0, 0, 0, 0, 0, grip], dtype=np.float32)}
+        interface = self._suite.interface()
+        before = last_action["actions"] if last_action else [interface.spec["low"]]
+        after = np.broadcast_to(np.asarray(before).reshape(-1), interface.spec["shape"])
+        return {"actions": interface.none(after)}
 
     def cleanup(self) -> None:
         """Close the environment."""

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.jobs.arguments import check_names
 
 if TYPE_CHECKING:
     from clevrskills.serving.client import RemotePolicy
+
+__all__ = ["connect"]
 
 DIALECTS = ("openpi", "vla-eval")
 
@@ -36,8 +39,7 @@ def connect(
     """
     require_serve()
     dialect = url.partition("://")[0]
-    if dialect not in DIALECTS:
-        raise UnknownNameError("dialect", dialect, DIALECTS)
+    check_names(dialect=((dialect,), DIALECTS))
     if dialect == "openpi":
         from clevrskills.serving.openpi import OpenPiPolicy
 

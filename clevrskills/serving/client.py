@@ -18,10 +18,11 @@ from clevrskills.core.policy import (
     check_cameras,
 )
 from clevrskills.core.suite import load_suite
-from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.jobs.arguments import check_names
 from clevrskills.serving.codecs import CodecError
 from clevrskills.serving.connection import Wire
-from clevrskills.serving.message_fields import check_compression, unclipped
+from clevrskills.serving.message_fields import COMPRESSIONS, unclipped
 
 PROMPT_IMAGES = ("first", "always")
 
@@ -42,13 +43,15 @@ class RemotePolicy(ABC):
     """
 
     def __init__(self, url: str, timeout_s: float, compress: str, prompt_images: str) -> None:
-        if prompt_images not in PROMPT_IMAGES:
-            raise UnknownNameError("value of prompt_images", prompt_images, PROMPT_IMAGES)
+        check_names(
+            compression=((compress,), COMPRESSIONS),
+            **{"value of prompt_images": ((prompt_images,), PROMPT_IMAGES)},
+        )
         self.url = url
         self.action_spec: Mapping[str, Any] | None = None
         self.observation: ObservationOptions | None = None
         self.greeting: Mapping[str, Any] = {}
-        self._compress = check_compression(compress)
+        self._compress = compress
         self._always_shown = prompt_images == "always"
         self._wire = Wire(url, timeout_s)
         self._prompt = PromptInput("", {})
@@ -58,15 +61,15 @@ class RemotePolicy(ABC):
     def reset(self, prompt: PromptInput) -> None:
         """An episode begins; a broken connection is opened again."""
         if not self._wire.is_open:
-            wanted = self.observation
+            before = self.observation
             self._open()
-            if self.observation != wanted:
+            if self.observation != before:
                 raise self._wire.failure("another policy is served there now")
         self._prompt, self._starts = prompt, True
         self._begin()
 
     def act(self, observation: Observation) -> np.ndarray:
-        """The actions that the server answers with, (7,) or (H, 7) float32.
+        """The actions that the server answers with, (A,) or (H, A) float32.
 
         Raises:
             GaveUp: The policy stops trying.
@@ -133,9 +136,8 @@ class RemotePolicy(ABC):
     def _check_action_spec(self, declared: Any) -> None:
         """Refuse a server whose actions are not ours."""
 
-    @abstractmethod
-    def _begin(self) -> None:
-        """Tell the server that an episode begins, if the dialect has words for it."""
+    def _begin(self) -> None:  # noqa: B027 (not all dialects have words for it)
+        """Tell the server that an episode begins."""
 
     @abstractmethod
     def _send_observation(self, observation: Observation, prompt: PromptInput) -> None:

@@ -68,18 +68,24 @@ def _unpack(message: bytes | str, from_map: Callable[[dict[Any, Any]], Any]) -> 
         raise CodecError(f"{len(message)} bytes that are no message: {error}") from error
 
 
+def _array_map(value: Any, key: Callable[[str], Any]) -> dict[Any, Any]:
+    """The map that marks an array; the dialects differ in its keys."""
+    if not isinstance(value, np.ndarray):
+        raise TypeError(f"not data: {type(value).__name__}")
+    entries = {
+        "__ndarray__": True,
+        "data": value.tobytes(),
+        "dtype": _number(value.dtype).str,
+        "shape": value.shape,
+    }
+    return {key(name): entry for name, entry in entries.items()}
+
+
 def _openpi_map(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return {
-            b"__ndarray__": True,
-            b"data": value.tobytes(),
-            b"dtype": _number(value.dtype).str,
-            b"shape": value.shape,
-        }
     if isinstance(value, np.generic):
         dtype = _number(value.dtype).str
         return {b"__npgeneric__": True, b"data": value.item(), b"dtype": dtype}
-    raise TypeError(f"not data: {type(value).__name__}")
+    return _array_map(value, str.encode)
 
 
 def _from_openpi_map(data: dict[Any, Any]) -> Any:
@@ -91,17 +97,10 @@ def _from_openpi_map(data: dict[Any, Any]) -> Any:
 
 
 def _vla_eval_map(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return {
-            "__ndarray__": True,
-            "data": value.tobytes(),
-            "dtype": _number(value.dtype).str,
-            "shape": value.shape,
-        }
     if isinstance(value, np.generic):
         _number(value.dtype)
         return value.item()
-    raise TypeError(f"not data: {type(value).__name__}")
+    return _array_map(value, str)
 
 
 def _from_vla_eval_map(data: dict[Any, Any]) -> Any:

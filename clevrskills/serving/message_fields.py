@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import functools
 import io
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-from clevrskills.core.observer import STATE_PARTS
 from clevrskills.core.policy import Observation, PromptInput
 from clevrskills.core.suite import load_suite
-from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.errors import ClevrSkillsError
+
+
+@functools.cache
+def _state_names() -> tuple[str, ...]:
+    return tuple(load_suite().state_parts())
 
 
 def state_vector(observation: Observation) -> np.ndarray | None:
     """The state, (n,) float32, with a history (T, n); ``None``: nothing is shown of the robot."""
-    shown = observation.get("proprioception") or {}
-    parts = [shown[name] for name in STATE_PARTS if name in shown]
+    measured = observation.get("proprioception") or {}
+    parts = [measured[name] for name in _state_names() if name in measured]
     return np.concatenate(parts, axis=-1, dtype=np.float32) if parts else None
 
 
@@ -64,12 +69,12 @@ def read(
         "prompt": text,
         "step": int(data.get("step", 0)),
     }
-    shown = {name: received(p) for name, p in (data.get("prompt_images") or {}).items()}
-    return observation, PromptInput(text, shown, int(data.get("seed", 0)))
+    images_of_prompt = {name: received(p) for name, p in (data.get("prompt_images") or {}).items()}
+    return observation, PromptInput(text, images_of_prompt, int(data.get("seed", 0)))
 
 
 def unclipped(answer: Any) -> np.ndarray:
-    """Actions (7,) or (H, 7) as float32; that they lie in [-1, 1] is for the runner to see to.
+    """Actions (A,) or (H, A) as float32; that they lie in [-1, 1] is for the runner to see to.
 
     Raises:
         PolicyError: They are of another shape, or not finite.
@@ -84,17 +89,6 @@ def unclipped(answer: Any) -> np.ndarray:
 
 COMPRESSIONS = ("none", "jpeg", "png")
 JPEG_QUALITY = 95
-
-
-def check_compression(name: str) -> str:
-    """The name itself.
-
-    Raises:
-        UnknownNameError: There is no such compression.
-    """
-    if name not in COMPRESSIONS:
-        raise UnknownNameError("compression", name, COMPRESSIONS)
-    return name
 
 
 def encode_file(image: np.ndarray, form: str) -> bytes:
@@ -114,9 +108,24 @@ def decode_file(file: bytes) -> np.ndarray:
     return np.array(Image.open(io.BytesIO(file), formats=("JPEG", "PNG")))
 
 
-def compressed(image: np.ndarray, encode: Callable[[np.ndarray], Any]) -> Any:
-    """An image (H, W, 3) encoded; of a history (T, H, W, 3), a list of T such."""
-    return [encode(part) for part in image] if image.ndim == 4 else encode(image)
+def image_encoder(
+    compress: str, mark: Callable[[bytes, np.ndarray], Any] = lambda file, image: file
+) -> Callable[[np.ndarray], Any]:
+    """What makes of an image (H, W, 3) what is sent; of a history (T, H, W, 3), a list of T such.
+
+    Args:
+        compress: One of :data:`COMPRESSIONS`; with ``none`` images are sent as they are.
+        mark: How the dialect marks the file of an image.
+    """
+    if compress == "none":
+        return lambda image: image
+
+    def encode(image: np.ndarray) -> Any:
+        if image.ndim == 4:
+            return [encode(part) for part in image]
+        return mark(encode_file(image, compress), image)
+
+    return encode
 
 
 def received(image: Any) -> np.ndarray:
@@ -138,18 +147,29 @@ def received(image: Any) -> np.ndarray:
 
 DimSpec = Mapping[str, Any]
 
-DIM_ACTION: dict[str, DimSpec] = {
-    "position": {"name": "position", "dims": 3, "format": "delta_xyz", "range": [-1, 1]},
-    "rotation": {"name": "rotation", "dims": 3, "format": "axis_angle", "range": [-1, 1]},
-    "gripper": {"name": "gripper", "dims": 1, "format": "binary_close_positive", "range": [-1, 1]},
+_FORMATS = {
+    "translation": ("position", "delta_xyz"),
+    "rotation": ("rotation", "axis_angle"),
+    "gripper": ("gripper", "binary_close_positive"),  # it is closed while it sucks
 }
-"""Our seven numbers. The gripper is closed while it sucks."""
+"""Name and format of each part of an action."""
 
 DIM_IMAGE: DimSpec = {"name": "image", "dims": 0, "format": "rgb_hwc_uint8"}
 DIM_LANGUAGE: DimSpec = {"name": "language", "dims": 0, "format": "language"}
 DIM_STATE: DimSpec = {"name": "state", "dims": 0, "format": "raw"}
 
 _ANYTHING = "raw"
+
+
+@functools.cache
+def action_dims() -> dict[str, DimSpec]:
+    """The parts of an action by name."""
+    found: dict[str, DimSpec] = {}
+    for part in load_suite().interface().spec["parts"]:
+        name, form = _FORMATS[part["name"]]
+        size = part["stop"] - part["start"]
+        found[name] = {"name": name, "dims": size, "format": form, "range": [-1, 1]}
+    return found
 
 
 def check_action_dims(declared: Any, policy_name: str) -> None:
@@ -167,17 +187,13 @@ def check_action_dims(declared: Any, policy_name: str) -> None:
             raise ClevrSkillsError(f"{policy_name}: its {name} is no DimSpec: {theirs!r:.80}")
         if theirs["format"] == _ANYTHING:
             continue
-        ours = DIM_ACTION.get(name)
+        ours = action_dims().get(name)
         if ours is None:
             raise ClevrSkillsError(
-                f"{policy_name}: its actions have a {name}; allowed: {', '.join(DIM_ACTION)}"
+                f"{policy_name}: its actions have a {name}; allowed: {', '.join(action_dims())}"
             )
         if theirs["format"] != ours["format"] or theirs.get("dims", 0) not in (0, ours["dims"]):
             raise ClevrSkillsError(
-                f"{policy_name}: its actions have a {name} of {_said(theirs)}; "
-                f"allowed: {_said(ours)}"
+                f"{policy_name}: its actions have a {name} of {theirs.get('dims', 0)} x "
+                f"{theirs['format']}; allowed: {ours['dims']} x {ours['format']}"
             )
-
-
-def _said(part: DimSpec) -> str:
-    return f"{part.get('dims', 0)} x {part['format']}"

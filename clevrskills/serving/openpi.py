@@ -21,7 +21,7 @@ from clevrskills.core.suite import load_suite
 from clevrskills.errors import one_line
 from clevrskills.serving.client import RemotePolicy
 from clevrskills.serving.codecs import pack_openpi, unpack_openpi
-from clevrskills.serving.message_fields import common, compressed, encode_file, read, state_vector
+from clevrskills.serving.message_fields import common, image_encoder, read, state_vector
 from clevrskills.serving.sessions import About, Seat
 
 _log = logging.getLogger(__name__)
@@ -39,9 +39,6 @@ class OpenPiPolicy(RemotePolicy):
         if declared is not None:
             load_suite().interface().check(declared, self.url)
         self.action_spec = declared
-
-    def _begin(self) -> None:
-        pass
 
     def _send_observation(self, observation: Observation, prompt: PromptInput) -> None:
         data = to_message(observation, prompt, self._starts, self._compress)
@@ -69,12 +66,7 @@ def to_message(
         starts: Whether an episode begins.
         compress: ``jpeg`` or ``png``: images are files; with a history, lists of files.
     """
-
-    def sent(image: np.ndarray) -> Any:
-        if compress == "none":
-            return image
-        return compressed(image, lambda part: encode_file(part, compress))
-
+    sent = image_encoder(compress)
     data = {_IMAGES + name: sent(image) for name, image in observation["images"].items()}
     state = state_vector(observation)
     if state is not None:

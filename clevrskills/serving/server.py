@@ -16,7 +16,7 @@ from clevrskills.core.policy_loader import PolicySource, is_batched, is_privileg
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.serving import openpi, vla_eval
 from clevrskills.serving.connection import MAX_MESSAGE_BYTES
-from clevrskills.serving.sessions import About, OwnPolicies, Seats, Slots
+from clevrskills.serving.sessions import About, OwnPolicies, Slots
 
 TALKS = {"openpi": openpi.talk, "vla-eval": vla_eval.talk}
 HEALTH = {"openpi": "/healthz", "vla-eval": "/health"}
@@ -61,7 +61,7 @@ async def serving(
         )
     spec = getattr(policy, "action_spec", None)
     about = About(source.name, spec, source.options(policy))
-    seats: Seats = (
+    seats = (
         Slots(policy, thread, wait_s)
         if is_batched(policy)
         else OwnPolicies(source.make, policy, thread)

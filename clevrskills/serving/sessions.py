@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from concurrent.futures import Executor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -34,21 +35,17 @@ class About:
     observation: ObservationOptions | None = None
 
 
-class Seat(Protocol):
-    """A client's hold on a policy."""
+@dataclass(frozen=True)
+class Seat:
+    """A client's hold on a policy.
 
-    async def reset(self, prompt: PromptInput) -> None:
-        """An episode of the client begins."""
+    Attributes:
+        reset: Called when an episode of the client begins.
+        act: Gives the next action (A,) or actions (H, A) float32.
+    """
 
-    async def act(self, observation: Observation) -> np.ndarray:
-        """The next action (7,) or actions (H, 7) float32."""
-
-
-class Seats(Protocol):
-    """Gives each client its seat."""
-
-    def seat(self) -> contextlib.AbstractAsyncContextManager[Seat]:
-        """A seat for as long as the client stays."""
+    reset: Callable[[PromptInput], Awaitable[None]]
+    act: Callable[[Observation], Awaitable[np.ndarray]]
 
 
 class OwnPolicies:
@@ -65,26 +62,16 @@ class OwnPolicies:
 
     @asynccontextmanager
     async def seat(self) -> AsyncIterator[Seat]:
-        if self._free:
-            policy = self._free.pop()
-        else:
-            policy = await _run(self._thread, self._load)
+        """A seat for as long as the client stays."""
+        policy = self._free.pop() if self._free else await _run(self._thread, self._load)
+
+        async def act(observation: Observation) -> np.ndarray:
+            return unclipped(await _run(self._thread, policy.act, observation))
+
         try:
-            yield _OwnSeat(policy, self._thread)
+            yield Seat(partial(_run, self._thread, policy.reset), act)
         finally:
             self._free.append(policy)
-
-
-@dataclass(frozen=True)
-class _OwnSeat:
-    policy: Policy
-    thread: Executor
-
-    async def reset(self, prompt: PromptInput) -> None:
-        await _run(self.thread, self.policy.reset, prompt)
-
-    async def act(self, observation: Observation) -> np.ndarray:
-        return unclipped(await _run(self.thread, self.policy.act, observation))
 
 
 class Slots:
@@ -107,19 +94,19 @@ class Slots:
 
     @asynccontextmanager
     async def seat(self) -> AsyncIterator[Seat]:
+        """A seat for as long as the client stays."""
         slot = next(number for number in count() if number not in self._taken)
         self._taken.add(slot)
         try:
-            yield _Slot(self, slot)
+            yield Seat(partial(self._reset, slot), partial(self._act, slot))
         finally:
             self._taken.remove(slot)
             self._notice()
 
-    async def reset(self, slot: int, prompt: PromptInput) -> None:
-        """An episode begins in a slot."""
+    async def _reset(self, slot: int, prompt: PromptInput) -> None:
         await _run(self._thread, self._policy.reset, {slot: prompt})
 
-    async def act(self, slot: int, observation: Observation) -> np.ndarray:
+    async def _act(self, slot: int, observation: Observation) -> np.ndarray:
         """The actions of a slot, together with those of others."""
         future = asyncio.get_running_loop().create_future()
         self._waiting[slot] = (observation, future)
@@ -152,18 +139,6 @@ class Slots:
             else:
                 for slot, future in futures.items():
                     future.set_result(actions[slot])
-
-
-@dataclass(frozen=True)
-class _Slot:
-    slots: Slots
-    number: int
-
-    async def reset(self, prompt: PromptInput) -> None:
-        await self.slots.reset(self.number, prompt)
-
-    async def act(self, observation: Observation) -> np.ndarray:
-        return await self.slots.act(self.number, observation)
 
 
 async def _run(thread: Executor, call: Callable[..., Result], *args: Any) -> Result:

@@ -21,14 +21,13 @@ from clevrskills.errors import one_line
 from clevrskills.serving.client import RemotePolicy
 from clevrskills.serving.codecs import CodecError, pack_vla_eval, unpack_vla_eval, vla_eval_image
 from clevrskills.serving.message_fields import (
-    DIM_ACTION,
     DIM_IMAGE,
     DIM_LANGUAGE,
     DIM_STATE,
+    action_dims,
     check_action_dims,
     common,
-    compressed,
-    encode_file,
+    image_encoder,
     read,
     state_vector,
 )
@@ -77,14 +76,15 @@ class VlaEvalPolicy(RemotePolicy):
         self._number += 1
         self._wire.send(sealed(kind, payload, self._number))
 
-    def _receive(self, wanted: str) -> Any:
+    def _receive(self, expected: str) -> Any:
         kind, payload, number = opened(self._wire.receive())
         if kind == "error":
-            said = payload.get("error", payload) if isinstance(payload, Mapping) else payload
-            raise self._wire.failure(f"the server failed: {said}")
-        if kind != wanted or number != self._number:
-            expected = f"expected {wanted} {self._number}"
-            raise self._wire.failure(f"answers with {kind} {number}; {expected}")
+            reason = payload.get("error", payload) if isinstance(payload, Mapping) else payload
+            raise self._wire.failure(f"the server failed: {reason}")
+        if kind != expected or number != self._number:
+            raise self._wire.failure(
+                f"answers with {kind} {number}; expected {expected} {self._number}"
+            )
         return payload
 
 
@@ -116,13 +116,7 @@ def to_payload(
         prompt: The prompt, with the images that are to be sent.
         compress: ``jpeg`` or ``png``; with a history, images are in lists then.
     """
-
-    def encode(part: np.ndarray) -> Any:
-        return vla_eval_image(encode_file(part, compress), compress, part.shape)
-
-    def sent(image: np.ndarray) -> Any:
-        return image if compress == "none" else compressed(image, encode)
-
+    sent = image_encoder(compress, lambda file, image: vla_eval_image(file, compress, image.shape))
     data: dict[str, Any] = {
         "images": {name: sent(image) for name, image in observation["images"].items()},
         "task_description": observation["prompt"],
@@ -220,14 +214,14 @@ def _hello(**more: Any) -> dict[str, Any]:
 def _server_hello(about: About) -> dict[str, Any]:
     hello = _hello(model_server=about.name, capabilities={})
     if about.action_spec is not None:
-        hello["action_spec"] = DIM_ACTION
+        hello["action_spec"] = action_dims()
     if about.observation is not None:
-        wanted = {"language": DIM_LANGUAGE}
+        dims = {"language": DIM_LANGUAGE}
         if about.observation.cameras:
-            wanted["image"] = DIM_IMAGE
+            dims["image"] = DIM_IMAGE
         if about.observation.proprioception:
-            wanted["state"] = DIM_STATE
-        hello["observation_spec"] = wanted
+            dims["state"] = DIM_STATE
+        hello["observation_spec"] = dims
         hello["observation_params"] = _params(about.observation)
         hello["observation_options"] = asdict(about.observation)
     return hello

@@ -21,10 +21,10 @@ class ClevrSkillsEnvConfig(EnvConfig):
         task: Keys of tasks, separated by commas; ``None``: those of the levels.
         level: Levels, separated by commas; ``None``: all. Tasks that show their goal in images of
             key-steps are left out.
-        split: ``train`` (seen objects and textures) or ``test`` (unseen ones).
+        split: ``train`` (seen objects and textures) or ``test`` (unseen ones); ``None``: the first.
         episodes: How many of a task's frozen episodes are run; ``None``: all.
-        robot: ``xarm6`` or ``panda``.
-        cameras: Names of cameras, separated by commas.
+        robot: Name of the robot; ``None``: the first one.
+        cameras: Names of cameras, separated by commas; ``None``: those that the suite names.
         size_px: Width and height of the images.
         frozen: Where the frozen episodes are; ``None``: those of the package.
         fps: Control steps per second; they are what they are.
@@ -32,10 +32,10 @@ class ClevrSkillsEnvConfig(EnvConfig):
 
     task: str | None = None
     level: str | None = None
-    split: str = "train"
+    split: str | None = None
     episodes: int | None = None
-    robot: str = "xarm6"
-    cameras: str = "base_camera,hand_camera"
+    robot: str | None = None
+    cameras: str | None = None
     size_px: int = 256
     frozen: str | None = None
     fps: int = 20
@@ -43,19 +43,22 @@ class ClevrSkillsEnvConfig(EnvConfig):
     features_map: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        from clevrskills.core.suite import load_suite
         from clevrskills.integrations.lerobot_env import state_size
 
+        suite = load_suite()
+        cameras = _names(self.cameras) or tuple(suite.default_cameras())
         image = PolicyFeature(FeatureType.VISUAL, (self.size_px, self.size_px, 3))
         state = PolicyFeature(FeatureType.STATE, (state_size(self.robot),))
         self.features = {
-            ACTION: PolicyFeature(FeatureType.ACTION, (7,)),
+            ACTION: PolicyFeature(FeatureType.ACTION, (*suite.interface().spec["shape"],)),
             "agent_pos": state,
-            **{f"pixels/{name}": image for name in _names(self.cameras)},
+            **{f"pixels/{name}": image for name in cameras},
         }
         self.features_map = {
             ACTION: ACTION,
             "agent_pos": OBS_STATE,
-            **{f"pixels/{name}": f"{OBS_IMAGES}.{name}" for name in _names(self.cameras)},
+            **{f"pixels/{name}": f"{OBS_IMAGES}.{name}" for name in cameras},
         }
 
     @property
@@ -64,7 +67,7 @@ class ClevrSkillsEnvConfig(EnvConfig):
         return {
             "split": self.split,
             "robot": self.robot,
-            "cameras": _names(self.cameras),
+            "cameras": _names(self.cameras) or None,
             "size_px": self.size_px,
             "episodes": self.episodes,
             "frozen": self.frozen,
