@@ -118,3 +118,35 @@ def test_what_an_import_brings_along(imported: str, absent: tuple[str, ...]) -> 
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
     )
     assert run.stdout.split() == []
+
+
+TOOLS = ("dataset_tools", "serving", "integrations")
+"""Rooms that ask suite, interface and recordings what an arm is like."""
+PAPERS_LAYOUT = {"paper.py", "paper_trace.py"}  # of ``export --to clevrskills``
+OF_THE_ARM = ("base_camera", "hand_camera", "vacuum", "xarm6")
+
+
+@pytest.mark.parametrize("room", TOOLS)
+def test_no_tool_knows_the_arm(room: str) -> None:
+    """Neither its name, nor how many numbers an action has, nor cameras, grippers and splits."""
+    for file in sorted((PACKAGE / room).rglob("*.py")):
+        if file.name in PAPERS_LAYOUT:
+            continue
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        texts = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        shifts = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.AugAssign)}
+        for node in ast.walk(tree):
+            place = f"{file.name}:{getattr(node, 'lineno', 0)}"
+            if isinstance(node, ast.Constant) and id(node) not in texts | shifts:
+                assert node.value != 7, place
+                assert not any(name in str(node.value) for name in OF_THE_ARM), place
+            elif isinstance(node, ast.Tuple | ast.List):
+                values = {each.value for each in node.elts if isinstance(each, ast.Constant)}
+                assert not {"train", "test"} <= values, place
+            elif isinstance(node, ast.Name | ast.Attribute):
+                assert "vacuum" not in (getattr(node, "id", "") or getattr(node, "attr", "")), place
+            elif isinstance(node, ast.ImportFrom):
+                for name in (f"{node.module}.{alias.name}" for alias in node.names):
+                    assert not name.startswith(("clevrskills.sim.robots.", "clevrskills.tasks.")), (
+                        place
+                    )
