@@ -6,14 +6,8 @@ import pytest
 
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.solvers.requirements import planner_obstacle
-from clevrskills.suites.clevrskills.check_task import (
-    Check,
-    CheckTaskArgs,
-    Report,
-    check_task,
-    keys_in,
-    report,
-)
+from clevrskills.suites.clevrskills.check_task import CheckTaskArgs, Report, check_task
+from clevrskills.suites.clevrskills.task_checks import Check, keys_in, run_checks
 from tests.support.foreign import installed
 
 needs_oracle = pytest.mark.skipif(planner_obstacle() is not None, reason=str(planner_obstacle()))
@@ -46,7 +40,7 @@ def test_tasks_are_found_by_key_module_and_file(tmp_path, monkeypatch):
     with pytest.raises(ClevrSkillsError, match="--episodes must be at least 1"):
         check_task(CheckTaskArgs(task="sort", episodes=0))
     with pytest.raises(UnknownNameError, match="unknown robot for throw 'arm'"):
-        report("throw", robot="arm")
+        list(run_checks("throw", robot="arm"))
 
 
 LAZY = '''
@@ -127,5 +121,5 @@ def test_faults_are_found_and_their_mend_is_told(tmp_path, capsys):
 @needs_oracle
 @pytest.mark.parametrize("key", ["place", "sort", "trace", "touch_push", "balance"])
 def test_tasks_of_the_package_pass(key):
-    found = report(key, episodes=1)
+    found = Report(key, tuple(run_checks(key, range(1))))
     assert found.ok, found

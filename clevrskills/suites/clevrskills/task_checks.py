@@ -1,0 +1,556 @@
+"""Checks of a task: what must hold of its episodes, what should, and the mend of each."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import json
+import pkgutil
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from functools import cached_property
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from scipy.stats import spearmanr
+
+from clevrskills.assets import sealable_places, shape_names
+from clevrskills.core.env_config import EnvConfig
+from clevrskills.core.goal.tree import nodes
+from clevrskills.core.rollout import Rollout
+from clevrskills.envs.environment import ClevrSkillsEnv, make_env
+from clevrskills.envs.episode import EpisodeSpec
+from clevrskills.envs.scene_sampling import draw_scene
+from clevrskills.errors import ClevrSkillsError, UnknownNameError, errors_in, one_line
+from clevrskills.evaluation.freeze.screening import solve, succeeds_blindly
+from clevrskills.predicates import Outcome, Predicate, from_json, predicate_types
+from clevrskills.sim.body_geometry import Solids
+from clevrskills.sim.robots.delta_action import DELTA
+from clevrskills.sim.tensor_world import TensorWorld
+from clevrskills.solvers.oracle import Oracle
+from clevrskills.suites.clevrskills.suite import SPLITS, ClevrSkillsSuite
+from clevrskills.tasks import LEVELS, Task, stack_roles, task, tasks
+
+MUST, SHOULD = "must", "should"
+SOLVED, LUCKY = 0.9, 0.1
+"""Share of the episodes that the oracle solves, at least, and a random policy, at most."""
+ROOM = 1.5
+"""Step limit as a multiple of the oracle's longest episode, at least."""
+RISING = 0.5
+"""Rank correlation of progress with time while the oracle acts, at least."""
+STILL_STEPS = 25
+"""Control steps for which what was realized must hold by itself."""
+AWAY_M = 0.15
+"""How far a body or the gripper is taken away to see that a predicate ceases to hold."""
+NARROW_M = 0.015
+"""Bodies that are narrower than this are five pixels wide for the base camera."""
+SHOWN = 3
+"""Faults that a check shows."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """What one check found.
+
+    Attributes:
+        name: Name of the check.
+        grade: ``must`` or ``should``.
+        ok: Whether it passed.
+        found: What was found.
+        mend: What to do where it did not pass.
+    """
+
+    name: str
+    grade: str
+    ok: bool
+    found: str
+    mend: str
+
+
+@dataclass
+class Run:
+    """The episodes of a task in a split, and what came of them.
+
+    Attributes:
+        config: What their environment is made from.
+        seeds: Their seeds.
+        scenes: The scene of each seed that has one.
+        errors: Why the others have none, by seed.
+        steps: Control steps of the episodes that the oracle solved.
+        rising: Rank correlation of progress and time of each.
+    """
+
+    config: EnvConfig
+    seeds: Sequence[int]
+    scenes: dict[int, Any] = field(default_factory=dict)
+    errors: dict[int, str] = field(default_factory=dict)
+    steps: list[int] = field(default_factory=list)
+    rising: list[float] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        made = task(self.config.task)
+        for seed in self.seeds:
+            try:
+                self.scenes[seed] = draw_scene(made, seed, self.config.split, self.config.robot)
+            except Exception as error:
+                self.errors[seed] = one_line(error)
+
+    @cached_property
+    def env(self) -> ClevrSkillsEnv:
+        """The environment."""
+        return make_env(self.config)
+
+    def reset(self, seed: int) -> ClevrSkillsEnv:
+        """The environment at the start of an episode."""
+        self.env.reset(seed=seed)
+        return self.env
+
+
+def keys_in(name: str) -> list[str]:
+    """Keys of the tasks that a name stands for: a task, or a module or file, which is imported.
+
+    Raises:
+        ClevrSkillsError: There are none, or the module cannot be imported.
+    """
+    known = tasks()
+    if name in known:
+        return [name]
+    module = Path(name).stem if name.endswith(".py") else name
+    with errors_in(f"{name} cannot be imported"):
+        if module != name:
+            spec = importlib.util.spec_from_file_location(module, name)
+            assert spec is not None and spec.loader is not None
+            sys.modules[module] = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(sys.modules[module])
+        else:
+            if "" not in sys.path:
+                sys.path.insert(0, "")
+            try:
+                _import_all(module)
+            except ModuleNotFoundError as error:
+                if error.name and f"{module}.".startswith(f"{error.name}."):
+                    raise UnknownNameError("task or module", name, tuple(known)) from None
+                raise
+    inside = f"{module}."
+    found = [key for key, kind in tasks().items() if f"{kind.__module__}.".startswith(inside)]
+    if not found:
+        raise ClevrSkillsError(f"{name} defines no task; a task is a class with a key")
+    return found
+
+
+def _import_all(name: str) -> None:
+    """Import a module or all modules of a package."""
+    package = importlib.import_module(name)
+    for module in pkgutil.walk_packages(getattr(package, "__path__", ()), f"{name}."):
+        if not module.name.rpartition(".")[2].startswith("_"):
+            importlib.import_module(module.name)
+
+
+def run_checks(
+    key: str, seeds: Sequence[int] = range(5), robot: str = "xarm6", defined_in: str = ""
+) -> Iterator[Check]:
+    """Check a task.
+
+    Args:
+        key: Its key.
+        seeds: Seeds of the episodes of each split.
+        robot: Name of the robot.
+        defined_in: Module or file that defines it, if it is found by no entry point.
+
+    Raises:
+        ClevrSkillsError: There is no such task or robot.
+    """
+    made = task(key)
+    if robot not in made.all_robots:
+        raise UnknownNameError(f"robot for {key}", robot, made.all_robots)
+    runs = [Run(EnvConfig(key, split, robot), seeds) for split in SPLITS]
+    yield _declared(made)
+    yield _starts(runs)
+    if any(run.scenes for run in runs):
+        yield _oracle(runs)
+        yield from (_zero(runs), _random(runs))
+        yield from (_realize(runs), _perturb(runs), _as_data(made, runs))
+        yield _determinism(runs[0], defined_in)
+        yield from (_wordings(made, runs), _variety(made, runs), _legibility(runs))
+        yield from (_step_limit(made, runs), _reward(runs), _frozen(key))
+    for run in runs:
+        if "env" in vars(run):
+            run.env.close()
+
+
+def _check(name: str, grade: str, faults: Sequence[str], good: str, mend: str) -> Check:
+    """A check that passed if it found no faults; the first ones are shown."""
+    more = f"; {len(faults) - SHOWN} more" if len(faults) > SHOWN else ""
+    return Check(name, grade, not faults, "; ".join(faults[:SHOWN]) + more or good, mend)
+
+
+def _each(runs: Sequence[Run], look: Callable[[Run, int], str]) -> list[str]:
+    """What is wrong with each episode, with its split and seed; an exception is wrong too."""
+    faults = []
+    for run in runs:
+        for seed in run.scenes:
+            try:
+                found = look(run, seed)
+            except Exception as error:
+                found = one_line(error)
+            if found:
+                faults.append(f"{run.config.split} seed {seed}: {found}")
+    return faults
+
+
+def _declared(made: Task) -> Check:
+    faults = []
+    if made.level not in LEVELS:
+        faults.append(f"level {made.level!r}")
+    if not made.sentence[:1].isupper():
+        faults.append(f"sentence {made.sentence!r}")
+    if len(set(made.slots)) < len(made.slots) or not all(map(str.isidentifier, made.slots)):
+        faults.append(f"slots {made.slots}")
+    if made.max_steps < 1:
+        faults.append(f"max_steps {made.max_steps}")
+    if not made.predicates:
+        faults.append("predicates are not listed")
+    try:
+        json.dumps(made.describe())
+    except Exception as error:
+        faults.append(f"describe(): {one_line(error)}")
+    mend = (
+        "set level, sentence (begins with a capital), predicates, slots (different identifiers) and"
+        " max_steps of the class"
+    )
+    return _check("declared", MUST, faults, made.sentence, mend)
+
+
+def _starts(runs: Sequence[Run]) -> Check:
+    def look(run: Run, seed: int) -> str:
+        starts = ClevrSkillsSuite().faults(run.reset(seed))
+        return ", ".join(name for name, is_so in starts.items() if is_so)
+
+    faults = [f"{run.config.split} seed {s}: {e}" for run in runs for s, e in run.errors.items()]
+    good = f"{sum(len(run.scenes) for run in runs)} starts without a fault"
+    mend = (
+        "layout(): place bodies with Table.place or pose_on_table, raise LayoutError where a draw "
+        "does not fit, and keep the goal open: realize() must reach it and the start must not"
+    )
+    return _check("starts", MUST, [*faults, *_each(runs, look)], good, mend)
+
+
+class _WatchedOracle(Oracle):
+    """The oracle; notes the progress at each of its actions."""
+
+    def __init__(self, env: ClevrSkillsEnv) -> None:
+        super().__init__(env)
+        self.progress: list[float] = []
+
+    def act(self) -> np.ndarray:
+        self.progress.append(float(self.env.outcome.progress[0]))
+        return super().act()
+
+
+def _oracle(runs: Sequence[Run]) -> Check:
+    def look(run: Run, seed: int) -> str:
+        oracle = _WatchedOracle(run.reset(seed))
+        steps, reason = solve(run.env, oracle)
+        if not reason:
+            progress = oracle.progress
+            flat = len(set(progress)) < 2
+            order = 1.0 if flat else spearmanr(np.arange(len(progress)), progress).statistic
+            run.steps.append(steps)
+            run.rising.append(float(order))
+        return reason
+
+    faults, counts = [], []
+    for run in runs:
+        failures = _each([run], look)
+        solved, of, split = len(run.steps), len(run.scenes), run.config.split
+        counts.append(f"{split} {solved}/{of}")
+        if solved < SOLVED * of:
+            faults.append(f"{split}: {solved} of {of} solved ({', '.join(failures[:2])})")
+    mend = (
+        "no skill: write one with @solves(Predicate) and add its package to the entry points of "
+        "clevrskills.skills; step limit: raise max_steps or shorten the skill; else let layout() "
+        "leave room for the arm"
+    )
+    return _check("oracle", MUST, faults, f"solves {', '.join(counts)}", mend)
+
+
+_LESS_LUCK = "layout(): start further from the goal, or ask for more in goal()"
+
+
+def _zero(runs: Sequence[Run]) -> Check:
+    def look(run: Run, seed: int) -> str:
+        solved = succeeds_blindly(run.reset(seed), DELTA.none, steady=True)
+        return "is solved" if solved else ""
+
+    return _check("zero", MUST, _each(runs, look), "doing nothing solves none", _LESS_LUCK)
+
+
+def _random(runs: Sequence[Run]) -> Check:
+    def look(run: Run, seed: int) -> str:
+        generator = np.random.default_rng((seed, 2))
+        solved = succeeds_blindly(run.reset(seed), lambda: DELTA.random(generator))
+        return "is solved" if solved else ""
+
+    solved, count = len(_each(runs, look)), sum(len(run.scenes) for run in runs)
+    found = f"random actions solve {solved} of {count}"
+    return Check("random", MUST, solved <= LUCKY * count, found, _LESS_LUCK)
+
+
+def _realized(goal: Predicate, world: Any) -> Outcome:
+    """Realize the parts of a goal one after the other; returns the outcome."""
+    outcome = goal.evaluate(world, goal.initial_state(world))
+    for step in goal.steps():
+        step.realize(world)
+        outcome = goal.evaluate(world, outcome.state)
+    return outcome
+
+
+def _realize(runs: Sequence[Run]) -> Check:
+    """Realized, a goal holds: in a world of tensors, and in simulation by itself."""
+
+    def look(run: Run, seed: int) -> str:
+        goal, world = run.scenes[seed].goal, TensorWorld.snapshot(run.scenes[seed].start)
+        outcome = _realized(goal, world)
+        if not bool(outcome.holds):
+            return "realized, the goal does not hold"
+        if float(outcome.progress) != 1.0 or float(outcome.reward) != float(goal.max_reward):
+            return f"it holds with progress {float(outcome.progress):g}, reward {outcome.reward}"
+        if not bool(goal.evaluate(world, outcome.state).holds):
+            return "looked at again, it does not hold"
+        return ""
+
+    def simulate(run: Run, seed: int) -> str:
+        env = run.reset(seed)
+        if env.goal_state:
+            return ""
+        _realized(env.goal, env.world)
+        action = DELTA.none()
+        action[-1] = 1.0 if int(env.world.held[0]) >= 0 else -1.0
+        rollout = Rollout(env, limit=STILL_STEPS, stop_on_success=False)
+        rollout.run(lambda: action)
+        return "" if rollout.success else f"after {STILL_STEPS} control steps it has ceased to hold"
+
+    return _check(
+        "realize",
+        MUST,
+        [*_each(runs, look), *_each(runs, simulate)],
+        "realized, the goal holds, with full progress and reward",
+        "realize(): put the bodies where evaluate() holds, at rest and let go; reward and progress "
+        "come from self.outcome(holds, shaping)",
+    )
+
+
+def _perturb(runs: Sequence[Run]) -> Check:
+    """Once all is realized, each leaf that remembers nothing ceases to hold when something is taken
+    away.
+    """
+
+    def look(run: Run, seed: int) -> str:
+        scene, world = run.scenes[seed], TensorWorld.snapshot(run.scenes[seed].start)
+        _realized(scene.goal, world)
+        for node in nodes(scene.goal):
+            leaf = node.predicate
+            if node.leaf is None or not node.active or leaf.initial_state(world):
+                continue
+            if not bool(leaf.evaluate(world, {}).holds):
+                continue  # of an order, which is behind
+            ceased = False
+            for moved in _taken_away(world, scene.solids.present[0].nonzero()[:, 0].tolist()):
+                outcome = leaf.evaluate(moved, {})
+                progress, holds = float(outcome.progress), bool(outcome.holds)
+                if (progress == 1.0) != holds or not 0.0 <= progress <= 1.0:
+                    return f"{leaf.name}: progress is {progress:g} where holds is {holds}"
+                ceased |= not holds
+            if not ceased:
+                return f"{leaf.name} holds wherever things are"
+        return ""
+
+    good = f"taken away by {AWAY_M} m, each leaf ceases to hold"
+    mend = "evaluate(): compare with a tolerance; progress is 1 exactly where it holds"
+    return _check("perturb", MUST, _each(runs, look), good, mend)
+
+
+def _taken_away(world: TensorWorld, slots: Sequence[int]) -> Iterator[TensorWorld]:
+    """Copies of a world in which a body, or the gripper, is somewhere else."""
+    for slot in (*slots, None):
+        for direction in ((1, 0, 0), (0, 1, 0), (-1, 0, 0), (0, -1, 0), (0, 0, 1)):
+            moved = TensorWorld(
+                world.keys, world.solids, world.body_pose, world.end_effector_pose, world.cup_tips
+            )
+            shift = AWAY_M * torch.tensor([[*direction, 0.0, 0.0, 0.0, 0.0]])
+            if slot is None:
+                moved.set_end_effector_pose(moved.end_effector_pose + shift)
+            else:
+                body = torch.tensor([slot])
+                moved.set_body_pose(body, moved.pose(body) + shift)
+            yield moved
+
+
+def _as_data(made: Task, runs: Sequence[Run]) -> Check:
+    """Goals go to JSON and back, and say in batches what they say alone."""
+
+    def look(run: Run, seed: int) -> str:
+        goal, start = run.scenes[seed].goal, run.scenes[seed].start
+        world = TensorWorld.snapshot(start)
+        outcome = _realized(goal, world)
+        copy = from_json(json.loads(json.dumps(goal.to_json())))
+        for place, state in ((start, goal.initial_state(start)), (world, outcome.state)):
+            theirs, ours = copy.evaluate(place, state), goal.evaluate(place, state)
+            if not torch.allclose(theirs.progress, ours.progress):
+                return "read from JSON, it says something else"
+        return ""
+
+    faults = _each(runs, look)
+    for run in runs:
+        try:
+            found = _fault_in_batch(made, list(run.scenes.values()))
+        except Exception as error:
+            found = one_line(error)
+        faults += [f"{run.config.split}: {found}"] if found else []
+    leaves = {leaf.name for run in runs for s in run.scenes.values() for leaf in s.goal.leaves()}
+    faults += [f"{name} is unknown" for name in sorted(leaves - set(predicate_types()))]
+    return _check(
+        "as data",
+        MUST,
+        faults,
+        "goals go to JSON and back, and hold in batches as alone",
+        "fields of predicates are tensors (B, ...), children or tables; evaluate() computes on "
+        "tensors, with no Python branch on one environment",
+    )
+
+
+def _fault_in_batch(made: Task, scenes: Sequence[Any]) -> str:
+    """Where a goal of several environments says something else than each alone."""
+    worlds = [TensorWorld.snapshot(scene.start) for scene in scenes]
+    pairs = zip(scenes, worlds, strict=True)
+    alone = [float(_realized(scene.goal, world).progress) for scene, world in pairs]
+    goal = made.goal(stack_roles([scene.layout for scene in scenes]))
+    starts = [scene.start for scene in scenes]
+    together = TensorWorld(
+        made.slots,
+        Solids.stack([scene.solids for scene in scenes]),
+        torch.cat([world.body_pose for world in starts]),
+        torch.cat([world.end_effector_pose for world in starts]),
+        starts[0].cup_tips,
+    )
+    together._held = torch.cat([world.held for world in starts])
+    outcome = _realized(goal, together)
+    if not torch.allclose(outcome.progress, torch.tensor(alone), atol=1e-5):
+        return f"alone progress is {alone}, together {outcome.progress.tolist()}"
+    return ""
+
+
+def digest(config: EnvConfig, seeds: Sequence[int], defined_in: str = "") -> str:
+    """Hash of episodes as they are drawn and of the first as the oracle solves it."""
+    if defined_in:
+        keys_in(defined_in)
+    key, split, robot = config.task, config.split, config.robot
+    drawn = [EpisodeSpec.draw(key, split, seed, robot=robot).content_hash for seed in seeds]
+    env = make_env(config)
+    env.reset(seed=seeds[0])
+    steps, _ = solve(env, Oracle(env))
+    state = env.get_state().numpy().tobytes()
+    env.close()
+    return hashlib.sha256(repr((drawn, steps)).encode() + state).hexdigest()
+
+
+def _determinism(run: Run, defined_in: str) -> Check:
+    episodes = (run.config, list(run.scenes) or [0], defined_in)
+    try:
+        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+            elsewhere = pool.submit(digest, *episodes)
+            first = digest(*episodes)
+            again, other = first == digest(*episodes), first == elsewhere.result()
+        fault = (
+            "" if again and other else f"differs in {'another' if again else 'the same'} process"
+        )
+    except Exception as error:
+        fault = one_line(error)
+    good = "the same episodes and actions again, and in another process"
+    mend = (
+        "draw from rng.places, rng.shapes, rng.textures and rng.roles only; never go through a "
+        "set, and use no global generator"
+    )
+    return _check("determinism", MUST, [fault] if fault else [], good, mend)
+
+
+def _wordings(made: Task, runs: Sequence[Run]) -> Check:
+    def look(run: Run, seed: int) -> str:
+        scene = run.scenes[seed]
+        prompts = list(made.prompts(scene.layout))
+        for text in (*prompts, *(leaf.describe(scene.start) for leaf in scene.goal.leaves())):
+            if not text.strip() or text != " ".join(text.split()) or text[0].islower():
+                return repr(text)
+        return "the same wording twice" if len(set(prompts)) < len(prompts) else ""
+
+    good = "prompts and sub-tasks are sentences"
+    mend = "prompts() and describe(): sentences with a capital, single blanks, each wording once"
+    return _check("wordings", SHOULD, _each(runs, look), good, mend)
+
+
+def _variety(made: Task, runs: Sequence[Run]) -> Check:
+    def look(run: Run, seed: int) -> str:
+        texts = made.prompts(run.scenes[seed].layout)
+        few = sum("{ks:" not in text for text in texts) < 2
+        return "fewer than two wordings without key-steps" if few else ""
+
+    good = "several wordings that need no key-step images"
+    mend = "prompts(): say it in more ways; at least two without {ks:...}"
+    return _check("variety", SHOULD, _each(runs, look)[:1], good, mend)
+
+
+def _legibility(runs: Sequence[Run]) -> Check:
+    """Whether one can see and tell apart what there is, and grasp it."""
+
+    def look(run: Run, seed: int) -> str:
+        bodies = [body for body in run.scenes[seed].layout.bodies if body and body.movable]
+        names = [body.name for body in bodies]
+        faults = [f"two bodies are a {n}" for n in dict.fromkeys(names) if names.count(n) > 1]
+        for body in bodies:
+            if 2 * max(body.geometry.half_extents) < NARROW_M:
+                faults.append(f"{body.name} is too small to be seen")
+            if body.shape not in shape_names() and not len(sealable_places(body.geometry)):
+                faults.append(f"{body.shape} has no flat place on top for a suction cup")
+        return ", ".join(faults)
+
+    good = "bodies can be seen and told apart"
+    mend = (
+        "layout(): rng.choose gives different shapes and textures; a qualifier tells sizes apart"
+    )
+    return _check("legibility", SHOULD, _each(runs, look), good, mend)
+
+
+def _step_limit(made: Task, runs: Sequence[Run]) -> Check:
+    longest = max((steps for run in runs for steps in run.steps), default=0)
+    faults = [f"{made.max_steps}, and the oracle needs up to {longest}"]
+    good = f"{made.max_steps}, the oracle needs up to {longest}"
+    mend = f"max_steps: at least {ROOM:g} times the oracle's longest episode"
+    tight = made.max_steps < ROOM * longest
+    return _check("step limit", SHOULD, faults if tight else [], good, mend)
+
+
+def _reward(runs: Sequence[Run]) -> Check:
+    rising = [value for run in runs for value in run.rising]
+    middle = float(np.median(rising)) if rising else 0.0
+    good = f"progress rises while the oracle acts (rank correlation {middle:.2f})"
+    faults = [] if middle >= RISING else [f"rank correlation of progress and time {middle:.2f}"]
+    mend = "evaluate(): let the shaping grow with each stage: reach, hold, carry, put down"
+    return _check("reward", SHOULD, faults, good, mend)
+
+
+def _frozen(key: str) -> Check:
+    missing = []
+    for split in SPLITS:
+        try:
+            ClevrSkillsSuite().header(key, split)
+        except ClevrSkillsError:
+            missing.append(f"no frozen episodes of the split {split}")
+    good = "episodes to evaluate on are frozen"
+    mend = f"clevrskills freeze {key} --package DIR, DIR being the folder of its distribution"
+    return _check("frozen", SHOULD, missing, good, mend)
