@@ -3,7 +3,7 @@
 Of a GLB file (metres, y up, its front along +z), nodes whose names begin with ``collision`` are the
 convex parts and are not drawn; without any, each connected piece of the visible mesh is one. Of a
 URDF file (metres, z up, its front along +x), the links and their fixed joints make one body; what
-``<visual>`` shows is seen and what ``<collision>`` gives are the parts. Colours and images in the
+``<visual>`` shows is drawn and what ``<collision>`` gives are the parts. Colours and images in the
 files are not used: a body gets its texture from the layout.
 """
 
@@ -52,11 +52,11 @@ def read(path: Path) -> Solid:
     if path.suffix.lower() not in readers:
         raise ClevrSkillsError(f"{path}: allowed are files of the kinds {', '.join(readers)}")
     with errors_in(f"{path} cannot be read"):
-        seen, parts, axes = readers[path.suffix.lower()](path)
-    if not (seen and parts):
-        raise ClevrSkillsError(f"{path} has no {'convex parts' if seen else 'visible mesh'}")
+        visible, parts, axes = readers[path.suffix.lower()](path)
+    if not (visible and parts):
+        raise ClevrSkillsError(f"{path} has no {'convex parts' if visible else 'visible mesh'}")
     matrix = MILLIMETRES * axes
-    patches = tuple(Patch(mesh.vertices @ matrix.T, np.asarray(mesh.faces)) for mesh in seen)
+    patches = tuple(Patch(mesh.vertices @ matrix.T, np.asarray(mesh.faces)) for mesh in visible)
     corners = (_corners(mesh, path, k) for k, mesh in enumerate(parts))
     return Solid(patches, tuple(points @ matrix.T for points in corners))
 
@@ -66,14 +66,14 @@ def _glb(path: Path) -> tuple[list[Any], list[Any], np.ndarray]:
     import trimesh
 
     scene = trimesh.load_scene(path)
-    seen: list[Any] = []
+    visible: list[Any] = []
     parts: list[Any] = []
     for node in scene.graph.nodes_geometry:
         matrix, geometry = scene.graph[node]
         mesh = scene.geometry[geometry].copy().apply_transform(matrix)
         is_part = any(name.lower().startswith(COLLISION) for name in (node, geometry))
-        (parts if is_part else seen).append(mesh)
-    return seen, parts or _pieces(seen), _Y_UP
+        (parts if is_part else visible).append(mesh)
+    return visible, parts or _pieces(visible), _Y_UP
 
 
 def _pieces(meshes: Sequence[Any]) -> list[Any]:
@@ -101,14 +101,14 @@ def _urdf(path: Path) -> tuple[list[Any], list[Any], np.ndarray]:
                 )
             placed[name] = _origin(joint) @ placed[name]
             link = joint.find("parent").get("link")  # type: ignore[union-attr]
-    seen: list[Any] = []
+    visible: list[Any] = []
     parts: list[Any] = []
     for body in root.iter("link"):
-        for kind, meshes in (("visual", seen), ("collision", parts)):
+        for kind, meshes in (("visual", visible), ("collision", parts)):
             for element in body.findall(kind):
                 matrix = placed[body.get("name")] @ _origin(element)
                 meshes += [m.apply_transform(matrix) for m in _geometry(element, path)]
-    return seen, _pieces(parts), _X_FRONT
+    return visible, _pieces(parts), _X_FRONT
 
 
 def _origin(element: ET.Element) -> np.ndarray:

@@ -30,7 +30,6 @@ from clevrskills.sim.body_geometry import Solids
 from clevrskills.sim.cameras import FAR_M, NEAR_M, FixedCamera
 from clevrskills.sim.render import scene_visuals, shaders
 from clevrskills.sim.robots.agent import VacuumAgent, agent_uid
-from clevrskills.sim.robots.controller import kinematics
 from clevrskills.sim.robots.delta_action import ACTION_SPEC, CONTROL_HZ
 from clevrskills.sim.robots.description import robot
 from clevrskills.sim.robots.vacuum import Vacuum
@@ -202,36 +201,14 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
 
     def _make_world(self) -> None:
         entities = [actor._objs[0] if actor else None for actor in self._actors]
-        tcp = self.agent.tcp._objs[0]
-        self.vacuum = Vacuum(self.agent.description, tcp, entities, self.sim_timestep)
+        agent, table = self.agent, self.table._objs[0]
+        self.vacuum = Vacuum(agent.description, agent.tcp._objs[0], entities, self.sim_timestep)
         self.simulation = Simulation(
-            self.task.slots,
-            entities,
-            self.table._objs[0],
-            self.agent.controller,
-            tcp,
-            self.vacuum,
-            self.scene.px,
-            *self._robot_entities(),
-            self._place_arm,
+            self.task.slots, entities, table, agent, self.vacuum, self.scene.px
         )
         solids = Solids.stack([scene.solids for scene in self.scenes])
         self.world = SimWorld(self.task.slots, solids, [self.simulation])
         self.observer = Observer(self.goal, self.world)
-
-    def _robot_entities(self) -> tuple[list[sapien.Entity], list[sapien.Entity]]:
-        """The links that count as the gripper, and the others."""
-        gripper = [link._objs[0].entity for link in (self.agent.gripper, self.agent.tcp)]
-        links = [link.entity for link in self.agent.robot._objs[0].links]
-        return gripper, [entity for entity in links if entity not in gripper]
-
-    def _place_arm(self, tcp: sapien.Pose) -> None:
-        base = sapien.Pose(self.agent.description.base_position)
-        qpos = kinematics(self.robot_name).reach(base.inv() * tcp)
-        if qpos is None:
-            raise ValueError(f"the arm does not reach {np.round(tcp.p, 3).tolist()}")
-        self.agent.robot.set_qpos(torch.as_tensor(qpos, dtype=torch.float32)[None])
-        self.agent.controller.reset()
 
     def _load_lighting(self, options: dict) -> None:
         scene_visuals.load_lighting(self.scene, self.enable_shadow)
@@ -331,28 +308,24 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
 
     def evaluate(self) -> dict[str, Any]:
         """What the goal says: success, progress and reward terms; changes nothing."""
+        found = zip(self._nodes, outcomes(self.goal, self.outcome), strict=True)
         return {
             "success": self.outcome.holds,
             "progress": self.outcome.progress,
-            "reward_terms": {
-                node.path: outcome.reward
-                for node, outcome in zip(
-                    self._nodes, outcomes(self.goal, self.outcome), strict=True
-                )
-            },
+            "reward_terms": {node.path: outcome.reward for node, outcome in found},
         }
 
     def repaint(self, outcome: Outcome, env: int = 0) -> None:
         """Show the textures that the task wants, by what the goal says of an environment now."""
-        wanted = dict(self.task.textures(outcome, env))
-        if wanted == self._repainted:
+        textures = dict(self.task.textures(outcome, env))
+        if textures == self._repainted:
             return
         for body, actor in zip(self.layouts[0].bodies, self._actors, strict=True):
             if body and actor:
-                texture = wanted.get(body.key, body.texture)
+                texture = textures.get(body.key, body.texture)
                 if texture != self._repainted.get(body.key, body.texture):
                     scene_visuals.repaint(actor._objs[0], body.geometry, texture)
-        self._repainted = wanted
+        self._repainted = textures
 
     def compute_dense_reward(self, obs: Any, action: Tensor, info: dict) -> Tensor:
         """Reward on the scale of the published numbers, (B,)."""

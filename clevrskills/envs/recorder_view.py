@@ -88,8 +88,8 @@ class RecorderView(BaseEnv):
 
     def object_poses(self) -> np.ndarray:
         """World poses of the bodies, (K, 7) float32, as :meth:`scene_description` orders them."""
-        there = [slot for slot, body in enumerate(self.layouts[0].bodies) if body]
-        return self.world.body_pose[0, there].numpy()
+        slots = [slot for slot, body in enumerate(self.layouts[0].bodies) if body]
+        return self.world.body_pose[0, slots].numpy()
 
     @property
     def textures(self) -> Mapping[str, str]:
@@ -115,8 +115,8 @@ class RecorderView(BaseEnv):
 
     def goal_status(self) -> tuple[np.ndarray, np.ndarray]:
         """Which of the :attr:`nodes` hold, (G,) bool, and their rewards, (G,) float32."""
-        said = zip(self._nodes, outcomes(self.goal, self.outcome), strict=True)
-        used = [(bool(o.holds[0]), float(o.reward[0])) for node, o in said if node.active]
+        found = zip(self._nodes, outcomes(self.goal, self.outcome), strict=True)
+        used = [(bool(o.holds[0]), float(o.reward[0])) for node, o in found if node.active]
         holds, rewards = zip(*used, strict=True)
         return np.array(holds), np.array(rewards, dtype=np.float32)
 

@@ -70,9 +70,7 @@ class NeutralPose:
     def qpos(self, pose: torch.Tensor) -> np.ndarray | None:
         """Joint angles (n,) for a world pose (7,) of the end effector; ``None``: out of reach."""
         values = pose.double().numpy()
-        base = Pose(robot(self.robot_name).base_position)
-        tcp = Pose(values[:3], values[3:])
-        return kinematics(self.robot_name).reach(base.inv() * tcp)
+        return kinematics(self.robot_name).reach_in_world(Pose(values[:3], values[3:]))
 
     def reaches(self, pose: torch.Tensor) -> bool:
         """Whether the arm reaches a world pose (7,) of the end effector."""
@@ -147,10 +145,10 @@ def draw_scene(
             )
         bodies = (*filter(None, layout.bodies), *layout.examples)
         text = prompts[index]
-        shown = robot_name if task.shows_robot else None
         keysteps: tuple[Keystep, ...] = ()
         if "{ks:" in text:
-            keysteps = keystep_scenes(scene.goal, scene.start, layout, shown)
+            arm = robot_name if task.shows_robot else None
+            keysteps = keystep_scenes(scene.goal, scene.start, layout, arm)
         others = tuple(other for other in prompts if other != text and "{ks:" not in other)
         prompt = Prompt(text, bodies, keysteps, layout.picture_radius_m, others, task.setting)
         return replace(scene, prompt=prompt)

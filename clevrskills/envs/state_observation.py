@@ -85,7 +85,7 @@ class Observer:
         return {
             **{f"robot/{name}": values for name, values in self._robot(rotation[:, -1]).items()},
             **{f"bodies/{k}": b for k, b in zip(self._world.keys, bodies.unbind(1), strict=False)},
-            **{f"goal/{name}": values for name, values in self._told(outcome).items()},
+            **{f"goal/{name}": values for name, values in self._goals(outcome).items()},
             **{f"next/{name}": values for name, values in self._next(outcome, bodies).items()},
         }
 
@@ -115,9 +115,9 @@ class Observer:
         )
         return torch.nn.functional.pad(torch.cat(values, dim=-1) * self._present, (0, 0, 0, 1))
 
-    def _told(self, outcome: Outcome) -> dict[str, Tensor]:
-        said = zip(outcomes(self._goal, outcome), self._is_leaf, strict=True)
-        leaves = [one for one, is_leaf in said if is_leaf]
+    def _goals(self, outcome: Outcome) -> dict[str, Tensor]:
+        found = zip(outcomes(self._goal, outcome), self._is_leaf, strict=True)
+        leaves = [one for one, is_leaf in found if is_leaf]
         state = [value.reshape(len(value), -1).float() for value in outcome.state.values()]
         progress = torch.stack([leaf.progress for leaf in leaves], dim=-1) * self._used
         return {
@@ -130,11 +130,11 @@ class Observer:
         world = self._world
         index = self._goal.next_index(outcome)  # -1, on success, is the last place: none
         named = world.at(self._bodies_of, index)  # (B, n)
-        told = dict(zip(self._named, world.at(bodies, named).unbind(1), strict=True))
+        rows = dict(zip(self._named, world.at(bodies, named).unbind(1), strict=True))
         entries = {"leaf": (index[:, None] == self._leaves).float()}
         for name, values in self._fields.items():
-            if name in told:
-                entries[name] = told[name]
+            if name in rows:
+                entries[name] = rows[name]
                 continue
             value = world.at(values, index)
             if not value.is_floating_point():

@@ -1,7 +1,6 @@
 """Simulation of one scene on the CPU, and the world that reads and steps several of them."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import sapien
@@ -17,6 +16,7 @@ from torch import Tensor
 
 from clevrskills.core import geometry
 from clevrskills.sim.body_geometry import Solids
+from clevrskills.sim.robots.agent import VacuumAgent
 from clevrskills.sim.robots.controller import EndEffectorDeltaController
 from clevrskills.sim.robots.vacuum import Vacuum
 from clevrskills.sim.suction import sealed_cups
@@ -49,14 +49,9 @@ class Simulation:
         keys: Names of the body slots.
         bodies: Entities of the slots, ``None`` for empty ones.
         table: Entity of the table.
-        controller: Moves the arm.
-        tcp: Tool centre point link of the robot.
+        agent: The arm.
         vacuum: The gripper.
         physics: The physics system.
-        gripper: Entities of the links that count as the gripper.
-        arm: Entities of the other links of the robot.
-        place_arm: Puts the arm so that the tool centre point is at a world pose; raises
-            ``ValueError`` if it does not reach.
     """
 
     def __init__(
@@ -64,22 +59,21 @@ class Simulation:
         keys: Sequence[str],
         bodies: Sequence[Entity | None],
         table: Entity,
-        controller: EndEffectorDeltaController,
-        tcp: Any,
+        agent: VacuumAgent,
         vacuum: Vacuum,
         physics: PhysxCpuSystem,
-        gripper: Sequence[Entity],
-        arm: Sequence[Entity],
-        place_arm: Callable[[sapien.Pose], None],
     ) -> None:
         self.keys, self.bodies = tuple(keys), list(bodies)
         self.components = [
             entity.find_component_by_type(PhysxRigidDynamicComponent) if entity else None
             for entity in self.bodies
         ]
-        self.controller, self.vacuum = controller, vacuum
-        self.timestep_s = physics.timestep
-        self._tcp, self._physics, self._place_arm = tcp, physics, place_arm
+        self.controller: EndEffectorDeltaController = agent.controller
+        self.vacuum, self.timestep_s = vacuum, physics.timestep
+        self._agent, self._tcp, self._physics = agent, agent.tcp._objs[0], physics
+        gripper = agent.gripper_entities
+        links = [link.entity for link in agent.robot._objs[0].links]
+        arm = [entity for entity in links if entity not in gripper]
         # pybind gives the same object for the same component as long as it is referred to
         self._solid = [_solid(entity) for entity in (*self.bodies, table, *gripper, *arm)]
         self.table = len(self.bodies)
@@ -241,7 +235,7 @@ class Simulation:
             ValueError: The arm does not reach.
         """
         before = self._tcp.entity_pose
-        self._place_arm(pose)
+        self._agent.place(pose)
         if self.vacuum.held >= 0:
             entity = self.bodies[self.vacuum.held]
             assert entity is not None

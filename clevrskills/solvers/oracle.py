@@ -118,5 +118,5 @@ class Oracle:
     def _holds(self, leaf: Predicate) -> bool:
         """Whether a leaf of the goal tree holds now."""
         goal = self.env.goal
-        said = zip(nodes(goal), outcomes(goal, self.env.outcome), strict=True)
-        return any(bool(o.holds[0]) for node, o in said if node.predicate is leaf)
+        found = zip(nodes(goal), outcomes(goal, self.env.outcome), strict=True)
+        return any(bool(o.holds[0]) for node, o in found if node.predicate is leaf)

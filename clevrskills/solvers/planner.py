@@ -199,7 +199,7 @@ class MotionPlanner:
                 continue
             qpos = self._unwound(qpos, near)
             distance = float(np.abs(qpos - near).max())
-            if distance < best_distance and self._allowed(qpos) and not self.collides(qpos):
+            if distance < best_distance and self.allows(qpos) and not self.collides(qpos):
                 best, best_distance = qpos, distance
                 if attempt < 2 or distance < NEAR_RAD:
                     break
@@ -212,7 +212,8 @@ class MotionPlanner:
         unwound += turn * (unwound < self.lower)
         return unwound - turn * (unwound > self.upper)
 
-    def _allowed(self, qpos: np.ndarray) -> bool:
+    def allows(self, qpos: np.ndarray) -> bool:
+        """Whether all joint angles (n,) are within the limits that paths keep."""
         return bool((qpos >= self.lower).all() and (qpos <= self.upper).all())
 
     def path(
@@ -284,7 +285,7 @@ class MotionPlanner:
             q = Slerp([0.0, 1.0], turn)(part).as_quat()[[3, 0, 1, 2]]
             pose = Pose(first.p + part * (last.p - first.p), q)
             qpos = self.kinematics.inverse(pose, points[-1])
-            if qpos is None or not self._allowed(qpos) or self.collides(qpos):
+            if qpos is None or not self.allows(qpos) or self.collides(qpos):
                 return None
             points.append(qpos)
         return np.stack(points) if np.abs(points[-1] - goal).max() < SLIDE_STEP_RAD else None
@@ -297,7 +298,7 @@ class MotionPlanner:
         for pose in ends:
             above = Pose([pose.p[0], pose.p[1], top], pose.q)
             qpos = self.kinematics.inverse(above, corners[-1])
-            if qpos is None or not self._allowed(qpos) or self.collides(qpos):
+            if qpos is None or not self.allows(qpos) or self.collides(qpos):
                 return None
             corners.append(qpos)
         corners.append(goal)

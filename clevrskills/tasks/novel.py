@@ -85,7 +85,7 @@ class NovelAdjectiveTask(Task):
         base_texture = rng.choose(pools.textures_2, 1, "textures")[0]
         table = rng.table()
         scene = [Body("base_0", base, base_texture, table.place(shape(base)))]
-        shown: list[Body] = []
+        pairs: list[Body] = []
         for i, (name, texture) in enumerate(zip(shapes, textures, strict=True)):
             for k, (stretch, qualifier) in enumerate(((scale, word), ((1.0,) * 3, opposite))):
                 size = scaled(name, stretch)
@@ -96,10 +96,10 @@ class NovelAdjectiveTask(Task):
                     )
                 else:
                     key = f"example_{2 * (i - 1) + k}"
-                    shown.append(Body(key, name, texture, PLAIN_POSE, size, qualifier=qualifier))
+                    pairs.append(Body(key, name, texture, PLAIN_POSE, size, qualifier=qualifier))
         if base == shapes[0]:
             raise LayoutError("the base looks like the object")
-        return scene, shown
+        return scene, pairs
 
 
 def comparisons(adjective: str, examples: int, first: int = 0) -> str:

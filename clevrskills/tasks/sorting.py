@@ -100,5 +100,5 @@ class SortingTask(Task):
         named = " ".join(
             f"{word} {body.name} in {area.texture} area" for body, area in pairs if area
         )
-        shown = [f"{{obj:{body.key}}} in {{obj:{area.key}}}" for body, area in pairs if area]
-        return [self.sentence, named[0].upper() + named[1:], f"{verb} " + ", ".join(shown)]
+        pictured = [f"{{obj:{body.key}}} in {{obj:{area.key}}}" for body, area in pairs if area]
+        return [self.sentence, named[0].upper() + named[1:], f"{verb} " + ", ".join(pictured)]

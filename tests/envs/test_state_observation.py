@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import torch
 
-from clevrskills import task_keys
 from clevrskills.core import geometry
 from clevrskills.envs.state_observation import flat, layout, observe
 from clevrskills.sim import suction
 from tests.support.envs import act, base, make_env, random_actions, stay
+from tests.tasks.scenes import COVERING
 
 BODY = {
     "present": slice(0, 1),
@@ -41,7 +41,7 @@ def entries(env) -> dict[str, np.ndarray]:
     return {k: v[0].numpy() for k, v in simulation.observer(simulation.outcome).items()}
 
 
-@pytest.mark.parametrize("key", task_keys())
+@pytest.mark.parametrize("key", COVERING)
 def test_size_does_not_depend_on_the_episode(envs, key):
     env, found = envs(key), []
     for seed in range(3):

@@ -6,6 +6,10 @@ from clevrskills.envs.scene_sampling import DrawnScene, draw_scene
 from clevrskills.tasks import task, tasks
 
 TASKS = tuple(tasks())
+COVERING = tuple(
+    dict.fromkeys({kind: key for key, cls in tasks().items() for kind in cls.predicates}.values())
+)
+"""Tasks whose goals have predicates of all types that any task has."""
 SPLITS = ("train", "test")
 SEEDS = tuple(range(5))
 

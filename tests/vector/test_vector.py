@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
 
-from clevrskills import task_keys
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.vector import VectorEnv, make_vec
 from tests.support.envs import make_env, random_actions
+from tests.tasks.scenes import COVERING
 
 SEED = 11
 
@@ -38,7 +38,7 @@ def trace():
     envs.close()
 
 
-@pytest.mark.parametrize("key", task_keys())
+@pytest.mark.parametrize("key", COVERING)
 def test_each_environment_is_as_it_would_be_alone(key):
     """To the last bit: nothing depends on how many are looked at together."""
     envs, alone = make_vec(key, 2), make_env(key, "state", reward_mode="normalized_dense")

@@ -176,10 +176,10 @@ def read_frame(path: Path, index: int) -> np.ndarray:
     with _open(path) as container:
         stream = container.streams.video[0]
         assert stream.time_base is not None and stream.average_rate is not None
-        wanted = round(index / stream.average_rate / stream.time_base)
-        container.seek(wanted, stream=stream)
+        target_pts = round(index / stream.average_rate / stream.time_base)
+        container.seek(target_pts, stream=stream)
         for frame in container.decode(stream):
-            if frame.pts is not None and frame.pts >= wanted:
+            if frame.pts is not None and frame.pts >= target_pts:
                 return _to_array(frame)
     raise DamagedError(f"{path} is damaged: frame {index} is missing")
 

@@ -11,7 +11,7 @@ from mani_skill.sensors.camera import CameraConfig
 from mani_skill.utils.building import ArticulationBuilder, URDFLoader
 
 from clevrskills.sim.cameras import FAR_M, NEAR_M
-from clevrskills.sim.robots.controller import EndEffectorDeltaConfig
+from clevrskills.sim.robots.controller import EndEffectorDeltaConfig, kinematics
 from clevrskills.sim.robots.description import RobotDescription, robot
 
 CONTROL_MODE = "pd_ee_delta_pose"
@@ -66,6 +66,23 @@ class VacuumAgent(BaseAgent):
     def _after_init(self) -> None:
         self.tcp = self.robot.links_map[self.description.tcp_link]
         self.gripper = self.robot.links_map[self.description.gripper_link]
+
+    @property
+    def gripper_entities(self) -> list[sapien.Entity]:
+        """Those of the links that count as the gripper."""
+        return [link._objs[0].entity for link in (self.gripper, self.tcp)]
+
+    def place(self, tcp: sapien.Pose) -> None:
+        """Put the arm so that the tool centre point is at a world pose.
+
+        Raises:
+            ValueError: It does not reach.
+        """
+        qpos = kinematics(self.description.name).reach_in_world(tcp)
+        if qpos is None:
+            raise ValueError(f"the arm does not reach {np.round(tcp.p, 3).tolist()}")
+        self.robot.set_qpos(torch.as_tensor(qpos, dtype=torch.float32)[None])
+        self.controller.reset()
 
     def get_proprioception(self) -> dict[str, torch.Tensor]:
         """Joint angles and speeds, pose and velocity of the end effector, each (B, ...)."""

@@ -48,6 +48,7 @@ class Kinematics:
         self._links = [link.name for link in description.links]
         self._model.set_link_order(self._links)
         self._tcp = self._links.index(description.tcp_link)
+        self._base = Pose(description.base_position)
         self._neutral = np.asarray(description.neutral_qpos, dtype=np.float64)
         limits = np.asarray(description.joint_limits, dtype=np.float64)
         self.lower, self.upper = limits[:, 0], limits[:, 1]
@@ -83,6 +84,10 @@ class Kinematics:
                 if self.within_limits(qpos):
                     return qpos
         return None
+
+    def reach_in_world(self, pose: Pose) -> np.ndarray | None:
+        """The same for a pose in the world."""
+        return self.reach(self._base.inv() * pose)
 
     def within_limits(self, qpos: np.ndarray) -> bool:
         """Whether all joint angles (n,) are allowed."""

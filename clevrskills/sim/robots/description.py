@@ -121,10 +121,10 @@ def _content_hash() -> str:
 
 def _description_hash(description: RobotDescription) -> str:
     """The same of a robot of another distribution, by what it says."""
-    said = {name: value for name, value in vars(description).items() if name != "visuals"}
+    values = {name: value for name, value in vars(description).items() if name != "visuals"}
     path = inspect.getsourcefile(inspect.unwrap(description.visuals))
     drawn = Path(path).read_bytes() if path else b""
-    digest = hashlib.sha256(f"{_content_hash()} {said}".encode() + drawn)
+    digest = hashlib.sha256(f"{_content_hash()} {values}".encode() + drawn)
     return digest.hexdigest()[:16]
 
 

@@ -125,11 +125,11 @@ def _add_link(root: ElementTree.Element, link: Link, visuals: Sequence[Visual]) 
     tensor = dict(zip(keys, (_numbers([v]) for v in link.inertia.tensor_kgm2), strict=True))
     ElementTree.SubElement(inertial, "inertia", tensor)
     for index, visual in enumerate(visuals):
-        shown = ElementTree.SubElement(element, "visual")
-        geometry = ElementTree.SubElement(shown, "geometry")
+        drawn = ElementTree.SubElement(element, "visual")
+        geometry = ElementTree.SubElement(drawn, "geometry")
         ElementTree.SubElement(geometry, "mesh", filename=str(visual.file))
         if visual.rgba is not None:
-            material = ElementTree.SubElement(shown, "material", name=f"{link.name}_{index}")
+            material = ElementTree.SubElement(drawn, "material", name=f"{link.name}_{index}")
             ElementTree.SubElement(material, "color", rgba=_numbers(visual.rgba))
     for primitive in link.collision:
         solid = ElementTree.SubElement(element, "collision")

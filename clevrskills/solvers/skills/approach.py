@@ -50,8 +50,8 @@ def outer_radius(arm: Arm, body: int) -> float:
 
 def others(arm: Arm, bodies: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
     """The discs, (N, 2) and (N,), that all but some bodies cover."""
-    present = arm.world.solids.present[0].tolist()
-    found = [k for k, there in enumerate(present) if there and k not in bodies]
+    present = arm.world.solids.present[0].nonzero()[:, 0].tolist()
+    found = [k for k in present if k not in bodies]
     centers = np.array([place_of(arm, k) for k in found]).reshape(-1, 2)
     return centers, np.array([outer_radius(arm, k) for k in found])
 

@@ -216,9 +216,9 @@ def _poses_at(arm: Arm, goal: AtPosition, body: int) -> Iterator[Pose]:
         orientations = [turned_about_z(turn) * Pose(q=present.q) for turn in TURNS_RAD]
         orientations += [turned_about_z(turn) for turn in _upright_turns(arm, body)]
     else:
-        wanted = goal.orientation[0].double().numpy()
-        turn = yaw_of(wanted) - yaw_of(present.q)
+        target = goal.orientation[0].double().numpy()
+        turn = yaw_of(target) - yaw_of(present.q)
         level = tilt_rad(arm, body) <= SLANT_RAD
-        orientations = [turned_about_z(turn) * Pose(q=present.q) if level else Pose(q=wanted)]
+        orientations = [turned_about_z(turn) * Pose(q=present.q) if level else Pose(q=target)]
     for orientation in orientations:
         yield on_table(arm, body, xy, orientation.q)

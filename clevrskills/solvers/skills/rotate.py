@@ -39,7 +39,7 @@ def solve_rotated(arm: Arm, goal: Predicate) -> Actions:
     """
     assert isinstance(goal, Rotated)
     body = int(goal.object[0])
-    xy, wanted = goal.position[0, :2].double().numpy(), goal.orientation[0].double().numpy()
+    xy, target = goal.position[0, :2].double().numpy(), goal.orientation[0].double().numpy()
     for stage in range(STAGES):
         if tilt_rad(arm, body) > UPRIGHT_RAD:
             yield from bring(arm, body, lambda: _upright(arm, body, xy))
@@ -54,7 +54,7 @@ def solve_rotated(arm: Arm, goal: Predicate) -> Actions:
         carried, share = yield from _turn(arm, body, xy, left)
         last = carried or (stage > 0 and share == 1.0)
         place = xy if last else arm.body_pose(body).p[:2]
-        orientation = (turned_about_z((share - 1.0) * left) * Pose(q=wanted)).q
+        orientation = (turned_about_z((share - 1.0) * left) * Pose(q=target)).q
         yield from place_at(arm, body, on_table(arm, body, place, orientation))
         yield from rest(arm, body)
         if last:
@@ -124,7 +124,7 @@ def _possible(
     steps = _steps(here, xy, angle_rad)
     poses: list[Pose] = []
     for pose, qpos in _way(arm, arm.pose, arm.controller.target_qpos, here, xy, angle_rad):
-        if not _within_limits(arm, qpos):
+        if not arm.planner.allows(qpos):
             break
         if arm.planner.collides(qpos):
             return poses, len(poses) / steps, True
@@ -140,17 +140,13 @@ def _way(
     """
     steps = _steps(here, xy, angle_rad)
     for k in range(1, steps + 1):
-        there = here + np.append(xy - here[:2], 0.0) * k / steps
-        pose = Pose(there) * turned_about_z(angle_rad * k / steps) * Pose(-here) * start
+        place = here + np.append(xy - here[:2], 0.0) * k / steps
+        pose = Pose(place) * turned_about_z(angle_rad * k / steps) * Pose(-here) * start
         found = arm.planner.kinematics.inverse(arm.base.inv() * pose, qpos)
         if found is None:
             return
         qpos = found
         yield pose, qpos
-
-
-def _within_limits(arm: Arm, qpos: np.ndarray) -> bool:
-    return bool((qpos >= arm.planner.lower).all() and (qpos <= arm.planner.upper).all())
 
 
 def _effort(arm: Arm, xy: np.ndarray, angle_rad: float) -> Effort:
@@ -160,7 +156,7 @@ def _effort(arm: Arm, xy: np.ndarray, angle_rad: float) -> Effort:
         start = arm.base * arm.planner.kinematics.forward(qpos)
         here = (start * grip).p
         way = [found for _, found in _way(arm, start, qpos, here, xy, angle_rad)]
-        if len(way) < _steps(here, xy, angle_rad) or not all(_within_limits(arm, q) for q in way):
+        if len(way) < _steps(here, xy, angle_rad) or not all(arm.planner.allows(q) for q in way):
             return np.inf
         return arm.effort_rad(qpos, way[-1])
 
@@ -184,6 +180,6 @@ def _yaw_with_room_rad(arm: Arm, body: int, xy: np.ndarray, angle_rad: float) ->
     least = arm.planner.lower[-1] + SPARE_RAD - min(0.0, *way)
     most = arm.planner.upper[-1] - SPARE_RAD - max(0.0, *way)
     middle = (least + most) / 2
-    wanted = np.clip(qpos[-1], min(least, middle), max(most, middle))
+    angle = np.clip(qpos[-1], min(least, middle), max(most, middle))
     # the gripper points down, so that its last joint turns the other way
-    return float(yaw - (wanted - qpos[-1]))
+    return float(yaw - (angle - qpos[-1]))

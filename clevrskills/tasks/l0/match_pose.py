@@ -49,5 +49,5 @@ class MatchPose(Task):
     def prompts(self, layout: Layout) -> Sequence[str]:
         number = int(layout.roles["active"].sum())
         *first, last = (f"{{ks:{k}}}" for k in range(1, number + 1))
-        shown = f"{', '.join(first)} followed by {last}" if first else last
-        return [f"Match the pose of the end effector in {shown}"]
+        order = f"{', '.join(first)} followed by {last}" if first else last
+        return [f"Match the pose of the end effector in {order}"]

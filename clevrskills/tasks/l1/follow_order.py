@@ -82,11 +82,11 @@ class FollowOrder(Task):
     def prompts(self, layout: Layout) -> Sequence[str]:
         visits = int(layout.roles["active"].sum())
         areas = [self.slots[area] for area in layout.roles["route"][1 : 1 + visits]]
-        shown = " ".join(f"{{ks:{k + 1}}}" for k in range(visits))
-        said = " then ".join(f"on {{obj:{area}}}" for area in areas)
+        keysteps = " ".join(f"{{ks:{k + 1}}}" for k in range(visits))
+        stops = " then ".join(f"on {{obj:{area}}}" for area in areas)
         return [
-            f"Follow the motion for {{obj:object_0}}: {shown}{self.suffix}",
-            f"Put {{obj:object_0}} {said}{self.suffix}",
+            f"Follow the motion for {{obj:object_0}}: {keysteps}{self.suffix}",
+            f"Put {{obj:object_0}} {stops}{self.suffix}",
         ]
 
 

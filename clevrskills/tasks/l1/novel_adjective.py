@@ -28,14 +28,14 @@ class NovelAdjective(NovelAdjectiveTask):
     predicates = (OnTop,)
 
     def layout(self, rng: EpisodeRng) -> Layout:
-        scene, shown = self.scene(rng)
+        scene, pairs = self.scene(rng)
         adjective = rng.choose(ADJECTIVES, 1, "roles")[0]
         thing = replace(scene[2], key="thing", qualifier="")
         return Layout(
             tuple(scene),
             {"top": np.array(1), "bottom": np.array(0)},
-            examples=(*shown, thing),
-            picture_radius_m=picture_radius_m([*scene, *shown]),
+            examples=(*pairs, thing),
+            picture_radius_m=picture_radius_m([*scene, *pairs]),
             words=(adjective,),
         )
 

@@ -27,15 +27,15 @@ class NovelAdjectiveNoun(NovelAdjectiveTask):
     predicates = (OnTop,)
 
     def layout(self, rng: EpisodeRng) -> Layout:
-        scene, shown = self.scene(rng)
+        scene, pairs = self.scene(rng)
         adjective = rng.choose(ADJECTIVES, 1, "roles")[0]
         base, thing = scene[0], scene[2]
         examples, nouns = named(rng, [thing, base])
         return Layout(
             tuple(scene),
             {"top": np.array(1), "bottom": np.array(0)},
-            examples=(*shown, *examples),
-            picture_radius_m=picture_radius_m([*scene, *shown]),
+            examples=(*pairs, *examples),
+            picture_radius_m=picture_radius_m([*scene, *pairs]),
             words=(adjective, *nouns),
         )
 

@@ -67,7 +67,7 @@ def test_unknown_shaders_fall_back_with_one_warning(fresh_pack, stock_shaders, c
     file.write_text(file.read_text().replace("specularIBL", "shinyIBL"))
     with caplog.at_level(logging.WARNING, logger="clevrskills"):
         assert [shaders.prepare() for _ in range(3)] == ["minimal"] * 3
-        assert shaders.shader_pack(False) == "minimal"
+        assert shaders.shader_pack(False, False) == "minimal"
     assert [record.levelname for record in caplog.records] == ["WARNING"]
     assert "gbuffer.frag" in caplog.text
 
