@@ -28,10 +28,12 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def demos(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A dataset of two tasks with three episodes each; seed 1 failed. Not to be written to."""
     from fake_source import FakeSource
+    from inline import one_worker_here
 
     from clevrskills.dataset_tools.generate.command import GenerateArgs, generate
 
     out = tmp_path_factory.mktemp("data") / "demos"
     args = GenerateArgs(tasks=("reach", "visit"), episodes=3, out=out)
-    assert generate(args, FakeSource({1: "fail"})) == 0
+    with one_worker_here():
+        assert generate(args, FakeSource({1: "fail"})) == 0
     return out

@@ -77,7 +77,7 @@ def test_it_learns():
         device="cpu", policy_kwargs={"net_arch": [32, 32], "log_std_init": -0.7},
     )  # fmt: skip
     before, _ = evaluate_policy(learner, SB3VecEnv(ToyVec(16)), n_eval_episodes=16)
-    learner.learn(12_000)
+    learner.learn(6_000)
     assert len(learner.ep_success_buffer) == 100  # what SB3 calls the success rate
     after, _ = evaluate_policy(learner, SB3VecEnv(ToyVec(16)), n_eval_episodes=16)
     assert after > 1.5 * before
@@ -102,6 +102,6 @@ def test_a_real_task():
     envs = SB3VecEnv(make_vec("trace", 2, episode_steps=6))
     learner = PPO("MlpPolicy", envs, n_steps=16, batch_size=16, n_epochs=1, device="cpu")
     learner.learn(64)
-    assert [told["l"] for told in learner.ep_info_buffer] == [6] * 10  # of 32 steps in each
+    assert [info["l"] for info in learner.ep_info_buffer] == [6] * 10  # of 32 steps in each
     assert len(learner.ep_success_buffer) == 10
     envs.close()

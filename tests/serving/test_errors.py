@@ -20,7 +20,7 @@ from clevrskills.sim.robots.delta_action import ACTION_SPEC
 from tests.serving.servers import observation, prompt, scripted
 
 Reply = Callable[[ServerConnection, int], None]
-SHORT_S = 1.0
+SHORT_S = 0.4
 
 
 @pytest.fixture(params=DIALECTS)

@@ -49,7 +49,6 @@ def wanderer(tmp_path: Path) -> list[dict]:
 @pytest.mark.parametrize(
     ("policy", "arguments", "batch"),
     [
-        ("Wanderer", {}, 1),
         ("Wanderer", {"chunk": 3}, 3),
         ("Onlooker", {"chunk": 2}, 2),
         ("Crowd", {}, 4),
@@ -108,13 +107,13 @@ def test_a_server_that_hangs_ends_the_run_and_the_same_command_continues(
 ) -> None:
     Stumbling.over = [Stumbling.go_on.wait]
     Stumbling.go_on.clear()
-    short = args_for(tmp_path / "there", relay.url, policy_arg=("timeout_s=2",), retries=0)
+    short = args_for(tmp_path / "there", relay.url, policy_arg=("timeout_s=1",), retries=0)
     try:
         with pytest.raises(ClevrSkillsError, match="in a row ended in errors") as error:
             evaluate(short, FakeSuite())
     finally:
         Stumbling.go_on.set()
-    assert f"{relay.url}: no answer within 2 s" in str(error.value)
+    assert f"{relay.url}: no answer within 1 s" in str(error.value)
     kept = [r for r in core(tmp_path / "there") if r["cause"] != "error"]
     assert kept and all(result in wanderer for result in kept)
     Stumbling.over.clear()
