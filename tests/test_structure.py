@@ -120,7 +120,7 @@ def test_what_an_import_brings_along(imported: str, absent: tuple[str, ...]) -> 
     assert run.stdout.split() == []
 
 
-TOOLS = ("dataset_tools", "serving", "integrations")
+TOOLS = ("core", "jobs", "evaluation", "dataset_tools", "serving", "integrations")
 """Rooms that ask suite, interface and recordings what an arm is like."""
 PAPERS_LAYOUT = {"paper.py", "paper_trace.py"}  # of ``export --to clevrskills``
 OF_THE_ARM = ("base_camera", "hand_camera", "vacuum", "xarm6")

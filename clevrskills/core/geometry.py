@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 PAD = 1.0e3
@@ -26,7 +28,8 @@ many solids take several times as long."""
 
 def length(vectors: Tensor) -> Tensor:
     """Euclidean length of vectors, (..., n) -> (...)."""
-    return torch.linalg.vector_norm(vectors, dim=-1)
+    norm: Tensor = torch.linalg.vector_norm(vectors, dim=-1)
+    return norm
 
 
 def quaternion_multiply(a: Tensor, b: Tensor) -> Tensor:
@@ -53,7 +56,8 @@ def rotate(q: Tensor, v: Tensor) -> Tensor:
     """Rotate vectors (..., 3) by unit quaternions (..., 4)."""
     w, u = q[..., :1], q[..., 1:]
     t = 2.0 * torch.linalg.cross(u, v)
-    return v + w * t + torch.linalg.cross(u, t)
+    rotated: Tensor = v + w * t + torch.linalg.cross(u, t)
+    return rotated
 
 
 @cache
@@ -108,12 +112,13 @@ def rotation_quaternion(vector: Tensor) -> Tensor:
     return torch.cat((half.cos(), vector * (torch.sinc(half / torch.pi) / 2)), dim=-1)
 
 
-def length_np(vector: np.ndarray) -> np.floating:
+def length_np(vector: NDArray[Any]) -> np.floating[Any]:
     """Euclidean length of a vector (n,), for half of what ``np.linalg.norm`` takes."""
-    return np.sqrt(vector.dot(vector))
+    norm: np.floating[Any] = np.sqrt(vector.dot(vector))
+    return norm
 
 
-def rotation_vector_np(q: np.ndarray) -> np.ndarray:
+def rotation_vector_np(q: NDArray[Any]) -> NDArray[Any]:
     """Axis times angle, at most pi, of a unit quaternion, (4,) -> (3,)."""
     w, xyz = float(q[0]), np.asarray(q[1:], dtype=np.float64)
     if w < 0:
@@ -122,7 +127,7 @@ def rotation_vector_np(q: np.ndarray) -> np.ndarray:
     return xyz / sine * (2.0 * np.arctan2(sine, w)) if sine >= 1e-12 else np.zeros(3)
 
 
-def rotation_quaternion_np(vector: np.ndarray) -> np.ndarray:
+def rotation_quaternion_np(vector: NDArray[Any]) -> NDArray[Any]:
     """Unit quaternion (4,) of a rotation vector (3,)."""
     angle = float(length_np(vector))
     axis = vector / angle if angle > 1e-12 else np.zeros(3)
@@ -160,7 +165,8 @@ def _in_pieces(function: Callable[[Tensor], Tensor], planes: Tensor, points: Ten
     piece = max(POINTS_AT_ONCE, PAIRS_AT_ONCE // max(1, pairs))
     if points.shape[-2] <= piece:
         return function(points)
-    return torch.cat([function(part) for part in points.split(piece, dim=-2)], dim=-1)
+    pieces = points.split(piece, dim=-2)  # type: ignore[no-untyped-call]
+    return torch.cat([function(part) for part in pieces], dim=-1)
 
 
 def signed_distance(planes: Tensor, points: Tensor) -> Tensor:
@@ -181,7 +187,8 @@ def signed_distance(planes: Tensor, points: Tensor) -> Tensor:
     rows = planes.flatten(-3, -2).mT  # (..., 4, C * F)
 
     def distance(points: Tensor) -> Tensor:
-        return (points @ rows).unflatten(-1, parts).amax(-1).amin(-1)
+        by_part: Tensor = (points @ rows).unflatten(-1, parts)  # type: ignore[no-untyped-call]
+        return by_part.amax(-1).amin(-1)
 
     # n . p - d of all pairs in one product
     points = torch.cat((points, torch.full_like(points[..., :1], -1.0)), dim=-1)

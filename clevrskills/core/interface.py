@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from clevrskills.core.policy import PolicyError
 from clevrskills.errors import ClevrSkillsError
@@ -114,7 +115,7 @@ class BoxInterface:
     labels: Sequence[str] = ()
     kept: Sequence[int] = ()
 
-    def read(self, answer: Any, clip: bool = False) -> np.ndarray:
+    def read(self, answer: Any, clip: bool = False) -> NDArray[Any]:
         """The actions of an answer, (H, n) float32 in [-1, 1].
 
         Args:
@@ -158,16 +159,17 @@ class BoxInterface:
         """What takes the actions: one control step each."""
         return StepActuator(env)
 
-    def none(self, after: np.ndarray | None = None) -> np.ndarray:
+    def none(self, after: NDArray[Any] | None = None) -> NDArray[Any]:
         """Zeros, (n,); of what is ``kept`` the numbers of the action before."""
         action = np.zeros(self.spec["shape"], np.float32)
         if after is not None:
             action[[*self.kept]] = after[[*self.kept]]
         return action
 
-    def random(self, generator: np.random.Generator) -> np.ndarray:
+    def random(self, generator: np.random.Generator) -> NDArray[Any]:
         """Every entry drawn evenly from -1 to 1, (n,)."""
-        return generator.uniform(-1.0, 1.0, self.spec["shape"]).astype(np.float32)
+        drawn: NDArray[Any] = generator.uniform(-1.0, 1.0, self.spec["shape"]).astype(np.float32)
+        return drawn
 
 
 @dataclass(frozen=True)
@@ -180,7 +182,7 @@ class StepActuator:
 
     env: Any
 
-    def act(self, action: np.ndarray, on_step: Callable[[Step], None] | None = None) -> Turn:
+    def act(self, action: NDArray[Any], on_step: Callable[[Step], None] | None = None) -> Turn:
         """Make one control step."""
         step = make_step(self.env, action)
         if on_step is not None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from clevrskills.core.policy import Observation, ObservationOptions, PromptInput
 from clevrskills.core.suite import Environment, Prompt
@@ -14,8 +16,7 @@ from clevrskills.errors import ClevrSkillsError
 __all__ = ["Observer"]
 
 LANGUAGE = "language"
-STATE_PARTS = ("qpos", "ee_pose", "vacuum_on", "holding")
-"""Parts of the proprioception that make up a state vector, in this order."""
+Arrays = Mapping[str, NDArray[Any]]
 _KEYSTEP = "{ks:"
 
 
@@ -29,9 +30,7 @@ class Observer:
 
     def __init__(self, env: Environment, options: ObservationOptions) -> None:
         self._env, self._options = env, options
-        self._frames: deque[tuple[Mapping[str, np.ndarray], Mapping[str, np.ndarray]]] = deque(
-            maxlen=options.history
-        )
+        self._frames: deque[tuple[Arrays, Arrays]] = deque(maxlen=options.history)
 
     def begin(self, seed: int = 0) -> PromptInput:
         """Start a new episode, after the environment was reset.
@@ -74,7 +73,7 @@ class Observer:
         return observation
 
 
-def _over_time(entries: list[Mapping[str, np.ndarray]], history: int) -> Mapping[str, np.ndarray]:
+def _over_time(entries: list[Arrays], history: int) -> Arrays:
     """The last entries, each value (T, ...), the first repeated where there are too few; as they
     are without a history.
     """

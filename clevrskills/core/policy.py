@@ -19,7 +19,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-import numpy as np
+from numpy.typing import NDArray
 
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 
@@ -64,7 +64,7 @@ class PromptInput:
     """
 
     text: str
-    images: Mapping[str, np.ndarray]
+    images: Mapping[str, NDArray[Any]]
     seed: int = 0
 
 
@@ -119,7 +119,7 @@ class Policy(Protocol):
         ``episode`` (what it is made from) too.
         """
 
-    def act(self, observation: Observation) -> np.ndarray:
+    def act(self, observation: Observation) -> NDArray[Any]:
         """The next action (n,), or the next H actions (H, n), as the interface reads them."""
 
 
@@ -131,7 +131,7 @@ class BatchedPolicy(Protocol):
     def reset(self, prompts: Mapping[int, PromptInput]) -> None:
         """Episodes begin in these slots; the other slots go on."""
 
-    def act(self, observations: Mapping[int, Observation]) -> Mapping[int, np.ndarray]:
+    def act(self, observations: Mapping[int, Observation]) -> Mapping[int, NDArray[Any]]:
         """The next action (n,) or actions (H, n) of these slots."""
 
 

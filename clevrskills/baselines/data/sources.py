@@ -18,7 +18,6 @@ import pyarrow.dataset as arrow
 import pyarrow.parquet as pq
 
 from clevrskills.core.episode import RecordedName
-from clevrskills.core.observer import STATE_PARTS
 from clevrskills.core.policy import PromptInput
 from clevrskills.core.suite import load_suite
 from clevrskills.dataset_tools.dataset import Dataset, Episode
@@ -32,6 +31,8 @@ from clevrskills.dataset_tools.window_reader import EpisodeTable, WindowReader
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import check_names
 
+STATE_PARTS = ("qpos", "ee_pose", "vacuum_on", "holding")
+"""Parts of the proprioception that make up a state vector, in this order."""
 LEROBOT_FILE = "meta/info.json"
 _VERSIONS = ("v3.0",)
 _COLUMNS = ("observation.state", "action", "label.failed")

@@ -90,7 +90,8 @@ class Composite(Predicate):
             torch.as_tensor(c.max_reward, dtype=torch.float32, device=self.device).reshape(-1)
             for c in self.children
         ]
-        return torch.stack(torch.broadcast_tensors(*rewards), dim=-1)
+        alike = torch.broadcast_tensors(*rewards)  # type: ignore[no-untyped-call]
+        return torch.stack(alike, dim=-1)
 
     @cached_property
     def _groups(self) -> list[tuple[Predicate, list[int]]]:
@@ -134,7 +135,8 @@ class Composite(Predicate):
             return sum(child.max_reward for child in self.children)
         device = self.active.device
         rewards = [torch.as_tensor(child.max_reward, device=device) for child in self.children]
-        return sum(r * a for r, a in zip(rewards, self.active.T, strict=True))
+        total: Tensor = sum(r * a for r, a in zip(rewards, self.active.T, strict=True))
+        return total
 
     def initial_state(self, world: Any) -> GoalState:
         state: GoalState = {}
@@ -170,8 +172,8 @@ class Composite(Predicate):
                 joined = {key: _interleave([part[key] for part in several]) for key in several[0]}
                 outcome = predicate.evaluate(world.repeat(len(group)), joined)
                 for key, values in outcome.state.items():
-                    apart = values.unflatten(0, (-1, len(group))).unbind(1)
-                    for i, value in zip(group, apart, strict=True):
+                    apart = values.unflatten(0, (-1, len(group)))  # type: ignore[no-untyped-call]
+                    for i, value in zip(group, apart.unbind(1), strict=True):
                         parts[i][key] = value
             seen.append(outcome)
         holds = self._by_child([outcome.holds for outcome in seen], world.num_envs)
@@ -191,7 +193,7 @@ class Composite(Predicate):
 
     def _by_child(self, values: list[Tensor], num_envs: int) -> Tensor:
         """What was seen of the groups, each (..., B * m), as (..., B, n)."""
-        tables = [value.unflatten(-1, (num_envs, -1)) for value in values]
+        tables = [v.unflatten(-1, (num_envs, -1)) for v in values]  # type: ignore[no-untyped-call]
         if self._columns is not None:
             tables.append(torch.zeros_like(tables[0][..., :1]))
         table = tables[0] if len(tables) == 1 else torch.cat(tables, dim=-1)

@@ -37,7 +37,7 @@ class FreezeArgs(WorkerArgs, SuiteArgs):
     split: tuple[str, ...] | None = None
     """Objects and textures: train, test or both, which is the default; or splits of the suite."""
     robot: str | None = None
-    """The robot: xarm6, the default, or panda."""
+    """The robot; by default the first of the suite."""
     out: Path | None = None
     """Folder of the files, one for each task and split."""
     package: Path | None = None
