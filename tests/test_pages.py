@@ -15,7 +15,6 @@ import pytest
 import tyro
 
 from clevrskills.cli import Command, main
-from clevrskills.dataset_tools.export.command import FORMATS
 from clevrskills.solvers.requirements import planner_obstacle
 
 ROOT = Path(__file__).parents[1]
@@ -142,19 +141,70 @@ def test_five_minutes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run("report", "results")
 
 
+SMALL = {
+    **{"--episodes": "1", "--steps": "2", "--total-steps": "64", "--workers": "1", "--videos": "1"},
+    **{"--replay": "1", "--evaluate-every": "2", "--num-envs": "2", "--size": "64"},
+}
+"""Values of options in the tests, in place of those of the pages."""
+ELSEWHERE = (
+    *("--driver ray", "SLURM", "serve ", "openpi://", "accelerate ", "--policy octo"),
+    *("put_beside", "--package", "lamps", "random ", "curriculum", "blind:", "mine:"),
+)
+"""What commands contain that other tests run, beside a server, a cluster or published weights."""
+MINE = """
+class MyPolicy:
+    def __init__(self, checkpoint=""): ...
+    def reset(self, prompt): ...
+    def act(self, observation): return [0.0] * 7
+"""
+
+
+def cut_down(line: str) -> list[str]:
+    """A command of a page, with less to do."""
+    words = shlex.split(line)[1:]
+    for k, word in enumerate(words[:-1]):
+        words[k + 1] = SMALL.get(word, words[k + 1])
+    if words[0] == "train":
+        words += ["--cpu", "--log-every", "1", "--evaluate-episodes", "1"]
+        words += ["--set", "batch_size=2"] + ["--configuration", "tiny"] * ("--from" not in words)
+    if words[0] == "dagger":
+        words += ["--cpu", "--set", "batch_size=2", "--task", "touch"]
+    if words[0] == "rl":
+        words += ["--num-envs", "2", "--rollout-steps", "16", "--minibatch", "16"]
+    if words[0] in ("generate", "evaluate") and "--episodes" not in words:
+        words += ["--episodes", "1"]
+    if words[0] in ("generate", "evaluate") and "--level" in words:
+        words = [w for k, w in enumerate(words) if "--level" not in words[max(k - 1, 0) : k + 1]]
+        words.append("pick")
+    return words
+
+
 @pytest.mark.slow
 @pytest.mark.render
 @pytest.mark.skipif(planner_obstacle() is not None, reason=str(planner_obstacle()))
-def test_commands_on_a_dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those of the pages of datasets, generation and formats."""
+@pytest.mark.parametrize(
+    "name", ["datasets", "evaluation", "formats", "generation", "install", "rl", "training"]
+)
+def test_commands_of_the_page(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each with less to do, in the order of the page."""
     monkeypatch.chdir(tmp_path)
-    run("generate", "pick", "--episodes", 2, "--out", "demos")
-    for line in lines(PAGES["docs/datasets.md"]):
-        run(*shlex.split(line)[1:])
-    run("generate", "pick", "--episodes", 1, "--no-cameras", "--out", "numbers")
-    run("render", "numbers", "--out", "rendered")
-    for name in FORMATS:
-        run("export", "demos", "--to", name, "--out", f"as_{name}")
+    for module in ("my_policy", "my_module"):
+        (tmp_path / f"{module}.py").write_text(MINE)
+    first = {"formats": ["sort"], "training": ["touch", "simple_manipulation"]}
+    if name in ("datasets", "formats", "training"):
+        run("generate", *first.get(name, ["pick"]), "--episodes", 1, "--out", "demos")
+    if name == "evaluation":
+        for folder in ("baseline", "mine"):
+            run("evaluate", "--policy", "zero", "pick", "--episodes", 1, "--out", folder)
+    done = 0
+    for line in lines(PAGES[f"docs/{name}.md"]):
+        if line.startswith("clevrskills ") and not any(part in line for part in ELSEWHERE):
+            words = cut_down(line)
+            if "--out" in words and (tmp_path / words[words.index("--out") + 1]).is_dir():
+                words[words.index("--out") + 1] += "_again"  # the page names it twice
+            run(*words)
+            done += 1
+    assert done
 
 
 @pytest.mark.slow
