@@ -35,14 +35,7 @@ class CardArgs:
 
 
 def card(args: CardArgs) -> int:
-    """Write the card.
-
-    Returns:
-        Exit code, 0.
-
-    Raises:
-        ClevrSkillsError: It is not a dataset, or has a README.md of another origin.
-    """
+    """Write the card, see :func:`write_card`."""
     print(write_card(args.dataset))
     return 0
 

@@ -96,8 +96,8 @@ class Header:
             write_whole(root / DATASET_FILE, to_json(asdict(self), indent=1) + "\n")
             return
         settings = [f.name for f in fields(self) if f.compare and not f.name.startswith("format")]
-        there, now = ({n: getattr(h, n) for n in settings} for h in (Header.read(root), self))
-        check_settings(root, there, now, _words)
+        before, now = ({n: getattr(h, n) for n in settings} for h in (Header.read(root), self))
+        check_settings(root, before, now, _words)
 
 
 def _words(value: Any) -> str:

@@ -9,7 +9,8 @@ started again.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 
@@ -120,6 +121,17 @@ def latest_lines(root: Path) -> dict[str, ManifestLine]:
         if line.success and (line.id not in latest or line.ended >= latest[line.id].ended):
             latest[line.id] = line
     return latest
+
+
+def in_turn(names: Sequence[str], count: int) -> list[str]:
+    """At most ``count`` names of episodes, from all tasks and splits in turn, sorted."""
+    ranks: Counter[str] = Counter()
+    ranked = []
+    for name in sorted(names):
+        group = name.rpartition("_")[0]
+        ranked.append((ranks[group], name))
+        ranks[group] += 1
+    return sorted(name for _, name in sorted(ranked)[:count])
 
 
 def file_hashes(directory: Path) -> dict[str, tuple[int, str]]:

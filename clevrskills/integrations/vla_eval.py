@@ -99,14 +99,14 @@ class ClevrSkillsBenchmark(StepBenchmark):
 
         super().__init__()
         self._suite = suite = load_suite(folder=Path(frozen) if frozen else None)
-        shown = suite.default_cameras() if cameras is None else cameras
+        cameras = tuple(suite.default_cameras() if cameras is None else cameras)
         check_names(
             **{"value of prompt_images": ((prompt_images,), PROMPT_IMAGES)},
-            camera=(shown, suite.cameras()),
+            camera=(cameras, suite.cameras()),
             robot=((robot,), suite.robots()),
             criteria=((criteria,), suite.criteria()),
         )
-        self._options = ObservationOptions(tuple(shown), size_px, history, send_state, prompt)
+        self._options = ObservationOptions(cameras, size_px, history, send_state, prompt)
         self._rules = Rules(stop_on_success)
         self._tasks = choose_tasks(suite, tasks, level, prompt == "language")
         split, robot = split or suite.splits()[0], robot or suite.robots()[0]
@@ -167,16 +167,16 @@ class ClevrSkillsBenchmark(StepBenchmark):
 
     def get_observation_spec(self) -> dict[str, DimSpec]:
         """What is shown."""
-        shown = {"language": LANGUAGE, **dict.fromkeys(self._options.cameras, IMAGE_RGB)}
+        specs = {"language": LANGUAGE, **dict.fromkeys(self._options.cameras, IMAGE_RGB)}
         if self._options.cameras:
-            shown["image"] = IMAGE_RGB  # servers ask for images by this name
+            specs["image"] = IMAGE_RGB  # servers ask for images by this name
         if self._options.proprioception:
             parts = self._suite.state_parts(self._config.robot)
             names = ", ".join(parts)
             meaning = f"{names}: joints in rad, world pose in m and quaternion w, x, y, z"
             size = sum(part.size for part in parts.values())
-            shown["state"] = replace(_spec(DIM_STATE), dims=size, description=meaning)
-        return shown
+            specs["state"] = replace(_spec(DIM_STATE), dims=size, description=meaning)
+        return specs
 
     # ---- episodes ----
 

@@ -81,8 +81,8 @@ class RemotePolicy(ABC):
         """The first half of :meth:`act`: who asks several policies before they answer lets a server
         with a batched policy act for all of them at once.
         """
-        shown = self._starts or self._always_shown
-        prompt = self._prompt if shown else replace(self._prompt, images={})
+        sent = self._starts or self._always_shown
+        prompt = self._prompt if sent else replace(self._prompt, images={})
         self._send_observation(observation, prompt)
         self._starts = False
 

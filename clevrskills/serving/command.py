@@ -31,10 +31,7 @@ class ServeArgs:
 
 
 def serve(args: ServeArgs) -> int:
-    """Serve until Ctrl-C or SIGTERM.
-
-    Returns:
-        Exit code: 0.
+    """Serve until Ctrl-C or SIGTERM; returns the exit code, 0.
 
     Raises:
         ClevrSkillsError: The policy cannot be made, or must not be served; the port is taken.

@@ -108,18 +108,19 @@ def check_dataset(
     from clevrskills.core.suite import load_suite
     from clevrskills.dataset_tools.check.catalogue import read_catalogue
     from clevrskills.dataset_tools.layout import Header
+    from clevrskills.dataset_tools.manifest import in_turn
 
     suite = suite or load_suite()
     header = Header.read(root)
     catalogue = read_catalogue(root, suite)
     report = Report(len(catalogue.episodes), faults=list(catalogue.faults))
     make = partial(Checker, header, suite, decode)
-    names = {path: "/".join(path.parts[-2:]) for path in catalogue.episodes}
-    jobs = [Job(path, catalogue.lines.get(name)) for path, name in names.items()]
+    paths = {"/".join(path.parts[-2:]): path for path in catalogue.episodes}
+    jobs = [Job(path, catalogue.lines.get(name)) for name, path in paths.items()]
     report.faults += _do(make, workers, jobs, "checking")
     broken = {fault.episode for fault in report.faults}
-    sound = [path for path, name in names.items() if name not in broken]
-    jobs = [Job(path, replay=True) for path in _in_turn(sound, replay)]
+    sound = [name for name in paths if name not in broken]
+    jobs = [Job(paths[name], replay=True) for name in in_turn(sound, replay)]
     report.faults += _do(make, workers, jobs, "replaying")
     report.replayed = len(jobs)
     return report
@@ -237,13 +238,3 @@ def _do(
             work(CheckQueue(jobs), start_pool)
     for job in jobs:
         yield from found[job.path]
-
-
-def _in_turn(paths: Sequence[Path], count: int) -> list[Path]:
-    """At most ``count`` episodes, from all tasks and splits in turn, in the order given."""
-    groups: dict[str, list[Path]] = {}
-    for path in paths:
-        groups.setdefault(str(path).rpartition("_")[0], []).append(path)
-    ranked = [(rank, path) for group in groups.values() for rank, path in enumerate(group)]
-    chosen = {path for _, path in sorted(ranked)[:count]}
-    return [path for path in paths if path in chosen]

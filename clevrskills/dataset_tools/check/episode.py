@@ -94,7 +94,7 @@ def _checks(
     header: Header, info: Mapping[str, Any], decode: bool
 ) -> dict[str, Callable[[Path], Iterator[str]]]:
     """What looks into each file."""
-    from clevrskills.dataset_tools.check import media, tables
+    from clevrskills.dataset_tools.check import tables
 
     checks: dict[str, Callable[[Path], Iterator[str]]] = {
         STEPS_FILE: partial(tables.steps_faults, info=info),
@@ -106,7 +106,7 @@ def _checks(
     for name, camera in info["cameras"].items():
         for kind in _kinds(header):
             checks[name + VIDEO_SUFFIXES[kind]] = partial(
-                media.video_faults, kind=kind, camera=camera, info=info, decode=decode
+                tables.video_faults, kind=kind, camera=camera, info=info, decode=decode
             )
     return checks
 

@@ -1,16 +1,8 @@
-"""The language columns that LeRobot 0.6 added to its format, filled with what is known to be true.
+"""Language columns that LeRobot 0.6 added to its format, filled with what is known to be true.
 
 ``language_persistent`` has, on every frame of an episode, all rows whose text holds from its
-timestamp until the next of its style:
-
-- ``subtask``: the sub-goal that the oracle works on;
-- ``plan``: numbered list of the sub-goals that are still to come, this one first;
-- ``memory``: the sub-goals that were reached;
-- ``task_aug``: ways to ask for the task, if there are several, all from the start.
-
-``language_events`` has rows on single frames: once a second for each camera, never for two on one
-frame, a question of style ``vqa`` about its image and the answer as JSON; in turn where all
-objects are (bounding boxes), how many can be seen, and how much of one of them can be seen.
+timestamp until the next of its style. ``language_events`` has questions on single frames and their
+answers, once a second for each camera, never for two on one frame. ``docs/formats.md`` lists both.
 """
 
 from __future__ import annotations
@@ -97,7 +89,7 @@ def _ask(
     number: int, names: list[str], boxes: np.ndarray, visible: np.ndarray
 ) -> tuple[str, dict[str, Any]]:
     """A numbered question with its answer; boxes are (K, 4), visible shares (K,)."""
-    seen = [index for index in range(len(names)) if visible[index] >= SEEN]
+    visible_ones = [index for index in range(len(names)) if visible[index] >= SEEN]
     turn, kind = divmod(number, 3)
     if kind == 0:
         detections = [
@@ -106,11 +98,11 @@ def _ask(
                 "bbox_format": "xyxy",
                 "bbox": boxes[index].tolist(),
             }
-            for index in seen
+            for index in visible_ones
         ]
         return "Where are the objects that can be seen?", {"detections": detections}
     if kind == 1:
-        return "How many objects can be seen?", {"label": "object", "count": len(seen)}
+        return "How many objects can be seen?", {"label": "object", "count": len(visible_ones)}
     index = turn % len(names)
     share = float(visible[index])
     words = "fully visible" if share >= WHOLE else "partly visible"

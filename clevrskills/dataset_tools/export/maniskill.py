@@ -1,13 +1,8 @@
 """ManiSkill's trajectory files: one HDF5 and one JSON file for each task and split.
 
-::
-
-    OUT/<task>/<split>.h5     traj_0, traj_1, ...: actions, env_states, success, rewards ...
-    OUT/<task>/<split>.json   how to make the environment, and the seed of every episode
-
 The fields are those that ManiSkill's ``RecordEpisode`` writes, and its ``replay_trajectory`` reads
-them, see ``docs/formats.md``. The environment is made with
-``batched=True``, as ManiSkill's own environments are: torch tensors, batch first.
+them, see ``docs/formats.md``. The environment is made with ``batched=True``, as ManiSkill's own
+environments are: torch tensors, batch first.
 """
 
 from __future__ import annotations

@@ -1,27 +1,8 @@
 """The layout of the dataset that came with the paper, for programs that load it with its ``Traj``.
 
-::
-
-    OUT/<split>/<task>/traj_<seed>/
-        actions.npy, rewards.npy, success.npy     (N, 7), (N,) float64, (N,) bool
-        action_labels.npy                         {1: {"mid_act_label", "low_act_label"}, ... N}
-        action_trace.pickle.bz2                   for each step what the solvers were doing
-        env_states.npy                            (N + 1, S) float64
-        info.json, ep_info.json                   prompts and textures; seed, length, last info
-        agent/<name>.npy                          (N + 1, ...) qpos, qvel, ee_pose, ...
-        image/<camera>/rgb.mp4, video.mp4         N + 1 frames; video.mp4 is the render camera's
-        camera_param/<camera>/<name>.npy          (N + 1, 4, 4) cam2world_gl, extrinsic_cv, ...
-        extra/actors.npy                          (N + 1, 13 K) pose and velocities
-        extra/actor_is_visible/<camera>/NAME_ID.npy   (N + 1,) 0 or 1
-        extra/actor_mesh_bbox/<camera>/NAME_ID.npy    (N + 1, 2, 3)
-        keysteps/<k>_bimg.jpg, <k>_rimg.jpg, objects/NAME_ID.png, scene.jpg, scene_base.jpg
-        prompt_assets.npy                         {"objects": {NAME_ID: image}, "textures": ...}
-
-Described in appendix B.1 of the paper, and by what its loader reads. ``action_labels.npy``,
-``prompt_assets.npy`` and ``action_trace.pickle.bz2`` are pickles, because the loader unpickles
-them; nothing in them is more than lists, dicts, strings, numbers and arrays. Differences: frames
-and key-steps show the robot, ``env_states`` goes on with the state of controller, vacuum and goal,
-and there is no ``vacuum_ready``, which has not been recorded.
+Its files, and where they differ from the original's, are in ``docs/formats.md``. Described in
+appendix B.1 of the paper, and by what its loader reads. Three of them are pickles, because the
+loader unpickles them; nothing in them is more than lists, dicts, strings, numbers and arrays.
 """
 
 from __future__ import annotations
@@ -79,16 +60,9 @@ class Actors:
 
     def text(self, text: str) -> str:
         """A text with the placeholders of this layout."""
-        text = re.sub(r"\{(obj|tex):(\w+)\}", self._placeholder, text)
+        text = re.sub(r"\{(obj|tex):(\w+)\}", lambda m: f"{{{m[1]}:{self.file_name(m[2])}}}", text)
         text = re.sub(r"\{ks:(\d+)\}", r"{ks:keystep_\1}", text)
-        return re.sub(r"\{pos:([^}]*)\}", lambda m: f"{{pos: [{', '.join(_numbers(m[1]))}]}}", text)
-
-    def _placeholder(self, match: re.Match[str]) -> str:
-        return f"{{{match[1]}:{self.file_name(match[2])}}}"
-
-
-def _numbers(text: str) -> list[str]:
-    return [number.strip() for number in text.split(",")]
+        return re.sub(r"\{pos:([^,]*),([^,]*),([^}]*)\}", r"{pos: [\1, \2, \3]}", text)
 
 
 def write(selection: Selection, out: Path) -> None:
@@ -121,8 +95,12 @@ def _write_episode(episode: Episode, folder: Path) -> None:
     _pickle(folder / "action_labels.npy", _action_labels(episode, actors))
     with bz2.open(folder / "action_trace.pickle.bz2", "wb") as file:
         pickle.dump(action_trace(episode, actors.by_key, prompt), file)
-    _write_json(folder / "info.json", _info(episode, actors, prompt))
-    _write_json(folder / "ep_info.json", _episode_info(episode))
+    for name, data in (
+        ("info", _info(episode, actors, prompt)),
+        ("ep_info", _episode_info(episode)),
+    ):
+        text = to_json(data, indent=2) + "\n"
+        (folder / f"{name}.json").write_text(text, encoding="utf-8")
     _write_agent(episode, folder)
     _save(folder, "extra/actors", _actor_states(episode))
     for camera in episode.cameras:
@@ -211,8 +189,8 @@ def _write_camera(episode: Episode, camera: str, actors: Actors, folder: Path) -
         corners = np.ones((len(boxes), 2, 3), dtype=int)
         corners[:, 0, :2], corners[:, 1, :2] = boxes[:, k, :2], np.minimum(boxes[:, k, 2:], last)
         _save(folder, f"extra/actor_mesh_bbox/{camera}/{name}", corners)
-        seen = (visible[:, k] > 0).astype(np.float64)
-        _save(folder, f"extra/actor_is_visible/{camera}/{name}", seen)
+        observed = (visible[:, k] > 0).astype(np.float64)
+        _save(folder, f"extra/actor_is_visible/{camera}/{name}", observed)
 
 
 def _write_object_camera(episode: Episode, folder: Path) -> None:
@@ -251,17 +229,17 @@ def _write_images(episode: Episode, actors: Actors, folder: Path) -> None:
 
     for name in ("objects", "keysteps"):
         (folder / name).mkdir()
-    shown: dict[int, np.ndarray] = {}
+    images: dict[int, np.ndarray] = {}
     assets: dict[str, dict[str, np.ndarray]] = {"objects": {}, "textures": {}}
-    for placeholder, picture in episode.prompt_images().items():
+    for placeholder, image in episode.prompt_images().items():
         kind, name = placeholder.strip("{}").split(":")
         if kind == "ks":
-            shown[int(name)] = picture
+            images[int(name)] = image
         else:
             folder_name = "objects" if kind == "obj" else "textures"
-            assets[folder_name][actors.file_name(name)] = picture
+            assets[folder_name][actors.file_name(name)] = image
             if kind == "obj":
-                Image.fromarray(picture).save(folder / f"objects/{actors.file_name(name)}.png")
+                Image.fromarray(image).save(folder / f"objects/{actors.file_name(name)}.png")
     _pickle(folder / "prompt_assets.npy", assets)
     for camera, letter, scene in ((BASE, "b", "scene_base"), (RENDER, "r", "scene")):
         filmed = camera if camera in episode.cameras else BASE
@@ -269,7 +247,7 @@ def _write_images(episode: Episode, actors: Actors, folder: Path) -> None:
         if filmed != camera:
             continue
         frames = {k["index"]: episode.frame(camera, k["step"]) for k in episode.keysteps}
-        for index, frame in {**frames, **(shown if camera == BASE else {})}.items():
+        for index, frame in {**frames, **(images if camera == BASE else {})}.items():
             _save_jpeg(folder / f"keysteps/{index}_{letter}img.jpg", frame)
 
 
@@ -283,11 +261,7 @@ def _pickle(path: Path, value: dict[Any, Any]) -> None:
     np.save(path, np.array(value, dtype=object), allow_pickle=True)
 
 
-def _save_jpeg(path: Path, picture: np.ndarray) -> None:
+def _save_jpeg(path: Path, image: np.ndarray) -> None:
     from PIL import Image
 
-    Image.fromarray(picture).save(path, quality=JPEG_QUALITY)
-
-
-def _write_json(path: Path, data: dict[str, Any]) -> None:
-    path.write_text(to_json(data, indent=2) + "\n", encoding="utf-8")
+    Image.fromarray(image).save(path, quality=JPEG_QUALITY)

@@ -78,9 +78,9 @@ class _Tracer:
             case "on_top" | "inside" | "inside_after" | "at_pose_on_top":
                 return _put(first, second, pose, target_pose_function="on_top")
             case "at_position" | "at_pose":
-                shown = f"ks:keystep_{self.keystep_at(stop)}"
+                image = f"ks:keystep_{self.keystep_at(stop)}"
                 return _put(
-                    first, None, pose, target_pose_function="rearrange", target_pose_image=shown
+                    first, None, pose, target_pose_function="rearrange", target_pose_image=image
                 )
             case "rotated" if turn:
                 angle = float(turn[1]) * (1.0 if turn[2] else -1.0)

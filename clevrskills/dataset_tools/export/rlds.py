@@ -1,18 +1,9 @@
 """RLDS: a dataset of ``tensorflow_datasets``, as the Open X-Embodiment trainers read it.
 
-::
-
-    OUT/clevrskills/1.0.0/dataset_info.json, features.json
-    OUT/clevrskills/1.0.0/clevrskills-<split>.tfrecord-00000-of-00042
-
-It is written without TensorFlow and read with it::
-
-    tfds.load("clevrskills", data_dir=OUT, split="train")
-    tfds.builder_from_directory("OUT/clevrskills/1.0.0").as_dataset(split="train")
-
-An episode of N control steps has N steps. Step t has the observation before action t, the action
-and what came of it; so the last step still has an action, as in Open X-Embodiment, and the
-observation after it is left out. Episodes stand in a fixed random order. Images are JPEG.
+It is written without TensorFlow; ``docs/formats.md`` says how it is read. An episode of N control
+steps has N steps. Step t has the observation before action t, the action and what came of it; so
+the last step still has an action, as in Open X-Embodiment, and the observation after it is left
+out. Episodes stand in a fixed random order. Images are JPEG.
 """
 
 from __future__ import annotations

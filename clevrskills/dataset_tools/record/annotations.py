@@ -127,18 +127,18 @@ class Annotator:
         inside = ((pixels >= 0.0) & (pixels < self._size[:, None])).all(-1)  # (R, S)
         columns, rows = np.where(inside, np.moveaxis(pixels, -1, 0), 0.0).astype(np.intp)
         index = (rows * self._size[:, :1] + columns).reshape(len(self._cameras), self._count, -1)
-        shown, buffer = [], []
+        labels, buffer = [], []
         for name, where in zip(self._cameras, index, strict=True):
             view = views[name]
-            shown.append(view.labels[view.numbers.reshape(-1)[where].astype(np.intp)])
+            labels.append(view.labels[view.numbers.reshape(-1)[where].astype(np.intp)])
             buffer.append(view.buffer.reshape(-1)[where])
-        there, own = np.concatenate(shown), np.tile(np.arange(1, 1 + self._count), len(views))
+        owner, own = np.concatenate(labels), np.tile(np.arange(1, 1 + self._count), len(views))
         # at an edge the middle of a pixel may show what is behind the object
         nearest = to_buffer(np.maximum(depth - NEARER_M, NEAR_M))
         nearer = np.concatenate(buffer) < nearest
-        hidden = nearer & (there != own[:, None]) & (there != 0) & (there != TABLE_ID)
-        seen = (areas * (inside & ~hidden)).sum(1)
-        return (seen / np.maximum(areas.sum(1), 1e-12)).astype(np.float32)
+        hidden = nearer & (owner != own[:, None]) & (owner != 0) & (owner != TABLE_ID)
+        visible = (areas * (inside & ~hidden)).sum(1)
+        return (visible / np.maximum(areas.sum(1), 1e-12)).astype(np.float32)
 
 
 def _to_camera(poses: np.ndarray, extrinsics: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
+from clevrskills.dataset_tools.manifest import in_turn
 from clevrskills.dataset_tools.pages import render
 from clevrskills.errors import ClevrSkillsError
 
@@ -81,10 +81,8 @@ def view(args: ViewArgs) -> int:
 
 def choose(dataset: Dataset, limit: int) -> list[Episode]:
     """At most ``limit`` episodes, from all tasks and splits in turn, in the dataset's order."""
-    groups = groupby(range(len(dataset)), key=lambda index: dataset[index].id.rpartition("_")[0])
-    ranked = [pair for _, group in groups for pair in enumerate(group)]
-    chosen = sorted(index for _, index in sorted(ranked)[:limit])
-    return [dataset[index] for index in chosen]
+    chosen = set(in_turn(dataset.ids, limit))
+    return [episode for episode in dataset if episode.id in chosen]
 
 
 def page(

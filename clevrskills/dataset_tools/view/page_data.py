@@ -46,8 +46,8 @@ def facts(episode: Episode) -> dict[str, Any]:
 
 def thumbnail(episode: Episode) -> bytes | None:
     """The last key-step as a small JPEG; ``None`` without cameras."""
-    pictures = episode.keystep_images()
-    return _jpeg(pictures[-1], "thumbnail") if pictures else None
+    images = episode.keystep_images()
+    return _jpeg(images[-1], "thumbnail") if images else None
 
 
 def contents(episode: Episode) -> dict[str, Any]:
@@ -56,11 +56,11 @@ def contents(episode: Episode) -> dict[str, Any]:
     Raises:
         DatasetError: A file of the episode is missing or damaged.
     """
-    info, steps, pictures = episode.info, episode.steps, episode.images()
+    info, steps, images = episode.info, episode.steps, episode.images()
     return {
         **facts(episode),
         "fps": info["fps"],
-        "prompt": _prompt_parts(episode.prompt, pictures),
+        "prompt": _prompt_parts(episode.prompt, images),
         "cameras": {name: _camera(episode, name) for name in episode.cameras},
         "objects": episode.objects,
         "nodes": episode.nodes,
@@ -71,7 +71,7 @@ def contents(episode: Episode) -> dict[str, Any]:
         "reward": _rounded(steps["reward"], 4),
         "progress": _rounded(steps["progress"], 4),
         "signals": _signals(episode),
-        "keysteps": _keysteps(episode, pictures),
+        "keysteps": _keysteps(episode, images),
         "bodies": info["scene"].get("bodies", []),
         "goal": info["goal"],
         "versions": info["versions"],
@@ -131,12 +131,14 @@ def _signals(episode: Episode) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _keysteps(episode: Episode, pictures: Mapping[str, np.ndarray]) -> list[dict[str, Any]]:
+def _keysteps(episode: Episode, images: Mapping[str, np.ndarray]) -> list[dict[str, Any]]:
+    """Key-steps with the sub-tasks that were done when they were reached."""
+    subtasks = ["Start", *episode.steps["subtask"]]
     return [
         {
             "step": keystep["step"],
-            "label": _keystep_label(episode, keystep),
-            "image": data_uri(_jpeg(pictures[keystep["image"]], "keystep"))
+            "label": subtasks[keystep["step"]],
+            "image": data_uri(_jpeg(images[keystep["image"]], "keystep"))
             if keystep["image"]
             else None,
         }
@@ -144,22 +146,13 @@ def _keysteps(episode: Episode, pictures: Mapping[str, np.ndarray]) -> list[dict
     ]
 
 
-def _keystep_label(episode: Episode, keystep: dict[str, Any]) -> str:
-    """The sub-task that was done when a key-step was reached."""
-    if keystep["step"] == 0:
-        return "Start"
-    return str(episode.steps["subtask"].iloc[keystep["step"] - 1])
-
-
 def _prompt_parts(
-    prompt: Mapping[str, Any], pictures: Mapping[str, np.ndarray]
+    prompt: Mapping[str, Any], images: Mapping[str, np.ndarray]
 ) -> list[dict[str, str]]:
     """The prompt as ``{"text"}`` and ``{"image", "name"}`` entries."""
-    shown = {k: data_uri(_jpeg(pictures[name], "prompt")) for k, name in prompt["images"].items()}
+    found = {k: data_uri(_jpeg(images[name], "prompt")) for k, name in prompt["images"].items()}
     parts = (part for part in PLACEHOLDER.split(prompt["text"]) if part)
-    return [
-        {"image": shown[part], "name": part} if part in shown else {"text": part} for part in parts
-    ]
+    return [{"image": found[p], "name": p} if p in found else {"text": p} for p in parts]
 
 
 def _matrix(column: pd.Series) -> np.ndarray:
@@ -177,10 +170,10 @@ def _jpeg(image: np.ndarray, use: str) -> bytes:
     from PIL import Image
 
     size = _IMAGE_PX[use]
-    picture = Image.fromarray(image)
-    picture.thumbnail((size, size))
+    scaled = Image.fromarray(image)
+    scaled.thumbnail((size, size))
     buffer = io.BytesIO()
-    picture.save(buffer, "JPEG", quality=88)
+    scaled.save(buffer, "JPEG", quality=88)
     return buffer.getvalue()
 
 
