@@ -53,8 +53,8 @@ class Phrasebook:
         if mode == "none":
             return ""
         result = "Success" if turn.ok else "Failure"
-        said = self.message(turn) if mode == "detailed" else ""
-        return f"{result}. {said}" if said else f"{result}."
+        sentence = self.message(turn) if mode == "detailed" else ""
+        return f"{result}. {sentence}" if sentence else f"{result}."
 
     def _entry(self, code: str) -> tuple[str, str]:
         if code not in self.codes:

@@ -78,9 +78,9 @@ class _Loader(Loader):
         def look_up(name: str) -> Any:
             if not name.startswith("__"):
                 for place in places:
-                    there = importlib.import_module(place)
-                    if hasattr(there, new := RENAMED.get(name, name)):
-                        return getattr(there, new)
+                    module_now = importlib.import_module(place)
+                    if hasattr(module_now, new := RENAMED.get(name, name)):
+                        return getattr(module_now, new)
             raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
 
         vars(module)["__getattr__"] = look_up

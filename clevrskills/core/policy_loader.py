@@ -45,14 +45,14 @@ class PolicySource:
             adds, ``NAME`` or ``NAME:DIR``.
         arguments: Arguments of the constructor, or of the connection.
         folder: A folder whose modules can be imported.
-        shown: What it is shown in place of what it asks for: attributes of
+        overrides: What it is shown in place of what it asks for: attributes of
             :class:`~clevrskills.core.policy.ObservationOptions`.
     """
 
     name: str
     arguments: Mapping[str, Any] = field(default_factory=dict)
     folder: str = ""
-    shown: Mapping[str, Any] = field(default_factory=dict)
+    overrides: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         _, colon, rest = self.name.partition(":")
@@ -89,7 +89,7 @@ class PolicySource:
         return policy
 
     def options(self, policy: Any, suite: Suite | None = None) -> ObservationOptions:
-        """What the policy is shown.
+        """What the policy is options.
 
         Args:
             policy: The policy.
@@ -112,18 +112,18 @@ class PolicySource:
                 f"policy {self.name}: observation is of type {type(asked).__name__}; "
                 "allowed: ObservationOptions"
             )
-        shown = replace(asked, **self.shown)
-        check_cameras(shown.cameras, suite.cameras())
+        options = replace(asked, **self.overrides)
+        check_cameras(options.cameras, suite.cameras())
         cameras: list[str] = []
-        for name in shown.cameras:
+        for name in options.cameras:
             cameras += suite.default_cameras() if name == DEFAULT_CAMERAS else [name]
-        if shown.views is not None:
+        if options.views is not None:
             kinds = suite.views()
-            for name in shown.views:
+            for name in options.views:
                 if name not in kinds:
                     raise UnknownNameError("view", name, tuple(kinds))
-            cameras += [name for name in shown.views if kinds[name] == "image"]
-        return replace(shown, cameras=tuple(dict.fromkeys(cameras)))
+            cameras += [name for name in options.views if kinds[name] == "image"]
+        return replace(options, cameras=tuple(dict.fromkeys(cameras)))
 
     def _make(self, suite: Suite | None, interface: str | None) -> Any:
         if "://" in self.name:

@@ -13,8 +13,7 @@ from clevrskills.core.policy import ObservationOptions
 from clevrskills.core.policy_loader import PolicySource
 from clevrskills.core.suite import Environment, Episode, Suite, TrajectoryRenderer, building
 from clevrskills.evaluation.results import video_path
-from clevrskills.evaluation.rollout import PolicyRollout, Rules
-from clevrskills.evaluation.videos import EpisodeVideo
+from clevrskills.evaluation.rollout import EpisodeVideo, PolicyRollout, Rules
 
 TURNS_PER_S = 2
 """Frames per second of videos of turns that take no time themselves."""

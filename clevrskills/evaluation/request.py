@@ -10,7 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from clevrskills.core.observer import in_words
+from clevrskills.core.observer import LANGUAGE, in_words
 from clevrskills.core.policy_loader import PolicySource, policy_arguments
 from clevrskills.core.suite import Suite, path_of
 from clevrskills.dataset_tools.dataset import Dataset
@@ -68,7 +68,7 @@ def make_request(args: EvaluateArgs, suite: Suite) -> EvaluationRequest:
         **dict.fromkeys(("retries", "videos", "seed"), 0),
     )
     args.check_pool()
-    given = _given(args)
+    given = {f.name for f in fields(args) if getattr(args, f.name) != f.default}
     exclude = "cameras no-cameras", "seed frozen", "view cameras", "view no-cameras"
     for one, other in map(str.split, exclude):
         if {one, other.replace("-", "_")} <= given:
@@ -94,8 +94,8 @@ def make_request(args: EvaluateArgs, suite: Suite) -> EvaluationRequest:
         policy = f"{REPLAY}{Path(policy.removeprefix(REPLAY)).absolute()}"
     elif not tasks:
         raise ClevrSkillsError("nothing to evaluate: name tasks, or a level with --level")
-    shown = _shown(args, suite)
-    source = PolicySource(policy, policy_arguments(args.policy_arg), os.getcwd(), shown)
+    overrides = _overrides(args, suite)
+    source = PolicySource(policy, policy_arguments(args.policy_arg), os.getcwd(), overrides)
     refs, robot, criteria = _episodes(args, suite, policy, tasks, splits)
     refs = [replace(ref, repeat=k) for ref in refs for k in range(args.repeat)]
     stop = args.stop or ("limit" if args.keep_going else "goal")
@@ -130,11 +130,6 @@ def make_request(args: EvaluateArgs, suite: Suite) -> EvaluationRequest:
     return EvaluationRequest(args, config, tuple(refs), run)
 
 
-def _given(args: EvaluateArgs) -> set[str]:
-    """Names of the arguments that are not as they are by default."""
-    return {f.name for f in fields(args) if getattr(args, f.name) != f.default}
-
-
 def _with_preset(args: EvaluateArgs, suite: Suite, given: set[str]) -> EvaluateArgs:
     """The arguments with those of the preset, where they are not given.
 
@@ -150,7 +145,7 @@ def _with_preset(args: EvaluateArgs, suite: Suite, given: set[str]) -> EvaluateA
     return replace(args, **{name: options[name] for name in options.keys() - given})
 
 
-def _shown(args: EvaluateArgs, suite: Suite) -> dict[str, Any]:
+def _overrides(args: EvaluateArgs, suite: Suite) -> dict[str, Any]:
     """What the policy is to be shown in place of what it asks for."""
     kinds, cameras = suite.views(), args.cameras
     if args.view or args.no_cameras:
@@ -252,16 +247,17 @@ def filmed(refs: Sequence[EpisodeRef], first: int, names: Iterable[str]) -> list
     ]
 
 
-def unspeakable(suite: Suite, refs: Sequence[EpisodeRef], named: Sequence[str]) -> tuple[str, ...]:
-    """Tasks that are left out where prompts are in words alone: those that
-    the suite leaves out then and that were not asked for by name.
+def left_out(request: EvaluationRequest, prompt: str) -> tuple[str, ...]:
+    """Tasks that are left out where prompts are in words alone: those that the suite leaves out
+    then and that were not asked for by name.
 
     Raises:
         ClevrSkillsError: A task was asked for by name, but cannot be said in words.
     """
-    left_out = suite.unspeakable()
-    shown = [ref for ref in refs if ref.task in left_out]
-    for (task, split), some in groupby(shown, key=lambda ref: (ref.task, ref.split)):
+    suite, named = request.config.suite, request.args.tasks
+    tasks = suite.unspeakable() if prompt == LANGUAGE else ()
+    refs = [ref for ref in request.episodes if ref.task in tasks]
+    for (task, split), some in groupby(refs, key=lambda ref: (ref.task, ref.split)):
         if task not in named:
             continue
         specs = suite.frozen(task, split)
@@ -269,7 +265,7 @@ def unspeakable(suite: Suite, refs: Sequence[EpisodeRef], named: Sequence[str]) 
             raise ClevrSkillsError(
                 f"{task} cannot be said in words alone: leave it out, or use --prompt multimodal"
             )
-    return tuple(dict.fromkeys(ref.task for ref in shown if ref.task not in named))
+    return tuple(dict.fromkeys(ref.task for ref in refs if ref.task not in named))
 
 
 def groups(refs: Sequence[EpisodeRef], batch: int, workers: int) -> Iterator[Group]:

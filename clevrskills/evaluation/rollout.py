@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import time
+import uuid
 from collections import Counter, deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 from zlib import crc32
 
 import numpy as np
@@ -16,12 +19,11 @@ from clevrskills.core.interface import TextInterface, Turn
 from clevrskills.core.observer import Observer
 from clevrskills.core.policy import Observation, ObservationOptions, PromptInput
 from clevrskills.core.rollout import STEP_LIMIT, Rollout
-from clevrskills.core.suite import Environment, Episode, Suite
+from clevrskills.core.suite import Environment, Episode, Suite, TrajectoryRenderer
 from clevrskills.evaluation.results import EpisodeResult
+from clevrskills.jobs.files import PARTIAL_PREFIX, storage_errors, sync
 from clevrskills.jobs.process_setup import now, worker_name
-
-if TYPE_CHECKING:
-    from clevrskills.evaluation.videos import EpisodeVideo
+from clevrskills.sim.render.video import VideoWriter
 
 DONE = "done"
 """What a policy says where it must tell that it is done."""
@@ -46,6 +48,57 @@ class Rules:
     declared: bool = False
     feedback: Mode = "simple"
     interface: str | None = None
+
+
+class EpisodeVideo:
+    """Films an episode; the file appears when it is complete.
+
+    Args:
+        film: Draws the images; it has one camera.
+        path: The file.
+        root: The folder of the run, in which to write aside.
+        writer: Who writes, see :func:`clevrskills.jobs.files.remove_partial`.
+        rate_hz: Frames per second.
+
+    Raises:
+        StorageError: The disk refused, here or in any method.
+    """
+
+    def __init__(
+        self, film: TrajectoryRenderer, path: Path, root: Path, writer: str, rate_hz: int
+    ) -> None:
+        self._film, self._path, self._rate_hz = film, path, rate_hz
+        self._aside = root / f"{PARTIAL_PREFIX}{writer}-{uuid.uuid4().hex}.mp4"
+        self._video: VideoWriter | None = None
+
+    def open(self, env: Environment) -> None:
+        """Film the first state."""
+        self._film.open(env.scene_description())
+        self.add(env)
+
+    def add(self, env: Environment) -> None:
+        """Film the present state."""
+        qpos = env.proprioception()["qpos"]
+        (view,) = self._film.render(qpos, env.object_poses(), env.textures).values()
+        if self._video is None:
+            height, width = view.color.shape[:2]
+            self._video = VideoWriter(self._aside, width, height, self._rate_hz)
+        self._video.write(view.color)
+
+    def keep(self) -> None:
+        """Complete the file."""
+        assert self._video is not None
+        self._video.close()
+        with storage_errors(self._path):
+            self._path.parent.mkdir(exist_ok=True)
+            sync(self._aside)
+            os.replace(self._aside, self._path)
+
+    def discard(self) -> None:
+        """Remove what was written."""
+        if self._video is not None:
+            self._video.abandon()
+        self._aside.unlink(missing_ok=True)
 
 
 class PolicyRollout(Rollout):

@@ -11,11 +11,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from clevrskills.core.observer import LANGUAGE
 from clevrskills.core.statistics import wilson
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.env_pool import EpisodeRef
-from clevrskills.evaluation.request import ROUNDS, EvaluationRequest, groups, unspeakable
+from clevrskills.evaluation.request import ROUNDS, EvaluationRequest, groups, left_out
 from clevrskills.evaluation.results import (
     RESULTS_DIR,
     RUN_FILE,
@@ -77,11 +76,11 @@ def run(request: EvaluationRequest, before: Run | None) -> Outcome:
     config, args = request.config, request.args
     known = {r.id: r for r in read_results(config.root)}
     if before is not None:
-        check_same(config.root, before, request.run, config.policy.shown)
-        left_out = _left_out(request, str(before.observation["prompt"]))
-        if not _open(request, known, left_out):
+        check_same(config.root, before, request.run, config.policy.overrides)
+        tasks = left_out(request, str(before.observation["prompt"]))
+        if not _open(request, known, tasks):
             open_run(config.root, before, replace(request.run, observation=before.observation))
-            return Outcome(len(request.episodes), (), left_out)
+            return Outcome(len(request.episodes), (), tasks)
 
     def limit_s(job: Group | Describe) -> float:
         return args.timeout * (len(job.episodes) if isinstance(job, Group) else 1)
@@ -171,7 +170,7 @@ class Runner(work.JobQueue[Describe | Group, Description | Ended]):
         request, root = self._request, self._request.config.root
         now = replace(request.run, observation=asdict(about.observation), renderer=about.renderer)
         open_run(root, self._before, now)
-        self._left_out = _left_out(request, about.observation.prompt)
+        self._left_out = left_out(request, about.observation.prompt)
         self._refs = [ref for ref in request.episodes if ref.task not in self._left_out]
         results = [self._known[ref.id] for ref in self._refs if ref.id in self._known]
         self._counted = {result.id: result for result in results if result.counts}
@@ -197,7 +196,8 @@ class Runner(work.JobQueue[Describe | Group, Description | Ended]):
         before = self._known.get(result.id)
         line = "" if result.counts else error_line(self._request.run.policy, result)
         if before is not None and before.counts:  # done again to be filmed: the first one stands
-            if result.counts and _core(result) != _core(before):
+            names = ("episode", "cause", "steps", "total_reward")
+            if result.counts and any(getattr(result, n) != getattr(before, n) for n in names):
                 line = (
                     f"{result.id} went otherwise when it was filmed: {result.cause} after "
                     f"{result.steps} steps, before {before.cause} after {before.steps}; the first "
@@ -217,7 +217,7 @@ def error_line(policy: str, result: EpisodeResult) -> str:
     return f"policy {policy}, episode {result.id}, try {result.tries}: {result.error}"
 
 
-def check_same(root: Path, before: Run, now: Run, shown: Mapping[str, Any]) -> None:
+def check_same(root: Path, before: Run, now: Run, options: Mapping[str, Any]) -> None:
     """Check that a run can be continued.
 
     Args:
@@ -225,14 +225,14 @@ def check_same(root: Path, before: Run, now: Run, shown: Mapping[str, Any]) -> N
         before: The run.
         now: What it is to be continued as; what is shown and the renderer are not looked at, nor
             are an empty label and note.
-        shown: Those options of what is shown that are known.
+        options: Those options of what is shown that are known.
 
     Raises:
         ClevrSkillsError: It cannot, as something differs.
     """
     mine, theirs = _plain(now), _plain(before)
     names = (*SAME, *(name for name in _OPTIONAL if mine[name]))
-    settings = {**{name: mine[name] for name in names}, **_plain(shown)}
+    settings = {**{name: mine[name] for name in names}, **_plain(options)}
     check_settings(root, {**theirs, **theirs["observation"]}, settings, _words)
     for name, one in theirs["episodes"].items():
         if mine["episodes"].get(name, one) != one:
@@ -271,28 +271,17 @@ def open_run(root: Path, before: Run | None, now: Run) -> None:
         write_whole(root / RUN_FILE, to_json(asdict(run), indent=1) + "\n")
 
 
-def _left_out(request: EvaluationRequest, prompt: str) -> tuple[str, ...]:
-    if prompt != LANGUAGE:
-        return ()
-    return unspeakable(request.config.suite, request.episodes, request.args.tasks)
-
-
 def _open(
-    request: EvaluationRequest, known: Mapping[str, EpisodeResult], left_out: tuple[str, ...]
+    request: EvaluationRequest, known: Mapping[str, EpisodeResult], omitted: tuple[str, ...]
 ) -> list[EpisodeRef]:
     """The episodes that do not count yet, or of which there is no video yet."""
     root, found = request.config.root, []
     for ref in request.episodes:
         done = ref.id in known and known[ref.id].counts
         film = ref.film and not video_path(root, ref.id).exists()
-        if ref.task not in left_out and (film or not done):
+        if ref.task not in omitted and (film or not done):
             found.append(replace(ref, film=film))
     return found
-
-
-def _core(result: EpisodeResult) -> tuple[object, ...]:
-    """What must be the same when an episode is done again by the same policy."""
-    return result.episode, result.cause, result.steps, result.total_reward
 
 
 def _plain(value: Any) -> Any:

@@ -125,7 +125,7 @@ class Evaluator:
         except ClevrSkillsError:
             raise
         except Exception as error:
-            return self._end(ref, self._failed(ref, _broken(error)))
+            return self._end(ref, self._broken(ref, error))
         self._live[slot] = ref, rollout
         starts[slot] = Start(rollout.prompt, rollout.env, rollout.episode)
         return None
@@ -163,7 +163,7 @@ class Evaluator:
             raise
         except Exception as error:
             self._envs.abandon(slot)
-            result = self._failed(ref, _broken(error))
+            result = self._broken(ref, error)
         del self._live[slot]
         if result is None:
             self._lost.append(ref)
@@ -181,8 +181,9 @@ class Evaluator:
             self._errors += 1
         trim_heap()
 
-    def _failed(self, ref: EpisodeRef, error: str) -> EpisodeResult:
-        return failed(ref, self._config.suite.levels()[ref.task], error)
+    def _broken(self, ref: EpisodeRef, error: Exception) -> EpisodeResult:
+        level = self._config.suite.levels()[ref.task]
+        return failed(ref, level, f"the environment broke down: {one_line(error)}")
 
 
 def failed(ref: EpisodeRef, level: str, error: str) -> EpisodeResult:
@@ -201,7 +202,3 @@ def failed(ref: EpisodeRef, level: str, error: str) -> EpisodeResult:
         ended=now(),
         repeat=ref.repeat,
     )
-
-
-def _broken(error: Exception) -> str:
-    return f"the environment broke down: {one_line(error)}"

@@ -73,7 +73,7 @@ def open_folder(root: Path, file: str, kind: str) -> bool:
 
 def check_settings(
     root: Path,
-    there: Mapping[str, Any],
+    begun: Mapping[str, Any],
     now: Mapping[str, Any],
     words: Callable[[Any], str] = str,
     made: str = "made",
@@ -82,7 +82,7 @@ def check_settings(
 
     Args:
         root: Its folder.
-        there: Settings that it was begun with.
+        begun: Settings that it was begun with.
         now: Those among them that it is to be continued with.
         words: A setting in words.
         made: What was done with the folder.
@@ -91,9 +91,9 @@ def check_settings(
         DamagedError: One differs.
     """
     for name, value in now.items():
-        if there.get(name) != value:
+        if begun.get(name) != value:
             raise DamagedError(
-                f"{root} was {made} with {name} {words(there.get(name))}, not {words(value)}; "
+                f"{root} was {made} with {name} {words(begun.get(name))}, not {words(value)}; "
                 "give another folder"
             )
 

@@ -6,7 +6,6 @@ import json
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from clevrskills.errors import ClevrSkillsError
@@ -64,12 +63,7 @@ class TrainingLog:
         self._display.__enter__()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._display.close()
         self._board.close()
 

@@ -106,8 +106,8 @@ class Context:
         rows = where.nonzero()[:, 0]
         if len(rows) == len(where):
             return ask(self, *about)
-        told = ask(self.select(rows), *(values.index_select(0, rows) for values in about))
-        return otherwise.index_copy(0, rows, told)
+        answers = ask(self.select(rows), *(values.index_select(0, rows) for values in about))
+        return otherwise.index_copy(0, rows, answers)
 
     # ---- computed for all environments at once and kept until something changes ----
 

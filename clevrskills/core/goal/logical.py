@@ -162,7 +162,7 @@ class Composite(Predicate):
         """Evaluate every child once."""
         parts = [_part_of(i, state) for i in range(len(self.children))]
         within: list[tuple[Outcome, ...]] = [()] * len(parts)
-        seen = []
+        found = []
         for predicate, group in self._groups:
             if len(group) == 1:
                 outcome = predicate.evaluate(world, parts[group[0]])
@@ -175,17 +175,17 @@ class Composite(Predicate):
                     apart = values.unflatten(0, (-1, len(group)))  # type: ignore[no-untyped-call]
                     for i, value in zip(group, apart.unbind(1), strict=True):
                         parts[i][key] = value
-            seen.append(outcome)
-        holds = self._by_child([outcome.holds for outcome in seen], world.num_envs)
-        both = self._by_child([torch.stack((o.reward, o.progress)) for o in seen], world.num_envs)
+            found.append(outcome)
+        holds = self._by_child([outcome.holds for outcome in found], world.num_envs)
+        both = self._by_child([torch.stack((o.reward, o.progress)) for o in found], world.num_envs)
         rewards, progresses = (values.unbind(-1) for values in both.unbind(0))
         credits: tuple[Tensor | None, ...] = (None,) * len(parts)
-        if any(outcome.credit is not None for outcome in seen):
-            known = [o.holds.float() if o.credit is None else o.credit for o in seen]
+        if any(outcome.credit is not None for outcome in found):
+            known = [o.holds.float() if o.credit is None else o.credit for o in found]
             credits = self._by_child(known, world.num_envs).unbind(-1)
-        said = (holds.unbind(-1), rewards, progresses, parts, within, credits)
+        by_field = (holds.unbind(-1), rewards, progresses, parts, within, credits)
         return ChildOutcomes(
-            tuple(Outcome(*values) for values in zip(*said, strict=True)),
+            tuple(Outcome(*values) for values in zip(*by_field, strict=True)),
             holds,
             both,
             {k: v for i, part in enumerate(parts) for k, v in _as_part(i, part).items()},

@@ -68,9 +68,15 @@ def freeze(
         ClevrSkillsError: Bad arguments, a task of which too many seeds are rejected, a full disk;
             what was screened is kept.
     """
+    from functools import partial
+
     from clevrskills.core.registry import OwnDistribution
     from clevrskills.core.suite import load_suite, suite_of
+    from clevrskills.evaluation.freeze.freeze_queue import FreezeQueue, open_queues
+    from clevrskills.evaluation.freeze.screening import Screener
+    from clevrskills.jobs import work
     from clevrskills.jobs.files import storage_errors
+    from clevrskills.jobs.progress import Display
     from clevrskills.jobs.run_folder import write_into
 
     own = OwnDistribution.at(args.package) if args.package else None
@@ -80,40 +86,22 @@ def freeze(
     if out is None:
         raise ClevrSkillsError("name a folder with --out, or a distribution with --package")
     suite = suite or load_suite(args.suite or suite_of(args.tasks))
-    args = replace(
-        args,
-        split=tuple(suite.splits()) if args.split is None else args.split,
-        robot=args.robot or suite.robots()[0],
-    )
-    tasks = _check(args, suite)
+    splits = tuple(suite.splits()) if args.split is None else args.split
+    robot = args.robot or suite.robots()[0]
+    tasks = _check(replace(args, split=splits, robot=robot), suite)
+    root, make = out.absolute(), make or partial(Screener, suite)
     with storage_errors(out):
         out.mkdir(parents=True, exist_ok=True)
-    root = out.absolute()
-    return write_into(out, lambda _: _freeze(args, root, suite, tasks, make), "freeze")
 
+    def do(_: Callable[[], None]) -> int:
+        queues = open_queues(root, tasks, splits, robot, args.episodes, suite)
+        pool = partial(work.open_pool, "local", make, root, args.workers, args.timeout)
+        with Display("episodes", sum(queue.count for queue in queues)) as display:
+            work.work(FreezeQueue(queues, root, display), pool)
+        _report([queue.head for queue in queues if queue.head], args.json)
+        return 0
 
-def _freeze(
-    args: FreezeArgs,
-    root: Path,
-    suite: Suite,
-    tasks: Sequence[str],
-    make: Callable[[], Callable[[Any], Any]] | None,
-) -> int:
-    from functools import partial
-
-    from clevrskills.evaluation.freeze.freeze_queue import FreezeQueue, open_queues
-    from clevrskills.evaluation.freeze.screening import Screener
-    from clevrskills.jobs import work
-    from clevrskills.jobs.progress import Display
-
-    queues = open_queues(root, tasks, args.split or (), args.robot or "", args.episodes, suite)
-    pool = partial(
-        work.open_pool, "local", make or partial(Screener, suite), root, args.workers, args.timeout
-    )
-    with Display("episodes", sum(queue.wanted for queue in queues)) as display:
-        work.work(FreezeQueue(queues, root, display), pool)
-    _report([queue.head for queue in queues if queue.head], args.json)
-    return 0
+    return write_into(out, do, "freeze")
 
 
 def _check(args: FreezeArgs, suite: Suite) -> list[str]:
@@ -144,14 +132,8 @@ def _report(heads: Sequence[Header], as_json: bool) -> None:
     for column in ("task", "split", "episodes", "rejected", "oracle, median", "longest", "limit"):
         table.add_column(column, no_wrap=column == "task")
     for head in heads:
-        row = (head.episodes, len(head.rejected), head.oracle_median_steps)
-        table.add_row(
-            head.task,
-            head.split,
-            *(f"{value:g}" for value in row),
-            str(head.oracle_most_steps),
-            str(head.max_steps),
-        )
+        row = (head.episodes, len(head.rejected), head.oracle_median_steps, head.oracle_most_steps)
+        table.add_row(head.task, head.split, *(f"{value:g}" for value in (*row, head.max_steps)))
     console = Console()
     console.print(table)
     tight = [h for h in heads if h.max_steps < ROOM * h.oracle_most_steps]

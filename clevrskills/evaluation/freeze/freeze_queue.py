@@ -14,8 +14,8 @@ from pathlib import Path
 from clevrskills.core.episode import FROZEN
 from clevrskills.core.suite import Suite
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.evaluation.freeze.candidates import Candidate, ScreeningResult
 from clevrskills.evaluation.freeze.frozen import FORMAT_VERSION, Header, Rejection, write
+from clevrskills.evaluation.freeze.candidates import Candidate, ScreeningResult
 from clevrskills.jobs.files import storage_errors, to_json, write_whole
 from clevrskills.jobs.journal import Journal, read_lines
 from clevrskills.jobs.pool import TimedOut, WorkerDied
@@ -40,7 +40,7 @@ class SeedQueue:
         task: Key of the task.
         split: ``train`` or ``test``.
         robot: Key of the robot.
-        wanted: How many episodes are asked for.
+        count: How many episodes are asked for.
         journal: Where results are kept.
         suite: What the task is of.
         results: The known ones, by seed.
@@ -52,7 +52,7 @@ class SeedQueue:
     task: str
     split: str
     robot: str
-    wanted: int
+    count: int
     journal: Path
     suite: Suite
     results: dict[int, ScreeningResult]
@@ -81,9 +81,9 @@ class SeedQueue:
         Raises:
             ClevrSkillsError: Too many were rejected.
         """
-        while len(self.accepted) + self.pending < self.wanted:
+        while len(self.accepted) + self.pending < self.count:
             rejected = self.rejected
-            if len(rejected) > max(MIN_REJECTED, self.wanted):
+            if len(rejected) > max(MIN_REJECTED, self.count):
                 raise ClevrSkillsError(
                     f"gave up on {self.task}, split {self.split}: {len(rejected)} of"
                     f" {len(self.looked_at)} seeds are rejected, the last: {rejected[-1].reason}"
@@ -119,7 +119,7 @@ class SeedQueue:
             task=self.task,
             split=self.split,
             robot=self.robot,
-            episodes=self.wanted,
+            episodes=self.count,
             max_steps=max(limits),
             oracle_steps=tuple(result.oracle_steps for result in accepted),
             rejected=tuple(Rejection(result.seed, result.reason) for result in rejected),
@@ -136,7 +136,7 @@ class SeedQueue:
 
 
 def open_queues(
-    root: Path, keys: Sequence[str], splits: Sequence[str], robot: str, wanted: int, suite: Suite
+    root: Path, keys: Sequence[str], splits: Sequence[str], robot: str, count: int, suite: Suite
 ) -> list[SeedQueue]:
     """The queues of tasks and splits, with what is known from earlier runs.
 
@@ -161,7 +161,7 @@ def open_queues(
             journal = folder / f"{task}_{split}.jsonl"
             lines = read_lines(journal, ScreeningResult.from_json) if journal.exists() else ()
             known = {result.seed: result for result in lines}
-            queues.append(SeedQueue(task, split, robot, wanted, journal, suite, known))
+            queues.append(SeedQueue(task, split, robot, count, journal, suite, known))
     return queues
 
 
@@ -204,10 +204,10 @@ class FreezeQueue(JobQueue[Candidate, ScreeningResult]):
 
     def update(self) -> None:
         for queue in self._queues:
-            if queue.head is None and len(queue.accepted) == queue.wanted:
+            if queue.head is None and len(queue.accepted) == queue.count:
                 queue.head = queue.write(self._root)
                 self._display.print(
-                    f"{queue.task} {queue.split}: {queue.wanted} episodes of "
+                    f"{queue.task} {queue.split}: {queue.count} episodes of "
                     f"{len(queue.seeds)} seeds"
                 )
         self._display.update(sum(len(queue.accepted) for queue in self._queues))

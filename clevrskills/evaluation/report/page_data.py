@@ -63,8 +63,9 @@ def contents(
             "episodes": _episodes(evaluations),
         }
     )
-    filmed = [entry for entry in data["episodes"] if _filmed(entry)]
-    prompts = _prompts(filmed, _hashes(evaluations), evaluations[0].suite)
+    filmed = [e for e in data["episodes"] if any(run and run["video"] for run in e["runs"])]
+    hashes = {r.id: r.episode for evaluation in evaluations for r in evaluation.results}
+    prompts = _prompts(filmed, hashes, evaluations[0].suite)
     for episode in data["episodes"]:
         episode["prompt"] = prompts.get(episode["id"], "")
     return data
@@ -94,12 +95,9 @@ def videos(evaluations: Sequence[Evaluation], folder: Path) -> list[Video]:
                 room -= size
                 made.append(Video(name, base64.b64encode(path.read_bytes()).decode(), ""))
             else:
-                made.append(Video(name, "", _link(path, folder)))
+                link = os.path.relpath(path.resolve(), folder.resolve())
+                made.append(Video(name, "", Path(link).as_posix()))
     return made
-
-
-def _link(path: Path, folder: Path) -> str:
-    return Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix()
 
 
 def _row(row: Row) -> dict[str, Any]:
@@ -138,15 +136,6 @@ def _episodes(evaluations: Sequence[Evaluation]) -> list[dict[str, Any]]:
             entry = entries.setdefault(key, {**which, "runs": [None] * len(evaluations)})
             entry["runs"][k] = _outcome(evaluation, result, f"{k}-{result.id}")
     return [entries[key] for key in sorted(entries)]
-
-
-def _filmed(entry: Mapping[str, Any]) -> bool:
-    return any(outcome and outcome["video"] for outcome in entry["runs"])
-
-
-def _hashes(evaluations: Sequence[Evaluation]) -> dict[str, str]:
-    """Content hash of each episode, by its id."""
-    return {r.id: r.episode for evaluation in evaluations for r in evaluation.results}
 
 
 def _prompts(

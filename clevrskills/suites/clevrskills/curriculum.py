@@ -163,8 +163,8 @@ def _print_plan(stages: Stages, json: bool) -> int:
 
     table = pd.DataFrame(rows)
     table["state"] = [_state(row) for row in rows]
-    shown = ["does", "stage", "prompt", "level", "setting", "split", "tasks", "episodes", "state"]
-    print_table(table[shown].replace({"tasks": {0: ""}, "episodes": {0: ""}}))
+    columns = ["does", "stage", "prompt", "level", "setting", "split", "tasks", "episodes", "state"]
+    print_table(table[columns].replace({"tasks": {0: ""}, "episodes": {0: ""}}))
     possible = [row for row in rows if row["possible"]]
     episodes = sum(row["missing"] for row in possible if row["does"] == "evaluate")
     trainings = sum(row["missing"] for row in possible if row["does"] == "train")

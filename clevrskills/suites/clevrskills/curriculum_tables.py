@@ -134,10 +134,10 @@ def read_results(root: Path, levels: Mapping[str, str]) -> Results:
             if not found:
                 continue
             row = rows[trial] = summarise(label, trial.level, "", trial.split, found)
-            wanted = len(tasks_of(trial, levels)) * episodes
-            if row.episodes < wanted:
+            expected = len(tasks_of(trial, levels)) * episodes
+            if row.episodes < expected:
                 remarks.append(
-                    f"{label}: {trial.name} has {row.episodes} of {wanted} episodes"
+                    f"{label}: {trial.name} has {row.episodes} of {expected} episodes"
                     + (f", {row.errors} met an error of the infrastructure" if row.errors else "")
                 )
     return Results(label, rows, tuple(remarks))
@@ -145,10 +145,10 @@ def read_results(root: Path, levels: Mapping[str, str]) -> Results:
 
 def paper_tables(results: Sequence[Results]) -> list[PaperTable]:
     """The three tables."""
-    seen = tuple(("L0", "trained", split) for split in SPLITS)
+    l0 = tuple(("L0", "trained", split) for split in SPLITS)
     fine = tuple((*column, "") for column in _FINE)
     layouts: dict[int, tuple[str, tuple[Column, ...]]] = {
-        2: ("multimodal", seen),
+        2: ("multimodal", l0),
         3: ("multimodal", fine),
         5: ("language", (("L0", "trained", ""), *fine)),
     }

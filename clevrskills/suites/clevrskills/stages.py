@@ -202,12 +202,12 @@ class Stages:
         for stage in STAGES:
             for prompt in self._trained_prompts(stage):
                 marker = self._marker(self._trained(stage, prompt))
-                there = json.loads(marker.read_text("utf-8")) if marker.is_file() else {}
-                for name, wanted in self._made_by(training).items():
-                    if there and there[name] != wanted:
+                made = json.loads(marker.read_text("utf-8")) if marker.is_file() else {}
+                for name, expected in self._made_by(training).items():
+                    if made and made[name] != expected:
                         raise ClevrSkillsError(
-                            f"{marker.with_suffix('')} was trained by the {name} {there[name]!r}, "
-                            f"not {wanted!r}; give another folder with --out"
+                            f"{marker.with_suffix('')} was trained by the {name} {made[name]!r}, "
+                            f"not {expected!r}; give another folder with --out"
                         )
 
     def _source(self, stage: str, prompt: str) -> str | None:

@@ -520,9 +520,7 @@ def _legibility(runs: Sequence[Run]) -> Check:
         return ", ".join(faults)
 
     good = "bodies can be seen and told apart"
-    mend = (
-        "layout(): rng.choose gives different shapes and textures; a qualifier tells sizes apart"
-    )
+    mend = "layout(): rng.choose gives different shapes and textures; a qualifier tells sizes apart"
     return _check("legibility", SHOULD, _each(runs, look), good, mend)
 
 
