@@ -31,13 +31,7 @@ _X_FRONT = np.array([[0.0, 1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
 
 
 def item(path: Path, density: float, pools: tuple[str, ...] = ()) -> Item:
-    """An object from a file.
-
-    Args:
-        path: A GLB or URDF file.
-        density: kg/m^3.
-        pools: See :class:`~clevrskills.assets.objects.registry.Item`.
-    """
+    """An object from a GLB or URDF file, of a density in kg/m^3, drawn from some pools."""
     return Item(partial(read, path), density, pools)
 
 
@@ -149,11 +143,7 @@ def _geometry(element: ET.Element, path: Path) -> Iterator[Any]:
 
 
 def _corners(mesh: Any, path: Path, k: int) -> np.ndarray:
-    """Corners (n, 3) of a convex part.
-
-    Raises:
-        ClevrSkillsError: It is not convex.
-    """
+    """Corners (n, 3) of a convex part."""
     hull = mesh.convex_hull
     share = abs(mesh.volume) / hull.volume if hull.volume else 0.0
     if not mesh.is_watertight or share < _CONVEX_SHARE:

@@ -84,11 +84,7 @@ class NeutralPose:
     @classmethod
     @cache
     def of(cls, robot_name: str) -> NeutralPose:
-        """The gripper of a robot in its neutral pose.
-
-        Raises:
-            UnknownNameError: There is no such robot.
-        """
+        """The gripper of a robot in its neutral pose."""
         description = robot(robot_name)
         base = Pose(description.base_position)
         tcp = base * kinematics(robot_name).forward(np.array(description.neutral_qpos))

@@ -52,12 +52,7 @@ from clevrskills.sim.world import RobotWorld
 
 
 class Observer:
-    """Makes the observations of one goal's environments.
-
-    Args:
-        goal: The goal, whose tensors are (B, ...).
-        world: The world that it is about.
-    """
+    """Makes the observations of environments from a goal, its tensors (B, ...), and their world."""
 
     def __init__(self, goal: Predicate, world: RobotWorld) -> None:
         self._goal, self._world = goal, world
@@ -75,11 +70,7 @@ class Observer:
         self._present = world.filled.float()[..., None]
 
     def __call__(self, outcome: Outcome) -> dict[str, Tensor]:
-        """The observation by entry, each (B, n) float32, in the order of the module's table.
-
-        Args:
-            outcome: What the goal says of the world now.
-        """
+        """The observation by entry, each (B, n) float32, in the order of the module's table."""
         rotation = self._world.frame_matrix[..., :2].mT.flatten(-2)
         bodies = self._bodies(rotation[:, :-1])
         return {

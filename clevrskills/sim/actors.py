@@ -65,12 +65,7 @@ def build_body(scene: ManiSkillScene, body: Body, drawn: bool) -> Actor:
 
 
 def attach_hinges(bodies: Sequence[Body | None], actors: Sequence[Actor | None]) -> None:
-    """Join what hangs on a hinge to what carries it; they don't collide with each other.
-
-    Args:
-        bodies: The bodies of all slots, at their initial poses.
-        actors: What was built from them.
-    """
+    """Join actors of bodies that hang on hinges to their carriers; the two do not collide."""
     built = {
         body.key: (sapien.Pose(body.pose[:3], body.pose[3:]), actor._objs[0])
         for body, actor in zip(bodies, actors, strict=True)

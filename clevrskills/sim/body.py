@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from clevrskills.assets import Shape, shape
@@ -92,16 +92,12 @@ class Body:
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON data."""
+        names = ("shape", "texture", "size", "static", "qualifier", "ghost", "density")
         return {
             "key": self.key,
             "name": self.name,
-            "shape": self.shape,
-            "texture": self.texture,
+            **{name: getattr(self, name) for name in names},
             "size": list(self.size) if self.size else None,
-            "static": self.static,
-            "qualifier": self.qualifier,
-            "ghost": self.ghost,
-            "density": self.density,
             "hinge": asdict(self.hinge) if self.hinge else None,
             "pose": list(self.pose),
         }
@@ -109,16 +105,8 @@ class Body:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Body:
         """Read what :meth:`to_json` wrote."""
-        size = data["size"]
-        return cls(
-            key=data["key"],
-            shape=data["shape"],
-            texture=data["texture"],
-            pose=tuple(data["pose"]),
-            size=tuple(size) if size else None,
-            static=data["static"],
-            qualifier=data.get("qualifier", ""),
-            ghost=data.get("ghost", False),
-            density=data.get("density"),
-            hinge=Hinge.from_json(data["hinge"]) if data.get("hinge") else None,
-        )
+        values: dict[str, Any] = {f.name: data[f.name] for f in fields(cls) if f.name in data}
+        values["pose"] = tuple(data["pose"])
+        values["size"] = tuple(data["size"]) if data["size"] else None
+        values["hinge"] = Hinge.from_json(data["hinge"]) if data.get("hinge") else None
+        return cls(**values)

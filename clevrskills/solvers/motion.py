@@ -122,12 +122,7 @@ class Arm:
         return f"{{obj:{self.world.keys[body]}}}"
 
     def set_label(self, action_class: str, label: str) -> None:
-        """Say what the next actions do.
-
-        Args:
-            action_class: Their kind, in one word.
-            label: The same in a sentence, with placeholders.
-        """
+        """Say what the next actions do: in one word, and in a sentence with placeholders."""
         self.action_class, self.step_label = action_class, label
 
     def mark_failed(self, start: int) -> None:

@@ -73,11 +73,7 @@ def motion_planner(robot_name: str) -> MotionPlanner:
 
 
 class MotionPlanner:
-    """Plans joint paths for one arm among boxes; all poses are in the frame of the robot's base.
-
-    Args:
-        robot_name: Key of the robot.
-    """
+    """Plans joint paths for a robot among boxes; all poses are in the frame of its base."""
 
     def __init__(self, robot_name: str) -> None:
         require_planner()

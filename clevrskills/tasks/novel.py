@@ -1,15 +1,18 @@
 """Base of tasks with invented words: the words, and pairs that show what an adjective means."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from torch import Tensor
 
 from clevrskills.assets import shape
+from clevrskills.predicates import OnTop, Predicate
 from clevrskills.sim.body import Body
 from clevrskills.tasks.arguments import Count, choice, count
 from clevrskills.tasks.base import Task
-from clevrskills.tasks.layout import EpisodeRng, LayoutError
+from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
 
 NOUNS = ("dax", "blicket", "wug", "zup")
 ADJECTIVES = ("daxer", "blicker", "modier", "kobar")
@@ -64,6 +67,8 @@ class NovelAdjectiveTask(Task):
         meanings: What it may mean.
     """
 
+    level: ClassVar = "L1"
+    predicates: ClassVar = (OnTop,)
     slots: ClassVar = ("base_0", "object_0", "object_1")
     max_steps: ClassVar = 200
 
@@ -101,6 +106,25 @@ class NovelAdjectiveTask(Task):
             raise LayoutError("the base looks like the object")
         return scene, pairs
 
+    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
+        return OnTop(roles["top"], roles["bottom"])
+
+    def lay(
+        self, scene: list[Body], pairs: list[Body], others: Sequence[Body], words: Sequence[str]
+    ) -> Layout:
+        """The layout of a drawn scene, whose prompt shows example pairs and other bodies."""
+        roles = {"top": np.array(1), "bottom": np.array(0)}
+        most_m = max(
+            float(np.linalg.norm(b.geometry.vertices, axis=1).max()) for b in scene + pairs
+        )
+        return Layout(
+            tuple(scene),
+            roles,
+            examples=(*pairs, *others),
+            picture_radius_m=most_m,
+            words=tuple(words),
+        )
+
 
 def comparisons(adjective: str, examples: int, first: int = 0) -> str:
     """The sentences that show what an adjective means."""
@@ -108,8 +132,3 @@ def comparisons(adjective: str, examples: int, first: int = 0) -> str:
         f"{{obj:example_{2 * i}}} is {adjective} than {{obj:example_{2 * i + 1}}}."
         for i in range(first, examples)
     )
-
-
-def picture_radius_m(bodies: list[Body]) -> float:
-    """The radius of the largest body, for images whose sizes can be compared."""
-    return max(float(np.linalg.norm(body.geometry.vertices, axis=1).max()) for body in bodies)

@@ -20,13 +20,7 @@ Arrays = Mapping[str, np.ndarray]
 
 
 class SceneBatch:
-    """Runs several environments, one scene after the other, and evaluates their goals, rewards and
-    observations in one call.
-
-    Args:
-        spec: What they are.
-        count: How many.
-    """
+    """Runs ``count`` environments, scene by scene; goals and observations in one call."""
 
     def __init__(self, spec: VectorSpec, count: int) -> None:
         self._spec = spec
@@ -67,12 +61,7 @@ class SceneBatch:
 
     @single_threaded
     def reset(self, seeds: Sequence[int | None], out: Arrays) -> None:
-        """Begin episodes.
-
-        Args:
-            seeds: Of all environments; with ``None`` the next episode of what was seeded before.
-            out: Where to tell.
-        """
+        """Begin episodes of some seeds; ``None``: the next one of what was seeded before."""
         for row, seed in enumerate(seeds):
             if seed is not None:
                 self._seeders[row] = np.random.default_rng(seed)
@@ -82,12 +71,7 @@ class SceneBatch:
 
     @single_threaded
     def step(self, actions: np.ndarray, out: Arrays) -> None:
-        """Run one control step with actions (B, 7); where it ends an episode, begin the next one.
-
-        Args:
-            actions: The actions.
-            out: Where to tell.
-        """
+        """Run one control step with actions (B, 7); where it ends an episode, begin the next."""
         self._world.step(actions)
         before = self._progress
         self._evaluate()

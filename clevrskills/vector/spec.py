@@ -86,12 +86,7 @@ class VectorSpec:
         return self.episode_steps or task(self.task, **self.task_args).max_steps
 
     def reward(self, outcome: Outcome, before: Tensor) -> Tensor:
-        """The reward of a step, (B,).
-
-        Args:
-            outcome: What the goal says after it.
-            before: The progress before it, (B,).
-        """
+        """The reward of a step, (B,), from its outcome and the progress before it, (B,)."""
         match self.reward_mode:
             case "dense":
                 return outcome.reward

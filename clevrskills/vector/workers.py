@@ -21,12 +21,7 @@ ALIGNED_BYTES = 64
 
 
 class LocalShard:
-    """Environments in this process. What they tell, they write to arrays.
-
-    Args:
-        batch: The environments.
-        arrays: What they tell, and ``actions``.
-    """
+    """Environments in this process, which write what they tell to arrays."""
 
     def __init__(self, batch: SceneBatch, arrays: Mapping[str, np.ndarray]) -> None:
         self._batch, self._arrays = batch, arrays
@@ -44,13 +39,7 @@ class LocalShard:
 
 
 class RemoteShard:
-    """The same in a process of their own.
-
-    Args:
-        spec: What they are.
-        rows: Which of all environments: first and one past the last.
-        block: The shared arrays of all of them.
-    """
+    """The same in a process of their own, for the rows from one to before another."""
 
     def __init__(self, spec: VectorSpec, rows: tuple[int, int], block: SharedArrays) -> None:
         self._driver = Processes(partial(_serve, spec, rows, block.name, block.kinds))
@@ -81,12 +70,7 @@ class RemoteShard:
 
 
 class SharedArrays:
-    """Arrays in memory that processes share.
-
-    Args:
-        kinds: Name, shape and data type of each.
-        name: Of memory that another process made; empty: it is made here.
-    """
+    """Arrays in memory that processes share; with a name, in memory that another one made."""
 
     def __init__(self, kinds: Sequence[Array], name: str = "") -> None:
         self.kinds = list(kinds)

@@ -38,16 +38,7 @@ class Corners:
 
 
 def extents(pixels: np.ndarray, faces: Faces) -> tuple[np.ndarray, np.ndarray]:
-    """First column and row in which triangles cover the middle of a pixel, and one past the last.
-
-    Args:
-        pixels: Corners (R, V, 2) in pixel coordinates, of the meshes again and again; infinite:
-            none.
-        faces: The triangles of the meshes.
-
-    Returns:
-        Each (R, 2).
-    """
+    """First pixels that triangles cover, one past the last, each (R, 2), from corners (R, V, 2)."""
     x, y = pixels[..., 0], pixels[..., 1]
     across = np.concatenate((x, np.where(np.isinf(x), x, -x), y, np.where(np.isinf(y), y, -y)))
     along = np.concatenate((y, y, x, x))  # (4 R, V), each to be followed upwards

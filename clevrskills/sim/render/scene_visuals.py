@@ -88,16 +88,7 @@ def body_visual(shape: Shape, texture_name: str | None) -> sapien.render.RenderS
 
 
 def add_body_visual(builder: ActorBuilder, shape: Shape, texture_name: str | None) -> None:
-    """Adds an object's looks to a ManiSkill actor builder.
-
-    Args:
-        builder: The builder.
-        shape: The object's geometry.
-        texture_name: A name of `clevrskills.assets.texture_names`; None is plain grey.
-
-    Raises:
-        UnknownNameError: There is no such texture.
-    """
+    """Adds an object's looks, with a texture or plain grey, to a ManiSkill actor builder."""
     # ManiSkill's own list for meshes that are not read from files
     builder._procedural_shapes.append(body_visual(shape, texture_name))
 
@@ -177,13 +168,7 @@ def table_visuals(setting: Setting = TABLETOP) -> list[sapien.render.RenderShape
 
 
 def load_table(scene: ManiSkillScene, with_visual: bool, setting: Setting = TABLETOP) -> Actor:
-    """Builds the static actor "table": solid ground with its top at z = 0, looks if asked for.
-
-    Args:
-        scene: The scene.
-        with_visual: Whether table and floor are drawn.
-        setting: Where the table is.
-    """
+    """Builds the static actor "table": solid ground with its top at z = 0, looks if asked for."""
     builder = scene.create_actor_builder()
     ground = sapien.Pose([*setting.table_center_m, -GROUND_HALF_SIZE_M[2]])
     builder.add_box_collision(pose=ground, half_size=GROUND_HALF_SIZE_M)
@@ -202,12 +187,7 @@ def load_table(scene: ManiSkillScene, with_visual: bool, setting: Setting = TABL
 
 
 def load_lighting(scene: ManiSkillScene | sapien.Scene, shadows: bool) -> None:
-    """Adds the ambient light and the two directional lights.
-
-    Args:
-        scene: A ManiSkill or SAPIEN scene with a renderer.
-        shadows: Whether the main light casts shadows; they double the time of an image.
-    """
+    """Adds ambient and two directional lights; shadows of one double the time of an image."""
     scene.set_ambient_light(AMBIENT_LIGHT)
     for index, (direction, color) in enumerate(LIGHTS):
         scene.add_directional_light(

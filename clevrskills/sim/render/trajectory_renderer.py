@@ -89,11 +89,7 @@ class TrajectoryRenderer:
         return renderer()
 
     def open(self, scene: Mapping[str, Any]) -> list[Shape]:
-        """Build the scene of an episode from its description, as ``scene_description`` gave it.
-
-        Returns:
-            The geometry of its bodies.
-        """
+        """Build a scene as ``scene_description`` gave it; returns its bodies' geometry."""
         self.bodies = tuple(Body.from_json(data) for data in scene["bodies"])
         drawn = OffscreenScene(self._device or render_device(), numbers=True)
         # first, as each takes an image of what is there

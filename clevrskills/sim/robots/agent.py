@@ -109,14 +109,7 @@ def _articulation_builder(agent: VacuumAgent) -> ArticulationBuilder:
 
 
 def agent_uid(robot_name: str) -> str:
-    """Make a robot known to ManiSkill.
-
-    Returns:
-        Its uid there.
-
-    Raises:
-        UnknownNameError: There is no such robot.
-    """
+    """Make a robot known to ManiSkill; returns its uid there."""
     description = robot(robot_name)
     uid = f"clevrskills_{robot_name}"
     if uid not in REGISTERED_AGENTS:

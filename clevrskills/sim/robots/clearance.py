@@ -24,20 +24,12 @@ SPACING_M = 0.02
 
 @lru_cache(maxsize=4)
 def arm_surface(robot_name: str) -> ArmSurface:
-    """The surface of a robot, made once in a process.
-
-    Raises:
-        UnknownNameError: There is no such robot.
-    """
+    """The surface of a robot, made once in a process."""
     return ArmSurface(robot_name)
 
 
 class ArmSurface:
-    """Points all over a robot.
-
-    Args:
-        robot_name: Key of the robot.
-    """
+    """Points all over a robot."""
 
     def __init__(self, robot_name: str) -> None:
         description = robot(robot_name)
@@ -61,13 +53,7 @@ class ArmSurface:
         return placed
 
     def clear(self, qpos: np.ndarray, world: World, margin_m: float) -> bool:
-        """Whether the robot keeps a distance from the table and from all bodies but the held one.
-
-        Args:
-            qpos: Joint angles (n,).
-            world: Where the bodies are, B = 1.
-            margin_m: The distance.
-        """
+        """Whether the robot at joint angles (n,) keeps clear of table and bodies, B = 1."""
         points = self.points(qpos)
         low = min(p[:, 2].min() for name, p in points.items() if name not in self._standing)
         return low >= margin_m and _clear_of_bodies(

@@ -34,11 +34,7 @@ def kinematics(robot_name: str) -> Kinematics:
 
 
 class Kinematics:
-    """Forward and inverse kinematics of an arm from its base to its tool centre point.
-
-    Args:
-        robot_name: Key of the robot.
-    """
+    """Forward and inverse kinematics of a robot's arm from its base to its tool centre point."""
 
     def __init__(self, robot_name: str) -> None:
         description = robot(robot_name)

@@ -53,13 +53,7 @@ class Vacuum:
             self.release()
 
     def take(self, body: int, cups: int, distance_m: float) -> None:
-        """Hold a body at the cups.
-
-        Args:
-            body: Its slot.
-            cups: How many cups seal on it.
-            distance_m: Its distance from the plane of the cups.
-        """
+        """Hold a body by some sealed cups, whose plane is a distance away from it."""
         # the lips close a gap, and give way where they were pressed in
         self.attach(body, cups, Pose([0, 0, -distance_m]) * self._present(body))
 

@@ -13,6 +13,7 @@ from clevrskills.solvers.motion import Actions, Arm, SkillFailed
 __all__ = ["Skill", "skill_for", "solves"]
 
 Skill = Callable[[Arm, Predicate], Actions]
+"""Yields actions; raises :class:`SkillFailed`, with the reason, where it gives up."""
 """A function that is decorated with :func:`solves`."""
 _SKILLS: dict[type[Predicate], Skill] = {}
 

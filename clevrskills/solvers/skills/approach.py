@@ -66,15 +66,7 @@ def from_line(points: np.ndarray, start: np.ndarray, end: np.ndarray) -> np.ndar
 
 
 def approaches(arm: Arm, body: int, direction: np.ndarray, tip_z_m: float) -> list[Pose]:
-    """End-effector poses behind a body, one flat side of the gripper facing along a direction (2,),
-    the least turn of the wrist first.
-
-    Args:
-        arm: The arm.
-        body: Slot of the body.
-        direction: Unit vector of the push.
-        tip_z_m: Height of the tips of the cups.
-    """
+    """End-effector poses behind a body, a flat side along a unit vector (2,), least turn first."""
     points = arm.world.solids.points[0, body]
     box = torch.tensor(list(itertools.product(*zip(points.amin(0), points.amax(0), strict=True))))
     corners = geometry.to_world(arm.world.body_pose[0, body], box)[:, :2].double().numpy()
@@ -111,16 +103,7 @@ def reachable_approach(
 
 
 def go_beside(arm: Arm, pose: Pose, top_m: float) -> Actions:
-    """Move to an approach from above, if that can be reached: from the side the way is long.
-
-    Args:
-        arm: The arm.
-        pose: The approach.
-        top_m: Height of what it is beside.
-
-    Raises:
-        SkillFailed: There is no way.
-    """
+    """Move to an approach from above, if that can be reached: from the side the way is long."""
     above = Pose([0, 0, max(0.0, top_m + OVER_M - float(pose.p[2]))]) * pose
     arm.update_planning_scene()
     if arm.reachable(above) is None:

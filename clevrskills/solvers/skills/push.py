@@ -56,17 +56,7 @@ Done = Callable[[np.ndarray], bool]
 
 
 def push(arm: Arm, body: int, targets: np.ndarray, done: Done) -> Actions:
-    """Push a body to one of some places, around what is in the way.
-
-    Args:
-        arm: The arm.
-        body: Slot of the body.
-        targets: Places (T, 2).
-        done: Whether it is near enough.
-
-    Raises:
-        SkillFailed: No way can be found or reached, or it is not there after many legs.
-    """
+    """Push a body to one of some places (T, 2), around what is in the way, until it is done."""
     yield from empty_hand(arm)
     banned: list[np.ndarray] = []
     for _ in range(LEGS):
@@ -122,16 +112,7 @@ def _leg(
 def _first_leg(
     arm: Arm, body: int, targets: np.ndarray, banned: list[np.ndarray], room: float = 1.0
 ) -> np.ndarray | None:
-    """End (2,) of the first straight push of the cheapest way to one of some places (T, 2);
-    ``None`` if there is no way.
-
-    Args:
-        arm: The arm.
-        body: Slot of the body.
-        targets: Places (T, 2).
-        banned: Directions (2,) that cannot be pushed in from where the body is.
-        room: Share of the usual distance to keep from other bodies.
-    """
+    """End (2,) of the first push of the cheapest way to one of some places (T, 2); or ``None``."""
     ticks = (np.arange(low, high + 1e-9, GRID_M) for low, high in ARENA_M)
     grid = np.stack(np.meshgrid(*ticks), -1).reshape(-1, 2)
     place = place_of(arm, body)

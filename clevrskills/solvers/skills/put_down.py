@@ -33,11 +33,7 @@ looking whether it can back off."""
 
 
 def place(arm: Arm, poses: Iterator[Pose]) -> Actions:
-    """Put the held body down at the first of some poses that the arm reaches, and back off.
-
-    Raises:
-        SkillFailed: None can be reached.
-    """
+    """Put the held body down at the first of some poses that the arm reaches, and back off."""
     body = arm.held
     target = reachable_place(arm, body, arm.grip(body), poses)
     if target is None:
@@ -46,15 +42,7 @@ def place(arm: Arm, poses: Iterator[Pose]) -> Actions:
 
 
 def reachable_place(arm: Arm, body: int, grip: Pose, poses: Iterable[Pose]) -> Pose | None:
-    """The first of some poses of a body at which the arm can put it down and back off; ``None`` if
-    there is none.
-
-    Args:
-        arm: The arm.
-        body: The body, held or not.
-        grip: Its pose in the end-effector frame when it is held.
-        poses: World poses at which it rests.
-    """
+    """The first of some poses at which the arm, gripping it so, can put a body; or ``None``."""
     return next(_reachable_places(arm, body, grip, poses, arm.controller.target_qpos), (None,))[0]
 
 
@@ -97,11 +85,7 @@ def _above(
 
 
 def place_at(arm: Arm, body: int, target: Pose) -> Actions:
-    """Put a held body down at a pose and back off.
-
-    Raises:
-        SkillFailed: There is no way there, or it was lost on the way.
-    """
+    """Put a held body down at a pose and back off."""
     grip = arm.grip(body)
     tip = Pose([0, 0, RELEASE_GAP_M]) * target * grip.inv()
     above = _above(arm, body, grip, tip, arm.controller.target_qpos)

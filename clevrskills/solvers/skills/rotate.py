@@ -87,13 +87,7 @@ def _upright(arm: Arm, body: int, xy: np.ndarray) -> Iterator[Pose]:
 def _turn(
     arm: Arm, body: int, xy: np.ndarray, angle_rad: float
 ) -> Generator[np.ndarray, None, tuple[bool, float]]:
-    """Turn a held body about world z while it is carried above a place (2,); if that can't be, turn
-    it where it is, as far as the wrist can. Returns whether it was carried, and which share of the
-    turn was done.
-
-    Raises:
-        SkillFailed: It was lost on the way.
-    """
+    """Carry a held body above a place (2,), turned; whether that can be, and the share turned."""
     arm.set_label("turn", f"Turn {arm.label(body)}")
     if spans(arm, body)[0] < CLEAR_M:
         yield from arm.rise(LIFT_M)

@@ -192,11 +192,7 @@ def solve_hit(arm: Arm, goal: Predicate) -> Actions:
 
 
 def _swing_back(throw: _Throw) -> Actions:
-    """Move to the nearest place from which the object can be thrown.
-
-    Raises:
-        SkillFailed: There is none.
-    """
+    """Move to the nearest place from which the object can be thrown."""
     arm = throw.arm
     if arm.pose.p[2] < LEAST_HEIGHT_M:
         yield from arm.rise(LEAST_HEIGHT_M - float(arm.pose.p[2]))

@@ -48,11 +48,7 @@ def _directions(arm: Arm, bodies: list[int], length_m: float) -> list[np.ndarray
 
 
 def _tip(arm: Arm, bodies: list[int], length_m: float, tip_z_m: float) -> Actions:
-    """Push against the first of some bodies until it falls.
-
-    Raises:
-        SkillFailed: It can't be reached from any side.
-    """
+    """Push against the first of some bodies until it falls."""
     body = bodies[0]
     for direction in _directions(arm, bodies, length_m):
         pose = reachable_approach(arm, body, direction, TRAVEL_M / 2, tip_z_m)

@@ -24,11 +24,7 @@ DIRECTIONS = 16
 
 
 def touch(arm: Arm, body: int) -> Actions:
-    """Lower the cups onto a body until they touch it, with the vacuum off.
-
-    Raises:
-        SkillFailed: It can't be reached from above.
-    """
+    """Lower the cups onto a body until they touch it, with the vacuum off."""
     yield from empty_hand(arm)
     arm.set_label("move", f"Move above {arm.label(body)}")
     tip = _above(arm, body)
@@ -45,11 +41,7 @@ def touch(arm: Arm, body: int) -> Actions:
 
 
 def _above(arm: Arm, body: int) -> Pose:
-    """End-effector pose, cups down, at the reachable spot on top of a body nearest to its centre.
-
-    Raises:
-        SkillFailed: There is none.
-    """
+    """End-effector pose, cups down, at the reachable spot on a body's top nearest to its centre."""
     index = torch.tensor([body])
     points = arm.world.world_points(index)[0].double().numpy()
     center = geometry.to_world(

@@ -1,19 +1,10 @@
 """Put the one of two like objects that an invented adjective fits on another object."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-from torch import Tensor
-
-from clevrskills.predicates import OnTop, Predicate
 from clevrskills.tasks.layout import EpisodeRng, Layout
-from clevrskills.tasks.novel import (
-    ADJECTIVES,
-    NovelAdjectiveTask,
-    comparisons,
-    picture_radius_m,
-)
+from clevrskills.tasks.novel import ADJECTIVES, NovelAdjectiveTask, comparisons
 
 
 class NovelAdjective(NovelAdjectiveTask):
@@ -23,24 +14,13 @@ class NovelAdjective(NovelAdjectiveTask):
     """
 
     key = "novel_adjective"
-    level = "L1"
     sentence = "Put the object that an invented adjective fits on another one"
-    predicates = (OnTop,)
 
     def layout(self, rng: EpisodeRng) -> Layout:
         scene, pairs = self.scene(rng)
         adjective = rng.choose(ADJECTIVES, 1, "roles")[0]
         thing = replace(scene[2], key="thing", qualifier="")
-        return Layout(
-            tuple(scene),
-            {"top": np.array(1), "bottom": np.array(0)},
-            examples=(*pairs, thing),
-            picture_radius_m=picture_radius_m([*scene, *pairs]),
-            words=(adjective,),
-        )
-
-    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
-        return OnTop(roles["top"], roles["bottom"])
+        return self.lay(scene, pairs, [thing], [adjective])
 
     def prompts(self, layout: Layout) -> Sequence[str]:
         (adjective,) = layout.words

@@ -50,12 +50,7 @@ class Arm:
         self._lower, self._upper = limits[:, 0], limits[:, 1]
 
     def forward(self, qpos: Tensor) -> tuple[Tensor, Tensor]:
-        """Where the tool centre point is, (B, 4, 4), and how it moves with the joints, (B, 6, n):
-        linear over angular.
-
-        Args:
-            qpos: Joint angles, (B, n).
-        """
+        """TCP (B, 4, 4) at joint angles (B, n); its Jacobian (B, 6, n), linear over angular."""
         steps = self._before @ _turned_about_z(qpos)  # (B, n, 4, 4)
         frames = [steps[:, 0]]
         for k in range(1, steps.shape[1]):
@@ -111,14 +106,7 @@ class DeltaController:
         self._elapsed = sim_steps
 
     def reset(self, where: Tensor, qpos: Tensor, tcp: Tensor, vacuum_on: Tensor) -> None:
-        """Command, in environments ``where`` (B,) is true, what is there now.
-
-        Args:
-            where: Where, (B,) bool.
-            qpos: Joint angles, (B, n).
-            tcp: World poses of the tool centre points, (B, 7).
-            vacuum_on: Whether the vacuum is on, (B,) bool.
-        """
+        """Command, ``where`` (B,) is true, joints (B, n) and TCP poses (B, 7) as they are now."""
         chosen = where[:, None]
         self.target_pose = torch.where(chosen, self._measured(tcp), self.target_pose)
         self.target_qpos = torch.where(chosen, qpos, self.target_qpos)
@@ -126,13 +114,7 @@ class DeltaController:
         self.vacuum_on = torch.where(where, vacuum_on, self.vacuum_on)
 
     def set_action(self, action: Tensor, qpos: Tensor, tcp: Tensor) -> None:
-        """Move the commanded poses by actions (B, 7); one that can't be reached stays.
-
-        Args:
-            action: The actions.
-            qpos: Joint angles as they are, (B, n).
-            tcp: World poses of the tool centre points as they are, (B, 7).
-        """
+        """Move the commanded poses by actions (B, 7), from joints (B, n) and TCP poses (B, 7)."""
         move = action[:, :6].clamp(-1.0, 1.0)
         turn = move[:, 3:] / move[:, 3:].norm(dim=-1, keepdim=True).clamp(min=1.0)
         step = torch.cat(

@@ -82,12 +82,7 @@ class GpuVectorEnv(TaskVectorEnv):
     def reset(
         self, *, seed: int | None = None, options: Any = None
     ) -> tuple[Tensor, dict[str, Any]]:
-        """Begin an episode in each environment.
-
-        Args:
-            seed: Of the scenes; another one than before builds all anew.
-            options: There are none.
-        """
+        """Begin an episode in each environment; another seed than before builds all anew."""
         if seed is not None and seed != self._seed:
             self._build(seed)
         elif seed is not None:

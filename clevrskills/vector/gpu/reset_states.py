@@ -40,13 +40,7 @@ class ResetScenes:
     def of(
         cls, scenes: Sequence[Sequence[DrawnScene]], count: int, device: torch.device | str
     ) -> ResetScenes:
-        """Share sets of scenes with the same bodies out to environments, in turn.
-
-        Args:
-            scenes: The sets, each of as many scenes.
-            count: How many environments there are.
-            device: Where the tensors are.
-        """
+        """Share sets of scenes with the same bodies out to ``count`` environments, in turn."""
         turn = torch.arange(count) % len(scenes)
         each = [scene for same in scenes for scene in same]
 

@@ -62,11 +62,7 @@ class Scene:
 
 
 class SceneBuilder:
-    """Builds scenes with a robot.
-
-    Args:
-        robot_name: Key of the robot.
-    """
+    """Builds scenes with a robot."""
 
     def __init__(self, robot_name: str) -> None:
         self._robot = robot(robot_name)
@@ -74,13 +70,7 @@ class SceneBuilder:
         _set_defaults()
 
     def build(self, system: Any, layout: Layout, offset_m: np.ndarray) -> Scene:
-        """Build a scene without looks.
-
-        Args:
-            system: The physics system of the scene.
-            layout: What is where.
-            offset_m: Where the scene is in that of PhysX, (3,); other than 0 only on a GPU.
-        """
+        """Build a scene without looks; the offset (3,) in PhysX's scene is 0 but on a GPU."""
         own = sapien.Scene([system])
         if offset_m.any():
             system.set_scene_offset(own, offset_m.tolist())

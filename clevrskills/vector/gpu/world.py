@@ -94,14 +94,7 @@ class Sleep:
 
 
 class GpuWorld(RobotWorld):
-    """Reads and moves scenes that are simulated together.
-
-    Args:
-        keys: Names of the body slots.
-        solids: Geometry of the bodies.
-        physics: The simulation.
-        robot_name: Key of the robot.
-    """
+    """Reads and moves scenes that are simulated together."""
 
     def __init__(
         self, keys: Sequence[str], solids: Solids, physics: Physics, robot_name: str
