@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from clevrskills.cli import main
 from clevrskills.solvers.requirements import planner_obstacle
+from tests.support.foreign import installed
 
 ROOT = Path(__file__).parents[1]
 needs_oracle = pytest.mark.skipif(planner_obstacle() is not None, reason=str(planner_obstacle()))
@@ -27,8 +29,13 @@ def site(tmp_path_factory) -> Path:
 
 def clevrskills(site: Path, *arguments: object, code: int = 0) -> str:
     """Run a command where the distribution is installed; what it printed."""
+    return python(site, "-m", "clevrskills", *arguments, code=code)
+
+
+def python(site: Path, *arguments: object, code: int = 0) -> str:
+    """Run Python where the distribution is installed; what it printed."""
     run = subprocess.run(
-        [sys.executable, "-m", "clevrskills", *map(str, arguments)],
+        [sys.executable, *map(str, arguments)],
         cwd=site.parent,
         env={**os.environ, "PYTHONPATH": os.pathsep.join((str(site), str(ROOT)))},
         capture_output=True,
@@ -39,25 +46,14 @@ def clevrskills(site: Path, *arguments: object, code: int = 0) -> str:
     return run.stdout + run.stderr
 
 
-def python(site: Path, code: str) -> str:
-    """Run code where the distribution is installed; what it printed."""
-    run = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=site.parent,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join((str(site), str(ROOT)))},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.returncode == 0, run.stderr[-2000:]
-    return run.stdout
-
-
-def test_its_task_is_listed_behind_those_of_the_package(site):
-    rows = json.loads(clevrskills(site, "tasks", "--json"))
+def test_its_task_is_listed_behind_those_of_the_package(capsys):
+    with installed(ROOT / "tests" / "foreign"):
+        assert main(["tasks", "--json"]) == main(["tasks", "--json", "--level", "L1"]) == 0
+    printed = capsys.readouterr().out
+    rows, end = json.JSONDecoder().raw_decode(printed)
+    of_level = json.loads(printed[end:])
     assert [row["key"] for row in rows][-1] == "serve_tea" and len(rows) == 34
     assert rows[-1]["id"] == "ClevrSkills/ServeTea-v1" and rows[-1]["predicates"] == ["served"]
-    of_level = json.loads(clevrskills(site, "tasks", "--json", "--level", "L1"))
     assert "serve_tea" not in [row["key"] for row in of_level]  # a level is always the same tasks
 
 
@@ -84,7 +80,7 @@ make_env(EnvConfig("sort", robot="low_panda", cameras=())).reset(seed=0)
 
 
 def test_its_things_make_an_environment(site):
-    python(site, LOOK)
+    python(site, "-c", LOOK)
 
 
 @pytest.mark.slow
@@ -124,10 +120,10 @@ def test_its_task_is_evaluated_by_seed_and_frozen(site):
     )
     printed = clevrskills(site, "report", "a", "b", "--json", "--out", "report.html")
     assert '"tea_tasks"' in printed
-    told = clevrskills(
+    printed = clevrskills(
         site, "evaluate", "serve_tea", "--policy", "zero", *given, "--out", "c", code=2
     )
-    assert "no frozen episodes" in told
+    assert "no frozen episodes" in printed
     (site / "pyproject.toml").write_text(
         "[project]\nname = 'tea-tasks'\n"
         "[project.entry-points.'clevrskills.tasks']\ntea = 'tea_tasks.tasks'\n"
@@ -170,18 +166,8 @@ def test_what_new_task_writes_is_installed_and_solved_at_once(tmp_path):
     listed = json.loads(run(inside, "-m", "clevrskills", "tasks", "--json"))
     assert [row["key"] for row in listed][-2:] == ["hang_up", "lay_aside"]
     for key in ("hang_up", "lay_aside"):
-        run(
-            inside,
-            "-m",
-            "clevrskills",
-            "generate",
-            key,
-            "--episodes",
-            1,
-            "--out",
-            key,
-            "--no-cameras",
-        )
+        one = ("--episodes", 1, "--out", key, "--no-cameras")
+        run(inside, "-m", "clevrskills", "generate", key, *one)
     checked = run(inside, "-m", "clevrskills", "check-task", "lay_aside", "--episodes", 1)
     assert "lay_aside: passes" in checked
     run(inside, "-m", "pytest", "-q", "-p", "no:cacheprovider", "my-tasks/tests/test_hang_up.py")

@@ -87,21 +87,17 @@ def test_bad_options(options: dict, message: str) -> None:
 
 
 def test_words_alone() -> None:
-    shown = Prompt("Make {ks:0}", (CUBE,), (Keystep((CUBE,)),))
-    assert in_words(shown) is None
-    said = Prompt("Make {ks:0}", (CUBE,), (Keystep((CUBE,)),), None, ("Lift {obj:object_0}",))
-    assert in_words(said) == "Lift the red cube"
+    prompt = Prompt("Make {ks:0}", (CUBE,), (Keystep((CUBE,)),))
+    assert in_words(prompt) is None
+    other = Prompt("Make {ks:0}", (CUBE,), (Keystep((CUBE,)),), None, ("Lift {obj:object_0}",))
+    assert in_words(other) == "Lift the red cube"
     env = Counter()
-    env.prompt = shown
+    env.prompt = prompt
     with pytest.raises(ClevrSkillsError, match="'Make {ks:0}' cannot be said in words alone"):
         Observer(env, ObservationOptions(prompt="language")).begin()
 
 
 def test_tasks_that_cannot_be_said_are_among_those_that_the_paper_leaves_out() -> None:
     """Follow-order tasks can be said here; the paper leaves them out all the same."""
-    unsaid = {
-        key
-        for key in tasks()
-        if any(in_words(draw_scene(task(key), s, "test").prompt) is None for s in range(3))
-    }
+    unsaid = {key for key in tasks() if in_words(draw_scene(task(key), 0, "test").prompt) is None}
     assert unsaid == set(KEYSTEP_TASKS) - {"follow_order", "follow_order_restore"}

@@ -14,8 +14,8 @@ from pathlib import Path
 from clevrskills.core.episode import FROZEN
 from clevrskills.core.suite import Suite
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.evaluation.freeze.frozen import FORMAT_VERSION, Header, Rejection, write
 from clevrskills.evaluation.freeze.candidates import Candidate, ScreeningResult
+from clevrskills.evaluation.freeze.frozen import FORMAT_VERSION, Header, Rejection, write
 from clevrskills.jobs.files import storage_errors, to_json, write_whole
 from clevrskills.jobs.journal import Journal, read_lines
 from clevrskills.jobs.pool import TimedOut, WorkerDied

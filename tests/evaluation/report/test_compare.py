@@ -30,7 +30,7 @@ def two_runs(tmp_path: Path, **second: object) -> tuple[Path, Path]:
 
 
 def compared(roots: tuple[Path, Path], moment: Moment = "once") -> Comparison:
-    return compare_runs(*open_evaluations(roots), moment)
+    return compare_runs(*open_evaluations(roots), moment)  # type: ignore[call-arg]
 
 
 def test_numbers(tmp_path: Path) -> None:
