@@ -23,6 +23,8 @@ STEPS_FILE = "steps.parquet"
 STATES_FILE = "states.npz"
 CAMERAS_FILE = "cameras.parquet"
 IMAGES_FILE = "images.parquet"
+VIDEO_SUFFIXES = {"video": ".mp4", "depth": ".depth.mkv", "segmentation": ".segmentation.mkv"}
+"""Kinds of videos, with what follows the name of the camera in those of their files."""
 CARD_FILE = "README.md"
 POSE = ("x", "y", "z", "qw", "qx", "qy", "qz")
 """Numbers of a pose: position in m and quaternion."""

@@ -7,7 +7,7 @@ vla-eval by one with text keys. vla-eval also knows images as PNG or JPEG files,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import msgpack
@@ -109,11 +109,6 @@ def _from_vla_eval_map(data: dict[Any, Any]) -> Any:
     if "__ndarray__" in data or "__image__" in data:
         return _array(data["data"], data["dtype"], data["shape"])
     return data
-
-
-def vla_eval_image(file: bytes, form: str, shape: tuple[int, ...]) -> Mapping[str, Any]:
-    """A compressed image as vla-eval marks it; (H, W, 3) is its shape."""
-    return {"__image__": True, "format": form, "data": file, "shape": shape}
 
 
 def _array(data: bytes, dtype: str, shape: list[int]) -> np.ndarray:

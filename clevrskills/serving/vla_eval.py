@@ -19,7 +19,7 @@ import clevrskills
 from clevrskills.core.policy import GaveUp, Observation, ObservationOptions, PromptInput
 from clevrskills.errors import one_line
 from clevrskills.serving.client import RemotePolicy
-from clevrskills.serving.codecs import CodecError, pack_vla_eval, unpack_vla_eval, vla_eval_image
+from clevrskills.serving.codecs import CodecError, pack_vla_eval, unpack_vla_eval
 from clevrskills.serving.message_fields import (
     DIM_IMAGE,
     DIM_LANGUAGE,
@@ -116,7 +116,8 @@ def to_payload(
         prompt: The prompt, with the images that are to be sent.
         compress: ``jpeg`` or ``png``; with a history, images are in lists then.
     """
-    sent = image_encoder(compress, lambda file, image: vla_eval_image(file, compress, image.shape))
+    marked = {"__image__": True, "format": compress}
+    sent = image_encoder(compress, lambda file, i: {**marked, "data": file, "shape": i.shape})
     data: dict[str, Any] = {
         "images": {name: sent(image) for name, image in observation["images"].items()},
         "task_description": observation["prompt"],

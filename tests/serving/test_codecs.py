@@ -8,7 +8,6 @@ from clevrskills.serving.codecs import (
     pack_vla_eval,
     unpack_openpi,
     unpack_vla_eval,
-    vla_eval_image,
 )
 from clevrskills.serving.message_fields import encode_file
 
@@ -24,6 +23,11 @@ DATA = {
     "number": 2**63,
     "bytes": b"\x00\x01",
 }
+
+
+def marked(file: bytes, form: str, shape: tuple[int, ...]) -> dict:
+    """A compressed image as vla-eval marks it."""
+    return {"__image__": True, "format": form, "data": file, "shape": shape}
 
 
 def assert_equal(found, expected):
@@ -81,7 +85,7 @@ def test_how_arrays_are_marked():
 def test_images_of_vla_eval():
     image = np.full((8, 6, 3), 77, np.uint8)
     for form in ("png", "jpeg"):
-        sent = vla_eval_image(encode_file(image, form), form, image.shape)
+        sent = marked(encode_file(image, form), form, image.shape)
         np.testing.assert_array_equal(unpack_vla_eval(pack_vla_eval(sent)), image)
     raw = {"__image__": True, "format": "raw", "data": image.tobytes(), "dtype": "|u1"}
     packed = msgpack.packb({**raw, "shape": list(image.shape)})
@@ -119,4 +123,4 @@ def test_only_data_is_sent(pack, unpack, thing):
 
 def test_a_image_file_that_is_none():
     with pytest.raises(CodecError):
-        unpack_vla_eval(pack_vla_eval(vla_eval_image(b"GIF89a", "png", (1, 1, 3))))
+        unpack_vla_eval(pack_vla_eval(marked(b"GIF89a", "png", (1, 1, 3))))

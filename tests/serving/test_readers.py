@@ -55,8 +55,9 @@ def run(package: str, script: str, *arguments: object) -> None:
 @contextlib.contextmanager
 def running(package: str, script: str, *arguments: object) -> Iterator[str]:
     """A server in another process; the line that it prints."""
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen(**command(package, script, *arguments), **pipes) as process:
+    options = command(package, script, *arguments)
+    options |= {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(**options) as process:
         assert process.stdout is not None
         try:
             yield process.stdout.readline().strip()

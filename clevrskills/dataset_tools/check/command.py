@@ -55,17 +55,10 @@ class Report:
 
 
 def check(args: CheckArgs, suite: Suite | None = None) -> int:
-    """Check a dataset and print what is wrong.
-
-    Args:
-        args: What to check.
-        suite: Where environments come from; ``None``: ClevrSkills.
+    """Check a dataset, see :func:`check_dataset`, and print what is wrong.
 
     Returns:
         Exit code: 0 if nothing is wrong, else 1.
-
-    Raises:
-        ClevrSkillsError: It is not a dataset, or an argument is out of range.
     """
     from clevrskills.jobs.files import to_json
 
@@ -128,13 +121,7 @@ def check_dataset(
 
 @dataclass(frozen=True)
 class Job:
-    """An episode to check, or to replay.
-
-    Attributes:
-        path: Its directory.
-        line: What the manifest says of it.
-        replay: Replay it.
-    """
+    """An episode to check, with its line of the manifest, or to replay."""
 
     path: Path
     line: ManifestLine | None = None
@@ -142,13 +129,7 @@ class Job:
 
 
 class Checker:
-    """Does jobs; keeps the environment while the config stays the same.
-
-    Args:
-        header: Header of the dataset.
-        suite: Where environments come from.
-        decode: Decode all frames of all videos.
-    """
+    """Does jobs; keeps the environment while the config stays the same."""
 
     def __init__(self, header: Header, suite: Suite, decode: bool) -> None:
         self._header, self._suite, self._decode = header, suite, decode

@@ -18,9 +18,8 @@ from clevrskills.dataset_tools.layout import (
     POSE,
     STATES_FILE,
     STEPS_FILE,
+    VIDEO_SUFFIXES,
 )
-
-VIDEO_SUFFIXES = {"video": ".mp4", "depth": ".depth.mkv", "segmentation": ".segmentation.mkv"}
 
 if TYPE_CHECKING:
     from clevrskills.dataset_tools.layout import Header

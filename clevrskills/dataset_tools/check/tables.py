@@ -237,19 +237,9 @@ def _read(
     columns: Mapping[str, pa.DataType],
     lengths: Mapping[str, int] = MappingProxyType({}),
 ) -> Generator[str, None, Table | None]:
-    """Read a table.
-
-    Args:
-        path: The file.
-        rows: How many it must have; ``None``: any number.
-        columns: The columns that it must have, and no others, with their types.
-        lengths: How long the lists are in columns whose type does not tell it.
-
-    Yields:
-        What is wrong.
-
-    Returns:
-        The table; ``None`` if it is not as it must be.
+    """Read a table, which must have so many rows (``None``: any number), these columns with their
+    types and no others, and lists of these lengths where types do not tell it. What is wrong is
+    yielded; the result is ``None`` then.
     """
     try:
         table = pq.read_table(path)

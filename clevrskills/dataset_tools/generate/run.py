@@ -14,17 +14,7 @@ from clevrskills.jobs.work import JobQueue, work
 
 
 class AttemptQueue(JobQueue[Attempt, ManifestLine]):
-    """The attempts of all tasks.
-
-    Args:
-        queues: The queue of each task.
-        manifest: Where to enter the attempts.
-        root: The dataset.
-        display: Shows how far the tasks are.
-
-    Attributes:
-        lines: The attempts of this run by task.
-    """
+    """The attempts of all tasks; ``lines`` are those of this run by task."""
 
     def __init__(
         self, queues: Sequence[TaskQueue], manifest: Manifest, root: Path, display: Display
@@ -72,13 +62,7 @@ def run(
     manifest: Manifest,
     root: Path,
 ) -> dict[str, list[ManifestLine]]:
-    """Work until no queue has anything left.
-
-    Args:
-        queues: The queues.
-        start_pool: Starts the pool; it is not started if there is nothing to do.
-        manifest: Where to enter the attempts.
-        root: The dataset.
+    """Work until no queue has anything left; the pool is not started if none has at the start.
 
     Returns:
         The attempts of this run by task.

@@ -19,13 +19,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from clevrskills.core.suite import TrajectoryRenderer
-from clevrskills.dataset_tools.layout import CAMERAS_FILE, IMAGES_FILE
+from clevrskills.dataset_tools.layout import CAMERAS_FILE, IMAGES_FILE, VIDEO_SUFFIXES
 from clevrskills.dataset_tools.record.annotations import Annotator
 from clevrskills.dataset_tools.record.columns import vectors
 from clevrskills.jobs.files import storage_errors
 from clevrskills.sim.cameras import View
 from clevrskills.sim.render.video import DepthWriter, SegmentationWriter, VideoWriter
 
+_WRITERS: dict[str, tuple[type[VideoWriter], str]] = {
+    "video": (VideoWriter, "color"),
+    "depth": (DepthWriter, "depth_mm"),
+    "segmentation": (SegmentationWriter, "segmentation"),
+}
+"""What writes each kind of video, and which part of a view it is."""
 _IMAGE_TYPE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
 
 
@@ -55,13 +61,8 @@ class Footage:
         times_s: dict[str, float],
     ) -> None:
         self._directory, self._film, self._fps = directory, film, fps
-        self._kinds: dict[str, tuple[str, type[VideoWriter], str]] = {
-            "video": (".mp4", VideoWriter, "color")
-        }
-        if depth:
-            self._kinds["depth"] = ".depth.mkv", DepthWriter, "depth_mm"
-        if segmentation:
-            self._kinds["segmentation"] = ".segmentation.mkv", SegmentationWriter, "segmentation"
+        filmed = {"video": True, "depth": depth, "segmentation": segmentation}
+        self._kinds = [kind for kind in _WRITERS if filmed[kind]]
         self._keystep_camera, self._times_s = keystep_camera, times_s
         self._views: Mapping[str, View] = {}  # of the last state only
         self._videos: dict[str, VideoWriter] = {}
@@ -89,8 +90,9 @@ class Footage:
                     self._rows.setdefault(f"{name}/{key}", []).append(value.reshape(-1))
         with spent(self._times_s, "encode"):
             for name, view in self._views.items():
-                for suffix, writer, attribute in self._kinds.values():
-                    file, image = name + suffix, getattr(view, attribute)
+                for kind in self._kinds:
+                    writer, attribute = _WRITERS[kind]
+                    file, image = name + VIDEO_SUFFIXES[kind], getattr(view, attribute)
                     if file not in self._videos:
                         height, width = image.shape[:2]
                         path = self._directory / file
@@ -142,7 +144,7 @@ class Footage:
             pq.write_table(table, self._directory / IMAGES_FILE, compression="none")
         return {
             name: {
-                **{kind: name + suffix for kind, (suffix, *_) in self._kinds.items()},
+                **{kind: name + VIDEO_SUFFIXES[kind] for kind in self._kinds},
                 "fps": self._fps,
                 "frames": self._videos[f"{name}.mp4"].frames,
                 **camera.to_json(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, Self
 
@@ -26,23 +26,6 @@ _OBJECT_FIELDS = ("key", "name", "shape", "texture", "static")
 _LABELS = ("predicate", "skill", "action_class", "attempt")
 _STEP_FIELDS = tuple(field.name for field in fields(Step))
 _PLACEHOLDER = re.compile(r"\{\w+:(\w+)\}")
-
-
-@dataclass
-class Keystep:
-    """A state at which a sub-goal is newly reached.
-
-    Attributes:
-        index: 0 for the initial state, k for the k-th sub-goal reached.
-        step: Number of control steps done, so the index of its frame and state.
-        subgoal: Index of the leaf of the goal tree that was reached; ``None`` at the start.
-        image: Name of an image of it; ``None`` if the camera that takes it is off.
-    """
-
-    index: int
-    step: int
-    subgoal: int | None
-    image: str | None
 
 
 class Recorder:
@@ -87,7 +70,7 @@ class Recorder:
         self._states: list[np.ndarray] = []
         self._rows: list[dict[str, Any]] = []
         self._words: Callable[[str], str] = str
-        self._keysteps: list[Keystep] = []
+        self._keysteps: list[dict[str, Any]] = []
         self._repaints: list[dict[str, Any]] = []
         self._failed: list[tuple[int, int]] = []
         self._subgoal = -1
@@ -199,7 +182,7 @@ class Recorder:
         cameras = self._footage.close() if self._footage else {}
         self._footage = None
         with spent(self.times_s, "write"):
-            reached = {keystep.step - 1 for keystep in self._keysteps}
+            reached = {keystep["step"] - 1 for keystep in self._keysteps}
             failed = {step for start, stop in self._failed for step in range(start, stop)}
             for index, row in enumerate(self._rows):
                 row["keystep"], row["failed"] = index in reached, index in failed
@@ -231,9 +214,11 @@ class Recorder:
             self._footage.add(np.asarray(proprioception["qpos"]), poses, textures)
 
     def _add_keystep(self, subgoal: int | None) -> None:
+        """Note that a leaf of the goal tree was newly reached, or that this is the start."""
         index, step = len(self._keysteps), len(self._rows)
         image = self._footage.keep(index) if self._footage else None
-        self._keysteps.append(Keystep(index, step, subgoal, image))
+        keystep = {"index": index, "step": step, "subgoal": subgoal, "image": image}
+        self._keysteps.append(keystep)
 
     def _summary(self, success: bool, cameras: Mapping[str, Any]) -> dict[str, Any]:
         """What is known only at the end."""
@@ -252,7 +237,7 @@ class Recorder:
                     ("text", "subgoal", "attempt", "failed"),
                 ),
             },
-            "keysteps": [asdict(keystep) for keystep in self._keysteps],
+            "keysteps": self._keysteps,
             "repaints": self._repaints,
             "final": {"proprioception": self._measured, "object_poses": poses},
             "cameras": cameras,

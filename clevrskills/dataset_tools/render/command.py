@@ -30,10 +30,6 @@ class RenderArgs(WorkerArgs, CameraArgs):
 def render(args: RenderArgs, suite: Suite | None = None) -> int:
     """Film the episodes.
 
-    Args:
-        args: What to film.
-        suite: Where films come from; ``None``: ClevrSkills.
-
     Returns:
         Exit code: 0 if all is filmed, 130 after Ctrl-C.
 

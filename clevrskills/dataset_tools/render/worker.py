@@ -25,14 +25,7 @@ from clevrskills.jobs.work import JobQueue
 
 
 class RenderQueue(JobQueue[str, ManifestLine]):
-    """Names of the episodes that are to be filmed.
-
-    Args:
-        names: The names.
-        manifest: Where to enter what is filmed.
-        display: Shows how many are.
-        total: How many there will be in all.
-    """
+    """Names of the episodes that are to be filmed; ``total`` counts those that are, too."""
 
     def __init__(
         self, names: Sequence[str], manifest: Manifest, display: Display, total: int
