@@ -85,7 +85,7 @@ def test_parts_of_a_dataset(demos: Path) -> None:
     assert samples[-1]["episode"] == visits[-1].id == samples[len(samples) - 1]["episode"]
     with pytest.raises(IndexError):
         samples[len(samples)]
-    assert len(list(samples)) == len(samples)
+    assert len(list(samples)) == len(samples)  # type: ignore[call-overload]
 
 
 def test_failed_steps_can_be_left_out(demos: Path, tmp_path: Path) -> None:

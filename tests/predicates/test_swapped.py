@@ -26,12 +26,12 @@ def swap(world, kind=AtPosition):
 
 def put(world, slot, place, bottom_z=0.0):
     thing = (CUBE, BRICK)[slot]
-    world.set_body_pose(index(world, slot), pose(thing, *place[:2], 0.7, bottom_z)[None])
+    world.set_body_pose(index(world, slot), pose(thing, place[0], place[1], 0.7, bottom_z)[None])
 
 
 def lift(world, slot, place):
     """Hold a body 10 cm above a place."""
-    world.hold(index(world, slot), pose((CUBE, BRICK)[slot], *place[:2], 0.0, 0.1)[None])
+    world.hold(index(world, slot), pose((CUBE, BRICK)[slot], place[0], place[1], 0.0, 0.1)[None])
 
 
 def look(world, kind=AtPosition):

@@ -205,7 +205,8 @@ def test_the_end_effector_is_that_of_the_robot(env, world):
 def test_bodies_that_touch_are_told_and_forgotten(env, world):
     one, lower = slot(world, OBJECT), slot(world, BASE)
     assert not world.touches(one, lower)
-    put(env, OBJECT, *world.position(lower)[0, :2].tolist(), float(world.top(lower)[0]))
+    x, y = world.position(lower)[0, :2].tolist()
+    put(env, OBJECT, x, y, float(world.top(lower)[0]))
     stay(env, 10, on=False)
     assert world.touches(one, lower) and world.touches(lower, one)
     put(env, OBJECT, 0.0, 0.3, 0.2)
@@ -217,7 +218,8 @@ def test_a_brief_touch_counts_until_the_next_control_step(env, world):
     """What touched in one of the physics steps only, and is apart again at the end."""
     one, lower = slot(world, OBJECT), slot(world, BASE)
     assert not world.touches(one, lower)
-    put(env, OBJECT, *world.position(lower)[0, :2].tolist(), float(world.top(lower)[0]) + 0.002)
+    x, y = world.position(lower)[0, :2].tolist()
+    put(env, OBJECT, x, y, float(world.top(lower)[0]) + 0.002)
     entity(world, OBJECT).find_component_by_type(PhysxRigidDynamicComponent).linear_velocity = [
         0.0,
         0.0,

@@ -226,7 +226,7 @@ def test_another_process_gives_the_same_plan():
     )
     assert run.returncode == 0, run.stderr[-2000:]
     planner = motion_planner("xarm6")
-    path = planner.path(*far_ends(planner), np.random.default_rng(5))
+    path = planner.path(*far_ends(planner), np.random.default_rng(5))  # type: ignore[call-arg]
     assert run.stdout.split()[-1] == path.tobytes().hex()
     planner.set_scene({}, None)
 

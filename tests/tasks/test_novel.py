@@ -47,7 +47,7 @@ def test_the_twin_does_not_do(key, split):
     """The other one of the pair on the base is no success, and changes nothing about the target."""
     for drawn in scenes(key, split)[:6]:
         goal = drawn.goal
-        wrong = type(goal)(torch.tensor([2]), goal.bottom)
+        wrong = type(goal)(torch.tensor([2]), goal.bottom)  # type: ignore[call-arg]
         world = TensorWorld.snapshot(drawn.start)
         assert achieve(wrong, world).holds.all()
         assert not goal.evaluate(world, {}).holds.any()
