@@ -92,22 +92,9 @@ class Balanced(PhysicalPredicate):
 
     def loads(self, world: World) -> Loads:
         """Look at who is where."""
-        objects = self._objects
-        batch, count = objects.shape
         used = self.objects >= 0
-        grounded = world.repeat(count).on_table(objects.flatten()).view_as(objects)
-        fit = (objects != world.held[:, None]) & ~grounded & used
-        below = torch.cat((self.plates, objects), dim=-1)
-        lower = below[:, None].expand(batch, count, count + 2)
-        upper = objects[:, :, None].expand(batch, count, count + 2)
-        several = world.repeat(count * (count + 2))
-        share = several.supports(lower.flatten(), upper.flatten()).view_as(upper)
-        carried = (share >= self.criteria.support_share) & fit[..., None]  # (B, upper, lower)
-        on = carried[..., :2]  # (B, n, 2)
-        stacked = carried[..., 2:] & ~torch.eye(count, dtype=torch.bool, device=on.device)
-        for _ in range(count - 1):
-            on = on | (stacked[..., None] & on[:, None]).any(2)
-        splits = _splits(count).to(self.objects.device)
+        on = self._lying(world, used)
+        splits = _splits(self.objects.shape[1]).to(self.objects.device)
         difference = self._difference(world, splits[:, None], used)  # (S, B)
         sides = torch.nn.functional.one_hot(splits, 2).bool()  # (S, n, 2)
         alone = (on.sum(-1) == 1) & used
@@ -125,6 +112,24 @@ class Balanced(PhysicalPredicate):
             on.any(-1) & used & ~keeps,
             keeps.sum(-1),
         )
+
+    def _lying(self, world: World, used: Tensor) -> Tensor:
+        """Which of the used objects rests on which plate, itself or on others, (B, n, 2) bool."""
+        objects = self._objects
+        batch, count = objects.shape
+        grounded = world.repeat(count).on_table(objects.flatten()).view_as(objects)
+        fit = (objects != world.held[:, None]) & ~grounded & used
+        below = torch.cat((self.plates, objects), dim=-1)
+        lower = below[:, None].expand(batch, count, count + 2)
+        upper = objects[:, :, None].expand(batch, count, count + 2)
+        several = world.repeat(count * (count + 2))
+        share = several.supports(lower.flatten(), upper.flatten()).view_as(upper)
+        carried = (share >= self.criteria.support_share) & fit[..., None]  # (B, upper, lower)
+        on = carried[..., :2]  # (B, n, 2)
+        stacked = carried[..., 2:] & ~torch.eye(count, dtype=torch.bool, device=on.device)
+        for _ in range(count - 1):
+            on = on | (stacked[..., None] & on[:, None]).any(2)
+        return on
 
     def highest(self, world: World, loads: Loads, plate: int) -> tuple[Tensor, Tensor]:
         """The highest of a plate and what rests on it: index (B,) and world z of its top (B,)."""

@@ -31,12 +31,7 @@ class OnTop(PhysicalPredicate):
     def evaluate(self, world: World, state: GoalState) -> Outcome:
         resting, held = self.resting(world), world.is_held(self.top)
         holds = world.also(resting & ~held, self._left_alone, self.top, self.bottom)
-
-        def carried() -> Tensor:
-            unknown = world.body_pose.new_zeros(world.num_envs, 2)
-            return world.sparse(held, unknown, _carried, self.top, self.bottom)
-
-        return self.outcome(holds, *put_down(world, self.top, held, resting, carried))
+        return self.outcome(holds, *self._shaping(world, held, resting))
 
     def resting(self, world: World) -> Tensor:
         """Whether the lower body carries the upper one, in an area within its outline, (B,)."""
@@ -46,6 +41,15 @@ class OnTop(PhysicalPredicate):
     def _within(self, world: World, top: Tensor, bottom: Tensor) -> Tensor:
         """Whether the upper body stays within the outline of the lower one, (B,) bool."""
         return world.within(top, bottom, self.criteria.inside_overhang_m)
+
+    def _shaping(self, world: World, held: Tensor, resting: Tensor) -> tuple[Tensor, Tensor]:
+        """Reward and progress short of success, each (B,)."""
+
+        def carried() -> Tensor:
+            unknown = world.body_pose.new_zeros(world.num_envs, 2)
+            return world.sparse(held, unknown, _carried, self.top, self.bottom)
+
+        return put_down(world, self.top, held, resting, carried)
 
     def _left_alone(self, world: World, top: Tensor, bottom: Tensor) -> Tensor:
         """Whether both are at rest and let go, (B,) bool."""

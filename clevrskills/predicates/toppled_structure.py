@@ -51,33 +51,29 @@ class ToppledStructure(PhysicalPredicate):
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:
         bodies, poses = self._bodies, self._poses(world)
-        start = torch.where(state["seen"][:, None, None], state["start"], poses)
         several, body = world.repeat(bodies.shape[1]), bodies.flatten()
         touched = state["touched"] | several.gripper_touches(body).view_as(bodies).any(-1)
         grasped = state["grasped"] | (bodies == world.held[:, None]).any(-1)
         down = several.on_table(body).view_as(bodies)
-        tilted = tilt(start[..., 3:], poses[..., 3:]) / self.criteria.topple_angle_rad
-        moved = geometry.length(poses[..., :3] - start[..., :3])
-        distance = several.gripper_distance(body).view_as(bodies).clamp(min=0.0)
-        best = toppling(torch.exp(-5.0 * distance), tilted, moved)
-        used = self.objects >= 0
         still = several.is_static(body).view_as(bodies)
         holds = (down & still).all(-1) & touched & ~grasped
-        most = torch.as_tensor(self.max_reward, dtype=best.dtype, device=best.device)
-        shaping = REWARD_PER_BODY * (down & used).sum(-1)
-        shaping = shaping + torch.where(down, 0.0, SHAPING_SHARE * best).amax(-1)
+        start = torch.where(state["seen"][:, None, None], state["start"], poses)
+        seen = torch.ones_like(holds)
+        new_state = {"seen": seen, "touched": touched, "grasped": grasped, "start": start}
+        distance = several.gripper_distance(body).view_as(bodies).clamp(min=0.0)
+        most = torch.as_tensor(self.max_reward, dtype=poses.dtype, device=poses.device)
+        shaping = self._shaping(start, poses, distance, down)
         shaping = torch.where(grasped, 0.0, torch.minimum(shaping, SHAPING_SHARE * most))
-        return Outcome(
-            holds,
-            torch.where(holds, most, shaping),
-            torch.where(holds, 1.0, shaping / most),
-            {
-                "seen": torch.ones_like(holds),
-                "touched": touched,
-                "grasped": grasped,
-                "start": start,
-            },
-        )
+        reward = torch.where(holds, most, shaping)
+        return Outcome(holds, reward, torch.where(holds, 1.0, shaping / most), new_state)
+
+    def _shaping(self, start: Tensor, poses: Tensor, distance: Tensor, down: Tensor) -> Tensor:
+        """Reward for what lies, and for the nearest to that of what does not, (B,)."""
+        tilted = tilt(start[..., 3:], poses[..., 3:]) / self.criteria.topple_angle_rad
+        moved = geometry.length(poses[..., :3] - start[..., :3])
+        best = toppling(torch.exp(-5.0 * distance), tilted, moved)
+        lying = REWARD_PER_BODY * (down & (self.objects >= 0)).sum(-1)
+        return lying + torch.where(down, 0.0, SHAPING_SHARE * best).amax(-1)
 
     def describe(self, world: World, env: int = 0) -> str:
         names = [f"{{obj:{world.keys[i]}}}" for i in self.objects[env].tolist() if i >= 0]

@@ -10,10 +10,12 @@ import numpy as np
 from sapien import Pose
 
 from clevrskills.sim.robots.controller import Kinematics, kinematics, rotation_vector_pose
+from clevrskills.sim.robots.delta_action import CONTROL_HZ
 from clevrskills.sim.robots.description import robot
+from clevrskills.sim.simulation import SIM_HZ
 from clevrskills.sim.world import GRAVITY
 
-STEP_S, PHYSICS_STEP_S = 0.05, 0.01
+STEP_S, PHYSICS_STEP_S = 1.0 / CONTROL_HZ, 1.0 / SIM_HZ
 """Duration of a control step and of a physics step."""
 SPEED_UP_STEPS, EVEN_STEPS = (4, 6, 8), (1, 3, 5, 7)
 UPWARD_M_PER_S = (0.0, 0.2, 0.4)
