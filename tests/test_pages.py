@@ -171,8 +171,9 @@ def cut_down(line: str) -> list[str]:
         words += ["--cpu", "--set", "batch_size=2", "--task", "touch"]
     if words[0] == "rl":
         words += ["--num-envs", "2", "--rollout-steps", "16", "--minibatch", "16"]
-    if words[0] in ("generate", "evaluate") and "--episodes" not in words:
-        words += ["--episodes", "1"]
+    for names, option in ((("generate", "evaluate"), "--episodes"), (("train",), "--steps")):
+        if words[0] in names and option not in words:
+            words += [option, SMALL[option]]
     if words[0] in ("generate", "evaluate") and "--level" in words:
         words = [w for k, w in enumerate(words) if "--level" not in words[max(k - 1, 0) : k + 1]]
         words.append("pick")
