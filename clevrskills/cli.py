@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import logging
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Union
 
 import tyro
 
@@ -80,6 +80,7 @@ def suites(args: SuitesArgs) -> int:
                 "splits": list(suite.splits()),
                 "robots": list(suite.robots()),
                 "interfaces": list(suite.interfaces()),
+                "views": list(suite.views()),
                 "presets": list(suite.presets()),
             }
         )
@@ -130,30 +131,33 @@ def doctor(args: DoctorArgs) -> int:
     return checks.main(json=args.json)
 
 
-Command = (
-    Annotated[DoctorArgs, tyro.conf.subcommand("doctor")]
-    | Annotated[SuitesArgs, tyro.conf.subcommand("suites")]
-    | Annotated[TasksArgs, tyro.conf.subcommand("tasks")]
-    | Annotated[GenerateArgs, tyro.conf.subcommand("generate")]
-    | Annotated[RenderArgs, tyro.conf.subcommand("render")]
-    | Annotated[ExportArgs, tyro.conf.subcommand("export")]
-    | Annotated[ViewArgs, tyro.conf.subcommand("view")]
-    | Annotated[CheckArgs, tyro.conf.subcommand("check")]
-    | Annotated[CardArgs, tyro.conf.subcommand("card")]
-    | Annotated[GalleryArgs, tyro.conf.subcommand("gallery")]
-    | Annotated[FreezeArgs, tyro.conf.subcommand("freeze")]
-    | Annotated[EvaluateArgs, tyro.conf.subcommand("evaluate")]
-    | Annotated[ReportArgs, tyro.conf.subcommand("report")]
-    | Annotated[CompareArgs, tyro.conf.subcommand("compare")]
-    | Annotated[PlanArgs, tyro.conf.subcommand("plan")]
-    | Annotated[CurriculumArgs, tyro.conf.subcommand("curriculum")]
-    | Annotated[ServeArgs, tyro.conf.subcommand("serve")]
-    | Annotated[TrainArgs, tyro.conf.subcommand("train")]
-    | Annotated[DaggerArgs, tyro.conf.subcommand("dagger")]
-    | Annotated[RLArgs, tyro.conf.subcommand("rl")]
-    | Annotated[NewTaskArgs, tyro.conf.subcommand("new-task")]
-    | Annotated[CheckTaskArgs, tyro.conf.subcommand("check-task")]
+COMMANDS: tuple[tuple[str, type, Callable[[Any], int]], ...] = (
+    ("doctor", DoctorArgs, doctor),
+    ("suites", SuitesArgs, suites),
+    ("tasks", TasksArgs, tasks),
+    ("generate", GenerateArgs, generate),
+    ("render", RenderArgs, render),
+    ("export", ExportArgs, export),
+    ("view", ViewArgs, view),
+    ("check", CheckArgs, check),
+    ("card", CardArgs, card),
+    ("gallery", GalleryArgs, gallery),
+    ("freeze", FreezeArgs, freeze),
+    ("evaluate", EvaluateArgs, evaluate),
+    ("report", ReportArgs, report),
+    ("compare", CompareArgs, compare),
+    ("plan", PlanArgs, plan),
+    ("curriculum", CurriculumArgs, curriculum),
+    ("serve", ServeArgs, serve),
+    ("train", TrainArgs, train),
+    ("dagger", DaggerArgs, dagger),
+    ("rl", RLArgs, rl),
+    ("new-task", NewTaskArgs, new_task),
+    ("check-task", CheckTaskArgs, check_task),
 )
+Command: Any = Union[  # noqa: UP007 (of a tuple)
+    tuple(Annotated[kind, tyro.conf.subcommand(name)] for name, kind, _ in COMMANDS)
+]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -164,32 +168,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s")
     args = tyro.cli(Command, prog="clevrskills", description=__doc__, args=arguments)
-    runners = {
-        DoctorArgs: doctor,
-        SuitesArgs: suites,
-        TasksArgs: tasks,
-        GenerateArgs: generate,
-        RenderArgs: render,
-        ExportArgs: export,
-        ViewArgs: view,
-        CheckArgs: check,
-        CardArgs: card,
-        GalleryArgs: gallery,
-        FreezeArgs: freeze,
-        EvaluateArgs: evaluate,
-        ReportArgs: report,
-        CompareArgs: compare,
-        PlanArgs: plan,
-        CurriculumArgs: curriculum,
-        ServeArgs: serve,
-        TrainArgs: train,
-        DaggerArgs: dagger,
-        RLArgs: rl,
-        NewTaskArgs: new_task,
-        CheckTaskArgs: check_task,
-    }
     try:
-        return runners[type(args)](args)  # type: ignore[operator]
+        return next(run for _, kind, run in COMMANDS if isinstance(args, kind))(args)
     except ClevrSkillsError as error:
         print(f"clevrskills: {error}", file=sys.stderr)
         return 2

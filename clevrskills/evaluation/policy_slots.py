@@ -3,28 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
-from clevrskills.core.policy import GaveUp, Observation, PolicyError, PromptInput
+from clevrskills.core.policy import GaveUp, Observation, PolicyError
 from clevrskills.core.policy_loader import is_batched, is_privileged
-
-
-@dataclass(frozen=True)
-class Start:
-    """What a policy may know of an episode that begins.
-
-    Attributes:
-        prompt: The task as the policy is given it.
-        env: The environment, for privileged policies.
-        episode: The episode, for privileged policies.
-    """
-
-    prompt: PromptInput
-    env: Any
-    episode: Any
+from clevrskills.evaluation.rollout import PolicyRollout
 
 
 class Lost(Exception):  # noqa: N818 (it is not to blame)
@@ -40,8 +25,8 @@ class Acting(Protocol):
 
     proven: bool
 
-    def reset(self, starts: Mapping[int, Start]) -> None:
-        """Episodes begin in these slots; what goes wrong is told by :meth:`act`."""
+    def reset(self, starts: Mapping[int, PolicyRollout]) -> None:
+        """Rollouts begin in these slots; :meth:`act` tells what goes wrong."""
 
     def act(self, observations: Mapping[int, Observation]) -> dict[int, np.ndarray | Exception]:
         """What to do in each slot, or why nothing: what was raised, or :class:`Lost`.
@@ -80,7 +65,7 @@ class Singles:
         self._failed: dict[int, Exception] = {}
         self.proven = False
 
-    def reset(self, starts: Mapping[int, Start]) -> None:
+    def reset(self, starts: Mapping[int, PolicyRollout]) -> None:
         for slot, start in starts.items():
             self._failed.pop(slot, None)
             try:
@@ -124,7 +109,7 @@ class Batched:
         self._failed: Exception | None = None
         self.proven = False
 
-    def reset(self, starts: Mapping[int, Start]) -> None:
+    def reset(self, starts: Mapping[int, PolicyRollout]) -> None:
         try:
             if self._policy is None:
                 self._policy = self._make()

@@ -266,11 +266,7 @@ def read_results(root: Path) -> Iterator[EpisodeResult]:
             known = latest.get(result.id)
             if known is None or (result.counts, result.ended) >= (known.counts, known.ended):
                 latest[result.id] = result
-    yield from sorted(latest.values(), key=_order)
-
-
-def _order(result: EpisodeResult) -> tuple[str, str, str, int, int]:
-    return result.level, result.task, result.split, result.index, result.repeat
+    yield from sorted(latest.values(), key=lambda r: (r.level, r.task, r.split, r.index, r.repeat))
 
 
 def open_evaluations(roots: Sequence[Path]) -> list[Evaluation]:

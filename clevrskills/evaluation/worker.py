@@ -12,7 +12,7 @@ import numpy as np
 from clevrskills.core.policy import GaveUp, ObservationOptions, PolicyError
 from clevrskills.errors import ClevrSkillsError, one_line
 from clevrskills.evaluation.env_pool import EnvPool, EpisodeRef, WorkerConfig
-from clevrskills.evaluation.policy_slots import Lost, Start, acting
+from clevrskills.evaluation.policy_slots import Lost, acting
 from clevrskills.evaluation.results import EpisodeResult
 from clevrskills.evaluation.rollout import PolicyRollout
 from clevrskills.jobs.files import StorageError
@@ -105,7 +105,7 @@ class Evaluator:
         self._lost: list[EpisodeRef] = []
         hopeless, waiting = "", deque(group.episodes)
         while (waiting or self._live) and not hopeless:
-            starts: dict[int, Start] = {}
+            starts: dict[int, PolicyRollout] = {}
             for slot in range(self._config.batch):
                 if waiting and slot not in self._live:
                     self._start(slot, waiting.popleft(), starts)
@@ -119,7 +119,7 @@ class Evaluator:
                 )
         return Ended(tuple(self._results), tuple(self._lost), hopeless)
 
-    def _start(self, slot: int, ref: EpisodeRef, starts: dict[int, Start]) -> None:
+    def _start(self, slot: int, ref: EpisodeRef, starts: dict[int, PolicyRollout]) -> None:
         try:
             rollout = self._envs.start(slot, ref)
         except ClevrSkillsError:
@@ -127,10 +127,10 @@ class Evaluator:
         except Exception as error:
             return self._end(ref, self._broken(ref, error))
         self._live[slot] = ref, rollout
-        starts[slot] = Start(rollout.prompt, rollout.env, rollout.episode)
+        starts[slot] = rollout
         return None
 
-    def _ask(self, starts: dict[int, Start]) -> dict[int, np.ndarray | Exception]:
+    def _ask(self, starts: dict[int, PolicyRollout]) -> dict[int, np.ndarray | Exception]:
         """Tell the policy which episodes begin, and ask it what to do in all of them."""
         if not self._live:
             return {}

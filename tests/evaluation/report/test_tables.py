@@ -1,5 +1,6 @@
 """Tables of fabricated results: exact numbers, and no rate without its interval."""
 
+import json
 import math
 import re
 from pathlib import Path
@@ -12,7 +13,13 @@ from fabricated import outcomes, result, write_run
 from clevrskills.core.statistics import wilson
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.report import tables
-from clevrskills.evaluation.results import Evaluation, differences, open_evaluations, read_run
+from clevrskills.evaluation.results import (
+    EpisodeResult,
+    Evaluation,
+    differences,
+    open_evaluations,
+    read_run,
+)
 
 INTERVAL = re.compile(r"-|-?[\d.]+ \[-?[\d.]+, -?[\d.]+\]")
 
@@ -127,6 +134,26 @@ def test_files(run: Evaluation, tmp_path: Path) -> None:
     tex = (tmp_path / "tables.tex").read_text()
     assert r"\caption{A\_b \& 50 \%}" in tex and r"success \%" in tex
     assert not re.search(r"(?<!\\)[%&#]", re.sub(r" & |\\\\", "", tex))
+
+
+def test_lines_of_before_there_were_suites_are_read() -> None:
+    data = json.loads(result("pick", 0, True).to_json())
+    for name in (
+        "suite",
+        "interface",
+        "turns",
+        "max_turns",
+        "refused",
+        "codes",
+        "measures",
+        "tags",
+    ):
+        del data[name]
+    old = EpisodeResult.from_json(json.dumps(data))
+    assert (old.suite, old.interface, old.turns, old.steps) == ("clevrskills", "delta", 0, 50)
+    del data["cause"]
+    with pytest.raises(ValueError, match="damaged line"):
+        EpisodeResult.from_json(json.dumps(data))
 
 
 def test_records_are_json_data(run: Evaluation) -> None:
