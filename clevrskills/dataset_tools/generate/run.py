@@ -28,8 +28,7 @@ class AttemptQueue(JobQueue[Attempt, ManifestLine]):
         return job.id
 
     def next(self) -> Attempt | None:
-        found = next_attempt(self._queues.values())
-        return found and found[1]
+        return next_attempt(self._queues.values())
 
     def requeue(self, job: Attempt) -> None:
         self._queues[job.config.task].requeue(job)
@@ -70,11 +69,11 @@ def run(
     Raises:
         ClevrSkillsError: It makes no sense to go on.
     """
-    first = next_attempt(queues)  # what is there already is known then
-    if first is not None:
-        first[0].requeue(first[1])
+    first = next_attempt(queues)  # what exists already is known then
     with make_display(queues) as display:
         attempts = AttemptQueue(queues, manifest, root, display)
+        if first is not None:
+            attempts.requeue(first)
         work(attempts, start_pool)
     return attempts.lines
 

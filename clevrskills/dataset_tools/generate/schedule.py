@@ -143,13 +143,9 @@ class TaskQueue:
         return Attempt(self.config, self.first_seed + slot + number * SUBSTITUTE, slot, number)
 
 
-def next_attempt(queues: Iterable[TaskQueue]) -> tuple[TaskQueue, Attempt] | None:
+def next_attempt(queues: Iterable[TaskQueue]) -> Attempt | None:
     """The next attempt of the first task that has one, so that environments are kept long."""
-    for queue in queues:
-        attempt = queue.next()
-        if attempt is not None:
-            return queue, attempt
-    return None
+    return next((attempt for queue in queues if (attempt := queue.next())), None)
 
 
 def read_history(root: Path, tasks: Iterable[str], split: str) -> dict[str, History]:

@@ -112,6 +112,6 @@ def test_gives_a_slot_up_after_some_attempts_but_not_the_others() -> None:
 def test_tasks_come_one_after_the_other() -> None:
     queues = [make_queue(range(2)), make_queue(range(1))]
     order = []
-    while found := next_attempt(queues):
-        order.append(queues.index(found[0]))
-    assert order == [0, 0, 1]
+    while attempt := next_attempt(queues):
+        order.append((attempt.slot, [queue.pending for queue in queues]))
+    assert order == [(0, [1, 0]), (1, [2, 0]), (0, [2, 1])]
