@@ -78,7 +78,8 @@ def what_is_asked(args: CurriculumArgs) -> Curriculum:
 
 def _of_policy(args: CurriculumArgs) -> Curriculum:
     from clevrskills.core.policy import FORMS
-    from clevrskills.suites.clevrskills.protocol import SPLITS, Curriculum, Training
+    from clevrskills.suites.clevrskills.protocol import Curriculum, Training
+    from clevrskills.suites.clevrskills.suite import SPLITS
 
     assert args.policy is not None
     if not args.data:

@@ -18,9 +18,10 @@ from clevrskills.evaluation.report.tables import Row, latex_escape, markdown, su
 from clevrskills.evaluation.results import RUN_FILE, open_evaluations
 from clevrskills.evaluation.statistics import Estimate
 from clevrskills.jobs.files import storage_errors, write_whole
-from clevrskills.suites.clevrskills.protocol import SPLITS, STAGES, Curriculum, Trial
+from clevrskills.suites.clevrskills.protocol import STAGES, Curriculum, Trial
 from clevrskills.suites.clevrskills.published import COMPARABILITY, published
 from clevrskills.suites.clevrskills.stages import CURRICULUM_FILE, TRIALS_DIR, of_trial, tasks_of
+from clevrskills.suites.clevrskills.suite import SPLITS
 
 PAGE = "index.html"
 SEEN = {"train": "seen", "test": "unseen"}

@@ -13,12 +13,12 @@ from typing import Any
 from clevrskills.core.policy import FORMS
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.jobs.files import storage_errors
+from clevrskills.suites.clevrskills.suite import SPLITS
 
 PLACEHOLDERS = ("stage", "level", "from", "out", "data", "prompt")
 """What the command of a training may have in braces."""
 STAGES = ("l0", "l1", "l2")
 """Trained on L0; then fine-tuned on L1; then on L2."""
-SPLITS = ("train", "test")
 _EVALUATED = {
     "l0": (("L0", "trained"), ("L1", "zero-shot")),
     "l1": (("L1", "fine-tuned"), ("L2", "zero-shot")),
