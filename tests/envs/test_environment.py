@@ -24,7 +24,7 @@ from clevrskills.sim.robots.description import ROBOTS
 from clevrskills.solvers.oracle import Oracle
 from clevrskills.tasks import Task
 from tests.support.envs import act, base, go_to, make_env, random_actions, stay
-from tests.tasks.scenes import TASKS
+from tests.tasks.scenes import COVERING, TASKS
 
 ROOT = Path(__file__).parents[2]
 PROPRIOCEPTION = {"qpos", "qvel", "ee_pose", "ee_velocity", "vacuum_on", "holding"}
@@ -71,7 +71,8 @@ def same(a, b) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("key", "obs_mode"), [*((key, "state") for key in TASKS), ("sort", "none"), ("trace", "none")]
+    ("key", "obs_mode"),
+    [*((key, "state") for key in COVERING), ("sort", "none"), ("trace", "none")],
 )
 def test_gymnasium_checks_it_without_images(key, obs_mode):
     env = make_env(key, obs_mode)
