@@ -6,7 +6,7 @@ import pytest
 from inline import one_worker_here
 
 
-@pytest.fixture(scope="package", autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def _here() -> Iterator[None]:
     with one_worker_here():
         yield
