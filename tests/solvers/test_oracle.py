@@ -12,7 +12,7 @@ from clevrskills.solvers.oracle import ATTEMPTS_PER_LEAF, Oracle
 from clevrskills.tasks import task
 from tests.support.envs import base, bench, body, make_env, put, random_actions, stay
 from tests.support.worlds import CUBE, SLAB
-from tests.tasks.scenes import TASKS
+from tests.tasks.scenes import COVERING, TASKS
 
 
 @pytest.fixture(scope="module", params=TASKS)
@@ -20,6 +20,9 @@ def env(request):
     made = make_env(request.param)
     yield made
     made.close()
+
+
+covering = pytest.mark.parametrize("env", COVERING, indirect=True)
 
 
 def run(env, oracle=None, check=None):
@@ -65,6 +68,7 @@ def test_it_solves_every_task_and_stays_then(env):
     assert oracle.done
 
 
+@covering
 def test_it_takes_over_after_something_else_has_acted(env):
     env.reset(seed=2)
     for action in random_actions(20, seed=2):
@@ -72,6 +76,7 @@ def test_it_takes_over_after_something_else_has_acted(env):
     assert run(env)[1]
 
 
+@covering
 def test_the_same_seed_gives_the_same_actions(env):
     """To the last bit; and a fresh oracle goes on from a state that another one has left behind."""
     env.reset(seed=3)
@@ -93,6 +98,7 @@ def test_the_same_seed_gives_the_same_actions(env):
     assert run(env)[1]
 
 
+@covering
 def test_it_starts_over_when_what_it_holds_is_taken_away(env):
     env.reset(seed=1)
     oracle = Oracle(base(env))
