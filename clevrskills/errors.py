@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
 from pathlib import Path
 
 __all__ = ["ClevrSkillsError", "DamagedError", "NameTakenError", "UnknownNameError"]
@@ -16,7 +17,7 @@ class DamagedError(ClevrSkillsError):
 
 
 class UnknownNameError(ClevrSkillsError, KeyError):
-    """A name that no registry knows.
+    """A name that no registry knows; the message has the allowed names, and the nearest one.
 
     Args:
         kind: What was looked up, e.g. "task".
@@ -26,6 +27,9 @@ class UnknownNameError(ClevrSkillsError, KeyError):
 
     def __init__(self, kind: str, name: object, allowed: "list[str] | tuple[str, ...]") -> None:
         self.message = f"unknown {kind} {name!r}; allowed: {', '.join(allowed)}"
+        near = get_close_matches(str(name), [str(other) for other in allowed], n=1)
+        if near:
+            self.message += f"; did you mean {near[0]}?"
         super().__init__(self.message)
 
     def __str__(self) -> str:

@@ -28,7 +28,7 @@ GROUPS: Mapping[str, str] = {
     ),
     "Add a task": (
         "tasks tasks.base tasks.layout tasks.arguments sim.body sim.setting assets assets.solids "
-        "sim.cameras sim.robots.description"
+        "sim.cameras sim.robots.description suites.clevrskills.check_task"
     ),
     "Add a predicate": (
         "core.goal.predicate core.goal.logical predicates predicates.physical predicates.shaping "

@@ -54,6 +54,7 @@ def test_its_task_is_listed_behind_those_of_the_package(capsys):
     of_level = json.loads(printed[end:])
     assert [row["key"] for row in rows][-1] == "serve_tea" and len(rows) == 34
     assert rows[-1]["id"] == "ClevrSkills/ServeTea-v1" and rows[-1]["predicates"] == ["served"]
+    assert rows[-1]["level"] == "tea_tasks" and rows[0]["level"] == "L0"
     assert "serve_tea" not in [row["key"] for row in of_level]  # a level is always the same tasks
 
 

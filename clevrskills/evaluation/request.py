@@ -10,6 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from clevrskills import additions, keys_of
 from clevrskills.core.observer import LANGUAGE, in_words
 from clevrskills.core.policy_loader import PolicySource, policy_arguments
 from clevrskills.core.suite import Suite, path_of
@@ -200,10 +201,18 @@ def _episodes(
         if count is not None and count > head.episodes:
             raise ClevrSkillsError(
                 f"--episodes {count}: {head.episodes} episodes of {task}, split {split}, are "
-                "frozen; with --seed others are drawn"
+                f"frozen; with --seed others are drawn{_more_frozen(args, task, count)}"
             )
     refs = [EpisodeRef(*pair, k) for pair, h in heads.items() for k in range(count or h.episodes)]
     return refs, robot, criteria
+
+
+def _more_frozen(args: EvaluateArgs, task: str, count: int) -> str:
+    """How more episodes are frozen, if the task is of another distribution."""
+    added = (key for entry in additions("tasks") for key in keys_of(entry))
+    if args.frozen or task not in added:
+        return ""
+    return f", or freeze more: `clevrskills freeze {task} --package DIR --episodes {count}`"
 
 
 def recorded_episodes(

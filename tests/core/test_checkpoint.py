@@ -77,6 +77,13 @@ def test_files_written_by_version_0_1_are_read(tmp_path: Path) -> None:
     assert same(one, other)
 
 
+def test_folders_that_are_no_checkpoint(tmp_path: Path) -> None:
+    with pytest.raises(ClevrSkillsError, match="^there is no folder runs$"):
+        checkpoint.find(Path("runs"))
+    with pytest.raises(ClevrSkillsError, match=r"is no checkpoint: it has no config\.json"):
+        checkpoint.find(tmp_path)
+
+
 def test_what_does_not_fit(tmp_path: Path) -> None:
     module, optimizer = trained(1)
     checkpoint.write(tmp_path, {}, module.state_dict(), {"9.weight/step": torch.zeros(())})

@@ -13,7 +13,7 @@ from clevrskills.core.registry import OwnDistribution, check_new, load, load_mod
 from clevrskills.errors import ClevrSkillsError, NameTakenError, UnknownNameError
 from clevrskills.predicates import OnTop, Predicate, predicate_types
 from clevrskills.solvers.skills import solves
-from clevrskills.tasks import Task, tasks
+from clevrskills.tasks import Task, task, tasks
 from tests.support.foreign import installed
 
 FOREIGN = Path(__file__).parents[1] / "foreign"
@@ -38,6 +38,18 @@ def tea():
     """The distribution of ``tests/foreign`` is installed."""
     with installed(FOREIGN):
         yield
+
+
+def test_the_nearest_name_is_told():
+    with pytest.raises(
+        UnknownNameError, match="^unknown task 'srot'; allowed: .*; did you mean so"
+    ):
+        task("srot")
+    assert (
+        str(UnknownNameError("task", "juggle", ["sort"])) == "unknown task 'juggle'; allowed: sort"
+    )
+    found = str(UnknownNameError("view", 2, ("image", "depth")))
+    assert found == "unknown view 2; allowed: image, depth"
 
 
 def test_names_of_others_are_found_without_an_import(tea):

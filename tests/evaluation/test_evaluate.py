@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from dataclasses import asdict
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ import tyro
 from fake_suite import FakeSuite
 
 from clevrskills.errors import ClevrSkillsError
+from clevrskills.evaluation import request
 from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
 from clevrskills.evaluation.results import EpisodeResult, read_results, read_run
 from clevrskills.jobs.pool import Done, InlinePool, WorkerDied
@@ -492,6 +494,19 @@ def test_bad_arguments(tmp_path: Path, change: dict, message: str) -> None:
     assert str(error.value).startswith(message.format(cwd=os.getcwd()))
     assert "\n" not in str(error.value)
     assert not (tmp_path / "out").exists()
+
+
+def test_more_episodes_of_a_task_of_ones_own_are_frozen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = EntryPoint("reach", "mine.tasks:Reach", "clevrskills.tasks")
+    monkeypatch.setattr(request, "additions", lambda kind: (entry,))
+    with pytest.raises(ClevrSkillsError) as error:
+        evaluate(args_for(tmp_path / "out", episodes=9), FakeSuite())
+    assert str(error.value) == (
+        "--episodes 9: 8 episodes of reach, split train, are frozen; with --seed others are drawn, "
+        "or freeze more: `clevrskills freeze reach --package DIR --episodes 9`"
+    )
 
 
 @pytest.mark.usefixtures("inline")

@@ -11,6 +11,11 @@ import tyro
 if TYPE_CHECKING:
     from clevrskills.suites.clevrskills.task_checks import Check
 
+__all__ = ["Report", "report"]
+
+STATES = {True: "ok", False: "NO", None: "--"}
+"""How a check that passed, did not, or was not run is marked."""
+
 
 @dataclass(kw_only=True)
 class CheckTaskArgs:
@@ -52,13 +57,31 @@ class Report:
     def __str__(self) -> str:
         lines = [f"{self.task}: {'passes' if self.ok else 'does not pass'}"]
         for check in self.checks:
-            lines.append(
-                f"  {check.grade:<6}  {check.name:<11}  {'ok' if check.ok else 'NO':<2}  "
-                f"{check.found}"
-            )
-            if not check.ok:
+            lines.append(f"  {check.grade:<6}  {check.name:<11}  {STATES[check.ok]}  {check.found}")
+            if check.ok is False:
                 lines.append(f"{'mend: ':>29}{check.mend}")
         return "\n".join(lines)
+
+
+def report(
+    task: str, episodes: int = 5, seed: int = 0, robot: str = "xarm6", defined_in: str = ""
+) -> Report:
+    """Check a task as the package checks its own.
+
+    Args:
+        task: Its key.
+        episodes: Episodes of each split.
+        seed: Seed of the first.
+        robot: Name of the robot.
+        defined_in: Module or file that defines it, if it is found by no entry point.
+
+    Raises:
+        ClevrSkillsError: There is no such task or robot.
+    """
+    from clevrskills.suites.clevrskills.task_checks import run_checks
+
+    seeds = range(seed, seed + episodes)
+    return Report(task, tuple(run_checks(task, seeds, robot, defined_in)))
 
 
 def check_task(args: CheckTaskArgs) -> int:
@@ -71,15 +94,14 @@ def check_task(args: CheckTaskArgs) -> int:
         ClevrSkillsError: There is no such task or module, or an argument is not allowed.
     """
     from clevrskills.jobs.arguments import check_least
-    from clevrskills.suites.clevrskills.task_checks import keys_in, run_checks
+    from clevrskills.suites.clevrskills.task_checks import keys_in
 
     check_least(args, episodes=1, seed=0)
-    seeds = range(args.seed, args.seed + args.episodes)
     reports = []
     for key in keys_in(args.task):
-        reports.append(Report(key, tuple(run_checks(key, seeds, args.robot, args.task))))
+        reports.append(report(key, args.episodes, args.seed, args.robot, args.task))
         if not args.json:
             print(reports[-1], flush=True)
     if args.json:
-        print(json.dumps([report.to_json() for report in reports], indent=1))
-    return 0 if all(report.ok for report in reports) else 1
+        print(json.dumps([one.to_json() for one in reports], indent=1))
+    return 0 if all(one.ok for one in reports) else 1

@@ -65,7 +65,7 @@ class ClevrSkillsSuite(Suite):
     def describe(self, task: str) -> Mapping[str, Any]:
         from clevrskills.tasks import tasks
 
-        return tasks()[task]().describe()
+        return {**tasks()[task]().describe(), "level": self.levels()[task]}
 
     def splits(self) -> Sequence[str]:
         return SPLITS

@@ -34,6 +34,7 @@ from clevrskills.sim.body_geometry import Solids
 from clevrskills.sim.robots.delta_action import DELTA
 from clevrskills.sim.tensor_world import TensorWorld
 from clevrskills.solvers.oracle import Oracle
+from clevrskills.suites.clevrskills.faults import Fault, unfair
 from clevrskills.suites.clevrskills.suite import SPLITS, ClevrSkillsSuite
 from clevrskills.tasks import LEVELS, Task, stack_roles, task, tasks
 
@@ -52,6 +53,15 @@ NARROW_M = 0.015
 """Bodies that are narrower than this are five pixels wide for the base camera."""
 SHOWN = 3
 """Faults that a check shows."""
+OF_SCENES = {
+    **dict.fromkeys(
+        ("oracle", "zero", "random", "realize", "perturb", "as data", "determinism"), MUST
+    ),
+    **dict.fromkeys(
+        ("wordings", "variety", "legibility", "step limit", "reward", "frozen"), SHOULD
+    ),
+}
+"""Checks that are not run where there is no scene, with their grades."""
 
 
 @dataclass(frozen=True)
@@ -61,14 +71,14 @@ class Check:
     Attributes:
         name: Name of the check.
         grade: ``must`` or ``should``.
-        ok: Whether it passed.
+        ok: Whether it passed; ``None``: it was not run.
         found: What was found.
         mend: What to do where it did not pass.
     """
 
     name: str
     grade: str
-    ok: bool
+    ok: bool | None
     found: str
     mend: str
 
@@ -89,7 +99,7 @@ class Run:
     config: EnvConfig
     seeds: Sequence[int]
     scenes: dict[int, Any] = field(default_factory=dict)
-    errors: dict[int, str] = field(default_factory=dict)
+    errors: dict[int, Fault] = field(default_factory=dict)
     steps: list[int] = field(default_factory=list)
     rising: list[float] = field(default_factory=list)
 
@@ -99,7 +109,15 @@ class Run:
             try:
                 self.scenes[seed] = draw_scene(made, seed, self.config.split, self.config.robot)
             except Exception as error:
-                self.errors[seed] = one_line(error)
+                self.errors[seed] = Fault.of(error, made.package)
+                if isinstance(error, ClevrSkillsError) and len(self.errors) == 1:
+                    why = unfair(made, seed, self.config.split, self.config.robot)
+                    self.errors[seed] = why or self.errors[seed]
+
+    @cached_property
+    def package(self) -> str:
+        """Name of the package that the task is of."""
+        return task(self.config.task).package
 
     @cached_property
     def env(self) -> ClevrSkillsEnv:
@@ -121,6 +139,9 @@ def keys_in(name: str) -> list[str]:
     known = tasks()
     if name in known:
         return [name]
+    installed = [key for key, kind in known.items() if name.endswith(".py") and _is_at(kind, name)]
+    if installed:
+        return installed
     module = Path(name).stem if name.endswith(".py") else name
     with errors_in(f"{name} cannot be imported"):
         if module != name:
@@ -142,6 +163,12 @@ def keys_in(name: str) -> list[str]:
     if not found:
         raise ClevrSkillsError(f"{name} defines no task; a task is a class with a key")
     return found
+
+
+def _is_at(kind: type[Task], name: str) -> bool:
+    """Whether a class of tasks is defined in a file."""
+    file = getattr(sys.modules.get(kind.__module__), "__file__", None)
+    return file is not None and Path(file).resolve() == Path(name).resolve()
 
 
 def _import_all(name: str) -> None:
@@ -179,29 +206,39 @@ def run_checks(
         yield _determinism(runs[0], defined_in)
         yield from (_wordings(made, runs), _variety(made, runs), _legibility(runs))
         yield from (_step_limit(made, runs), _reward(runs), _frozen(key))
+    else:
+        for name, grade in OF_SCENES.items():
+            yield Check(name, grade, None, "not run: there is no scene", "")
     for run in runs:
         if "env" in vars(run):
             run.env.close()
 
 
 def _check(name: str, grade: str, faults: Sequence[str], good: str, mend: str) -> Check:
-    """A check that passed if it found no faults; the first ones are shown."""
+    """A check that passed if it found no faults; the first ones are shown. What a fault says of its
+    mend comes before what the check says.
+    """
     more = f"; {len(faults) - SHOWN} more" if len(faults) > SHOWN else ""
+    mend = next((fault.mend for fault in faults if isinstance(fault, Fault) and fault.mend), mend)
     return Check(name, grade, not faults, "; ".join(faults[:SHOWN]) + more or good, mend)
 
 
-def _each(runs: Sequence[Run], look: Callable[[Run, int], str]) -> list[str]:
+def _each(runs: Sequence[Run], look: Callable[[Run, int], str]) -> list[Fault]:
     """What is wrong with each episode, with its split and seed; an exception is wrong too."""
     faults = []
     for run in runs:
         for seed in run.scenes:
             try:
-                found = look(run, seed)
+                found = Fault(look(run, seed))
             except Exception as error:
-                found = one_line(error)
+                found = Fault.of(error, run.package)
             if found:
-                faults.append(f"{run.config.split} seed {seed}: {found}")
+                faults.append(_at(run, seed, found))
     return faults
+
+
+def _at(run: Run, seed: int, fault: Fault) -> Fault:
+    return Fault(f"{run.config.split} seed {seed}: {fault}", fault.mend)
 
 
 def _declared(made: Task) -> Check:
@@ -232,7 +269,7 @@ def _starts(runs: Sequence[Run]) -> Check:
         starts = ClevrSkillsSuite().faults(run.reset(seed))
         return ", ".join(name for name, is_so in starts.items() if is_so)
 
-    faults = [f"{run.config.split} seed {s}: {e}" for run in runs for s, e in run.errors.items()]
+    faults = [_at(run, seed, error) for run in runs for seed, error in run.errors.items()]
     good = f"{sum(len(run.scenes) for run in runs)} starts without a fault"
     mend = (
         "layout(): place bodies with Table.place or pose_on_table, raise LayoutError where a draw "
@@ -265,13 +302,16 @@ def _oracle(runs: Sequence[Run]) -> Check:
             run.rising.append(float(order))
         return reason
 
-    faults, counts = [], []
+    faults: list[Fault] = []
+    counts = []
     for run in runs:
         failures = _each([run], look)
         solved, of, split = len(run.steps), len(run.scenes), run.config.split
         counts.append(f"{split} {solved}/{of}")
         if solved < SOLVED * of:
-            faults.append(f"{split}: {solved} of {of} solved ({', '.join(failures[:2])})")
+            mend = next((failure.mend for failure in failures if failure.mend), "")
+            text = f"{split}: {solved} of {of} solved ({', '.join(failures[:2])})"
+            faults.append(Fault(text, mend))
     mend = (
         "no skill: write one with @solves(Predicate) and add its package to the entry points of "
         "clevrskills.skills; step limit: raise max_steps or shorten the skill; else let layout() "
@@ -409,12 +449,12 @@ def _as_data(made: Task, runs: Sequence[Run]) -> Check:
     faults = _each(runs, look)
     for run in runs:
         try:
-            found = _fault_in_batch(made, list(run.scenes.values()))
+            found = Fault(_fault_in_batch(made, list(run.scenes.values())))
         except Exception as error:
-            found = one_line(error)
-        faults += [f"{run.config.split}: {found}"] if found else []
+            found = Fault.of(error, made.package)
+        faults += [Fault(f"{run.config.split}: {found}", found.mend)] if found else []
     leaves = {leaf.name for run in runs for s in run.scenes.values() for leaf in s.goal.leaves()}
-    faults += [f"{name} is unknown" for name in sorted(leaves - set(predicate_types()))]
+    faults += [Fault(f"{name} is unknown") for name in sorted(leaves - set(predicate_types()))]
     return _check(
         "as data",
         MUST,

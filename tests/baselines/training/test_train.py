@@ -208,7 +208,7 @@ def test_the_learning_rate() -> None:
         ({"set": ("wdth=3",)}, "unknown entry of BehaviorCloningConfig 'wdth'"),
         ({"task": ("sort",)}, "unknown task of the demonstrations 'sort'"),
         ({"weight": ("reach=much",)}, "--weight reach must be a number, not 'much'"),
-        ({"start": Path("nowhere"), "configuration": None}, "nowhere is no checkpoint"),
+        ({"start": Path("nowhere"), "configuration": None}, "there is no folder nowhere"),
         ({"evaluate_every": 5}, "unknown task 'reach'"),
     ],
 )

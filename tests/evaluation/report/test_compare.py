@@ -83,7 +83,7 @@ def test_settings_that_differ_are_named(tmp_path: Path) -> None:
     found = compared(two_runs(tmp_path, criteria="released", chunk=4))
     assert found.remarks == (
         "the runs differ in criteria: paper and released",
-        "the runs differ in chunk: None and 4",
+        "the runs differ in chunk: none and 4",
     )
 
 

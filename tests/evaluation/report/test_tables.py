@@ -202,18 +202,27 @@ def test_a_folder_named_twice(tmp_path: Path) -> None:
 
 def test_what_else_two_runs_differ_in(tmp_path: Path) -> None:
     seen = {"prompt": "multimodal", "size_px": None}
-    one = write_run(tmp_path / "a", [], observation=seen, versions={"torch": "1", "numpy": "2"})
+    one = write_run(
+        tmp_path / "a",
+        [],
+        observation=seen,
+        versions={"torch": "1", "numpy": "2"},
+        renderer="a_driver",
+    )
     other = write_run(
         tmp_path / "b",
         [],
         observation={**seen, "prompt": "language"},
         criteria="released",
-        versions={"torch": "1", "numpy": "3"},
+        renderer="",
+        versions={"torch": "1", "numpy": "3", "my_tasks": "1"},
     )
     found = differences(read_run(one), read_run(other))
     assert found == [
         "criteria: paper and released",
         "observation.prompt: multimodal and language",
+        "renderer: a_driver and none",
+        "versions.my_tasks: none and 1",
         "versions.numpy: 2 and 3",
     ]
     assert differences(read_run(one), read_run(one)) == []

@@ -6,8 +6,10 @@ import pytest
 
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.solvers.requirements import planner_obstacle
-from clevrskills.suites.clevrskills.check_task import CheckTaskArgs, Report, check_task
-from clevrskills.suites.clevrskills.task_checks import Check, keys_in, run_checks
+from clevrskills.suites.clevrskills.check_task import CheckTaskArgs, Report, check_task, report
+from clevrskills.suites.clevrskills.faults import unfair
+from clevrskills.suites.clevrskills.task_checks import OF_SCENES, Check, keys_in, run_checks
+from clevrskills.tasks import task
 from tests.support.foreign import installed
 
 needs_oracle = pytest.mark.skipif(planner_obstacle() is not None, reason=str(planner_obstacle()))
@@ -21,6 +23,11 @@ def test_only_what_must_hold_decides():
     assert not Report("sort", (GOOD, BAD)).ok
     data = json.loads(json.dumps(Report("sort", (GOOD, BAD)).to_json()))
     assert data["ok"] is False and data["checks"][1]["mend"] == "write a skill"
+    unknown = Check("zero", "must", None, "not run", "")
+    assert not Report("sort", (GOOD, unknown)).ok
+    assert str(Report("sort", (GOOD, unknown))).splitlines()[2:] == [
+        "  must    zero         --  not run"
+    ]
     lines = str(Report("sort", (GOOD, BAD, WEAK))).splitlines()
     assert lines[0] == "sort: does not pass" and "NO" in lines[2] and "write a skill" in lines[3]
 
@@ -28,6 +35,7 @@ def test_only_what_must_hold_decides():
 def test_tasks_are_found_by_key_module_and_file(tmp_path, monkeypatch):
     assert keys_in("sort") == ["sort"]
     assert keys_in("clevrskills.tasks.l1.sort") == ["sort"]
+    assert keys_in("clevrskills/tasks/l1/sort.py") == ["sort"]
     assert keys_in("clevrskills.tasks.l0")[:2] == ["match_pose", "move_without_hitting"]
     with pytest.raises(UnknownNameError, match="unknown task or module 'juggle'; allowed: "):
         keys_in("juggle")
@@ -54,7 +62,7 @@ from clevrskills.assets import shape
 from clevrskills.predicates import PhysicalPredicate
 from clevrskills.sim.body import Body
 from clevrskills.tasks import Task
-from clevrskills.tasks.layout import Table
+from clevrskills.tasks.layout import LayoutError, Table
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +107,67 @@ class LazyTask(Task):
 '''
 
 
+def test_an_error_in_the_code_of_a_task_is_told_and_the_rest_is_not_run(tmp_path, capsys):
+    path = tmp_path / "erring_tasks.py"
+    path.write_text(LAZY.replace("low.float()", "lowest.float()"))
+    with installed(tmp_path):
+        assert check_task(CheckTaskArgs(task=str(path), episodes=1, json=True)) == 1
+        assert keys_in(str(path)) == ["lazy_task"]
+    (found,) = json.loads(capsys.readouterr().out)
+    declared, starts, *rest = found["checks"]
+    line = 1 + next(k for k, text in enumerate(path.read_text().splitlines()) if "lowest" in text)
+    assert declared["ok"] is True and starts["ok"] is False
+    assert "train seed 0: NameError: name 'lowest' is not defined" in starts["found"]
+    assert starts["mend"] == f"an error in your code at {path}:{line}"
+    assert len(rest) == 13 and {check["ok"] for check in rest} == {None}
+    assert {check["found"] for check in rest} == {"not run: there is no scene"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason", "mend"),
+    [
+        (
+            "pose[:, 2] = 0.2",
+            "pose[:, 2] = 0.4",
+            "realize() does not make the goal hold in 200",
+            "realize(): put the bodies",
+        ),
+        (
+            "pose[:, 2] = 0.2",
+            "raise ValueError('no room')",
+            "realize() cannot reach the goal (Value",
+            "realize(): put the bodies",
+        ),
+        (
+            "HEIGHT_M = 0.3",
+            "HEIGHT_M = 3.0",
+            "the goal holds at the start in 200",
+            "layout(): start",
+        ),
+        (
+            "name = np.random.choice(draw.pools.primitive)",
+            "raise LayoutError('full')",
+            "layout() finds no place (LayoutError: full (unfair_tasks.py:",
+            "layout(): fewer or smaller bodies",
+        ),
+    ],
+    ids=("does not hold", "out of reach", "holds at once", "no place"),
+)
+def test_why_no_scene_is_fair_is_told(tmp_path, old, new, reason, mend):
+    path = tmp_path / "unfair_tasks.py"
+    path.write_text(LAZY.replace(old, new))
+    with installed(tmp_path):
+        keys_in(str(path))
+        _, starts, *rest = report("lazy_task", episodes=1).checks
+    assert f"train seed 0: no fair scene in 200 draws: {reason}" in starts.found
+    assert starts.ok is False and starts.mend.startswith(mend)
+    assert all(check.ok is None for check in rest)
+
+
+def test_what_is_fair_has_no_reason():
+    assert unfair(task("sort"), 0, "train", "xarm6") is None
+
+
 @pytest.mark.slow
 @needs_oracle
 def test_faults_are_found_and_their_mend_is_told(tmp_path, capsys):
@@ -121,5 +190,6 @@ def test_faults_are_found_and_their_mend_is_told(tmp_path, capsys):
 @needs_oracle
 @pytest.mark.parametrize("key", ["place", "sort", "trace", "touch_push", "balance"])
 def test_tasks_of_the_package_pass(key):
-    found = Report(key, tuple(run_checks(key, range(1))))
+    found = report(key, episodes=1)
     assert found.ok, found
+    assert [check.name for check in found.checks] == ["declared", "starts", *OF_SCENES]

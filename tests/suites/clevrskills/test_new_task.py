@@ -2,11 +2,14 @@
 
 import ast
 import tomllib
+from importlib import import_module
 
 import pytest
 
 from clevrskills.errors import ClevrSkillsError
+from clevrskills.suites.clevrskills.check_task import Report
 from clevrskills.suites.clevrskills.new_task import NewTaskArgs, new_task
+from tests.support.foreign import installed
 
 
 def write(folder, name="hang_up"):
@@ -42,6 +45,32 @@ def test_a_distribution_with_a_task_a_predicate_and_a_skill_is_written(tmp_path,
     told = capsys.readouterr().out
     assert f"pip install --no-deps --no-build-isolation -e {root}" in told
     assert "clevrskills check-task hang_up" in told
+
+
+def test_what_is_written_imports_public_names_only(tmp_path):
+    write(tmp_path / "mine")
+    for path in (tmp_path / "mine").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and str(node.module).startswith("clevrskills"):
+                names = {alias.name for alias in node.names}
+                assert names <= {*import_module(str(node.module)).__all__}, path
+
+
+@pytest.mark.parametrize("split", ["train", "test"])
+def test_the_tests_that_are_written_run(tmp_path, split):
+    root = tmp_path / "mine"
+    write(root)
+    about = root / "mine-0.1.dist-info"  # as if it was installed
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 0.1\n")
+    kinds = ("tasks", "predicates", "skills")
+    entries = "".join(f"[clevrskills.{kind}]\nmine = mine.{kind}\n" for kind in kinds)
+    (about / "entry_points.txt").write_text(entries)
+    with installed(root, root / "tests"):
+        tests = import_module("test_hang_up")
+        tests.test_the_predicate_holds_where_it_should(split)
+        tests.report = lambda key, episodes: Report(key, ())  # the real one runs with slow tests
+        tests.test_the_task_passes_its_checks()
 
 
 def test_a_further_task_is_three_files_and_a_test(tmp_path):
