@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from clevrskills.core.registry import is_own
-from clevrskills.predicates import CRITERIA, Predicate, predicate_types
+from clevrskills.predicates import CRITERIA, Predicate, predicate_types, shaping
+from clevrskills.predicates.at_pose import M_PER_RAD
+from clevrskills.sim.world import STATIC_SPEED_M_PER_S, STATIC_SPIN_RAD_PER_S
 from clevrskills.solvers.motion import SkillFailed
 from clevrskills.solvers.skills import skill_for
 from clevrskills.tasks import LEVELS, tasks
@@ -35,6 +37,30 @@ The file of a predicate is its source: `evaluate` says when it holds, its reward
 paper's tables, and its progress in [0, 1]. Terms that several predicates share, such as reaching
 for a body and carrying it, are in [shaping.py](../clevrskills/predicates/shaping.py). The oracle
 achieves a predicate by the skill that is named with it.
+
+Rewards are given in stages; a later stage is worth more. The terms in which they are, with lengths
+in meters and no exponential greater than 1:
+
+| term | is | where |
+|---|---|---|
+| reach | exp(-(d - {near:g})) | d >= {near:g} |
+| | 1 + exp(-h), and 2 from h = 0.005 down | d < {near:g} |
+| carry | 2 + exp(-(d - {near:g})) + exp(-6 (0.15 - h)) | d >= {near:g} |
+| | 4 + exp(-6 h), and 4 for h < 0 | d < {near:g} |
+| closeness | {half:g} / ({half:g} + w), a half at {half:g} m | anywhere |
+
+Seen from above, d is the distance of the gripper to the origin of the body that it reaches for, or
+of the body that it carries to the target. The height h is that of the gripper over the top of the
+body, or of the body over the target. The way w is what is left to go; {turn:g} m for each rad are
+added to it where the orientation counts.
+
+It goes aside at a height of up to {above:g} m above its end, then down.
+
+The progress of putting a body down (`on_top`, `inside`, `at_position` and those like them) is
+{reached:g} closeness of the cups before it is held, 0.4 + 0.4 closeness of the body while it is
+held, {held:g} in place but held, {let_go:g} let go but not at rest, and 1 done. Of the others, `picked`, `hit`, `traced`,
+`touched`, those of the end effector and those that are pushed have a progress by closeness, too;
+all others have the share of the greatest reward. Short of success, it is 0.99 at most.
 """
 
 
@@ -65,10 +91,28 @@ def page(prompts: Mapping[str, str], images: str) -> str:
             lines.append("")
         if set(facts["robots"]) != {"xarm6", "panda"}:
             lines += [f"Robots: {', '.join(facts['robots'])}.", ""]
-    lines.append(PREDICATES)
+    lines.append(_predicates())
     for name, predicate in sorted(own_predicates().items()):
-        lines += [f"### {name}", "", summary(predicate), "", _facts(predicate), ""]
+        lines += [f"### {name}", "", _in_paragraphs(predicate), "", _facts(predicate), ""]
     return "\n".join([*lines, *_criteria()]) + "\n"
+
+
+def _predicates() -> str:
+    """What all predicates share."""
+    return PREDICATES.format(
+        near=shaping.NEAR_M,
+        half=shaping.HALF_WAY_M,
+        turn=M_PER_RAD,
+        above=shaping.ABOVE_M,
+        reached=shaping.REACHED_PROGRESS,
+        held=shaping.HELD_PROGRESS,
+        let_go=shaping.PUT_DOWN_PROGRESS,
+    )
+
+
+def _in_paragraphs(predicate: type[Predicate]) -> str:
+    """Its summary; the reward is a paragraph of its own."""
+    return summary(predicate).replace(" Reward: ", "\n\nReward: ")
 
 
 def _levels() -> str:
@@ -102,7 +146,8 @@ def _criteria() -> Sequence[str]:
     lines = [
         "## Criteria",
         "",
-        "Tolerances of success, see [criteria](environment.md#criteria).",
+        "Tolerances of success, see [criteria](environment.md#criteria). With both, a body is at "
+        f"rest up to {STATIC_SPEED_M_PER_S:g} m/s and {STATIC_SPIN_RAD_PER_S:g} rad/s.",
         "",
     ]
     lines += ["| tolerance | " + " | ".join(names) + " |", "|---" * (1 + len(names)) + "|"]

@@ -21,6 +21,9 @@ class AtPose(AtPosition):
     """As :class:`AtPosition`, and turned by at most ``criteria.angle_rad`` away from an
     orientation.
 
+    Reward: as of :class:`AtPosition`; but held 0.03 m or more aside of the place, or turned by 9
+    degrees or more, 2 to 4: half of it for height, the other half for distance and angle alike.
+
     Args:
         orientation: World orientation, (B, 4).
     """

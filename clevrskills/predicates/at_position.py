@@ -17,6 +17,8 @@ class AtPosition(PhysicalPredicate):
     """A body rests on the table within ``criteria.position_m`` of a place, let go; height and
     orientation are free.
 
+    Reward: reach 0 to 2, carry 2 to 5, in place but held 5, let go 6.
+
     Args:
         object: Index of the body, (B,).
         position: World position of the body's origin, (B, 3).

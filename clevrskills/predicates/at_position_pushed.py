@@ -12,7 +12,12 @@ from clevrskills.sim.world import World
 
 @dataclass(frozen=True, eq=False)
 class AtPositionPushed(Pushed):
-    """A body was pushed to within ``criteria.pushed_position_m`` of a place.
+    """A body was pushed to within ``criteria.pushed_position_m`` of a place; it was never
+    held or struck, the gripper does not touch it, and it is at rest on the table.
+
+    Reward: exp(-5 distance of the cups in m) + exp(-5 distance to the place in m) + exp(b - 1), up
+    to 3, b being 1 where the gripper is behind the body, -1 where it is in front; at the place
+    3.9 to 4, not touched 4.9 to 4.95; done 5; 0 for good if it was held or struck.
 
     Args:
         position: World position of the body's origin, (B, 3).

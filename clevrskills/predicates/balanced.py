@@ -55,6 +55,10 @@ class Balanced(PhysicalPredicate):
 
     An object counts for a plate if it rests on it, or on another object that does.
 
+    Reward: 6 for each object that may stay where it lies, less 6 for each that must leave its
+    plate, and for the next one 0 to 3 by how near the gripper is to it, 3 to 6 held, by how near it
+    is to its plate; done 6 for each object.
+
     Args:
         beam: Index of the beam, (B,).
         plates: Indices of the two plates, (B, 2).

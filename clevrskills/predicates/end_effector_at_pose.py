@@ -16,7 +16,7 @@ class EndEffectorAtPose(EndEffectorAtPosition):
 
     The error is the distance of the tool centre point in metres plus the norm of the difference of
     the quaternions, the nearer of the two that stand for the same rotation: half the angle in
-    radians, if small.
+    radians, if small. Reward: 2 less this error, no less than 0, done 2.
 
     Args:
         orientation: World orientation, (B, 4).

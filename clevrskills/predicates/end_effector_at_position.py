@@ -17,6 +17,8 @@ class EndEffectorAtPosition(PhysicalPredicate):
     """The tool centre point is within ``criteria.end_effector_m`` of a position, however it is
     turned.
 
+    Reward: 2 less the distance in m, no less than 0, done 2.
+
     Args:
         position: World position, (B, 3).
     """

@@ -33,6 +33,9 @@ class Hit(PhysicalPredicate):
     in a control step. So a body that is dropped, pushed, slid, carried there or bounced off
     something hits nothing.
 
+    Reward: reach 0 to 2; held or flying 4 + 4 exp(-10 x), where x is how many metres its flight, if
+    it is let go now, misses the other body by; done 12.
+
     Args:
         object: Index of the body that is thrown, (B,).
         target: Index of the other body, (B,).

@@ -10,6 +10,8 @@ from clevrskills.sim.world import World
 class Inside(OnTop):
     """A body rests on another and, seen from above, stays within its outline up to
     ``criteria.inside_overhang_m``.
+
+    Reward: as of :class:`OnTop`.
     """
 
     name = "inside"

@@ -18,6 +18,8 @@ class InsideAfter(Inside):
     """As :class:`Inside`, and another body has rested on the lower one for as long as this one has;
     whatever came too early must be taken off and put there anew.
 
+    Reward: as of :class:`Inside`; for what came too early reach 0 to 2.
+
     Args:
         before: Index of the body that comes first, (B,).
     """

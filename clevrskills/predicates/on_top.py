@@ -16,6 +16,9 @@ from clevrskills.sim.world import World
 class OnTop(PhysicalPredicate):
     """A body rests on another: carried by it, not by the table, both at rest and let go.
 
+    Reward: reach 0 to 2, carry towards the origin of the lower body 2 to 5, in place but held 5,
+    let go 6.
+
     Args:
         top: Index of the upper body, (B,).
         bottom: Index of the lower body, (B,).

@@ -17,6 +17,8 @@ class Picked(PhysicalPredicate):
     """An object is held, at least ``criteria.pick_clearance_m`` away from everything else, by a
     gripper that is slower than ``criteria.pick_speed_m_per_s``.
 
+    Reward: reach 0 to 2, held 2, lifted up to the clearance 2 to 3, done 4.
+
     Args:
         object: Index of the body, (B,).
     """

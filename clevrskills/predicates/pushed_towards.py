@@ -22,6 +22,8 @@ class PushedTowards(Pushed):
     A body that has come 30 percent nearer was moved within asin(0.7) = 44.4 degrees of the way, so
     the cone of 45 degrees (paper) or 60 degrees (released code) needs no test.
 
+    Reward: as of :class:`AtPositionPushed`, the place being the target.
+
     Args:
         towards: Index of the other body, (B,).
     """

@@ -22,6 +22,9 @@ class Rotated(AtPose):
     The goal state counts the turn since the start of the episode, with whole turns. Tilting does
     not count: it is the turn about the vertical of what is left when the tilt is undone.
 
+    Reward: as of :class:`AtPose`, its angle the greater of what is left to the orientation and what
+    is left of the turn.
+
     Args:
         angle_rad: The turn that leads to ``orientation``, positive is anti-clockwise seen from
             above, (B,); less than half a turn.

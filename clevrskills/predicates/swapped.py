@@ -24,7 +24,8 @@ class Swapped(Composite):
     Only these two have to hold, now. The way there leads over a third place as long as each body
     stands in the other's way; which part comes next is told by where the bodies are, so that
     anything may happen in between. Reward as in the published ``SwapPredicate``: the most of what
-    is done and the reward of what comes next.
+    is done and the reward of what comes next, up to 99 % of its most; done the sum of
+    the most of all three.
 
     Args:
         children: First body to the free place, second body to the place of the first, first body to

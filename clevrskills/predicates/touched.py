@@ -77,6 +77,9 @@ class Handled(PhysicalPredicate):
 class Touched(Handled):
     """The gripper has touched a body, which was never held or struck, is at rest, and lies within
     ``criteria.touch_displacement_m`` and ``criteria.touch_turn_rad`` of where it was at first.
+
+    Reward: exp(-5 distance of the cups in m), 0.5 for its place and 0.5 for its orientation, up to
+    2 in all; done 3; 0 for good if it was held or struck.
     """
 
     name = "touched"

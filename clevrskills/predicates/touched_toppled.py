@@ -20,6 +20,9 @@ class TouchedToppled(Handled):
     """The gripper has touched a body, which was never held or struck, is at rest, and is tilted by
     at least ``criteria.topple_angle_rad`` (upside down counts) and
     ``criteria.topple_displacement_m`` away from where it was at first.
+
+    Reward: exp(-5 distance of the cups in m), the share of the tilt and the way it moved as a share
+    of 0.1 m, 0 to 1 each, up to 2.97 in all; done 3; 0 for good if it was held or struck.
     """
 
     name = "touched_toppled"

@@ -120,8 +120,8 @@ def remarks(summaries: Sequence[TaskSummary]) -> str:
         kinds.update(summary.kinds)
     lines = []
     if times_s.total():
-        shares = (f"{name} {s / times_s.total():.0%}" for name, s in times_s.items())
-        lines.append("CPU time: " + ", ".join(shares))
+        shares = (f"{name} {100 * s / times_s.total():.0f}" for name, s in times_s.items())
+        lines.append("CPU %: " + ", ".join(shares))
     if kinds:
         lines.append("failures: " + ", ".join(f"{n} {kind}" for kind, n in kinds.most_common()))
     return "\n".join(lines)

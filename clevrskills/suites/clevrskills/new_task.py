@@ -76,13 +76,23 @@ def new_task(args: NewTaskArgs) -> int:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
         print(path)
-    print(
+    print(_next(args.name, root))
+    return 0
+
+
+def _next(key: str, root: Path) -> str:
+    """What the files do as they are, and what to do with them."""
+    return (
+        "\nAs written, it asks to put one object to the left of another one. Change layout, goal\n"
+        "and prompts of the task, fields, evaluate and realize of the predicate, and the skill.\n"
         "\nNext:\n"
         f"  pip install --no-deps --no-build-isolation -e {root}    # once\n"
-        f"  clevrskills check-task {args.name}\n"
-        f"  clevrskills generate {args.name} --episodes 3 --out demo_{args.name}"
+        f"  clevrskills check-task {key}\n"
+        f"  python -m pytest {root / 'tests'}\n"
+        f"  clevrskills generate {key} --episodes 3 --out demo_{key}\n"
+        f"  clevrskills freeze {key} --package {root}    # 100 episodes per split to evaluate on\n"
+        f"  clevrskills evaluate --policy oracle {key} --episodes 10 --out results_{key}"
     )
-    return 0
 
 
 def _check_key(name: str) -> None:
@@ -109,12 +119,12 @@ def _distribution(root: Path) -> tuple[dict[str, tuple[str, Path]], dict[Path, s
 
     Returns:
         Module and folder of its tasks, predicates and skills; and what is to be written for that:
-        ``pyproject.toml``, if it is new or lacks entry points.
+        ``pyproject.toml``, if it is new or lacks entry points, and with a new one ``README.md``.
 
     Raises:
         ClevrSkillsError: There can be none of that name, or the folder is of something else.
     """
-    path = root / PROJECT
+    path, written = root / PROJECT, {}
     if root.exists() and not path.exists() and (not root.is_dir() or any(root.iterdir())):
         raise ClevrSkillsError(
             f"{root} has no pyproject.toml; give a new folder, or that of a distribution"
@@ -124,9 +134,9 @@ def _distribution(root: Path) -> tuple[dict[str, tuple[str, Path]], dict[Path, s
     else:
         package = root.resolve().name.replace("-", "_").lower()
         _check_package(package)
-        text = _filled(
-            "pyproject.toml", {"package": package, "distribution": package.replace("_", "-")}
-        )
+        names = {"package": package, "distribution": package.replace("_", "-")}
+        text = _filled("pyproject.toml", names)
+        written[root / "README.md"] = _filled("README.md", names)
     package = package or re.sub(r"[-.]+", "_", project_name(root)).lower()
     rooms, added = {}, ""
     for kind in ROOMS:
@@ -144,7 +154,7 @@ def _distribution(root: Path) -> tuple[dict[str, tuple[str, Path]], dict[Path, s
         top, *inner = module.split(".")
         source = root / "src" if (root / "src" / top).is_dir() else root
         rooms[kind] = module, source.joinpath(top, *inner)
-    return rooms, {path: text + added} if added else {}
+    return rooms, written | ({path: text + added} if added else {})
 
 
 def _check_package(package: str) -> None:

@@ -24,6 +24,7 @@ def test_a_distribution_with_a_task_a_predicate_and_a_skill_is_written(tmp_path,
     root = tmp_path / "my-Tasks"
     assert write(root) == 0
     assert files(root) == [
+        "README.md",
         "my_tasks/__init__.py",
         "my_tasks/predicates/__init__.py",
         "my_tasks/predicates/hang_up_done.py",
@@ -44,7 +45,13 @@ def test_a_distribution_with_a_task_a_predicate_and_a_skill_is_written(tmp_path,
         assert ast.get_docstring(ast.parse(path.read_text())), path
     told = capsys.readouterr().out
     assert f"pip install --no-deps --no-build-isolation -e {root}" in told
-    assert "clevrskills check-task hang_up" in told
+    for command in (
+        "clevrskills check-task hang_up",
+        f"python -m pytest {root / 'tests'}",
+        f"clevrskills freeze hang_up --package {root}",
+        "clevrskills evaluate --policy oracle hang_up",
+    ):
+        assert command in told
 
 
 def test_what_is_written_imports_public_names_only(tmp_path):
