@@ -54,7 +54,7 @@ of the body that it carries to the target. The height h is that of the gripper o
 body, or of the body over the target. The way w is what is left to go; {turn:g} m for each rad are
 added to it where the orientation counts.
 
-It goes aside at a height of up to {above:g} m above its end, then down.
+The way w goes aside at a height of up to {above:g} m above its end, then down.
 
 The progress of putting a body down (`on_top`, `inside`, `at_position` and those like them) is
 {reached:g} closeness of the cups before it is held, 0.4 + 0.4 closeness of the body while it is
