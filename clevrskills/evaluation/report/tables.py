@@ -33,8 +33,9 @@ HEADINGS = {
 """What is measured, and what tables for people call it; each is an :class:`Estimate` of a
 :class:`Row`. All rates and shares are printed in percent."""
 EXPLANATION = (
-    "In brackets: 95 % intervals. Success: the goal held after some step; at the end: after the "
-    "last one. Goals met: share of the leaves of the goal tree that were met at the end. Depth: "
+    "In brackets: 95 % intervals, Wilson's for the rate of one task, otherwise the bootstrap, "
+    "stratified by task. Success: the goal held after some step; at the end: after the last one. "
+    "Goals met: share of the leaves of the goal tree that were met at the end. Depth: "
     "share of the steps of an ordered goal that were reached. Reward: sum over the episode, on the "
     "paper's scale; reward/step: that divided by the episode's steps. Of several tasks: the mean "
     "over tasks. Episodes that ended in an error of the infrastructure are counted under errors "
