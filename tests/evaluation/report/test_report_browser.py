@@ -82,19 +82,19 @@ def test_numbers_are_those_of_the_results(tab: Browser, page: Path) -> None:
         choose("measure", "steps"); found.steps = row("pick");
         choose("measure", "depth"); found.depth = row("sort");
         choose("measure", "success_at_end"); choose("chart-split", "test");
-        found.unseen = row("pick");
+        found.test = row("pick");
         choose("chart-split", ""); found.both = texts("#task-chart .name");
         return found;"""
     )
     assert found["runs"] == ["base: 14 episodes and 1 error", "new: 14 episodes and 1 error"]
-    assert len(found["cards"]) == 3  # L0 and L1 seen, L0 unseen
-    assert found["cards"][0].startswith("L0seen2 tasksbase20.0 %[")
+    assert len(found["cards"]) == 3  # L0 and L1 of train, L0 of test
+    assert found["cards"][0].startswith("L0train2 tasksbase20.0 %[")
     assert found["pick"] == ["40.0 % [11.8, 76.9] n 5" * 2, ["40%", "40%"]]
     assert found["push"][0] == "0.0 % [0.0, 49.0] n 450.0 % [15.0, 85.0] n 4"
     assert found["steps"][0] == "50 [50, 50] n 5" * 2
     assert found["depth"][0].startswith("50.0 % [")
-    assert found["unseen"][0] == "33.3 % [6.1, 79.2] n 366.7 % [20.8, 93.9] n 3"
-    assert found["both"] == ["pickseen", "pickunseen", "pushseen", "sortseen"]
+    assert found["test"][0] == "33.3 % [6.1, 79.2] n 366.7 % [20.8, 93.9] n 3"
+    assert found["both"] == ["picktrain", "picktest", "pushtrain", "sorttrain"]
 
 
 def test_no_rate_is_shown_without_its_interval(tab: Browser, page: Path) -> None:
@@ -120,7 +120,7 @@ def test_comparison(tab: Browser, page: Path) -> None:
         document.querySelector("#changed button").click();
         found.open = [$("episode").open, $("episode-title").textContent, texts("#outcomes .chip")];
         $("close").click();
-        choose("pair-split", "test"); found.unseen = texts("#pair-chart .words");
+        choose("pair-split", "test"); found.test = texts("#pair-chart .words");
         found.closed = $("episode").open;
         return found;"""
     )
@@ -128,7 +128,7 @@ def test_comparison(tab: Browser, page: Path) -> None:
     assert any(text.endswith("p = 1.00+2 −0 of 4") for text in found["rows"])  # by Holm's rule
     assert found["changed"] == ["pick_test_001", "push_train_000", "push_train_001"]
     assert found["open"] == [True, "pick_test_001", ["step limit", "solved"]]
-    assert not found["closed"] and "of 3" in found["unseen"][0]
+    assert not found["closed"] and "of 3" in found["test"][0]
 
 
 def test_filters(tab: Browser, page: Path) -> None:
@@ -140,7 +140,7 @@ def test_filters(tab: Browser, page: Path) -> None:
         choose("task", "push"); found.push = cells();
         choose("outcome", "not solved"); choose("run", "1"); found.failed = cells();
         choose("outcome", "runs differ"); found.differ = cells();
-        choose("task", ""); choose("split", "test"); found.unseen = cells();
+        choose("task", ""); choose("split", "test"); found.test = cells();
         choose("split", ""); choose("run", ""); choose("outcome", "error"); found.errors = cells();
         choose("outcome", "gave up"); found.quit = cells();
         choose("outcome", "solved, not at the end"); found.left = cells();
@@ -153,7 +153,7 @@ def test_filters(tab: Browser, page: Path) -> None:
     assert found["push"] == [f"push_train_{k:03d}" for k in range(4)]
     assert found["failed"] == ["push_train_002", "push_train_003"]
     assert found["differ"] == ["push_train_000", "push_train_001"]
-    assert found["unseen"] == ["pick_test_001"]
+    assert found["test"] == ["pick_test_001"]
     assert found["errors"] == ["pick_train_005"]
     assert found["quit"] == ["sort_train_000"] and found["left"] == ["sort_train_001"]
     assert found["level"] == ["sort_train_000", "sort_train_001"]
@@ -224,7 +224,7 @@ def test_one_run_with_one_split(tab: Browser, tmp_path: Path) -> None:
           document.getElementById("comparisons") === null, texts(".level")[0]];"""
     )
     assert hidden[:2] == [[True] * 3, True]
-    assert hidden[2].startswith("L0seen1 task100.0 %[20.7, 100.0]")
+    assert hidden[2].startswith("L0train1 task100.0 %[20.7, 100.0]")
 
 
 def test_light_and_dark(tab: Browser, page: Path) -> None:

@@ -1,7 +1,6 @@
 "use strict";
 /* Drawings of estimates. An estimate is {value, low, high, n}; a rate is never shown without the
    interval it comes with: `words` is the only function that writes one. */
-const SPLITS = {train: "seen", test: "unseen"};
 const CAUSES = {
   "success": ["success", "var(--success)"],
   "step limit": ["step limit", "var(--limit)"],
@@ -22,7 +21,6 @@ const MEASURES = {
 const LINE = 17; /* height of a line of words, and of the bar beside it, in pixels */
 
 const colour = (k) => `var(--run-${k % 8})`;
-const splitName = (split) => SPLITS[split] ?? split;
 const isNumber = (x) => x !== null && x !== undefined;
 
 function number(x, {share, digits = 1}) {
@@ -104,7 +102,7 @@ function axis(at, scale, write) {
 
 /* What a task is called in a chart of one split or of all. */
 function label(row, many) {
-  return element("div", {class: "name"}, row.task, many ? element("small", {}, splitName(row.split)) : "");
+  return element("div", {class: "name"}, row.task, many ? element("small", {}, row.split) : "");
 }
 
 /* Rows of one kind: [[row of run 0, row of run 1, …], …]; a run without a row leaves a gap. */

@@ -10,7 +10,7 @@ function forestRow(row, scale, at, b, many) {
     + `${number(row.b.value, {share: true})} % [${number(row.b.low, {share: true})}, ${number(row.b.high, {share: true})}], `
     + `${row.episodes} episodes: both ${cells.both}, only the first ${cells.only_a}, only the second ${cells.only_b}, neither ${cells.neither}`;
   const p = row.p_holm ?? row.p_value;
-  const name = element(row.task ? "div" : "b", {class: "name", title: rates}, row.task || row.level, many ? element("small", {}, splitName(row.split)) : "");
+  const name = element(row.task ? "div" : "b", {class: "name", title: rates}, row.task || row.level, many ? element("small", {}, row.split) : "");
   return [name,
     plot(height, ...gridLines(scale, at, height), ...whisker(scale, difference, y), dot),
     element("div", {class: "words number", title: rates},

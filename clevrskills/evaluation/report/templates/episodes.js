@@ -42,7 +42,7 @@ function search() {
     rows.get(key).push(e);
   }
   fill("grid", rows.size ? [...rows.values()].map((group) => element("div", {class: "row"},
-    element("div", {}, group[0].task, element("small", {}, `${group[0].level}, ${splitName(group[0].split)}, ${group.length}`)),
+    element("div", {}, group[0].task, element("small", {}, `${group[0].level}, ${group[0].split}, ${group.length}`)),
     element("div", {class: "cells", "--runs": data.runs.length}, ...group.map(cell)))) : [element("p", {id: "nothing"}, "Nothing fits.")]);
   $("count").textContent = `${shown.length} of ${data.episodes.length}`;
 }
@@ -98,7 +98,7 @@ function openEpisode(id) {
   current = data.episodes.find((e) => e.id === id);
   release();
   $("episode-title").textContent = id;
-  $("episode-facts").textContent = `${current.level}, ${splitName(current.split)}, seed ${current.seed}`;
+  $("episode-facts").textContent = `${current.level}, ${current.split}, seed ${current.seed}`;
   $("episode-prompt").textContent = current.prompt;
   fill("outcomes", current.runs.map(outcomePanel));
   const at = shown.indexOf(current);

@@ -12,7 +12,7 @@ function options(id, pairs, then) {
 }
 
 function splitOptions(id, then) {
-  options(id, [...splits.map((s) => [s, splitName(s)]), ["", "seen and unseen"]], then);
+  options(id, [...splits.map((s) => [s, s]), ["", "all splits"]], then);
   $(id).hidden = splits.length < 2;
 }
 
@@ -21,7 +21,7 @@ const ofSplit = (rows, id) => rows.filter((row) => !$(id).value || row.split ===
 function levelCard(group) {
   const {level, split} = group.find(Boolean), scale = scaleOf(0, 1);
   const card = element("article", {class: "level"}, element("header", {},
-    element("b", {}, level), splitName(split), element("small", {}, plural(Math.max(...group.map((row) => row?.tasks ?? 0)), "task"))));
+    element("b", {}, level), split, element("small", {}, plural(Math.max(...group.map((row) => row?.tasks ?? 0)), "task"))));
   group.forEach((row, k) => {
     if (!row) return;
     const facts = [["goals met", "goal_fraction"], ["reward/step", "reward_per_step"], ["reward", "reward"], ...data.measures.map((m) => [m.heading, m.name])]
@@ -133,7 +133,7 @@ if (data.comparisons.length) {
 const every = (name, text) => [["", text], ...labelled([...new Set(data.episodes.map((e) => e[name]))])];
 options("level", every("level", "all levels"), search);
 options("task", every("task", "all tasks"), search);
-options("split", [["", "seen and unseen"], ...splits.map((s) => [s, splitName(s)])], search);
+options("split", [["", "all splits"], ...splits.map((s) => [s, s])], search);
 options("run", [["", "any run"], ...data.runs.map((run, k) => [k, run.label])], search);
 options("outcome", [["", "all outcomes"], ...labelled([...Object.keys(OUTCOMES).filter((name) =>
   data.episodes.some((e) => e.runs.some((o) => o && OUTCOMES[name](o)))), ...(data.runs.length > 1 ? [DIFFER] : [])])], search);
