@@ -1,7 +1,5 @@
 """The command line: ``clevrskills …`` or ``python -m clevrskills …``."""
 
-from __future__ import annotations
-
 import json
 import logging
 import sys

@@ -1,7 +1,5 @@
 """Batches: observations, prompts and windows of demonstrations as tensors."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Self

@@ -5,8 +5,6 @@ folder of a training run holds some of them; its latest one is meant where the f
 named.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path

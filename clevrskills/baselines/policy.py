@@ -6,8 +6,6 @@ already and on the right device, images are floating point numbers in [0, 1] of 
 the actions they learn and give are normalized too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path

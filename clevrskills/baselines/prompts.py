@@ -4,8 +4,6 @@ A prompt such as ``Put {obj:object_0} here`` is the text ``Put``, an image and t
 A tokenizer turns each text into numbers; an image takes one place, with the number ``image``.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Policy spec: its configuration, and what the data say it sees and does."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from types import NoneType, UnionType

@@ -12,8 +12,6 @@ reinforcement learning write this one format; nothing here is written whole or n
 up to the caller.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Collection, Mapping

@@ -1,7 +1,5 @@
 """Environment configuration: what an environment is made from."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """Feedback: what a turn tells of itself, in the words of a suite."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args

@@ -6,8 +6,6 @@ padded with ``(0, 0, 0, -PAD)``. Single rotations in double precision, as contro
 want them, are numpy arrays, in functions that end on ``_np``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from typing import Any

@@ -1,7 +1,5 @@
 """Moved modules: imports by a path of before version 0.2 end in the new object, with a warning."""
 
-from __future__ import annotations
-
 import importlib
 import warnings
 from importlib.abc import Loader

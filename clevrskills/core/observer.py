@@ -1,7 +1,5 @@
 """Observer: what a policy is shown of an environment, and its prompt in words alone."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Mapping
 from typing import Any

@@ -13,8 +13,6 @@ episodes at once, see :class:`BatchedPolicy`; ``privileged = True`` if ``reset``
 environment and the episode as well.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol

@@ -1,7 +1,5 @@
 """Policy loader: policies by name, by address, or from a folder or a module."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import sys

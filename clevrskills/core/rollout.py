@@ -3,8 +3,6 @@
 Recording, evaluating, screening and replaying all run episodes by this.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Statistics: intervals of rates."""
 
-from __future__ import annotations
-
 import math
 
 Z = 1.959963984540054

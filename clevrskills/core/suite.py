@@ -3,8 +3,6 @@
 A suite is found by its name, so that no tool imports one.
 """
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 from collections.abc import Iterator, Mapping, Sequence

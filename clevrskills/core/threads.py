@@ -1,7 +1,5 @@
 """Keeping torch from starting threads for tensors that are too small for them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import wraps
 from typing import ParamSpec, TypeVar

@@ -1,7 +1,5 @@
 """Frames of one video in any order, decoded in as few steps as possible."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 

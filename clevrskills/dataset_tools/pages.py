@@ -1,7 +1,5 @@
 """Pages made from templates, complete in themselves: styles, scripts and data are in them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 PACKAGE = "dataset_tools"

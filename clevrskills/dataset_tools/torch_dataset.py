@@ -7,8 +7,6 @@
     loader = DataLoader(samples, 32, shuffle=True, num_workers=4)
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

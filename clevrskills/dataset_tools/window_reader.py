@@ -4,8 +4,6 @@ All training reads through it: samples of :mod:`clevrskills.dataset_tools.torch_
 learned policies, from datasets of this package and from LeRobot exports of them.
 """
 
-from __future__ import annotations
-
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping

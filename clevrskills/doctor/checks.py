@@ -1,7 +1,5 @@
 """`clevrskills doctor`: what of the needed things this machine has, and the remedy for the rest."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import platform

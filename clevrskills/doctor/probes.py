@@ -4,8 +4,6 @@
 library that crashes ends that process only; `clevrskills.doctor.checks` reports it.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

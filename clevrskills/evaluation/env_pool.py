@@ -1,7 +1,5 @@
 """Environment pool of an evaluation worker: environments, frozen episodes and films, reused."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Policies that come with the package: two without skill, the oracle, and recorded actions."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Policies in slots: one object for each slot, or one that acts in all of them at once."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 

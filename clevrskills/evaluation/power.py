@@ -1,7 +1,5 @@
 """``clevrskills plan``: how many episodes it takes to see a difference."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Evaluation request: what is to be evaluated, from the checked arguments of the command."""
 
-from __future__ import annotations
-
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Rollout of a policy: one episode, as the policy asks for it, and its result."""
 
-from __future__ import annotations
-
 import os
 import time
 import uuid

@@ -1,7 +1,5 @@
 """Evaluation runner: hands out episodes, keeps what comes back, tries again."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import logging

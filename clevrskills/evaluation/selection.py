@@ -1,7 +1,5 @@
 """Selection of tasks and episodes for evaluations by other software."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Sequence
 

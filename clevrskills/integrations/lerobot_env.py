@@ -4,8 +4,6 @@ Images, state and actions are those of data sets that ``clevrskills export --to 
 so what was trained on them can be evaluated as it is.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path

@@ -11,8 +11,6 @@ For instance::
 With images the policy is a ``MultiInputPolicy``.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable, Sequence
 from typing import Any

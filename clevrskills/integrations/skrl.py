@@ -13,8 +13,6 @@ For instance::
 Images are flattened together with the state, as skrl's models have them.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -11,8 +11,6 @@ Its episode k of a task is the frozen episode k, so a policy gets the same episo
 ``clevrskills evaluate``. Actions and observations are those of our remote policies in that dialect.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path

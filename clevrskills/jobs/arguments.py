@@ -1,7 +1,5 @@
 """Arguments that commands share: which tasks, how many workers and where, which cameras."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any

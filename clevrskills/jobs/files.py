@@ -1,7 +1,5 @@
 """Files that appear whole or not at all: written aside, synchronised, moved into place."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import json

@@ -1,7 +1,5 @@
 """Files of lines to which one process appends and any may read, at any time."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping

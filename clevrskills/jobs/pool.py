@@ -1,7 +1,5 @@
 """Worker pool: any worker may die at any time, at the cost of the one job it was doing."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections import deque

@@ -1,7 +1,5 @@
 """Process setup: signals that end a process, memory that stays small, and the name of a worker."""
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import datetime

@@ -1,7 +1,5 @@
 """Progress display on standard error: bars on a terminal, elsewhere a line now and then."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping
 from typing import Self

@@ -4,8 +4,6 @@ Retries are the caller's: actors are neither restarted nor their calls repeated.
 the package and is imported only here.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import logging
 import os

@@ -1,7 +1,5 @@
 """Run folder: made or continued, locked by its writers, tidied up after those that were ended."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import fcntl

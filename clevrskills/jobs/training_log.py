@@ -1,7 +1,5 @@
 """Training log: reports as lines of JSON, the same for TensorBoard, and a progress bar."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Work loop: keeps a worker pool busy from a queue of jobs, with one rule for workers that die."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterable

@@ -4,8 +4,6 @@ Before version 0.2 a training run had one file instead, ``checkpoint.safetensors
 gives way to the next checkpoint.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import asdict

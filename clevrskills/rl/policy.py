@@ -1,7 +1,5 @@
 """Policy of a training run, for ``clevrskills evaluate --policy rl:DIR TASK``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Training loop of PPO: from the last checkpoint on, until all steps are made."""
 
-from __future__ import annotations
-
 import contextlib
 from collections import deque
 from collections.abc import Callable, Mapping

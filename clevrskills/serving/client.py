@@ -1,7 +1,5 @@
 """A policy behind a socket, as the runner sees it: like any other."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace

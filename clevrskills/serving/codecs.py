@@ -5,8 +5,6 @@ vla-eval by one with text keys. vla-eval also knows images as PNG or JPEG files,
 :mod:`~clevrskills.serving.message_fields`. Only numbers are read, never objects.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The client's end of a WebSocket: whatever goes wrong is one line that names the server."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator
 from urllib.parse import urlsplit

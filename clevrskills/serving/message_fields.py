@@ -1,7 +1,5 @@
 """Fields of messages that both dialects share: state, prompt, images, what actions mean."""
 
-from __future__ import annotations
-
 import functools
 import io
 from collections.abc import Callable, Mapping

@@ -4,8 +4,6 @@ An error is a text message, after which the server closes. There is no word for 
 episode; our clients say it in the observation.
 """
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Mapping

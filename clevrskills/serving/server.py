@@ -1,7 +1,5 @@
 """A policy for clients on the network."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """Sessions of a policy server: a policy for each client, or one that acts for all."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping

@@ -3,8 +3,6 @@
 An error is a message of its own, after which the client may go on.
 """
 
-from __future__ import annotations
-
 import logging
 import time
 from collections import deque

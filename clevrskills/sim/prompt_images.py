@@ -3,8 +3,6 @@
 They are taken in scenes of their own, without physics, so an episode is never disturbed.
 """
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from functools import cache

@@ -4,8 +4,6 @@ A suite derives from :class:`SymbolicSuite`, its environment from :class:`Symbol
 are trees of symbolic predicates. No simulator is imported.
 """
 
-from __future__ import annotations
-
 import hashlib
 import sys
 from abc import ABC, abstractmethod

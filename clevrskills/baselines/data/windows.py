@@ -10,8 +10,6 @@
     DataLoader(windows, batch_sampler=Batches(order, 32), collate_fn=collate_fn, num_workers=2)
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

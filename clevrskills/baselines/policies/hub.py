@@ -1,7 +1,5 @@
 """Hub: published weights and vocabularies, in a folder or by their name on Hugging Face."""
 
-from __future__ import annotations
-
 from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The parts of the small policies: images, prompt and the robot's own state as tokens."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any

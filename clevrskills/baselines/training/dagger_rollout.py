@@ -8,8 +8,6 @@ HG-DAgger (Kelly et al. 2019). What the policy did is marked as given up: it is 
 not learned.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any

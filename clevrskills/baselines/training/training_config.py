@@ -1,7 +1,5 @@
 """Training configuration: what is trained on what, as the arguments and the data say."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

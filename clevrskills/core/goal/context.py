@@ -6,8 +6,6 @@ of them several times (:meth:`Context.repeat`), or those only in which the answe
 (:meth:`Context.also`, :meth:`Context.sparse`). A suite adds what its goals are about.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, Self

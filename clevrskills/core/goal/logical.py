@@ -5,8 +5,6 @@
 has fewer parts mark the others as inactive.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass

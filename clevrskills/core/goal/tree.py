@@ -1,7 +1,5 @@
 """A goal tree as a list of its nodes, each before its parts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count

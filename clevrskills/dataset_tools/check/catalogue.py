@@ -1,7 +1,5 @@
 """Checks of what belongs to a dataset as a whole: header, manifest, directories."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field

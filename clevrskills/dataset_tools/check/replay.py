@@ -1,7 +1,5 @@
 """Replay of recorded actions: every state and all that is recorded of it, bit for bit."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 

@@ -1,7 +1,5 @@
 """Checks of the tables, states, videos and images of an episode."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Generator, Iterator, Mapping
 from pathlib import Path

@@ -5,8 +5,6 @@ of a :class:`~clevrskills.dataset_tools.export.selection.Selection` one by one a
 empty folder ``out``; the folder is moved into place when the function has returned.
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 Written after the files that lerobot 0.4 to 0.6 write and read; it does not need that package.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path

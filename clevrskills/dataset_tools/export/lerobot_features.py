@@ -4,8 +4,6 @@ Frame t of N is what was observed before action t. The recorded picture of the f
 the last action, has no row and is left out.
 """
 
-from __future__ import annotations
-
 import textwrap
 from abc import ABC, abstractmethod
 from collections import Counter

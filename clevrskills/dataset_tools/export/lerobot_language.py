@@ -5,8 +5,6 @@ timestamp until the next of its style. ``language_events`` has questions on sing
 answers, once a second for each camera, never for two on one frame. ``docs/formats.md`` lists both.
 """
 
-from __future__ import annotations
-
 import json
 from itertools import groupby
 from typing import Any

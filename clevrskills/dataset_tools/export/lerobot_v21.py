@@ -4,8 +4,6 @@ With ``meta/modality.json``, which says what is where in state and action, and `
 it is also what GR00T reads. As GR00T wants it, sub-tasks are numbered together with the tasks.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ Count, mean, standard deviation, minimum and maximum are exact. Quantiles of an 
 images are exact too; those of numbers over all episodes come from an even sample of the rows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

@@ -5,8 +5,6 @@ endian, checksums are CRC-32C, rotated and offset (``tensorflow/core/lib/hash/cr
 are protocol buffers as described in ``tensorflow/core/example/{example,feature}.proto``.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Run of ``generate``: hands out attempts and enters how they ended into the manifest."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from pathlib import Path
 

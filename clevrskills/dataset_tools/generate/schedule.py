@@ -5,8 +5,6 @@ fails, its substitutes are the seeds S + k + j * 10,000,000 for j = 1, 2, ... So
 slot depends on nothing but its seeds: not on other slots, nor on who does it when.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections import deque

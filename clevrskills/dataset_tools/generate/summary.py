@@ -1,7 +1,5 @@
 """Summary of a run of ``generate``, as a table or as JSON."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

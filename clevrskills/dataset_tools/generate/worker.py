@@ -1,7 +1,5 @@
 """Generate worker: makes attempts at demonstrations."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import replace
 from pathlib import Path

@@ -6,8 +6,6 @@ the camera, each with the weight of the area that it stands for in the image, ar
 image's segmentation.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache

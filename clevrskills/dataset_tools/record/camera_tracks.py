@@ -4,8 +4,6 @@ It is made from recorded numbers alone, so it is the same whether an episode is 
 happens or later.
 """
 
-from __future__ import annotations
-
 import io
 import re
 import time

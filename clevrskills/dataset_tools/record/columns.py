@@ -1,7 +1,5 @@
 """Columns of tables."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import groupby
 from typing import Any

@@ -1,7 +1,5 @@
 """Recorder: writes one episode while it happens, in the files of ``docs/datasets.md``."""
 
-from __future__ import annotations
-
 import functools
 import re
 from collections.abc import Callable, Iterable, Mapping

@@ -1,7 +1,5 @@
 """One episode of the oracle in an environment."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Render worker: films recorded episodes; and the queue of those that are to be filmed."""
 
-from __future__ import annotations
-
 import shutil
 import time
 from collections.abc import Mapping, Sequence

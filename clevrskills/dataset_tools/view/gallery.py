@@ -1,7 +1,5 @@
 """``clevrskills gallery``: one solved episode of every task, as a video and as a sheet of cards."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache

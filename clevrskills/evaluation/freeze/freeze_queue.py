@@ -4,8 +4,6 @@ In the folder, beside the files, ``screening/`` has the results so far, one jour
 and split.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -2,8 +2,6 @@
 nothing does not.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

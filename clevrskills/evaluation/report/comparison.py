@@ -1,7 +1,5 @@
 """Two runs compared on the episodes that both have done."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby

@@ -1,7 +1,5 @@
 """Data of the page of a report, as JSON; and its videos."""
 
-from __future__ import annotations
-
 import base64
 import math
 import os

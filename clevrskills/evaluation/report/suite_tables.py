@@ -1,7 +1,5 @@
 """Tables of what a suite adds: tags of episodes, refused turns, and published numbers."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Results summed up by task and by level, as tables: for programs and for people."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Results of curricula laid out as the paper's Tables 2, 3 and 5, with the published rows."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence

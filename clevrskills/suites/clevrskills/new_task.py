@@ -1,7 +1,5 @@
 """``clevrskills new-task``: a task, its predicate and its skill, in a distribution of one's own."""
 
-from __future__ import annotations
-
 import importlib.util
 import keyword
 import re

@@ -1,7 +1,5 @@
 """The paper's curriculum: which policy is evaluated on what, and the file that says so."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import tomllib

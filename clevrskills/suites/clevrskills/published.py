@@ -1,7 +1,5 @@
 """The numbers of the paper's Tables 2, 3 and 5 (arXiv 2411.09052), and how far ours compare."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Stages of a curriculum: checkpoints that are there or are made, episodes that are missing."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import subprocess

@@ -1,7 +1,5 @@
 """Checks of a task: what must hold of its episodes, what should, and the mend of each."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib
 import importlib.util

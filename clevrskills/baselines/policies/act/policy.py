@@ -7,8 +7,6 @@ the demonstrations of one oracle hardly differ in style; a small encoder of imag
 from scratch; and a prompt, which ACT does not have.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar

@@ -5,8 +5,6 @@ actions though it does only the first few of them before it looks again: the fir
 start from rest is next to nothing, whichever way it goes, so nobody has to look to imitate it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar

@@ -17,8 +17,6 @@ window, windows take turns: one that is full is left for the next one, which sta
 ``starts_every`` steps later and is read again, as in training. So the cost of a step is bounded.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Configuration of Octo."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from clevrskills.baselines.spec import PolicyConfig

@@ -1,7 +1,5 @@
 """The head of Octo: actions made out of noise, step by step."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import pi
 

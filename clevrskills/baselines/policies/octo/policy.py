@@ -19,8 +19,6 @@ changed at random in training. How many of the four actions are carried out befo
 made is up to the evaluation: all of them, unless it is told otherwise.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar

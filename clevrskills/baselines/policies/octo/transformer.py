@@ -2,8 +2,6 @@
 transformer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import torch

@@ -2,8 +2,6 @@
 by this package's names. They are files of Flax: trees of arrays in MessagePack.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

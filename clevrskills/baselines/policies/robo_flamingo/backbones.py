@@ -5,8 +5,6 @@ and keys, for which the Hugging Face Hub has code that comes with the weights. H
 of transformers with that normalization put in; code from elsewhere is not run.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

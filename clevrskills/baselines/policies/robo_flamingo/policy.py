@@ -16,8 +16,6 @@ padding takes no part in the maximum; the answers are those of the last layer; w
 state is told, a linear map of it is added to the answers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

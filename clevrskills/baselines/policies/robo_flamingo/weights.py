@@ -1,7 +1,5 @@
 """Published weights of RoboFlamingo, and those of OpenFlamingo that it starts from."""
 
-from __future__ import annotations
-
 import pickle
 import re
 from collections.abc import Mapping

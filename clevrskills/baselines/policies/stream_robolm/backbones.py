@@ -4,8 +4,6 @@ A name is one of those in :data:`RANDOM_LANGUAGE_MODELS` or :data:`RANDOM_IMAGE_
 ``from_pretrained`` takes: a folder, or a name on the Hugging Face Hub.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -4,8 +4,6 @@ A token can attend to the prompt and to the tokens of the latest control steps. 
 are here, for tokens that are read all at once and for tokens that come one by one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import torch

@@ -19,8 +19,6 @@ between LSTM and action; the robot's own state, if the policy is told it, joins 
 Positions in the language model count on from the prompt up to the last one it knows, and stay.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
