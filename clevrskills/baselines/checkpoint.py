@@ -138,10 +138,7 @@ def save(
     Raises:
         StorageError: The disk refused.
     """
-    partial = PartialDirectory(run, checkpoint.folder_of(run, steps))
-    try:
+    with PartialDirectory(run, checkpoint.folder_of(run, steps)) as partial:
         write(partial.path, policy, about, optimizer)
         partial.commit()
-    finally:
-        partial.discard()
     checkpoint.prune(run, keep)

@@ -21,8 +21,6 @@ kind            entry                                 what it names
 Worker processes find the same, as they read the same metadata.
 """
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 import tomllib
@@ -31,7 +29,7 @@ from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Self
 
 from clevrskills import additions, keys_of
 from clevrskills.errors import (
@@ -159,7 +157,7 @@ class OwnDistribution:
         return tuple(tasks) or self.tasks
 
     @classmethod
-    def at(cls, folder: Path) -> OwnDistribution:
+    def at(cls, folder: Path) -> Self:
         """The distribution of a folder.
 
         Raises:

@@ -3,12 +3,10 @@
 What is in each file, and every column, is explained in ``docs/datasets.md``.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from clevrskills.errors import DamagedError
 from clevrskills.jobs.files import to_json, write_whole
@@ -64,7 +62,7 @@ class Header:
     versions: dict[str, str | None] = field(default_factory=versions, compare=False)
 
     @classmethod
-    def read(cls, root: Path) -> Header:
+    def read(cls, root: Path) -> Self:
         """Read the header of a dataset.
 
         Raises:

@@ -6,13 +6,12 @@ that was killed may leave a torn last line: readers pass over it, the writer rem
 started again.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
+from typing import Self
 
 from clevrskills.core.episode import episode_id
 from clevrskills.dataset_tools.layout import MANIFEST_DIR
@@ -72,7 +71,7 @@ class ManifestLine:
         return to_json({_RENAMED.get(f.name, f.name): getattr(self, f.name) for f in fields(self)})
 
     @classmethod
-    def from_json(cls, text: str | bytes) -> ManifestLine:
+    def from_json(cls, text: str | bytes) -> Self:
         """Read a line.
 
         Raises:

@@ -1,13 +1,11 @@
 """Frozen episodes: a scene and its prompt as data, which start the same episode anywhere."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -56,7 +54,7 @@ class EpisodeSpec:
         index: int = 0,
         robot: str = "xarm6",
         task_args: Mapping[str, Any] | None = None,
-    ) -> EpisodeSpec:
+    ) -> Self:
         """The episode that an environment starts from a seed.
 
         Raises:
@@ -128,7 +126,7 @@ class EpisodeSpec:
         }
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> EpisodeSpec:
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Read what :meth:`to_json` wrote."""
         layout = _layout(data["layout"])
         return cls(

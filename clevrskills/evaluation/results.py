@@ -7,14 +7,12 @@
     DIR/videos/<task>_<split>_<index>.mp4
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from clevrskills.core.episode import episode_name
 from clevrskills.core.suite import DEFAULT, Suite, load_suite
@@ -135,7 +133,7 @@ class EpisodeResult:
         return to_json(data)
 
     @classmethod
-    def from_json(cls, text: str | bytes) -> EpisodeResult:
+    def from_json(cls, text: str | bytes) -> Self:
         """Read a line.
 
         Raises:

@@ -116,6 +116,15 @@ class CameraArgs:
     segmentation: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
     """Film which object each pixel shows, too."""
 
+    def filmed(self, chosen: Sequence[str], known: Sequence[str]) -> dict[str, Any]:
+        """What is filmed, as environments and datasets have it; cameras in the order of ``known``."""
+        return {
+            "cameras": tuple(name for name in known if name in chosen),
+            "size_px": self.size,
+            "depth": self.depth,
+            "segmentation": self.segmentation,
+        }
+
 
 def select_tasks(
     levels: Mapping[str, str], tasks: Sequence[str] = (), level: Sequence[str] = ()

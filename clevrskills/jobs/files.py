@@ -8,7 +8,7 @@ import shutil
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -88,6 +88,8 @@ def write_whole(path: Path, content: str | bytes) -> None:
 class PartialDirectory:
     """A directory being written, to be moved to its final place when it is complete.
 
+    Used as a context manager, it is removed unless it was moved.
+
     Args:
         root: Directory in which to write aside, on the same file system as ``final``.
         final: Where the complete directory goes; must not exist.
@@ -103,6 +105,12 @@ class PartialDirectory:
         self.path = root / f"{PARTIAL_PREFIX}{writer}-{uuid.uuid4().hex}"
         with storage_errors(root):
             self.path.mkdir()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.discard()
 
     def commit(self) -> Path:
         """Move the directory to its final place.

@@ -1,11 +1,9 @@
 """Networks of PPO: the policy and the value function."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -46,7 +44,7 @@ class Spaces:
     size_px: int = 0
 
     @classmethod
-    def of(cls, envs: VectorEnv) -> Spaces:
+    def of(cls, envs: VectorEnv) -> Self:
         """Those of environments."""
         space, actions = envs.single_observation_space, envs.single_action_space.shape[0]
         if not isinstance(space, Dict):

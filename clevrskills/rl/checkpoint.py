@@ -44,13 +44,10 @@ def save(ppo: PPO, root: Path, provenance: Mapping[str, Any]) -> None:
     }
     training = checkpoint.optimizer_tensors(ppo.agent, ppo.optimizer)
     training[_GENERATOR] = ppo.generator.get_state()
-    partial = PartialDirectory(root, checkpoint.folder_of(root, ppo.steps))
-    try:
+    with PartialDirectory(root, checkpoint.folder_of(root, ppo.steps)) as partial:
         with storage_errors(partial.final):
             checkpoint.write(partial.path, config, ppo.agent.state_dict(), training)
         partial.commit()
-    finally:
-        partial.discard()
     checkpoint.prune(root, keep=1)
     (root / SINGLE_FILE).unlink(missing_ok=True)
 

@@ -4,13 +4,11 @@ LeRobot exports are read without ``lerobot``. They have prompts in words only, a
 last state.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -57,7 +55,7 @@ class Demonstration:
     steps: int
 
     @classmethod
-    def of(cls, name: str, steps: int) -> Demonstration:
+    def of(cls, name: str, steps: int) -> Self:
         """The episode of a name."""
         parsed = RecordedName.parse(name)
         return cls(name, parsed.task, parsed.split, steps)

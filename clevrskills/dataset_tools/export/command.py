@@ -102,10 +102,7 @@ def write_dataset(selection: Selection, to: str, out: Path) -> None:
     )
     with storage_errors(out):
         out.parent.mkdir(parents=True, exist_ok=True)
-    partial = PartialDirectory(out.parent, out)
-    try:
+    with PartialDirectory(out.parent, out) as partial:
         with Display("exporting", len(selection)) as display, storage_errors(out):
             write(replace(selection, on_progress=display.update), partial.path)
         partial.commit()
-    finally:
-        partial.discard()

@@ -3,7 +3,6 @@
 Written after the files that lerobot 0.4 to 0.6 write and read; it does not need that package.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from clevrskills.dataset_tools.dataset import Episode
-from clevrskills.dataset_tools.export.lerobot_features import LeRobotWriter
+from clevrskills.dataset_tools.export.lerobot_features import LeRobotWriter, Row
 from clevrskills.dataset_tools.export.remux import JoinedVideo, Recording
 from clevrskills.dataset_tools.export.selection import Selection
 
@@ -122,7 +121,7 @@ class _Videos:
         self._name = _FileName()
         self._file: JoinedVideo | None = None
 
-    def append(self, recording: Recording) -> dict[str, float]:
+    def append(self, recording: Recording) -> Row:
         """Append a recording; returns the columns that say where it is."""
         if self._file is not None and (
             self._file.parameters != recording.parameters
@@ -161,17 +160,12 @@ class _Writer(LeRobotWriter):
         self._meta = _Tables(out, EPISODES_PATH, group=EPISODES_PER_GROUP)
         self._videos: dict[str, _Videos] = {}
 
-    def add_video(self, key: str, recording: Recording) -> dict[str, float]:
+    def add_video(self, key: str, recording: Recording) -> Row:
         videos = self._videos.setdefault(key, _Videos(self.out, key, self.fps))
         return videos.append(recording)
 
     def add_episode(
-        self,
-        episode: Episode,
-        row: dict[str, Any],
-        videos: Mapping[str, float],
-        frames: pa.Table,
-        stats: Mapping[str, Any],
+        self, episode: Episode, row: Row, videos: Row, frames: pa.Table, stats: Row
     ) -> None:
         if self._language:
             from clevrskills.dataset_tools.export.lerobot_language import with_language

@@ -29,6 +29,9 @@ _TEXTS = ("instruction", "predicate", "skill", "action_class")
 _FLAGS = ("failed", "keystep")
 _ALWAYS = ("timestamp", "frame_index", "episode_index", "index", "task_index")
 
+Row = dict[str, Any]
+"""What is said of an episode, by name of the column."""
+
 
 @dataclass
 class Sentences:
@@ -263,17 +266,12 @@ class LeRobotWriter(ABC):
         self._statistics = Statistics()
 
     @abstractmethod
-    def add_video(self, key: str, recording: Recording) -> dict[str, float]:
+    def add_video(self, key: str, recording: Recording) -> Row:
         """Write the images of a camera; returns the columns that say where they are."""
 
     @abstractmethod
     def add_episode(
-        self,
-        episode: Episode,
-        row: dict[str, Any],
-        videos: Mapping[str, float],
-        frames: pa.Table,
-        stats: Mapping[str, Any],
+        self, episode: Episode, row: Row, videos: Row, frames: pa.Table, stats: Row
     ) -> None:
         """Write all else of an episode: its description ``row``, where its ``videos`` are, the
         columns of its ``frames`` and their statistics.
@@ -318,7 +316,7 @@ class LeRobotWriter(ABC):
         task = self.tasks.index(sentence)
         data = _columns(episode, self.episodes, self.frames, task, self.subtasks)
         stats = self._statistics.add_numbers(data)
-        videos: dict[str, float] = {}
+        videos: Row = {}
         for camera in self.first.cameras:
             key = image_key(camera)
             with open_recording(episode.video_path(camera), len(episode)) as recording:

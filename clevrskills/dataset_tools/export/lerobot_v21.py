@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from clevrskills.dataset_tools.dataset import Episode
 from clevrskills.dataset_tools.export.lerobot_features import (
     LeRobotWriter,
+    Row,
     image_key,
     state_parts,
     write_json,
@@ -51,19 +52,14 @@ class _Writer(LeRobotWriter):
         self.subtasks = self.tasks
         (out / "meta").mkdir()
 
-    def add_video(self, key: str, recording: Recording) -> dict[str, float]:
+    def add_video(self, key: str, recording: Recording) -> Row:
         video = JoinedVideo(self._path(VIDEO_PATH, video_key=key), recording, self.fps)
         video.append(recording)
         video.close()
         return {}
 
     def add_episode(
-        self,
-        episode: Episode,
-        row: dict[str, Any],
-        videos: Mapping[str, float],
-        frames: pa.Table,
-        stats: Mapping[str, Any],
+        self, episode: Episode, row: Row, videos: Row, frames: pa.Table, stats: Row
     ) -> None:
         pq.write_table(frames, self._path(DATA_PATH), compression="snappy")
         self._append("episodes", row)

@@ -127,15 +127,13 @@ def _check(args: GenerateArgs, suite: Suite, seeds: SeedRange) -> tuple[Header, 
     )
     if not tasks:
         raise ClevrSkillsError("nothing to generate: name tasks, or a level with --level")
+    filmed = args.filmed(cameras, all_cameras)
     config = EnvConfig(
         "",
         args.split or suite.splits()[0],
         args.robot or suite.robots()[0],
         args.criteria or suite.criteria()[0],
-        cameras=tuple(name for name in all_cameras if name in cameras),
-        size_px=args.size,
-        depth=args.depth,
-        segmentation=args.segmentation,
+        **filmed,
     )
     given = _task_args(args.arg, tuple(levels))
     for task, task_args in given.items():
@@ -144,12 +142,9 @@ def _check(args: GenerateArgs, suite: Suite, seeds: SeedRange) -> tuple[Header, 
     header = Header(
         robot=config.robot,
         criteria=config.criteria,
-        cameras=config.cameras,
         fps=int(interface.spec["rate_hz"]),
-        size_px=config.size_px,
-        depth=config.depth,
-        segmentation=config.segmentation,
         task_args=given,
+        **filmed,
     )
     slots, first_seed = range(index, args.episodes, of), seeds.start + args.seed
     configs = [replace(config, task=task, task_args=given.get(task, {})) for task in tasks]

@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.suite import TrajectoryRenderer
 from clevrskills.dataset_tools.layout import CAMERAS_FILE, IMAGES_FILE, VIDEO_SUFFIXES
 from clevrskills.dataset_tools.record.annotations import Annotator
@@ -41,8 +42,7 @@ class Footage:
         film: Draws the images.
         scene: Description of the scene.
         fps: Frames per second.
-        depth: Whether depth is filmed too.
-        segmentation: Whether it is filmed what each pixel shows.
+        config: Whether depth, and what each pixel shows, is filmed too.
         keystep_camera: Name of the camera that takes the images of key-steps.
         times_s: CPU time spent is added to its ``render`` and ``encode``.
     """
@@ -53,13 +53,12 @@ class Footage:
         film: TrajectoryRenderer,
         scene: Mapping[str, Any],
         fps: int,
-        depth: bool,
-        segmentation: bool,
+        config: EnvConfig,
         keystep_camera: str,
         times_s: dict[str, float],
     ) -> None:
         self._directory, self._film, self._fps = directory, film, fps
-        filmed = {"video": True, "depth": depth, "segmentation": segmentation}
+        filmed = {"video": True, "depth": config.depth, "segmentation": config.segmentation}
         self._kinds = [kind for kind in _WRITERS if filmed[kind]]
         self._keystep_camera, self._times_s = keystep_camera, times_s
         self._views: Mapping[str, View] = {}  # of the last state only

@@ -92,14 +92,8 @@ class Recorder:
         prompt, scene = env.prompt.to_json(), env.scene_description()
         if self._film is not None:
             self._footage = Footage(
-                self._directory.path,
-                self._film,
-                scene,
-                self._fps,
-                self.config.depth,
-                self.config.segmentation,
-                self._keystep_camera,
-                self.times_s,
+                *(self._directory.path, self._film, scene, self._fps, self.config),
+                *(self._keystep_camera, self.times_s),
             )
         nodes = [{**node, "plain": self._words(node["text"])} for node in env.nodes]
         self._info = {

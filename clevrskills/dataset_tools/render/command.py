@@ -59,23 +59,9 @@ def _check(args: RenderArgs, suite: Suite) -> EnvConfig:
     header = Header.read(args.dataset)
     if args.out.resolve() == args.dataset.resolve():
         raise ClevrSkillsError("--out must be another folder than that of the dataset")
-    cameras = tuple(name for name in known if name in chosen)
-    header = replace(
-        header,
-        cameras=cameras,
-        size_px=args.size,
-        depth=args.depth,
-        segmentation=args.segmentation,
-    )
-    header.open(args.out)
-    return EnvConfig(
-        "",
-        robot=header.robot,
-        cameras=cameras,
-        size_px=args.size,
-        depth=args.depth,
-        segmentation=args.segmentation,
-    )
+    filmed = args.filmed(chosen, known)
+    replace(header, **filmed).open(args.out)
+    return EnvConfig("", robot=header.robot, **filmed)
 
 
 def _render(args: RenderArgs, config: EnvConfig, suite: Suite) -> int:

@@ -70,16 +70,14 @@ class RenderWorker:
         times_s = {"render": 0.0, "encode": 0.0, "write": 0.0}
         episode, final = Episode(self._recorded / name), self._root / name
         if not final.is_dir():
-            directory = PartialDirectory(self._root, final)
-            try:
-                self._film_into(directory.path, episode, times_s)
-                directory.commit()
-            except ClevrSkillsError:
-                raise
-            except Exception as error:
-                raise ClevrSkillsError(f"{name} cannot be filmed: {error!r}") from error
-            finally:
-                directory.discard()
+            with PartialDirectory(self._root, final) as directory:
+                try:
+                    self._film_into(directory.path, episode, times_s)
+                    directory.commit()
+                except ClevrSkillsError:
+                    raise
+                except Exception as error:
+                    raise ClevrSkillsError(f"{name} cannot be filmed: {error!r}") from error
             trim_heap()
         times_s["total_cpu"] = time.process_time() - cpu_s
         times_s["total_wall"] = time.perf_counter() - wall_s
@@ -97,15 +95,9 @@ class RenderWorker:
             self._config = replace(self._config, task=info["task"])
             self._film = self._suite.trajectory_renderer(self._config)
             assert self._film is not None, "there are cameras"
+        keystep_camera, scene = self._suite.cameras()[0], info["scene"]
         footage = Footage(
-            path,
-            self._film,
-            info["scene"],
-            info["fps"],
-            self._config.depth,
-            self._config.segmentation,
-            self._suite.cameras()[0],
-            times_s,
+            path, self._film, scene, info["fps"], self._config, keystep_camera, times_s
         )
         try:
             images = footage.keep_prompt(info["prompt"]["data"])

@@ -1,10 +1,8 @@
 """Candidates: seeds that may become frozen episodes, and results of their screening."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Self
 
 from clevrskills.jobs.files import to_json
 from clevrskills.jobs.journal import parse_record
@@ -43,7 +41,7 @@ class ScreeningResult:
         return to_json(asdict(self))
 
     @classmethod
-    def from_json(cls, text: str | bytes) -> ScreeningResult:
+    def from_json(cls, text: str | bytes) -> Self:
         """Read a line.
 
         Raises:

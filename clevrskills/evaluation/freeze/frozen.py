@@ -4,8 +4,6 @@ A file is gzipped text, UTF-8, one JSON object in each line: first a :class:`Hea
 episodes in order, as their suite writes them.
 """
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import json
@@ -14,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, Self
 
 from clevrskills.core.episode import frozen_name, parse_frozen_name
 from clevrskills.core.suite import DEFAULT, Episode, load_suite
@@ -88,7 +86,7 @@ class Header:
         return to_json(data)
 
     @classmethod
-    def from_json(cls, text: str | bytes) -> Header:
+    def from_json(cls, text: str | bytes) -> Self:
         """Read the line.
 
         Raises:
