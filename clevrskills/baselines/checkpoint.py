@@ -24,19 +24,12 @@ from clevrskills.jobs.run_folder import versions
 
 @dataclass(frozen=True)
 class Description:
-    """What a checkpoint says of itself.
-
-    Attributes:
-        policy: Name of the policy.
-        config: Its configuration.
-        spec: What it sees and does.
-        provenance: What it was made of, as JSON data.
-    """
+    """What a checkpoint says of itself."""
 
     policy: str
     config: PolicyConfig
-    spec: PolicySpec
-    provenance: Mapping[str, Any]
+    spec: PolicySpec  # what it sees and does
+    provenance: Mapping[str, Any]  # what it was made of, as JSON data
 
     def to_json(self) -> dict[str, Any]:
         """The content of ``config.json``."""

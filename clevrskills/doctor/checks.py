@@ -46,21 +46,13 @@ NVIDIA_DRIVER = (
 
 @dataclass(frozen=True)
 class Check:
-    """The outcome of one check.
+    """The outcome of one check."""
 
-    Attributes:
-        name: What was checked.
-        ok: Whether it is as it should be.
-        detail: What was found.
-        remedy: What to do about it; empty if ok.
-        required: Whether the package is incomplete without it.
-    """
-
-    name: str
-    ok: bool
+    name: str  # what was checked
+    ok: bool  # whether it is as it should be
     detail: str
-    remedy: str = ""
-    required: bool = True
+    remedy: str = ""  # what to do about it; empty if ok
+    required: bool = True  # whether the package is incomplete without it
 
 
 class ProbeError(Exception):

@@ -19,54 +19,32 @@ TURNS_PER_S = 2
 
 @dataclass(frozen=True)
 class WorkerConfig:
-    """What all workers of an evaluation have in common; picklable.
+    """What all workers of an evaluation have in common; picklable."""
 
-    Attributes:
-        root: Folder of the run, an absolute path.
-        suite: Where environments and episodes come from.
-        policy: Where the policy comes from.
-        rules: How episodes are run.
-        batch: Episodes that a worker runs at the same time.
-        robot: Name of the robot.
-        criteria: Name of the success criteria.
-        writer: Name of the writer, see :mod:`clevrskills.evaluation.results`.
-        video_camera: What videos are filmed with.
-    """
-
-    root: Path
-    suite: Suite
-    policy: PolicySource
-    rules: Rules
-    batch: int
+    root: Path  # folder of the run, an absolute path
+    suite: Suite  # where environments and episodes come from
+    policy: PolicySource  # where the policy comes from
+    rules: Rules  # how episodes are run
+    batch: int  # episodes that a worker runs at the same time
     robot: str
     criteria: str
-    writer: str
-    video_camera: str
+    writer: str  # name of the writer, see `evaluation.results`
+    video_camera: str  # what videos are filmed with
 
 
 @dataclass(frozen=True)
 class EpisodeRef:
-    """An episode that is to be evaluated.
-
-    Attributes:
-        task: Key of the task.
-        split: Name of the split.
-        index: Its number among those of the task and split.
-        seed: The seed that it is drawn from; ``None``: it is a frozen one.
-        task_args: Arguments of the task, if it is drawn.
-        film: Whether a video is made of it.
-        tries: How often it has ended in an error before.
-        repeat: How often it is run besides, before this time.
-    """
+    """An episode that is to be evaluated."""
 
     task: str
     split: str
-    index: int
-    seed: int | None = None
+    index: int  # its number among those of the task and split
+    seed: int | None = None  # the seed that it is drawn from; `None`: it is a frozen one
+    # arguments of the task, if it is drawn
     task_args: Mapping[str, Any] = field(default_factory=dict)
-    film: bool = False
-    tries: int = 0
-    repeat: int = 0
+    film: bool = False  # whether a video is made of it
+    tries: int = 0  # how often it has ended in an error before
+    repeat: int = 0  # how often it is run besides, before this time
 
     @property
     def id(self) -> str:

@@ -31,19 +31,12 @@ REPLAY = "replay:"
 
 @dataclass(frozen=True)
 class EvaluationRequest:
-    """What is to be done.
+    """What is to be done."""
 
-    Attributes:
-        args: The arguments of the command.
-        config: What all workers have in common.
-        episodes: The episodes, in order.
-        run: What is said of the run, but for what the policy is shown and the renderer.
-    """
-
-    args: EvaluateArgs
-    config: WorkerConfig
+    args: EvaluateArgs  # the arguments of the command
+    config: WorkerConfig  # what all workers have in common
     episodes: tuple[EpisodeRef, ...]
-    run: Run
+    run: Run  # what is said of the run, but for what the policy is shown and the renderer
 
     @property
     def rule(self) -> str:

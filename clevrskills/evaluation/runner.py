@@ -48,16 +48,11 @@ _OPTIONAL = ("label", "note")
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a request.
+    """What came of a request."""
 
-    Attributes:
-        episodes: How many were asked for.
-        errors: Those that do not count, as they ended in errors.
-        left_out: Tasks that were left out, as they cannot be said in words alone.
-    """
-
-    episodes: int
-    errors: tuple[EpisodeResult, ...]
+    episodes: int  # how many were asked for
+    errors: tuple[EpisodeResult, ...]  # those that do not count, as they ended in errors
+    # tasks that were left out, as they cannot be said in words alone
     left_out: tuple[str, ...] = ()
 
 

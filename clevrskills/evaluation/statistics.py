@@ -111,19 +111,12 @@ def share(strata: Sequence[np.ndarray]) -> Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """How two policies did on the same episodes: numbers of episodes, or shares of them.
+    """How two policies did on the same episodes: numbers of episodes, or shares of them."""
 
-    Attributes:
-        both: Both succeeded.
-        only_a: Only the first one did.
-        only_b: Only the second one did.
-        neither: Neither did.
-    """
-
-    both: float
-    only_a: float
-    only_b: float
-    neither: float
+    both: float  # both succeeded
+    only_a: float  # only the first one did
+    only_b: float  # only the second one did
+    neither: float  # neither did
 
     @classmethod
     def count(cls, outcomes: np.ndarray) -> Pairs:

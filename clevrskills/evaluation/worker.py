@@ -37,15 +37,10 @@ class Describe:
 
 @dataclass(frozen=True)
 class Description:
-    """What the policy is like.
+    """What the policy is like."""
 
-    Attributes:
-        observation: What it is shown.
-        renderer: Name and driver of what draws its images; empty: it is shown none.
-    """
-
-    observation: ObservationOptions
-    renderer: str
+    observation: ObservationOptions  # what it is shown
+    renderer: str  # name and driver of what draws its images; empty: it is shown none
 
 
 @dataclass(frozen=True)

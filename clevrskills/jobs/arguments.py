@@ -117,7 +117,7 @@ class CameraArgs:
     """Film which object each pixel shows, too."""
 
     def filmed(self, chosen: Sequence[str], known: Sequence[str]) -> dict[str, Any]:
-        """What is filmed, as environments and datasets have it; cameras in the order of ``known``."""
+        """What is filmed, as environments and datasets have it; cameras in the known order."""
         return {
             "cameras": tuple(name for name in known if name in chosen),
             "size_px": self.size,

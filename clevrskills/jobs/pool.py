@@ -39,15 +39,10 @@ class Refusal:
 
 @dataclass(frozen=True)
 class WorkerDied:
-    """The process that did a job ended without an answer.
+    """The process that did a job ended without an answer."""
 
-    Attributes:
-        reason: How it ended.
-        killed: Whether it was ended from outside, or may have been.
-    """
-
-    reason: str
-    killed: bool = False
+    reason: str  # how it ended
+    killed: bool = False  # whether it was ended from outside, or may have been
 
 
 @dataclass(frozen=True)

@@ -20,29 +20,19 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class About:
-    """What a policy says of itself.
+    """What a policy says of itself."""
 
-    Attributes:
-        name: As it was asked for.
-        action_spec: What it declares its actions to mean.
-        observation: What it asks to be shown.
-    """
-
-    name: str
-    action_spec: Mapping[str, Any] | None = None
-    observation: ObservationOptions | None = None
+    name: str  # as it was asked for
+    action_spec: Mapping[str, Any] | None = None  # what it declares its actions to mean
+    observation: ObservationOptions | None = None  # what it asks to be shown
 
 
 @dataclass(frozen=True)
 class Seat:
-    """A client's hold on a policy.
+    """A client's hold on a policy."""
 
-    Attributes:
-        reset: Called when an episode of the client begins.
-        act: Gives the next action (A,) or actions (H, A) float32.
-    """
-
-    reset: Callable[[PromptInput], Awaitable[None]]
+    reset: Callable[[PromptInput], Awaitable[None]]  # called when an episode of the client begins
+    # gives the next action (A,) or actions (H, A) float32
     act: Callable[[Observation], Awaitable[np.ndarray]]
 
 

@@ -40,19 +40,12 @@ _VIDEO = ("chunk_index", "file_index", "from_timestamp")
 
 @dataclass(frozen=True)
 class Demonstration:
-    """One episode of a source.
+    """One episode of a source."""
 
-    Attributes:
-        id: Its name, e.g. ``sort/train_00000007``.
-        task: Key of the task.
-        split: ``train`` or ``test``.
-        steps: Number of its control steps.
-    """
-
-    id: str
+    id: str  # its name, e.g. `sort/train_00000007`
     task: str
-    split: str
-    steps: int
+    split: str  # `train` or `test`
+    steps: int  # number of its control steps
 
     @classmethod
     def of(cls, name: str, steps: int) -> Self:

@@ -36,19 +36,12 @@ _MEASURED = 2000  # demonstrations, at most, that statistics are taken of
 
 @dataclass(frozen=True)
 class Selection:
-    """Which demonstrations to train on; an empty filter fits everything.
-
-    Attributes:
-        tasks: Keys of tasks.
-        levels: Levels.
-        splits: Splits.
-        prompt: ``multimodal``, or ``language``, which leaves out the tasks that are left out there
-            in evaluations.
-    """
+    """Which demonstrations to train on; an empty filter fits everything."""
 
     tasks: tuple[str, ...] = ()
     levels: tuple[str, ...] = ()
     splits: tuple[str, ...] = ("train",)
+    # `multimodal`, or `language`, which leaves out the tasks that are left out there in evaluations
     prompt: str = "multimodal"
 
     def choose(self, sources: Sequence[Source]) -> list[tuple[int, int]]:

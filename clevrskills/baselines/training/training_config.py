@@ -27,29 +27,18 @@ TRAINING_FILE = "training.json"
 
 @dataclass(frozen=True)
 class TrainingConfig:
-    """What is trained, on what.
-
-    Attributes:
-        args: The arguments.
-        policy: Name of the policy.
-        config: Its configuration.
-        spec: What it sees and does.
-        start: Folder of the checkpoint that it starts from; ``None``: none.
-        sources: Where the demonstrations are.
-        selection: Which of them.
-        weights: How often the windows of each task are drawn; ``None``: all windows alike.
-        identity: What must be the same when the training run is continued.
-    """
+    """What is trained, on what."""
 
     args: TrainArgs
     policy: str
     config: PolicyConfig
-    spec: PolicySpec
-    start: Path | None
-    sources: Sequence[Source]
-    selection: Selection
+    spec: PolicySpec  # what it sees and does
+    start: Path | None  # folder of the checkpoint that it starts from; `None`: none
+    sources: Sequence[Source]  # where the demonstrations are
+    selection: Selection  # which of them
+    # how often the windows of each task are drawn; `None`: all windows alike
     weights: Mapping[str, float] | None
-    identity: Mapping[str, Any]
+    identity: Mapping[str, Any]  # what must be the same when the training run is continued
 
     def make(self, latest: Path | None) -> tuple[LearnedPolicy, Windows, Order]:
         """The policy, what it is trained on, and in what order.

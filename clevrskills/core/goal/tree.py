@@ -13,21 +13,13 @@ from clevrskills.core.goal.predicate import Leaf, Outcome, Predicate
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """A place in a goal tree.
+    """A place in a goal tree."""
 
-    Attributes:
-        path: Its name, e.g. ``set/1.inside``.
-        depth: How many nodes are above it.
-        predicate: What stands there.
-        leaf: Its index among the leaves of the tree; ``None``: it has parts.
-        active: Whether the environment uses it.
-    """
-
-    path: str
-    depth: int
-    predicate: Predicate
-    leaf: int | None
-    active: bool
+    path: str  # its name, e.g. `set/1.inside`
+    depth: int  # how many nodes are above it
+    predicate: Predicate  # what stands there
+    leaf: int | None  # its index among the leaves of the tree; `None`: it has parts
+    active: bool  # whether the environment uses it
 
 
 def nodes(goal: Predicate, env: int = 0) -> list[Node]:

@@ -16,17 +16,13 @@ from clevrskills.jobs.run_folder import LOCK_FILE
 
 @dataclass
 class Catalogue:
-    """What a dataset says that it holds, and what is there.
+    """What a dataset says that it holds, and what is there."""
 
-    Attributes:
-        lines: By the name of an episode: what the manifest says of it.
-        episodes: Directories of the episodes that are there, sorted.
-        faults: What is wrong.
-    """
-
+    # by the name of an episode: what the manifest says of it
     lines: dict[str, ManifestLine] = field(default_factory=dict)
+    # directories of the episodes that are there, sorted
     episodes: list[Path] = field(default_factory=list)
-    faults: list[Fault] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)  # what is wrong
 
 
 def read_catalogue(root: Path, suite: Suite) -> Catalogue:

@@ -41,17 +41,11 @@ class CheckArgs(WorkerArgs):
 
 @dataclass
 class Report:
-    """What a check found.
+    """What a check found."""
 
-    Attributes:
-        episodes: Number of episodes looked at.
-        replayed: How many of them were replayed.
-        faults: What is wrong, in the order of the episodes.
-    """
-
-    episodes: int = 0
-    replayed: int = 0
-    faults: list[Fault] = field(default_factory=list)
+    episodes: int = 0  # number of episodes looked at
+    replayed: int = 0  # how many of them were replayed
+    faults: list[Fault] = field(default_factory=list)  # what is wrong, in the order of the episodes
 
 
 def check(args: CheckArgs, suite: Suite | None = None) -> int:

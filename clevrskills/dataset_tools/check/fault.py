@@ -15,17 +15,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, order=True)
 class Fault:
-    """Something that is wrong.
+    """Something that is wrong."""
 
-    Attributes:
-        episode: Name of the episode, e.g. ``sort/train_00000007``; empty: the dataset as a whole.
-        file: Name of the file, relative to the episode or the dataset; empty: the directory.
-        what: What is wrong with it.
-    """
-
-    episode: str
-    file: str
-    what: str
+    episode: str  # name of the episode, e.g. `sort/train_00000007`; empty: the dataset as a whole
+    file: str  # name of the file, relative to the episode or the dataset; empty: the directory
+    what: str  # what is wrong with it
 
     def __str__(self) -> str:
         return ": ".join(part for part in (self.episode, self.file, self.what) if part)

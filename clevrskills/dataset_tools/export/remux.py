@@ -22,17 +22,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Recording:
-    """The first frames of a recorded video, still encoded.
+    """The first frames of a recorded video, still encoded."""
 
-    Attributes:
-        stream: Where they come from; it ties the packets to their decoder.
-        packets: One for each frame, in the order in which they are shown.
-        size: Number of bytes.
-    """
-
-    stream: av.VideoStream
-    packets: Sequence[av.Packet]
-    size: int
+    stream: av.VideoStream  # where they come from; it ties the packets to their decoder
+    packets: Sequence[av.Packet]  # one for each frame, in the order in which they are shown
+    size: int  # number of bytes
 
     @property
     def parameters(self) -> tuple[object, ...]:

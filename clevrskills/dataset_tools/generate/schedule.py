@@ -23,34 +23,22 @@ MIN_FAILURES = 20
 
 @dataclass
 class History:
-    """What is there of one task in one split.
+    """What is there of one task in one split."""
 
-    Attributes:
-        present: Seeds with an episode.
-        steps: Length of the episodes that have a line in the manifest, by seed.
-        failed: Kind of failure of the seeds that failed.
-    """
-
-    present: set[int] = field(default_factory=set)
+    present: set[int] = field(default_factory=set)  # seeds with an episode
+    # length of the episodes that have a line in the manifest, by seed
     steps: dict[int, int] = field(default_factory=dict)
-    failed: dict[int, str] = field(default_factory=dict)
+    failed: dict[int, str] = field(default_factory=dict)  # kind of failure of the seeds that failed
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """One seed to try.
+    """One seed to try."""
 
-    Attributes:
-        config: What the environment is made from.
-        seed: The seed.
-        slot: Which of the episodes asked for it is to be.
-        number: 0, or how many seeds of the slot have failed before.
-    """
-
-    config: EnvConfig
+    config: EnvConfig  # what the environment is made from
     seed: int
-    slot: int = 0
-    number: int = 0
+    slot: int = 0  # which of the episodes asked for it is to be
+    number: int = 0  # 0, or how many seeds of the slot have failed before
 
     @property
     def id(self) -> str:

@@ -46,23 +46,14 @@ class GalleryArgs(TaskArgs):
 
 @dataclass(frozen=True)
 class Solved:
-    """A solved episode.
-
-    Attributes:
-        key: Key of the task.
-        level: Its level.
-        seed: Seed of the episode.
-        prompt: The prompt, in words.
-        parts: The prompt cut up, words and images (256, 256, 3) uint8.
-        frames: What the suite's first camera saw, each (256, 256, 3) uint8.
-    """
+    """A solved episode."""
 
     key: str
     level: str
     seed: int
     prompt: str
-    parts: tuple[str | np.ndarray, ...]
-    frames: tuple[np.ndarray, ...]
+    parts: tuple[str | np.ndarray, ...]  # the prompt cut up, words and images (256, 256, 3) uint8
+    frames: tuple[np.ndarray, ...]  # what the suite's first camera saw, each (256, 256, 3) uint8
 
 
 def gallery(args: GalleryArgs) -> int:

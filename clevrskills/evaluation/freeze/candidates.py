@@ -20,21 +20,13 @@ class Candidate:
 
 @dataclass(frozen=True)
 class ScreeningResult:
-    """What was found of a seed.
-
-    Attributes:
-        seed: The seed.
-        reason: Why it is rejected; empty: it is not.
-        oracle_steps: Turns that the oracle needed; of a delta action, control steps.
-        episode: The episode as JSON data, unless rejected.
-        limit: Turns after which it ends.
-    """
+    """What was found of a seed."""
 
     seed: int
-    reason: str = ""
-    oracle_steps: int = 0
-    episode: Mapping[str, Any] | None = None
-    limit: int = 0
+    reason: str = ""  # why it is rejected; empty: it is not
+    oracle_steps: int = 0  # turns that the oracle needed; of a delta action, control steps
+    episode: Mapping[str, Any] | None = None  # the episode as JSON data, unless rejected
+    limit: int = 0  # turns after which it ends
 
     def to_json(self) -> str:
         """One line of a journal, without its end."""

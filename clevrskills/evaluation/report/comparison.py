@@ -53,25 +53,15 @@ class PairRow:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What the comparison of two runs says.
+    """What the comparison of two runs says."""
 
-    Attributes:
-        a: Label of the first run.
-        b: Label of the second one.
-        levels: A row for each level and split.
-        tasks: A row for each task and split.
-        won: Ids of the episodes at which only the second one succeeded.
-        lost: Ids of those at which only the first one did.
-        remarks: What else must be known, in words.
-    """
-
-    a: str
-    b: str
-    levels: tuple[PairRow, ...]
-    tasks: tuple[PairRow, ...]
-    won: tuple[str, ...]
-    lost: tuple[str, ...]
-    remarks: tuple[str, ...]
+    a: str  # label of the first run
+    b: str  # label of the second one
+    levels: tuple[PairRow, ...]  # a row for each level and split
+    tasks: tuple[PairRow, ...]  # a row for each task and split
+    won: tuple[str, ...]  # ids of the episodes at which only the second one succeeded
+    lost: tuple[str, ...]  # ids of those at which only the first one did
+    remarks: tuple[str, ...]  # what else must be known, in words
 
 
 @dataclass(frozen=True)

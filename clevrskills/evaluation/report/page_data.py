@@ -31,17 +31,11 @@ _WHICH = ("id", "task", "level", "split", "index", "seed")
 
 @dataclass(frozen=True)
 class Video:
-    """A video of the page.
+    """A video of the page."""
 
-    Attributes:
-        id: What the data of its episode calls it.
-        content: Its bytes as base64; empty if it is linked.
-        link: Where it is, from the page's folder; empty if it is in the page.
-    """
-
-    id: str
-    content: str
-    link: str
+    id: str  # what the data of its episode calls it
+    content: str  # its bytes as base64; empty if it is linked
+    link: str  # where it is, from the page's folder; empty if it is in the page
 
 
 def contents(

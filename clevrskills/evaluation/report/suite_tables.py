@@ -27,22 +27,14 @@ FEWEST, MOST = 2, 24
 
 @dataclass(frozen=True)
 class Pivot:
-    """Success of one run by the values of two tags.
+    """Success of one run by the values of two tags."""
 
-    Attributes:
-        row: Tag whose values are the rows.
-        column: Tag whose values are the columns.
-        run: Label of the run.
-        split: Name of the split.
-        columns: Values of the columns.
-        cells: By value of the rows, success in each column; ``None``: there is no such episode.
-    """
-
-    row: str
-    column: str
+    row: str  # tag whose values are the rows
+    column: str  # tag whose values are the columns
     run: str
     split: str
-    columns: tuple[str, ...]
+    columns: tuple[str, ...]  # values of the columns
+    # by value of the rows, success in each column; `None`: there is no such episode
     cells: dict[str, list[Estimate | None]] = field(default_factory=dict)
 
 

@@ -50,21 +50,13 @@ FILE_WIDTH = 400
 
 @dataclass(frozen=True)
 class Table:
-    """A table of a report.
+    """A table of a report."""
 
-    Attributes:
-        name: Name of its file.
-        title: Its title.
-        data: For programs.
-        texts: For people.
-        note: What is said below it.
-    """
-
-    name: str
+    name: str  # name of its file
     title: str
-    data: pd.DataFrame
-    texts: pd.DataFrame
-    note: str = ""
+    data: pd.DataFrame  # for programs
+    texts: pd.DataFrame  # for people
+    note: str = ""  # what is said below it
 
 
 @dataclass(frozen=True)

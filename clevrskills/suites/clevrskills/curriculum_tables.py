@@ -55,51 +55,31 @@ class Entry:
 
 @dataclass(frozen=True)
 class Line:
-    """A row of a table.
-
-    Attributes:
-        model: Name of the policy.
-        source: ``here`` or ``published``.
-        split: Whose objects, if all of its entries have the same; else empty.
-        entries: By column.
-    """
+    """A row of a table."""
 
     model: str
-    source: str
-    split: str
-    entries: Mapping[Column, Entry]
+    source: str  # `here` or `published`
+    split: str  # whose objects, if all of its entries have the same; else empty
+    entries: Mapping[Column, Entry]  # by column
 
 
 @dataclass(frozen=True)
 class PaperTable:
-    """One of the paper's tables.
+    """One of the paper's tables."""
 
-    Attributes:
-        number: Its number there.
-        title: What it is of.
-        columns: Groups of columns, each with the three measures.
-        lines: The rows, ours first.
-    """
-
-    number: int
-    title: str
-    columns: tuple[Column, ...]
-    lines: tuple[Line, ...]
+    number: int  # its number there
+    title: str  # what it is of
+    columns: tuple[Column, ...]  # groups of columns, each with the three measures
+    lines: tuple[Line, ...]  # the rows, ours first
 
 
 @dataclass(frozen=True)
 class Results:
-    """What a curriculum's folder has.
+    """What a curriculum's folder has."""
 
-    Attributes:
-        label: What tables call the policy.
-        rows: By trial, all tasks together.
-        remarks: What is incomplete, in words.
-    """
-
-    label: str
-    rows: Mapping[Trial, Row]
-    remarks: tuple[str, ...]
+    label: str  # what tables call the policy
+    rows: Mapping[Trial, Row]  # by trial, all tasks together
+    remarks: tuple[str, ...]  # what is incomplete, in words
 
 
 def read_results(root: Path, levels: Mapping[str, str]) -> Results:

@@ -28,21 +28,13 @@ _UNFIT = ("note", "json", "shard", "seed")
 
 @dataclass(frozen=True)
 class Trial:
-    """One evaluation of the protocol.
+    """One evaluation of the protocol."""
 
-    Attributes:
-        stage: After which training, ``l0``, ``l1`` or ``l2``.
-        level: Level of the tasks.
-        setting: ``trained``, ``zero-shot`` or ``fine-tuned``.
-        split: ``train`` (seen objects and textures) or ``test`` (unseen ones).
-        prompt: ``multimodal`` or ``language``.
-    """
-
-    stage: str
+    stage: str  # after which training, `l0`, `l1` or `l2`
     level: str
-    setting: str
-    split: str
-    prompt: str
+    setting: str  # `trained`, `zero-shot` or `fine-tuned`
+    split: str  # `train` (seen objects and textures) or `test` (unseen ones)
+    prompt: str  # `multimodal` or `language`
 
     @property
     def name(self) -> str:
@@ -52,17 +44,12 @@ class Trial:
 
 @dataclass(frozen=True)
 class Training:
-    """A command that makes a checkpoint.
+    """A command that makes a checkpoint."""
 
-    Attributes:
-        command: Its words, with {stage}, {level}, {from}, {out}, {data} and {prompt} in them.
-        data: Put in for {data}.
-        argument: Argument of the policy that names the checkpoint.
-    """
-
+    # its words, with {stage}, {level}, {from}, {out}, {data} and {prompt} in them
     command: tuple[str, ...]
-    data: str = ""
-    argument: str = "checkpoint"
+    data: str = ""  # put in for {data}
+    argument: str = "checkpoint"  # argument of the policy that names the checkpoint
 
     @property
     def by_prompt(self) -> bool:

@@ -44,31 +44,18 @@ def of_trial(
 
 @dataclass(frozen=True)
 class Step:
-    """Something that is to be done or was.
+    """Something that is to be done or was."""
 
-    Attributes:
-        does: ``train`` or ``evaluate``.
-        stage: The stage.
-        prompt: The form of the prompt; empty: a training for all of them.
-        level: Level that is trained or evaluated on.
-        setting: Of an evaluation.
-        split: Of an evaluation.
-        tasks: Number of tasks of an evaluation.
-        episodes: Number of its episodes.
-        missing: How many of them are not there yet; of a training 0 or 1.
-        possible: Whether there is, or will be, a checkpoint.
-    """
-
-    does: str
+    does: str  # `train` or `evaluate`
     stage: str
-    prompt: str
-    level: str
-    setting: str = ""
-    split: str = ""
-    tasks: int = 0
-    episodes: int = 0
-    missing: int = 0
-    possible: bool = True
+    prompt: str  # the form of the prompt; empty: a training for all of them
+    level: str  # level that is trained or evaluated on
+    setting: str = ""  # of an evaluation
+    split: str = ""  # of an evaluation
+    tasks: int = 0  # number of tasks of an evaluation
+    episodes: int = 0  # number of its episodes
+    missing: int = 0  # how many of them are not there yet; of a training 0 or 1
+    possible: bool = True  # whether there is, or will be, a checkpoint
 
 
 class Stages:

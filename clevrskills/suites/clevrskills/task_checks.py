@@ -64,41 +64,26 @@ OF_SCENES = {
 
 @dataclass(frozen=True)
 class Check:
-    """What one check found.
-
-    Attributes:
-        name: Name of the check.
-        grade: ``must`` or ``should``.
-        ok: Whether it passed; ``None``: it was not run.
-        found: What was found.
-        mend: What to do where it did not pass.
-    """
+    """What one check found."""
 
     name: str
-    grade: str
-    ok: bool | None
+    grade: str  # `must` or `should`
+    ok: bool | None  # whether it passed; `None`: it was not run
     found: str
-    mend: str
+    mend: str  # what to do where it did not pass
 
 
 @dataclass
 class Run:
-    """The episodes of a task in a split, and what came of them.
+    """The episodes of a task in a split, and what came of them."""
 
-    Attributes:
-        config: What their environment is made from.
-        seeds: Their seeds.
-        scenes: The scene of each seed that has one.
-        errors: Why the others have none, by seed.
-        steps: Control steps of the episodes that the oracle solved.
-        rising: Rank correlation of progress and time of each.
-    """
-
-    config: EnvConfig
+    config: EnvConfig  # what their environment is made from
     seeds: Sequence[int]
-    scenes: dict[int, Any] = field(default_factory=dict)
-    errors: dict[int, Fault] = field(default_factory=dict)
+    scenes: dict[int, Any] = field(default_factory=dict)  # the scene of each seed that has one
+    errors: dict[int, Fault] = field(default_factory=dict)  # why the others have none, by seed
+    # control steps of the episodes that the oracle solved
     steps: list[int] = field(default_factory=list)
+    # rank correlation of progress and time of each
     rising: list[float] = field(default_factory=list)
 
     def __post_init__(self) -> None:

@@ -20,21 +20,13 @@ NOWHERE = (0.0,) * 7
 
 @dataclass(frozen=True)
 class ResetScenes:
-    """The scenes of B environments, S for each, and what they have in common.
+    """The scenes of B environments, S for each, and what they have in common."""
 
-    Attributes:
-        layouts: One layout of each environment, to build it from.
-        solids: Geometry of the bodies.
-        pose: World poses, (B, S, K, 7).
-        held: Slot of the body that the gripper holds, -1 for none, (B, S).
-        roles: What else differs, by name, each (B, S, ...).
-    """
-
-    layouts: list[Layout]
-    solids: Solids
-    pose: Tensor
-    held: Tensor
-    roles: dict[str, Tensor]
+    layouts: list[Layout]  # one layout of each environment, to build it from
+    solids: Solids  # geometry of the bodies
+    pose: Tensor  # world poses, (B, S, K, 7)
+    held: Tensor  # slot of the body that the gripper holds, -1 for none, (B, S)
+    roles: dict[str, Tensor]  # what else differs, by name, each (B, S, ...)
 
     @classmethod
     def of(

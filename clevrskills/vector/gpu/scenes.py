@@ -22,23 +22,15 @@ Pair = tuple[int, int, physx.PhysxRigidBaseComponent, physx.PhysxRigidBaseCompon
 
 @dataclass(frozen=True)
 class Scene:
-    """One built scene.
+    """One built scene."""
 
-    Attributes:
-        scene: SAPIEN's; what is in it lives as long as it does.
-        bodies: The physical side of what is in the slots; ``None``: nothing.
-        table: That of the table.
-        robot: The arm.
-        gripper: Its links that count as the gripper.
-        tcp: The tool centre point.
-    """
-
-    scene: sapien.Scene
+    scene: sapien.Scene  # SAPIEN's; what is in it lives as long as it does
+    # the physical side of what is in the slots; `None`: nothing
     bodies: list[physx.PhysxRigidBaseComponent | None]
-    table: physx.PhysxRigidStaticComponent
-    robot: physx.PhysxArticulation
-    gripper: list[physx.PhysxArticulationLinkComponent]
-    tcp: physx.PhysxArticulationLinkComponent
+    table: physx.PhysxRigidStaticComponent  # that of the table
+    robot: physx.PhysxArticulation  # the arm
+    gripper: list[physx.PhysxArticulationLinkComponent]  # its links that count as the gripper
+    tcp: physx.PhysxArticulationLinkComponent  # the tool centre point
 
     @property
     def dynamic(self) -> list[bool]:

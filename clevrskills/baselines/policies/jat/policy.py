@@ -149,17 +149,11 @@ class Block(nn.Module):
 
 @dataclass(frozen=True)
 class Memory:
-    """What is remembered of an episode.
+    """What is remembered of an episode."""
 
-    Attributes:
-        prompt: The tokens of the prompt, (L, width).
-        steps: The tokens of the present window so far, images and actions, (2 t, width).
-        cache: Keys and values of the tokens that the transformer has read.
-    """
-
-    prompt: Tensor
-    steps: Tensor
-    cache: DynamicCache
+    prompt: Tensor  # the tokens of the prompt, (L, width)
+    steps: Tensor  # the tokens of the present window so far, images and actions, (2 t, width)
+    cache: DynamicCache  # keys and values of the tokens that the transformer has read
 
 
 class JAT(LearnedPolicy[JATConfig]):

@@ -44,15 +44,10 @@ _PATCH = 16  # pixels to a token, in height and width
 
 @dataclass(frozen=True)
 class Memory:
-    """What is remembered of an episode.
+    """What is remembered of an episode."""
 
-    Attributes:
-        task: The tokens of the task, (K, width).
-        generator: Draws the noise.
-    """
-
-    task: Tensor
-    generator: Generator
+    task: Tensor  # the tokens of the task, (K, width)
+    generator: Generator  # draws the noise
 
 
 class ImageTokens(nn.Module):

@@ -86,30 +86,19 @@ class RoboFlamingoConfig(PolicyConfig):
 
 @dataclass(frozen=True)
 class Instructions:
-    """What is read with each image: an image token, the instruction, the end of the chunk.
+    """What is read with each image: an image token, the instruction, the end of the chunk."""
 
-    Attributes:
-        tokens: As the language model takes them, (B, L, width).
-        mask: Which of them exist, (B, L).
-    """
-
-    tokens: Tensor
-    mask: Tensor
+    tokens: Tensor  # as the language model takes them, (B, L, width)
+    mask: Tensor  # which of them exist, (B, L)
 
 
 @dataclass(frozen=True)
 class Memory:
-    """What is remembered of an episode.
+    """What is remembered of an episode."""
 
-    Attributes:
-        instruction: What is read with each image, of one episode.
-        prompt: Answers to the prompt's images, (M, width).
-        answers: Answers of the latest control steps, (at most T - 1, width).
-    """
-
-    instruction: Instructions
-    prompt: Tensor
-    answers: Tensor
+    instruction: Instructions  # what is read with each image, of one episode
+    prompt: Tensor  # answers to the prompt's images, (M, width)
+    answers: Tensor  # answers of the latest control steps, (at most T - 1, width)
 
 
 class PolicyHead(nn.Module):

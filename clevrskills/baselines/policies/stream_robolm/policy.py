@@ -84,19 +84,12 @@ class StreamRoboLMConfig(PolicyConfig):
 
 @dataclass(frozen=True)
 class Memory:
-    """What is remembered of an episode.
+    """What is remembered of an episode."""
 
-    Attributes:
-        cache: What the language model has read and may still attend to.
-        prompt: Length of the prompt, in tokens.
-        age: Control steps made.
-        state: State of the LSTM, two tensors (layers, 1, width).
-    """
-
-    cache: Cache
-    prompt: int
-    age: int
-    state: tuple[Tensor, Tensor]
+    cache: Cache  # what the language model has read and may still attend to
+    prompt: int  # length of the prompt, in tokens
+    age: int  # control steps made
+    state: tuple[Tensor, Tensor]  # state of the LSTM, two tensors (layers, 1, width)
 
 
 class Sight(nn.Module):
