@@ -87,7 +87,7 @@ class PolicySource:
         return policy
 
     def options(self, policy: Any, suite: Suite | None = None) -> ObservationOptions:
-        """What the policy is options.
+        """What the policy is shown.
 
         Args:
             policy: The policy.

@@ -32,7 +32,7 @@ class CrossAttention(nn.Module):
 
     Args:
         width: Numbers in a token.
-        picture_width: Numbers in a feature of an image.
+        image_width: Numbers in a feature of an image.
         heads: Heads of the attention.
     """
 
@@ -44,7 +44,7 @@ class CrossAttention(nn.Module):
         self.to_out = nn.Linear(heads * HEAD_WIDTH, width, bias=False)
 
     def forward(self, tokens: Tensor, images: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Tokens (N, L, width) and features of images (N, K, picture_width) -> what the tokens
+        """Tokens (N, L, width) and features of images (N, K, image_width) -> what the tokens
         see (N, L, width): nothing, zeros, where a mask (N, L, K) of what they may see is empty.
         """
         query = self.to_q(self.norm(tokens))
@@ -57,7 +57,7 @@ class GatedCrossAttention(nn.Module):
 
     Args:
         width: Numbers in a token.
-        picture_width: Numbers in a feature of an image.
+        image_width: Numbers in a feature of an image.
         heads: Heads of the attention.
         gate: What both gates start at, before the tanh; 0: the language model is at first as it
             was.
@@ -134,7 +134,7 @@ class LookingModel(nn.Module):
 
     Args:
         model: The language model, of transformers, without its head.
-        picture_width: Numbers in a feature of an image.
+        image_width: Numbers in a feature of an image.
         every: The n: the n-th layer, the 2n-th ... get one.
         heads: Heads of the cross-attention.
         gate: What its gates start at.
