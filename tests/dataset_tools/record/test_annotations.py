@@ -188,7 +188,7 @@ def alone_in_large(env: object, qpos: np.ndarray, poses: np.ndarray) -> dict[str
         film.cameras[name] = Camera(name, 768, 768, fov_rad, camera.mounting)
     film.open(env.scene_description())  # type: ignore[attr-defined]
     for link in film._links.values():
-        film._stage.remove(link)
+        film._scene.scene.remove_entity(link)
     film._links = {}
     masks: dict[str, list[np.ndarray]] = {name: [] for name in film.cameras}
     for k in range(len(poses)):

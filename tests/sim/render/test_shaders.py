@@ -202,9 +202,9 @@ for eye, quaternion in (
     camera.entity.set_pose(sapien.Pose(eye, quaternion))
     scene.update_render()
     camera.take_picture()
-    pictures.append(camera.get_picture("Color"))
+    images.append(camera.get_picture("Color"))
     if geometry:
-        pictures.append(camera.get_picture("PositionSegmentation"))
+        images.append(camera.get_picture("PositionSegmentation"))
 np.savez(sys.argv[4], *images)
 """
 
