@@ -4,7 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["EnvConfig"]
+__all__ = ["EnvConfig", "LOOKS"]
+
+LOOKS = ("soft", "flat")
+"""Looks of images: with soft shadows, smooth edges and darkness where bodies meet, or, at less than
+half the cost, without; the images of versions before 0.3 are flat."""
 
 
 @dataclass(frozen=True)
@@ -20,6 +24,7 @@ class EnvConfig:
         criteria: Name of the success criteria.
         cameras: Names of the cameras: those that an environment shows, or that a film is made by.
         size_px: Width and height of their images; ``None``: each camera's own.
+        look: One of :data:`LOOKS`.
         depth: Whether depth is filmed too.
         segmentation: Whether it is filmed what each pixel shows.
         task_args: Arguments of the task.
@@ -32,6 +37,7 @@ class EnvConfig:
     criteria: str = ""
     cameras: tuple[str, ...] = ()
     size_px: int | None = None
+    look: str = LOOKS[0]
     depth: bool = False
     segmentation: bool = False
     task_args: Mapping[str, Any] = field(default_factory=dict)

@@ -2,6 +2,7 @@
 
 import gc
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -15,7 +16,7 @@ from mani_skill.utils.structs.types import DefaultMaterialsConfig, SceneConfig, 
 from torch import Tensor
 
 from clevrskills.assets import pools
-from clevrskills.core.env_config import EnvConfig
+from clevrskills.core.env_config import LOOKS, EnvConfig
 from clevrskills.core.goal.tree import nodes, outcomes
 from clevrskills.core.threads import single_threaded
 from clevrskills.envs.episode import EpisodeSpec
@@ -59,7 +60,7 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
             seed.
         task_args: Arguments of the task, e.g. ``{"num_objects": 3}``; see
             :func:`clevrskills.tasks.task`.
-        shadows: Whether the main light casts shadows; doubles the time of an image.
+        look: How images look, one of :data:`~clevrskills.core.env_config.LOOKS`.
         render_backend: ``cpu``, ``gpu`` or ``none``; ``None``: what the machine has if the
             observation needs images.
         kwargs: Passed on to ManiSkill's ``BaseEnv``.
@@ -84,7 +85,7 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
         cameras: Sequence[str] | None = None,
         prompt_index: int | None = None,
         task_args: Mapping[str, Any] | None = None,
-        shadows: bool = False,
+        look: str = LOOKS[0],
         render_backend: str | None = None,
         num_envs: int = 1,
         render_mode: str | None = None,
@@ -95,7 +96,7 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
         self.robot_name = robot_name
         self.criteria = criteria(criteria_name)
         self.prompt_index = prompt_index
-        setting = self.task.setting
+        self.setting = setting = replace(self.task.setting, look=look)
         self._camera_names = setting.watch if cameras is None else tuple(cameras)
         fixed = {name: setting.camera(name) for name in self._camera_names}
         self._fixed_cameras = {name: camera for name, camera in fixed.items() if camera}
@@ -117,7 +118,9 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
         if render_backend is None:
             render_backend = shaders.default_backend() if images else "none"
         geometry = not {"rgb", "state", "state_dict", "none"}.issuperset(_parts(obs_mode))
-        self._shader_pack = "minimal" if render_backend == "none" else shaders.prepare(geometry)
+        self._shader_pack = (
+            "minimal" if render_backend == "none" else shaders.prepare(look, geometry)
+        )
         if images and render_backend == "none":
             raise ClevrSkillsError(
                 f"obs_mode={obs_mode!r} needs images, but render_backend is 'none'"
@@ -127,7 +130,6 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
             num_envs=num_envs,
             obs_mode=obs_mode,
             robot_uids=agent_uid(robot_name),
-            enable_shadow=shadows,
             render_backend=render_backend,
             render_mode=render_mode,
             reconfiguration_freq=1,  # every episode has its own bodies
@@ -151,7 +153,7 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
 
     @property
     def _default_human_render_camera_configs(self) -> list[CameraConfig]:
-        camera = self.task.setting.cameras["render_camera"]
+        camera = self.setting.cameras["render_camera"]
         return [self._camera("human", camera)] if self.render_mode else []
 
     def _camera(self, name: str, camera: FixedCamera) -> CameraConfig:
@@ -178,7 +180,7 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
 
     def _load_scene(self, options: dict) -> None:
         drawn = self.can_draw = self.scene.can_render()
-        self.table = scene_visuals.load_table(self.scene, drawn, self.task.setting)
+        self.table = scene_visuals.load_table(self.scene, drawn, self.setting)
         episode = options.get("episode")
         self.scenes = [self._scene(int(seed), episode) for seed in self._episode_seed]
         self.layouts = [scene.layout for scene in self.scenes]
@@ -196,8 +198,11 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
     def _scene(self, seed: int, episode: EpisodeSpec | None) -> DrawnScene:
         robot_name, criteria = self.robot_name, self.criteria
         if episode is not None:
-            return scene_of(self.task, episode.layout, robot_name, criteria, episode.prompt)
-        return draw_scene(self.task, seed, self.split, robot_name, criteria, self.prompt_index)
+            scene = scene_of(self.task, episode.layout, robot_name, criteria, episode.prompt)
+        else:
+            index = self.prompt_index
+            scene = draw_scene(self.task, seed, self.split, robot_name, criteria, index)
+        return replace(scene, prompt=replace(scene.prompt, setting=self.setting))
 
     def _make_world(self) -> None:
         entities = [actor._objs[0] if actor else None for actor in self._actors]
@@ -211,7 +216,7 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
         self.observer = Observer(self.goal, self.world)
 
     def _load_lighting(self, options: dict) -> None:
-        scene_visuals.load_lighting(self.scene, self.enable_shadow)
+        scene_visuals.load_lighting(self.scene, self.setting.look)
 
     # ---- episodes ----
 
@@ -430,6 +435,7 @@ def make_env(config: EnvConfig, obs_mode: str = "none", **options: Any) -> Clevr
     return ClevrSkillsEnv(
         config.task,
         **{name: value for name, value in names.items() if value},
+        look=config.look,
         task_args=config.task_args,
         obs_mode=obs_mode,
         cameras=config.cameras,

@@ -38,7 +38,7 @@ class PromptRenderer:
     Args:
         device: SAPIEN's name of the render device, e.g. "cpu" or "cuda:0"; None leaves the choice
             to SAPIEN.
-        setting: Camera and table of the scenes.
+        setting: Camera and table of the scenes, and how images look.
     """
 
     def __init__(self, device: str | None = None, setting: Setting = TABLETOP) -> None:
@@ -104,7 +104,7 @@ class PromptRenderer:
         """
         main = self._setting.main_camera
         if robot not in self._table_scenes:
-            scene = _OneCamera(main.size_px, main.fov_rad, self._device)
+            scene = _OneCamera(self._setting.look, main.size_px, main.fov_rad, self._device)
             scene.add(scene_visuals.table_visuals(self._setting))
             scene.aim(main.eye_m, main.target_m)
             self._table_scenes[robot] = scene, scene.add_robot(robot) if robot else {}
@@ -120,15 +120,17 @@ class PromptRenderer:
     ) -> np.ndarray:
         size = OBJECT_CAMERA.size_px
         if self._object_scene is None:
-            self._object_scene = _OneCamera(2 * size, OBJECT_CAMERA.fov_rad, self._device)
+            fov_rad = OBJECT_CAMERA.fov_rad
+            self._object_scene = _OneCamera(self._setting.look, 2 * size, fov_rad, self._device)
         view = np.array(OBJECT_CAMERA.eye_m) / np.linalg.norm(OBJECT_CAMERA.eye_m)
         around_m = radius_m or float(np.linalg.norm(shape.vertices, axis=1).max())
         distance_m = OBJECT_MARGIN * around_m
         self._object_scene.aim(view * distance_m / np.sin(OBJECT_CAMERA.fov_rad / 2), (0, 0, 0))
         image = self._object_scene.render([([scene_visuals.body_visual(shape, texture)], UPRIGHT)])
-        # averaging four pixels smooths the edges; nothing was drawn where alpha is 0
-        color = np.where(image[..., 3:] > 0, image[..., :3], np.array(BACKGROUND, np.uint8))
-        blocks = color.reshape(size, 2, size, 2, 3).astype(np.float32)
+        # alpha is the share of a pixel that was drawn, black the rest; averaging four pixels
+        # smooths the edges
+        color = image[..., :3] + (1 - image[..., 3:] / np.float32(255)) * BACKGROUND
+        blocks = color.reshape(size, 2, size, 2, 3)
         return blocks.mean(axis=(1, 3)).round().astype(np.uint8)
 
 
@@ -141,8 +143,8 @@ def prompt_renderer(setting: Setting = TABLETOP) -> PromptRenderer:
 class _OneCamera(OffscreenScene):
     """A scene with one camera."""
 
-    def __init__(self, size: int, fov_rad: float, device: str | None) -> None:
-        super().__init__(device)
+    def __init__(self, look: str, size: int, fov_rad: float, device: str | None) -> None:
+        super().__init__(look, device)
         self._camera = self.add_camera("camera", size, size, fov_rad)
 
     def aim(self, eye_m: Sequence[float], target_m: Sequence[float]) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import hypot, pi
 
+from clevrskills.core.env_config import LOOKS
 from clevrskills.core.registry import load, others
 from clevrskills.errors import UnknownNameError
 from clevrskills.sim.cameras import FixedCamera
@@ -48,6 +49,7 @@ class Setting:
         workspace: Where things are put if a task does not say otherwise.
         table_center_m: World x and y of the middle of the table, whose top is at z = 0.
         table_size_m: Its size along x and y.
+        look: How images look, one of :data:`~clevrskills.core.env_config.LOOKS`.
     """
 
     name: str
@@ -56,6 +58,11 @@ class Setting:
     workspace: Workspace = Workspace()
     table_center_m: tuple[float, float] = (-0.5, 0.0)
     table_size_m: tuple[float, float] = (1.7, 2.2)
+    look: str = LOOKS[0]
+
+    def __post_init__(self) -> None:
+        if self.look not in LOOKS:
+            raise UnknownNameError("look", self.look, LOOKS)
 
     @property
     def main_camera(self) -> FixedCamera:

@@ -1,5 +1,6 @@
 """Simulation of one scene on the CPU, and the world that reads and steps several of them."""
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
@@ -85,6 +86,10 @@ class Simulation:
         step of it they first did."""
         self.touches_matter = False
         """Whether :attr:`touched` is kept, which costs a tenth of a step."""
+        self.strikes: dict[int, float] = {}
+        """The slots that the gripper touched in the last control step, with its greatest speed in
+        m/s from the beginning of the step before until it last touched them."""
+        self._speed = 0.0
         self._steps = 0
         self._restored: dict[str, np.ndarray] | None = None
 
@@ -101,23 +106,31 @@ class Simulation:
         self.forget_step()
         if self.vacuum.held >= 0 and not self.controller.vacuum_on:
             self.vacuum.release()
+        before, self._speed = self._speed, 0.0
         for _ in range(self.controller.sim_steps):
             self.controller.before_simulation_step()
             self._physics.step()
             if self.touches_matter:
-                self._note_touches()
+                self._speed = max(self._speed, math.hypot(*self._tcp.linear_velocity.tolist()))
+                self._note_touches(max(before, self._speed))
 
     def forget_step(self) -> None:
         """Forget the last control step: nothing has touched yet, what was restored is past."""
         self.touched.clear()
+        self.strikes.clear()
         self._steps = 0
         self._restored = None
 
-    def _note_touches(self) -> None:
+    def _note_touches(self, speed: float) -> None:
+        """Note who touches whom after a physics step, the gripper at a speed up to now in m/s."""
         self._steps += 1
         for pair, contacts in self.contacts().items():
-            if pair not in self.touched and _touch(contacts):
-                self.touched |= {pair: self._steps, pair[::-1]: self._steps}
+            new = pair not in self.touched
+            if (new or self.gripper in pair) and _touch(contacts):
+                if new:
+                    self.touched |= {pair: self._steps, pair[::-1]: self._steps}
+                if self.gripper in pair:
+                    self.strikes[min(pair)] = speed
 
     # ---- what it tells ----
 
@@ -176,12 +189,17 @@ class Simulation:
         least = found.pop(last, self._steps + 1)
         return any(k < least for k in found.values())
 
+    def touches_body(self, slot: int) -> bool:
+        """Whether a body touched another one in the last control step."""
+        return any(one == slot and other < self.table for one, other in self.touched)
+
     # ---- what only the last control step tells ----
 
     def step_state(self) -> dict[str, np.ndarray]:
         """What is to be remembered of the last control step, as poses and joints do not tell it:
         ``lift`` (K, K + 1), see :meth:`lifts`; ``touched`` (K, K + 3), the physics steps in
-        :attr:`touched`, 0 for none; ``end_effector_velocity`` (6,).
+        :attr:`touched`, 0 for none; ``end_effector_velocity`` (6,); ``strikes`` (K,), 0 for none,
+        and the greatest speed of the gripper in it, ``speed`` (1,).
         """
         if self._restored is not None:
             return dict(self._restored)
@@ -194,12 +212,24 @@ class Simulation:
         for (one, other), step in self.touched.items():
             if one < self.table:
                 touched[one, other] = step
-        velocity = self.end_effector_velocity()
-        return {"lift": lift, "touched": touched, "end_effector_velocity": velocity}
+        strikes = np.zeros(self.table)
+        for slot, speed in self.strikes.items():
+            if slot < self.table:
+                strikes[slot] = speed
+        return {
+            "lift": lift,
+            "touched": touched,
+            "end_effector_velocity": self.end_effector_velocity(),
+            "strikes": strikes,
+            "speed": np.array([self._speed]),
+        }
 
     def restore_step(self, state: Mapping[str, np.ndarray]) -> None:
-        """Restore what :meth:`step_state` gave, until the next step."""
+        """Restore what :meth:`step_state` gave, until the next step; where speeds are missing, that
+        at the end of the step stands for them.
+        """
         self.forget_step()
+        state = {**self._speeds(state), **state}
         shapes = {"lift": (self.table, -1), "touched": (self.table, -1)}
         self._restored = {
             name: np.asarray(values).reshape(shapes.get(name, -1)) for name, values in state.items()
@@ -209,6 +239,15 @@ class Simulation:
         for one, other in zip(*touched.nonzero(), strict=True):
             step = int(touched[one, other])
             self.touched |= {(one, other): step, (other, one): step}
+        strikes = self._restored["strikes"]
+        self.strikes |= {int(slot): float(strikes[slot]) for slot in strikes.nonzero()[0]}
+        self._speed = float(self._restored["speed"][0])
+
+    def _speeds(self, state: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """The speeds of a state that has none."""
+        speed = np.linalg.norm(np.ravel(state["end_effector_velocity"])[:3], keepdims=True)
+        touched = np.reshape(state["touched"], (self.table, -1))[:, self.gripper] > 0
+        return {"strikes": speed * touched, "speed": speed}
 
     # ---- what can be put ----
 
@@ -370,6 +409,14 @@ class SimWorld(RobotWorld):
     def touches_before(self, body: Tensor, other: Tensor) -> Tensor:
         rows = zip(self._where_touches_matter(), body.tolist(), other.tolist(), strict=True)
         return _stacked(s.touched_before(one, two) for s, one, two in rows)
+
+    def touches_body(self, body: Tensor) -> Tensor:
+        rows = zip(self._where_touches_matter(), body.tolist(), strict=True)
+        return _stacked(s.touches_body(slot) for s, slot in rows)
+
+    def strike_speed(self, body: Tensor) -> Tensor:
+        rows = zip(self._where_touches_matter(), body.tolist(), strict=True)
+        return _stacked(s.strikes.get(slot, 0.0) for s, slot in rows)
 
     def contacts(self, env: int = 0) -> list[tuple[str, str, float]]:
         """Touching pairs of slot keys or ``table``; least separation in m, negative: overlap."""

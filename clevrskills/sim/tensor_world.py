@@ -99,14 +99,20 @@ class TensorWorld(World):
         return torch.minimum(*gaps) <= CONTACT_TOLERANCE_M
 
     def touches_before(self, body: Tensor, other: Tensor) -> Tensor:
+        return self.on_table(body) | self._near_any(body, torch.stack((body, other), dim=-1))
+
+    def touches_body(self, body: Tensor) -> Tensor:
+        return self._near_any(body, body[:, None])
+
+    def _near_any(self, body: Tensor, but: Tensor) -> Tensor:
+        """Whether any other body than some (B, n) is at a body, (B,) bool."""
         gap = self.distance(self.world_points(body)).amin(-1)  # (B, K)
         points = geometry.to_world(self.body_pose, self.solids.points).flatten(1, 2)
         points = geometry.to_local(self.pose(body), self._of_each(points))
         theirs = geometry.signed_distance(self.planes(body), points)
         gap = torch.minimum(gap, theirs.unflatten(1, gap.shape[1:] + (-1,)).amin(-1))
         gap = torch.where(self._of_each(self.solids.present), gap, geometry.PAD)
-        gap.scatter_(1, torch.stack((body, other), dim=-1), geometry.PAD)
-        return self.on_table(body) | (gap.amin(-1) <= CONTACT_TOLERANCE_M)
+        return gap.scatter(1, but, geometry.PAD).amin(-1) <= CONTACT_TOLERANCE_M
 
     def gripper_touches(self, body: Tensor) -> Tensor:
         return self.gripper_distance(body) <= CONTACT_TOLERANCE_M

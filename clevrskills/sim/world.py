@@ -106,6 +106,18 @@ class World(Context):
         """Whether the robot touched the body in the last control step, (B,) bool."""
         raise NotImplementedError
 
+    def touches_body(self, body: Tensor) -> Tensor:
+        """Whether the body touched any other body in the last control step, (B,) bool."""
+        raise NotImplementedError
+
+    def strike_speed(self, body: Tensor) -> Tensor:
+        """Greatest speed of the gripper in m/s, from the beginning of the control step before the
+        last until it last touched the body, (B,); 0 where it did not touch it in the last one.
+
+        Where only the speed at the end of a step is known, that one.
+        """
+        return self.end_effector_speed * self.gripper_touches(body)
+
     def set_body_pose(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:
         """Put bodies (B,) at world poses (B, 7), at rest, only ``where`` (B,) is true."""
         raise NotImplementedError

@@ -151,9 +151,9 @@ import sapien
 from clevrskills import assets
 from clevrskills.sim.render import scene_visuals, shaders
 from clevrskills.sim.prompt_images import PromptRenderer
-shaders.use_shader_pack()
+shaders.use_shader_pack("flat")
 scene = sapien.Scene([sapien.physx.PhysxCpuSystem(), sapien.render.RenderSystem()])
-scene_visuals.load_lighting(scene, shadows=False)
+scene_visuals.load_lighting(scene, "flat")
 builder = scene.create_actor_builder()
 builder.add_box_collision(half_size=[0.1] * 3)
 builder.add_box_visual(half_size=[0.1] * 3)

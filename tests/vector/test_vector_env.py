@@ -179,7 +179,7 @@ def test_images_and_text_from_other_processes():
 
 def say_why_not(connection) -> None:
     try:
-        shaders.prepare()
+        shaders.prepare("soft")
     except ClevrSkillsError as error:
         connection.send(str(error))
 
@@ -187,7 +187,7 @@ def say_why_not(connection) -> None:
 @pytest.mark.render
 def test_process_forked_from_one_that_draws_is_refused():
     """The renderer would wait for ever for threads that were not forked with it."""
-    shaders.prepare()
+    shaders.prepare("soft")
     context = multiprocessing.get_context("fork")
     here, there = context.Pipe(duplex=False)
     process = context.Process(target=say_why_not, args=(there,))

@@ -27,6 +27,7 @@ class OffscreenScene:
     """A lit scene to which shapes, robots and cameras are added.
 
     Args:
+        look: One of :data:`~clevrskills.core.env_config.LOOKS`.
         device: SAPIEN's name of the render device, e.g. "cpu" or "cuda:0"; None leaves the choice
             to SAPIEN.
         numbers: Whether its cameras tell the number of the entity that each pixel shows.
@@ -36,20 +37,20 @@ class OffscreenScene:
             by "PositionSegmentation".
     """
 
-    def __init__(self, device: str | None = None, numbers: bool = False) -> None:
-        self._numbers = numbers
-        pack = shaders.use_shader_pack(numbers=numbers)
+    def __init__(self, look: str, device: str | None = None, numbers: bool = False) -> None:
+        self._look, self._numbers = look, numbers
+        pack = shaders.use_shader_pack(look, numbers=numbers)
         self.numbered = numbers and pack != shaders.STOCK_PACK
         system = sapien.render.RenderSystem(*([sapien.Device(device)] if device else []))
         self.scene = _Scene([system])
-        scene_visuals.load_lighting(self.scene, shadows=False)
+        scene_visuals.load_lighting(self.scene, look)
 
     def add_camera(
         self, name: str, width: int, height: int, fov_rad: float
     ) -> sapien.render.RenderCameraComponent:
         """Add a camera with a vertical field of view, and take its first image."""
         # shaders and image formats are global: make the camera while they are set
-        shaders.use_shader_pack(numbers=self._numbers)
+        shaders.use_shader_pack(self._look, numbers=self._numbers)
         camera = self.scene.add_camera(name, width, height, fov_rad, NEAR_M, FAR_M)
         self.scene.update_render()
         camera.take_picture()

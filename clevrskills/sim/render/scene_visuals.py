@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
@@ -24,14 +25,23 @@ ZENITH_COLOR = (0.90, 0.92, 0.93)
 # the solid ground is wider than the table: what leaves the table comes to rest at its height
 GROUND_HALF_SIZE_M = (2.0, 2.0, 0.25)
 BEYOND_M = 50.0  # the ground goes on for so far, for what is flung away or rolls
-AMBIENT_LIGHT = (0.3, 0.3, 0.3)
+AMBIENT_LIGHT = {"soft": (0.36, 0.36, 0.36), "flat": (0.3, 0.3, 0.3)}
 SHADOW_CENTER_M = (-0.3, 0.0, 0.0)
 SHADOW_HALF_SIZE_M = 1.1
-# (direction, colour); the first one casts the shadow
-LIGHTS: tuple[tuple[tuple[float, float, float], tuple[float, float, float]], ...] = (
-    ((-0.6, 0.7, -1.2), (1.7, 1.68, 1.62)),
-    ((0.35, -0.75, -0.9), (0.85, 0.87, 0.9)),
-)
+SHADOW_MAP_PX = 512  # a texel is 4.3 mm wide, so a soft edge 13 mm
+_Light = tuple[tuple[float, float, float], tuple[float, float, float]]
+# (direction, colour) by look; where shadows are cast, it is by the first one: steep, so that they
+# lie beside the bodies and tell how high these are; it gives less than half of all light
+LIGHTS: Mapping[str, tuple[_Light, ...]] = {
+    "soft": (
+        ((0.12, 0.5, -1.25), (1.5, 1.48, 1.44)),
+        ((-0.75, -0.5, -0.9), (1.05, 1.07, 1.1)),
+    ),
+    "flat": (
+        ((-0.6, 0.7, -1.2), (1.7, 1.68, 1.62)),
+        ((0.35, -0.75, -0.9), (0.85, 0.87, 0.9)),
+    ),
+}
 
 
 def _texture(image: np.ndarray) -> sapien.render.RenderTexture2D:
@@ -186,17 +196,17 @@ def load_table(scene: ManiSkillScene, with_visual: bool, setting: Setting = TABL
     return builder.build_static("table")
 
 
-def load_lighting(scene: ManiSkillScene | sapien.Scene, shadows: bool) -> None:
-    """Adds ambient and two directional lights; shadows of one double the time of an image."""
-    scene.set_ambient_light(AMBIENT_LIGHT)
-    for index, (direction, color) in enumerate(LIGHTS):
+def load_lighting(scene: ManiSkillScene | sapien.Scene, look: str) -> None:
+    """Adds ambient and two directional lights, one of which casts shadows unless all is flat."""
+    scene.set_ambient_light(AMBIENT_LIGHT[look])
+    for index, (direction, color) in enumerate(LIGHTS[look]):
         scene.add_directional_light(
             direction,
             color,
-            shadow=shadows and index == 0,
+            shadow=look == "soft" and index == 0,
             position=SHADOW_CENTER_M,
             shadow_scale=SHADOW_HALF_SIZE_M,
             shadow_near=-2.0,
             shadow_far=2 * FLOOR_RADIUS_M,  # beyond lies darkness
-            shadow_map_size=1024,
+            shadow_map_size=SHADOW_MAP_PX,
         )

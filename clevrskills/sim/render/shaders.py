@@ -1,10 +1,15 @@
-"""Shader pack: SAPIEN's shaders without what these scenes do not show.
+"""Shader packs: SAPIEN's shaders, with light of our own or without what these scenes do not show.
 
 SAPIEN's "minimal" shader pack spends about ten CPU-seconds on the first image of every process
 when the renderer runs on the CPU: it computes a look-up table for environment lighting, which these
-scenes do not have. The pack used here is the installed one without what these scenes do not show:
-the environment, the pass that blends it in, and the sheen of matte bodies at glancing angles. Its
-images differ by less than two grey levels of 255 on average, and cost two thirds or less.
+scenes do not have. The packs used here are the installed one with some of its text replaced:
+
+``flat``: without what these scenes do not show, which are the environment, the pass that blends it
+in, and the sheen of matte bodies at glancing angles. Its images differ by less than two grey levels
+of 255 on average, and cost two thirds or less.
+
+``soft``: with soft shadows that cost 4 look-ups instead of 25, smooth edges, and darkness where
+bodies meet, by the shaders of ``glsl/``.
 """
 
 import dataclasses
@@ -26,26 +31,31 @@ from clevrskills.sim.cache import cached_directory
 _log = logging.getLogger("clevrskills")
 
 PACK_NAME = "clevrskills"
-GEOMETRY_PACK_NAME = "clevrskills_geometry"
-"""The one that also gives depth, positions and segmentation, at a sixth more per image."""
+"""How ManiSkill knows the packs: this, the look, and what they give beside colours."""
 STOCK_PACK = "minimal"
+GLSL = Path(__file__).parent / "glsl"
 PICTURE_FORMATS = {
     "Color": "r8g8b8a8unorm",
+    "ColorRaw": "r8g8b8a8unorm",
     "PositionSegmentation": "r16g16b16a16sint",
     "Number": "r16sfloat",
 }
 
 # (pattern, replacement): each must match exactly once in the installed file
 _Edits = Mapping[str, Sequence[tuple[str, str]]]
-_EDITS: _Edits = {
+_COMMON_EDITS = (
+    (r"layout\(set = \d+, binding = \d+\) uniform sampler2D samplerBRDFLUT;\n", ""),
+    (r"layout\(set = \d+, binding = \d+\) uniform samplerCube samplerEnvironment;\n", ""),
+    (r"vec3 getBackgroundColor\(vec3 texcoord\) \{[^}]*\}\n", ""),
+    (r"vec3 diffuseIBL\([^)]*\) \{[^}]*\}\n", ""),
+    # no body is invisible here; without `discard` hidden fragments are rejected before shading
+    (r" *if \(albedo\.a == 0\) \{\s*discard;\s*\}\n", ""),
+)
+_SPECULAR = r"vec3 specularIBL\([^)]*\) \{[^}]*\}\n"
+_FLAT_EDITS: _Edits = {
     "minimal/gbuffer.frag": (
-        (r"layout\(set = \d+, binding = \d+\) uniform sampler2D samplerBRDFLUT;\n", ""),
-        (r"layout\(set = \d+, binding = \d+\) uniform samplerCube samplerEnvironment;\n", ""),
-        (r"vec3 getBackgroundColor\(vec3 texcoord\) \{[^}]*\}\n", ""),
-        (r"vec3 diffuseIBL\([^)]*\) \{[^}]*\}\n", ""),
-        (r"vec3 specularIBL\([^)]*\) \{[^}]*\}\n", ""),
-        # no body is invisible here; without `discard` hidden fragments are rejected before shading
-        (r" *if \(albedo\.a == 0\) \{\s*discard;\s*\}\n", ""),
+        *_COMMON_EDITS,
+        (_SPECULAR, ""),
         (r"[^\n]*\n *color \+= diffuseIBL\([^;]*;\n *color \+= specularIBL\([^;]*;\n", ""),
         # metals, all highlight, would be black
         (r"albedo\.rgb \* \(1 - metallic\)", "albedo.rgb"),
@@ -56,6 +66,15 @@ _EDITS: _Edits = {
         (r"(vec3 computeDirectionalLight\([^}]*\n) *color \+= emission \* ggx\([^;]*;\n", r"\1"),
     ),
 }
+
+
+def _soft_edits() -> _Edits:
+    shadow, light = ((GLSL / f"{name}.glsl").read_text("utf-8") for name in ("shadow", "light"))
+    lighting = r"  // point light.*color \+= sceneBuffer\.ambientLight[^;]*;\n"
+    edits = (*_COMMON_EDITS, (_SPECULAR, shadow), (lighting, light))
+    return {"minimal/gbuffer.frag": edits}
+
+
 _COLOR_EDITS: _Edits = {
     "minimal/gbuffer.frag": (
         (r"layout\(location = 1\) out ivec4 outPositionSegmentation;\n", ""),
@@ -71,8 +90,8 @@ _NUMBER_EDITS: _Edits = {
         (r"outPositionSegmentation = [^;]*;", "outNumber = inSegmentation[1];"),
     )
 }
-# they mix the environment into "ColorRaw"; without them the image is "Color" at once
-_COMPOSITION = ("minimal/composite.vert", "minimal/composite0.frag")
+# the pass that makes "Color" of "ColorRaw"; without it the image is "Color" at once
+_PASS = ("minimal/composite.vert", "minimal/composite0.frag")
 
 
 class _UnknownShadersError(Exception):
@@ -93,8 +112,7 @@ def _edited(shaders: Mapping[str, str], edits: _Edits) -> dict[str, str]:
 
 def _read_shaders(root: Path) -> dict[str, str]:
     files = [file for pack in (STOCK_PACK, "common") for file in sorted((root / pack).iterdir())]
-    texts = {f"{file.parent.name}/{file.name}": file.read_text(encoding="utf-8") for file in files}
-    return {name: text for name, text in texts.items() if name not in _COMPOSITION}
+    return {f"{file.parent.name}/{file.name}": file.read_text(encoding="utf-8") for file in files}
 
 
 def _shader_root() -> Path:
@@ -103,10 +121,11 @@ def _shader_root() -> Path:
 
 
 @cache
-def shader_pack(geometry: bool = False, numbers: bool = False) -> str:
-    """Directory of the fast shader pack; "minimal" where the installed shaders are unknown.
+def shader_pack(look: str, geometry: bool = False, numbers: bool = False) -> str:
+    """Directory of a shader pack; "minimal" where the installed shaders are unknown.
 
     Args:
+        look: One of :data:`~clevrskills.core.env_config.LOOKS`.
         geometry: Whether it gives depth, positions and segmentation too, not only colours.
         numbers: Whether it gives the number of the entity that each pixel shows instead, as
             "Number"; that costs little.
@@ -115,7 +134,13 @@ def shader_pack(geometry: bool = False, numbers: bool = False) -> str:
         ClevrSkillsError: The cache cannot be written.
     """
     try:
-        files = _edited(_read_shaders(_shader_root()), _EDITS)
+        files = _read_shaders(_shader_root())
+        if look == "soft":
+            files = _edited(files, _soft_edits())
+            files[_PASS[1]] = (GLSL / "composite0.frag").read_text("utf-8")
+        else:
+            files = _edited(files, _FLAT_EDITS)
+            files = {name: text for name, text in files.items() if name not in _PASS}
         if not geometry:
             files = _edited(files, _NUMBER_EDITS if numbers else _COLOR_EDITS)
     except (_UnknownShadersError, OSError) as error:
@@ -143,7 +168,7 @@ def _drawing_process() -> int:
     return os.getpid()
 
 
-def _pack_to_draw_with(geometry: bool, numbers: bool = False) -> str:
+def _pack_to_draw_with(look: str, geometry: bool, numbers: bool = False) -> str:
     """See :func:`shader_pack`; from now on this process draws."""
     if _drawing_process() != os.getpid():
         raise ClevrSkillsError(
@@ -152,12 +177,12 @@ def _pack_to_draw_with(geometry: bool, numbers: bool = False) -> str:
         )
     # one raster thread: a process spends half the CPU time per image, and processes scale
     os.environ.setdefault("LP_NUM_THREADS", "0")
-    return shader_pack(geometry, numbers)
+    return shader_pack(look, geometry, numbers)
 
 
-def use_shader_pack(geometry: bool = False, numbers: bool = False) -> str:
-    """Makes the cameras that are created next use the shader pack; see :func:`shader_pack`."""
-    directory = _pack_to_draw_with(geometry, numbers)
+def use_shader_pack(look: str, geometry: bool = False, numbers: bool = False) -> str:
+    """Makes the cameras that are created next use a shader pack; see :func:`shader_pack`."""
+    directory = _pack_to_draw_with(look, geometry, numbers)
     _use(directory)
     return directory
 
@@ -168,24 +193,25 @@ def _use(directory: str) -> None:
         sapien.render.set_picture_format(name, texture_format)
 
 
-def prepare(geometry: bool = False) -> str:
+def prepare(look: str, geometry: bool = False) -> str:
     """Prepares rendering in ManiSkill; to be called before the first render device is made.
 
     Args:
+        look: One of :data:`~clevrskills.core.env_config.LOOKS`.
         geometry: Whether cameras give depth, positions and segmentation too, not only colours.
 
     Returns:
-        The shader pack to name in a `CameraConfig`: "clevrskills", "clevrskills_geometry", or
-        "minimal" where the installed shaders are unknown.
+        The shader pack to name in a `CameraConfig`, such as "clevrskills_soft", or "minimal" where
+        the installed shaders are unknown.
 
     Raises:
         ClevrSkillsError: The cache cannot be written, or this process was forked from one that
             draws.
     """
-    directory = _pack_to_draw_with(geometry)
+    directory = _pack_to_draw_with(look, geometry)
     if directory == STOCK_PACK:
         return STOCK_PACK
-    name = GEOMETRY_PACK_NAME if geometry else PACK_NAME
+    name = f"{PACK_NAME}_{look}" + ("_geometry" if geometry else "")
     _register(name, directory, geometry)
     return name
 
@@ -205,7 +231,7 @@ def _register(name: str, directory: str, geometry: bool) -> None:
 
     @wraps(inner)
     def set_shader_pack(config: Any) -> None:
-        ours = [known[n].shader_pack for n in (PACK_NAME, GEOMETRY_PACK_NAME) if n in known]
+        ours = [pack.shader_pack for name, pack in known.items() if name.startswith(PACK_NAME)]
         if config.shader_pack in ours:
             _use(config.shader_pack)
         else:

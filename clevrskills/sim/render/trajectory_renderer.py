@@ -64,7 +64,7 @@ class TrajectoryRenderer:
         robot_name: The robot.
         size_px: Width and height of all images; ``None``: each camera's own.
         device: SAPIEN's name of the render device; ``None``: what environments draw with.
-        setting: Where the table and the cameras stand.
+        setting: Where the table and the cameras stand, and how images look.
 
     Raises:
         UnknownNameError: There is no such camera or robot.
@@ -91,7 +91,7 @@ class TrajectoryRenderer:
     def open(self, scene: Mapping[str, Any]) -> list[Shape]:
         """Build a scene as ``scene_description`` gave it; returns its bodies' geometry."""
         self.bodies = tuple(Body.from_json(data) for data in scene["bodies"])
-        drawn = OffscreenScene(self._device or render_device(), numbers=True)
+        drawn = OffscreenScene(self._setting.look, self._device or render_device(), True)
         # first, as each takes an image of what is there
         self._cameras = {
             name: drawn.add_camera(name, one.width, one.height, one.fov_rad)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -203,7 +203,7 @@ class ClevrSkillsSuite(Suite):
 
         if not config.cameras:
             return None
-        setting = tasks()[config.task].setting
+        setting = replace(tasks()[config.task].setting, look=config.look)
         robot = config.robot or self.robots()[0]
         return TrajectoryRenderer(config.cameras, robot, config.size_px, setting=setting)
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from clevrskills import assets
+from clevrskills.core.env_config import LOOKS
 from clevrskills.errors import UnknownNameError
 from clevrskills.sim.render import scene_visuals, shaders
 from clevrskills.sim.render.offscreen import render_device
@@ -35,20 +36,23 @@ def stock_shaders(monkeypatch, tmp_path):
     return root
 
 
-def test_pack_has_no_environment_lookups(fresh_pack, stock_shaders, tmp_path):
-    for geometry in (False, True):
-        pack = Path(shaders.shader_pack(geometry))
-        assert pack.is_relative_to(tmp_path / "cache")
-        assert {f.name for f in pack.iterdir()} == {"gbuffer.frag", "gbuffer.vert", "shadow.vert"}
-        text = (pack / "gbuffer.frag").read_text()
-        for term in ("samplerBRDFLUT", "samplerEnvironment", "IBL", "getBackgroundColor"):
-            assert term not in text
-        assert ("PositionSegmentation" in text) == geometry
-        assert text.count("{") == text.count("}")
+@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.parametrize("geometry", [False, True])
+def test_pack_has_no_environment_lookups(fresh_pack, stock_shaders, tmp_path, look, geometry):
+    pack = Path(shaders.shader_pack(look, geometry))
+    assert pack.is_relative_to(tmp_path / "cache")
+    files = {"gbuffer.frag", "gbuffer.vert", "shadow.vert"}
+    files |= {"composite.vert", "composite0.frag"} if look == "soft" else set()
+    assert {file.name for file in pack.iterdir()} == files
+    text = (pack / "gbuffer.frag").read_text()
+    for term in ("samplerBRDFLUT", "samplerEnvironment", "IBL", "getBackgroundColor"):
+        assert term not in text
+    assert ("PositionSegmentation" in text) == geometry
+    assert text.count("{") == text.count("}")
 
 
 def test_pack_with_numbers_gives_those_alone(fresh_pack, stock_shaders):
-    text = (Path(shaders.shader_pack(numbers=True)) / "gbuffer.frag").read_text()
+    text = (Path(shaders.shader_pack("flat", numbers=True)) / "gbuffer.frag").read_text()
     assert "outPositionSegmentation" not in text and "outNumber = inSegmentation[1];" in text
     assert text.replace("outNumber", "") != text and text.count("{") == text.count("}")
 
@@ -56,7 +60,7 @@ def test_pack_with_numbers_gives_those_alone(fresh_pack, stock_shaders):
 def test_only_directional_lights_lose_their_highlights(fresh_pack, stock_shaders):
     file = Path("common", "lights.glsl")
     stock = (stock_shaders / file).read_text()
-    own = (Path(shaders.shader_pack(False)).parent / file).read_text()
+    own = (Path(shaders.shader_pack("flat")).parent / file).read_text()
     assert stock.count(" ggx(") == own.count(" ggx(") + 1
     light = own[own.index("vec3 computeDirectionalLight") : own.index("vec3 computePointLight")]
     assert " ggx(" not in light and "return color;" in light
@@ -66,8 +70,8 @@ def test_unknown_shaders_fall_back_with_one_warning(fresh_pack, stock_shaders, c
     file = stock_shaders / "minimal" / "gbuffer.frag"
     file.write_text(file.read_text().replace("specularIBL", "shinyIBL"))
     with caplog.at_level(logging.WARNING, logger="clevrskills"):
-        assert [shaders.prepare() for _ in range(3)] == ["minimal"] * 3
-        assert shaders.shader_pack(False, False) == "minimal"
+        assert [shaders.prepare("soft") for _ in range(3)] == ["minimal"] * 3
+        assert shaders.shader_pack("soft", False, False) == "minimal"
     assert [record.levelname for record in caplog.records] == ["WARNING"]
     assert "gbuffer.frag" in caplog.text
 
@@ -75,20 +79,20 @@ def test_unknown_shaders_fall_back_with_one_warning(fresh_pack, stock_shaders, c
 def test_unknown_lights_fall_back(fresh_pack, stock_shaders):
     file = stock_shaders / "common" / "lights.glsl"
     file.write_text(file.read_text().replace("computeDirectionalLight", "sunlight"))
-    assert shaders.prepare() == shaders.prepare(geometry=True) == "minimal"
+    assert shaders.prepare("flat") == shaders.prepare("flat", geometry=True) == "minimal"
 
 
 def test_missing_shaders_fall_back(fresh_pack, monkeypatch, tmp_path):
     monkeypatch.setattr(shaders, "_shader_root", lambda: tmp_path)
-    assert shaders.prepare() == "minimal"
+    assert shaders.prepare("soft") == "minimal"
 
 
 def test_prepare_asks_for_one_raster_thread_but_obeys_the_user(fresh_pack, monkeypatch):
     monkeypatch.delenv("LP_NUM_THREADS", raising=False)
-    shaders.prepare()
+    shaders.prepare("soft")
     assert os.environ["LP_NUM_THREADS"] == "0"
     monkeypatch.setenv("LP_NUM_THREADS", "2")
-    shaders.prepare()
+    shaders.prepare("soft")
     assert os.environ["LP_NUM_THREADS"] == "2"
 
 
@@ -97,19 +101,19 @@ def test_prepare_tells_maniskill_once():
     from mani_skill.render import shaders as known_shaders
     from mani_skill.sensors import camera
 
-    name = shaders.prepare()
+    name = shaders.prepare("flat")
     wrapped = known_shaders.set_shader_pack
-    assert shaders.prepare() == name == "clevrskills"
+    assert shaders.prepare("flat") == name == "clevrskills_flat"
     assert known_shaders.set_shader_pack is wrapped is camera.set_shader_pack
     pose = sapien.Pose()
     config = camera.CameraConfig("c", pose=pose, width=8, height=8, fov=1.0, shader_pack=name)
-    assert config.shader_config.shader_pack == shaders.shader_pack(False)
+    assert config.shader_config.shader_pack == shaders.shader_pack("flat")
     assert config.shader_config.texture_names == {"Color": ["rgb"]}
-    name = shaders.prepare(geometry=True)
-    assert name == "clevrskills_geometry" and known_shaders.set_shader_pack is wrapped
+    name = shaders.prepare("soft", geometry=True)
+    assert name == "clevrskills_soft_geometry" and known_shaders.set_shader_pack is wrapped
     stock = known_shaders.PREBUILT_SHADER_CONFIGS["minimal"]
     known = known_shaders.PREBUILT_SHADER_CONFIGS[name]
-    assert known.shader_pack == shaders.shader_pack(True)
+    assert known.shader_pack == shaders.shader_pack("soft", True)
     assert known.texture_names == stock.texture_names
 
 
@@ -173,10 +177,10 @@ if sys.argv[1] == "stock":
 geometry = sys.argv[1] != "colors"
 import sapien
 from clevrskills import assets
-shaders.use_shader_pack(geometry)
+shaders.use_shader_pack("flat", geometry)
 scene = sapien.Scene([sapien.physx.PhysxCpuSystem(), sapien.render.RenderSystem()])
-scene_visuals.load_lighting(scene, shadows=sys.argv[2] == "shadows")
-description = robot(sys.argv[3])
+scene_visuals.load_lighting(scene, "flat")
+description = robot(sys.argv[2])
 arm = scene.create_urdf_loader().load(str(description.urdf(visual=True)))
 arm.set_root_pose(sapien.Pose(description.base_position))
 arm.set_qpos(np.array(description.neutral_qpos, np.float32))
@@ -205,20 +209,18 @@ for eye, quaternion in (
     images.append(camera.get_picture("Color"))
     if geometry:
         images.append(camera.get_picture("PositionSegmentation"))
-np.savez(sys.argv[4], *images)
+np.savez(sys.argv[3], *images)
 """
 
 
 @pytest.mark.slow
 @pytest.mark.render
-@pytest.mark.parametrize(
-    "light, robot_name", [("plain", "xarm6"), ("shadows", "xarm6"), ("plain", "panda")]
-)
-def test_pack_draws_what_the_stock_pack_draws(tmp_path, light, robot_name):
+@pytest.mark.parametrize("robot_name", ["xarm6", "panda"])
+def test_flat_pack_draws_what_the_stock_pack_draws(tmp_path, robot_name):
     images = {}
     for pack in ("stock", "own", "colors"):
         file = tmp_path / f"{pack}.npz"
-        command = [sys.executable, "-c", IMAGE, pack, light, robot_name, str(file)]
+        command = [sys.executable, "-c", IMAGE, pack, robot_name, str(file)]
         environment = os.environ | {"PYTHONPATH": str(ROOT), "LP_NUM_THREADS": "0"}
         subprocess.run(command, check=True, env=environment, timeout=300)
         with np.load(file) as archive:
