@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, get_args
 
-__all__ = ["EnvConfig", "LOOKS"]
+__all__ = ["EnvConfig", "LOOKS", "Look"]
 
-LOOKS = ("soft", "flat")
+Look = Literal["soft", "flat"]
+LOOKS: tuple[Look, ...] = get_args(Look)
 """Looks of images: with soft shadows, smooth edges and darkness where bodies meet, or, at less than
 half the cost, without; the images of versions before 0.3 are flat."""
 

@@ -19,6 +19,7 @@ from typing import Any, Literal, Protocol
 
 from numpy.typing import NDArray
 
+from clevrskills.core.env_config import LOOKS
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 
 __all__ = [
@@ -73,6 +74,7 @@ class ObservationOptions:
     Attributes:
         cameras: Names of cameras; ``default`` stands for those that the suite shows by default.
         size_px: Width and height of the images; ``None``: each camera's own (256).
+        look: How they look, one of :data:`~clevrskills.core.env_config.LOOKS`.
         history: Number of control steps in each observation.
         proprioception: Whether the robot's own state is shown.
         prompt: ``multimodal``, with images, or ``language``, all in words.
@@ -88,8 +90,11 @@ class ObservationOptions:
     proprioception: bool = True
     prompt: Literal["multimodal", "language"] = "multimodal"
     views: tuple[str, ...] | None = None
+    look: str = LOOKS[0]
 
     def __post_init__(self) -> None:
+        if self.look not in LOOKS:
+            raise UnknownNameError("look", self.look, LOOKS)
         for name in ("size_px", "history"):
             value = getattr(self, name)
             if value is not None and value < 1:

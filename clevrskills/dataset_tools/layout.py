@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Self
 
+from clevrskills.core.env_config import LOOKS
 from clevrskills.errors import DamagedError
 from clevrskills.jobs.files import to_json, write_whole
 from clevrskills.jobs.run_folder import check_settings, open_folder, versions
@@ -43,6 +44,7 @@ class Header:
         size_px: Width and height of the images; ``None``: each camera's own.
         depth: Whether depth was filmed.
         segmentation: Whether it was filmed what each pixel shows.
+        look: How the images look; those of older datasets are flat.
         task_args: Arguments of tasks, by their keys.
         format: Name of the format.
         format_version: Its version.
@@ -56,6 +58,7 @@ class Header:
     size_px: int | None = None
     depth: bool = False
     segmentation: bool = False
+    look: str = LOOKS[0]
     task_args: dict[str, dict[str, Any]] = field(default_factory=dict)
     format: str = FORMAT
     format_version: int = FORMAT_VERSION
@@ -80,6 +83,7 @@ class Header:
                     f"{root} has format version {data['format_version']}; "
                     f"this package reads {FORMAT_VERSION}"
                 )
+            data.setdefault("look", "flat")
             values = {f.name: data[f.name] for f in fields(cls)}
         except (ValueError, KeyError, TypeError) as error:
             raise DatasetError(f"{path} is damaged: {error!r}") from error

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import tyro
 
+from clevrskills.core.env_config import Look
 from clevrskills.jobs.arguments import PoolArgs, SuiteArgs
 
 
@@ -49,6 +50,9 @@ class EvaluateArgs(PoolArgs, SuiteArgs):
     """Show no images."""
     size: int | None = None
     """Width and height of the images, in pixels; by default each camera's own."""
+    look: Look | None = None
+    """Images with soft shadows, or flat, as before version 0.3; by default what the policy was
+    trained on, or else soft."""
     history: int | None = None
     """Control steps in each observation."""
     no_proprioception: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False

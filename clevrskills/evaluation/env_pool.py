@@ -111,6 +111,7 @@ class EnvPool:
             worker.criteria,
             cameras=options.cameras,
             size_px=options.size_px,
+            look=options.look,
             task_args=episode.task_args,
         )
         if config != self._config:

@@ -146,6 +146,7 @@ def _overrides(args: EvaluateArgs, suite: Suite) -> dict[str, Any]:
         "cameras": cameras,
         "views": args.view or None,
         "size_px": args.size,
+        "look": args.look,
         "history": args.history,
         "proprioception": False if args.no_proprioception else None,
         "prompt": args.prompt,

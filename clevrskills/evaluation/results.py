@@ -9,7 +9,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -246,9 +246,11 @@ def read_run(root: Path) -> Run:
         text = path.read_text(encoding="utf-8")
     try:
         data = json.loads(text)
-        return Run(**{f.name: data[f.name] for f in fields(Run) if f.name in data})
+        run = Run(**{f.name: data[f.name] for f in fields(Run) if f.name in data})
     except (ValueError, TypeError) as error:
         raise ClevrSkillsError(f"{path} is damaged: {error}") from error
+    # runs that say nothing of it are of before there were other looks
+    return replace(run, observation={"look": "flat", **run.observation})
 
 
 def read_results(root: Path) -> Iterator[EpisodeResult]:

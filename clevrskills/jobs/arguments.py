@@ -111,6 +111,8 @@ class CameraArgs:
     """Cameras to film with; by default those that the suite names."""
     size: int | None = None
     """Width and height of the images, in pixels; by default each camera's own."""
+    look: Literal["soft", "flat"] = "soft"
+    """Images with soft shadows and smooth edges, or flat, at less than half the cost."""
     depth: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
     """Film depth, too."""
     segmentation: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
@@ -123,6 +125,7 @@ class CameraArgs:
             "size_px": self.size,
             "depth": self.depth,
             "segmentation": self.segmentation,
+            "look": self.look,
         }
 
 

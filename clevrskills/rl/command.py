@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
+from clevrskills.core.env_config import LOOKS, Look
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import check_least, check_names
 from clevrskills.rl.run import Run, Settings, open_run
@@ -30,6 +31,8 @@ class RLArgs(Settings):
     for any number."""
     size: int = 64
     """Width and height of the images, in pixels."""
+    look: Look = LOOKS[0]
+    """Images with soft shadows, or flat, at less than half the cost."""
     arg: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
     """Argument of the task, NAME=VALUE, e.g. `num_goals=2`; may be given several times."""
     device: str = "cpu"
@@ -105,4 +108,4 @@ def _check(args: RLArgs) -> Run:
         raise ClevrSkillsError(f"--head-starts {args.head_starts}; allowed: 0 to 1")
     same = {entry.name: getattr(args, entry.name) for entry in fields(Settings)}
     same["cameras"] = args.cameras if args.obs == "rgb" else ()
-    return Run(**same, size_px=args.size, task_args=task_args)
+    return Run(**same, size_px=args.size, look=args.look, task_args=task_args)

@@ -34,7 +34,7 @@ class RLPolicy:
         self._run = read_run(root)
         self._agent = load_agent(root, self._run)
         self.observation = ObservationOptions(
-            self._run.cameras, self._run.size_px, proprioception=False
+            self._run.cameras, self._run.size_px, proprioception=False, look=self._run.look
         )
 
     def reset(self, prompt: PromptInput, *, env: Any, episode: Any) -> None:

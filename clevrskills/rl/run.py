@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
+from clevrskills.core.env_config import LOOKS
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.files import to_json, write_whole
 from clevrskills.jobs.run_folder import check_settings, open_folder, versions
@@ -141,11 +142,13 @@ class Run(Settings):
 
     Attributes:
         size_px: Width and height of the images.
+        look: How they look.
         task_args: Arguments of the task.
         versions: Of Python and of the packages that shape an episode.
     """
 
     size_px: int = 64
+    look: str = LOOKS[0]
     task_args: Mapping[str, Any] = field(default_factory=dict)
     versions: Mapping[str, str | None] = field(default_factory=versions, compare=False)
 
@@ -165,6 +168,7 @@ class Run(Settings):
             robot_name=self.robot,
             cameras=self.cameras,
             size_px=self.size_px,
+            look=self.look,
             task_args=self.task_args,
             episode_steps=self.episode_steps,
             terminate_on_success=self.terminate_on_success,
@@ -183,6 +187,7 @@ def read_run(root: Path) -> Run:
         raise ClevrSkillsError(f"{root} is no training of `clevrskills rl`: it has no {RUN_FILE}")
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
+        data.setdefault("look", "flat")  # before there were others
         values = {f.name: data[f.name] for f in fields(Run)}
         ppo = {f.name: _frozen(data["ppo"][f.name]) for f in fields(PPOConfig)}
     except (ValueError, KeyError, TypeError) as error:

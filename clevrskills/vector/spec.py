@@ -10,7 +10,7 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 from torch import Tensor
 
-from clevrskills.core.env_config import EnvConfig
+from clevrskills.core.env_config import LOOKS, EnvConfig
 from clevrskills.envs.environment import ClevrSkillsEnv, make_env
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.predicates import Outcome
@@ -36,6 +36,7 @@ class VectorSpec:
             to the last progress less the first) or ``sparse`` (1 on success).
         cameras: Cameras of ``rgb``.
         size_px: Width and height of their images.
+        look: How these look, one of :data:`~clevrskills.core.env_config.LOOKS`.
         task_args: Arguments of the task.
         episode_steps: Control steps after which an episode is cut off; ``None``: those of the task.
             Learners that waste what comes after a mistake learn faster from short episodes.
@@ -57,6 +58,7 @@ class VectorSpec:
     reward_mode: str = "normalized_dense"
     cameras: tuple[str, ...] = ("base_camera", "hand_camera")
     size_px: int = 128
+    look: str = LOOKS[0]
     task_args: Mapping[str, Any] = field(default_factory=dict)
     episode_steps: int | None = None
     terminate_on_success: bool = False
@@ -68,6 +70,8 @@ class VectorSpec:
             raise UnknownNameError("obs_mode", self.obs_mode, OBS_MODES)
         if self.reward_mode not in REWARD_MODES:
             raise UnknownNameError("reward_mode", self.reward_mode, REWARD_MODES)
+        if self.look not in LOOKS:
+            raise UnknownNameError("look", self.look, LOOKS)
         if not 0.0 <= self.head_starts <= 1.0:
             raise ClevrSkillsError(f"head_starts={self.head_starts}; allowed: 0 to 1")
         for name in ("size_px", "episode_steps"):
@@ -109,6 +113,7 @@ class VectorSpec:
             self.robot_name,
             cameras=self.images,
             size_px=self.size_px,
+            look=self.look,
             task_args=self.task_args,
             render_backend=self.render_backend,
         )

@@ -27,6 +27,7 @@ def test_header_round_trip(tmp_path: Path) -> None:
         (Header("xarm6", "paper", (), 20), "cameras base_camera, not none"),
         (Header("xarm6", "paper", ("base_camera",), 20, size_px=128), "size_px None, not 128"),
         (Header("xarm6", "paper", ("base_camera",), 20, depth=True), "depth False, not True"),
+        (Header("xarm6", "paper", ("base_camera",), 20, look="flat"), "look soft, not flat"),
         (
             Header("xarm6", "paper", ("base_camera",), 20, task_args={"sort": {"areas": 2}}),
             "task_args",
@@ -65,6 +66,15 @@ def test_header_of_something_else(tmp_path: Path) -> None:
     path.write_text(json.dumps({"format": "other", "format_version": 1}))
     with pytest.raises(DatasetError, match="'other'"):
         Header.read(tmp_path)
+
+
+def test_images_of_datasets_that_say_no_look_are_flat(tmp_path: Path) -> None:
+    HEADER.open(tmp_path)
+    path = tmp_path / "dataset.json"
+    data = json.loads(path.read_text())
+    assert data.pop("look") == "soft"
+    path.write_text(json.dumps(data))
+    assert Header.read(tmp_path).look == "flat"
 
 
 def test_two_writers_may_start_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

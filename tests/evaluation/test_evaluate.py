@@ -149,6 +149,7 @@ def test_images_with_a_history(tmp_path: Path) -> None:
         "proprioception": True,
         "prompt": "multimodal",
         "views": None,
+        "look": "soft",
     }
     assert run.renderer == "a fake"
 

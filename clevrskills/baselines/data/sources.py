@@ -66,6 +66,7 @@ class DatasetSource(DatasetReader):
         demonstrations: Its episodes.
         state_parts: Measurements that make up the state, with the size of each.
         size_px: Width and height of the frames; ``None``: each camera's own.
+        look: How they look.
         robot: Key of the robot.
 
     Raises:
@@ -79,7 +80,7 @@ class DatasetSource(DatasetReader):
         check_names(**{f"camera of {root}": (cameras, dataset.header.cameras)})
         info = dataset[0].info
         measured = info["final"]["proprioception"]
-        self.root, self.robot = root, dataset.header.robot
+        self.root, self.robot, self.look = root, dataset.header.robot, dataset.header.look
         self.state_parts: Mapping[str, int] = {
             name: int(np.size(measured[name])) for name in STATE_PARTS if name in measured
         }
@@ -132,6 +133,7 @@ class LeRobotSource(WindowReader[EpisodeTable]):
         filmed = tuple(f.removeprefix(prefix) for f in features if f.startswith(prefix))
         check_names(**{f"camera of {self.root}": (self._cameras, filmed)})
         self.robot, self._fps = str(info["robot_type"]), int(info["fps"])
+        self.look = str(info.get("look", "flat"))
         self._data_path, self._video_path = info["data_path"], info["video_path"]
         self.size_px = _common({features[image_key(c)]["shape"][0] for c in self._cameras})
         self.state_parts: Mapping[str, int] = _parts(features["observation.state"]["names"])

@@ -80,7 +80,7 @@ def make_spec(sources: Sequence[Source], config: PolicyConfig, selection: Select
         ClevrSkillsError: The sources do not fit together, or nothing in them fits.
     """
     first = sources[0]
-    for name in ("state_parts", "size_px", "robot"):
+    for name in ("state_parts", "size_px", "look", "robot"):
         for other in sources[1:]:
             one, two = getattr(first, name), getattr(other, name)
             if one != two:
@@ -90,6 +90,7 @@ def make_spec(sources: Sequence[Source], config: PolicyConfig, selection: Select
     options = ObservationOptions(
         cameras=config.cameras,
         size_px=first.size_px,
+        look=first.look,
         history=config.steps if config.starts_every is None else 1,
         proprioception=config.proprioception,
         prompt=selection.prompt,  # type: ignore[arg-type]

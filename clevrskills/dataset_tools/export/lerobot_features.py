@@ -302,6 +302,7 @@ class LeRobotWriter(ABC):
             "data_path": self.data_path,
             "video_path": self.video_path if self.first.cameras else None,
             "features": self.features(),
+            "look": self._selection.header.look,
         }
         write_json(self.out / "meta/info.json", info)
         write_json(self.out / "meta/stats.json", as_lists(self._statistics.total()))
