@@ -110,7 +110,7 @@ def test_a_robot_is_shown_at_its_joint_angles(shared, name):
     left, right = (np.abs(p - empty).sum(axis=-1) > 30 for p in images)
     assert left.sum() > 1000 and right.sum() > 1000
     # turned to +y, which is on the right of the camera
-    assert np.nonzero(right)[1].mean() > np.nonzero(left)[1].mean() + 10
+    assert np.nonzero(right)[1].mean() > np.nonzero(left)[1].mean() + 4
     np.testing.assert_array_equal(shared.scene_image([], name, neutral), images[0])
 
 
@@ -136,8 +136,9 @@ def test_unknown_names_are_refused(shared):
         shared.object_image("cube", "invisible")
     with pytest.raises(UnknownNameError):
         shared.texture_image("invisible")
-    with pytest.raises(UnknownNameError):
-        shared.scene_image([], "ur5", (0.0,) * 6)
+    for _ in range(8):  # the scene that was begun is taken down, though it was being drawn
+        with pytest.raises(UnknownNameError):
+            shared.scene_image([], "ur5", (0.0,) * 6)
 
 
 def test_one_renderer_per_process_and_setting():

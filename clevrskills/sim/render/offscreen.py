@@ -54,6 +54,7 @@ class OffscreenScene:
         camera = self.scene.add_camera(name, width, height, fov_rad, NEAR_M, FAR_M)
         self.scene.update_render()
         camera.take_picture()
+        camera.get_picture("Color")  # waits: what is being drawn must not be taken down
         return camera
 
     def add(

@@ -25,6 +25,7 @@ BODY_INERTIA = Inertia(
     (0.0, 0.0, 0.055),
     (0.00047106, 3.9292e-07, 2.6537e-06, 0.00033072, -1.0975e-05, 0.00025642),
 )
+_TUBE_RADIUS_M, _ARM_RADIUS_M, _ARM_HEIGHT_M, _CUP_SHARE = 0.0055, 0.0035, 0.007, 0.6
 _DARK = (0.045, 0.047, 0.052)
 _GREY = (0.16, 0.165, 0.175)
 _RUBBER = (0.012, 0.012, 0.013)
@@ -80,28 +81,26 @@ def gripper_joints(
 
 
 def gripper_looks(size: GripperDimensions) -> list[tuple[Mesh, Color]]:
-    """Returns the gripper's bodies and their linear colours, in the frame of the link "gripper"."""
+    """Returns the gripper's bodies and their linear colours, in the frame of the link "gripper".
+
+    A tube, arms and cups: slimmer than what collides, so that the wrist camera looks past them.
+    """
+    top = size.head_top_m
     bodies = [
         (pillar([(0, 0, size.ring_radius_m)], 0.0, size.ring_height_m, (0.0, 0.001)), _METAL),
-        (
-            rounded_box(
-                size.trunk_size_m, size.ring_height_m, size.head_bottom_m + 0.001, 0.012, 0.002
-            ),
-            _GREY,
-        ),
-        (
-            rounded_box(size.head_size_m, size.head_bottom_m, size.head_top_m, 0.010, 0.004),
-            _DARK,
-        ),
+        (pillar([(0, 0, _TUBE_RADIUS_M)], size.ring_height_m, top, (0.0, 0.001)), _GREY),
         *_camera_looks(size),
     ]
+    for x, y in CUP_CENTERS_M[:4]:
+        ends = [(0, 0, _ARM_RADIUS_M), (x, y, _ARM_RADIUS_M)]
+        bodies.append((pillar(ends, top - _ARM_HEIGHT_M, top, (0.0, 0.001)), _DARK))
     cup = _cup(size)
     return bodies + [(moved(cup, (x, y, 0.0)), _RUBBER) for x, y in CUP_CENTERS_M]
 
 
 def _cup(size: GripperDimensions) -> Mesh:
     """A rubber cup with one bellow and a lip that opens towards the tip."""
-    base, tip, radius = size.head_top_m - 0.001, size.cup_tip_m, size.cup_radius_m
+    base, tip, radius = size.head_top_m - 0.001, size.cup_tip_m, _CUP_SHARE * size.cup_radius_m
     height = tip - base
     return lathe(
         [
@@ -120,7 +119,7 @@ def _cup(size: GripperDimensions) -> Mesh:
 def _camera_looks(size: GripperDimensions) -> list[tuple[Mesh, Color]]:
     width, depth, height = CAMERA_BOX.size_m
     x, y, z = CAMERA_BOX.xyz_m
-    inner = size.trunk_size_m[0] / 2
+    inner = _TUBE_RADIUS_M
     bracket = rounded_box((x - inner + 0.004, 0.020), z - 0.004, z + 0.004, 0.002, 0.001)
     housing = rounded_box((width, depth), z - height / 2, z + height / 2, 0.010, 0.002)
     return [

@@ -45,6 +45,16 @@ def test_depth_from_the_buffer() -> None:
     assert view.depth_mm.tolist() == [[10, 500, 1235, 0]]
 
 
+@pytest.mark.render
+@pytest.mark.parametrize(("name", "most"), [("xarm6", 0.12), ("panda", 0.125)])
+def test_the_gripper_hides_little_of_what_the_hand_camera_sees(name: str, most: float) -> None:
+    film = TrajectoryRenderer(("hand_camera",), name)
+    film.open(scene())
+    qpos = np.array(robot(name).neutral_qpos, np.float32)
+    view = film.render(qpos, poses(), {})["hand_camera"]
+    assert 0.05 < (view.segmentation == ROBOT_ID).mean() <= most
+
+
 @pytest.mark.slow
 @pytest.mark.render
 def test_what_is_where() -> None:
