@@ -22,7 +22,8 @@ bodies/<slot>       26       of each body slot, e.g. ``bodies/object_0``; all 0 
                              0 for what cannot be touched, such as goals in the air
 goal/holds          L        which leaves hold now; 0 for those that an episode does not use
 goal/progress       L        how far each leaf is, 0 to 1
-goal/state          -        what the goal remembers, such as the stage of an order
+goal/state          -        what the goal remembers, such as the stage of an order; not where a
+                             body was at the end of the last step, and the like (names with ``_``)
 next/leaf           L        the leaf that is to be achieved next; all 0 on success
 next/<body>         26       of each field of that leaf that names a body, e.g. ``next/object``:
                              what is told of that body
@@ -109,7 +110,8 @@ class Observer:
     def _goals(self, outcome: Outcome) -> dict[str, Tensor]:
         found = zip(outcomes(self._goal, outcome), self._is_leaf, strict=True)
         leaves = [one for one, is_leaf in found if is_leaf]
-        state = [value.reshape(len(value), -1).float() for value in outcome.state.values()]
+        told = (v for k, v in outcome.state.items() if not k.rpartition("/")[2].startswith("_"))
+        state = [value.reshape(len(value), -1).float() for value in told]
         progress = torch.stack([leaf.progress for leaf in leaves], dim=-1) * self._used
         return {
             "holds": torch.stack([leaf.holds for leaf in leaves], dim=-1) * self._used,

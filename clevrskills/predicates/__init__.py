@@ -1,6 +1,6 @@
 """Goals as trees of predicates; one file for each kind."""
 
-from clevrskills.core.goal.logical import Keeping, Once, Order, Sequence, Set
+from clevrskills.core.goal.logical import Keeping, Once, Order, Sequence, Set, Strict
 from clevrskills.core.goal.predicate import (
     GoalState,
     Leaf,
@@ -65,6 +65,7 @@ __all__ = [
     "SameStack",
     "Sequence",
     "Set",
+    "Strict",
     "Swapped",
     "ToppledStructure",
     "Touched",

@@ -13,7 +13,8 @@ from clevrskills.sim.world import World
 @dataclass(frozen=True, eq=False)
 class AtPositionPushed(Pushed):
     """A body was pushed to within ``criteria.pushed_position_m`` of a place; it was never
-    held or struck, the gripper does not touch it, and it is at rest on the table.
+    held or struck, the gripper does not touch it, and it is at rest on the table. It may be pushed
+    by another body that the gripper pushes.
 
     Reward: exp(-5 distance of the cups in m) + exp(-5 distance to the place in m) + exp(b - 1), up
     to 3, b being 1 where the gripper is behind the body, -1 where it is in front; at the place
@@ -27,6 +28,7 @@ class AtPositionPushed(Pushed):
     position: Tensor
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:
+        state = self.remember(world, state)
         target = self.position[:, :2]
         aside = geometry.length(world.position(self.object)[:, :2] - target)
         return self.pushed(world, aside < self.criteria.pushed_position_m, target, 1.0, state)

@@ -9,6 +9,8 @@ from clevrskills.core.goal.logical import Wrapper
 from clevrskills.core.goal.predicate import GoalState, Outcome
 from clevrskills.sim.world import World
 
+TOUCHED = "an object that is not to be touched was"
+
 
 @dataclass(frozen=True, eq=False)
 class Avoiding(Wrapper):
@@ -39,6 +41,13 @@ class Avoiding(Wrapper):
             {"touched": touched, **new_state},
             (part,),
         )
+
+    @property
+    def spoilers(self) -> tuple[str, ...]:
+        return ("touched", *super().spoilers)
+
+    def unsolvable(self, state: GoalState) -> dict[str, Tensor]:
+        return {**super().unsolvable(state), TOUCHED: state["touched"]}
 
     def next_index(self, outcome: Outcome) -> Tensor:
         # after a touch nothing is left to do, but it does not hold either

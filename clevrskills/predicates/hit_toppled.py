@@ -11,13 +11,17 @@ from clevrskills.predicates.touched import SHAPING_SHARE, put_free, tilt
 from clevrskills.predicates.touched_toppled import MARGIN_M, lying
 from clevrskills.sim.world import World
 
+FELL_BEFORE = "an object lay before it was hit"
+FALLING_PROGRESS = 0.95
+"""Progress of an object that was hit and is about to fall."""
+
 
 @dataclass(frozen=True, eq=False)
 class HitToppled(Hit):
     """A thrown body has hit another one as in :class:`Hit`, and that one is tilted by at least
     ``criteria.topple_angle_rad`` from how it stood at first (upside down counts), at rest or not.
 
-    It must not lie before it is hit.
+    It must not lie before it is hit: then it can't be achieved any more.
 
     Reward: as of :class:`Hit` until it hits, then 8 to 11.88 by the share of the tilt; done 12.
     """
@@ -41,10 +45,17 @@ class HitToppled(Hit):
         toppling = struck + (SHAPING_SHARE * self.max_reward - struck) * tilt_share
         shaping = torch.where(done, toppling, shaping)
         progress = torch.where(
-            done, FLYING_PROGRESS + (1.0 - FLYING_PROGRESS) * tilt_share, progress
+            done, FLYING_PROGRESS + (FALLING_PROGRESS - FLYING_PROGRESS) * tilt_share, progress
         )
         holds = done & (tilted >= 1.0)
         return self.outcome(holds, shaping, progress, {**state, "fallen": fallen})
+
+    @property
+    def spoilers(self) -> tuple[str, ...]:
+        return ("fallen",)
+
+    def unsolvable(self, state: GoalState) -> dict[str, Tensor]:
+        return {FELL_BEFORE: state["hit"] & state["fallen"]}
 
     def describe(self, world: World, env: int = 0) -> str:
         return f"{super().describe(world, env)} such that it falls over"

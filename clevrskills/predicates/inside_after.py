@@ -16,7 +16,8 @@ from clevrskills.sim.world import World
 @dataclass(frozen=True, eq=False)
 class InsideAfter(Inside):
     """As :class:`Inside`, and another body has rested on the lower one for as long as this one has;
-    whatever came too early must be taken off and put there anew.
+    whatever came too early must be taken out, clear of the outline of the lower one as seen from
+    above, and put there anew.
 
     Reward: as of :class:`Inside`; for what came too early reach 0 to 2.
 
@@ -32,7 +33,8 @@ class InsideAfter(Inside):
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:
         inside, first = (self._carried(world, body) for body in (self.top, self.before))
-        early = inside & (state["early"] | ~first)
+        early = state["early"] | (inside & ~first)
+        early = world.also(early, lambda w, *two: ~w.beside(*two), self.top, self.bottom)
         outcome = super().evaluate(world, {})
         if not anywhere(early):
             return replace(outcome, state={"early": early})
@@ -49,8 +51,9 @@ class InsideAfter(Inside):
         )
 
     def _carried(self, world: World, body: Tensor) -> Tensor:
-        """Whether a body rests on the lower one, (B,) bool."""
-        return world.supports(self.bottom, body) >= self.criteria.support_share
+        """Whether a body rests on the lower one, or on what rests on it, (B,) bool."""
+        carried = world.supports(self.bottom, body) >= self.criteria.support_share
+        return self.piled(world, body, carried)
 
     def describe(self, world: World, env: int = 0) -> str:
         return f"{super().describe(world, env)} after {{obj:{world.keys[int(self.before[env])]}}}"

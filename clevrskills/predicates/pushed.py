@@ -38,12 +38,10 @@ class Pushed(Handled):
             arrived: Whether the body is where it should be, (B,).
             target: Where it should be pushed to, (B, 2).
             share: Share of the way there that is enough.
-            state: What is remembered.
+            state: What is remembered, with this look at the world.
         """
-        state = self.remember(world, state)
-        away = ~world.gripper_touches(self.object)
-        still = world.is_static(self.object) & world.on_table(self.object)
-        holds = arrived & away & still
+        away = ~state["touching"]
+        holds = arrived & away & world.on_table(self.object)
         place = world.position(self.object)[:, :2]
         behind = torch.nn.functional.cosine_similarity(
             world.end_effector_pose[:, :2] - place, place - target, dim=-1
@@ -58,7 +56,7 @@ class Pushed(Handled):
             let_go = torch.exp((100.0 * (distance - 1e-3)).clamp(max=0.0))
             shaping = torch.where(arrived, 3.0 + away + let_go, shaping)
             progress = torch.where(arrived, 0.8 + 0.1 * away, progress)
-        return self.handled(holds, shaping, state, progress)
+        return self.handled(world, holds, shaping, state, progress)
 
     def _way_behind(self, world: World, target: Tensor) -> Tensor:
         """Metres of the gripper's way to behind the body, seen from its target (B, 2), (B,)."""

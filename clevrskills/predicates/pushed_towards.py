@@ -22,6 +22,9 @@ class PushedTowards(Pushed):
     A body that has come 30 percent nearer was moved within asin(0.7) = 44.4 degrees of the way, so
     the cone of 45 degrees (paper) or 60 degrees (released code) needs no test.
 
+    The gripper itself pushes it ("the agent is tasked to push"): what another body moves it by does
+    not count, the way begins where that leaves it.
+
     Reward: as of :class:`AtPositionPushed`, the place being the target.
 
     Args:
@@ -29,6 +32,7 @@ class PushedTowards(Pushed):
     """
 
     name = "pushed_towards"
+    own_way = True
     towards: Tensor
 
     def initial_state(self, world: World) -> GoalState:
@@ -36,6 +40,7 @@ class PushedTowards(Pushed):
         return {**state, "goal": world.position(self.towards)[:, :2].clone()}
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:
+        state = self.remember(world, state)
         start, goal = state["start"][:, :2], state["goal"]
         place, other = (world.position(b)[:, :2] for b in (self.object, self.towards))
         gain = self.criteria.push_gain * self.criteria.push_target_share

@@ -34,9 +34,9 @@ def closeness(distance: Tensor) -> Tensor:
 
 HELD_REWARD, PUT_DOWN_REWARD = 5.0, 6.0
 """For what is where it should be, but still held; and let go."""
-REACHED_PROGRESS, HELD_PROGRESS, PUT_DOWN_PROGRESS = 0.3, 0.9, 0.99
-"""Progress of what the cups have reached; of what is where it should be, but held; and let go, but
-not yet at rest."""
+REACHED_PROGRESS, HELD_PROGRESS, PUT_DOWN_PROGRESS, AT_REST_PROGRESS = 0.3, 0.9, 0.95, 0.99
+"""Progress of what the cups have reached; of what is where it should be, but held; let go, but not
+yet at rest; and at rest, but not yet let alone."""
 
 
 def reach(world: World, body: Tensor, where: Tensor) -> Tensor:
@@ -88,7 +88,8 @@ def put_down(
         let_go = placed & ~held
         reward = reward.masked_fill(let_go, PUT_DOWN_REWARD)
         progress = progress.masked_fill(placed, HELD_PROGRESS)
-        progress = progress.masked_fill(let_go, PUT_DOWN_PROGRESS)
+        still = torch.where(world.is_static(body), AT_REST_PROGRESS, PUT_DOWN_PROGRESS)
+        progress = torch.where(let_go, still, progress)
     return reward, progress
 
 

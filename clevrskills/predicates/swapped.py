@@ -1,5 +1,6 @@
 """Two objects have swapped places."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import torch
@@ -25,7 +26,8 @@ class Swapped(Composite):
     stands in the other's way; which part comes next is told by where the bodies are, so that
     anything may happen in between. Reward as in the published ``SwapPredicate``: the most of what
     is done and the reward of what comes next, up to 99 % of its most; done the sum of
-    the most of all three.
+    the most of all three. Where it can't be achieved any more, only a body that is in its place
+    counts.
 
     Args:
         children: First body to the free place, second body to the place of the first, first body to
@@ -60,6 +62,9 @@ class Swapped(Composite):
         everything = holds[:, 1] & holds[:, 2]
         done = torch.cat((apart[:, None], holds[:, 1:]), dim=-1)
         rest = torch.nn.functional.one_hot(part, 3).bool() & ~done
+        for lost in self.unsolvable(new_state).values():
+            done[:, 0] &= ~lost
+            rest &= ~lost[:, None]
         total = (most * done + torch.minimum(reward, SHORT_OF_SUCCESS * most) * rest).sum(-1)
         share = (done + progress * rest).sum(-1) / 3
         return Outcome(
@@ -69,6 +74,10 @@ class Swapped(Composite):
             {"next": part, **new_state},
             outcomes,
         )
+
+    @property
+    def _needed(self) -> Iterable[int]:
+        return 1, 2
 
     def next_index(self, outcome: Outcome) -> Tensor:
         return self._next_of(outcome.state["next"], outcome)

@@ -10,23 +10,29 @@ from torch import Tensor
 from clevrskills.core import geometry
 from clevrskills.core.goal.predicate import GoalState, Outcome
 from clevrskills.predicates.physical import PhysicalPredicate
-from clevrskills.predicates.touched import SHAPING_SHARE, put_free, tilt, touch_top
+from clevrskills.predicates.touched import MOVING_SHARE, SHAPING_SHARE, put_free, tilt, touch_top
 from clevrskills.predicates.touched_toppled import toppling
 from clevrskills.sim.world import World
 
 REWARD_PER_BODY = 3.0
+MOST_OF_IT = 0.9
+"""Share of the weight of a body that stands on one other, or as good as that."""
+GRASPED = "an object of what is to be toppled was held"
 RINGS_M, DIRECTIONS = (0.11, 0.16, 0.21), 16
 """Where the bodies are put around the lowest one to realize it."""
 
 
 @dataclass(frozen=True, eq=False)
 class ToppledStructure(PhysicalPredicate):
-    """All bodies of a structure touch the table, at rest; since the structure was first looked at,
-    the gripper has touched it, and held none of the bodies.
+    """All bodies of a structure are down, at rest; since the structure was first looked at, the
+    gripper has touched it, and held none of the bodies.
 
-    As a later part of an ``Order``, that is since its turn came.
+    A body is down if it touches the table, or if it lies across others, out of touch with the
+    robot: tilted by at least ``criteria.topple_angle_rad`` from how it was at first, or on several
+    of which none carries 0.9 of its weight. As a later part of an ``Order``, at first is when its
+    turn came.
 
-    Reward: 3 for each body that touches the table, and up to 2.97 for the nearest to it of the
+    Reward: 3 for each body that is down, and up to 2.97 for the nearest to it of the
     others, as of :class:`TouchedToppled`; 0 for good once one was held; done 3 for each body.
 
     Args:
@@ -57,24 +63,49 @@ class ToppledStructure(PhysicalPredicate):
         several, body = world.repeat(bodies.shape[1]), bodies.flatten()
         touched = state["touched"] | several.gripper_touches(body).view_as(bodies).any(-1)
         grasped = state["grasped"] | (bodies == world.held[:, None]).any(-1)
-        down = several.on_table(body).view_as(bodies)
-        still = several.is_static(body).view_as(bodies)
-        holds = (down & still).all(-1) & touched & ~grasped
         start = torch.where(state["seen"][:, None, None], state["start"], poses)
+        tilted = tilt(start[..., 3:], poses[..., 3:]) / self.criteria.topple_angle_rad
+        still = several.is_static(body).view_as(bodies)
+        down = several.on_table(body).view_as(bodies)
+        perhaps = (~down & still).any(-1) & touched
+        down = world.sparse(perhaps, down, self._also_across, bodies, down, still, tilted)
+        holds = (down & still).all(-1) & touched & ~grasped
         seen = torch.ones_like(holds)
         new_state = {"seen": seen, "touched": touched, "grasped": grasped, "start": start}
         distance = several.gripper_distance(body).view_as(bodies).clamp(min=0.0)
         most = torch.as_tensor(self.max_reward, dtype=poses.dtype, device=poses.device)
-        shaping = self._shaping(start, poses, distance, down)
-        shaping = torch.where(grasped, 0.0, torch.minimum(shaping, SHAPING_SHARE * most))
-        reward = torch.where(holds, most, shaping)
-        return Outcome(holds, reward, torch.where(holds, 1.0, shaping / most), new_state)
-
-    def _shaping(self, start: Tensor, poses: Tensor, distance: Tensor, down: Tensor) -> Tensor:
-        """Reward for what lies, and for the nearest to that of what does not, (B,)."""
-        tilted = tilt(start[..., 3:], poses[..., 3:]) / self.criteria.topple_angle_rad
         moved = geometry.length(poses[..., :3] - start[..., :3])
         best = toppling(torch.exp(-5.0 * distance), tilted, moved)
+        shaping = self._shaping(best, down)
+        shaping = torch.where(grasped, 0.0, torch.minimum(shaping, SHAPING_SHARE * most))
+        short = (shaping / most).clamp(max=MOVING_SHARE)
+        progress = torch.where(still.all(-1), shaping / most, short)
+        reward = torch.where(holds, most, shaping)
+        return Outcome(holds, reward, torch.where(holds, 1.0, progress), new_state)
+
+    @property
+    def spoilers(self) -> tuple[str, ...]:
+        return ("grasped",)
+
+    def unsolvable(self, state: GoalState) -> dict[str, Tensor]:
+        return {GRASPED: state["grasped"]}
+
+    def _also_across(
+        self, world: World, bodies: Tensor, down: Tensor, still: Tensor, tilted: Tensor
+    ) -> Tensor:
+        """Which bodies (B, n) touch the table, as some do, or lie across others, (B, n) bool."""
+        count = bodies.shape[1]
+        lower = bodies[:, None].expand(-1, count, count)
+        upper = bodies[:, :, None].expand(-1, count, count)
+        share = world.repeat(count**2).supports(lower.flatten(), upper.flatten()).view_as(upper)
+        share = share.masked_fill(lower == upper, 0.0)
+        carried = share.sum(-1) >= self.criteria.support_share
+        across = carried & ((share.amax(-1) < MOST_OF_IT) | (tilted >= 1.0))
+        robot = world.repeat(count).robot_touches(bodies.flatten()).view_as(bodies)
+        return down | (across & still & ~robot)
+
+    def _shaping(self, best: Tensor, down: Tensor) -> Tensor:
+        """Reward for what is down, and for the nearest to that of what is not, (B,)."""
         lying = REWARD_PER_BODY * (down & (self.objects >= 0)).sum(-1)
         return lying + torch.where(down, 0.0, SHAPING_SHARE * best).amax(-1)
 

@@ -1,11 +1,13 @@
 """The gripper has touched an object, gently."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from clevrskills.core import geometry
+from clevrskills.core.goal.context import anywhere
 from clevrskills.core.goal.predicate import GoalState, Outcome
 from clevrskills.predicates.physical import PhysicalPredicate
 from clevrskills.predicates.shaping import closeness
@@ -18,14 +20,20 @@ DROP_M, OVERLAP_M = 8e-4, 4e-4
 cups and the table it would never come to rest."""
 LEVEL_M = 3e-4
 """Range of heights that count as the top of an object."""
+SPOILED = "an object that is not to be held or struck was"
+MOVING_SHARE = 0.95
+"""Progress at most of what is not at rest."""
 TIE = 0.1
 
 
 @dataclass(frozen=True, eq=False)
 class Handled(PhysicalPredicate):
     """What is remembered of an object that is touched or pushed: where it was at first, whether the
-    gripper has touched it, and whether it has held it or struck it, which is to begin to touch it
-    at ``criteria.touch_speed_m_per_s`` or more: either spoils it.
+    gripper has touched it, and whether it has held it or struck it: either spoils it.
+
+    It is struck by a touch in a control step in which, or in the one before, the gripper is as fast
+    as ``criteria.touch_speed_m_per_s`` before it lets go of it, be it the first touch or a later
+    one.
 
     Args:
         object: Index of the body, (B,).
@@ -33,20 +41,29 @@ class Handled(PhysicalPredicate):
 
     object: Tensor
 
+    own_way: ClassVar[bool] = False
+    """Whether only the way counts that the gripper moves it, not what another body does: its start
+    is moved along by that. The gripper moves what it touched after any other body did, unless it
+    pushes with what it holds."""
+
     def initial_state(self, world: World) -> GoalState:
         never = torch.zeros(world.num_envs, dtype=torch.bool, device=world.device)
-        return {
+        state = {
             "start": world.pose(self.object).clone(),
             "touching": never,
             "touched": never,
             "spoiled": world.is_held(self.object),
         }
+        if self.own_way:
+            state |= {"_place": state["start"][:, :2], "_passive": never}
+        return state
 
     def remember(self, world: World, state: GoalState) -> GoalState:
         """The state after this look at the world."""
         touching = world.gripper_touches(self.object)
-        struck = touching & ~state["touching"]
-        struck &= world.end_effector_speed >= self.criteria.touch_speed_m_per_s
+        struck = world.strike_speed(self.object) >= self.criteria.touch_speed_m_per_s
+        if self.own_way:
+            state = self._remember_way(world, state, touching)
         return {
             **state,
             "touching": touching,
@@ -54,15 +71,44 @@ class Handled(PhysicalPredicate):
             "spoiled": state["spoiled"] | struck | world.is_held(self.object),
         }
 
+    def _remember_way(self, world: World, state: GoalState, touching: Tensor) -> GoalState:
+        """The state with the start moved along where another body moves this one."""
+        place = world.position(self.object)[:, :2]
+        passive = state["_passive"] | world.touches_body(self.object)
+        if not anywhere(passive):
+            return {**state, "_place": place}
+        by_held = world.held >= 0
+        by_held = by_held & world.touches(self.object, world.held.clamp(min=0))
+        passive = by_held | (passive & ~touching)
+        moved = (place - state["_place"]) * passive[:, None]
+        start = state["start"] + torch.nn.functional.pad(moved, (0, 5))
+        return {**state, "start": start, "_place": place, "_passive": passive}
+
+    @property
+    def spoilers(self) -> tuple[str, ...]:
+        return ("spoiled",)
+
+    def unsolvable(self, state: GoalState) -> dict[str, Tensor]:
+        return {SPOILED: state["spoiled"]}
+
     def handled(
-        self, holds: Tensor, shaping: Tensor, state: GoalState, progress: Tensor | None = None
+        self,
+        world: World,
+        holds: Tensor,
+        shaping: Tensor,
+        state: GoalState,
+        progress: Tensor | None = None,
     ) -> Outcome:
-        """The outcome; an object that was held or struck can't be touched or pushed any more."""
-        shaping = shaping.clamp(max=SHAPING_SHARE * float(self.max_reward))
-        shaping = shaping.masked_fill(state["spoiled"], 0.0)
-        if progress is not None:
-            progress = progress.masked_fill(state["spoiled"], 0.0)
-        return self.outcome(holds & ~state["spoiled"], shaping, progress, state)
+        """The outcome of an object that is at rest; one that was held or struck can't be touched or
+        pushed any more.
+        """
+        most = float(self.max_reward)
+        shaping = shaping.clamp(max=SHAPING_SHARE * most).masked_fill(state["spoiled"], 0.0)
+        still = world.is_static(self.object)
+        if progress is None:
+            progress = torch.where(still, shaping / most, (shaping / most).clamp(max=MOVING_SHARE))
+        progress = progress.masked_fill(state["spoiled"], 0.0)
+        return self.outcome(holds & still & ~state["spoiled"], shaping, progress, state)
 
     def distance(self, world: World) -> Tensor:
         """Metres from the suction cups to the object, (B,)."""
@@ -91,11 +137,11 @@ class Touched(Handled):
         turned = geometry.rotation_angle(world.orientation(self.object), state["start"][:, 3:])
         in_place = moved < self.criteria.touch_displacement_m
         as_turned = turned < self.criteria.touch_turn_rad
-        holds = state["touched"] & in_place & as_turned & world.is_static(self.object)
+        holds = state["touched"] & in_place & as_turned
         distance = self.distance(world)
         shaping = torch.exp(-5.0 * distance) + 0.5 * in_place + 0.5 * as_turned
         progress = 0.5 * closeness(distance) * (in_place & as_turned)
-        return self.handled(holds, shaping, state, progress)
+        return self.handled(world, holds, shaping, state, progress)
 
     def describe(self, world: World, env: int = 0) -> str:
         return f"Touch {{obj:{world.keys[int(self.object[env])]}}}"

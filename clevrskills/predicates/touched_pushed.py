@@ -20,12 +20,15 @@ class TouchedPushed(Handled):
     """The gripper has touched a body, which was never held or struck, is at rest at least
     ``criteria.push_displacement_m`` from where it was at first, and did not fall over.
 
+    The gripper itself moves it: what another body moves it by does not count.
+
     Reward: exp(-5 distance of the cups in m), the share of the way and how upright it is, 0 to 1
     each, up to 2.97 in all; done 3; 0 for good if it was held or struck.
     """
 
     name = "touched_pushed"
     max_reward = 3.0
+    own_way = True
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:
         state = self.remember(world, state)
@@ -34,9 +37,7 @@ class TouchedPushed(Handled):
         tilted = tilt(state["start"][:, 3:], world.orientation(self.object))
         holds = state["touched"] & (moved >= least) & (tilted < limit)
         upright, way = 1.0 - (tilted / limit).clamp(max=1.0), (moved / least).clamp(max=1.0)
-        return self.handled(
-            holds & world.is_static(self.object), self.near(world) + upright + way, state
-        )
+        return self.handled(world, holds, self.near(world) + upright + way, state)
 
     def describe(self, world: World, env: int = 0) -> str:
         return f"Touch and push {{obj:{world.keys[int(self.object[env])]}}}"

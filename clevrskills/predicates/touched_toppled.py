@@ -19,7 +19,7 @@ DROP_M = 0.011
 class TouchedToppled(Handled):
     """The gripper has touched a body, which was never held or struck, is at rest, and is tilted by
     at least ``criteria.topple_angle_rad`` (upside down counts) and
-    ``criteria.topple_displacement_m`` away from where it was at first.
+    ``criteria.topple_displacement_m`` away from where it was at first, whatever toppled it.
 
     Reward: exp(-5 distance of the cups in m), the share of the tilt and the way it moved as a share
     of 0.1 m, 0 to 1 each, up to 2.97 in all; done 3; 0 for good if it was held or struck.
@@ -33,9 +33,9 @@ class TouchedToppled(Handled):
         limit = self.criteria.topple_angle_rad
         moved = geometry.length(world.position(self.object) - state["start"][:, :3])
         tilted = tilt(state["start"][:, 3:], world.orientation(self.object))
-        holds = state["touched"] & (tilted >= limit) & world.is_static(self.object)
+        holds = state["touched"] & (tilted >= limit)
         holds &= moved >= self.criteria.topple_displacement_m
-        return self.handled(holds, toppling(self.near(world), tilted / limit, moved), state)
+        return self.handled(world, holds, toppling(self.near(world), tilted / limit, moved), state)
 
     def describe(self, world: World, env: int = 0) -> str:
         return f"Touch and topple {{obj:{world.keys[int(self.object[env])]}}}"

@@ -87,9 +87,12 @@ class Simulation:
         self.touches_matter = False
         """Whether :attr:`touched` is kept, which costs a tenth of a step."""
         self.strikes: dict[int, float] = {}
-        """The slots that the gripper touched in the last control step, with its greatest speed in
-        m/s from the beginning of the step before until it last touched them."""
-        self._speed = 0.0
+        """The slots that the gripper touched in the last control step, with the speed in m/s at
+        which it struck them: its greatest while it touched them, or that at which it had come
+        towards them, along the normal of the contact, in this step and the one before."""
+        self._unmoved = [np.zeros(3)] * self.controller.sim_steps
+        self._velocities: list[np.ndarray] = []
+        """Of the gripper, m/s, after each physics step of the last control step."""
         self._steps = 0
         self._restored: dict[str, np.ndarray] | None = None
 
@@ -106,13 +109,13 @@ class Simulation:
         self.forget_step()
         if self.vacuum.held >= 0 and not self.controller.vacuum_on:
             self.vacuum.release()
-        before, self._speed = self._speed, 0.0
+        before, self._velocities = self._velocities, []
         for _ in range(self.controller.sim_steps):
             self.controller.before_simulation_step()
             self._physics.step()
             if self.touches_matter:
-                self._speed = max(self._speed, math.hypot(*self._tcp.linear_velocity.tolist()))
-                self._note_touches(max(before, self._speed))
+                self._velocities.append(self._tcp.linear_velocity)
+                self._note_touches(before)
 
     def forget_step(self) -> None:
         """Forget the last control step: nothing has touched yet, what was restored is past."""
@@ -121,16 +124,21 @@ class Simulation:
         self._steps = 0
         self._restored = None
 
-    def _note_touches(self, speed: float) -> None:
-        """Note who touches whom after a physics step, the gripper at a speed up to now in m/s."""
+    def _note_touches(self, before: list[np.ndarray]) -> None:
+        """Note who touches whom after a physics step; the gripper had some velocities in those of
+        the control step before.
+        """
         self._steps += 1
         for pair, contacts in self.contacts().items():
             new = pair not in self.touched
             if (new or self.gripper in pair) and _touch(contacts):
+                if self.gripper in pair:
+                    slot, speed = min(pair), math.hypot(*self._velocities[-1])
+                    if new:
+                        speed = max(speed, _approach([*before, *self._velocities], contacts))
+                    self.strikes[slot] = max(speed, self.strikes.get(slot, 0.0))
                 if new:
                     self.touched |= {pair: self._steps, pair[::-1]: self._steps}
-                if self.gripper in pair:
-                    self.strikes[min(pair)] = speed
 
     # ---- what it tells ----
 
@@ -180,6 +188,16 @@ class Simulation:
         contacts = self.contacts()
         return lambda upper, lower: _lift(contacts, upper, lower)
 
+    def touch_each_other(self) -> bool:
+        """Whether any two bodies that can be moved touched in the last physics step."""
+        if self._restored is not None:
+            lift = self._restored["lift"][:, : self.table]
+            pairs: Iterable[tuple[int, int]] = zip(*lift.nonzero(), strict=True)
+        else:
+            pairs = self.contacts()
+        free = self.components
+        return any(b < self.table and free[a] and free[b] for a, b in map(sorted, pairs))
+
     def touched_before(self, slot: int, last: int) -> bool:
         """Whether a body touched anything but the robot before another slot, or without it."""
         robot = (self.gripper, self.arm)
@@ -199,7 +217,7 @@ class Simulation:
         """What is to be remembered of the last control step, as poses and joints do not tell it:
         ``lift`` (K, K + 1), see :meth:`lifts`; ``touched`` (K, K + 3), the physics steps in
         :attr:`touched`, 0 for none; ``end_effector_velocity`` (6,); ``strikes`` (K,), 0 for none,
-        and the greatest speed of the gripper in it, ``speed`` (1,).
+        and the velocities of the gripper after its physics steps, ``velocities`` (n * 3,).
         """
         if self._restored is not None:
             return dict(self._restored)
@@ -221,7 +239,7 @@ class Simulation:
             "touched": touched,
             "end_effector_velocity": self.end_effector_velocity(),
             "strikes": strikes,
-            "speed": np.array([self._speed]),
+            "velocities": np.ravel(self._velocities or self._unmoved),
         }
 
     def restore_step(self, state: Mapping[str, np.ndarray]) -> None:
@@ -229,7 +247,8 @@ class Simulation:
         at the end of the step stands for them.
         """
         self.forget_step()
-        state = {**self._speeds(state), **state}
+        if "strikes" not in state:
+            state = {**state, **self._speeds(state)}
         shapes = {"lift": (self.table, -1), "touched": (self.table, -1)}
         self._restored = {
             name: np.asarray(values).reshape(shapes.get(name, -1)) for name, values in state.items()
@@ -241,13 +260,16 @@ class Simulation:
             self.touched |= {(one, other): step, (other, one): step}
         strikes = self._restored["strikes"]
         self.strikes |= {int(slot): float(strikes[slot]) for slot in strikes.nonzero()[0]}
-        self._speed = float(self._restored["speed"][0])
+        self._velocities = list(self._restored["velocities"].reshape(-1, 3))
 
     def _speeds(self, state: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """The speeds of a state that has none."""
-        speed = np.linalg.norm(np.ravel(state["end_effector_velocity"])[:3], keepdims=True)
+        """What stands for the speeds in a state that has none."""
+        velocity = np.ravel(state["end_effector_velocity"])[:3]
         touched = np.reshape(state["touched"], (self.table, -1))[:, self.gripper] > 0
-        return {"strikes": speed * touched, "speed": speed}
+        return {
+            "strikes": np.linalg.norm(velocity) * touched,
+            "velocities": np.tile(velocity, self.controller.sim_steps),
+        }
 
     # ---- what can be put ----
 
@@ -410,6 +432,10 @@ class SimWorld(RobotWorld):
         rows = zip(self._where_touches_matter(), body.tolist(), other.tolist(), strict=True)
         return _stacked(s.touched_before(one, two) for s, one, two in rows)
 
+    @property
+    def piled(self) -> bool:
+        return self.once("piled", lambda w: any(s.touch_each_other() for s in w.simulations))
+
     def touches_body(self, body: Tensor) -> Tensor:
         rows = zip(self._where_touches_matter(), body.tolist(), strict=True)
         return _stacked(s.touches_body(slot) for s, slot in rows)
@@ -509,6 +535,12 @@ def _lift(contacts: Contacts, upper: int, lower: int) -> float:
         return sum(float(point.impulse[2]) for point in points)
 
     return up(upper, lower) - up(lower, upper)
+
+
+def _approach(velocities: Sequence[np.ndarray], contacts: Sequence[PhysxContact]) -> float:
+    """The greatest of some velocities (3,) along the normals of contacts, m/s."""
+    normals = [contact.points[0].normal for contact in contacts if contact.points]
+    return float(np.abs(np.array(velocities) @ np.array(normals).T).max(initial=0.0))
 
 
 def _touch(contacts: Iterable[PhysxContact]) -> bool:

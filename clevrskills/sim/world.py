@@ -87,6 +87,11 @@ class World(Context):
         """Whether ``lower`` carries a share of the weight of ``upper``, the table none, (B,)."""
         return (self.supports(lower, upper) >= share) & ~self.on_table(upper)
 
+    @property
+    def piled(self) -> bool:
+        """Whether anywhere a body may rest on another one that can be moved; if not, none does."""
+        return True
+
     def touches(self, body: Tensor, other: Tensor) -> Tensor:
         """Whether two bodies touched at any time of the last control step, (B,) bool."""
         raise NotImplementedError
@@ -291,6 +296,14 @@ class World(Context):
         return self.sparse(
             ~inside, inside, lambda w, *two: w.overhang(*two) <= margin_m, upper, lower
         )
+
+    def beside(self, upper: Tensor, lower: Tensor) -> Tensor:
+        """Whether ``upper`` lies beyond an edge of the outline of ``lower`` from above, (B,)."""
+        turn, offset = self._seen_from_above(upper, lower)
+        points = turn.mT @ self.at(self.solids.coordinates, upper) + offset.mT  # (B, 2, P)
+        edges = self._outline(lower)  # (B, E, 3)
+        nearest = (edges[..., :2] @ points).amin(-1)  # (B, E)
+        return (nearest - edges[..., 2]).amax(-1) > 0.0
 
     def _outline(self, body: Tensor) -> Tensor:
         """Half-planes of bodies' outlines in their frame, (B, E, 3), less shared padding."""

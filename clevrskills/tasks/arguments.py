@@ -6,7 +6,7 @@ from typing import Any
 
 from clevrskills.errors import ClevrSkillsError
 
-__all__ = ["Count", "choice", "count"]
+__all__ = ["Count", "choice", "count", "switch"]
 
 Count = tuple[int, int]
 """Least and greatest number; each episode draws one of them."""
@@ -24,8 +24,8 @@ class Allowed:
     values: tuple[Any, ...]
     is_count: bool
 
-    def read(self, name: str, given: Any) -> tuple[Any, ...]:
-        """The least and greatest number, or the values to choose from.
+    def read(self, name: str, given: Any) -> Any:
+        """The least and greatest number, or the values to choose from; of a switch, which it is.
 
         Raises:
             ClevrSkillsError: The argument is not allowed; the message says what is.
@@ -46,6 +46,22 @@ class Allowed:
         return "one or several of " + ", ".join(map(repr, self.values))
 
 
+@dataclasses.dataclass(frozen=True)
+class Switch(Allowed):
+    """What an argument of a task may be that is true or false."""
+
+    values: tuple[Any, ...] = (False, True)
+    is_count: bool = False
+
+    def read(self, name: str, given: Any) -> Any:
+        if not isinstance(given, bool):
+            raise ClevrSkillsError(f"{name}={given!r}; allowed: {self}")
+        return given
+
+    def __str__(self) -> str:
+        return "True or False"
+
+
 def count(low: int, high: int, most: int | None = None) -> Any:
     """A field of a task: how many, by default drawn from ``low`` to ``high``; an argument may say
     a number or another range, up to ``most``.
@@ -57,6 +73,11 @@ def count(low: int, high: int, most: int | None = None) -> Any:
 def choice(*values: Any) -> Any:
     """A field of a task: a value drawn from some; an argument may say one or several of them."""
     return dataclasses.field(default=values, metadata={"allowed": Allowed(values, False)})
+
+
+def switch() -> Any:
+    """A field of a task that is false unless an argument says otherwise."""
+    return dataclasses.field(default=False, metadata={"allowed": Switch()})
 
 
 def allowed_arguments(task: Any) -> Mapping[str, Allowed]:

@@ -36,8 +36,8 @@ class Task(ABC):
     """A task: what is on the table, what is to be achieved, how it is said.
 
     A task is one file below ``clevrskills/tasks``; nothing else is edited. Its fields, made with
-    :func:`~clevrskills.tasks.arguments.count` and :func:`~clevrskills.tasks.arguments.choice`, are
-    what may vary between episodes.
+    :func:`~clevrskills.tasks.arguments.count`, :func:`~clevrskills.tasks.arguments.choice` and
+    :func:`~clevrskills.tasks.arguments.switch`, are what may vary between episodes.
 
     Args:
         variant: Which part each body plays, in an otherwise equal scene; 0 is the scene as drawn.
@@ -136,10 +136,14 @@ class Task(ABC):
             "max_steps": self.max_steps,
             "robots": list(self.robots),
             "arguments": {
-                name: {"default": list(getattr(self, name)), "allowed": str(allowed)}
+                name: {"default": _plain(getattr(self, name)), "allowed": str(allowed)}
                 for name, allowed in allowed_arguments(self).items()
             },
         }
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
 
 
 def stack_roles(layouts: Sequence[Layout], device: torch.device | str = "cpu") -> dict[str, Tensor]:

@@ -31,6 +31,7 @@ from clevrskills.predicates import (
     SameStack,
     Sequence,
     Set,
+    Strict,
     Swapped,
     ToppledStructure,
     Touched,
@@ -183,6 +184,11 @@ def order(world: TensorWorld) -> Order:
     return Order((Picked(place.object), place, Picked(place.object)))
 
 
+def strict(world: TensorWorld) -> Strict:
+    later, due = inside(world), torch.full((world.num_envs, 1), 3)
+    return Strict(order(world), (later,), due)
+
+
 def keeping(world: TensorWorld) -> Keeping:
     first = draw_slots(world, (0, 2), 53)
     return Keeping(Picked(first), AtPosition(2 - first, world.position(2 - first)))
@@ -230,6 +236,7 @@ EXAMPLES = {
     "set": set_of_two,
     "sequence": sequence,
     "order": order,
+    "strict": strict,
     "once": once,
     "keeping": keeping,
     "swapped": swapped,

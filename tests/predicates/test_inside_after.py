@@ -1,9 +1,10 @@
 """InsideAfter: an object in an area, put there after another one."""
 
+import pytest
 import torch
 
 from clevrskills.predicates import CRITERIA, InsideAfter
-from tests.support.worlds import AREA, CUBE, TWIN, index, make_world, move_gripper, pose
+from tests.support.worlds import AREA, CUBE, TWIN, Thing, index, make_world, move_gripper, pose
 
 OUT, IN = (0.0, 0.4, 0.0), (0.05, 0.05, 0.01)
 FIRST_OUT, FIRST_IN = (0.0, -0.4, 0.0), (-0.05, -0.05, 0.01)
@@ -44,9 +45,19 @@ def test_taken_out_and_put_in_again_it_counts():
     assert follow(*steps) == [False, False, False, True]
 
 
-def test_lifted_is_out():
-    above = (0.05, 0.05, 0.06)
-    assert follow((IN, FIRST_OUT), (IN, FIRST_IN), (above, FIRST_IN), (IN, FIRST_IN))[-1]
+@pytest.mark.parametrize("lifted_m", [0.003, 0.01, 0.05])
+def test_lifted_over_the_area_it_is_not_out(lifted_m):
+    above = (*IN[:2], IN[2] + lifted_m)
+    steps = (IN, FIRST_OUT), (IN, FIRST_IN), (above, FIRST_IN), (IN, FIRST_IN)
+    assert follow(*steps) == [False] * 4
+
+
+@pytest.mark.parametrize(("gap_m", "repaired"), [(-1e-3, False), (1e-3, True)])
+@pytest.mark.parametrize("height_m", [0.0, 0.2])
+def test_it_is_out_when_clear_of_the_outline(gap_m, repaired, height_m):
+    beside = (AREA.size[0] / 2 + CUBE.size[0] / 2 + gap_m, 0.0, height_m)
+    steps = (IN, FIRST_OUT), (IN, FIRST_IN), (beside, FIRST_IN), (IN, FIRST_IN)
+    assert follow(*steps)[-1] == repaired
 
 
 def test_without_the_first_one_it_does_not_hold_any_more():
@@ -54,8 +65,30 @@ def test_without_the_first_one_it_does_not_hold_any_more():
     assert follow(*steps) == [False, True, False, False]
 
 
-def test_on_the_first_one_is_not_inside():
-    assert not follow((OUT, FIRST_IN), ((-0.05, -0.05, 0.06), FIRST_IN))[-1]
+ON_FIRST = (-0.05, -0.05, 0.06)
+
+
+def test_on_the_first_one_is_inside_too():
+    assert follow((OUT, FIRST_IN), (ON_FIRST, FIRST_IN))[-1]
+
+
+def test_on_something_in_the_area_it_is_too_early_as_well():
+    third = Thing("third", "cube", CUBE.size)
+    world = make_world(
+        [CUBE, TWIN, AREA, third],
+        [
+            pose(CUBE, 0.05, 0.05, 0.0, 0.06),
+            pose(TWIN, *FIRST_OUT[:2]),
+            pose(AREA, 0, 0),
+            pose(third, 0.05, 0.05, 0.0, 0.01),
+        ],
+    )
+    move_gripper(world, (-0.2, 0.0, 0.4))
+    goal = InsideAfter(index(world, 0), index(world, 2), index(world, 1))
+    outcome = goal.evaluate(world, goal.initial_state(world))
+    assert outcome.state["early"]
+    world.set_body_pose(index(world, 1), pose(TWIN, *FIRST_IN[:2], 0.0, 0.01)[None])
+    assert not goal.evaluate(world, outcome.state).holds
 
 
 def test_what_came_too_early_is_rewarded_for_being_taken_again():

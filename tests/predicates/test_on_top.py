@@ -99,7 +99,8 @@ def test_both_must_be_at_rest(slot, axis, factor, holds):
     outcome = look(world)
     assert bool(outcome.holds) == holds
     assert float(outcome.reward) == 6.0  # the published reward does not mind
-    assert float(outcome.progress) == (1.0 if holds else pytest.approx(0.99))
+    short = 0.95 if slot == CUBE_SLOT else 0.99  # 0.99 is for what is at rest itself
+    assert float(outcome.progress) == (1.0 if holds else pytest.approx(short))
 
 
 @pytest.mark.parametrize("criteria", CRITERIA)

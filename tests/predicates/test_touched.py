@@ -97,7 +97,20 @@ def test_what_is_struck_is_spoiled(kind, share, spoiled):
 
 
 def test_a_touched_object_may_be_left_fast():
-    assert episode(Touched, stage(), at_speed(touch, 0.0), at_speed(touch, 2.0), leave).holds
+    assert episode(Touched, stage(), at_speed(touch, 0.0), at_speed(leave, 2.0)).holds
+
+
+@pytest.mark.parametrize("kind", [Touched, TouchedPushed, TouchedToppled])
+def test_what_is_struck_after_a_gentle_touch_is_spoiled(kind):
+    """Flung or whipped, the contact kept."""
+    thing = TOWER if kind is TouchedToppled else CUBE
+    done = {Touched: leave, TouchedPushed: moved(x=0.12), TouchedToppled: lay_down}[kind]
+    for speed, spoiled in ((0.99 * LIMIT, False), (1.01 * LIMIT, True)):
+        events = at_speed(touch, 0.0), at_speed(touch, speed), at_speed(leave, 0.0), done
+        outcome = episode(kind, stage(thing), *events)
+        assert bool(outcome.holds) != spoiled
+        goal = kind(torch.tensor([0]))
+        assert [bool(v) for v in goal.unsolvable(outcome.state).values()] == [spoiled]
 
 
 # ---- touched ----
@@ -220,6 +233,66 @@ def test_what_falls_over_is_toppled_and_not_pushed(tilt_deg, upright):
         for criteria in CRITERIA:
             outcome = episode(TouchedToppled, stage(thing), touch, fall, criteria=criteria)
             assert bool(outcome.holds) != upright
+
+
+def beside(world, slab=True):
+    """Put the slab so that it touches the first body, or away."""
+    x, y, _ = world.position(index(world, 0))[0].tolist()
+    away = CUBE.size[0] / 2 + SLAB.size[0] / 2
+    place = (x - away, y) if slab else (-0.2, 0.35)
+    world.set_body_pose(index(world, 1), pose(SLAB, *place)[None])
+
+
+def shoved(x=0.12, steps=6):
+    """The slab shoves the body along."""
+
+    def happens(world):
+        move(world, x=x / steps)
+        beside(world)
+
+    return (beside, *[happens] * steps)
+
+
+def parted(world):
+    beside(world, False)
+
+
+def test_what_another_body_moves_it_by_is_no_push():
+    gripper = touch, leave
+    assert not episode(TouchedPushed, stage(), *shoved(), parted, *gripper).holds
+    assert not episode(TouchedPushed, stage(), *gripper, *shoved(), parted).holds
+    # what the gripper moves it by afterwards is
+    own = touch, moved(x=0.11), leave
+    assert episode(TouchedPushed, stage(), *shoved(), parted, *own).holds
+    assert not episode(TouchedPushed, stage(), *shoved(), parted, touch, moved(x=0.09), leave).holds
+    # and what it slides on by, without another one
+    assert episode(TouchedPushed, stage(), touch, leave, moved(x=0.11)).holds
+
+
+def test_pushed_with_what_is_held_is_no_push():
+    def hold_slab(world):
+        world.hold(index(world, 1), world.pose(index(world, 1)))
+
+    def with_slab(world):
+        move(world, x=0.02)
+        beside(world)
+        hold_slab(world)
+
+    events = touch, beside, hold_slab, *[with_slab] * 6
+    assert not episode(TouchedPushed, stage(), *events, parted, leave).holds
+
+
+def test_pushed_on_into_another_body_it_counts():
+    def on(world):
+        touch(world)
+        move(world, x=0.06)
+        touch(world)
+
+    def with_slab(world):
+        on(world)
+        beside(world)
+
+    assert episode(TouchedPushed, stage(), on, beside, with_slab, leave).holds
 
 
 # ---- toppled ----

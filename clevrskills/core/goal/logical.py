@@ -6,7 +6,7 @@ has fewer parts mark the others as inactive.
 """
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -16,9 +16,11 @@ import torch
 from torch import Tensor
 
 from clevrskills.core.goal.context import Context
-from clevrskills.core.goal.predicate import GoalState, Leaf, Outcome, Predicate
+from clevrskills.core.goal.predicate import GoalState, Leaf, Outcome, Predicate, from_json
 
-__all__ = ["Keeping", "Once", "Order", "Sequence", "Set"]
+__all__ = ["Keeping", "Once", "Order", "Sequence", "Set", "Strict"]
+
+TOO_EARLY = "something was done before its turn"
 
 
 def _part_of(index: int, state: GoalState) -> GoalState:
@@ -141,6 +143,28 @@ class Composite(Predicate):
         for i, child in enumerate(self.children):
             state |= _as_part(i, child.initial_state(world))
         return state
+
+    @property
+    def spoilers(self) -> tuple[str, ...]:
+        return tuple(f"{i}/{name}" for i in self._needed for name in self.children[i].spoilers)
+
+    def unsolvable(self, state: GoalState) -> dict[str, Tensor]:
+        found: dict[str, Tensor] = {}
+        for i in self._needed:
+            for reason, where in self.children[i].unsolvable(_part_of(i, state)).items():
+                where = where & self._still_asks(i, state)
+                found[reason] = found[reason] | where if reason in found else where
+        return found
+
+    @property
+    def _needed(self) -> Iterable[int]:
+        """The children without which it can't hold, by number, where they are active."""
+        return range(len(self.children))
+
+    def _still_asks(self, child: int, state: GoalState) -> Tensor:
+        """Where a child has still to hold, (B,) or (1,) bool."""
+        del state
+        return self._mask[:, child]
 
     def leaves(self) -> Iterator[Leaf]:
         for child in self.children:
@@ -306,7 +330,9 @@ class Sequence(Set):
 
 @dataclass(frozen=True, eq=False)
 class Order(Composite):
-    """Each active child has held in turn; earlier ones may break again."""
+    """Each active child has held in turn; earlier ones may break again, and later ones may hold
+    before their turn, which earns nothing.
+    """
 
     name = "order"
     conjunction = ", then "
@@ -334,6 +360,14 @@ class Order(Composite):
             {"stage": stage, **new_state},
             outcomes,
         )
+
+    def behind(self, stage: Tensor) -> tuple[Tensor, Tensor]:
+        """Reward and progress of the parts before a stage (B,), each (B,)."""
+        finished = (self._numbers < stage[:, None]) & self._mask
+        return (self._most * finished).sum(-1), finished.sum(-1) / self._count
+
+    def _still_asks(self, child: int, state: GoalState) -> Tensor:
+        return super()._still_asks(child, state) & (state["stage"] <= child)
 
     @cached_property
     def _numbers(self) -> Tensor:
@@ -365,6 +399,13 @@ class Wrapper(Predicate):
         """Evaluate the child once."""
         part = self.child.evaluate(world, _part_of(0, state))
         return part, _as_part(0, part.state)
+
+    @property
+    def spoilers(self) -> tuple[str, ...]:
+        return tuple(f"0/{name}" for name in self.child.spoilers)
+
+    def unsolvable(self, state: GoalState) -> dict[str, Tensor]:
+        return self.child.unsolvable(_part_of(0, state))
 
     def leaves(self) -> Iterator[Leaf]:
         yield from self.child.leaves()
@@ -411,6 +452,10 @@ class Once(Wrapper):
             (part,),
         )
 
+    def unsolvable(self, state: GoalState) -> dict[str, Tensor]:
+        found = super().unsolvable(state)
+        return {reason: where & ~state["held"] for reason, where in found.items()}
+
 
 @dataclass(frozen=True, eq=False)
 class Keeping(Wrapper):
@@ -436,6 +481,16 @@ class Keeping(Wrapper):
         progress = torch.where(veto.holds, part.progress, part.progress.clamp(max=0.99))
         return Outcome(part.holds & veto.holds, part.reward, progress, new_state, (part,))
 
+    @property
+    def spoilers(self) -> tuple[str, ...]:
+        return (*super().spoilers, *(f"1/{name}" for name in self.kept.spoilers))
+
+    def unsolvable(self, state: GoalState) -> dict[str, Tensor]:
+        found = super().unsolvable(state)
+        for reason, where in self.kept.unsolvable(_part_of(1, state)).items():
+            found[reason] = found[reason] | where if reason in found else where
+        return found
+
     def next_index(self, outcome: Outcome) -> Tensor:
         # where only what is to be kept is missing, nothing is left to do, but it does not hold
         left = self.child.next_index(outcome.children[0]).clamp(min=0)
@@ -444,3 +499,60 @@ class Keeping(Wrapper):
     def with_criteria(self, table: Any) -> Self:
         kept = self.kept.with_criteria(table)
         return dataclasses.replace(self, child=self.child.with_criteria(table), kept=kept)
+
+
+@dataclass(frozen=True, eq=False)
+class Strict(Wrapper):
+    """Each part of an order has held in turn, and nothing has held before its turn: that ends the
+    order. What is behind still counts.
+
+    Args:
+        child: The order.
+        visits: What may not hold too early; nothing that remembers.
+        due: How many parts of the order must be behind before each may hold, (B, n) int.
+    """
+
+    name = "strict"
+    child: Order
+    visits: tuple[Predicate, ...]
+    due: Tensor
+
+    def initial_state(self, world: Context) -> GoalState:
+        over = torch.zeros(world.num_envs, dtype=torch.bool, device=world.device)
+        return {"over": over, **super().initial_state(world)}
+
+    def evaluate(self, world: Context, state: GoalState) -> Outcome:
+        part, over, before = self._look(world, state)[0], state["over"], _part_of(0, state)
+        kept = {
+            key: torch.where(over.reshape(-1, *(1,) * (value.dim() - 1)), before[key], value)
+            for key, value in part.state.items()
+        }
+        part = dataclasses.replace(part, holds=part.holds & ~over, state=kept)
+        holds = torch.stack([each.evaluate(world, {}).holds for each in self.visits], dim=-1)
+        early = holds & (kept["stage"][:, None] < self.due)
+        over = over | (early.any(-1) & ~part.holds)
+        reward, progress = self.child.behind(kept["stage"])
+        return Outcome(
+            part.holds,
+            torch.where(over, reward, part.reward),
+            torch.where(over, progress, part.progress),
+            {"over": over, **_as_part(0, kept)},
+            (part,),
+        )
+
+    @property
+    def spoilers(self) -> tuple[str, ...]:
+        return ("over", *super().spoilers)
+
+    def unsolvable(self, state: GoalState) -> dict[str, Tensor]:
+        return {**super().unsolvable(state), TOO_EARLY: state["over"]}
+
+    def with_criteria(self, table: Any) -> Self:
+        visits = tuple(visit.with_criteria(table) for visit in self.visits)
+        return dataclasses.replace(self, child=self.child.with_criteria(table), visits=visits)
+
+    @classmethod
+    def _value(cls, name: str, entry: Any) -> Any:
+        if name == "visits":
+            return tuple(from_json(each) for each in entry)
+        return super()._value(name, entry)

@@ -99,6 +99,20 @@ class Predicate(ABC):
         del world
         return {}
 
+    @property
+    def spoilers(self) -> tuple[str, ...]:
+        """Names of what is remembered, (B,) bool, of which something must be true for the goal to
+        be :meth:`unsolvable`.
+        """
+        return ()
+
+    def unsolvable(self, state: GoalState) -> dict[str, Tensor]:
+        """Why it can't be achieved any more, by reason, and where that is so, (B,) bool: what the
+        goal itself rules out for good. Which reasons there are does not depend on the state.
+        """
+        del state
+        return {}
+
     @abstractmethod
     def leaves(self) -> Iterator[Leaf]:
         """The leaves of the tree, in order."""

@@ -1,14 +1,16 @@
 """A goal tree as a list of its nodes, each before its parts."""
 
 from collections.abc import Iterator
+from collections.abc import Sequence as Several
 from dataclasses import dataclass
 from itertools import count
 
 import torch
 from torch import Tensor
 
+from clevrskills.core.goal.context import anywhere
 from clevrskills.core.goal.logical import Composite, Keeping, Order, Sequence, Wrapper
-from clevrskills.core.goal.predicate import Leaf, Outcome, Predicate
+from clevrskills.core.goal.predicate import GoalState, Leaf, Outcome, Predicate
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +49,23 @@ def parts(predicate: Predicate) -> tuple[Predicate, ...]:
     if isinstance(predicate, Composite):
         return predicate.children
     return (predicate.child,) if isinstance(predicate, Wrapper) else ()
+
+
+def reasons(goal: Predicate, spoilers: Several[str], state: GoalState) -> list[str] | None:
+    """Why each environment can't achieve its goal any more, empty where it can; ``None``: all can.
+
+    Args:
+        goal: The goal.
+        spoilers: Its :attr:`~Predicate.spoilers`.
+        state: What is remembered.
+    """
+    if not any(anywhere(state[name]) for name in spoilers):
+        return None
+    told: list[str] = []
+    for reason, where in goal.unsolvable(state).items():
+        told = told or [""] * len(where)
+        told = [reason if so else said for so, said in zip(where.tolist(), told, strict=True)]
+    return told
 
 
 def leaves_met(goal: Predicate, outcome: Outcome, env: int = 0) -> tuple[float, float]:

@@ -3,15 +3,15 @@
 from clevrskills.predicates import Inside, InsideAfter, Predicate
 from clevrskills.solvers.motion import Actions, Arm
 from clevrskills.solvers.skills import solves
-from clevrskills.solvers.skills.pick import pick
 from clevrskills.solvers.skills.place import solve_on_top
+from clevrskills.solvers.skills.uncover import set_aside
 
 
 @solves(InsideAfter)
 def solve_inside_after(arm: Arm, goal: Predicate) -> Actions:
-    """Put the object into the area; if it came too early, it is taken off first."""
+    """Put the object into the area; if it came too early, it is put aside first."""
     assert isinstance(goal, InsideAfter)
     inside = Inside(goal.top, goal.bottom, criteria=goal.criteria)
     if bool(inside.evaluate(arm.world, {}).holds[0]):
-        yield from pick(arm, int(goal.top[0]))
+        yield from set_aside(arm, int(goal.top[0]))
     yield from solve_on_top(arm, inside)

@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 
 from clevrskills.assets import shape
-from clevrskills.predicates import Order, Outcome, Predicate, Traced
+from clevrskills.predicates import Order, Outcome, Predicate, Strict, Traced
 from clevrskills.sim.body import Body
 from clevrskills.sim.cameras import FixedCamera
-from clevrskills.tasks.arguments import Count, count
+from clevrskills.tasks.arguments import Count, count, switch
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.end_effector import GOAL_M, STARTS_M, TRIES, corners, distractor, goals
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
@@ -39,8 +39,12 @@ class Trace(Task):
 
     The goals are only seen: the next one green, later ones red, those visited yellow.
 
+    Passing through a goal before its turn earns nothing and costs nothing, unless the task is
+    strict.
+
     Args:
         num_goals: Goals.
+        strict: Whether being at a goal before its turn ends the episode's order for good.
     """
 
     key = "trace"
@@ -51,6 +55,7 @@ class Trace(Task):
     max_steps = 140
 
     num_goals: Count = count(2, 5)
+    strict: bool = switch()
 
     def layout(self, rng: EpisodeRng) -> Layout:
         number = rng.number(self.num_goals)
@@ -76,13 +81,16 @@ class Trace(Task):
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         active = roles["active"]
         slots = torch.arange(active.shape[1], device=active.device).expand(len(active), -1)
-        return Order(tuple(Traced(slot) for slot in slots.unbind(1)), active)
+        goals = tuple(Traced(slot) for slot in slots.unbind(1))
+        order = Order(goals, active)
+        return Strict(order, goals, slots * active) if self.strict else order
 
     def prompts(self, layout: Layout) -> Sequence[str]:
         return ["Trace the sequence of goals by moving to the next green goal."]
 
     def textures(self, outcome: Outcome, env: int = 0) -> Mapping[str, str]:
-        stage = int(outcome.state["stage"][env])
+        order = outcome.children[0] if self.strict else outcome
+        stage = int(order.state["stage"][env])
         visited = dict.fromkeys(self.slots[:stage], VISITED)
         return visited | ({self.slots[stage]: NEXT} if 0 < stage < len(self.slots) - 1 else {})
 

@@ -6,13 +6,14 @@ from math import atan2, cos, pi, sin
 from typing import ClassVar
 
 import numpy as np
+import torch
 from scipy.spatial import ConvexHull
 from torch import Tensor
 
 from clevrskills.assets import Shape, shape
-from clevrskills.predicates import Inside, Order, Predicate
+from clevrskills.predicates import Inside, Order, Predicate, Strict
 from clevrskills.sim.body import Body, Pose
-from clevrskills.tasks.arguments import Count, count
+from clevrskills.tasks.arguments import Count, count, switch
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import EpisodeRng, Layout, Workspace, pose_on_table
 
@@ -20,6 +21,8 @@ AREA_SIZE_M = (0.18, 0.18, 0.01)
 AREAS = Workspace(x_m=(-0.40, 0.0), y_m=(-0.32, 0.32), reach_m=(0.24, 0.58))
 SPARE_M = 0.005
 """Least room between an object in the middle of an area and the edge of the area."""
+NEVER = 99
+"""More visits than there can be."""
 RISE_M = 1e-5
 """How far an object is laid above an area of several convex pieces: where one of its own pieces
 touches such a piece exactly, and just beyond its edge, PhysX pushes them apart sideways.
@@ -31,11 +34,14 @@ class FollowOrder(Task):
     """The object, in an area at the start, has been in other areas in turn (paper, appendix A.2,
     task 2).
 
-    An area counts only when its turn has come, and only if the object is let go there.
+    An area counts only when its turn has come, and only if the object is let go there. A visit out
+    of turn earns nothing and costs nothing, unless the task is strict.
 
     Args:
         num_areas: Areas; more if there must be more visits.
         num_visits: Areas to bring the object to, no more than there are others.
+        strict: Whether a visit to an area before its turn, or to one that is not asked for, ends
+            the order for good; to that of the start it does not.
     """
 
     key = "follow_order"
@@ -48,6 +54,7 @@ class FollowOrder(Task):
 
     num_areas: Count = count(2, 4)
     num_visits: Count = count(1, 3)
+    strict: bool = switch()
 
     def layout(self, rng: EpisodeRng) -> Layout:
         least, most = self.num_visits
@@ -75,9 +82,25 @@ class FollowOrder(Task):
         return Layout(tuple(bodies), roles)
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
+        return self._in_turn(roles, self._visits(roles))
+
+    def _visits(self, roles: Mapping[str, Tensor]) -> Order:
+        """The visits in turn."""
         route = roles["route"]  # (B, 4)
         visits = [Inside(area * 0 + 4, area) for area in route[:, 1:].unbind(-1)]
         return Order(tuple(visits), roles["active"])
+
+    def _in_turn(self, roles: Mapping[str, Tensor], order: Order) -> Predicate:
+        """The order, that of a strict task ended by a visit to an area that is not asked for."""
+        if not self.strict:
+            return order
+        route, visits = roles["route"], roles["active"].sum(-1, keepdim=True)
+        areas = torch.arange(len(self.slots) - 1, device=route.device)
+        at = areas[:, None] == route[:, None]  # (B, areas, places of the route)
+        place = torch.where(at, torch.arange(route.shape[1], device=route.device), NEVER).amin(-1)
+        due = torch.where(place <= visits, (place - 1).clamp(min=0), NEVER)
+        inside = (Inside(route[:, 0] * 0 + 4, route[:, 0] * 0 + area) for area in areas.tolist())
+        return Strict(order, tuple(inside), due)
 
     def prompts(self, layout: Layout) -> Sequence[str]:
         visits = int(layout.roles["active"].sum())

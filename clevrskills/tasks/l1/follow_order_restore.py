@@ -18,7 +18,8 @@ class FollowOrderRestore(FollowOrder):
 
     The same pose is asked for, within the tolerances for positions and for orientations, not just
     the same area as in the released code. Who carries an object without turning it keeps its
-    orientation, so that this can be done even with objects that look alike from all sides.
+    orientation, so that this can be done even with objects that look alike from all sides. Before
+    its turn the pose at the start is no visit, also of a strict task.
     """
 
     key = "follow_order_restore"
@@ -30,9 +31,10 @@ class FollowOrderRestore(FollowOrder):
     num_visits: Count = count(1, 1, most=3)
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
-        visits = super().goal(roles)
-        assert isinstance(visits, Order) and visits.active is not None
+        visits = self._visits(roles)
+        assert visits.active is not None
         start, area = roles["start"], roles["route"][:, 0]
         restored = AtPoseOnTop(area * 0 + 4, start[:, :3], start[:, 3:], area)
         always = torch.ones_like(visits.active[:, :1])
-        return Order((*visits.children, restored), torch.cat((visits.active, always), dim=-1))
+        active = torch.cat((visits.active, always), dim=-1)
+        return self._in_turn(roles, Order((*visits.children, restored), active))

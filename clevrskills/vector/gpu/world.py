@@ -223,6 +223,10 @@ class GpuWorld(RobotWorld):
         self._contacts.asked = True
         return self._contacts.touched_before(self._rows, body, other)
 
+    def touches_body(self, body: Tensor) -> Tensor:
+        self._contacts.asked = True
+        return (self._contacts.first[self._rows, body, : len(self.keys)] < NEVER).any(-1)
+
     # ---- what can be put ----
 
     def set_body_pose(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:

@@ -31,8 +31,8 @@ def recorded():
         forget()
         contacts.begin()
 
-    def both():
-        note()
+    def both(before):
+        note(before)
         contacts.note(physics.impulses())
 
     simulation.forget_step, simulation._note_touches = begin, both
