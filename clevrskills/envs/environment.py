@@ -17,7 +17,7 @@ from torch import Tensor
 
 from clevrskills.assets import pools
 from clevrskills.core.env_config import LOOKS, EnvConfig
-from clevrskills.core.goal.tree import nodes, outcomes
+from clevrskills.core.goal.tree import nodes, outcomes, reasons
 from clevrskills.core.threads import single_threaded
 from clevrskills.envs.episode import EpisodeSpec
 from clevrskills.envs.recorder_view import RecorderView
@@ -63,6 +63,9 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
         look: How images look, one of :data:`~clevrskills.core.env_config.LOOKS`.
         render_backend: ``cpu``, ``gpu`` or ``none``; ``None``: what the machine has if the
             observation needs images.
+        reward_mode: ``potential`` (how much the progress rose in the step), ``dense`` (the scale of
+            the published numbers), ``normalized_dense`` (the progress), ``sparse`` (1 on success)
+            or ``none``.
         kwargs: Passed on to ManiSkill's ``BaseEnv``.
 
     Raises:
@@ -71,7 +74,7 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
     """
 
     SUPPORTED_OBS_MODES = ("rgb", "state", "state_dict", "none", "sensor_data", "any_textures")
-    SUPPORTED_REWARD_MODES = ("dense", "normalized_dense", "sparse", "none")
+    SUPPORTED_REWARD_MODES = ("potential", "dense", "normalized_dense", "sparse", "none")
     agent: VacuumAgent
 
     def __init__(
@@ -87,6 +90,7 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
         task_args: Mapping[str, Any] | None = None,
         look: str = LOOKS[0],
         render_backend: str | None = None,
+        reward_mode: str = "potential",
         num_envs: int = 1,
         render_mode: str | None = None,
         **kwargs: Any,
@@ -108,7 +112,7 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
                 f"num_envs={num_envs}: only 1 (CPU simulation) is supported so far"
             )
         for kind, value, allowed in (
-            ("reward_mode", kwargs.get("reward_mode"), self.SUPPORTED_REWARD_MODES),
+            ("reward_mode", reward_mode, self.SUPPORTED_REWARD_MODES),
             ("render_backend", render_backend, RENDER_BACKENDS),
         ):
             if value is not None and value not in allowed:
@@ -132,6 +136,7 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
             robot_uids=agent_uid(robot_name),
             render_backend=render_backend,
             render_mode=render_mode,
+            reward_mode=reward_mode,
             reconfiguration_freq=1,  # every episode has its own bodies
             **kwargs,
         )
@@ -192,7 +197,7 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
         self.goal: Predicate = self.task.goal(stack_roles(self.layouts, self.device)).with_criteria(
             self.criteria
         )
-        self._nodes = nodes(self.goal)
+        self._nodes, self._spoilers = nodes(self.goal), self.goal.spoilers
         self._make_world()
 
     def _scene(self, seed: int, episode: EpisodeSpec | None) -> DrawnScene:
@@ -249,7 +254,8 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
             part.realize(self.world)
             self._settle()
             self.goal_state = self.goal.evaluate(self.world, self.goal_state).state
-        self.advance_goal()
+        self._look_at_goal()
+        self.goal_state = self.outcome.state
 
     def _settle(self) -> None:
         self.simulation.forget_step()
@@ -299,11 +305,14 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
 
     def advance_goal(self) -> None:
         """Look at the goal, once per control step; what it remembers goes on."""
+        before = self.outcome.progress
         self._look_at_goal()
+        self._gain = self.outcome.progress - before
         self.goal_state = self.outcome.state
 
     def _look_at_goal(self) -> None:
         self.outcome = self.goal.evaluate(self.world, self.goal_state)
+        self._gain = torch.zeros_like(self.outcome.progress)
         if self.can_draw:
             self.repaint(self.outcome)
 
@@ -312,12 +321,16 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
         self._look_at_goal()
 
     def evaluate(self) -> dict[str, Any]:
-        """What the goal says: success, progress and reward terms; changes nothing."""
+        """What the goal says: success, progress, reward terms and why it can't be achieved any
+        more, empty if it can; changes nothing.
+        """
         found = zip(self._nodes, outcomes(self.goal, self.outcome), strict=True)
         return {
             "success": self.outcome.holds,
             "progress": self.outcome.progress,
             "reward_terms": {node.path: outcome.reward for node, outcome in found},
+            "unsolvable": reasons(self.goal, self._spoilers, self.outcome.state)
+            or [""] * self.num_envs,
         }
 
     def repaint(self, outcome: Outcome, env: int = 0) -> None:
@@ -339,6 +352,12 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
     def compute_normalized_dense_reward(self, obs: Any, action: Tensor, info: dict) -> Tensor:
         """Reward in [0, 1], 1 exactly on success, (B,)."""
         return self.outcome.progress
+
+    def get_reward(self, obs: Any, action: Tensor, info: dict) -> Tensor:
+        """The reward of the last step on the scale of the reward mode, (B,)."""
+        if self._reward_mode == "potential":
+            return self._gain
+        return super().get_reward(obs, action, info)
 
     # ---- what can be seen ----
 

@@ -50,8 +50,7 @@ class GymnasiumEnv(gym.Wrapper):
     def reset(self, *, seed: int | None = None, options: dict | None = None) -> tuple[Any, dict]:
         """Start the episode of a seed."""
         obs, info = self.env.reset(seed=seed, options=options)
-        info = common.unbatch(common.to_numpy(info))
-        info["prompt"] = self.base_env.prompt
+        info = {**_single(info), "prompt": self.base_env.prompt}
         return self._observation(obs), info
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict]:
@@ -62,13 +61,19 @@ class GymnasiumEnv(gym.Wrapper):
             float(reward[0]),
             bool(terminated[0]),
             bool(truncated[0]),
-            common.unbatch(common.to_numpy(info)),
+            _single(info),
         )
 
     def render(self) -> Any:
         """The image of the render camera, (512, 512, 3) uint8."""
         frame = self.env.render()
         return None if frame is None else common.unbatch(common.to_numpy(frame))
+
+
+def _single(info: dict[str, Any]) -> dict[str, Any]:
+    """The info of the environment, as numpy."""
+    (unsolvable,) = info.pop("unsolvable")
+    return {**common.unbatch(common.to_numpy(info)), "unsolvable": unsolvable}
 
 
 _PRINTABLE = frozenset(chr(c) for c in range(32, 127))

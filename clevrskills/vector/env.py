@@ -66,6 +66,8 @@ class VectorEnv(TaskVectorEnv):
     ``success``, ``progress``       (B,), of the state after the step
     ``reward_terms``                of each node of the goal tree by its path, (B,), on the scale
                                     of the published numbers
+    ``unsolvable``                  why the goal can't be achieved any more, empty if it can, (B,)
+                                    texts
     ``final_obs``, ``_final_obs``   the last observations, and where an episode ended, (B,) bool;
                                     only in steps in which one did
     ``final_info``, ``_final_info`` the infos above of the last states, and ``episode``: return,
@@ -93,7 +95,7 @@ class VectorEnv(TaskVectorEnv):
         self.max_episode_steps = spec.step_limit
         *_, start, end = self._ends = np.linspace(0, num_envs, workers + 1).astype(int).tolist()
         own = SceneBatch(spec, end - start)
-        self.terms = own.terms
+        self.terms, self._reasons = own.terms, np.array(own.reasons, object)
         kinds = [(name, (num_envs, *a.shape[1:]), a.dtype.str) for name, a in own.arrays().items()]
         kinds.append(("actions", (num_envs, 7), "<f4"))
         self._shards: list[LocalShard | RemoteShard] = []
@@ -191,6 +193,7 @@ class VectorEnv(TaskVectorEnv):
             "success": self._arrays["success"].copy(),
             "progress": self._arrays["progress"].copy(),
             "reward_terms": {name: terms[:, k] for k, name in enumerate(self.terms)},
+            "unsolvable": self._reasons[self._arrays["unsolvable"]],
         }
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from clevrskills.core.episode import TRAINING
-from clevrskills.core.goal.tree import nodes, outcomes, used
+from clevrskills.core.goal.tree import nodes, outcomes, reasons, used
 from clevrskills.core.threads import single_threaded
 from clevrskills.envs.state_observation import Observer, flat
 from clevrskills.predicates import GoalState
@@ -47,6 +47,7 @@ class SceneBatch:
             "success": np.zeros(count, bool),
             "progress": np.zeros(count, np.float32),
             "reward_terms": np.zeros((count, len(self.terms)), np.float32),
+            "unsolvable": np.zeros(count, np.int8),
             "episode/return": np.zeros(count),
             "episode/length": np.zeros(count, np.int64),
             "episode/success_once": np.zeros(count, bool),
@@ -58,6 +59,11 @@ class SceneBatch:
     def terms(self) -> list[str]:
         """Names of the reward terms."""
         return [node.path for node in nodes(self._goal)]
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why goals can become unsolvable, the first of which is that they are not: empty."""
+        return ["", *self._goal.unsolvable(self._state)]
 
     @single_threaded
     def reset(self, seeds: Sequence[int | None], out: Arrays) -> None:
@@ -145,6 +151,8 @@ class SceneBatch:
         out["progress"][:] = self._outcome.progress.numpy()
         rewards = torch.stack([one.reward for one in found], dim=-1)
         out["reward_terms"][:] = (rewards * self._used).numpy()
+        told = reasons(self._goal, self._goal.spoilers, self._outcome.state)
+        out["unsolvable"][:] = [self.reasons.index(reason) for reason in told] if told else 0
 
     def _look(self) -> dict[str, np.ndarray]:
         """The observations of all environments, (B, ...)."""

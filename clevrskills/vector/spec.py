@@ -18,7 +18,7 @@ from clevrskills.sim.robots.delta_action import CONTROL_HZ
 from clevrskills.tasks import task
 
 OBS_MODES = ("state", "rgb")
-REWARD_MODES = ("normalized_dense", "dense", "potential", "sparse")
+REWARD_MODES = ("potential", "normalized_dense", "dense", "sparse")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,9 +31,9 @@ class VectorSpec:
         robot_name: ``xarm6`` or ``panda``.
         obs_mode: ``state``, see :mod:`clevrskills.envs.state_observation`, or ``rgb``: images
             and the robot's own part of the state.
-        reward_mode: ``normalized_dense`` (progress in [0, 1]), ``dense`` (the scale of the
-            published numbers), ``potential`` (how much the progress rose in the step; it sums up
-            to the last progress less the first) or ``sparse`` (1 on success).
+        reward_mode: ``potential`` (how much the progress rose in the step; it sums up to the last
+            progress less the first), ``normalized_dense`` (progress in [0, 1]), ``dense`` (the
+            scale of the published numbers) or ``sparse`` (1 on success).
         cameras: Cameras of ``rgb``.
         size_px: Width and height of their images.
         look: How these look, one of :data:`~clevrskills.core.env_config.LOOKS`.
@@ -55,7 +55,7 @@ class VectorSpec:
     split: str = "train"
     robot_name: str = "xarm6"
     obs_mode: str = "state"
-    reward_mode: str = "normalized_dense"
+    reward_mode: str = "potential"
     cameras: tuple[str, ...] = ("base_camera", "hand_camera")
     size_px: int = 128
     look: str = LOOKS[0]

@@ -16,14 +16,17 @@ from gymnasium.utils.env_checker import check_env
 import clevrskills
 from clevrskills.core.goal.tree import outcomes
 from clevrskills.envs.environment import ClevrSkillsEnv
+from clevrskills.envs.state_codec import ADDED
 from clevrskills.envs.state_observation import observe
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.predicates import Order, Picked, from_json
+from clevrskills.predicates.touched import SPOILED
 from clevrskills.sim.prompt import Prompt
 from clevrskills.sim.robots.description import ROBOTS
+from clevrskills.sim.suction import pose_in_gripper
 from clevrskills.solvers.oracle import Oracle
 from clevrskills.tasks import Task
-from tests.support.envs import act, base, go_to, make_env, random_actions, stay
+from tests.support.envs import act, base, go_to, make_env, positions, random_actions, stay
 from tests.tasks.scenes import TASKS
 
 ROOT = Path(__file__).parents[2]
@@ -167,11 +170,12 @@ def test_success_ends_the_episode(sort):
     for step in base(sort).goal.steps():
         step.realize(base(sort).world)
     for _ in range(40):
+        before = float(base(sort).outcome.progress)
         _, reward, terminated, truncated, info = sort.step(act())
         if terminated:
             break
     assert terminated and not truncated and info["success"] and info["progress"] == 1.0
-    assert reward == float(base(sort).goal.max_reward)  # the published scale is the default
+    assert reward == pytest.approx(1.0 - before, abs=1e-6)
 
 
 def test_an_episode_is_cut_off_at_its_limit(monkeypatch):
@@ -196,6 +200,62 @@ def test_both_scales_of_the_reward():
             _, reward, *_ = env.step(action)
             assert reward == pytest.approx(float(getattr(base(env).outcome, scale)))
         env.close()
+
+
+def test_by_default_what_progress_was_made_is_rewarded(sort):
+    """Rewards add up to the progress at the end less that at the start, also after a restore."""
+    info = sort.reset(seed=1)[1]
+    first, total = info["progress"], 0.0
+    for action in random_actions(8):
+        _, reward, _, _, info = sort.step(action)
+        total += reward
+    assert total == pytest.approx(info["progress"] - first, abs=1e-6)
+    state, before = base(sort).get_state(), info["progress"]
+    for action in random_actions(3, seed=1):
+        sort.step(action)
+    base(sort).set_state(state)
+    _, reward, _, _, info = sort.step(act())
+    assert reward == pytest.approx(info["progress"] - before, abs=1e-6)
+
+
+def test_a_goal_that_can_not_be_reached_any_more_is_told():
+    env = make_env("swap_push")
+    _, info = env.reset(seed=1)
+    assert info["unsolvable"] == "" and env.step(act())[-1]["unsolvable"] == ""
+    world, state = base(env).world, base(env).get_state()
+    progress = env.step(act())[-1]["progress"]
+    body = base(env).goal.children[2].object
+    world.hold(body, pose_in_gripper(world, body))
+    info = env.step(act(on=True))[-1]
+    assert info["unsolvable"] == SPOILED and info["progress"] == 0.0 < progress
+    assert env.step(act())[-1]["unsolvable"] == SPOILED
+    base(env).set_state(state)
+    assert env.step(act())[-1]["unsolvable"] == ""
+    env.close()
+
+
+@pytest.mark.parametrize("key", ["touch_push", "sort"])
+def test_states_that_version_0_2_recorded_are_read(key):
+    """They have no speeds of touches, and not where a body was a step before."""
+    env = make_env(key)
+    env.reset(seed=1)
+    for action in random_actions(4):
+        env.step(action)
+    state, layout = base(env).get_state(), base(env).state_layout
+    kept = [e for e in layout if e["name"].rpartition("/")[2] not in ADDED]
+    assert len(kept) < len(layout)
+    old = torch.cat([state[:, e["start"] : e["stop"]] for e in kept], dim=-1)
+    before = positions(env)
+    env.reset(seed=1)
+    base(env).set_state(old)
+    torch.testing.assert_close(positions(env), before)
+    nested = base(env).get_state_dict()
+    for name in ("strikes", "velocities"):
+        del nested["last_step"][name]
+    base(env).set_state_dict(nested)
+    with pytest.raises(ClevrSkillsError, match="a state of 3 numbers"):
+        base(env).set_state(state[:, :3])
+    env.close()
 
 
 def test_sparse_rewards():

@@ -5,6 +5,7 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.predicates.touched import SPOILED
 from clevrskills.vector import VectorEnv, make_vec
 from tests.support.envs import make_env, random_actions
 from tests.tasks.scenes import COVERING
@@ -41,7 +42,7 @@ def trace():
 @pytest.mark.parametrize("key", COVERING)
 def test_each_environment_is_as_it_would_be_alone(key):
     """To the last bit: nothing depends on how many are looked at together."""
-    envs, alone = make_vec(key, 2), make_env(key, "state", reward_mode="normalized_dense")
+    envs, alone = make_vec(key, 2), make_env(key, "state")
     moves = actions(6, 2)
     found = roll(envs, moves)
     for row in range(2):
@@ -53,6 +54,7 @@ def test_each_environment_is_as_it_would_be_alone(key):
             assert step[1][row] == np.float32(reward)
             assert step[4]["success"][row] == info["success"]
             assert step[4]["progress"][row] == info["progress"]
+            assert step[4]["unsolvable"][row] == info["unsolvable"]
             for path, value in info["reward_terms"].items():
                 assert step[4]["reward_terms"][path][row] == value
     envs.close()
@@ -112,7 +114,7 @@ def test_one_ends_while_the_other_goes_on():
 
 def test_with_termination_success_ends_an_episode():
     def solved(**kwargs):
-        envs = make_vec("pick", 1, **kwargs)
+        envs = make_vec("pick", 1, reward_mode="sparse", **kwargs)
         envs.reset(seed=SEED)
         world = envs._shards[0]._batch._world
         envs._shards[0]._batch._goal.realize(world)
@@ -143,6 +145,21 @@ def test_reward_modes(mode):
         }[mode]
         np.testing.assert_array_equal(reward, expected)
         before = infos
+    envs.close()
+
+
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_why_a_goal_has_become_unsolvable_is_told(workers):
+    """A word for each environment; empty while the goal can be reached."""
+    envs = make_vec("touch", 2, workers=workers)
+    _, infos = envs.reset(seed=SEED)
+    assert infos["unsolvable"].tolist() == ["", ""]
+    batch = envs._shards[-1]._batch
+    batch._state = {key: value.clone() for key, value in batch._state.items()}
+    batch._state["0/spoiled"][-1] = True
+    infos = envs.step(np.zeros((2, 7), np.float32))[4]
+    assert infos["unsolvable"].tolist() == ["", SPOILED]
+    assert envs.reset(seed=SEED)[1]["unsolvable"].tolist() == ["", ""]
     envs.close()
 
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from clevrskills.core.episode import TRAINING
-from clevrskills.core.goal.tree import nodes, outcomes, used
+from clevrskills.core.goal.tree import nodes, outcomes, reasons, used
 from clevrskills.envs.state_observation import Observer, flat
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.predicates import GoalState, Outcome, Predicate
@@ -188,8 +188,10 @@ class GpuVectorEnv(TaskVectorEnv):
         """What the goals say."""
         found = outcomes(self._goal, self._outcome)
         rewards = torch.stack([one.reward for one in found], dim=-1) * self._used
+        told = reasons(self._goal, self._goal.spoilers, self._outcome.state)
         return {
             "success": self._outcome.holds,
             "progress": self._outcome.progress,
             "reward_terms": dict(zip(self.terms, rewards.unbind(-1), strict=True)),
+            "unsolvable": np.array(told or [""] * self.num_envs, object),
         }
