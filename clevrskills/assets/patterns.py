@@ -63,15 +63,16 @@ def cell_borders(n: int, seed: int, per_side: int) -> Array:
     return (nearest[..., 1] - nearest[..., 0]) / 2
 
 
-def stripes(n: int, bands: int = 4) -> Array:
-    """Mask of diagonal stripes."""
+def stripes(n: int, share: float = 0.5, bands: int = 4) -> Array:
+    """Mask of diagonal stripes that cover a share of the tile."""
     x, y = grid(n)
-    return fill((np.abs(wrap((x + y) * bands)) - 0.25) / (bands * 2**0.5))
+    return fill((np.abs(wrap((x + y) * bands)) - share / 2) / (bands * 2**0.5))
 
 
-def polka_dots(n: int, rows: int = 4, radius: float = 0.11) -> Array:
-    """Mask of dots on a diagonal lattice."""
+def polka_dots(n: int, share: float = 0.304, rows: int = 4) -> Array:
+    """Mask of dots on a diagonal lattice that cover a share of the tile, at most a half."""
     x, y = grid(n)
+    radius = (2 * share / np.pi) ** 0.5 / rows
     distance = np.minimum(*(_lattice_radius(x, y, rows, shift) for shift in (0.25, 0.75)))
     return fill(distance - radius)
 

@@ -8,12 +8,11 @@ import numpy as np
 from clevrskills.assets import patterns
 from clevrskills.assets.others import other_texture, others
 from clevrskills.assets.splits import pools
+from clevrskills.assets.tints import TINTS
 from clevrskills.errors import UnknownNameError
 
 TEXTURE_PX = 256
 SURFACE_PX = 512
-
-_DARKEN = 0.5
 
 COLOURS: dict[str, patterns.Colour] = {
     "red": (0.86, 0.09, 0.09),
@@ -63,8 +62,8 @@ def texture(name: str) -> np.ndarray:
         if name not in added:
             raise UnknownNameError("texture", name, (*texture_names(), *added))
         return _to_bytes(other_texture(added[name], TEXTURE_PX))
-    dark, plain_name = name.startswith("dark "), name.removeprefix("dark ")
-    return _to_bytes(_image(plain_name, TEXTURE_PX) * (_DARKEN if dark else 1.0))
+    *tint, share = TINTS[name]
+    return _to_bytes(_image(name.removeprefix("dark "), TEXTURE_PX, share) * tint)
 
 
 @lru_cache(maxsize=8)
@@ -85,16 +84,16 @@ def _to_bytes(image: np.ndarray) -> np.ndarray:
     return pixels
 
 
-def _image(name: str, n: int) -> np.ndarray:
+def _image(name: str, n: int, share: float) -> np.ndarray:
     if name in _IMAGES:
         return _IMAGES[name](n)
     words = name.split()
     colours = [COLOURS[word] for word in words if word in COLOURS]
     match words[-1]:
         case "dot":
-            return patterns.mix(colours[0], colours[1], patterns.polka_dots(n))
+            return patterns.mix(colours[0], colours[1], patterns.polka_dots(n, share))
         case "stripe":
-            return patterns.mix(colours[0], colours[1], patterns.stripes(n))
+            return patterns.mix(colours[0], colours[1], patterns.stripes(n, share))
         case "checkerboard":
             return patterns.mix(COLOURS["white"], COLOURS["black"], patterns.checkerboard(n))
         case "swirl":
