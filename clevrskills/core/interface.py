@@ -250,10 +250,12 @@ class TextActuator:
 
 
 def make_step(env: Any, action: Any) -> Step:
-    """Step a batch-of-one environment and return plain numbers."""
+    """Step a batch-of-one environment and return plain numbers; the reward is that of the goal on
+    the published scale, where the environment tells it, whatever its own ``reward_mode`` is.
+    """
     _, reward, terminated, truncated, info = env.step(action)
     return Step(
-        reward=_scalar(reward, float),
+        reward=_scalar(next(iter(info.get("reward_terms", {}).values()), reward), float),
         success=_scalar(info["success"], bool),
         progress=_scalar(info["progress"], float),
         terminated=_scalar(terminated, bool),

@@ -121,10 +121,13 @@ class LeRobotEnv(gym.Env):
         return (self._index + self._stride * bool(options.get(NEW_ROLLOUT))) % self._episodes
 
     def step(self, action: Any) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
-        """Run one control step with an action (A,); it ends when the goal is reached."""
+        """Run one control step with an action (A,), rewarded by the progress made; it ends when the
+        goal is reached.
+        """
+        before = float(self._simulation.outcome.progress[0])
         step = make_step(self._simulation, np.asarray(action, np.float32))
         info = {SUCCESS: step.success, "progress": step.progress, "episode": self._index}
-        return self._look(), step.reward, step.success, step.truncated, info
+        return self._look(), step.progress - before, step.success, step.truncated, info
 
     def render(self) -> np.ndarray:
         """What the first camera saw last, (H, W, 3) uint8."""

@@ -85,6 +85,7 @@ def _environment(selection: Selection, task: str, split: str) -> dict[str, Any]:
         "task_args": header.task_args.get(task, {}),
         "obs_mode": "none",
         "control_mode": CONTROL_MODE,
+        "reward_mode": "dense",
     }
     if header.cameras:
         kwargs["cameras"] = list(header.cameras)
