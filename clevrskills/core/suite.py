@@ -223,11 +223,14 @@ class Suite(Protocol):
         title: Its title.
         episodes: How many episodes of each task and split are evaluated unless a number is given;
             ``None``: all that are frozen.
+        revision: Of the criteria of success: a higher one judges the same episodes otherwise, so
+            that results of different ones can't be compared.
     """
 
     name: str
     title: str
     episodes: int | None = None
+    revision: int = 1
 
     def levels(self) -> Mapping[str, str]:
         """Level of every task, by task key."""

@@ -116,6 +116,7 @@ def make_request(args: EvaluateArgs, suite: Suite) -> EvaluationRequest:
         interface=interface,
         feedback=feedback,
         stop=stop,
+        revision=suite.revision,
     )
     index, of = args.part
     refs = [ref for ref in filmed(refs, args.videos, args.video) if ref.index % of == index]

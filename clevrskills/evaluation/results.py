@@ -79,6 +79,8 @@ class EpisodeResult:
         measures: Numbers of the suite's own, by name.
         tags: What the suite says of the episode, for tables.
         repeat: How often the episode was run before, with other draws of the policy.
+        revision: Of the criteria of success, see :attr:`~clevrskills.core.suite.Suite.revision`;
+            lines that say none are of revision 1.
     """
 
     task: str
@@ -114,6 +116,7 @@ class EpisodeResult:
     measures: Mapping[str, float] = field(default_factory=dict)
     tags: Mapping[str, Any] = field(default_factory=dict)
     repeat: int = 0
+    revision: int = 1
 
     @property
     def id(self) -> str:
@@ -166,6 +169,7 @@ class Run:
         interface: Name of what the policy acted by.
         feedback: What turns in words told of themselves.
         stop: When episodes ended: ``goal``, ``limit`` or ``declared``.
+        revision: Of the criteria of success; runs that say none are of revision 1.
     """
 
     policy: str
@@ -186,6 +190,7 @@ class Run:
     interface: str = "delta"
     feedback: str = "simple"
     stop: str = "goal"
+    revision: int = 1
 
 
 @dataclass(frozen=True)

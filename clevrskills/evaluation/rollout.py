@@ -237,6 +237,7 @@ class PolicyRollout(Rollout):
             measures=dict(getattr(self.env, "measures", dict)()),
             tags=dict(getattr(episode, "tags", {})),
             repeat=self._repeat,
+            revision=self._suite.revision,
         )
 
 

@@ -40,7 +40,7 @@ from clevrskills.jobs.run_folder import check_settings
 
 SAME = (
     *("policy", "policy_args", "robot", "criteria", "stop_on_success", "chunk", "clip", "seed"),
-    *("suite", "interface", "feedback", "stop"),
+    *("suite", "interface", "feedback", "stop", "revision"),
 )
 """What must be the same when a run is continued, besides the episodes and what is shown."""
 _OPTIONAL = ("label", "note")
@@ -140,7 +140,7 @@ class Runner(work.JobQueue[Describe | Group, Description | Ended]):
         ref, *others = job.episodes
         if others:
             return self.requeue(job)
-        result = failed(ref, self._levels[ref.task], end.reason)
+        result = failed(ref, self._levels[ref.task], end.reason, self._request.run.revision)
         self._given_up += 1
         hopeless = ""
         if self._given_up >= HOPELESS:

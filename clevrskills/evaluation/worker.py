@@ -177,11 +177,11 @@ class Evaluator:
         trim_heap()
 
     def _broken(self, ref: EpisodeRef, error: Exception) -> EpisodeResult:
-        level = self._config.suite.levels()[ref.task]
-        return failed(ref, level, f"the environment broke down: {one_line(error)}")
+        suite, told = self._config.suite, f"the environment broke down: {one_line(error)}"
+        return failed(ref, suite.levels()[ref.task], told, suite.revision)
 
 
-def failed(ref: EpisodeRef, level: str, error: str) -> EpisodeResult:
+def failed(ref: EpisodeRef, level: str, error: str, revision: int) -> EpisodeResult:
     """The result of an episode of which nothing is known but that something broke down."""
     return EpisodeResult(
         task=ref.task,
@@ -196,4 +196,5 @@ def failed(ref: EpisodeRef, level: str, error: str) -> EpisodeResult:
         worker=worker_name(),
         ended=now(),
         repeat=ref.repeat,
+        revision=revision,
     )

@@ -86,7 +86,9 @@ def report(args: ReportArgs) -> int:
 
 
 def _comparisons(evaluations: Sequence[Evaluation]) -> list[Comparison]:
-    """The first run with each of the others that has done episodes of it, too."""
+    """The first run with each of the others that has done episodes of it, too, and was judged by
+    the same revision of the criteria.
+    """
     from clevrskills.evaluation.report.comparison import compare_runs
 
     first, *others = evaluations
@@ -94,7 +96,8 @@ def _comparisons(evaluations: Sequence[Evaluation]) -> list[Comparison]:
     return [
         compare_runs(first, other)
         for other in others
-        if any(r.counts and (r.id, r.episode) in done for r in other.results)
+        if other.run.revision == first.run.revision
+        and any(r.counts and (r.id, r.episode) in done for r in other.results)
     ]
 
 
@@ -126,6 +129,8 @@ def _write(
             texts = pairs.words(comparison, of)
             files.append(tables.Table(f"comparison-{k}-{name}", heading, pairs.numbers(of), texts))
     notes = [tables.EXPLANATION, *([pairs.EXPLANATION] if comparisons else [])]
+    if len({evaluation.run.revision for evaluation in evaluations}) > 1:
+        notes.append(pairs.REVISIONS)
     tables.write_tables(out, files, "\n\n".join(notes))
     write_whole(out / "episodes.csv", tables.episodes(evaluations).to_csv(index=False))
     page = render(

@@ -20,6 +20,10 @@ EXPLANATION = (
     "two-sided test on the episodes on which they differ; p (Holm): made larger for the number of "
     "tasks, so that a small one among many is no accident."
 )
+REVISIONS = (
+    "The runs were judged by different revisions of the criteria of success (`revision` in "
+    "`run.json`): their numbers can't be compared."
+)
 
 
 @dataclass(frozen=True)
@@ -80,8 +84,15 @@ def compare_runs(a: Evaluation, b: Evaluation, moment: Moment = "once") -> Compa
         moment: What success means: that the goal held after some step, or after the last one.
 
     Raises:
-        ClevrSkillsError: They have no episode in common.
+        ClevrSkillsError: They have no episode in common, or were judged by criteria of different
+            revisions.
     """
+    if a.run.revision != b.run.revision:
+        old, new = sorted((a, b), key=lambda each: each.run.revision)
+        raise ClevrSkillsError(
+            f"{old.root} was judged by revision {old.run.revision} of the criteria of success, "
+            f"{new.root} by revision {new.run.revision}: evaluate the policy of the former anew"
+        )
     pairs, remarks = _pair(a, b, moment)
     if not pairs:
         raise ClevrSkillsError(

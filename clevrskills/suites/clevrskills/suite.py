@@ -46,6 +46,7 @@ class ClevrSkillsSuite(Suite):
     name = "clevrskills"
     title = "ClevrSkills"
     episodes = 20
+    revision = 2  # CHANGELOG.md says what each changes
 
     folder: Path | None = None
 
