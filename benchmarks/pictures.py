@@ -1,5 +1,5 @@
-"""CPU time of a control step: plain, with two 256x256 images, and recorded to video; memory of a
-generating process.
+"""CPU time of a control step: plain, with two 256x256 images in each look, and recorded to video;
+memory of a generating process.
 
 Yardstick in the same run: a step of ManiSkill's stock PickCube-v1 with one 256x256 image (its own
 shaders, CPU renderer).
@@ -16,12 +16,13 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 import tyro
 from common import Args, pick_cube_step_s, print_table
 
-from clevrskills.core.env_config import EnvConfig
+from clevrskills.core.env_config import LOOKS, EnvConfig, Look
 from clevrskills.envs.environment import ClevrSkillsEnv
 from clevrskills.solvers.motion import SkillFailed
 from clevrskills.solvers.oracle import Oracle
@@ -59,7 +60,7 @@ def steps_of(env: ClevrSkillsEnv, seeds: range) -> tuple[int, float]:
 
 
 def recorded(
-    task: str, seeds: range, after: Callable[[int], None] = lambda _: None
+    task: str, seeds: range, look: Look, after: Callable[[int], None] = lambda _: None
 ) -> tuple[int, float]:
     """Control steps and CPU-seconds of recorded episodes, everything included."""
     from clevrskills.dataset_tools.generate.schedule import Attempt
@@ -69,7 +70,7 @@ def recorded(
     steps, spent = 0, 0.0
     with tempfile.TemporaryDirectory() as folder:
         attempt = make_worker(Path(folder), ClevrSkillsSuite())
-        config = EnvConfig(task, "train", cameras=("base_camera", "hand_camera"))
+        config = EnvConfig(task, "train", cameras=("base_camera", "hand_camera"), look=look)
         attempt(Attempt(config, seeds.start - 1))  # what is made once
         for number, seed in enumerate(seeds, start=1):
             begin = time.process_time()
@@ -94,18 +95,20 @@ def main(args: ImageArgs) -> None:
     motion_planner("xarm6")
     if args.memory:
         for task in args.tasks:
-            recorded(task, args.seeds(), print_memory)
+            recorded(task, args.seeds(), LOOKS[0], print_memory)
         return
     rows: list[list[object]] = []
-    kinds = {"plain": "none", "two images": "rgb"}
+    kinds: dict[str, dict[str, Any]] = {"plain": {"obs_mode": "none"}}
+    kinds |= {f"two images, {look}": {"obs_mode": "rgb", "look": look} for look in LOOKS}
     for task in args.tasks:
-        for kind, obs_mode in kinds.items():
-            env = ClevrSkillsEnv(task, obs_mode=obs_mode)
+        for kind, options in kinds.items():
+            env = ClevrSkillsEnv(task, **options)
             steps_of(env, range(args.seed - 1, args.seed))
             steps, spent = steps_of(env, args.seeds())
             rows.append([task, kind, steps, 1e3 * spent / steps])
-        steps, spent = recorded(task, args.seeds())
-        rows.append([task, "recorded, all included", steps, 1e3 * spent / steps])
+        for look in LOOKS:
+            steps, spent = recorded(task, args.seeds(), look)
+            rows.append([task, f"recorded, {look}, all included", steps, 1e3 * spent / steps])
     size = {"width": 256, "height": 256}
     stock_ms = 1e3 * pick_cube_step_s(obs_mode="rgb", render_backend="cpu", sensor_configs=size)
     rows = [[*row, float(row[3]) / stock_ms] for row in rows]  # type: ignore[arg-type]

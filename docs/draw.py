@@ -11,15 +11,17 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import api_page
+import gymnasium as gym
 import numpy as np
 import tyro
 from PIL import Image, ImageDraw, ImageFont
 from tasks_page import page
 
 from clevrskills.assets import pools
+from clevrskills.core.env_config import LOOKS
 from clevrskills.dataset_tools.view.gallery import Solved, card, solve, tiles
 from clevrskills.envs.environment import ClevrSkillsEnv
 from clevrskills.envs.scene_sampling import keystep_scenes
@@ -27,10 +29,10 @@ from clevrskills.sim.prompt_images import prompt_renderer
 from clevrskills.solvers.oracle import Oracle
 from clevrskills.tasks import tasks
 
-Part = Literal["page", "api", "film", "task", "objects", "viewer", "suite"]
+Part = Literal["page", "api", "film", "task", "objects", "looks", "viewer", "suite"]
 HERE = Path(__file__).parent
 TOY_SUITE = HERE.parent / "tests" / "suites" / "toy_suite" / "lamps.py"
-SORT_SEED = 39
+SORT_SEED, LOOKS_SEED = 39, 4
 MOMENTS = (0.0, 0.18, 0.38, 0.74, 1.0)
 """Shares of the oracle's episode after which it is shown."""
 COLUMNS, ROWS, TILE_PX = 12, 4, 128
@@ -39,6 +41,9 @@ FILM_TILE_PX, FILM_FRAMES, FILM_HOLD_MS, FILM_MS = 126, 20, 1200, 160
 SMALL_PX, THUMB_PX, GAP_PX, WIDTH_PX = 192, 60, 12, 1152
 INK, PALE, PAPER, BOX = (20, 24, 28), (110, 116, 122), (255, 255, 255), (238, 242, 246)
 VIEWER_PX = (1180, 846)
+STOCK = ("PickCube-v1", "StackCube-v1", "PushCube-v1", "PegInsertionSide-v1")
+OURS = ("stack", "sort", "balance", "swap_push")
+"""Tasks of ManiSkill, and of this package, that are shown beside each other."""
 
 
 def film(episodes: Sequence[Solved]) -> None:
@@ -145,6 +150,32 @@ def _objects(split: str, count: int) -> Sequence[np.ndarray]:
     return [np.asarray(Image.fromarray(p).resize(size, Image.Resampling.BOX)) for p in images]
 
 
+def looks_sheet() -> Image.Image:
+    """Tasks of ManiSkill as they come, below them tasks of this package, soft and flat."""
+    size = {"width": 256, "height": 256}
+    shown = {"render_backend": "cpu", "render_mode": "rgb_array"}
+    rows = [
+        [_rendered(gym.make(key, human_render_camera_configs=size, **shown)) for key in STOCK],
+        *([_first_image(key, look) for key in OURS] for look in LOOKS),
+    ]
+    return Image.fromarray(np.concatenate([np.concatenate(row, axis=1) for row in rows]))
+
+
+def _rendered(env: gym.Env[Any, Any]) -> np.ndarray:
+    env.reset(seed=0)
+    image: np.ndarray = env.render()[0].numpy()
+    env.close()
+    return image
+
+
+def _first_image(key: str, look: str) -> np.ndarray:
+    env = ClevrSkillsEnv(key, cameras=("base_camera",), look=look, render_backend="cpu")
+    observation, _ = env.reset(seed=LOOKS_SEED)
+    image: np.ndarray = observation["sensor_data"]["base_camera"]["rgb"][0].numpy()
+    env.close()
+    return image
+
+
 def viewer() -> None:
     """A screenshot of the page that ``clevrskills view`` writes of one episode, by Chromium."""
     browser = shutil.which("chromium") or shutil.which("google-chrome")
@@ -211,6 +242,8 @@ def main(
         task_sheet().save(HERE / "sort.jpg", quality=85)
     if not parts or "objects" in parts:
         object_sheet().save(HERE / "objects.jpg", quality=85)
+    if not parts or "looks" in parts:
+        looks_sheet().save(HERE / "looks.jpg", quality=88)
     if not parts or "viewer" in parts:
         viewer()
     if not parts or "suite" in parts:
