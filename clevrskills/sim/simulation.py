@@ -92,7 +92,7 @@ class Simulation:
         towards them, along the normal of the contact, in this step and the one before."""
         self._unmoved = [np.zeros(3)] * self.controller.sim_steps
         self._velocities: list[np.ndarray] = []
-        """Of the gripper, m/s, after each physics step of the last control step."""
+        """Of the gripper, m/s, in each physics step of the last control step."""
         self._steps = 0
         self._restored: dict[str, np.ndarray] | None = None
 
@@ -110,11 +110,14 @@ class Simulation:
         if self.vacuum.held >= 0 and not self.controller.vacuum_on:
             self.vacuum.release()
         before, self._velocities = self._velocities, []
+        place = self._tcp.entity_pose.p
         for _ in range(self.controller.sim_steps):
             self.controller.before_simulation_step()
             self._physics.step()
             if self.touches_matter:
-                self._velocities.append(self._tcp.linear_velocity)
+                # by the way: the speed that PhysX tells leaps where the gripper meets the table
+                last, place = place, self._tcp.entity_pose.p
+                self._velocities.append((place - last) / self.timestep_s)
                 self._note_touches(before)
 
     def forget_step(self) -> None:
@@ -217,7 +220,7 @@ class Simulation:
         """What is to be remembered of the last control step, as poses and joints do not tell it:
         ``lift`` (K, K + 1), see :meth:`lifts`; ``touched`` (K, K + 3), the physics steps in
         :attr:`touched`, 0 for none; ``end_effector_velocity`` (6,); ``strikes`` (K,), 0 for none,
-        and the velocities of the gripper after its physics steps, ``velocities`` (n * 3,).
+        and the velocities of the gripper in its physics steps, ``velocities`` (n * 3,).
         """
         if self._restored is not None:
             return dict(self._restored)
