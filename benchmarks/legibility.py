@@ -124,7 +124,7 @@ def crops(bodies: list[Body], image: np.ndarray, segmentation: np.ndarray) -> It
         if len(rows) < LEAST_PX or body.texture is None or body.shape not in names or body.ghost:
             continue
         middle = (rows.min() + rows.max()) / 2, (columns.min() + columns.max()) / 2
-        half = MARGIN * max(np.ptp(rows), np.ptp(columns), 6) / 2
+        half = MARGIN * max(int(np.ptp(rows)), int(np.ptp(columns)), 6) / 2
         size = len(image)
         theta = torch.tensor(
             [
