@@ -243,7 +243,7 @@ def main(
     if not parts or "objects" in parts:
         object_sheet().save(HERE / "objects.jpg", quality=85)
     if not parts or "looks" in parts:
-        looks_sheet().save(HERE / "looks.jpg", quality=88)
+        looks_sheet().save(HERE / "looks.jpg", quality=58)
     if not parts or "viewer" in parts:
         viewer()
     if not parts or "suite" in parts:
