@@ -117,3 +117,12 @@ def test_after_a_touch_there_is_still_a_next_leaf():
     move_gripper(world, AIM)
     outcome = goal.evaluate(world, state)
     assert goal.next_leaf(outcome) is goal.child
+
+
+def test_after_a_touch_it_can_not_be_achieved_any_more():
+    world, goal, state = setting(3)
+    outcome = goal.evaluate(world, state)
+    assert not any(where.any() for where in goal.unsolvable(outcome.state).values())
+    touch(world, 0, [1])
+    (where,) = goal.unsolvable(goal.evaluate(world, outcome.state).state).values()
+    assert where.tolist() == [False, True, False]

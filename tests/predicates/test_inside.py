@@ -7,7 +7,7 @@ import torch
 
 from clevrskills.core.geometry import rotate, yaw_quaternion
 from clevrskills.predicates import CRITERIA, Inside, OnTop
-from tests.support.worlds import AREA, CUBE, Thing, index, make_world, move_gripper, pose
+from tests.support.worlds import AREA, CUBE, TWIN, Thing, index, make_world, move_gripper, pose
 
 LIMIT_M = CRITERIA["paper"].inside_overhang_m
 
@@ -77,3 +77,42 @@ def test_the_outline_is_that_of_the_shape_not_its_box():
     assert holds(world_with(corner))
     assert not holds(world_with(corner, area=tile))
     assert holds(world_with(pose(CUBE, 0.0, 0.0, bottom_z=0.01), area=tile))
+
+
+# ---- on others that are in it ----
+
+
+def heap(upper=None, lower=None):
+    """A cube on another one in the area, at poses (7,)."""
+    lower = pose(TWIN, 0.0, 0.0, bottom_z=0.01) if lower is None else lower
+    upper = pose(CUBE, 0.0, 0.0, bottom_z=0.06) if upper is None else upper
+    world = make_world([CUBE, AREA, TWIN], [upper, pose(AREA, 0.0, 0.0), lower])
+    move_gripper(world, (-0.1, 0.0, 0.4))
+    return world
+
+
+def test_on_another_body_in_the_area_it_is_inside():
+    for criteria in CRITERIA:
+        assert holds(heap(), criteria)
+    assert not holds(heap(), kind=OnTop)
+
+
+def test_on_another_body_beside_the_area_it_is_not():
+    assert not holds(heap(pose(CUBE, 0.3, 0.0, bottom_z=0.05), pose(TWIN, 0.3, 0.0)))
+
+
+@pytest.mark.parametrize(("off_m", "inside"), [(-5e-4, True), (5e-4, False)])
+def test_the_upper_one_stays_within_the_outline(off_m, inside):
+    edge = 0.12 - 0.025 + LIMIT_M
+    lower = pose(TWIN, edge - 0.02, 0.0, bottom_z=0.01)
+    assert holds(heap(pose(CUBE, edge + off_m, 0.0, bottom_z=0.06), lower)) == inside
+
+
+def test_what_carries_it_is_let_go_and_it_is_at_rest():
+    world = heap()
+    world.hold(index(world, 2), world.pose(index(world, 2)))
+    assert not holds(world)
+    world = heap()
+    world.set_body_velocity(index(world, 0), torch.tensor([[0.004, 0, 0, 0, 0, 0]]))
+    assert not holds(world)
+    assert not holds(heap(pose(CUBE, 0.0, 0.0, bottom_z=0.07)))

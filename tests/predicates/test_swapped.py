@@ -154,6 +154,26 @@ def test_objects_that_are_pushed_swap_as_well():
     assert outcome.holds
 
 
+def test_what_was_held_can_not_be_swapped_by_pushing_any_more():
+    """Then only what lies in its place counts."""
+    world = start()
+    goal = swap(world, AtPositionPushed)
+    before = goal.evaluate(world, goal.initial_state(world))
+    assert not before.state["1/spoiled"] and float(before.progress) > 0.0
+    for body, parts in ((goal.children[0].object, (0, 2)), (goal.children[1].object, (1,))):
+        state = {**before.state, **{f"{k}/spoiled": torch.tensor([True]) for k in parts}}
+        assert [bool(v) for v in goal.unsolvable(state).values()] == [True]
+        world = start()
+        list(goal.steps())[0].realize(world)  # the first one is aside: there is room
+        outcome = goal.evaluate(world, state)
+        assert float(outcome.progress) == float(outcome.reward) == 0.0, int(body)
+    world = start()
+    for step in list(goal.steps())[:2]:
+        step.realize(world)
+    outcome = goal.evaluate(world, {**before.state, "2/spoiled": torch.tensor([True])})
+    assert float(outcome.progress) == pytest.approx(1 / 3)
+
+
 def test_three_parts_are_needed():
     world = start()
     parts = swap(world).children

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from clevrskills.predicates import OnTop, Order, ToppledStructure
+from clevrskills.sim.tensor_world import TensorWorld
 from tests.support.worlds import CUBE, HEXAGON, SLAB, Thing, make_world, move_gripper, pose
 
 KEYS = (SLAB, CUBE, HEXAGON)
@@ -85,6 +86,83 @@ def test_one_that_is_still_up_is_enough_to_fail(left):
 
     assert not episode(goal(), stack(), touch, all_but_one)[0].holds
     assert episode(goal(), stack(), touch, all_but_one, topple)[0].holds
+
+
+LONG = Thing("long", "cube", (0.04, 0.24, 0.03))
+
+
+def bridge(x=0.0, z=0.05, turn=(1.0, 0.0, 0.0, 0.0)):
+    """Two cubes on the table, and a long body at a place and a height, stacked at first."""
+    twin = Thing("twin", "cube", CUBE.size)
+    things = [CUBE, twin, LONG]
+    heights = (0.0, 0.05, 0.1)
+    world = make_world(
+        things, [pose(t, *BASE, bottom_z=h) for t, h in zip(things, heights, strict=True)]
+    )
+    move_gripper(world, (*BASE, 0.4))
+
+    def fall(world):
+        world.set_body_pose(torch.tensor([0]), pose(CUBE, BASE[0], -0.08)[None])
+        world.set_body_pose(torch.tensor([1]), pose(twin, BASE[0], 0.08)[None])
+        laid = pose(LONG, BASE[0], x, bottom_z=z)
+        laid[3:] = torch.tensor(turn)
+        world.set_body_pose(torch.tensor([2]), laid[None])
+
+    return world, fall
+
+
+class Shared(TensorWorld):
+    """A world in which several bodies carry one by equal shares."""
+
+    def supports(self, lower, upper):
+        slots = range(len(self.keys))
+        each = torch.stack(
+            [super(Shared, self).supports(torch.full_like(upper, k), upper) for k in slots], dim=-1
+        )
+        each = each.masked_fill(upper[:, None] == torch.arange(len(self.keys)), 0.0)
+        mine = each.gather(1, lower[:, None])[:, 0]
+        return mine / each.sum(-1).clamp(min=1.0)
+
+
+def shared(world):
+    return Shared(world.keys, world.solids, world.body_pose, world.end_effector_pose)
+
+
+def test_one_that_lies_across_others_is_down():
+    world, fall = bridge()
+    outcome, _ = episode(goal(0, 1, 2), shared(world), touch, lift_off, fall)
+    assert outcome.holds
+
+
+def test_one_that_stands_on_one_other_is_not_down():
+    """Whether it is the one that it stood on in the stack or not."""
+    for x in (-0.08, 0.08):
+        world, fall = bridge(x=x)
+
+        def alone(world, fall=fall, x=x):
+            fall(world)
+            world.set_body_pose(torch.tensor([0 if x > 0 else 1]), pose(CUBE, 0.1, 0.3)[None])
+
+        assert not episode(goal(0, 1, 2), shared(world), touch, lift_off, alone)[0].holds
+
+
+def test_one_that_the_robot_props_up_is_not_down():
+    world, fall = bridge()
+
+    def propped(world):
+        move_gripper(world, (*BASE, float(world.top(torch.tensor([2])))))
+
+    outcome, _ = episode(goal(0, 1, 2), shared(world), touch, lift_off, fall, propped)
+    assert not outcome.holds
+    world, fall = bridge(z=0.12)  # in the air
+    assert not episode(goal(0, 1, 2), shared(world), touch, lift_off, fall)[0].holds
+
+
+def test_held_again_it_can_not_be_toppled_any_more():
+    outcome, _ = episode(goal(), stack(), touch, hold, topple, lift_off)
+    assert [bool(v) for v in goal().unsolvable(outcome.state).values()] == [True]
+    outcome, _ = episode(goal(), stack(), touch)
+    assert [bool(v) for v in goal().unsolvable(outcome.state).values()] == [False]
 
 
 def test_all_must_be_at_rest():

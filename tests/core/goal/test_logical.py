@@ -3,6 +3,7 @@
 Reward rules: clevrskills 1.0.0 (arXiv 2411.09052), logical predicates, without their defects.
 """
 
+import dataclasses
 from dataclasses import dataclass
 from itertools import product
 
@@ -10,7 +11,9 @@ import pytest
 import torch
 from torch import Tensor
 
+from clevrskills.core.goal.tree import depth, reasons
 from clevrskills.predicates import (
+    Keeping,
     Leaf,
     Once,
     OnTop,
@@ -19,6 +22,7 @@ from clevrskills.predicates import (
     Picked,
     Sequence,
     Set,
+    Strict,
     Touched,
 )
 from clevrskills.sim.tensor_world import TensorWorld
@@ -435,3 +439,89 @@ def test_malformed_trees_raise(kind):
         kind(LEAVES, torch.ones(1, 2, dtype=torch.bool))
     with pytest.raises(ValueError, match="at least one active child"):
         kind(LEAVES, torch.tensor([[True, True, True], [False, False, False]]))
+
+
+# ---- strict orders, and goals that can't be achieved any more ----
+
+
+def strict(due=(0, 1, 2)):
+    return Strict(Order(LEAVES), LEAVES, torch.tensor([due]))
+
+
+def walk(goal, *rows):
+    """The outcomes along levels."""
+    state, seen = goal.initial_state(LevelWorld(torch.zeros(1, 3))), []
+    for row in rows:
+        seen.append(goal.evaluate(LevelWorld(torch.tensor([row])), state))
+        state = seen[-1].state
+    return seen
+
+
+FIRST, SECOND, THIRD = (1, 0, 0), (0, 1, 0), (0, 0, 1)
+
+
+@pytest.mark.parametrize("rows", [(FIRST, SECOND, THIRD), (FIRST, (1, 1, 0), FIRST, (0, 1, 1))])
+def test_a_strict_order_in_turn_holds_as_any_order(rows):
+    ours, theirs = walk(strict(), *rows)[-1], walk(Order(LEAVES), *rows)[-1]
+    assert ours.holds and ours.progress == 1.0 and ours.reward == theirs.reward == sum(MOST)
+    assert reasons(strict(), strict().spoilers, ours.state) is None
+
+
+@pytest.mark.parametrize(("wrong", "behind"), [((SECOND,), 0), ((THIRD,), 0), ((FIRST, THIRD), 1)])
+def test_a_visit_before_its_turn_ends_a_strict_order(wrong, behind):
+    """What is behind still counts, nothing after does."""
+    goal = strict()
+    for outcome in walk(goal, *wrong, FIRST, SECOND, THIRD)[len(wrong) - 1 :]:
+        assert not outcome.holds
+        assert float(outcome.progress) == pytest.approx(behind / 3)
+        assert float(outcome.reward) == sum(MOST[:behind])
+        assert reasons(goal, goal.spoilers, outcome.state) == ["something was done before its turn"]
+        assert depth(goal, outcome) == (behind, 3)
+    assert walk(Order(LEAVES), *wrong, FIRST, SECOND, THIRD)[-1].holds  # it earns nothing there
+
+
+def test_a_visit_that_is_due_from_the_start_is_free():
+    assert walk(strict(due=(0, 0, 2)), SECOND, FIRST, SECOND, THIRD)[-1].holds
+
+
+@dataclass(frozen=True, eq=False)
+class Spoilt(Level):
+    """Number ``column`` is 1, and has never been a quarter."""
+
+    def initial_state(self, world):
+        return {"spoilt": torch.zeros(world.num_envs, dtype=torch.bool)}
+
+    def evaluate(self, world, state):
+        outcome = super().evaluate(world, state)
+        spoilt = state["spoilt"] | (outcome.progress == 0.25)
+        return dataclasses.replace(outcome, holds=outcome.holds & ~spoilt, state={"spoilt": spoilt})
+
+    @property
+    def spoilers(self):
+        return ("spoilt",)
+
+    def unsolvable(self, state):
+        return {"spoilt": state["spoilt"]}
+
+
+SPOILT = tuple(Spoilt(i) for i in range(3))
+ONCE_SPOILT = (0, 0.25, 0)
+
+
+@pytest.mark.parametrize(
+    ("goal", "rows", "lost"),
+    [
+        (Set(SPOILT), (ONCE_SPOILT,), True),
+        (Set(SPOILT, torch.tensor([[True, False, True]])), (ONCE_SPOILT,), False),
+        (Sequence(SPOILT), (FIRST, ONCE_SPOILT), True),
+        (Order(SPOILT), (FIRST, ONCE_SPOILT), True),
+        (Order(SPOILT), (FIRST, SECOND, ONCE_SPOILT), False),  # it is behind
+        (Once(SPOILT[1]), (ONCE_SPOILT,), True),
+        (Once(SPOILT[1]), (SECOND, ONCE_SPOILT), False),  # it has held
+        (Keeping(LEAVES[0], SPOILT[1]), (ONCE_SPOILT,), True),
+        (Set(LEAVES), (ONCE_SPOILT,), False),
+    ],
+)
+def test_a_goal_tells_what_can_not_be_achieved_any_more(goal, rows, lost):
+    found = reasons(goal, goal.spoilers, walk(goal, *rows)[-1].state)
+    assert (found == ["spoilt"]) if lost else (found in (None, [""]))
