@@ -25,6 +25,7 @@ __all__ = [
     "Layout",
     "LayoutError",
     "NARROW_WORKSPACE",
+    "PRIMITIVE_SIZE_M",
     "Table",
 ]
 
@@ -137,6 +138,10 @@ FAR_WORKSPACE = Workspace(x_m=(-0.35, 0.08))
 """A little further from the robot, so that there is room to pick things up."""
 NARROW_WORKSPACE = Workspace(x_m=(-0.35, 0.0), y_m=(-0.30, 0.30))
 """With room all around for what is pushed or topples."""
+
+
+PRIMITIVE_SIZE_M = (0.1, 0.1, 0.05)
+"""Size of a prism that is moved, unless a task says otherwise (released code)."""
 
 
 class Table:

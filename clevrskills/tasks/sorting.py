@@ -38,6 +38,8 @@ class SortingTask(Task):
     """Of the prompt in words, and of the one with images."""
     gap_m: ClassVar[float]
     """Least distance between what is laid out."""
+    size_m: ClassVar[tuple[float, float, float] | None] = None
+    """Size of the objects; their own by default."""
 
     num_areas: Count = count(1, AREAS)
     num_objects: Count = count(1, OBJECTS)
@@ -80,8 +82,9 @@ class SortingTask(Task):
                 self.slots[i], area_shapes[i], textures[i], pose, AREA_SIZE_M, static=True
             )
         for i in range(objects):
-            pose, slot = table.place(shape(shapes[i])), AREAS + i
-            bodies[slot] = Body(self.slots[slot], shapes[i], textures[area_of[i]], pose)
+            pose, slot = table.place(shape(shapes[i], self.size_m)), AREAS + i
+            texture = textures[area_of[i]]
+            bodies[slot] = Body(self.slots[slot], shapes[i], texture, pose, self.size_m)
         return Layout(tuple(bodies), {"area": area_of, "active": np.arange(OBJECTS) < objects})
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:

@@ -9,7 +9,7 @@ from torch import Tensor
 from clevrskills.predicates import Predicate, PushedTowards
 from clevrskills.tasks.arguments import Count, count
 from clevrskills.tasks.base import Task
-from clevrskills.tasks.layout import NARROW_WORKSPACE, EpisodeRng, Layout
+from clevrskills.tasks.layout import NARROW_WORKSPACE, PRIMITIVE_SIZE_M, EpisodeRng, Layout
 
 GAP_M = 0.13
 """So that the way from one object to another can be shortened by a third, and the gripper fits
@@ -41,7 +41,8 @@ class Push(Task):
         table = rng.table(NARROW_WORKSPACE, GAP_M)
         parts = rng.assign(objects)
         roles = {"object": np.array(parts[0]), "towards": np.array(parts[1])}
-        return Layout(table.place_all(self.slots, shapes, textures), roles)
+        bodies = table.place_all(self.slots, shapes, textures, PRIMITIVE_SIZE_M)
+        return Layout(bodies, roles)
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         return PushedTowards(roles["object"], roles["towards"])

@@ -13,7 +13,7 @@ from clevrskills.predicates import AtPosition, Predicate, Swapped
 from clevrskills.sim.body import Body
 from clevrskills.tasks.arguments import Count, count
 from clevrskills.tasks.base import Task
-from clevrskills.tasks.layout import NARROW_WORKSPACE, EpisodeRng, Layout
+from clevrskills.tasks.layout import NARROW_WORKSPACE, PRIMITIVE_SIZE_M, EpisodeRng, Layout
 from clevrskills.tasks.turning import room_to_turn
 
 
@@ -34,6 +34,8 @@ class Swap(Task):
     predicates: ClassVar[tuple[type[Predicate], ...]] = (Swapped, AtPosition)
     slots = ("object_0", "object_1", "object_2")
     max_steps = 500
+    size_m: ClassVar[tuple[float, float, float] | None] = PRIMITIVE_SIZE_M
+    """Size of the objects; their own if there is none."""
 
     num_distractors: Count = count(0, 1)
 
@@ -41,11 +43,11 @@ class Swap(Task):
         objects = 2 + rng.number(self.num_distractors)
         names = rng.choose(self.shapes(rng.pools), objects)
         textures = rng.choose(rng.pools.textures_2, objects, "textures")
-        shapes = [shape(name) for name in names]
+        shapes = [shape(name, self.size_m) for name in names]
         table, room = rng.table(NARROW_WORKSPACE), room_to_turn(*shapes)
         places = [table.place(room) for _ in range(objects + 1)]
         bodies = [
-            Body(key, name, texture, (*place[:2], item.half_extents[2], *place[3:]))
+            Body(key, name, texture, (*place[:2], item.half_extents[2], *place[3:]), self.size_m)
             for key, name, texture, item, place in zip(
                 self.slots, names, textures, shapes, places, strict=False
             )

@@ -9,7 +9,7 @@ from torch import Tensor
 from clevrskills.assets import shape
 from clevrskills.predicates import AtPositionPushed, Predicate, Swapped
 from clevrskills.tasks.base import Task
-from clevrskills.tasks.layout import NARROW_WORKSPACE, EpisodeRng, Layout
+from clevrskills.tasks.layout import NARROW_WORKSPACE, PRIMITIVE_SIZE_M, EpisodeRng, Layout
 
 GAP_M = 0.13
 """Between the objects and the free place, so that one can be pushed past another."""
@@ -32,9 +32,8 @@ class SwapPush(Task):
         shapes = rng.choose(rng.pools.primitive, 2)
         textures = rng.choose(rng.pools.textures_1, 2, "textures")
         table = rng.table(NARROW_WORKSPACE, GAP_M)
-        bodies = table.place_all(self.slots, shapes, textures)
-        largest = max(shapes, key=lambda name: max(shape(name).half_extents[:2]))
-        free = table.place(shape(largest))
+        bodies = table.place_all(self.slots, shapes, textures, PRIMITIVE_SIZE_M)
+        free = table.place(shape(shapes[0], PRIMITIVE_SIZE_M))
         first, second = rng.assign(2)
         homes = [np.array(body.pose[:3]) for body in bodies if body]
         roles = {

@@ -31,6 +31,7 @@ class SwapRotate(Swap, TurningTask):
     sentence = "Swap the positions of two objects and rotate both"
     predicates = (Swapped, AtPosition, Rotated)
     max_steps = 600
+    size_m = None
 
     def layout(self, rng: EpisodeRng) -> Layout:
         layout = super().layout(rng)

@@ -9,7 +9,7 @@ from clevrskills.assets import Shape
 from clevrskills.assets.splits import Pools
 from clevrskills.predicates import Hit, Predicate, Set
 from clevrskills.sim.body import Pose
-from clevrskills.tasks.layout import EpisodeRng, Table
+from clevrskills.tasks.layout import PRIMITIVE_SIZE_M, EpisodeRng, Table
 from clevrskills.tasks.sorting import SortingTask
 from clevrskills.tasks.throwing import place_beyond
 
@@ -38,6 +38,7 @@ class ThrowSort(SortingTask):
     predicates = (Set, Hit)
     verbs = ("throw", "Throw")
     gap_m = 0.02
+    size_m = PRIMITIVE_SIZE_M
 
     def movable(self, pools: Pools) -> Sequence[str]:
         return pools.primitive
