@@ -19,7 +19,7 @@ between them."""
 @dataclass(kw_only=True, eq=False)
 class Push(Task):
     """The object is pushed towards another one, 30 percent of the way or more (paper, appendix A.1,
-    task 5).
+    task 5). The gripper pushes it itself: what another object moves it by does not count.
 
     Args:
         num_distractors: Other objects on the table.

@@ -19,7 +19,8 @@ from clevrskills.tasks.turning import TurningTask, room_to_turn, turnable
 @dataclass(kw_only=True, eq=False)
 class Rotate(TurningTask):
     """The object lies where it was, turned by the angle in the direction (paper, appendix A.1, task
-    6). Only objects whose outline shows each turn are used.
+    6), to 5 degrees; the criteria ``released`` allow 18. Only objects whose outline shows each turn
+    are used.
 
     Args:
         num_distractors: Other objects on the table.

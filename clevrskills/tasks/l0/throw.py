@@ -11,7 +11,8 @@ from clevrskills.tasks.throwing import Throwing
 @dataclass(kw_only=True, eq=False)
 class Throw(Throwing):
     """The object, in the gripper at the start, is thrown at something out of reach and hits it
-    (paper, appendix A.1, task 7).
+    (paper, appendix A.1, task 7). It flies there: what touches the table before it, and slides or
+    bounces on, hits nothing.
 
     Args:
         targets: What it is thrown at: a flat ``area`` of the table, or a standing ``object``.

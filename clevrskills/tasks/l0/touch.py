@@ -18,8 +18,8 @@ from clevrskills.tasks.layout import NARROW_WORKSPACE, EpisodeRng, Layout
 class Touch(Task):
     """The gripper touches every object without moving it (paper, appendix A.1, task 9).
 
-    Objects that the gripper holds or strikes, at 0.7 m/s or more, no longer count: an arm that
-    flails about hits them soon enough.
+    Objects that the gripper holds or strikes no longer count: an arm that flails about hits them
+    soon enough. To strike is to come at 0.7 m/s or more, or to be as fast at any time of a touch.
 
     Args:
         num_objects: Objects, all of which are to be touched.

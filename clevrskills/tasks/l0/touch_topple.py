@@ -8,10 +8,11 @@ from clevrskills.tasks.l0.touch import Touch
 
 @dataclass(kw_only=True, eq=False)
 class TouchTopple(Touch):
-    """The gripper pushes every object over (paper, appendix A.1, task 11).
+    """The gripper has touched every object, and every object has fallen over (paper, appendix A.1,
+    task 11). As the paper does not ask what topples it, one may fall because another one does.
 
-    Objects that the gripper holds or strikes, at 0.7 m/s or more, no longer count: an arm that
-    flails about hits them soon enough.
+    Objects that the gripper holds or strikes no longer count: an arm that flails about hits them
+    soon enough. To strike is to come at 0.7 m/s or more, or to be as fast at any time of a touch.
 
     Args:
         num_objects: Objects, all of which are to be toppled.

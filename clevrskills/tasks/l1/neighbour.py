@@ -41,8 +41,8 @@ class Neighbour(Task):
     task 4).
 
     Seen from the object, the neighbour is the only one in the direction named. Whatever is put in
-    before the other counts only when it has been taken out and put in again, while the released
-    code accepts any order.
+    before the other counts only when it has been taken out, clear of the outline of the area seen
+    from above, and put in again, while the released code accepts any order.
 
     Args:
         num_areas: Areas, one of them meant.

@@ -19,7 +19,8 @@ OBJECT_RADIUS_M = 0.06
 
 @dataclass(kw_only=True, eq=False)
 class Sort(SortingTask):
-    """All objects lie at once in the areas of their texture (paper, appendix A.2, task 14).
+    """All objects lie at once in the areas of their texture, on one another too (paper, appendix
+    A.2, task 14).
 
     The areas are smaller than in the released code (0.35 m), which left almost no table between
     them, so that objects started on areas; and they lie where the base camera sees them whole.

@@ -15,7 +15,7 @@ from clevrskills.tasks.layout import Layout
 @dataclass(kw_only=True, eq=False)
 class StackTopple(Stack):
     """The objects are stacked in the order given, then the stack is toppled: all of them lie on the
-    table, and none was held again (paper, appendix A.3, task 3).
+    table, or across others, and none was held again (paper, appendix A.3, task 3).
 
     Args:
         num_objects: Objects, all of which are to be stacked.

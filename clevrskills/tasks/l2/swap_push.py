@@ -18,7 +18,7 @@ GAP_M = 0.13
 @dataclass(kw_only=True, eq=False)
 class SwapPush(Task):
     """Each object is pushed to where the other was, and never held or struck (paper, appendix A.3,
-    task 4).
+    task 4). One may push the other.
     """
 
     key = "swap_push"
