@@ -58,6 +58,7 @@ class RobotDescription:
         tcp_link: The tool centre point; z points out of the cups.
         stiffness: Gain of the joint drives on the position error, N m / rad.
         damping: Gain of the joint drives on the speed error, N m s / rad.
+        reach_m: How far from the middle of its base the gripper gets that points down at the table.
     """
 
     name: str
@@ -77,6 +78,7 @@ class RobotDescription:
     tcp_link: str = "tcp"
     stiffness: float = 5000.0
     damping: float = 100.0
+    reach_m: float = 0.80
 
     @property
     def joint_limits(self) -> tuple[tuple[float, float], ...]:
@@ -131,6 +133,7 @@ def _description_hash(description: RobotDescription) -> str:
 ROBOTS = {
     "xarm6": RobotDescription(
         name="xarm6",
+        reach_m=0.715,
         joint_names=tuple(f"joint{i}" for i in range(1, 7)),
         neutral_qpos=xarm6.NEUTRAL_QPOS,
         base_position=(-0.562, 0.0, 0.0),

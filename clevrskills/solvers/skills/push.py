@@ -37,8 +37,8 @@ TIP_Z_M = 0.009
 CLEARANCE_M = 0.012
 BEHIND_M = 0.055
 """Distance from the object to the middle of the gripper behind it."""
-REACH_M = (0.22, 0.80)
-"""Distances from the base at which a gripper that points down may be, generously."""
+LEAST_REACH_M = 0.22
+"""Distance from the base at which a gripper that points down is at least, generously."""
 ARENA_M = ((-0.45, 0.10), (-0.36, 0.36))
 GRID_M = 0.05
 LEG_COST_M, APPROACH_COST = 0.25, 0.3
@@ -129,7 +129,7 @@ def _first_leg(
     free = length > REACHED_M
     for xy in (behind, end - radius * unit):
         reach = np.linalg.norm(xy - base, axis=-1)
-        free &= (reach > REACH_M[0]) & (reach < REACH_M[1])
+        free &= (reach > LEAST_REACH_M) & (reach < arm.env.agent.description.reach_m)
     if len(centers):
         now = np.linalg.norm(start[..., None, :] - centers, axis=-1)  # (n, 1, N)
         need = room * (radius + radii + CLEARANCE_M)
