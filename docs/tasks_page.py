@@ -58,7 +58,8 @@ The way w goes aside at a height of up to {above:g} m above its end, then down.
 
 The progress of putting a body down (`on_top`, `inside`, `at_position` and those like them) is
 {reached:g} closeness of the cups before it is held, 0.4 + 0.4 closeness of the body while it is
-held, {held:g} in place but held, {let_go:g} let go but not at rest, and 1 done. Of the others,
+held, {held:g} in place but held, {let_go:g} let go but not at rest, {still:g} at rest but
+not let alone, and 1 done. Of the others,
 `picked`, `hit`, `traced`, `touched`, those of the end effector and those that are pushed have a
 progress by closeness, too; all others have the share of the greatest reward. Short of success,
 it is 0.99 at most.
@@ -108,6 +109,7 @@ def _predicates() -> str:
         reached=shaping.REACHED_PROGRESS,
         held=shaping.HELD_PROGRESS,
         let_go=shaping.PUT_DOWN_PROGRESS,
+        still=shaping.AT_REST_PROGRESS,
     )
 
 

@@ -30,8 +30,9 @@ class Criteria:
             quaternions.
         touch_displacement_m: How far an object that is only touched may move.
         touch_turn_rad: How far it may turn; the paper does not say, so as in the released code.
-        touch_speed_m_per_s: Speed of the gripper from which it strikes what it begins to touch; the
-            paper asks for a gentle touch and gives no number, and the released code has none.
+        touch_speed_m_per_s: Speed of the gripper from which it strikes what it touches, see
+            :meth:`~clevrskills.sim.world.World.strike_speed`; the paper asks for a gentle touch and
+            gives no number, and the released code has none.
         push_displacement_m: How far an object that is touched and pushed must move.
         topple_angle_rad: Tilt from which an object has fallen over.
         topple_displacement_m: How far a toppled object must move; the paper does not ask for it.

@@ -31,9 +31,9 @@ class Handled(PhysicalPredicate):
     """What is remembered of an object that is touched or pushed: where it was at first, whether the
     gripper has touched it, and whether it has held it or struck it: either spoils it.
 
-    It is struck by a touch in a control step in which, or in the one before, the gripper is as fast
-    as ``criteria.touch_speed_m_per_s`` before it lets go of it, be it the first touch or a later
-    one.
+    To strike it is to come towards it, in this control step or the one before, at
+    ``criteria.touch_speed_m_per_s`` or more, or to be as fast while touching it, at whichever
+    touch.
 
     Args:
         object: Index of the body, (B,).

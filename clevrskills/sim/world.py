@@ -116,10 +116,12 @@ class World(Context):
         raise NotImplementedError
 
     def strike_speed(self, body: Tensor) -> Tensor:
-        """Greatest speed of the gripper in m/s, from the beginning of the control step before the
-        last until it last touched the body, (B,); 0 where it did not touch it in the last one.
+        """Speed in m/s at which the gripper struck the body in the last control step, (B,); 0 where
+        it did not touch it.
 
-        Where only the speed at the end of a step is known, that one.
+        That is its greatest while it touched the body, or that at which it had come towards it,
+        along the normal of the contact, in this step and the one before. Where only the speed at
+        the end of a step is known, that one.
         """
         return self.end_effector_speed * self.gripper_touches(body)
 
