@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.sim.robots.controller import kinematics
 from clevrskills.sim.robots.description import ROBOTS, RobotDescription, robot
 from clevrskills.sim.robots.geometry import Cylinder
 
@@ -239,3 +240,21 @@ def test_cache_that_cannot_be_written_is_one_clear_error(monkeypatch, tmp_path):
     monkeypatch.setenv("CLEVRSKILLS_CACHE", str(blocked / "cache"))
     with pytest.raises(ClevrSkillsError, match="set CLEVRSKILLS_CACHE"):
         robot("xarm6").urdf(visual=False)
+
+
+def test_the_gripper_gets_as_far_as_described(description):
+    from sapien import Pose
+
+    arm = kinematics(description.name)
+    near = np.array(description.neutral_qpos)
+
+    def reaches(radius_m: float) -> bool:
+        turns = np.arange(0.0, np.pi, np.pi / 8) / 2
+        for half in turns:  # the gripper points down
+            down = Pose([radius_m, 0.0, 0.035], [0, np.cos(half), np.sin(half), 0])
+            qpos = arm.inverse(down, near)
+            if qpos is not None and arm.within_limits(qpos):
+                return True
+        return False
+
+    assert reaches(description.reach_m - 0.01) and not reaches(description.reach_m + 0.02)
