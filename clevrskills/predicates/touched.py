@@ -61,15 +61,14 @@ class Handled(PhysicalPredicate):
     def remember(self, world: World, state: GoalState) -> GoalState:
         """The state after this look at the world."""
         touching = world.gripper_touches(self.object)
-        struck = world.strike_speed(self.object) >= self.criteria.touch_speed_m_per_s
         if self.own_way:
             state = self._remember_way(world, state, touching)
-        return {
-            **state,
-            "touching": touching,
-            "touched": state["touched"] | touching,
-            "spoiled": state["spoiled"] | struck | world.is_held(self.object),
-        }
+        touched, spoiled = state["touched"], state["spoiled"] | world.is_held(self.object)
+        if anywhere(touching):
+            speed = world.strike_speed(self.object)
+            spoiled = spoiled | (speed >= self.criteria.touch_speed_m_per_s)
+            touched = touched | touching
+        return {**state, "touching": touching, "touched": touched, "spoiled": spoiled}
 
     def _remember_way(self, world: World, state: GoalState, touching: Tensor) -> GoalState:
         """The state with the start moved along where another body moves this one."""

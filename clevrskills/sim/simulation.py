@@ -90,9 +90,8 @@ class Simulation:
         """The slots that the gripper touched in the last control step, with the speed in m/s at
         which it struck them: its greatest while it touched them, or that at which it had come
         towards them, along the normal of the contact, in this step and the one before."""
-        self._unmoved = [np.zeros(3)] * self.controller.sim_steps
-        self._velocities: list[np.ndarray] = []
-        """Of the gripper, m/s, in each physics step of the last control step."""
+        self._places: list[np.ndarray] = []
+        """Of the gripper, before and after each physics step of the last control step."""
         self._steps = 0
         self._restored: dict[str, np.ndarray] | None = None
 
@@ -109,15 +108,12 @@ class Simulation:
         self.forget_step()
         if self.vacuum.held >= 0 and not self.controller.vacuum_on:
             self.vacuum.release()
-        before, self._velocities = self._velocities, []
-        place = self._tcp.entity_pose.p
+        before, self._places = self._places, [self._tcp.entity_pose.p]
         for _ in range(self.controller.sim_steps):
             self.controller.before_simulation_step()
             self._physics.step()
             if self.touches_matter:
-                # by the way: the speed that PhysX tells leaps where the gripper meets the table
-                last, place = place, self._tcp.entity_pose.p
-                self._velocities.append((place - last) / self.timestep_s)
+                self._places.append(self._tcp.entity_pose.p)
                 self._note_touches(before)
 
     def forget_step(self) -> None:
@@ -128,17 +124,16 @@ class Simulation:
         self._restored = None
 
     def _note_touches(self, before: list[np.ndarray]) -> None:
-        """Note who touches whom after a physics step; the gripper had some velocities in those of
-        the control step before.
+        """Note who touches whom after a physics step; in those of the control step before, the
+        gripper was at some places.
         """
         self._steps += 1
         for pair, contacts in self.contacts().items():
             new = pair not in self.touched
             if (new or self.gripper in pair) and _touch(contacts):
                 if self.gripper in pair:
-                    slot, speed = min(pair), math.hypot(*self._velocities[-1])
-                    if new:
-                        speed = max(speed, _approach([*before, *self._velocities], contacts))
+                    slot, track = min(pair), [*before[:-1], *self._places] if new else self._places
+                    speed = _speed(track, contacts if new else ()) / self.timestep_s
                     self.strikes[slot] = max(speed, self.strikes.get(slot, 0.0))
                 if new:
                     self.touched |= {pair: self._steps, pair[::-1]: self._steps}
@@ -184,22 +179,20 @@ class Simulation:
                 pairs.setdefault((one, other), []).append(contact)
         return pairs
 
-    def lifts(self) -> Callable[[int, int], float]:
-        """Tells the upward impulse in the last physics step on one slot from another, in N s."""
+    def lifts(self) -> tuple[Callable[[int, int], float], bool]:
+        """Tells the upward impulse in the last physics step on one slot from another, in N s; and
+        whether any two bodies that can be moved touch.
+        """
         if self._restored is not None:
-            return self._restored["lift"].item
+            lift = self._restored["lift"]
+            return lift.item, self._piled(zip(*lift[:, : self.table].nonzero(), strict=True))
         contacts = self.contacts()
-        return lambda upper, lower: _lift(contacts, upper, lower)
+        return lambda upper, lower: _lift(contacts, upper, lower), self._piled(contacts)
 
-    def touch_each_other(self) -> bool:
-        """Whether any two bodies that can be moved touched in the last physics step."""
-        if self._restored is not None:
-            lift = self._restored["lift"][:, : self.table]
-            pairs: Iterable[tuple[int, int]] = zip(*lift.nonzero(), strict=True)
-        else:
-            pairs = self.contacts()
-        free = self.components
-        return any(b < self.table and free[a] and free[b] for a, b in map(sorted, pairs))
+    def _piled(self, pairs: Iterable[tuple[int, int]]) -> bool:
+        """Whether two bodies that can be moved are among pairs of slots that touch."""
+        free, table = self.components, self.table
+        return any(a < table and b < table and free[a] and free[b] for a, b in pairs)
 
     def touched_before(self, slot: int, last: int) -> bool:
         """Whether a body touched anything but the robot before another slot, or without it."""
@@ -220,7 +213,7 @@ class Simulation:
         """What is to be remembered of the last control step, as poses and joints do not tell it:
         ``lift`` (K, K + 1), see :meth:`lifts`; ``touched`` (K, K + 3), the physics steps in
         :attr:`touched`, 0 for none; ``end_effector_velocity`` (6,); ``strikes`` (K,), 0 for none,
-        and the velocities of the gripper in its physics steps, ``velocities`` (n * 3,).
+        and how fast the gripper was in its physics steps, ``velocities`` (n * 3,).
         """
         if self._restored is not None:
             return dict(self._restored)
@@ -242,7 +235,7 @@ class Simulation:
             "touched": touched,
             "end_effector_velocity": self.end_effector_velocity(),
             "strikes": strikes,
-            "velocities": np.ravel(self._velocities or self._unmoved),
+            "velocities": self._velocities(),
         }
 
     def restore_step(self, state: Mapping[str, np.ndarray]) -> None:
@@ -263,7 +256,15 @@ class Simulation:
             self.touched |= {(one, other): step, (other, one): step}
         strikes = self._restored["strikes"]
         self.strikes |= {int(slot): float(strikes[slot]) for slot in strikes.nonzero()[0]}
-        self._velocities = list(self._restored["velocities"].reshape(-1, 3))
+        ways = self._restored["velocities"].reshape(-1, 3) * self.timestep_s
+        here = self._tcp.entity_pose.p
+        self._places = [here - way for way in np.cumsum(ways[::-1], axis=0)[::-1]] + [here]
+
+    def _velocities(self) -> np.ndarray:
+        """Of the gripper in each physics step of the last control step, m/s, (n * 3,)."""
+        if len(self._places) <= self.controller.sim_steps:  # nobody asks who touches whom
+            return np.zeros(3 * self.controller.sim_steps)
+        return np.ravel(np.diff(self._places, axis=0)) / self.timestep_s
 
     def _speeds(self, state: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """What stands for the speeds in a state that has none."""
@@ -401,9 +402,13 @@ class SimWorld(RobotWorld):
 
     def _lift(self, upper: Tensor, lower: Tensor) -> list[float]:
         """Upward impulse in the last physics step on slots from others, in N s, of each row."""
-        lifts = self.once("lifts", lambda w: [s.lifts() for s in w.simulations])
+        lifts = self._lifts()
         rows = zip(self._rows.tolist(), upper.tolist(), lower.tolist(), strict=True)
-        return [lifts[row](one, other) for row, one, other in rows]
+        return [lifts[row][0](one, other) for row, one, other in rows]
+
+    def _lifts(self) -> list[tuple[Callable[[int, int], float], bool]]:
+        """What :meth:`Simulation.lifts` tells, of all simulations."""
+        return self.once("lifts", lambda w: [s.lifts() for s in w.simulations])
 
     def _shares(self, lower: Tensor, upper: Tensor) -> list[float]:
         """What :meth:`supports` tells, of each row."""
@@ -437,7 +442,7 @@ class SimWorld(RobotWorld):
 
     @property
     def piled(self) -> bool:
-        return self.once("piled", lambda w: any(s.touch_each_other() for s in w.simulations))
+        return any(piled for _, piled in self._lifts())
 
     def touches_body(self, body: Tensor) -> Tensor:
         rows = zip(self._where_touches_matter(), body.tolist(), strict=True)
@@ -540,10 +545,18 @@ def _lift(contacts: Contacts, upper: int, lower: int) -> float:
     return up(upper, lower) - up(lower, upper)
 
 
-def _approach(velocities: Sequence[np.ndarray], contacts: Sequence[PhysxContact]) -> float:
-    """The greatest of some velocities (3,) along the normals of contacts, m/s."""
+def _speed(track: Sequence[np.ndarray], contacts: Sequence[PhysxContact]) -> float:
+    """The way from the last but one place (3,) of a track to the last, or, if that is more, the
+    greatest from one to the next along the normals of contacts, m.
+
+    The speed that PhysX tells is of no use: it leaps where the gripper meets the table.
+    """
+    speed = math.dist(track[-2], track[-1])
     normals = [contact.points[0].normal for contact in contacts if contact.points]
-    return float(np.abs(np.array(velocities) @ np.array(normals).T).max(initial=0.0))
+    if not normals:
+        return speed
+    ways = np.diff(track, axis=0) @ np.array(normals).T
+    return max(speed, float(np.abs(ways).max()))
 
 
 def _touch(contacts: Iterable[PhysxContact]) -> bool:
