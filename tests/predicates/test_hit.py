@@ -252,6 +252,8 @@ def test_it_must_not_lie_before():
         assert episode(stage(DISC, TOWER), *events).holds
         last = episode(stage(DISC, TOWER), *events, AWAY, (fall, 90), kind=HitToppled)
         assert bool(last.holds) == toppled
+        (lost,) = HitToppled(torch.tensor([0]), torch.tensor([1])).unsolvable(last.state).values()
+        assert bool(lost) != toppled
 
 
 def test_set_upright_again_it_does_not_hold():
