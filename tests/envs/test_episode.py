@@ -109,7 +109,7 @@ def test_what_happened_before_does_not_matter(place, spec):
 def test_nothing_is_drawn(place, spec, monkeypatch):
     monkeypatch.setattr(env, "draw_scene", None)
     place.reset(options={"episode": spec})
-    assert place.layouts[0] is spec.layout and place.prompt is spec.prompt
+    assert place.layouts[0] is spec.layout and place.prompt == spec.prompt
 
 
 def test_what_is_drawn_afterwards_follows_from_the_seed(place, spec):
