@@ -6,6 +6,7 @@ texture("red swirl")                    (256, 256, 3) uint8 image
 pools("train").top                      names to draw from
 """
 
+from clevrskills.assets.names import shape_words, texture_words
 from clevrskills.assets.shapes import Shape, shape, shape_names
 from clevrskills.assets.splits import Pools, pools
 from clevrskills.assets.textures import surface_texture, texture, texture_names
@@ -18,7 +19,9 @@ __all__ = [
     "sealable_places",
     "shape",
     "shape_names",
+    "shape_words",
     "surface_texture",
     "texture",
     "texture_names",
+    "texture_words",
 ]

@@ -37,6 +37,7 @@ from clevrskills.sim.robots.vacuum import Vacuum
 from clevrskills.sim.simulation import SETTLE_STEPS, SIM_HZ, Simulation, SimWorld
 from clevrskills.sim.tensor_world import TensorWorld
 from clevrskills.tasks import Task, stack_roles, task
+from clevrskills.tasks.bank import STYLES
 
 __all__ = ["ClevrSkillsEnv", "make_env"]
 
@@ -56,8 +57,10 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
         obs_mode: ``rgb`` (images and proprioception), ``state`` (privileged), ``none`` or another
             mode of ManiSkill.
         cameras: Cameras of the observation; ``None``: those that the task's setting shows.
-        prompt_index: Which of the task's prompt templates to use; ``None``: drawn by the episode's
-            seed.
+        prompt_index: Which of the task's wordings to use, the seen ones first, then those that are
+            held out; ``None``: a seen one, drawn by the episode's seed.
+        prompt_style: In which style it is drawn: ``terse``, ``plain`` or ``elaborate``; ``None``:
+            in any.
         task_args: Arguments of the task, e.g. ``{"num_objects": 3}``; see
             :func:`clevrskills.tasks.task`.
         look: How images look, one of :data:`~clevrskills.core.env_config.LOOKS`.
@@ -87,6 +90,7 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
         obs_mode: str | None = "rgb",
         cameras: Sequence[str] | None = None,
         prompt_index: int | None = None,
+        prompt_style: str | None = None,
         task_args: Mapping[str, Any] | None = None,
         look: str = LOOKS[0],
         render_backend: str | None = None,
@@ -99,7 +103,7 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
         self.split = split
         self.robot_name = robot_name
         self.criteria = criteria(criteria_name)
-        self.prompt_index = prompt_index
+        self.prompt_index, self.prompt_style = prompt_index, prompt_style
         self.setting = setting = replace(self.task.setting, look=look)
         self._camera_names = setting.watch if cameras is None else tuple(cameras)
         fixed = {name: setting.camera(name) for name in self._camera_names}
@@ -114,6 +118,7 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
         for kind, value, allowed in (
             ("reward_mode", reward_mode, self.SUPPORTED_REWARD_MODES),
             ("render_backend", render_backend, RENDER_BACKENDS),
+            ("prompt_style", prompt_style, STYLES),
         ):
             if value is not None and value not in allowed:
                 raise UnknownNameError(kind, value, allowed)
@@ -205,8 +210,8 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
         if episode is not None:
             scene = scene_of(self.task, episode.layout, robot_name, criteria, episode.prompt)
         else:
-            index = self.prompt_index
-            scene = draw_scene(self.task, seed, self.split, robot_name, criteria, index)
+            wording = self.prompt_index, self.prompt_style
+            scene = draw_scene(self.task, seed, self.split, robot_name, criteria, *wording)
         return replace(scene, prompt=replace(scene.prompt, setting=self.setting))
 
     def _make_world(self) -> None:

@@ -55,13 +55,13 @@ class EpisodeSpec:
         robot: str = "xarm6",
         task_args: Mapping[str, Any] | None = None,
     ) -> Self:
-        """The episode that an environment starts from a seed.
+        """The episode that an environment starts from a seed, in wording 0.
 
         Raises:
             ClevrSkillsError: A name or an argument is not allowed, or no scene fits.
         """
         made = make_task(task, **(task_args or {}))
-        scene = draw_scene(made, seed, split, robot)
+        scene = draw_scene(made, seed, split, robot, prompt_index=0)
         arguments = {name: getattr(made, name) for name in task_args or {}}
         return cls(task, split, index, seed, scene.layout, scene.prompt, robot, arguments)
 
@@ -101,6 +101,7 @@ class EpisodeSpec:
         prompt = {
             "text": self.prompt.text,
             "others": list(self.prompt.others),
+            **self.prompt.of_wording(),
             "keysteps": [
                 {
                     "poses": [list(body.pose) for body in keystep.bodies],
@@ -206,4 +207,6 @@ def _prompt(data: Mapping[str, Any], layout: Layout, setting: Setting) -> Prompt
     bodies += layout.examples
     others = tuple(data["others"])
     radius_m = layout.picture_radius_m
-    return Prompt(data["text"], bodies, tuple(keysteps), radius_m, others, setting)
+    names, wording = tuple(data.get("names", ())), dict(data.get("wording", {}))
+    text, shown = data["text"], tuple(keysteps)
+    return Prompt(text, bodies, shown, radius_m, others, setting, names, wording)

@@ -20,6 +20,7 @@ from clevrskills.sim.robots.description import robot
 from clevrskills.sim.suction import pose_in_gripper
 from clevrskills.sim.tensor_world import TensorWorld
 from clevrskills.tasks import Layout, LayoutError, Task, stack_roles
+from clevrskills.tasks.bank import choose_wording
 
 __all__ = ["DrawnScene", "draw_scene"]
 
@@ -103,6 +104,7 @@ def draw_scene(
     robot_name: str = "xarm6",
     criteria: Criteria = PAPER,
     prompt_index: int | None = None,
+    prompt_style: str | None = None,
 ) -> DrawnScene:
     """Draw the scene of an episode; the same for the same arguments, whatever was drawn before.
 
@@ -112,10 +114,11 @@ def draw_scene(
         split: ``train`` or ``test``.
         robot_name: Key of the robot.
         criteria: Tolerances of success.
-        prompt_index: Which prompt template; ``None``: drawn.
+        prompt_index: Which wording, the seen ones first; ``None``: a seen one is drawn.
+        prompt_style: In which style it is drawn; ``None``: in any.
 
     Raises:
-        ClevrSkillsError: No layout fits, or there is no such prompt or variant.
+        ClevrSkillsError: No layout fits, or there is no such wording or variant.
     """
     for attempt in range(ATTEMPTS):
         rng = task.rng(seed, attempt, split)
@@ -133,23 +136,42 @@ def draw_scene(
             scene.goal, scene.start, NeutralPose.of(robot_name) if task.shows_robot else None
         ):
             continue
-        prompts = task.prompts(layout)
-        index = int(rng.roles.integers(len(prompts))) if prompt_index is None else prompt_index
-        if not 0 <= index < len(prompts):
-            raise ClevrSkillsError(
-                f"prompt {index} of {task.key}; allowed: 0 to {len(prompts) - 1}"
-            )
-        bodies = (*filter(None, layout.bodies), *layout.examples)
-        text = prompts[index]
-        keysteps: tuple[Keystep, ...] = ()
-        if "{ks:" in text:
-            arm = robot_name if task.shows_robot else None
-            keysteps = keystep_scenes(scene.goal, scene.start, layout, arm)
-        others = tuple(other for other in prompts if other != text and "{ks:" not in other)
-        prompt = Prompt(text, bodies, keysteps, layout.picture_radius_m, others, task.setting)
-        return replace(scene, prompt=prompt)
+        allowed = choose_wording(task.key, task.wordings(layout), prompt_index, prompt_style)
+        index = allowed[int(rng.roles.integers(len(allowed)))]
+        return replace(scene, prompt=worded(task, scene, index, robot_name))
     raise ClevrSkillsError(
         f"{task.key}, seed {seed}, split {split}: no fair scene in {ATTEMPTS} draws"
+    )
+
+
+def worded(task: Task, scene: DrawnScene, index: int, robot_name: str = "xarm6") -> Prompt:
+    """The prompt of a scene in one of the task's wordings; its others are those that are held out
+    if it is itself, or else those that are not.
+
+    Raises:
+        ClevrSkillsError: There is no such wording.
+    """
+    layout, wordings = scene.layout, task.wordings(scene.layout)
+    choose_wording(task.key, wordings, index, None)
+    own = wordings[index]
+    keysteps: tuple[Keystep, ...] = ()
+    if "{ks:" in own.text:
+        arm = robot_name if task.shows_robot else None
+        keysteps = keystep_scenes(scene.goal, scene.start, layout, arm)
+    others = [
+        other
+        for other in wordings
+        if other.held_out == own.held_out and other.text != own.text and "{ks:" not in other.text
+    ]
+    return Prompt(
+        own.text,
+        (*filter(None, layout.bodies), *layout.examples),
+        keysteps,
+        layout.picture_radius_m,
+        tuple(other.text for other in others),
+        task.setting,
+        tuple(wording.names for wording in (own, *others)),
+        {"index": index, "style": own.style, "held_out": own.held_out},
     )
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from clevrskills.assets import Shape, shape
+from clevrskills.assets import Shape, shape, shape_words, texture_words
 
 __all__ = ["Body", "Hinge", "Pose"]
 
@@ -62,6 +62,7 @@ class Body:
             what is only seen is ``static`` as well.
         density: kg/m^3, ``None``: the shape's own.
         hinge: What it turns about; ``None``: it is free.
+        noun: What it is called if not by its shape, e.g. ``area``.
     """
 
     key: str
@@ -74,6 +75,7 @@ class Body:
     ghost: bool = False
     density: float | None = None
     hinge: Hinge | None = None
+    noun: str = ""
 
     @property
     def movable(self) -> bool:
@@ -83,7 +85,19 @@ class Body:
     @property
     def name(self) -> str:
         """Its name in a sentence, e.g. ``red swirl bowl``."""
-        return " ".join(filter(None, (self.qualifier, self.texture, self.shape)))
+        return " ".join(filter(None, (self.qualifier, self.texture, self.noun or self.shape)))
+
+    def called(self, names: int, among: Iterable[Body] = ()) -> str:
+        """Its name in a set of names of :mod:`clevrskills.assets.names`, told from other bodies."""
+        bodies = list(among)
+        nouns = [body.noun or body.shape for body in bodies]
+        noun = shape_words(self.noun or self.shape, names, nouns)
+        return " ".join(filter(None, (self.qualifier, self.texture_called(names, bodies), noun)))
+
+    def texture_called(self, names: int, among: Iterable[Body] = ()) -> str:
+        """What its texture is called in a set of names, told from those of other bodies."""
+        others = [body.texture for body in among if body.texture]
+        return texture_words(self.texture, names, others) if self.texture else ""
 
     @property
     def geometry(self) -> Shape:
@@ -100,6 +114,7 @@ class Body:
             "size": list(self.size) if self.size else None,
             "hinge": asdict(self.hinge) if self.hinge else None,
             "pose": list(self.pose),
+            **({"noun": self.noun} if self.noun else {}),
         }
 
     @classmethod

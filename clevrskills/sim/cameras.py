@@ -35,16 +35,27 @@ class FixedCamera:
         """Whether world points (N, 3) are in the image, a margin (share of half its width) off its
         edge.
         """
+        across, down, depth = self._in_its_frame(points)
+        half = np.tan(self.fov_rad / 2) * (1.0 - margin) * depth
+        inside = (np.abs(across) <= half) & (np.abs(down) <= half)
+        return bool((inside & (depth > 0.01)).all())
+
+    def pixels(self, points: np.ndarray) -> np.ndarray:
+        """Where world points (N, 3) ahead of it are in the image: right and down from its upper
+        left corner, (N, 2).
+        """
+        across, down, depth = self._in_its_frame(points)
+        half = np.tan(self.fov_rad / 2) * depth
+        return self.size_px / 2 * (1.0 + np.stack((across, down), axis=-1) / half[..., None])
+
+    def _in_its_frame(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """World points (N, 3) to the right, down and ahead of it, metres, each (N,)."""
         eye, target = np.asarray(self.eye_m), np.asarray(self.target_m)
         forward = (target - eye) / np.linalg.norm(target - eye)
         left = np.cross([0.0, 0.0, 1.0], forward)
         left /= np.linalg.norm(left)
-        up = np.cross(forward, left)
         ray = np.asarray(points) - eye
-        depth = ray @ forward
-        half = np.tan(self.fov_rad / 2) * (1.0 - margin) * depth
-        inside = (np.abs(ray @ left) <= half) & (np.abs(ray @ up) <= half)
-        return bool((inside & (depth > 0.01)).all())
+        return -ray @ left, -ray @ np.cross(forward, left), ray @ forward
 
 
 OBJECT_CAMERA = FixedCamera((0.2, 0.2, 0.2), (0.0, 0.0, 0.0), 1.0)

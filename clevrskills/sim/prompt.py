@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 __all__ = ["Keystep", "Prompt"]
 
 _PLACEHOLDER = re.compile(r"\{(\w+):(\w+)\}")
-_WITH_ARTICLE = re.compile(r"(?:\b((?:[Tt]he|[Aa])(?: \w+)?) )?\{(\w+):(\w+)\}")
+_WITH_ARTICLE = re.compile(r"(?:\b((?:[Tt]he|[Aa]n?)(?: \w+)?) )?\{(\w+):(\w+)\}")
+_BEGINS = re.compile(r"(?:^|[.?!] )$")
+_SILENT = re.compile(r"(?:uni|one\b|use)", re.IGNORECASE)
+_SOUNDING = re.compile(r"(?:[aeiou]|[AEFHILMNORSX]\b)", re.IGNORECASE)
 _POSITION = re.compile(r"\{pos:([-.0-9]+),([-.0-9]+),([-.0-9]+)\}")
 KINDS = ("obj", "tex", "ks")
 
@@ -70,6 +73,9 @@ class Prompt:
             compared; ``None``: each body fills its image.
         others: Other texts that ask for the same, without key-steps.
         setting: Camera and table of the key-steps; not part of its JSON data.
+        names: Which set of names (:mod:`clevrskills.assets.names`) objects and textures have in the
+            text and in each of the others; none: all have those of tables, as before version 0.3.
+        wording: Which of the task's wordings the text is, ``index``, ``style`` and ``held_out``.
     """
 
     text: str
@@ -78,6 +84,8 @@ class Prompt:
     picture_radius_m: float | None = None
     others: tuple[str, ...] = ()
     setting: Setting = TABLETOP
+    names: tuple[int, ...] = ()
+    wording: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         keys = tuple(body.key for body in self.bodies)
@@ -108,21 +116,27 @@ class Prompt:
     def plain(self, text: str | None = None) -> str:
         """The prompt, or another text with the same placeholders or ``{pos:x,y,z}``, in words."""
         by_key = {body.key: body for body in self.bodies}
+        said = self.text if text is None else text
+        among = self.bodies if self.names else ()
+        names = dict(zip((self.text, *self.others), self.names, strict=False)).get(said, 0)
 
         def words(match: re.Match[str]) -> str:
             article, kind, name = match.groups()
             if kind == "ks":
-                found = f"{article or 'the'} scene at key-step {name}"
+                noun = f"scene at key-step {name}"
             elif name not in by_key:
                 raise UnknownNameError(f"{kind} of the prompt", name, tuple(by_key))
             elif kind == "obj":
-                found = f"{article or 'the'} {by_key[name].name}"
+                noun = by_key[name].called(names, among)
             else:
-                found = f"{article or ''} {by_key[name].texture}".lstrip()
-            begins = match.start() == 0 or match.string[: match.start()].endswith(". ")
+                noun = by_key[name].texture_called(names, among)
+            found = f"{_fitting(article, noun)} {noun}" if article else noun
+            if not article and kind != "tex":
+                found = f"the {noun}"
+            begins = _BEGINS.search(match.string[: match.start()])
             return found[:1].upper() + found[1:] if begins else found
 
-        plain = _WITH_ARTICLE.sub(words, self.text if text is None else text)
+        plain = _WITH_ARTICLE.sub(words, said)
         return _POSITION.sub(lambda match: f"({', '.join(match.groups())})", plain)
 
     def images(self, renderer: PromptRenderer | None = None) -> dict[str, np.ndarray]:
@@ -164,7 +178,13 @@ class Prompt:
             "keysteps": [keystep.to_json() for keystep in self.keysteps],
             "picture_radius_m": self.picture_radius_m,
             "others": list(self.others),
+            **self.of_wording(),
         }
+
+    def of_wording(self) -> dict[str, Any]:
+        """The part of the JSON data that says which wording it is, where that is known."""
+        wording = {"wording": dict(self.wording)} if self.wording else {}
+        return {**({"names": list(self.names)} if self.names else {}), **wording}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any], setting: Setting = TABLETOP) -> Prompt:
@@ -172,7 +192,19 @@ class Prompt:
         keysteps = tuple(Keystep.from_json(entry) for entry in data["keysteps"])
         others = tuple(data.get("others", ()))
         radius_m = data["picture_radius_m"]
-        return cls(data["text"], _bodies(data["bodies"]), keysteps, radius_m, others, setting)
+        names, wording = tuple(data.get("names", ())), dict(data.get("wording", {}))
+        bodies = _bodies(data["bodies"])
+        return cls(data["text"], bodies, keysteps, radius_m, others, setting, names, wording)
+
+
+def _fitting(article: str, noun: str) -> str:
+    """The article, ``a`` before a vowel ``an``; what stands between it and the noun is kept."""
+    first, _, rest = article.partition(" ")
+    if first.lower() == "the":
+        return article
+    word = rest or noun
+    vowel = _SOUNDING.match(word) and not _SILENT.match(word)
+    return " ".join(filter(None, (first[0] + "n" * bool(vowel), rest)))
 
 
 def _bodies(entries: Sequence[Mapping[str, Any]]) -> tuple[Body, ...]:

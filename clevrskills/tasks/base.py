@@ -21,12 +21,16 @@ from clevrskills.predicates import Outcome, Predicate
 from clevrskills.sim.robots.description import other_robots
 from clevrskills.sim.setting import TABLETOP, Setting
 from clevrskills.tasks.arguments import allowed_arguments
-from clevrskills.tasks.layout import EpisodeRng, Layout
+from clevrskills.tasks.bank import Bank, Fields, Wording
+from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
 
 __all__ = ["LEVELS", "Task", "stack_roles", "task", "tasks"]
 
 LEVELS = ("L0", "L1", "L2")
 """Levels of tasks, from skills to compositions of compositions."""
+
+LAYOUTS = 100
+"""Draws of a layout, at most, to count the wordings of a task that makes them from one."""
 
 _TASKS: dict[str, type[Task]] = {}
 
@@ -53,6 +57,7 @@ class Task(ABC):
         robots: Robots that can do it.
         shows_robot: Whether images of key-steps show the arm.
         setting: Cameras, table and workspace.
+        bank: The sentences that ask for it; ``None``: it has :meth:`prompts` of its own.
 
     Raises:
         ClevrSkillsError: An argument is not allowed.
@@ -67,6 +72,7 @@ class Task(ABC):
     robots: ClassVar[tuple[str, ...]] = ("xarm6", "panda")
     shows_robot: ClassVar[bool] = False
     setting: ClassVar[Setting] = TABLETOP
+    bank: ClassVar[Bank | None] = None
 
     variant: int = 0
 
@@ -111,14 +117,27 @@ class Task(ABC):
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         """The goal of ``B`` environments from their stacked roles, each (B, ...)."""
 
-    @abstractmethod
     def prompts(self, layout: Layout) -> Sequence[str]:
         """The ways to say it: templates with ``{obj:key}``, ``{tex:key}`` and ``{ks:k}``
         placeholders.
 
         Key-step ``k`` is the scene after the ``k``-th part of the goal, from 1; 0 is the scene at
-        the start.
+        the start. A task with a :attr:`bank` has those of its bank that are not held out.
         """
+        return [wording.text for wording in self.wordings(layout) if not wording.held_out]
+
+    def wordings(self, layout: Layout) -> Sequence[Wording]:
+        """All ways to say it, with their styles, those that are held out last."""
+        if self.bank is not None:
+            return self.bank.wordings(self.fields(layout), layout)
+        if type(self).prompts is Task.prompts:
+            raise NotImplementedError(f"{self.key} has neither prompts nor a bank of sentences")
+        return [Wording(text) for text in self.prompts(layout)]
+
+    def fields(self, layout: Layout) -> Fields:
+        """What the names in braces of the bank's sentences stand for."""
+        del layout
+        return {}
 
     def textures(self, outcome: Outcome, env: int = 0) -> Mapping[str, str]:
         """Textures of slots that look different from the layout now, such as goals already met."""
@@ -126,7 +145,9 @@ class Task(ABC):
         return {}
 
     def describe(self) -> dict[str, Any]:
-        """The task as JSON data: key, level, Gymnasium id, sentence, predicates, arguments."""
+        """The task as JSON data: key, level, Gymnasium id, sentence, predicates, arguments,
+        number of wordings.
+        """
         return {
             "key": self.key,
             "level": self.level,
@@ -139,7 +160,21 @@ class Task(ABC):
                 name: {"default": _plain(getattr(self, name)), "allowed": str(allowed)}
                 for name, allowed in allowed_arguments(self).items()
             },
+            "wordings": self.count_wordings(),
         }
+
+    def count_wordings(self) -> dict[str, int]:
+        """How many wordings are seen and held out."""
+        if self.bank is not None:
+            return self.bank.count()
+        for attempt in range(LAYOUTS):
+            try:
+                layout = self.layout(self.rng(0, attempt, "train"))
+            except LayoutError:
+                continue
+            held_out = [wording.held_out for wording in self.wordings(layout)]
+            return {"seen": held_out.count(False), "held_out": held_out.count(True)}
+        return {"seen": 0, "held_out": 0}
 
 
 def _plain(value: Any) -> Any:

@@ -11,11 +11,14 @@ from clevrskills.assets import shape
 from clevrskills.predicates import OnTop, Predicate
 from clevrskills.sim.body import Body
 from clevrskills.tasks.arguments import Count, choice, count
+from clevrskills.tasks.bank import listed
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
 
 NOUNS = ("dax", "blicket", "wug", "zup")
 ADJECTIVES = ("daxer", "blicker", "modier", "kobar")
+STEM = 3
+"""Letters of a stem: ``daxer`` and ``dax`` are not for the same prompt."""
 SIZES = {
     "larger": ((1.5, 1.5, 1.5), "large", "small"),
     "smaller": ((0.7, 0.7, 0.7), "small", "large"),
@@ -50,12 +53,17 @@ def fits(name: str, scale: Size) -> bool:
     return True
 
 
-def named(rng: EpisodeRng, bodies: list[Body]) -> tuple[tuple[Body, ...], tuple[str, ...]]:
-    """Untextured examples of bodies, ``noun_0`` and on, and a different noun for each."""
+def named(
+    rng: EpisodeRng, bodies: list[Body], adjective: str = ""
+) -> tuple[tuple[Body, ...], tuple[str, ...]]:
+    """Untextured examples of bodies, ``noun_0`` and on, and a different noun for each, none of the
+    same stem as an adjective.
+    """
+    nouns = [noun for noun in NOUNS if not adjective or noun[:STEM] != adjective[:STEM]]
     examples = tuple(
         Body(f"noun_{i}", body.shape, None, PLAIN_POSE) for i, body in enumerate(bodies)
     )
-    return examples, tuple(rng.choose(NOUNS, len(bodies), "roles"))
+    return examples, tuple(rng.choose(nouns, len(bodies), "roles"))
 
 
 @dataclass(kw_only=True, eq=False)
@@ -126,9 +134,23 @@ class NovelAdjectiveTask(Task):
         )
 
 
-def comparisons(adjective: str, examples: int, first: int = 0) -> str:
-    """The sentences that show what an adjective means."""
-    return " ".join(
-        f"{{obj:example_{2 * i}}} is {adjective} than {{obj:example_{2 * i + 1}}}."
-        for i in range(first, examples)
+def fields(layout: Layout) -> dict[str, str | Body]:
+    """What prompts show: the examples by their keys, the base, and, where examples come in pairs,
+    what an adjective, the first of the invented words, means; ``examples`` in a sentence for each
+    pair, ``comparisons`` in one.
+    """
+    shown: dict[str, str | Body] = {body.key: body for body in layout.examples}
+    base = layout.bodies[0]
+    assert base is not None
+    firsts = [key for key in shown if key.startswith("example_")][::2]
+    pairs = [f"{{obj:{key}}} is {layout.words[0]} than {{obj:{_twin(key)}}}" for key in firsts]
+    return {"base": base, **shown} | (
+        {"adjective": layout.words[0], "examples": ". ".join(pairs), "comparisons": listed(pairs)}
+        if pairs
+        else {}
     )
+
+
+def _twin(key: str) -> str:
+    """Key of the other example of a pair."""
+    return f"example_{int(key.removeprefix('example_')) + 1}"

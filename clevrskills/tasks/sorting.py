@@ -14,6 +14,7 @@ from clevrskills.assets.splits import Pools
 from clevrskills.predicates import Predicate, Set
 from clevrskills.sim.body import Body, Pose
 from clevrskills.tasks.arguments import Count, count
+from clevrskills.tasks.bank import Fields, listed
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError, Table
 
@@ -34,8 +35,8 @@ class SortingTask(Task):
 
     slots = (*(f"area_{i}" for i in range(AREAS)), *(f"object_{i}" for i in range(OBJECTS)))
     max_steps = 600
-    verbs: ClassVar[tuple[str, str]]
-    """Of the prompt in words, and of the one with images."""
+    preposition: ClassVar[str]
+    """Between an object and its area in a sentence."""
     gap_m: ClassVar[float]
     """Least distance between what is laid out."""
     size_m: ClassVar[tuple[float, float, float] | None] = None
@@ -78,8 +79,9 @@ class SortingTask(Task):
         bodies: list[Body | None] = [None] * len(self.slots)
         poses = self.lay_areas(rng, table, [shape(name, AREA_SIZE_M) for name in area_shapes])
         for i, pose in enumerate(poses):
+            name, texture = area_shapes[i], textures[i]
             bodies[i] = Body(
-                self.slots[i], area_shapes[i], textures[i], pose, AREA_SIZE_M, static=True
+                self.slots[i], name, texture, pose, AREA_SIZE_M, static=True, noun="area"
             )
         for i in range(objects):
             pose, slot = table.place(shape(shapes[i], self.size_m)), AREAS + i
@@ -93,15 +95,10 @@ class SortingTask(Task):
         pairs = zip(slots.unbind(1), area.unbind(1), strict=True)
         return Set(tuple(self.sorted(*pair) for pair in pairs), roles["active"])
 
-    def prompts(self, layout: Layout) -> Sequence[str]:
+    def fields(self, layout: Layout) -> Fields:
         pairs = [
-            (body, layout.bodies[int(layout.roles["area"][i])])
-            for i, body in enumerate(layout.bodies[AREAS:])
+            f"{{obj:{body.key}}} {self.preposition} {{obj:{self.slots[int(area)]}}}"
+            for body, area in zip(layout.bodies[AREAS:], layout.roles["area"], strict=True)
             if body is not None
         ]
-        word, verb = self.verbs
-        named = " ".join(
-            f"{word} {body.name} in {area.texture} area" for body, area in pairs if area
-        )
-        pictured = [f"{{obj:{body.key}}} in {{obj:{area.key}}}" for body, area in pairs if area]
-        return [self.sentence, named[0].upper() + named[1:], f"{verb} " + ", ".join(pictured)]
+        return {"pairs": listed(pairs)}

@@ -1,6 +1,6 @@
 """Base of tasks whose targets are out of reach, so that things must be thrown there."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from math import cos, pi, radians, sin
 from typing import ClassVar
 
@@ -10,6 +10,7 @@ from torch import Tensor
 from clevrskills.assets import Shape, shape
 from clevrskills.predicates import Hit, Predicate
 from clevrskills.sim.body import Body, Pose
+from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import (
     BASE_X_M,
@@ -72,7 +73,6 @@ class Throwing(Task):
     slots = ("object_0", "target_0")
     max_steps = 150
     predicate: ClassVar[type[Hit]] = Hit
-    suffix: ClassVar[str] = ""
     size_m: ClassVar[tuple[float, float, float]] = (0.125, 0.125, 0.025)
     area_m: ClassVar[tuple[float, float, float]] = (0.20, 0.20, 0.01)
     target_m: ClassVar[tuple[float, float, float]]
@@ -96,10 +96,10 @@ class Throwing(Task):
         item = shape(thrown, self.size_m)
         goal = shape(aimed, size_m)
         pose = place_beyond(rng.table(), rng.places, goal, self.angles_deg, self.beyond_m, yaw)
-        density = None if is_area else self.density
+        density, noun = (None, "area") if is_area else (self.density, "")
         bodies = (
             Body(self.slots[0], thrown, texture, pose_on_table(item, 0.0, 0.0, turn), self.size_m),
-            Body(self.slots[1], aimed, other, pose, size_m, is_area, density=density),
+            Body(self.slots[1], aimed, other, pose, size_m, is_area, density=density, noun=noun),
         )
         return Layout(bodies, {"target": np.array(1)}, in_gripper=0)
 
@@ -107,9 +107,7 @@ class Throwing(Task):
         target = roles["target"]
         return self.predicate(target - 1, target)
 
-    def prompts(self, layout: Layout) -> Sequence[str]:
-        thrown, target = (f"the {{obj:{key}}}" for key in self.slots)
-        return [
-            f"Throw {thrown} to {target}{self.suffix}",
-            f"Hit {target} with {thrown}{self.suffix}",
-        ]
+    def fields(self, layout: Layout) -> Fields:
+        thing, target = layout.bodies
+        assert thing is not None and target is not None
+        return {"thing": thing, "target": target}

@@ -77,19 +77,25 @@ def test_unknown_splits_robots_and_prompts_raise():
         drawn(split="val")
     with pytest.raises(UnknownNameError, match="unknown robot 'ur5'; allowed: xarm6, panda"):
         drawn(robot_name="ur5")
-    for index in (-1, 3):
-        with pytest.raises(ClevrSkillsError, match=f"prompt {index} of place; allowed: 0 to 2"):
+    for index in (-1, 30):
+        with pytest.raises(ClevrSkillsError, match=f"prompt {index} of place; allowed: 0 to 29"):
             drawn("place", prompt_index=index)
+    with pytest.raises(
+        UnknownNameError, match="prompt_style of place 'curt'; allowed: terse, plain, elaborate"
+    ):
+        drawn("place", prompt_style="curt")
+    with pytest.raises(ClevrSkillsError, match="prompt_index and prompt_style exclude each other"):
+        drawn("place", prompt_index=0, prompt_style="terse")
 
 
 def test_every_prompt_can_be_asked_for():
-    texts = {drawn("place", prompt_index=i).prompt.text for i in range(3)}
-    assert len(texts) == 3
+    texts = {drawn("place", prompt_index=i).prompt.text for i in range(30)}
+    assert len(texts) == 30
     assert {drawn("place", seed).prompt.text for seed in range(12)} >= {
         drawn("place", 0).prompt.text
     }
     templates = {drawn("place", seed, prompt_index=0).prompt.text for seed in range(5)}
-    assert templates == {"Put {obj:object_0} on {obj:base_0}"}
+    assert templates == {"Put {obj:object_0} on {obj:base_0}."}
 
 
 def test_when_nothing_fits_it_says_so(monkeypatch):

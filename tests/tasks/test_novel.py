@@ -37,8 +37,8 @@ def test_every_pair_differs_as_the_pair_on_the_table(key, split):
             one, other = examples[f"example_{2 * i}"], examples[f"example_{2 * i + 1}"]
             assert (one.shape, one.texture) == (other.shape, other.texture)
             assert np.allclose(sizes(one) / sizes(other), ratio, atol=2e-3)
-            assert f"{{obj:{one.key}}} is" in drawn.prompt.text
-        assert drawn.prompt.text.count(" than ") == pairs
+            assert all(f"{{obj:{one.key}}} is" in text for text in task(key).prompts(drawn.layout))
+        assert all(text.count(" than ") == pairs for text in task(key).prompts(drawn.layout))
 
 
 @pytest.mark.parametrize("split", SPLITS)
@@ -55,7 +55,8 @@ def test_the_twin_does_not_do(key, split):
 
 def test_words_in_plain_language_tell_the_pair_apart():
     for meaning, (_, word, opposite) in SIZES.items():
-        drawn = draw_scene(task("novel_adjective", meanings=meaning, num_examples=1), 4, "train")
+        made = task("novel_adjective", meanings=meaning, num_examples=1)
+        drawn = draw_scene(made, 4, "train", prompt_index=0)
         (adjective,) = drawn.layout.words
         assert adjective in ADJECTIVES
         expected = rf"The {word} (.+) is {adjective} than the {opposite} \1\. Put the {adjective} "
@@ -77,9 +78,15 @@ def test_nouns_name_the_shapes_of_target_and_base(key, split):
         assert examples["noun_0"].texture is None
         alike = [b for b in drawn.layout.bodies if b and b.shape == target.shape]
         assert len(alike) == (2 if key in WITH_PAIRS else 1)
-        assert f"{noun} {{obj:noun_0}}" in drawn.prompt.text or "{obj:noun_0} is " in (
-            drawn.prompt.text
-        )
+        for wording in task(key).wordings(drawn.layout):
+            assert {"{obj:noun_0}", "{obj:noun_1}"} <= set(re.findall(r"\{.*?\}", wording.text))
+            assert {noun, base} <= set(re.findall(r"\w+", wording.text.lower()))
+
+
+def test_adjective_and_nouns_have_different_stems():
+    for split in SPLITS:
+        for drawn in scenes("novel_adjective_noun", split):
+            assert len({word[:3] for word in drawn.layout.words}) == 3
 
 
 def test_examples_are_not_in_the_scene():

@@ -11,10 +11,11 @@ from clevrskills.envs.scene_sampling import draw_scene
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.predicates import AtPose, Inside, SameStack
 from clevrskills.sim.placement import put
+from clevrskills.sim.setting import TABLETOP
 from clevrskills.sim.tensor_world import TensorWorld
 from clevrskills.solvers.oracle import Oracle
 from clevrskills.tasks import task
-from clevrskills.tasks.l1.neighbour import DIRECTIONS
+from clevrskills.tasks.l1.neighbour import DIRECTIONS, SAID
 from tests.support.envs import base, make_env, stay
 from tests.support.worlds import index
 from tests.tasks.scenes import SPLITS, scenes
@@ -313,16 +314,22 @@ def test_back_without_having_been_away_is_not_restored(split):
 
 
 def test_the_neighbour_put_in_first_does_not_count(split):
-    for drawn in some("neighbour", split):
+    done = 0
+    for drawn in scenes("neighbour", split):
         play = Play(drawn)
         first, second = play.goal.steps()
         early = Inside(second.top, second.bottom)
-        play.realize(early, first)
+        try:
+            play.realize(early, first)
+        except ValueError:  # in the middle of a narrow area it leaves no room for the other
+            continue
+        done += 1
         assert not play.solved and float(play.outcome.progress) < 1.0
         start = drawn.start.position(second.top)[0, :2]
         play.move(int(second.top), start)  # aside, and in again
         play.realize(early)
         assert play.solved
+    assert done
 
 
 def test_both_must_be_in_at_the_end(split):
@@ -341,8 +348,20 @@ def test_just_one_object_lies_in_the_direction_named(split):
         here, *others = [b.pose[:2] for b in drawn.layout.bodies[3:] if b]
         offsets = [np.subtract(other, here) for other in others]
         cosines = [o @ DIRECTIONS[direction] / np.linalg.norm(o) for o in offsets]
-        assert cosines[0] == pytest.approx(1.0) and all(c <= 0.25 for c in cosines[1:])
-        assert f"at its {direction} " in drawn.prompt.text
+        assert len(others) >= 2  # or else the direction would say nothing
+        assert cosines[0] == pytest.approx(1.0) and all(c <= 0.0 for c in cosines[1:])
+        assert all(SAID[direction] in text for text in task("neighbour").prompts(drawn.layout))
+
+
+def test_the_direction_named_is_that_in_the_image(split):
+    right_and_down = {"left": (-1, 0), "right": (1, 0), "towards": (0, -1), "away": (0, 1)}
+    for drawn in scenes("neighbour", split):
+        direction = list(DIRECTIONS)[int(drawn.layout.roles["direction"])]
+        feet = np.array([[*b.pose[:2], 0.0] for b in drawn.layout.bodies[3:] if b])
+        here, *others = TABLETOP.main_camera.pixels(feet)
+        ways = [(other - here) / np.linalg.norm(other - here) for other in others]
+        cosines = [way @ right_and_down[direction] for way in ways]
+        assert cosines[0] >= 0.8 and all(c <= 0.5 for c in cosines[1:])
 
 
 def test_another_object_than_the_neighbour_does_not_do(split):
@@ -357,11 +376,13 @@ def test_another_object_than_the_neighbour_does_not_do(split):
 
 
 def test_arguments_of_neighbour():
-    drawn = draw_scene(task("neighbour", num_distractors=2, directions="west"), 3, "train")
+    drawn = draw_scene(task("neighbour", num_distractors=2, directions="right"), 3, "train")
     assert drawn.layout.bodies[5] and drawn.layout.bodies[6]
-    assert " at its west in the same " in drawn.prompt.text
-    with pytest.raises(ClevrSkillsError, match="north"):
+    assert " on the right" in drawn.prompt.text
+    with pytest.raises(ClevrSkillsError, match="'away', 'towards', 'right', 'left'"):
         task("neighbour", directions="up")
+    with pytest.raises(ClevrSkillsError, match="num_distractors=0; allowed: .* from 1 to 2"):
+        task("neighbour", num_distractors=0)
 
 
 # ---- rearranging ----

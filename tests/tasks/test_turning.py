@@ -197,7 +197,7 @@ def test_turns_are_said_as_they_are_counted(key):
     for drawn in scenes(key, "train"):
         angle = angle_deg(drawn)
         word = "anti-clockwise" if angle > 0 else "clockwise"
-        assert f" {abs(round(angle))} degrees {word}" in drawn.prompt.plain()
+        assert f" {abs(round(angle))} degrees {word}" in f" {drawn.prompt.plain()}"
         for leaf in drawn.goal.leaves():
             if isinstance(leaf, Rotated):
                 assert float(leaf.angle_rad[0]) == pytest.approx(radians(angle), abs=1e-6)

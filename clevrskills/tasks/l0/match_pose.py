@@ -1,6 +1,6 @@
 """Bring the end effector into the poses of images."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,9 +8,11 @@ from torch import Tensor
 
 from clevrskills.predicates import EndEffectorAtPose, Order, Predicate
 from clevrskills.tasks.arguments import Count, count
+from clevrskills.tasks.bank import Fields, listed
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.end_effector import distractor, goal_poses
 from clevrskills.tasks.layout import EpisodeRng, Layout
+from clevrskills.tasks.wordings.effector import MATCH_POSE
 
 MOST = 4
 
@@ -25,6 +27,7 @@ class MatchPose(Task):
     """
 
     key = "match_pose"
+    bank = MATCH_POSE
     level = "L0"
     sentence = "Match the pose of the end effector"
     predicates = (Order, EndEffectorAtPose)
@@ -46,8 +49,6 @@ class MatchPose(Task):
         poses = roles["goal"].unbind(1)
         return Order(tuple(EndEffectorAtPose(p[:, :3], p[:, 3:]) for p in poses), roles["active"])
 
-    def prompts(self, layout: Layout) -> Sequence[str]:
-        number = int(layout.roles["active"].sum())
-        *first, last = (f"{{ks:{k}}}" for k in range(1, number + 1))
-        order = f"{', '.join(first)} followed by {last}" if first else last
-        return [f"Match the pose of the end effector in {order}"]
+    def fields(self, layout: Layout) -> Fields:
+        keysteps = [f"{{ks:{k + 1}}}" for k in range(int(layout.roles["active"].sum()))]
+        return {"shown": listed(keysteps, ", ", " followed by ")}

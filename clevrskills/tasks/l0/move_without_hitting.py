@@ -12,9 +12,11 @@ from clevrskills.assets import shape
 from clevrskills.predicates import Avoiding, EndEffectorAtPose, Predicate
 from clevrskills.sim.body import Body
 from clevrskills.tasks.arguments import Count, count
+from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.end_effector import GOAL_M, STARTS_M, TRIES, corners, goal_poses
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
+from clevrskills.tasks.wordings.effector import MOVE_WITHOUT_HITTING
 
 SIZE_M = (0.05, 0.05, 0.05)
 """Half the width of the primitives of the released code."""
@@ -37,6 +39,7 @@ class MoveWithoutHitting(Task):
     """
 
     key = "move_without_hitting"
+    bank = MOVE_WITHOUT_HITTING
     level = "L0"
     sentence = "Match the pose of the end effector without hitting any objects"
     predicates = (Avoiding, EndEffectorAtPose)
@@ -65,8 +68,9 @@ class MoveWithoutHitting(Task):
         obstacles = torch.arange(len(self.slots), device=pose.device).expand(len(pose), -1)
         return Avoiding(EndEffectorAtPose(pose[:, :3], pose[:, 3:]), obstacles)
 
-    def prompts(self, layout: Layout) -> Sequence[str]:
-        return ["Match the pose of the end effector in {ks:1} without hitting any objects"]
+    def fields(self, layout: Layout) -> Fields:
+        del layout
+        return {"shown": "{ks:1}"}
 
 
 def _places(rng: EpisodeRng, names: Sequence[str], goal: np.ndarray) -> list[np.ndarray]:

@@ -1,6 +1,6 @@
 """Pick up one object among distractors."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,8 +8,10 @@ from torch import Tensor
 
 from clevrskills.predicates import Picked, Predicate
 from clevrskills.tasks.arguments import Count, count
+from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import FAR_WORKSPACE, EpisodeRng, Layout
+from clevrskills.tasks.wordings.pick_and_place import PICK
 
 
 @dataclass(kw_only=True, eq=False)
@@ -21,6 +23,7 @@ class Pick(Task):
     """
 
     key = "pick"
+    bank = PICK
     level = "L0"
     sentence = "Pick up the object"
     predicates = (Picked,)
@@ -40,11 +43,5 @@ class Pick(Task):
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         return Picked(roles["object"])
 
-    def prompts(self, layout: Layout) -> Sequence[str]:
-        body = layout.body("object")
-        things = (
-            f"the {body.name}",
-            f"the {{obj:{body.key}}}",
-            f"the object with {{tex:{body.key}}} texture",
-        )
-        return [f"{verb} {thing}" for thing in things for verb in ("Pick up", "Grab", "Lift")]
+    def fields(self, layout: Layout) -> Fields:
+        return {"thing": layout.body("object")}

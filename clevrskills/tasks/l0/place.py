@@ -1,6 +1,6 @@
 """Place the object in the gripper on another one."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,8 +10,10 @@ from clevrskills.assets import shape
 from clevrskills.predicates import OnTop, Predicate
 from clevrskills.sim.body import Body
 from clevrskills.tasks.arguments import Count, count
+from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import XARM, EpisodeRng, Layout
+from clevrskills.tasks.wordings.pick_and_place import PLACE
 
 LANDING_MARGIN_M = 0.07
 
@@ -27,12 +29,12 @@ class Place(Task):
     """
 
     key = "place"
+    bank = PLACE
     level = "L0"
     sentence = "Put the object in the gripper on the other object"
     predicates = (OnTop,)
     slots = ("base_0", "base_1", "base_2", "object_0", "object_1", "object_2")
     max_steps = 150
-    verb = "Put"
     starts_held = True
 
     num_bases: Count = count(1, 3)
@@ -66,11 +68,5 @@ class Place(Task):
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         return OnTop(roles["top"], roles["bottom"])
 
-    def prompts(self, layout: Layout) -> Sequence[str]:
-        top, bottom = layout.body("top"), layout.body("bottom")
-        return [
-            f"{self.verb} {{obj:{top.key}}} on {{obj:{bottom.key}}}",
-            f"{self.verb} the {top.name} on the {bottom.name}",
-            f"{self.verb} object with {{tex:{top.key}}} texture on object with"
-            f" {{tex:{bottom.key}}} texture",
-        ]
+    def fields(self, layout: Layout) -> Fields:
+        return {"top": layout.body("top"), "bottom": layout.body("bottom")}

@@ -1,6 +1,6 @@
 """Push one object towards another."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,8 +8,10 @@ from torch import Tensor
 
 from clevrskills.predicates import Predicate, PushedTowards
 from clevrskills.tasks.arguments import Count, count
+from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import NARROW_WORKSPACE, PRIMITIVE_SIZE_M, EpisodeRng, Layout
+from clevrskills.tasks.wordings.contact import PUSH
 
 GAP_M = 0.13
 """So that the way from one object to another can be shortened by a third, and the gripper fits
@@ -26,6 +28,7 @@ class Push(Task):
     """
 
     key = "push"
+    bank = PUSH
     level = "L0"
     sentence = "Push one object towards another"
     predicates = (PushedTowards,)
@@ -47,11 +50,5 @@ class Push(Task):
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         return PushedTowards(roles["object"], roles["towards"])
 
-    def prompts(self, layout: Layout) -> Sequence[str]:
-        one, other = layout.body("object"), layout.body("towards")
-        return [
-            f"Push {{obj:{one.key}}} towards {{obj:{other.key}}}",
-            f"Push object with {{tex:{one.key}}} texture towards the object with"
-            f" {{tex:{other.key}}} texture",
-            f"Push the {one.name} towards the {other.name}",
-        ]
+    def fields(self, layout: Layout) -> Fields:
+        return {"thing": layout.body("object"), "other": layout.body("towards")}

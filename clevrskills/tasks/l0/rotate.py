@@ -1,6 +1,6 @@
 """Turn an object on the spot."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -12,8 +12,10 @@ from clevrskills.predicates import Predicate, Rotated
 from clevrskills.predicates.rotated import turn_in_words
 from clevrskills.sim.body import Body
 from clevrskills.tasks.arguments import Count, count
+from clevrskills.tasks.bank import Bank, Fields
 from clevrskills.tasks.layout import FAR_WORKSPACE, EpisodeRng, Layout
 from clevrskills.tasks.turning import TurningTask, room_to_turn, turnable
+from clevrskills.tasks.wordings.turns import ROTATE
 
 
 @dataclass(kw_only=True, eq=False)
@@ -29,6 +31,7 @@ class Rotate(TurningTask):
     """
 
     key = "rotate"
+    bank: ClassVar[Bank | None] = ROTATE
     level = "L0"
     sentence = "Rotate the object"
     predicates: ClassVar[tuple[type[Predicate], ...]] = (Rotated,)
@@ -58,11 +61,6 @@ class Rotate(TurningTask):
         pose = roles["pose"]
         return Rotated.by(roles["object"], pose, roles["angle_rad"], pose[:, :3])
 
-    def prompts(self, layout: Layout) -> Sequence[str]:
-        body = layout.body("object")
+    def fields(self, layout: Layout) -> Fields:
         turn = turn_in_words(float(layout.roles["angle_rad"]))
-        return [
-            f"Rotate {{obj:{body.key}}} {turn}",
-            f"Rotate object with {{tex:{body.key}}} texture {turn}",
-            f"Rotate the {body.name} {turn}",
-        ]
+        return {"thing": layout.body("object"), "turn": turn}

@@ -6,6 +6,7 @@ from clevrskills.predicates import Hit
 from clevrskills.tasks.arguments import choice
 from clevrskills.tasks.layout import EpisodeRng, Layout
 from clevrskills.tasks.throwing import Throwing
+from clevrskills.tasks.wordings.throws import THROW
 
 
 @dataclass(kw_only=True, eq=False)
@@ -19,6 +20,7 @@ class Throw(Throwing):
     """
 
     key = "throw"
+    bank = THROW
     sentence = "Throw the object to the other one"
     predicates = (Hit,)
     target_m = (0.05, 0.05, 0.15)

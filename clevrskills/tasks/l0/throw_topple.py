@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from clevrskills.predicates import HitToppled
 from clevrskills.tasks.layout import EpisodeRng, Layout
 from clevrskills.tasks.throwing import Throwing
+from clevrskills.tasks.wordings.throws import THROW_TOPPLE
 
 
 @dataclass(kw_only=True, eq=False)
@@ -14,10 +15,10 @@ class ThrowTopple(Throwing):
     """
 
     key = "throw_topple"
+    bank = THROW_TOPPLE
     sentence = "Throw the object to the other one such that it falls over"
     predicates = (HitToppled,)
     predicate = HitToppled
-    suffix = " such that the {obj:target_0} falls over"
     target_m = (0.05, 0.05, 0.25)
 
     def layout(self, rng: EpisodeRng) -> Layout:

@@ -1,6 +1,6 @@
 """Touch objects gently."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -10,8 +10,15 @@ from torch import Tensor
 from clevrskills.predicates import Predicate, Set, Touched
 from clevrskills.predicates.touched import Handled
 from clevrskills.tasks.arguments import Count, count
+from clevrskills.tasks.bank import Bank, Fields, listed
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import NARROW_WORKSPACE, EpisodeRng, Layout
+from clevrskills.tasks.wordings.contact import TOUCH
+
+ONE = {"it": "it", "it_is": "it is", "it_has": "it has", "is": "is", "has": "has", "s": "s"}
+SEVERAL = {"it": "them", "it_is": "they are", "it_has": "they have", "is": "are", "has": "have"}
+SEVERAL |= {"s": ""}
+"""Words of a sentence that depend on how many objects it is about."""
 
 
 @dataclass(kw_only=True, eq=False)
@@ -26,12 +33,12 @@ class Touch(Task):
     """
 
     key = "touch"
+    bank: ClassVar[Bank | None] = TOUCH
     level = "L0"
     sentence = "Touch the objects"
     predicates: ClassVar[tuple[type[Predicate], ...]] = (Set, Touched)
     slots = ("object_0", "object_1")
     max_steps = 200
-    verb: ClassVar[str] = "Touch"
     predicate: ClassVar[type[Handled]] = Touched
     size_m: ClassVar[tuple[float, float, float]] = (0.10, 0.10, 0.05)
     gap_m: ClassVar[float] = 0.02
@@ -51,9 +58,6 @@ class Touch(Task):
         slot = active[:, 0].long() * 0
         return Set(tuple(self.predicate(slot + k) for k in range(active.shape[1])), active)
 
-    def prompts(self, layout: Layout) -> Sequence[str]:
-        bodies = [body for body in layout.bodies if body]
-        return [
-            f"{self.verb} " + ", ".join(f"{{obj:{body.key}}}" for body in bodies),
-            f"{self.verb} " + " and ".join(f"the {body.name}" for body in bodies),
-        ]
+    def fields(self, layout: Layout) -> Fields:
+        things = [f"{{obj:{body.key}}}" for body in layout.bodies if body]
+        return {"things": listed(things), **(ONE if len(things) == 1 else SEVERAL)}

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from clevrskills.predicates import Set, TouchedPushed
 from clevrskills.tasks.l0.touch import Touch
+from clevrskills.tasks.wordings.contact import TOUCH_PUSH
 
 
 @dataclass(kw_only=True, eq=False)
@@ -19,8 +20,8 @@ class TouchPush(Touch):
     """
 
     key = "touch_push"
+    bank = TOUCH_PUSH
     sentence = "Touch and push the objects"
     predicates = (Set, TouchedPushed)
-    verb = "Touch and push"
     predicate = TouchedPushed
     gap_m = 0.05

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from clevrskills.predicates import Set, TouchedToppled
 from clevrskills.tasks.l0.touch import Touch
+from clevrskills.tasks.wordings.contact import TOUCH_TOPPLE
 
 
 @dataclass(kw_only=True, eq=False)
@@ -19,10 +20,10 @@ class TouchTopple(Touch):
     """
 
     key = "touch_topple"
+    bank = TOUCH_TOPPLE
     sentence = "Touch and topple the objects"
     predicates = (Set, TouchedToppled)
     max_steps = 300
-    verb = "Touch and topple"
     predicate = TouchedToppled
     size_m = (0.05, 0.05, 0.20)
     gap_m = 0.10

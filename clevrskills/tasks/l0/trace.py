@@ -13,9 +13,11 @@ from clevrskills.predicates import Order, Outcome, Predicate, Strict, Traced
 from clevrskills.sim.body import Body
 from clevrskills.sim.cameras import FixedCamera
 from clevrskills.tasks.arguments import Count, count, switch
+from clevrskills.tasks.bank import NUMBERS, Fields
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.end_effector import GOAL_M, STARTS_M, TRIES, corners, distractor, goals
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
+from clevrskills.tasks.wordings.effector import TRACE
 
 SPHERE, DIAMETER_M = "sphere", 0.1
 """As wide as the tolerance of the goal."""
@@ -48,6 +50,7 @@ class Trace(Task):
     """
 
     key = "trace"
+    bank = TRACE
     level = "L0"
     sentence = "Trace the sequence of goals by moving to the next green goal"
     predicates = (Order, Traced)
@@ -85,8 +88,8 @@ class Trace(Task):
         order = Order(goals, active)
         return Strict(order, goals, slots * active) if self.strict else order
 
-    def prompts(self, layout: Layout) -> Sequence[str]:
-        return ["Trace the sequence of goals by moving to the next green goal."]
+    def fields(self, layout: Layout) -> Fields:
+        return {"number": NUMBERS[int(layout.roles["active"].sum())]}
 
     def textures(self, outcome: Outcome, env: int = 0) -> Mapping[str, str]:
         order = outcome.children[0] if self.strict else outcome

@@ -1,6 +1,6 @@
 """Bring an object from area to area in a given order."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import atan2, cos, pi, sin
 from typing import ClassVar
@@ -14,8 +14,10 @@ from clevrskills.assets import Shape, shape
 from clevrskills.predicates import Inside, Order, Predicate, Strict
 from clevrskills.sim.body import Body, Pose
 from clevrskills.tasks.arguments import Count, count, switch
+from clevrskills.tasks.bank import Bank, Fields, listed
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import EpisodeRng, Layout, Workspace, pose_on_table
+from clevrskills.tasks.wordings.areas import FOLLOW_ORDER
 
 AREA_SIZE_M = (0.18, 0.18, 0.01)
 AREAS = Workspace(x_m=(-0.40, 0.0), y_m=(-0.32, 0.32), reach_m=(0.24, 0.58))
@@ -45,12 +47,12 @@ class FollowOrder(Task):
     """
 
     key = "follow_order"
+    bank: ClassVar[Bank | None] = FOLLOW_ORDER
     level = "L1"
     sentence = "Bring the object to the areas in the order given"
     predicates: ClassVar[tuple[type[Predicate], ...]] = (Order, Inside)
     slots = ("area_0", "area_1", "area_2", "area_3", "object_0")
     max_steps = 500
-    suffix: ClassVar[str] = ""
 
     num_areas: Count = count(2, 4)
     num_visits: Count = count(1, 3)
@@ -69,7 +71,9 @@ class FollowOrder(Task):
         bodies: list[Body | None] = [None] * len(self.slots)
         for i, tile in enumerate(tiles):
             pose = table.place(tile)
-            bodies[i] = Body(self.slots[i], tile.name, textures[i], pose, AREA_SIZE_M, True)
+            bodies[i] = Body(
+                self.slots[i], tile.name, textures[i], pose, AREA_SIZE_M, True, noun="area"
+            )
         room_m = min(_room_m(tile) for tile in tiles) - SPARE_M
         small = [name for name in pools.movable if shape(name).radius_m <= room_m]
         (name,) = rng.choose(small, 1)
@@ -102,15 +106,17 @@ class FollowOrder(Task):
         inside = (Inside(route[:, 0] * 0 + 4, route[:, 0] * 0 + area) for area in areas.tolist())
         return Strict(order, tuple(inside), due)
 
-    def prompts(self, layout: Layout) -> Sequence[str]:
-        visits = int(layout.roles["active"].sum())
-        areas = [self.slots[area] for area in layout.roles["route"][1 : 1 + visits]]
-        keysteps = " ".join(f"{{ks:{k + 1}}}" for k in range(visits))
-        stops = " then ".join(f"on {{obj:{area}}}" for area in areas)
-        return [
-            f"Follow the motion for {{obj:object_0}}: {keysteps}{self.suffix}",
-            f"Put {{obj:object_0}} {stops}{self.suffix}",
-        ]
+    def fields(self, layout: Layout) -> Fields:
+        thing, visits = layout.bodies[4], int(layout.roles["active"].sum())
+        assert thing is not None
+        areas = [f"{{obj:{self.slots[k]}}}" for k in layout.roles["route"][1 : 1 + visits]]
+        return {
+            "thing": thing,
+            "route": listed(areas, ", ", " and then "),
+            "in_order": ", in this order" if visits > 1 else "",
+            "stops": listed(areas, ", then on ", ", then on "),
+            "shown": listed([f"{{ks:{k + 1}}}" for k in range(visits)], ", then ", ", then "),
+        }
 
 
 def _room_m(tile: Shape) -> float:

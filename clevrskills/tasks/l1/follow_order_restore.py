@@ -9,6 +9,7 @@ from torch import Tensor
 from clevrskills.predicates import AtPoseOnTop, Inside, Order, Predicate
 from clevrskills.tasks.arguments import Count, count
 from clevrskills.tasks.l1.follow_order import FollowOrder
+from clevrskills.tasks.wordings.areas import FOLLOW_ORDER_RESTORE
 
 
 @dataclass(kw_only=True, eq=False)
@@ -23,9 +24,9 @@ class FollowOrderRestore(FollowOrder):
     """
 
     key = "follow_order_restore"
+    bank = FOLLOW_ORDER_RESTORE
     sentence = "Bring the object to the areas in the order given and then restore"
     predicates = (Order, Inside, AtPoseOnTop)
-    suffix = " and then restore"
 
     num_areas: Count = count(2, 2, most=4)
     num_visits: Count = count(1, 1, most=3)

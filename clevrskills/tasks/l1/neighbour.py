@@ -1,25 +1,28 @@
 """Put an object in an area, then the one that was next to it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import dist
 
 import numpy as np
 from torch import Tensor
 
-from clevrskills.assets import shape
+from clevrskills.assets import Shape, shape
 from clevrskills.predicates import Inside, InsideAfter, Predicate
 from clevrskills.predicates import Sequence as InSequence
 from clevrskills.sim.body import Body, Pose
 from clevrskills.tasks.arguments import Count, choice, count
+from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import (
     EpisodeRng,
     Layout,
     LayoutError,
+    Table,
     Workspace,
     pose_on_table,
 )
+from clevrskills.tasks.wordings.areas import NEIGHBOUR
 
 AREA_SIZE_M = (0.28, 0.28, 0.01)
 AREAS = Workspace(x_m=(-0.42, -0.02), y_m=(-0.34, 0.36), reach_m=(0.26, 0.54))
@@ -29,10 +32,26 @@ NARROW_RADIUS_M = 0.046
 any other."""
 DISTANCE_M = 0.10
 """How far the neighbour is away, beside its own size."""
-DIRECTIONS = {"north": (1, 0), "south": (-1, 0), "west": (0, 1), "east": (0, -1)}
-"""World x and y: north is away from the robot."""
-ASIDE_COS = 0.25
-"""Cosine up to which of two directions neither is the other, 75 degrees."""
+DIRECTIONS = {"away": (1, 0), "towards": (-1, 0), "right": (0, 1), "left": (0, -1)}
+"""World x and y of directions as the base camera sees them, from across the table: ``away`` from
+the robot is down in its image, ``right`` is the robot's own left."""
+SAID = {
+    "away": "on the side away from the robot",
+    "towards": "on the side towards the robot",
+    "right": "on the right",
+    "left": "on the left",
+}
+"""The directions in a sentence."""
+TRIES = 30
+"""Draws of a place for both, at most."""
+ASIDE_COS = 0.0
+"""Cosine up to which of two directions neither is the other, 90 degrees."""
+IN_IMAGE = {"away": (0, 1), "towards": (0, -1), "right": (1, 0), "left": (-1, 0)}
+"""The directions in an image of the base camera: to the right, and down."""
+IMAGE_COS = 0.8
+"""Least cosine of the angle between such a direction and where the neighbour is in the image."""
+ASIDE_IMAGE_COS = 0.5
+"""Greatest such cosine of others."""
 
 
 @dataclass(kw_only=True, eq=False)
@@ -46,11 +65,14 @@ class Neighbour(Task):
 
     Args:
         num_areas: Areas, one of them meant.
-        num_distractors: Objects beside the two, in other directions; the paper has none.
-        directions: Directions that the neighbour may be in.
+        num_distractors: Objects beside the two, in other directions, so that the direction has a
+            meaning; the paper has none.
+        directions: Directions that the neighbour may be in, as the base camera sees them: ``left``,
+            ``right``, ``towards`` the robot and ``away`` from it.
     """
 
     key = "neighbour"
+    bank = NEIGHBOUR
     level = "L1"
     sentence = "Put the object in the area, then the one that was next to it"
     predicates = (InSequence, Inside, InsideAfter)
@@ -58,7 +80,7 @@ class Neighbour(Task):
     max_steps = 500
 
     num_areas: Count = count(1, 3)
-    num_distractors: Count = count(0, 1, most=2)
+    num_distractors: Count = count(1, 2)
     directions: tuple[str, ...] = choice(*DIRECTIONS)
 
     def layout(self, rng: EpisodeRng) -> Layout:
@@ -72,22 +94,17 @@ class Neighbour(Task):
         items = [shape(name) for name in rng.choose(small, objects)]
         textures = rng.choose(pools.textures_2, areas, "textures")
         colours = rng.choose(pools.textures_1, objects, "textures")
-        space, table = rng.setting.workspace, rng.table()
-        poses = [table.place(items[0])]
-        away_m = DISTANCE_M + 2 * max(items[1].half_extents[:2])
-        x, y = np.add(poses[0][:2], np.multiply(away_m, DIRECTIONS[direction])).tolist()
-        yaw = rng.places.uniform(0.0, 2 * np.pi)
-        on_it = space.x_m[0] <= x <= space.x_m[1] and space.y_m[0] <= y <= space.y_m[1]
-        if not (on_it and space.contains(x, y) and table.take(items[1], x, y, yaw)):
-            raise LayoutError("no room for the neighbour")
-        poses.append(pose_on_table(items[1], x, y, yaw))
+        table, poses = _beside_each_other(rng, items, direction)
         bodies: list[Body | None] = [None] * len(self.slots)
         for i, tile in enumerate(tiles):
             pose = table.place(tile, workspace=AREAS)
-            bodies[i] = Body(self.slots[i], tile.name, textures[i], pose, AREA_SIZE_M, True)
+            bodies[i] = Body(
+                self.slots[i], tile.name, textures[i], pose, AREA_SIZE_M, True, noun="area"
+            )
         for item in items[2:]:
             poses.append(table.place(item))
-            if _cosine(poses[0], poses[-1], direction) > ASIDE_COS:
+            aside = _cosine(poses[0], poses[-1], direction) <= ASIDE_COS
+            if not aside or _image_cosine(rng, poses[0], poses[-1], direction) > ASIDE_IMAGE_COS:
                 raise LayoutError("two neighbours in the same direction")
         for i, pose in enumerate(poses):
             bodies[3 + i] = Body(self.slots[3 + i], items[i].name, colours[i], pose)
@@ -99,16 +116,44 @@ class Neighbour(Task):
         first, second = area * 0 + 3, area * 0 + 4
         return InSequence((Inside(first, area), InsideAfter(second, area, first)))
 
-    def prompts(self, layout: Layout) -> Sequence[str]:
-        area = self.slots[int(layout.roles["area"])]
-        direction = list(DIRECTIONS)[int(layout.roles["direction"])]
-        return [
-            f"First put {{obj:object_0}} in {{obj:{area}}} and then put the object that was at its"
-            f" {direction} in the same {{obj:{area}}}"
-        ]
+    def fields(self, layout: Layout) -> Fields:
+        thing, direction = layout.bodies[3], list(DIRECTIONS)[int(layout.roles["direction"])]
+        assert thing is not None
+        return {"thing": thing, "area": layout.body("area"), "direction": SAID[direction]}
+
+
+def _beside_each_other(
+    rng: EpisodeRng, items: list[Shape], direction: str
+) -> tuple[Table, list[Pose]]:
+    """A table with the first two of some shapes, one beside the other in a direction.
+
+    Raises:
+        LayoutError: There is no room for them.
+    """
+    space = rng.setting.workspace
+    away_m = DISTANCE_M + 2 * max(items[1].half_extents[:2])
+    for _ in range(TRIES):
+        table = rng.table()
+        pose = table.place(items[0])
+        x, y = np.add(pose[:2], np.multiply(away_m, DIRECTIONS[direction])).tolist()
+        yaw = rng.places.uniform(0.0, 2 * np.pi)
+        if not (space.x_m[0] <= x <= space.x_m[1] and space.y_m[0] <= y <= space.y_m[1]):
+            continue
+        beside = pose_on_table(items[1], x, y, yaw)
+        in_image = _image_cosine(rng, pose, beside, direction) >= IMAGE_COS
+        if in_image and space.contains(x, y) and table.take(items[1], x, y, yaw):
+            return table, [pose, beside]
+    raise LayoutError("no room for the neighbour")
 
 
 def _cosine(start: Pose, end: Pose, direction: str) -> float:
     """Cosine of the angle between the way from one place to another and a direction."""
     way = float(np.subtract(end[:2], start[:2]) @ DIRECTIONS[direction])
     return way / dist(start[:2], end[:2])
+
+
+def _image_cosine(rng: EpisodeRng, start: Pose, end: Pose, direction: str) -> float:
+    """The same in the image of the base camera."""
+    feet = np.array([[*start[:2], 0.0], [*end[:2], 0.0]])
+    one, other = rng.setting.main_camera.pixels(feet)
+    return float((other - one) @ IN_IMAGE[direction] / np.linalg.norm(other - one))

@@ -1,10 +1,11 @@
 """Put the one of two like objects that an invented adjective fits on another object."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
+from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.layout import EpisodeRng, Layout
-from clevrskills.tasks.novel import ADJECTIVES, NovelAdjectiveTask, comparisons
+from clevrskills.tasks.novel import ADJECTIVES, NovelAdjectiveTask, fields
+from clevrskills.tasks.wordings.novel_words import NOVEL_ADJECTIVE
 
 
 class NovelAdjective(NovelAdjectiveTask):
@@ -14,6 +15,7 @@ class NovelAdjective(NovelAdjectiveTask):
     """
 
     key = "novel_adjective"
+    bank = NOVEL_ADJECTIVE
     sentence = "Put the object that an invented adjective fits on another one"
 
     def layout(self, rng: EpisodeRng) -> Layout:
@@ -22,9 +24,5 @@ class NovelAdjective(NovelAdjectiveTask):
         thing = replace(scene[2], key="thing", qualifier="")
         return self.lay(scene, pairs, [thing], [adjective])
 
-    def prompts(self, layout: Layout) -> Sequence[str]:
-        (adjective,) = layout.words
-        pairs = (len(layout.examples) - 1) // 2
-        return [
-            f"{comparisons(adjective, pairs)} Put the {adjective} {{obj:thing}} on {{obj:base_0}}"
-        ]
+    def fields(self, layout: Layout) -> Fields:
+        return fields(layout)

@@ -1,9 +1,9 @@
 """Put an object told by an invented adjective and noun on one told by another noun."""
 
-from collections.abc import Sequence
-
+from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.layout import EpisodeRng, Layout
-from clevrskills.tasks.novel import ADJECTIVES, NovelAdjectiveTask, comparisons, named
+from clevrskills.tasks.novel import ADJECTIVES, NovelAdjectiveTask, fields, named
+from clevrskills.tasks.wordings.novel_words import NOVEL_ADJECTIVE_NOUN
 
 
 class NovelAdjectiveNoun(NovelAdjectiveTask):
@@ -12,19 +12,16 @@ class NovelAdjectiveNoun(NovelAdjectiveTask):
     """
 
     key = "novel_adjective_noun"
+    bank = NOVEL_ADJECTIVE_NOUN
     sentence = "Put the thing that an invented adjective fits on another, both of invented nouns"
 
     def layout(self, rng: EpisodeRng) -> Layout:
         scene, pairs = self.scene(rng)
         adjective = rng.choose(ADJECTIVES, 1, "roles")[0]
         base, thing = scene[0], scene[2]
-        examples, nouns = named(rng, [thing, base])
+        examples, nouns = named(rng, [thing, base], adjective)
         return self.lay(scene, pairs, examples, [adjective, *nouns])
 
-    def prompts(self, layout: Layout) -> Sequence[str]:
-        adjective, noun, base = layout.words
-        pairs = (len(layout.examples) - 2) // 2
-        return [
-            f"This is a {noun} {{obj:noun_0}}. This is a {base} {{obj:noun_1}}."
-            f" {comparisons(adjective, pairs)} Put the {adjective} {noun} on {base}"
-        ]
+    def fields(self, layout: Layout) -> Fields:
+        _, noun, base = layout.words
+        return {**fields(layout), "noun": noun, "Noun": noun.capitalize(), "base": base}

@@ -1,11 +1,12 @@
 """Put an object on another one, both told by invented nouns."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
+from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.l1.simple_manipulation import SimpleManipulation
 from clevrskills.tasks.layout import EpisodeRng, Layout
-from clevrskills.tasks.novel import named
+from clevrskills.tasks.novel import fields, named
+from clevrskills.tasks.wordings.novel_words import NOVEL_NOUN
 
 
 class NovelNoun(SimpleManipulation):
@@ -15,6 +16,7 @@ class NovelNoun(SimpleManipulation):
     """
 
     key = "novel_noun"
+    bank = NOVEL_NOUN
     sentence = "Put one thing on another, both told by invented nouns"
 
     def layout(self, rng: EpisodeRng) -> Layout:
@@ -22,10 +24,7 @@ class NovelNoun(SimpleManipulation):
         examples, words = named(rng, [layout.body("top"), layout.body("bottom")])
         return replace(layout, examples=examples, words=words)
 
-    def prompts(self, layout: Layout) -> Sequence[str]:
+    def fields(self, layout: Layout) -> Fields:
         top, bottom = layout.words
-        return [
-            f"{{obj:noun_0}} is {top} and {{obj:noun_1}} is {bottom}. Put {top} on {bottom}",
-            f"This is a {top} {{obj:noun_0}}. This is a {bottom} {{obj:noun_1}}. Put the {top} on"
-            f" the {bottom}",
-        ]
+        nouns = {"top": top, "bottom": bottom, "Top": top.capitalize()}
+        return {**fields(layout), **nouns, "Bottom": bottom.capitalize()}

@@ -1,6 +1,6 @@
 """Bring objects to the places that an image shows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import atan2, dist
 from typing import ClassVar
@@ -12,8 +12,10 @@ from clevrskills.assets import shape
 from clevrskills.predicates import AtPosition, Predicate, Set
 from clevrskills.sim.body import Body
 from clevrskills.tasks.arguments import Count, count
+from clevrskills.tasks.bank import Bank, Fields
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import FAR_WORKSPACE, EpisodeRng, Layout, LayoutError
+from clevrskills.tasks.wordings.places import REARRANGE
 
 GAP_M = 0.04
 """Room for the gripper between an object and what is next to it."""
@@ -32,12 +34,12 @@ class Rearrange(Task):
     """
 
     key = "rearrange"
+    bank: ClassVar[Bank | None] = REARRANGE
     level = "L1"
     sentence = "Rearrange the objects as shown"
     predicates: ClassVar[tuple[type[Predicate], ...]] = (Set, AtPosition)
     slots = ("object_0", "object_1", "object_2")
     max_steps = 500
-    suffix: ClassVar[str] = ""
 
     num_objects: Count = count(2, 3)
 
@@ -72,5 +74,5 @@ class Rearrange(Task):
         parts = [AtPosition(slot + k, target[:, k]) for k in range(len(self.slots))]
         return Set(tuple(parts), roles["active"])
 
-    def prompts(self, layout: Layout) -> Sequence[str]:
-        return [f"Rearrange to {{ks:{int(layout.roles['active'].sum())}}}{self.suffix}"]
+    def fields(self, layout: Layout) -> Fields:
+        return {"shown": f"{{ks:{int(layout.roles['active'].sum())}}}"}

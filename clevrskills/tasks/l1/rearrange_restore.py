@@ -6,6 +6,7 @@ from torch import Tensor
 
 from clevrskills.predicates import AtPose, AtPosition, Order, Predicate, Set
 from clevrskills.tasks.l1.rearrange import Rearrange
+from clevrskills.tasks.wordings.places import REARRANGE_RESTORE
 
 
 class RearrangeRestore(Rearrange):
@@ -14,10 +15,10 @@ class RearrangeRestore(Rearrange):
     """
 
     key = "rearrange_restore"
+    bank = REARRANGE_RESTORE
     sentence = "Rearrange the objects as shown and then restore"
     predicates = (Order, Set, AtPosition, AtPose)
     max_steps = 900
-    suffix = " and then restore"
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         start = roles["start"]  # (B, 3, 7)

@@ -1,13 +1,13 @@
 """Turn an object on the spot, then back."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from torch import Tensor
 
 from clevrskills.predicates import AtPose, Order, Predicate, Rotated
 from clevrskills.tasks.l0.rotate import Rotate
-from clevrskills.tasks.layout import Layout
+from clevrskills.tasks.wordings.turns import ROTATE_RESTORE
 
 
 @dataclass(kw_only=True, eq=False)
@@ -17,6 +17,7 @@ class RotateRestore(Rotate):
     """
 
     key = "rotate_restore"
+    bank = ROTATE_RESTORE
     level = "L1"
     sentence = "Rotate the object and then restore it"
     predicates = (Order, Rotated, AtPose)
@@ -25,6 +26,3 @@ class RotateRestore(Rotate):
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         pose = roles["pose"]
         return Order((super().goal(roles), AtPose(roles["object"], pose[:, :3], pose[:, 3:])))
-
-    def prompts(self, layout: Layout) -> Sequence[str]:
-        return [f"{prompt} and then restore" for prompt in super().prompts(layout)]

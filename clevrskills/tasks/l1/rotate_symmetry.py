@@ -1,6 +1,6 @@
 """Turn the two objects that have the same texture."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,8 +11,10 @@ from clevrskills.predicates import Predicate, Rotated, Set
 from clevrskills.predicates.rotated import turn_in_words
 from clevrskills.sim.body import Body
 from clevrskills.tasks.arguments import Count, count
+from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.layout import FAR_WORKSPACE, EpisodeRng, Layout
 from clevrskills.tasks.turning import TurningTask, room_to_turn, turnable
+from clevrskills.tasks.wordings.turns import ROTATE_SYMMETRY
 
 
 @dataclass(kw_only=True, eq=False)
@@ -27,6 +29,7 @@ class RotateSymmetry(TurningTask):
     """
 
     key = "rotate_symmetry"
+    bank = ROTATE_SYMMETRY
     level = "L1"
     sentence = "Rotate the identically textured objects"
     predicates = (Set, Rotated)
@@ -63,11 +66,7 @@ class RotateSymmetry(TurningTask):
             )
         )
 
-    def prompts(self, layout: Layout) -> Sequence[str]:
+    def fields(self, layout: Layout) -> Fields:
         body = layout.bodies[int(layout.roles["objects"][0])]
         assert body is not None
-        turn = turn_in_words(float(layout.roles["angle_rad"]))
-        return [
-            f"Rotate objects with {{tex:{body.key}}} texture {turn}",
-            f"Rotate identically textured objects {turn}",
-        ]
+        return {"thing": body, "turn": turn_in_words(float(layout.roles["angle_rad"]))}

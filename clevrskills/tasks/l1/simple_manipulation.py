@@ -1,14 +1,15 @@
 """Pick an object and put it on another one."""
 
 from clevrskills.tasks.l0.place import Place
+from clevrskills.tasks.wordings.pick_and_place import SIMPLE_MANIPULATION
 
 
 class SimpleManipulation(Place):
     """As ``place``, but the object must be picked first (paper, appendix A.2, task 1)."""
 
     key = "simple_manipulation"
+    bank = SIMPLE_MANIPULATION
     level = "L1"
     sentence = "Pick the object and put it on the other object"
     max_steps = 200
-    verb = "Pick and place"
     starts_held = False

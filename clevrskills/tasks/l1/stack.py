@@ -1,6 +1,6 @@
 """Stack objects in a given order."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -10,8 +10,10 @@ from torch import Tensor
 from clevrskills.predicates import OnTop, Predicate
 from clevrskills.predicates import Sequence as InSequence
 from clevrskills.tasks.arguments import Count, count
+from clevrskills.tasks.bank import Bank, Fields, listed
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import FAR_WORKSPACE, EpisodeRng, Layout
+from clevrskills.tasks.wordings.towers import STACK
 
 
 @dataclass(kw_only=True, eq=False)
@@ -23,6 +25,7 @@ class Stack(Task):
     """
 
     key = "stack"
+    bank: ClassVar[Bank | None] = STACK
     level = "L1"
     sentence = "Stack the objects in the order given"
     predicates: ClassVar[tuple[type[Predicate], ...]] = (InSequence, OnTop)
@@ -53,26 +56,23 @@ class Stack(Task):
         parts = [OnTop(top, bottom) for top, bottom in zip(named, named[1:], strict=False)]
         return InSequence(tuple(parts[::-1]), pairs.flip(-1))
 
-    def prompts(self, layout: Layout) -> Sequence[str]:
+    def fields(self, layout: Layout) -> Fields:
         keys = self.keys(layout)
-        pairs = list(zip(keys, keys[1:], strict=False))
-        last = len(keys) - 1
-        return [
-            "Stack " + _joined([f"{{obj:{top}}} on {{obj:{bottom}}}" for bottom, top in pairs]),
-            "Stack "
-            + ", ".join(
-                f"object with {{tex:{top}}} texture on object with {{tex:{bottom}}} texture"
-                for bottom, top in pairs
-            ),
-            f"Stack objects as in {{ks:{last}}}",
-            "Stack objects in this order " + " ".join(f"{{ks:{k}}}" for k in range(last + 1)),
-        ]
+        things = [f"{{obj:{key}}}" for key in keys]
+        pairs = zip(things, things[1:], strict=False)
+        textures = [f"the object with {{tex:{key}}} texture" for key in keys]
+        keysteps = [f"{{ks:{k}}}" for k in range(len(keys))]
+        return {
+            "order": listed(things),
+            "textures": listed(textures),
+            "first": things[0],
+            "last": things[-1],
+            "pairs": listed([f"{top} on {bottom}" for bottom, top in pairs], ", ", ", and "),
+            "shown": keysteps[-1],
+            "steps": listed(keysteps),
+        }
 
     def keys(self, layout: Layout) -> list[str]:
         """Keys of the objects in the order in which they are named."""
         used = int(layout.roles["active"].sum())
         return [self.slots[slot] for slot in layout.roles["named"][:used].tolist()]
-
-
-def _joined(parts: list[str]) -> str:
-    return ", and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else parts[0]

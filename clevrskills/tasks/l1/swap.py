@@ -12,9 +12,11 @@ from clevrskills.assets import Pools, shape
 from clevrskills.predicates import AtPosition, Predicate, Swapped
 from clevrskills.sim.body import Body
 from clevrskills.tasks.arguments import Count, count
+from clevrskills.tasks.bank import Bank, Fields
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import NARROW_WORKSPACE, PRIMITIVE_SIZE_M, EpisodeRng, Layout
 from clevrskills.tasks.turning import room_to_turn
+from clevrskills.tasks.wordings.places import SWAP
 
 
 @dataclass(kw_only=True, eq=False)
@@ -29,6 +31,7 @@ class Swap(Task):
     """
 
     key = "swap"
+    bank: ClassVar[Bank | None] = SWAP
     level = "L1"
     sentence = "Swap the positions of two objects"
     predicates: ClassVar[tuple[type[Predicate], ...]] = (Swapped, AtPosition)
@@ -75,13 +78,10 @@ class Swap(Task):
             )
         )
 
-    def prompts(self, layout: Layout) -> Sequence[str]:
+    def fields(self, layout: Layout) -> Fields:
         one, other = (layout.bodies[int(k)] for k in layout.roles["objects"])
         assert one is not None and other is not None
-        return [
-            f"Swap positions of {{obj:{one.key}}} and {{obj:{other.key}}}",
-            f"Swap positions of the {one.name} and the {other.name}",
-        ]
+        return {"one": one, "other": other}
 
 
 def targets(roles: Mapping[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:

@@ -1,6 +1,6 @@
 """Put blocks on the two plates of a scale so that it balances."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import radians
 
@@ -12,6 +12,7 @@ from clevrskills.predicates import Balanced, Predicate
 from clevrskills.sim.body import Body, Hinge, Pose
 from clevrskills.sim.cameras import FixedCamera
 from clevrskills.tasks.arguments import Count, count
+from clevrskills.tasks.bank import NUMBERS, Fields
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import (
     EpisodeRng,
@@ -21,6 +22,7 @@ from clevrskills.tasks.layout import (
     Workspace,
     pose_on_table,
 )
+from clevrskills.tasks.wordings.towers import BALANCE
 
 SCALE_X_M, PIVOT_Z_M, LEVER_M = -0.06, 0.07, 0.18
 BEAM = Hinge(
@@ -56,6 +58,7 @@ class Balance(Task):
     """
 
     key = "balance"
+    bank = BALANCE
     level = "L2"
     sentence = "Place all the objects on the scale while keeping it in balance"
     predicates = (Balanced,)
@@ -87,13 +90,10 @@ class Balance(Task):
         plates = objects[:, :2] * 0 + objects.new_tensor([2, 3])
         return Balanced(beam, plates, objects, roles["level"])
 
-    def prompts(self, layout: Layout) -> Sequence[str]:
-        block = layout.bodies[4]
+    def fields(self, layout: Layout) -> Fields:
+        block, number = layout.bodies[4], int((layout.roles["objects"] >= 0).sum())
         assert block is not None
-        return [
-            "Place all the objects on the scale while keeping it in balance",
-            f"Place all the {block.name}s on the scale while keeping it in balance",
-        ]
+        return {"block": block, "number": NUMBERS[number]}
 
 
 def _scale(table: Table, camera: FixedCamera) -> list[Body]:

@@ -1,6 +1,6 @@
 """Stack the objects of each texture."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +12,7 @@ from clevrskills.sim.body import Body
 from clevrskills.tasks.arguments import Count, count
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
+from clevrskills.tasks.wordings.towers import SORT_STACK
 
 SIZE_M = (0.10, 0.10, 0.05)
 LEAST = 2
@@ -33,6 +34,7 @@ class SortStack(Task):
     """
 
     key = "sort_stack"
+    bank = SORT_STACK
     level = "L2"
     sentence = "Stack identically textured objects"
     predicates = (Set, SameStack)
@@ -67,10 +69,3 @@ class SortStack(Task):
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         return Set(tuple(SameStack(stack) for stack in roles["stacks"].unbind(1)), roles["active"])
-
-    def prompts(self, layout: Layout) -> Sequence[str]:
-        del layout
-        return [
-            "Stack identically textured objects",
-            "Place identically textured objects on top of each other",
-        ]

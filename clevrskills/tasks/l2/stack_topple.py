@@ -1,6 +1,6 @@
 """Stack objects, then topple the stack."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import torch
@@ -9,7 +9,7 @@ from torch import Tensor
 from clevrskills.predicates import OnTop, Order, Predicate, ToppledStructure
 from clevrskills.predicates import Sequence as InSequence
 from clevrskills.tasks.l1.stack import Stack
-from clevrskills.tasks.layout import Layout
+from clevrskills.tasks.wordings.towers import STACK_TOPPLE
 
 
 @dataclass(kw_only=True, eq=False)
@@ -22,6 +22,7 @@ class StackTopple(Stack):
     """
 
     key = "stack_topple"
+    bank = STACK_TOPPLE
     level = "L2"
     sentence = "Stack the objects in the order given, then topple the stack"
     predicates = (Order, InSequence, OnTop, ToppledStructure)
@@ -30,6 +31,3 @@ class StackTopple(Stack):
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         objects = torch.where(roles["active"], roles["named"], -1)
         return Order((super().goal(roles), ToppledStructure(objects)))
-
-    def prompts(self, layout: Layout) -> Sequence[str]:
-        return [f"{prompt} and then topple the stack" for prompt in super().prompts(layout)]

@@ -1,6 +1,6 @@
 """Swap two objects by pushing them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,8 +8,10 @@ from torch import Tensor
 
 from clevrskills.assets import shape
 from clevrskills.predicates import AtPositionPushed, Predicate, Swapped
+from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import NARROW_WORKSPACE, PRIMITIVE_SIZE_M, EpisodeRng, Layout
+from clevrskills.tasks.wordings.places import SWAP_PUSH
 
 GAP_M = 0.13
 """Between the objects and the free place, so that one can be pushed past another."""
@@ -22,6 +24,7 @@ class SwapPush(Task):
     """
 
     key = "swap_push"
+    bank = SWAP_PUSH
     level = "L2"
     sentence = "Swap the positions of two objects by pushing"
     predicates = (Swapped, AtPositionPushed)
@@ -55,9 +58,5 @@ class SwapPush(Task):
             )
         )
 
-    def prompts(self, layout: Layout) -> Sequence[str]:
-        one, other = layout.body("first"), layout.body("second")
-        return [
-            f"Swap positions of {{obj:{one.key}}} and {{obj:{other.key}}} by pushing",
-            f"Swap positions of the {one.name} and the {other.name} by pushing",
-        ]
+    def fields(self, layout: Layout) -> Fields:
+        return {"one": layout.body("first"), "other": layout.body("second")}

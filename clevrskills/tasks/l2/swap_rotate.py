@@ -9,9 +9,11 @@ from torch import Tensor
 from clevrskills.assets import Pools
 from clevrskills.predicates import AtPosition, Predicate, Rotated, Swapped
 from clevrskills.predicates.rotated import turn_in_words
+from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.l1.swap import Swap, targets
 from clevrskills.tasks.layout import EpisodeRng, Layout
 from clevrskills.tasks.turning import TurningTask, turnable
+from clevrskills.tasks.wordings.places import SWAP_ROTATE
 
 
 @dataclass(kw_only=True, eq=False)
@@ -27,6 +29,7 @@ class SwapRotate(Swap, TurningTask):
     """
 
     key = "swap_rotate"
+    bank = SWAP_ROTATE
     level = "L2"
     sentence = "Swap the positions of two objects and rotate both"
     predicates = (Swapped, AtPosition, Rotated)
@@ -52,6 +55,6 @@ class SwapRotate(Swap, TurningTask):
             )
         )
 
-    def prompts(self, layout: Layout) -> Sequence[str]:
+    def fields(self, layout: Layout) -> Fields:
         turn = turn_in_words(float(layout.roles["angle_rad"]))
-        return [f"{prompt} while rotating them by {turn}" for prompt in super().prompts(layout)]
+        return {**super().fields(layout), "turn": turn}

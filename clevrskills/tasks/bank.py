@@ -1,0 +1,154 @@
+"""Banks of wordings: the sentences that ask for a task, in three styles, some of them held out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, zip_longest
+
+from clevrskills.assets.names import HELD_OUT_NAMES, SEEN_NAMES
+from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.sim.body import Body
+from clevrskills.tasks.layout import Layout
+
+__all__ = ["NUMBERS", "STYLES", "Bank", "Wording", "choose_wording", "listed"]
+
+STYLES = ("terse", "plain", "elaborate")
+"""Styles of wordings: as short as can be; what one says; with a reason or what is around it."""
+
+Fields = Mapping[str, "str | Body"]
+"""What the names in braces of a sentence stand for."""
+
+
+@dataclass(frozen=True)
+class Wording:
+    """A way to ask for what an episode is about.
+
+    Attributes:
+        text: A template with ``{obj:key}``, ``{tex:key}`` and ``{ks:k}`` placeholders.
+        style: One of :data:`STYLES`.
+        held_out: Whether it is kept for testing.
+        names: Which set of names its words have, see :mod:`clevrskills.assets.names`.
+    """
+
+    text: str
+    style: str = "plain"
+    held_out: bool = False
+    names: int = 0
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """Sentences by style, one to a line; after a backslash a line goes on in the next."""
+
+    terse: str = ""
+    plain: str = ""
+    elaborate: str = ""
+
+    def in_turn(self) -> list[tuple[str, str]]:
+        """Styles and sentences, the styles taking turns."""
+        by_style = [
+            [(style, " ".join(line.split())) for line in getattr(self, style).strip().splitlines()]
+            for style in STYLES
+        ]
+        return [entry for entry in chain(*zip_longest(*by_style)) if entry and entry[1]]
+
+
+@dataclass(frozen=True)
+class Bank:
+    """The sentences of a task. In braces are names of what the task fills in: words, or a body.
+
+    A body ``{thing}`` is shown as an image, or named where a prompt is in words alone;
+    ``{thing:words}`` is always named and ``{thing:texture}`` is its texture.
+
+    Attributes:
+        paper: The paper's own, wording 0.
+        seen: Those that any prompt may have.
+        held_out: Those that are kept for testing.
+    """
+
+    paper: str
+    seen: Sentences = field(default_factory=Sentences)
+    held_out: Sentences = field(default_factory=Sentences)
+
+    def sentences(self) -> list[tuple[str, str, bool]]:
+        """Styles, sentences and whether they are held out; the seen ones first."""
+        seen = [("plain", self.paper), *self.seen.in_turn()]
+        return [
+            *((style, text, False) for style, text in seen),
+            *((style, text, True) for style, text in self.held_out.in_turn()),
+        ]
+
+    def count(self) -> dict[str, int]:
+        """How many sentences are seen and held out."""
+        held_out = sum(is_held_out for *_, is_held_out in self.sentences())
+        return {"seen": len(self.sentences()) - held_out, "held_out": held_out}
+
+    def wordings(self, fields: Fields, layout: Layout) -> list[Wording]:
+        """The sentences of an episode."""
+        bodies = [*filter(None, layout.bodies), *layout.examples]
+        wordings: list[Wording] = []
+        for number, (style, text, held_out) in enumerate(self.sentences()):
+            sets = HELD_OUT_NAMES if held_out else SEEN_NAMES
+            names = sets[number // len(STYLES) % len(sets)]
+            said = {
+                name: _Thing(value, names, bodies) if isinstance(value, Body) else value
+                for name, value in fields.items()
+            }
+            text = text.format_map(said)
+            wordings.append(Wording(text[:1].upper() + text[1:], style, held_out, names))
+        return wordings
+
+
+@dataclass(frozen=True)
+class _Thing:
+    """A body in a sentence."""
+
+    body: Body
+    names: int
+    among: Sequence[Body]
+
+    def __format__(self, spec: str) -> str:
+        key = self.body.key
+        said = {"": f"{{obj:{key}}}", "texture": f"{{tex:{key}}}"}
+        if spec == "words":
+            return f"the {self.body.called(self.names, self.among)}"
+        if spec not in said:
+            raise UnknownNameError("way to show a body", spec, ("words", "texture"))
+        return said[spec]
+
+
+NUMBERS = ("no", "one", "two", "three", "four", "five", "six")
+"""Small numbers in words."""
+
+
+def listed(parts: Sequence[str], separator: str = ", ", last: str = " and ") -> str:
+    """Some parts in a row, such as ``A, B and C``."""
+    return last.join(filter(None, (separator.join(parts[:-1]), parts[-1])))
+
+
+def choose_wording(
+    key: str, wordings: Sequence[Wording], index: int | None, style: str | None
+) -> list[int]:
+    """Indices of the wordings that an episode may have: the one that is asked for, or all seen ones
+    of a style.
+
+    Args:
+        key: Key of the task.
+        wordings: Its wordings, the seen ones first.
+        index: Which one; ``None``: any seen one.
+        style: In which style; ``None``: any.
+
+    Raises:
+        ClevrSkillsError: There is none.
+    """
+    if index is not None and style is not None:
+        raise ClevrSkillsError("prompt_index and prompt_style exclude each other")
+    if index is not None:
+        if not 0 <= index < len(wordings):
+            raise ClevrSkillsError(f"prompt {index} of {key}; allowed: 0 to {len(wordings) - 1}")
+        return [index]
+    styles = [w.style for w in wordings if not w.held_out]
+    if style is not None and style not in styles:
+        raise UnknownNameError(f"prompt_style of {key}", style, [s for s in STYLES if s in styles])
+    return [k for k, of in enumerate(styles) if style in (None, of)]
