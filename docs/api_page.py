@@ -27,7 +27,8 @@ GROUPS: Mapping[str, str] = {
         "integrations.lerobot_env integrations.sb3 integrations.skrl integrations.vla_eval"
     ),
     "Add a task": (
-        "tasks tasks.base tasks.layout tasks.arguments sim.body sim.setting assets assets.solids "
+        "tasks tasks.base tasks.bank tasks.layout tasks.arguments sim.body sim.setting assets "
+        "assets.names assets.solids "
         "sim.cameras sim.robots.description suites.clevrskills.check_task"
     ),
     "Add a predicate": (

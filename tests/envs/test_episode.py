@@ -35,7 +35,8 @@ def started(env: ClevrSkillsEnv) -> tuple[bytes, str, str]:
 
 
 def bare_env(key: str, **kwargs) -> ClevrSkillsEnv:
-    return ClevrSkillsEnv(key, obs_mode="none", render_backend="none", **kwargs)
+    """An environment that says what episodes of a file say: wording 0."""
+    return ClevrSkillsEnv(key, obs_mode="none", render_backend="none", prompt_index=0, **kwargs)
 
 
 @pytest.fixture(scope="module")

@@ -104,14 +104,14 @@ def test_the_arm_is_in_view_and_clear_in_every_key_step(key, split, robot):
 
 @pytest.mark.parametrize("goals", [1, 2, 3, 4])
 def test_the_prompt_is_well_formed_for_any_number_of_poses(goals):
-    text = drawn(MATCH, 1, num_goals=goals).prompt.text
+    text = draw_scene(task(MATCH, num_goals=goals), 1, "train", prompt_index=0).prompt.text
     shown = {
         1: "{ks:1}",
         2: "{ks:1} followed by {ks:2}",
         3: "{ks:1}, {ks:2} followed by {ks:3}",
         4: "{ks:1}, {ks:2}, {ks:3} followed by {ks:4}",
     }
-    assert text == f"Match the pose of the end effector in {shown[goals]}"
+    assert text == f"Match the pose of the end effector in {shown[goals]}."
 
 
 def test_variants_permute_the_order_of_the_goals():
