@@ -13,27 +13,11 @@ from typing import Annotated
 import torch
 import tyro
 
-from clevrskills.errors import ClevrSkillsError
 from clevrskills.suites.clevrskills.suite import SPLITS
-from clevrskills.suites.clevrskills.wording_checks import wording_faults
-from clevrskills.tasks import Layout, LayoutError, Task, task, tasks
+from clevrskills.suites.clevrskills.wording_checks import draw_layout, wording_faults
+from clevrskills.tasks import task, tasks
 
-ATTEMPTS = 300
 SHOWN = 3
-
-
-def draw_layout(made: Task, seed: int, split: str) -> Layout:
-    """A layout as an episode may have it, without a look at whether its goal is fair.
-
-    Raises:
-        ClevrSkillsError: None fits.
-    """
-    for attempt in range(ATTEMPTS):
-        try:
-            return made.layout(made.rng(seed, attempt, split))
-        except LayoutError:
-            continue
-    raise ClevrSkillsError(f"{made.key}, seed {seed}, split {split}: no layout")
 
 
 def main(*keys: Annotated[str, tyro.conf.Positional], scenes: int = 1000) -> None:

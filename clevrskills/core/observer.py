@@ -24,10 +24,13 @@ class Observer:
     Args:
         env: The environment; it has at least the cameras that are asked for.
         options: What to show.
+        prompt: What the policy is told; ``None``: the environment's own prompt.
     """
 
-    def __init__(self, env: Environment, options: ObservationOptions) -> None:
-        self._env, self._options = env, options
+    def __init__(
+        self, env: Environment, options: ObservationOptions, prompt: Prompt | None = None
+    ) -> None:
+        self._env, self._options, self._prompt = env, options, prompt
         self._frames: deque[tuple[Arrays, Arrays]] = deque(maxlen=options.history)
 
     def begin(self, seed: int = 0) -> PromptInput:
@@ -40,7 +43,7 @@ class Observer:
             ClevrSkillsError: The prompt cannot be said in words, as asked.
         """
         self._frames.clear()
-        prompt = self._env.prompt
+        prompt = self._env.prompt if self._prompt is None else self._prompt
         if self._options.prompt == LANGUAGE:
             self._text = say(prompt)
             return PromptInput(self._text, {}, seed)

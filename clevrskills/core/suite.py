@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol
 
 from numpy.typing import NDArray
 
-from clevrskills.core.env_config import EnvConfig
+from clevrskills.core.env_config import LOOKS, EnvConfig
 from clevrskills.core.feedback import Phrasebook
 from clevrskills.core.goal.predicate import Outcome, Predicate
 from clevrskills.core.interface import Interface
@@ -35,6 +35,9 @@ __all__ = [
 SUITES = {"clevrskills": "clevrskills.suites.clevrskills.suite:ClevrSkillsSuite"}
 """Class of each suite of the package, by name."""
 DEFAULT = "clevrskills"
+WORDINGS = ("own", "seen", "held_out", "empty", "other_task")
+"""What a prompt may say in an evaluation: what the episode holds; the wordings that are seen in
+training, or held out, in turn; nothing; what another task asks for."""
 
 
 class Prompt(Protocol):
@@ -325,6 +328,22 @@ class Suite(Protocol):
     def faults(self, env: Environment) -> Mapping[str, bool]:
         """What is wrong with the start of an episode, just after the reset."""
         return {"goal holds": bool(env.outcome.holds[0])}
+
+    def told(self, episode: Episode, wording: str, number: int, look: str = LOOKS[0]) -> Prompt:
+        """An episode's prompt in another wording.
+
+        Args:
+            episode: The episode.
+            wording: One of :data:`WORDINGS`.
+            number: Which one of several, counted on beyond the last.
+            look: How its images look.
+
+        Raises:
+            ClevrSkillsError: There is none.
+        """
+        if wording != "own":
+            raise ClevrSkillsError(f"suite {self.name} has no wordings but its own")
+        return episode.prompt
 
     def make(self, config: EnvConfig) -> Environment:
         """Build an environment; it draws images only if there are cameras.

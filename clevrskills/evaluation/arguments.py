@@ -60,6 +60,9 @@ class EvaluateArgs(PoolArgs, SuiteArgs):
     prompt: Literal["multimodal", "language"] | None = None
     """Prompts with images, or in words alone; the latter leaves out the tasks that the paper
     leaves out there."""
+    wording: Literal["own", "seen", "held_out", "empty", "other_task"] | None = None
+    """What prompts say: what the episodes hold (the default), the wordings that are seen in
+    training or held out, in turn, or, as controls, nothing or what another task asks for."""
     chunk: int | None = None
     """Actions that are executed when the policy gives several at once; by default all."""
     clip: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False

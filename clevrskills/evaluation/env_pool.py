@@ -30,6 +30,7 @@ class WorkerConfig:
     criteria: str
     writer: str  # name of the writer, see `evaluation.results`
     video_camera: str  # what videos are filmed with
+    wording: str = "own"  # what prompts say, one of `core.suite.WORDINGS`
 
 
 @dataclass(frozen=True)
@@ -76,10 +77,16 @@ class EnvPool:
         """
         worker, episode = self._worker, self._episode(ref)
         env = self._env(slot, episode)
+        wording, told = worker.wording, None
+        if wording != "own":
+            number, look = ref.index + ref.repeat, self._options.look
+            told = worker.suite.told(episode, wording, number, look)
         video = self._video(slot, ref) if ref.film else None
         try:
             return PolicyRollout(
-                env, episode, self._options, worker.rules, worker.suite, video, ref.repeat
+                *(env, episode, self._options, worker.rules, worker.suite, video, ref.repeat),
+                told=told,
+                wording=wording,
             )
         except Exception:
             self.abandon(slot)

@@ -91,12 +91,13 @@ def make_request(args: EvaluateArgs, suite: Suite) -> EvaluationRequest:
     refs, robot, criteria = _episodes(args, suite, policy, tasks, splits)
     refs = [replace(ref, repeat=k) for ref in refs for k in range(args.repeat)]
     stop = args.stop or ("limit" if args.keep_going else "goal")
-    interface = suite.interface(args.interface).name
+    interface, wording = suite.interface(args.interface).name, args.wording or "own"
     feedback = args.feedback or "simple"
     rules = Rules(stop == "goal", args.chunk, args.clip, stop == "declared", feedback, interface)
     config = WorkerConfig(
         *(args.out.absolute(), suite, source, rules, args.batch, robot, criteria, args.writer),
         video_camera,
+        wording,
     )
     frozen = {(ref.task, ref.split) for ref in refs if ref.seed is None}
     run = Run(
@@ -117,6 +118,8 @@ def make_request(args: EvaluateArgs, suite: Suite) -> EvaluationRequest:
         feedback=feedback,
         stop=stop,
         revision=suite.revision,
+        wording=wording,
+        preset=args.preset or "",
     )
     index, of = args.part
     refs = [ref for ref in filmed(refs, args.videos, args.video) if ref.index % of == index]

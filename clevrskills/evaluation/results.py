@@ -27,7 +27,7 @@ VIDEOS_DIR = "videos"
 RUN_FILE = "run.json"
 SETTINGS = (
     *("suite", "robot", "criteria", "interface", "feedback", "stop", "stop_on_success"),
-    *("observation", "chunk", "clip", "seed"),
+    *("observation", "wording", "chunk", "clip", "seed"),
     *("renderer", "versions"),
 )
 """Attributes of a run on which its numbers depend, besides the policy."""
@@ -79,6 +79,9 @@ class EpisodeResult:
         measures: Numbers of the suite's own, by name.
         tags: What the suite says of the episode, for tables.
         repeat: How often the episode was run before, with other draws of the policy.
+        wording: What the policy was told: ``from``, one of
+            :data:`~clevrskills.core.suite.WORDINGS`, and which wording that was; nothing where the
+            episode does not say.
         revision: Of the criteria of success, see :attr:`~clevrskills.core.suite.Suite.revision`;
             lines that say none are of revision 1.
     """
@@ -116,6 +119,7 @@ class EpisodeResult:
     measures: Mapping[str, float] = field(default_factory=dict)
     tags: Mapping[str, Any] = field(default_factory=dict)
     repeat: int = 0
+    wording: Mapping[str, Any] = field(default_factory=dict)
     revision: int = 1
 
     @property
@@ -131,8 +135,9 @@ class EpisodeResult:
     def to_json(self) -> str:
         """The line of the file, without its end."""
         data = asdict(self)
-        if not self.repeat:
-            del data["repeat"]
+        for name in ("repeat", "wording"):
+            if not data[name]:
+                del data[name]
         return to_json(data)
 
     @classmethod
@@ -170,6 +175,8 @@ class Run:
         feedback: What turns in words told of themselves.
         stop: When episodes ended: ``goal``, ``limit`` or ``declared``.
         revision: Of the criteria of success; runs that say none are of revision 1.
+        wording: What prompts said, one of :data:`~clevrskills.core.suite.WORDINGS`.
+        preset: The named bundle of options that was given.
     """
 
     policy: str
@@ -191,6 +198,8 @@ class Run:
     feedback: str = "simple"
     stop: str = "goal"
     revision: int = 1
+    wording: str = "own"
+    preset: str = ""
 
 
 @dataclass(frozen=True)

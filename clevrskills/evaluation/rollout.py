@@ -17,7 +17,7 @@ from clevrskills.core.interface import TextInterface, Turn
 from clevrskills.core.observer import Observer
 from clevrskills.core.policy import Observation, ObservationOptions, PromptInput
 from clevrskills.core.rollout import STEP_LIMIT, Rollout
-from clevrskills.core.suite import Environment, Episode, Suite, TrajectoryRenderer
+from clevrskills.core.suite import Environment, Episode, Prompt, Suite, TrajectoryRenderer
 from clevrskills.evaluation.results import EpisodeResult
 from clevrskills.jobs.files import PARTIAL_PREFIX, storage_errors, sync
 from clevrskills.jobs.process_setup import now, worker_name
@@ -110,6 +110,8 @@ class PolicyRollout(Rollout):
         suite: What the environment is of: its interfaces and the words for turns.
         video: Films it; ``None``: it is not filmed.
         repeat: How often the episode was run before.
+        told: The prompt that the policy is given; ``None``: that of the episode.
+        wording: What it says, one of :data:`~clevrskills.core.suite.WORDINGS`.
     """
 
     def __init__(
@@ -121,10 +123,14 @@ class PolicyRollout(Rollout):
         suite: Suite,
         video: EpisodeVideo | None = None,
         repeat: int = 0,
+        told: Prompt | None = None,
+        wording: str = "own",
     ) -> None:
         self._interface = suite.interface(rules.interface)
         super().__init__(env, 0, rules.stop_on_success, self._interface.begin(env))
         self.episode, self._rules, self.video, self._suite = episode, rules, video, suite
+        data = getattr(episode.prompt if told is None else told, "wording", {})
+        self._wording = {"from": wording, **data} if data or wording != "own" else {}
         self._repeat, self._turns = repeat, list[dict[str, Any]]()
         self._refused, self._codes = 0, Counter[str]()
         self._history = options.history
@@ -136,7 +142,7 @@ class PolicyRollout(Rollout):
             self.limit = env.limit
             self._progress = float(env.outcome.progress[0])
             self._depth = depth(env.goal, env.outcome)
-            self._observer = Observer(env, options)
+            self._observer = Observer(env, options, told)
             self.prompt: PromptInput = self._observer.begin(policy_seed(episode, repeat))
             self.observation: Observation = self._look()
             if video is not None:
@@ -237,6 +243,7 @@ class PolicyRollout(Rollout):
             measures=dict(getattr(self.env, "measures", dict)()),
             tags=dict(getattr(episode, "tags", {})),
             repeat=self._repeat,
+            wording=self._wording,
             revision=self._suite.revision,
         )
 

@@ -6,7 +6,6 @@ from itertools import combinations
 import pytest
 import torch
 
-from benchmarks.wordings import draw_layout
 from clevrskills.assets import shape_names, shape_words, texture_names, texture_words
 from clevrskills.assets.names import HELD_OUT_NAMES, SEEN_NAMES
 from clevrskills.errors import ClevrSkillsError
@@ -16,6 +15,7 @@ from clevrskills.suites.clevrskills.wording_checks import (
     HELD_OUT,
     KEYSTEPS,
     SEEN,
+    draw_layout,
     wording_faults,
 )
 from clevrskills.tasks import Bank, Layout, Sentences, Task, Wording, listed, task, tasks

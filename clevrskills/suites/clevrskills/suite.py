@@ -7,9 +7,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clevrskills.core.env_config import EnvConfig
+from clevrskills.core.env_config import LOOKS, EnvConfig
 from clevrskills.core.interface import Interface
-from clevrskills.core.suite import Environment, Oracle, StatePart, Suite
+from clevrskills.core.suite import (
+    Environment,
+    Episode,
+    Oracle,
+    Preset,
+    Prompt,
+    StatePart,
+    Suite,
+)
 from clevrskills.errors import ClevrSkillsError
 
 if TYPE_CHECKING:
@@ -111,6 +119,19 @@ class ClevrSkillsSuite(Suite):
 
     def unspeakable(self) -> Sequence[str]:
         return KEYSTEP_TASKS
+
+    def presets(self) -> Mapping[str, Preset]:
+        from clevrskills.suites.clevrskills.told import PRESETS
+
+        return PRESETS
+
+    def told(self, episode: Episode, wording: str, number: int, look: str = LOOKS[0]) -> Prompt:
+        from clevrskills.envs.episode import EpisodeSpec
+        from clevrskills.suites.clevrskills.told import told
+
+        assert isinstance(episode, EpisodeSpec)
+        tasks = tuple(key for key in self.levels() if key not in KEYSTEP_TASKS)
+        return told(episode, wording, number, look, tasks)
 
     def check(self, task: str, task_args: Mapping[str, Any]) -> None:
         from clevrskills.tasks import task as make_task

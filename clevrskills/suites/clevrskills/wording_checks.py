@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from clevrskills.errors import ClevrSkillsError
 from clevrskills.sim.body import Body
 from clevrskills.sim.prompt import Keystep, Prompt
-from clevrskills.tasks import Layout, Task
+from clevrskills.tasks import Layout, LayoutError, Task
 from clevrskills.tasks.bank import STYLES, Wording
 
+ATTEMPTS = 300
+"""Draws of a layout, at most."""
 SEEN, HELD_OUT = 20, 10
 """Wordings that a task should have, at least."""
 KEYSTEPS = (Keystep(()),) * 20
@@ -29,6 +32,20 @@ _FAULTS = {
     "punctuation": re.compile(r"[.,;:?!]{2}|[{}]|\bNone (?!of)"),
     "no letter after a stop": re.compile(r"[.?!] (?![A-Z0-9])"),
 }
+
+
+def draw_layout(made: Task, seed: int, split: str) -> Layout:
+    """A layout as an episode may have it, without a look at whether its goal is fair.
+
+    Raises:
+        ClevrSkillsError: None fits.
+    """
+    for attempt in range(ATTEMPTS):
+        try:
+            return made.layout(made.rng(seed, attempt, split))
+        except LayoutError:
+            continue
+    raise ClevrSkillsError(f"{made.key}, seed {seed}, split {split}: no layout")
 
 
 def wording_faults(made: Task, layout: Layout) -> Iterator[str]:

@@ -37,7 +37,7 @@ SORT = Bank(
     ),
     held_out=Sentences(
         terse="""
-            Objects into areas, sorted by texture.
+            Put objects in areas of their texture.
             Place, sorted by texture: {pairs}.
             Every object to its area of the same texture.
         """,
@@ -91,19 +91,20 @@ FOLLOW_ORDER = Bank(
     held_out=Sentences(
         terse="""
             Order of stops for {thing}: {route}.
-            Take {thing} to {route}.
-            {thing} visits {route}.
+            Along this route with {thing}: {route}.
+            {thing} visits these stops: {route}.
         """,
         plain="""
-            Would you put {thing} on {stops}?
-            What {thing} should visit is {route}{in_order}.
+            Would you follow the order of stops and put {thing} on {stops}?
+            The order of stops that {thing} should make is {route}.
             Let the route of {thing} lead to {route}.
-            To {route}: that is how {thing} should travel.
+            The route that {thing} should travel, stop by stop, leads to {route}.
         """,
         elaborate="""
-            Keep to the order given here when you carry {thing} around; its stops are {route}.
-            Pick {thing} up and put it down again on {stops}, as a traveler would stop on the way.
-            The visits of {thing}, with a short rest at each stop, lead to {route}{in_order}.
+            Keep to the order of stops as you carry {thing} along its route, which leads to {route}.
+            Stop after stop, carry {thing} along the route that I give you: put it on {stops}.
+            The visits of {thing} lead to {route}{in_order}, and you should let go of it at each \
+            stop.
         """,
     ),
 )
@@ -145,7 +146,7 @@ FOLLOW_ORDER_RESTORE = Bank(
     held_out=Sentences(
         terse="""
             Stops of {thing}: {route}, and then restore.
-            There and back for {thing}: {route}.
+            Round trip of {thing}: visit {route} and come back.
             {thing} visits {route}, then returns home.
         """,
         plain="""
@@ -159,8 +160,8 @@ FOLLOW_ORDER_RESTORE = Bank(
             restored to the original pose.
             The round trip that I have in mind for {thing} goes to {route}, and then back to where \
             it started.
-            Take good note of where {thing} is, put it on {stops}, and restore it when all that is \
-            done.
+            Remember where {thing} is at the start, stop with it on {stops}, and restore it to its \
+            place when the round trip is over.
         """,
     ),
 )

@@ -90,19 +90,18 @@ TOUCH = Bank(
     held_out=Sentences(
         terse="""
             Touch only: {things}.
-            Light touch on {things}.
+            Touch {things} lightly.
             Gripper to touch {things}, gently.
         """,
         plain="""
             Would you gently touch {things}?
             See that {things} get{s} touched by the gripper but not moved.
-            What I ask you to touch is {things}.
+            What I ask for is a gentle touch of {things}.
             Without moving {it}, touch {things}.
         """,
         elaborate="""
             A light touch is all it takes, and {things} should remain exactly where {it_is}.
-            With the gripper closed and slow, go and touch {things}, then draw back without having \
-            moved {it}.
+            Slowly bring the gripper to {things}, touch {it} gently and leave {it} in place.
             The test is passed as soon as the gripper did touch {things} softly and nothing was \
             moved.
         """,
@@ -146,7 +145,7 @@ TOUCH_PUSH = Bank(
     held_out=Sentences(
         terse="""
             Touch {things} and push {it} away.
-            Push {things} out of place.
+            Touch {things}, push {it} aside.
             Touch and push away: {things}.
         """,
         plain="""
@@ -205,13 +204,13 @@ TOUCH_TOPPLE = Bank(
         plain="""
             Would you touch {things} and tip {it} over?
             By touching {it}, cause {things} to topple.
-            See that {things} get{s} toppled by the gripper.
+            See that {things} topple{s} by a touch of the gripper.
             Touching {things}, make {it} fall over.
         """,
         elaborate="""
             What now stands upright should fall over: touch {things} and topple {it} with care.
             Go to {things}, touch high up, and push gently until {it} topple{s} onto the table.
-            The job is done only when {things} {has} been touched and tipped over, and lie{s} flat.
+            Only when {things} lie{s} flat on the table, touched and toppled, is the job done.
         """,
     ),
 )

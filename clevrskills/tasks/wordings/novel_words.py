@@ -51,8 +51,8 @@ NOVEL_ADJECTIVE = Bank(
             {comparisons}. On {base} is where the {adjective} {thing} should go.
         """,
         elaborate="""
-            I call things {adjective} in the following sense: {comparisons}. Pick up the \
-            {adjective} {thing} of the two on the table and put it on {base}.
+            Let me tell you what {adjective} stands for: {comparisons}. Of the two objects on the \
+            table that are alike, put the {adjective} {thing} on {base}.
             Remember that {comparisons}, then compare the two on the table, and place the \
             {adjective} {thing} on {base}.
             Only one of the twins deserves the word: {comparisons}. That one, the {adjective} \

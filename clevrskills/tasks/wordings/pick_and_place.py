@@ -36,9 +36,9 @@ PICK = Bank(
     ),
     held_out=Sentences(
         terse="""
-            Up with {thing}.
+            Grab and lift {thing}.
             Hold up {thing}.
-            Gripper takes {thing}, nothing else.
+            Gripper to pick up {thing}.
         """,
         plain="""
             Would you pick up {thing} and hold it in the air?
@@ -47,12 +47,12 @@ PICK = Bank(
             Let the gripper grab {thing} and lift it.
         """,
         elaborate="""
-            There may be several objects in front of you, but it is {thing} that I want lifted; \
-            the others stay where they are.
+            There are other objects on the table, but leave them alone: pick up {thing} and keep \
+            it in the air.
             My next job needs the table free of {thing}, so take it up with the gripper and keep \
             holding it.
-            Go to where {thing:words} lies, grasp it from above and raise it until it touches \
-            nothing.
+            Move to where {thing:words} lies, grab it, lift it off the table and hold it clear of \
+            everything else.
         """,
     ),
 )
@@ -90,7 +90,7 @@ PLACE = Bank(
     ),
     held_out=Sentences(
         terse="""
-            Down onto {bottom} with {top}.
+            Put down what you hold, {top}, on {bottom}.
             What you hold, {top}, on {bottom}.
             Let go of {top} on {bottom}.
         """,
@@ -101,8 +101,8 @@ PLACE = Bank(
             Holding {top}, lower it onto {bottom} and release it.
         """,
         elaborate="""
-            The gripper holds {top} and must get rid of it, but not just anywhere: {bottom} is to \
-            carry it.
+            {top} is in your gripper and should leave it, but do not drop it: put it down on \
+            {bottom} and let go.
             Without letting it fall, put {top:words}, the object in your gripper, down on \
             {bottom:words}.
             To finish what was begun when you were given {top}, set it down on {bottom}, let go, \

@@ -152,15 +152,15 @@ SWAP = Bank(
         """,
         plain="""
             Would you swap {one} and {other}?
-            What I want swapped is {one} and {other}.
+            What should trade places is {one} and {other}.
             Let {other} lie where {one} was, and the other way round.
             Between {one} and {other}, exchange the places.
         """,
         elaborate="""
             The place of {one} is meant for {other} and the other way round, so please exchange \
             them.
-            As there is only one gripper, first make room, and then swap {one} and {other} step by \
-            step.
+            As there is only one gripper, put one aside first to exchange {one} and {other}, until \
+            each lies in the place of the other.
             Two objects should trade places, and nothing else should change: {one} and {other}.
         """,
     ),
@@ -204,7 +204,7 @@ SWAP_PUSH = Bank(
         terse="""
             Pushing only: swap {one} and {other}.
             Swap places by pushes: {one} and {other}.
-            Push {one} and {other} into a swap.
+            Swap, by pushing, {one} and {other}.
         """,
         plain="""
             Would you swap {one} and {other} by pushing them?
@@ -261,7 +261,7 @@ SWAP_ROTATE = Bank(
         terse="""
             Swap, rotating by {turn}: {one} and {other}.
             Swap places and rotate both {turn}: {one}, {other}.
-            Both rotated {turn} and swapped: {one} and {other}.
+            Swap both and rotate each {turn}: {one} and {other}.
         """,
         plain="""
             Would you swap {one} and {other} and rotate both of them {turn}?

@@ -37,7 +37,7 @@ THROW = Bank(
         terse="""
             A throw: {thing} at {target}.
             Throw and hit {target} with {thing}.
-            Over to {target}, by a throw: {thing}.
+            Toss over to {target}: {thing}.
         """,
         plain="""
             Would you throw {thing} at {target}?
@@ -46,8 +46,10 @@ THROW = Bank(
             With a throw, bring {thing} to {target}.
         """,
         elaborate="""
-            As {target} lies beyond your reach, the only way to get {thing} there is to throw it.
-            Build up some speed, then throw {thing:words} so that it comes down at {target:words}.
+            {target} is out of reach, too far away to put {thing} there, so a well-aimed throw has \
+            to do.
+            Swing the arm and throw {thing:words} through the air so that it lands at \
+            {target:words}.
             It does not matter what {thing} does afterwards, as long as your throw hits {target}.
         """,
     ),
@@ -141,20 +143,20 @@ THROW_SORT = Bank(
         terse="""
             Sort by throwing: {pairs}.
             Throw by texture, into matching areas.
-            All objects thrown to areas of their texture.
+            Sort by throwing: same texture, same area.
         """,
         plain="""
             Would you throw {pairs}?
             Throwing is how each object should get to the area that shares its texture.
             Let every object be thrown into the area with the same texture.
-            Sort the objects into the far areas by texture, with throws.
+            By throwing it there, sort each object into the area of its texture.
         """,
         elaborate="""
             Because the arm is too short to put anything into the areas, throw {pairs}.
             One throw for each object is enough if you aim well: its area is the one that has the \
             same texture.
-            Match textures, take aim and throw, until every object has landed in the area it \
-            belongs to.
+            Look at the textures, take aim and throw each object, one after the other, into the \
+            area that has the same texture.
         """,
     ),
 )

@@ -38,17 +38,17 @@ STACK = Bank(
         terse="""
             Build a stack: {pairs}.
             Bottom to top, one stack: {order}.
-            One tower, with {first} at the bottom: {order}.
+            A stack, from the bottom up: {order}.
         """,
         plain="""
             Would you stack {pairs}?
             From the bottom to the top, the tower should be {order}.
             Let the objects form a stack in this order, from the bottom up: {order}.
-            Stack everything upwards from {first}: {order}.
+            From the bottom up, stack everything in this order: {order}.
         """,
         elaborate="""
-            The order of the tower is given from the bottom to the top, so stack what I name first \
-            lowest: {order}.
+            I give the order of the tower from the bottom to the top, so stack each object on the \
+            one before it: {order}.
             With {first} as the lowest and {last} as the highest, stack the objects: {pairs}.
             When the last object has been put on top, one stack should be there, namely {order}, \
             from the bottom up.
@@ -158,14 +158,14 @@ STACK_TOPPLE = Bank(
         """,
         plain="""
             Would you stack {pairs}, and then topple the stack?
-            Once the tower of {order} stands, from the bottom to the top, knock it over.
+            Once the stack of {order} stands, from the bottom to the top, topple it.
             Let the objects form a stack, {order}, from the bottom up, and then topple it.
             Topple the stack, but first build it: {pairs}.
         """,
         elaborate="""
             What you build here is meant to fall: stack {pairs}, and then topple the tower.
-            With {first} at the bottom, stack them in this order, {order}, and then push against \
-            the top to topple them all.
+            Stack {order}, from the bottom to the top, and then push against the tower until it \
+            topples and everything lies on the table.
             The tower, {order}, from the bottom up, needs to stand only until you knock it over \
             and it topples.
         """,

@@ -33,23 +33,23 @@ ROTATE = Bank(
     ),
     held_out=Sentences(
         terse="""
-            By {turn}: rotate {thing}.
-            Rotate by {turn}, on the spot: {thing}.
-            One rotation for {thing}, {turn}.
+            Spin on the spot: {thing}, {turn}.
+            In place, a turn of {turn} for {thing}.
+            {thing}: a rotation, {turn}.
         """,
         plain="""
-            Would you rotate {thing} {turn}?
-            {turn} is how far {thing} should be rotated.
-            Let {thing} keep its place while you rotate it by {turn}.
-            What needs to be rotated, {turn}, is {thing}.
+            Would you turn {thing} {turn}, right where it lies?
+            On the spot, {thing} should be rotated {turn}.
+            Let {thing} stay where it lies and rotate it {turn} in place.
+            What I want is {thing}, rotated {turn} on the same spot.
         """,
         elaborate="""
-            Keep {thing} in its place but change which way it faces: rotate it {turn}, seen from \
+            Only the orientation of {thing} should change: rotate it {turn} on the spot, seen from \
             above.
-            I am happy with where {thing:words} lies, not with how; a rotation by {turn} will mend \
-            that.
-            Looking down on the table, rotate {thing} by {turn} and put it down on the very same \
-            spot.
+            I am happy with the position of {thing:words}, but not with its orientation, so rotate \
+            it {turn} in place.
+            Without leaving its spot, {thing} should be turned by {turn} and be let go where it \
+            was lying.
         """,
     ),
 )
@@ -148,7 +148,7 @@ ROTATE_SYMMETRY = Bank(
     held_out=Sentences(
         terse="""
             Objects of the same texture: rotate both {turn}.
-            Rotate the pair with {thing:texture} texture {turn}.
+            Same texture, same turn: rotate both {turn}.
             Both identically textured objects, {turn}.
         """,
         plain="""

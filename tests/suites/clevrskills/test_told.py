@@ -1,0 +1,118 @@
+"""Evaluation in other wordings: presets, what policies are told, what results say of it."""
+
+import json
+
+import pytest
+
+from clevrskills.cli import main
+from clevrskills.core.suite import WORDINGS, Suite
+from clevrskills.envs.episode import EpisodeSpec
+from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.suites.clevrskills.suite import KEYSTEP_TASKS, ClevrSkillsSuite
+from clevrskills.suites.clevrskills.told import PRESETS
+from clevrskills.tasks import task
+
+SUITE = ClevrSkillsSuite()
+
+
+@pytest.fixture(scope="module")
+def episode() -> EpisodeSpec:
+    return EpisodeSpec.draw("pick", "test", 3)
+
+
+def test_every_preset_sets_a_wording():
+    assert set(PRESETS) == {"language_seen", "language_unseen", "empty_prompt", "other_task_prompt"}
+    assert [preset.options["wording"] for preset in PRESETS.values()] == [*WORDINGS[1:]]
+    assert SUITE.presets() == PRESETS
+
+
+def test_episodes_hold_the_papers_wording(episode):
+    assert episode.prompt.wording == {"index": 0, "style": "plain", "held_out": False}
+    assert episode.prompt.text == f"Pick up {{obj:{episode.layout.body('object').key}}}."
+    assert SUITE.told(episode, "own", 5).text == episode.prompt.text
+
+
+@pytest.mark.parametrize("wording", ["seen", "held_out"])
+def test_wordings_take_turns(episode, wording):
+    held_out = wording == "held_out"
+    count = task("pick").count_wordings()[wording]
+    told = [SUITE.told(episode, wording, number) for number in range(count + 1)]
+    assert len({prompt.text for prompt in told}) == count
+    assert told[-1].text == told[0].text
+    assert all(prompt.wording["held_out"] == held_out for prompt in told)
+    texts = [w.text for w in task("pick").wordings(episode.layout) if w.held_out == held_out]
+    assert [prompt.text for prompt in told[:-1]] == texts
+    assert set(told[1].others) == {*texts} - {told[1].text}
+
+
+def test_an_empty_prompt_says_nothing(episode):
+    told = SUITE.told(episode, "empty", 0)
+    assert told.text == told.plain() == "" and not told.others and not told.images()
+
+
+def test_other_tasks_take_turns_and_need_no_keysteps(episode):
+    told = [SUITE.told(episode, "other_task", number) for number in range(3)]
+    assert len({prompt.wording["task"] for prompt in told}) == 3
+    for prompt in told:
+        assert prompt.wording["task"] not in ("pick", *KEYSTEP_TASKS)
+        assert prompt.plain() and prompt.plain() != episode.prompt.plain()
+
+
+def test_images_look_as_those_of_the_episode(episode):
+    assert SUITE.told(episode, "seen", 0, "flat").setting.look == "flat"
+
+
+def test_keysteps_are_those_of_the_episode():
+    episode = EpisodeSpec.draw("rearrange", "train", 0)
+    told = SUITE.told(episode, "seen", 4)
+    assert told.keysteps == episode.prompt.keysteps
+
+
+def test_unknown_wordings_raise(episode):
+    with pytest.raises(
+        UnknownNameError, match="'loud'; allowed: own, seen, held_out, empty, other"
+    ):
+        SUITE.told(episode, "loud", 0)
+    with pytest.raises(ClevrSkillsError, match="has no wordings but its own"):
+        Suite.told(SUITE, episode, "seen", 0)
+
+
+@pytest.mark.parametrize(
+    "preset",
+    [
+        "language_unseen",
+        "other_task_prompt",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("language_seen", "empty_prompt")),
+    ],
+)
+def test_presets_are_evaluated_and_said(preset, tmp_path):
+    out = tmp_path / "results"
+    words = ["--policy", "zero", "--preset", preset, "--no-cameras", "--prompt", "language"]
+    words += ["--seed", "7", "--episodes", "1", "--split", "train", "--out", str(out)]
+    assert main(["evaluate", "pick", *words]) == 0
+    run = json.loads((out / "run.json").read_text())
+    assert (run["preset"], run["wording"]) == (preset, PRESETS[preset].options["wording"])
+    (file,) = (out / "results").glob("*.jsonl")
+    (line,) = map(json.loads, file.read_text().splitlines())
+    told = line["wording"]
+    assert told["from"] == run["wording"]
+    if preset.startswith("language"):
+        first = task("pick").count_wordings()["seen"] if preset == "language_unseen" else 0
+        assert (told["index"], told["held_out"]) == (first, preset == "language_unseen")
+    else:
+        assert ("task" in told) == (preset == "other_task_prompt")
+
+
+def test_runs_of_different_wordings_are_not_one(tmp_path, capsys):
+    words = ["evaluate", "pick", "--policy", "zero", "--no-cameras", "--seed", "7"]
+    words += ["--episodes", "1", "--split", "train", "--out", str(tmp_path / "results")]
+    assert main(words) == 0
+    (file,) = (tmp_path / "results" / "results").glob("*.jsonl")
+    assert json.loads(file.read_text())["wording"] == {
+        "from": "own",
+        "index": 0,
+        "style": "plain",
+        "held_out": False,
+    }
+    assert main([*words, "--wording", "seen"]) != 0
+    assert "wording" in capsys.readouterr().err
