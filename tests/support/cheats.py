@@ -82,7 +82,8 @@ class Trial:
         return self.do(self.arm.straight(Pose([x, y, z], self.arm.pose.q), per_step_m))
 
     def by(self, x: float = 0, y: float = 0, z: float = 0, per_step_m: float = 0.03) -> Trial:
-        return self.to(*(self.tip + [x, y, z]), per_step_m)
+        at_x, at_y, at_z = (self.tip + [x, y, z]).tolist()
+        return self.to(at_x, at_y, at_z, per_step_m)
 
     def upright(self) -> Trial:
         """Point the cups down, at a safe height."""

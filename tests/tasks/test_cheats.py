@@ -370,8 +370,8 @@ def in_the_wrong_order_then_moved_within_the_area(t: Trial) -> None:
 def in_the_wrong_order_then_taken_out_and_in_again(t: Trial) -> None:
     _, second, area = wrong_order(t)
     t.take(second)
-    away = t.xy(area) + 0.3 * towards(t.xy(area), np.array([-0.2, 0.0]))
-    t.to(*away, SAFE_M).put_on(area, (0.05, 0.05))
+    x, y = t.xy(area) + 0.3 * towards(t.xy(area), np.array([-0.2, 0.0]))
+    t.to(x, y, SAFE_M).put_on(area, (0.05, 0.05))
 
 
 def heap(t: Trial, hold: bool = False) -> None:
