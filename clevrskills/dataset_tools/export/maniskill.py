@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clevrskills import env_id
+from clevrskills.dataset_tools.export.lerobot_features import task_sentences
 from clevrskills.dataset_tools.export.selection import Selection
 from clevrskills.jobs.files import to_json
 
@@ -71,6 +72,7 @@ def _entry(number: int, episode: Episode) -> dict[str, Any]:
         "elapsed_steps": len(episode),
         "reset_kwargs": {"seed": seed, "options": {}},
         "success": bool(episode.info["success"]),
+        "wordings": task_sentences(episode),
     }
 
 

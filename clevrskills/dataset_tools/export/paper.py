@@ -124,7 +124,9 @@ def _info(episode: Episode, actors: Actors, prompt: str) -> dict[str, Any]:
         for body in bodies
         if body.get("texture")
     }
-    return {"prompts": [prompt], "textual_description": prompt, "textures": textures}
+    others = [actors.text(text) for text in episode.prompt["data"].get("others", ())]
+    prompts = list(dict.fromkeys((prompt, *others)))
+    return {"prompts": prompts, "textual_description": prompt, "textures": textures}
 
 
 def _episode_info(episode: Episode) -> dict[str, Any]:

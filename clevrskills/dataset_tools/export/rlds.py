@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import io
+import json
 import random
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clevrskills.dataset_tools.export.lerobot_features import write_json
+from clevrskills.dataset_tools.export.lerobot_features import task_sentences, write_json
 from clevrskills.dataset_tools.export.remux import whole_video
 from clevrskills.dataset_tools.export.selection import Selection
 from clevrskills.dataset_tools.export.tfrecord import ShardWriter, example
@@ -93,6 +94,7 @@ METADATA = {
     "robot": Feature("text", "Name of the robot"),
     "success": Feature("bool", "Whether the task was solved"),
     "prompt": Feature("text", "The task with placeholders for objects, textures and key-steps"),
+    "wordings": Feature("text", "Ways to ask for the task in plain words, as a JSON list"),
 }
 _COMPUTED = ("discount", "is_first", "is_last", "is_terminal", "language_instruction")
 
@@ -176,6 +178,7 @@ def _values(
         **{name: info[name] for name in METADATA if name in info},
         "file_path": episode.id,
         "prompt": episode.prompt["text"],
+        "wordings": json.dumps(task_sentences(episode)),
     }
     for name, feature in METADATA.items():
         yield f"episode_metadata/{name}", _encoded(feature, [metadata[name]])

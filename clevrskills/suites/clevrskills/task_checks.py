@@ -21,6 +21,7 @@ from scipy.stats import spearmanr
 from clevrskills.assets import sealable_places, shape_names
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.goal.tree import nodes
+from clevrskills.core.registry import is_own
 from clevrskills.core.rollout import Rollout
 from clevrskills.envs.environment import ClevrSkillsEnv, make_env
 from clevrskills.envs.episode import EpisodeSpec
@@ -34,6 +35,7 @@ from clevrskills.sim.tensor_world import TensorWorld
 from clevrskills.solvers.oracle import Oracle
 from clevrskills.suites.clevrskills.faults import Fault, unfair
 from clevrskills.suites.clevrskills.suite import SPLITS, ClevrSkillsSuite
+from clevrskills.suites.clevrskills.wording_checks import HELD_OUT, SEEN, wording_faults
 from clevrskills.tasks import LEVELS, Task, stack_roles, task, tasks
 
 MUST, SHOULD = "must", "should"
@@ -510,14 +512,27 @@ def _wordings(made: Task, runs: Sequence[Run]) -> Check:
         for text in (*prompts, *(leaf.describe(scene.start) for leaf in scene.goal.leaves())):
             if not text.strip() or text != " ".join(text.split()) or text[0].islower():
                 return repr(text)
+        if made.bank is not None:
+            return next(wording_faults(made, scene.layout), "")
         return "the same wording twice" if len(set(prompts)) < len(prompts) else ""
 
     good = "prompts and sub-tasks are sentences"
-    mend = "prompts() and describe(): sentences with a capital, single blanks, each wording once"
+    mend = (
+        "prompts() and describe(): sentences with a capital, single blanks, each wording once; "
+        "with a bank, a full stop too, and phrases that fit no other body of the scene"
+    )
     return _check("wordings", SHOULD, _each(runs, look), good, mend)
 
 
 def _variety(made: Task, runs: Sequence[Run]) -> Check:
+    """Tasks of this package have a bank of wordings; of others two that need no image will do."""
+    if is_own(type(made)):
+        count = made.count_wordings()
+        few = count["seen"] < SEEN or count["held_out"] < HELD_OUT
+        found = f"{count['seen']} wordings, {count['held_out']} more that are held out"
+        mend = f"bank: at least {SEEN} sentences, and {HELD_OUT} more that are held out"
+        return _check("variety", SHOULD, [found] if few else [], found, mend)
+
     def look(run: Run, seed: int) -> str:
         texts = made.prompts(run.scenes[seed].layout)
         few = sum("{ks:" not in text for text in texts) < 2

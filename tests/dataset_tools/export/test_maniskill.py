@@ -74,6 +74,7 @@ def test_everything_recorded_is_in_the_files(recorded: Dataset, exported: Path):
         assert trajectory["episode_seed"] == trajectory["reset_kwargs"]["seed"] == seed
         assert trajectory["elapsed_steps"] == len(episode)
         assert trajectory["success"] is True
+        assert trajectory["wordings"]
 
 
 def test_states_can_be_restored_from_the_files(recorded: Dataset, exported: Path):

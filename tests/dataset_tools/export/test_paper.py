@@ -78,7 +78,9 @@ def test_labels_are_numbered_from_one_with_the_papers_placeholders(folder: Path,
     assert labels[len(episode)]["mid_act_label"] == "Reach {obj:blue dot_2}"
     info = json.loads((folder / "info.json").read_text())
     prompt = "Move to {obj:red dot_1}, then to <b>{obj:blue dot_2}</b>."
-    assert info["prompts"] == [prompt] and info["textual_description"] == prompt
+    others = episode.prompt["data"].get("others", [])
+    assert info["prompts"][0] == prompt == info["textual_description"]
+    assert len(info["prompts"]) == 1 + len(others)
     assert {name: entry[0] for name, entry in info["textures"].items()} == {
         "red dot_1": "red",
         "blue dot_2": "blue",

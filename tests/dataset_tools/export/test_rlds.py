@@ -11,6 +11,7 @@ import pytest
 
 from clevrskills.dataset_tools import Dataset
 from clevrskills.dataset_tools.export.command import write_dataset
+from clevrskills.dataset_tools.export.lerobot_features import task_sentences
 from clevrskills.dataset_tools.export.rlds import STEP
 from clevrskills.dataset_tools.export.selection import select
 
@@ -111,6 +112,7 @@ def check_episode(episode: Any, seen: Mapping[str, np.ndarray]) -> None:
         assert seen[f"metadata/{name}"].item().decode() == episode.info[name]
     assert seen["metadata/seed"].item() == episode.info["seed"]
     assert seen["metadata/prompt"].item().decode() == episode.prompt["text"]
+    assert json.loads(seen["metadata/wordings"].item()) == task_sentences(episode)
 
 
 def psnr_db(difference: np.ndarray) -> float:
