@@ -28,8 +28,7 @@ GROUPS: Mapping[str, str] = {
     ),
     "Add a task": (
         "tasks tasks.base tasks.bank tasks.layout tasks.arguments sim.body sim.setting assets "
-        "assets.names assets.solids "
-        "sim.cameras sim.robots.description suites.clevrskills.check_task"
+        "assets.solids sim.cameras sim.robots.description suites.clevrskills.check_task"
     ),
     "Add a predicate": (
         "core.goal.predicate core.goal.logical predicates predicates.physical predicates.shaping "

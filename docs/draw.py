@@ -241,7 +241,7 @@ def main(
     if not parts or "task" in parts:
         task_sheet().save(HERE / "sort.jpg", quality=85)
     if not parts or "objects" in parts:
-        object_sheet().save(HERE / "objects.jpg", quality=85)
+        object_sheet().save(HERE / "objects.jpg", quality=78)
     if not parts or "looks" in parts:
         looks_sheet().save(HERE / "looks.jpg", quality=58)
     if not parts or "viewer" in parts:

@@ -21,7 +21,8 @@ UNITS = {"_m_per_s": " m/s", "_rad": " rad", "_m": " m"}
 INTRODUCTION = """\
 # Tasks and predicates
 
-Every task of ClevrSkills is a [goal tree](environment.md#reward-and-success) of predicates.
+Every task of ClevrSkills is a [goal tree](environment.md#reward-and-success) of predicates. It can
+be asked for in many [wordings](language.md).
 
 {levels}
 

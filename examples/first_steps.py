@@ -8,7 +8,7 @@ from PIL import Image
 
 import clevrskills  # noqa: F401  (registers the environments)
 
-env = gym.make("ClevrSkills/Sort-v1", split="train")
+env = gym.make("ClevrSkills/Sort-v1", split="train", prompt_index=1)
 env.action_space.seed(0)
 observation, info = env.reset(seed=51)
 

@@ -184,7 +184,8 @@ def cut_down(line: str) -> list[str]:
 @pytest.mark.render
 @pytest.mark.skipif(planner_obstacle() is not None, reason=str(planner_obstacle()))
 @pytest.mark.parametrize(
-    "name", ["datasets", "evaluation", "formats", "generation", "install", "rl", "training"]
+    "name",
+    ["datasets", "evaluation", "formats", "generation", "install", "language", "rl", "training"],
 )
 def test_commands_of_the_page(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each with less to do, in the order of the page."""

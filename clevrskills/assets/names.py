@@ -4,8 +4,6 @@ from collections.abc import Iterable
 
 from clevrskills.assets.textures import COLOURS
 
-__all__ = ["HELD_OUT_NAMES", "SEEN_NAMES", "shape_words", "texture_words"]
-
 SEEN_NAMES, HELD_OUT_NAMES = (0, 1, 2), (3, 4)
 """Numbers of the sets of names: those of any sentence, and those of held-out sentences only. Set 0
 has the names that objects and textures have in tables."""

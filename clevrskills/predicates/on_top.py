@@ -14,7 +14,8 @@ from clevrskills.sim.world import World
 
 @dataclass(frozen=True, eq=False)
 class OnTop(PhysicalPredicate):
-    """A body rests on another: carried by it, not by the table, both at rest and let go.
+    """A body rests on another: carried by it (at least `support_share` of its weight), not by the
+    table, both at rest and let go (the cups `release_distance_m` away).
 
     Reward: reach 0 to 2, carry towards the origin of the lower body 2 to 5, in place but held 5,
     let go 6.

@@ -139,7 +139,10 @@ class World(Context):
         raise NotImplementedError
 
     def hold(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:
-        """Let the gripper hold bodies (B,), put at world poses (B, 7), ``where`` (B,) is true."""
+        """Let the gripper hold bodies (B,), put at world poses (B, 7), ``where`` (B,) is true.
+
+        The arm stays where it is; a simulated one loses what is not at its cups.
+        """
         raise NotImplementedError
 
     # ---- computed for all bodies at once and kept until something moves ----

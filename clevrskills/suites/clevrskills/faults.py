@@ -115,5 +115,5 @@ def _reason(task: Task, seed: int, attempt: int, split: str, robot: str) -> Faul
         )
     return Fault(
         "realize() does not make the goal hold",
-        "realize(): put the bodies where evaluate() holds, at rest and let go",
+        "realize(): put the bodies where evaluate() holds, at rest and let go, or in the gripper",
     )

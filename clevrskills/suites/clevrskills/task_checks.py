@@ -366,8 +366,9 @@ def _realize(runs: Sequence[Run]) -> Check:
         MUST,
         [*_each(runs, look), *_each(runs, simulate)],
         "realized, the goal holds, with full progress and reward",
-        "realize(): put the bodies where evaluate() holds, at rest and let go; reward and progress "
-        "come from self.outcome(holds, shaping)",
+        "realize(): put the bodies where evaluate() holds, at rest and let go, or in the gripper, "
+        "which must be there: hold() does not move the arm, Picked.realize() and "
+        "set_end_effector_pose() do; reward and progress come from self.outcome(holds, shaping)",
     )
 
 
