@@ -121,13 +121,13 @@ class ClevrSkillsSuite(Suite):
         return KEYSTEP_TASKS
 
     def presets(self) -> Mapping[str, Preset]:
-        from clevrskills.suites.clevrskills.told import PRESETS
+        from clevrskills.suites.clevrskills.prompt_wordings import PRESETS
 
         return PRESETS
 
     def told(self, episode: Episode, wording: str, number: int, look: str = LOOKS[0]) -> Prompt:
         from clevrskills.envs.episode import EpisodeSpec
-        from clevrskills.suites.clevrskills.told import told
+        from clevrskills.suites.clevrskills.prompt_wordings import told
 
         assert isinstance(episode, EpisodeSpec)
         tasks = tuple(key for key in self.levels() if key not in KEYSTEP_TASKS)

@@ -8,8 +8,8 @@ from clevrskills.cli import main
 from clevrskills.core.suite import WORDINGS, Suite
 from clevrskills.envs.episode import EpisodeSpec
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.suites.clevrskills.prompt_wordings import PRESETS
 from clevrskills.suites.clevrskills.suite import KEYSTEP_TASKS, ClevrSkillsSuite
-from clevrskills.suites.clevrskills.told import PRESETS
 from clevrskills.tasks import task
 
 SUITE = ClevrSkillsSuite()
