@@ -1,12 +1,17 @@
-"""Splits: objects and textures of training episodes, and those that are kept for testing."""
+"""Splits: what training episodes show, and what is kept from them for testing."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cache
+from typing import Literal
 
 from clevrskills.assets.others import other_object, other_objects
 from clevrskills.errors import UnknownNameError
 
 KINDS = ("base", "top", "random", "primitive")
 """Pools of shapes."""
+OWN_POOLS = ("train", "test")
+"""Splits that objects of other distributions can be drawn in."""
 
 
 @dataclass(frozen=True)
@@ -119,30 +124,124 @@ _TEST = Pools(
     texture_2_dark=_dark("green purple polka dot, purple swirl, yellow purple stripe"),
 )
 
-_SPLITS = {"train": _TRAIN, "test": _TEST}
+_PAPER_TEST = _TEST
+_ROLES = replace(
+    _TRAIN,
+    base=_list("soup can, gift box, cracker box, matchbox, sponge, puzzle cube"),
+    primitive=(),
+    texture_1=_TRAIN.texture_2,
+    texture_1_dark=_TRAIN.texture_2_dark,
+    texture_2=_TRAIN.texture_1,
+    texture_2_dark=_TRAIN.texture_1_dark,
+)
+"""Bases are shapes, and have textures, that in training only what is put on them has."""
+
+Shown = Literal["all", "seen", "held out"]
+"""Which combinations a split shows: all, those that training shows, or the others."""
+HELD_OUT_OF = 5
+"""One combination in so many is never in training."""
 
 
-def pools(split: str, package: str = "clevrskills") -> Pools:
-    """Names that a split draws from; the two splits share neither shapes nor textures.
+@dataclass(frozen=True)
+class Split:
+    """What the episodes of a split show.
+
+    Attributes:
+        sentence: What is new in it, in words.
+        pools: The shapes and textures to draw from.
+        pairs: Which pairs of a shape and a texture.
+        orders: Which orders of sub-goals: of textures, one after the other.
+        layouts: The split whose places it has, seed by seed; empty: its own places.
+        one_more: Whether it has one object, area or visit more than training has.
+    """
+
+    sentence: str
+    pools: Pools
+    pairs: Shown = "all"
+    orders: Shown = "all"
+    layouts: str = ""
+    one_more: bool = False
+
+
+SPLITS: Mapping[str, Split] = {
+    "train": Split("what may be learned from", _TRAIN, "seen", "seen"),
+    "val": Split("other scenes of what training shows, to choose by", _TRAIN, "seen", "seen"),
+    "test": Split("objects and textures never seen", _TEST, layouts="train"),
+    "paper_test": Split("the few unseen objects and textures of the paper", _PAPER_TEST),
+    "combinations": Split(
+        "seen shapes in seen textures, paired as never in training", _TRAIN, "held out", "seen"
+    ),
+    "counts": Split(
+        "one object, area or visit more than in training", _TRAIN, "seen", "seen", one_more=True
+    ),
+    "roles": Split("bases that training only shows as what is put on others", _ROLES),
+    "orders": Split("orders of sub-goals never in training", _TRAIN, "seen", "held out"),
+}
+"""All splits by name, what is learned from first."""
+
+
+def split(name: str) -> Split:
+    """A split by its name.
+
+    Raises:
+        UnknownNameError: There is no such split.
+    """
+    if name not in SPLITS:
+        raise UnknownNameError("split", name, tuple(SPLITS))
+    return SPLITS[name]
+
+
+def shows_pair(split_name: str, shape: str, texture: str) -> bool:
+    """Whether a split shows a shape in a texture; none is held out of what training has not."""
+    kind = split(split_name).pairs
+    shapes, textures = _numbers()
+    if kind == "all":
+        return True
+    if shape not in shapes or texture not in textures:
+        return kind == "seen"
+    held_out = (shapes[shape] + textures[texture]) % HELD_OUT_OF == 0
+    return held_out == (kind == "held out")
+
+
+def shows_order(split_name: str, texture: str, then: str) -> bool:
+    """Whether a split has what is in one texture as the next sub-goal after what is in another."""
+    kind = split(split_name).orders
+    _, textures = _numbers()
+    if kind == "all":
+        return True
+    if texture not in textures or then not in textures:
+        return kind == "seen"
+    held_out = (textures[then] - textures[texture]) % HELD_OUT_OF == 1
+    return held_out == (kind == "held out")
+
+
+@cache
+def _numbers() -> tuple[dict[str, int], dict[str, int]]:
+    """The shapes and the textures of training, numbered."""
+    shapes = {name: k for k, name in enumerate(_TRAIN.shapes)}
+    return shapes, {name: k for k, name in enumerate(_TRAIN.textures)}
+
+
+def pools(split_name: str, package: str = "clevrskills") -> Pools:
+    """Names that a split draws from; ``train`` and ``test`` share neither shapes nor textures.
 
     Args:
-        split: "train" or "test".
+        split_name: Name of the split.
         package: Package of the task that draws; objects of its own may ask to be drawn as well.
 
     Raises:
-        UnknownNameError: `split` is neither "train" nor "test".
+        UnknownNameError: There is no such split.
     """
-    if split not in _SPLITS:
-        raise UnknownNameError("split", split, tuple(_SPLITS))
-    own = _SPLITS[split]
+    own = split(split_name).pools
+    of_split = "test" if split_name in ("test", "paper_test") else "train"
     more: dict[str, tuple[str, ...]] = {}
     for name, entry in other_objects().items() if package != "clevrskills" else ():
         item = other_object(name) if entry.module.partition(".")[0] == package else None
         for pool in item.pools if item else ():
             of, _, kind = pool.partition(".")
-            if of not in _SPLITS or kind not in KINDS:
-                allowed = [f"{one}.{kind}" for one in _SPLITS for kind in KINDS]
+            if of not in OWN_POOLS or kind not in KINDS:
+                allowed = [f"{one}.{kind}" for one in OWN_POOLS for kind in KINDS]
                 raise UnknownNameError(f"pool of the object {name!r}", pool, allowed)
-            if of == split:
+            if of == of_split:
                 more[kind] = (*more.get(kind, getattr(own, kind)), name)
     return replace(own, **more) if more else own

@@ -15,7 +15,6 @@ from mani_skill.utils import sapien_utils
 from mani_skill.utils.structs.types import DefaultMaterialsConfig, SceneConfig, SimConfig
 from torch import Tensor
 
-from clevrskills.assets import pools
 from clevrskills.core.env_config import LOOKS, EnvConfig
 from clevrskills.core.goal.tree import nodes, outcomes, reasons
 from clevrskills.core.threads import single_threaded
@@ -51,7 +50,7 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
 
     Args:
         task_key: Key of the task, e.g. ``sort``.
-        split: Objects and textures: ``train`` or ``test``.
+        split: Name of the split, one of those of the task.
         robot_name: ``xarm6`` or ``panda``.
         criteria_name: Tolerances of success: ``paper`` or ``released``.
         obs_mode: ``rgb`` (images and proprioception), ``state`` (privileged), ``none`` or another
@@ -99,7 +98,7 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
         render_mode: str | None = None,
         **kwargs: Any,
     ) -> None:
-        self.task = task(task_key, **(task_args or {}))
+        self.task = task(task_key, **(task_args or {})).in_split(split)
         self.split = split
         self.robot_name = robot_name
         self.criteria = criteria(criteria_name)
@@ -108,7 +107,6 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
         self._camera_names = setting.watch if cameras is None else tuple(cameras)
         fixed = {name: setting.camera(name) for name in self._camera_names}
         self._fixed_cameras = {name: camera for name, camera in fixed.items() if camera}
-        pools(split)  # raises if there is no such split
         if robot(robot_name).name not in self.task.all_robots:
             raise UnknownNameError(f"robot for {task_key}", robot_name, self.task.all_robots)
         if num_envs != 1:

@@ -27,7 +27,7 @@ class EpisodeSpec:
 
     Attributes:
         task: Key of the task.
-        split: ``train`` or ``test``.
+        split: Name of the split.
         index: Its number among the frozen episodes of the task and split.
         seed: Seed of the episode, from which the oracle and the simulator draw.
         layout: The bodies with shapes, textures and poses, and what else differs.
@@ -60,9 +60,14 @@ class EpisodeSpec:
         Raises:
             ClevrSkillsError: A name or an argument is not allowed, or no scene fits.
         """
-        made = make_task(task, **(task_args or {}))
+        plain = make_task(task)
+        made = make_task(task, **(task_args or {})).in_split(split)
         scene = draw_scene(made, seed, split, robot, prompt_index=0)
-        arguments = {name: getattr(made, name) for name in task_args or {}}
+        arguments = {
+            name: value
+            for name, value in _arguments(made).items()
+            if name in (task_args or ()) or value != getattr(plain, name)
+        }
         return cls(task, split, index, seed, scene.layout, scene.prompt, robot, arguments)
 
     @property

@@ -111,7 +111,7 @@ def draw_scene(
     Args:
         task: The task.
         seed: Seed of the episode.
-        split: ``train`` or ``test``.
+        split: Name of the split.
         robot_name: Key of the robot.
         criteria: Tolerances of success.
         prompt_index: Which wording, the seen ones first; ``None``: a seen one is drawn.
@@ -121,9 +121,8 @@ def draw_scene(
         ClevrSkillsError: No layout fits, or there is no such wording or variant.
     """
     for attempt in range(ATTEMPTS):
-        rng = task.rng(seed, attempt, split)
         try:
-            layout = task.layout(rng)
+            layout, rng = task.draw(seed, attempt, split)
             if task.variant >= rng.variants:
                 raise ClevrSkillsError(
                     f"variant {task.variant} of {task.key}, seed {seed}; allowed: 0 to"

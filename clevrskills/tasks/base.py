@@ -6,21 +6,22 @@ import importlib
 import pkgutil
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from clevrskills import additions, env_id
+from clevrskills.assets import SPLITS
 from clevrskills.core.registry import check_new, described, is_own, load, load_modules
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.predicates import Outcome, Predicate
 from clevrskills.sim.robots.description import other_robots
 from clevrskills.sim.setting import TABLETOP, Setting
-from clevrskills.tasks.arguments import allowed_arguments
+from clevrskills.tasks.arguments import Count, allowed_arguments
 from clevrskills.tasks.bank import Bank, Fields, Wording
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
 
@@ -29,6 +30,8 @@ __all__ = ["LEVELS", "Task", "stack_roles", "task", "tasks"]
 LEVELS = ("L0", "L1", "L2")
 """Levels of tasks, from skills to compositions of compositions."""
 
+BASIC_SPLITS = ("train", "val", "test", "paper_test")
+"""Splits that every task has."""
 LAYOUTS = 100
 """Draws of a layout, at most, to count the wordings of a task that makes them from one."""
 
@@ -53,6 +56,9 @@ class Task(ABC):
         predicates: Types of its goal's predicates, each once, in the order of the tree, for tables
             of tasks.
         slots: Keys of the body slots; a layout fills them or leaves them empty.
+        composition: Splits of composition that it has, but ``counts``.
+        counted: Argument that the split ``counts`` has one more of; empty: it has no such split.
+        spare: Key of a further slot that is there for one more.
         max_steps: Control steps after which an episode is cut off.
         robots: Robots that can do it.
         shows_robot: Whether images of key-steps show the arm.
@@ -68,6 +74,9 @@ class Task(ABC):
     sentence: ClassVar[str]
     predicates: ClassVar[tuple[type[Predicate], ...]] = ()
     slots: ClassVar[tuple[str, ...]]
+    composition: ClassVar[tuple[str, ...]] = ()
+    counted: ClassVar[str] = ""
+    spare: ClassVar[str] = ""
     max_steps: ClassVar[int] = 300
     robots: ClassVar[tuple[str, ...]] = ("xarm6", "panda")
     shows_robot: ClassVar[bool] = False
@@ -81,6 +90,10 @@ class Task(ABC):
             setattr(self, name, allowed.read(f"{self.key}: {name}", getattr(self, name)))
         if not isinstance(self.variant, int) or self.variant < 0:
             raise ClevrSkillsError(f"{self.key}: variant={self.variant!r}; allowed: 0, 1, 2, ...")
+        if self.spare and getattr(self, self.counted)[1] > self._usual_count()[1]:
+            kind = self.spare.rpartition("_")[0]
+            last = max(k for k, slot in enumerate(self.slots) if slot.startswith(kind))
+            vars(self)["slots"] = (*self.slots[: last + 1], self.spare, *self.slots[last + 1 :])
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -100,10 +113,53 @@ class Task(ABC):
         """Robots that can do it, and those that other distributions add."""
         return (*self.robots, *other_robots())
 
-    def rng(self, seed: int, attempt: int, split: str) -> EpisodeRng:
+    @classmethod
+    def splits(cls) -> tuple[str, ...]:
+        """Names of the splits that it has."""
+        own = (*BASIC_SPLITS, *cls.composition, *(("counts",) if cls.counted else ()))
+        return tuple(name for name in SPLITS if name in own)
+
+    def in_split(self, name: str) -> Self:
+        """The task as a split has it: with one object, area or visit more, if that is its point,
+        unless an argument says how many there are.
+
+        Raises:
+            UnknownNameError: It has no such split.
+        """
+        if name not in self.splits():
+            raise UnknownNameError(f"split of {self.key}", name, self.splits())
+        if not SPLITS[name].one_more or getattr(self, self.counted) != self._usual_count():
+            return self
+        return replace(self, **{self.counted: self._usual_count()[1] + 1})
+
+    def _usual_count(self) -> Count:
+        """How many there are, at least and at most, of what ``counts`` has one more of."""
+        return next(f.default for f in fields(self) if f.name == self.counted)
+
+    def rng(
+        self, seed: int, attempt: int, split: str, like: EpisodeRng | None = None
+    ) -> EpisodeRng:
         """The random choices of an episode, at an attempt at its layout."""
         of_task = (self.variant, self.package, self.setting)
-        return EpisodeRng(seed, self.key, attempt, split, *of_task)
+        return EpisodeRng(seed, self.key, attempt, split, *of_task, like)
+
+    def draw(self, seed: int, attempt: int, split: str) -> tuple[Layout, EpisodeRng]:
+        """An attempt at the layout of an episode, and the choices, to go on with; of a split that
+        has the layouts of another one, like that of the same attempt there.
+
+        Raises:
+            LayoutError: It does not fit on the table, or the other layout cannot be had with the
+                objects of this split; try again.
+        """
+        model, like, other = SPLITS[split].layouts, None, None
+        if model:
+            like = self.rng(seed, attempt, model)
+            other = self.layout(like)
+        rng = self.rng(seed, attempt, split, like)
+        layout = self.layout(rng)
+        if other and not layout.arranged_as(other):
+            raise LayoutError(f"not arranged as in {model}")
+        return layout, rng
 
     @abstractmethod
     def layout(self, rng: EpisodeRng) -> Layout:
@@ -156,6 +212,7 @@ class Task(ABC):
             "predicates": [predicate.name for predicate in self.predicates],
             "max_steps": self.max_steps,
             "robots": list(self.robots),
+            "splits": list(self.splits()),
             "arguments": {
                 name: {"default": _plain(getattr(self, name)), "allowed": str(allowed)}
                 for name, allowed in allowed_arguments(self).items()

@@ -88,6 +88,7 @@ def distractor(rng: EpisodeRng, key: str, table: Table | None = None) -> Body:
     """
     pools = rng.pools
     (name,) = rng.choose(pools.movable, 1)
-    (texture,) = rng.choose(pools.textures_1, 1, "textures")
-    pose = (table or rng.table()).place(shape(name))
-    return Body(key, name, texture, pose)
+    (texture,) = rng.cover([name], pools.textures_1)
+    size = rng.size_m(name)
+    pose = (table or rng.table()).place(shape(name, size))
+    return Body(key, name, texture, pose, size)

@@ -12,6 +12,8 @@ from zlib import crc32
 import numpy as np
 
 from clevrskills.assets import Pools, Shape, pools, shape
+from clevrskills.assets import split as split_of
+from clevrskills.assets.splits import shows_order, shows_pair
 from clevrskills.sim.body import Body, Pose
 from clevrskills.sim.cameras import FixedCamera
 from clevrskills.sim.robots.description import ROBOTS
@@ -62,9 +64,44 @@ class Layout:
         assert body is not None
         return body
 
+    def arranged_as(self, other: Layout) -> bool:
+        """Whether everything lies, turned, and plays its part, as in another layout, if not of the
+        same shape.
+        """
+        if self.in_gripper != other.in_gripper:
+            return False
+        for one, two in zip(self.bodies, other.bodies, strict=True):
+            if (one is None) != (two is None):
+                return False
+            if one and two:
+                apart_m = float(np.linalg.norm(np.subtract(one.pose[:2], two.pose[:2])))
+                turned = abs(float(np.dot(one.pose[3:], two.pose[3:])))
+                if apart_m > SAME_PLACE_M or turned < 1.0 - 1e-6:
+                    return False
+        for name, value in self.roles.items():
+            parts, as_there = np.asarray(value), np.asarray(other.roles[name])
+            if parts.dtype.kind in "bi" and not np.array_equal(parts, as_there):
+                return False
+        return True
+
+
+SAME_PLACE_M = 0.035
+"""How far apart the middles of two bodies in the same place are at most: what lies in the middle of
+an area is elsewhere in a triangle than in a square."""
+
 
 class LayoutError(Exception):
     """This draw does not fit on the table; draw again."""
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A place that was found for something, and how the generator went on from there."""
+
+    x: float
+    y: float
+    yaw_rad: float
+    state: Any
 
 
 class EpisodeRng:
@@ -75,10 +112,11 @@ class EpisodeRng:
         seed: Seed of the episode.
         task: Key of the task.
         index: Which attempt at a layout this is.
-        split: ``train`` or ``test``.
+        split: Name of the split.
         variant: Which part each body plays; see :meth:`assign`.
         package: Package of the task, which may have objects of its own to draw from.
         setting: Cameras and workspace of the task.
+        like: The choices of an episode with other objects, whose places are taken.
     """
 
     def __init__(
@@ -90,19 +128,44 @@ class EpisodeRng:
         variant: int = 0,
         package: str = "clevrskills",
         setting: Setting = TABLETOP,
+        like: EpisodeRng | None = None,
     ) -> None:
-        sequence = np.random.SeedSequence((seed, crc32(task.encode()), index))
+        own = () if split in SAME_SEEDS else (crc32(split.encode()),)
+        sequence = np.random.SeedSequence((seed, crc32(task.encode()), index, *own))
         generators = [np.random.default_rng(s) for s in sequence.spawn(4)]
         self.places, self.shapes, self.textures, self.roles = generators
+        self.split = split_of(split)
         self.pools: Pools = pools(split, package)
         self.setting = setting
         self.variants = 1
+        self.placed: list[Placed] = []
+        self._like = iter(like.placed) if like else None
+        self._split_name = split
         self._variant = variant
 
     def table(self, workspace: Workspace | None = None, gap_m: float = 0.02) -> Table:
         """The empty table; by default in the workspace of the setting."""
         setting = self.setting
-        return Table(self.places, workspace or setting.workspace, gap_m, setting.main_camera)
+        camera = setting.main_camera
+        return Table(self.places, workspace or setting.workspace, gap_m, camera, self)
+
+    def note(self, x: float, y: float, yaw_rad: float) -> None:
+        """Keep a place that was found."""
+        self.placed.append(Placed(x, y, yaw_rad, self.places.bit_generator.state))
+
+    def given(self) -> Placed | None:
+        """The next place of the episode that this one is like; ``None``: it is like no other.
+
+        Raises:
+            LayoutError: That has no further one.
+        """
+        if self._like is None:
+            return None
+        place = next(self._like, None)
+        if place is None:
+            raise LayoutError("the other layout has no such place")
+        self.places.bit_generator.state = place.state
+        return place
 
     def number(self, count: Count) -> int:
         """A number from the least to the greatest, drawn for the roles."""
@@ -131,7 +194,61 @@ class EpisodeRng:
         extra = generator.choice(names, count - len(picked)).tolist() if len(picked) < count else []
         return picked + extra
 
+    def cover(
+        self, shapes: Sequence[str], textures: Sequence[str], in_turn: bool = False
+    ) -> list[str]:
+        """Textures for shapes, each as the split pairs them and different from the others, or with
+        repeats if there are too few.
 
+        Args:
+            shapes: Names of the shapes.
+            textures: The pool.
+            in_turn: Whether the shapes are those of sub-goals, one after the other, so that their
+                textures follow each other as the split has it.
+
+        Raises:
+            LayoutError: There are none.
+        """
+        left = self.choose(textures, max(len(shapes), len(dict.fromkeys(textures))), "textures")
+        found: list[str] = []
+        for item in shapes:
+            for texture in left:
+                follows = not (in_turn and found) or shows_order(
+                    self._split_name, found[-1], texture
+                )
+                if follows and shows_pair(self._split_name, item, texture):
+                    break
+            else:
+                raise LayoutError(f"no texture for {item}")
+            found.append(texture)
+            left.remove(texture)
+        return found
+
+    def clothe(self, textures: Sequence[str], shapes: Sequence[str]) -> list[str]:
+        """Shapes for textures, each as the split pairs them, different ones as long as there are.
+
+        Raises:
+            LayoutError: One has none.
+        """
+        order = self.choose(shapes, len(dict.fromkeys(shapes)))
+        left, found = list(order), []
+        for texture in textures:
+            fits = [name for name in order if shows_pair(self._split_name, name, texture)]
+            if not fits:
+                raise LayoutError(f"nothing has the texture {texture}")
+            unused = [name for name in left if name in fits]
+            found.append(unused[0] if unused else str(self.shapes.choice(fits)))
+            left = [name for name in left if name != found[-1]]
+        return found
+
+    def size_m(self, name: str) -> Size | None:
+        """Size of an object: :data:`PRIMITIVE_SIZE_M` of primitives, ``None``, its own, of others."""
+        return PRIMITIVE_SIZE_M if name in self.pools.primitive else None
+
+
+SAME_SEEDS = ("train", "test", "paper_test")
+"""Splits whose episodes of one seed have the same choices, but of other objects."""
+Size = tuple[float, float, float]
 DEFAULT_WORKSPACE = TABLETOP.workspace
 """The workspace of most tasks."""
 FAR_WORKSPACE = Workspace(x_m=(-0.35, 0.08))
@@ -152,6 +269,7 @@ class Table:
         workspace: Where things may be put.
         gap_m: Least distance between outlines.
         camera: Sees all that is put on it.
+        rng: The choices of the episode, which know the places of one that this is like.
     """
 
     TRIES = 200
@@ -162,9 +280,10 @@ class Table:
         workspace: Workspace = DEFAULT_WORKSPACE,
         gap_m: float = 0.02,
         camera: FixedCamera = TABLETOP.main_camera,
+        rng: EpisodeRng | None = None,
     ) -> None:
         self._generator, self._workspace = generator, workspace
-        self._gap_m, self._camera = gap_m, camera
+        self._gap_m, self._camera, self._rng = gap_m, camera, rng
         self._taken: list[np.ndarray] = []
 
     def place(
@@ -176,29 +295,52 @@ class Table:
         Raises:
             LayoutError: None was found.
         """
+        given = self.given(item)
+        if given:
+            return given
         generator, where = self._generator, workspace or self._workspace
         for _ in range(self.TRIES):
             x, y = generator.uniform(*where.x_m), generator.uniform(*where.y_m)
             yaw = generator.uniform(0.0, 2 * pi) if yaw_rad is None else yaw_rad
             if where.contains(x, y) and self.take(item, x, y, yaw):
+                self.note(x, y, yaw)
                 return pose_on_table(item, x, y, yaw)
         raise LayoutError(f"no free place for {item.name}")
+
+    def given(self, item: Shape) -> Pose | None:
+        """The place that the next thing has in the layout that this one is like; ``None``: it is
+        like no other.
+
+        Raises:
+            LayoutError: The shape does not fit there.
+        """
+        place = self._rng.given() if self._rng else None
+        if place is None:
+            return None
+        if not self.take(item, place.x, place.y, place.yaw_rad):
+            raise LayoutError(f"{item.name} does not fit where the other layout has something")
+        return pose_on_table(item, place.x, place.y, place.yaw_rad)
+
+    def note(self, x: float, y: float, yaw_rad: float) -> None:
+        """Keep a place that was drawn for layouts that are like this one."""
+        if self._rng:
+            self._rng.note(x, y, yaw_rad)
 
     def place_all(
         self,
         slots: Sequence[str],
         names: Sequence[str],
         textures: Sequence[str],
-        size: tuple[float, float, float] | None = None,
+        sizes: Sequence[Size | None],
     ) -> tuple[Body | None, ...]:
-        """Bodies of some shapes and textures at free places; slots behind them stay empty.
+        """Bodies of some shapes, textures and sizes at free places; slots behind them stay empty.
 
         Raises:
             LayoutError: One has no place.
         """
         bodies = [
             Body(key, name, texture, self.place(shape(name, size)), size)
-            for key, name, texture in zip(slots, names, textures, strict=False)
+            for key, name, texture, size in zip(slots, names, textures, sizes, strict=False)
         ]
         return (*bodies, *[None] * (len(slots) - len(bodies)))
 

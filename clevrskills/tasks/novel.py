@@ -77,10 +77,12 @@ class NovelAdjectiveTask(Task):
 
     level: ClassVar = "L1"
     predicates: ClassVar = (OnTop,)
+    composition: ClassVar = ("combinations", "roles")
+    counted: ClassVar = "num_examples"
     slots: ClassVar = ("base_0", "object_0", "object_1")
     max_steps: ClassVar = 200
 
-    num_examples: Count = count(1, 3)
+    num_examples: Count = count(1, 3, most=4)
     meanings: tuple[str, ...] = choice(*SIZES)
 
     def scene(self, rng: EpisodeRng) -> tuple[list[Body], list[Body]]:
@@ -94,10 +96,11 @@ class NovelAdjectiveTask(Task):
         base = rng.choose(pools.base + pools.primitive, 1)[0]
         movable = [n for n in pools.movable if n != base and fits(n, scale)]
         shapes = rng.choose(movable, 1 + examples)
-        textures = rng.choose(pools.textures_1, 1 + examples, "textures")
-        base_texture = rng.choose(pools.textures_2, 1, "textures")[0]
-        table = rng.table()
-        scene = [Body("base_0", base, base_texture, table.place(shape(base)))]
+        textures = rng.cover(shapes, pools.textures_1)
+        base_texture = rng.cover([base], pools.textures_2)[0]
+        table, base_size = rng.table(), rng.size_m(base)
+        base_pose = table.place(shape(base, base_size))
+        scene = [Body("base_0", base, base_texture, base_pose, base_size)]
         pairs: list[Body] = []
         for i, (name, texture) in enumerate(zip(shapes, textures, strict=True)):
             for k, (stretch, qualifier) in enumerate(((scale, word), ((1.0,) * 3, opposite))):

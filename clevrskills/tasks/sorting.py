@@ -34,6 +34,8 @@ class SortingTask(Task):
     """
 
     slots = (*(f"area_{i}" for i in range(AREAS)), *(f"object_{i}" for i in range(OBJECTS)))
+    composition: ClassVar[tuple[str, ...]] = ("combinations",)
+    counted, spare = "num_objects", f"object_{OBJECTS}"
     max_steps = 600
     preposition: ClassVar[str]
     """Between an object and its area in a sentence."""
@@ -43,7 +45,7 @@ class SortingTask(Task):
     """Size of the objects; their own by default."""
 
     num_areas: Count = count(1, AREAS)
-    num_objects: Count = count(1, OBJECTS)
+    num_objects: Count = count(1, OBJECTS, most=OBJECTS + 1)
 
     @abstractmethod
     def movable(self, pools: Pools) -> Sequence[str]:
@@ -71,10 +73,14 @@ class SortingTask(Task):
             raise LayoutError(f"no room for {least} objects")
         objects = rng.number((least, min(most, sum(room))))
         places = rng.roles.permutation(np.repeat(np.arange(areas), room))
-        area_of = np.zeros(OBJECTS, dtype=np.int64)
+        slots = len(self.slots) - AREAS
+        area_of = np.zeros(slots, dtype=np.int64)
         area_of[:objects] = places[rng.assign(objects)]
-        shapes = rng.choose(self.movable(pools), objects)
-        textures = rng.choose(pools.textures_1, areas, "textures")
+        textures = rng.cover(area_shapes, pools.textures_1)
+        shapes = rng.clothe([textures[area] for area in places[:objects]], self.movable(pools))
+        looks = {(shapes[i], textures[area_of[i]]) for i in range(objects)}
+        if len(looks) < objects:
+            raise LayoutError("two objects look alike")
         table = rng.table(gap_m=self.gap_m)
         bodies: list[Body | None] = [None] * len(self.slots)
         poses = self.lay_areas(rng, table, [shape(name, AREA_SIZE_M) for name in area_shapes])
@@ -87,11 +93,11 @@ class SortingTask(Task):
             pose, slot = table.place(shape(shapes[i], self.size_m)), AREAS + i
             texture = textures[area_of[i]]
             bodies[slot] = Body(self.slots[slot], shapes[i], texture, pose, self.size_m)
-        return Layout(tuple(bodies), {"area": area_of, "active": np.arange(OBJECTS) < objects})
+        return Layout(tuple(bodies), {"area": area_of, "active": np.arange(slots) < objects})
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
-        area = roles["area"]  # (B, OBJECTS)
-        slots = area * 0 + AREAS + torch.arange(OBJECTS, device=area.device)
+        area = roles["area"]  # (B, objects)
+        slots = area * 0 + AREAS + torch.arange(area.shape[1], device=area.device)
         pairs = zip(slots.unbind(1), area.unbind(1), strict=True)
         return Set(tuple(self.sorted(*pair) for pair in pairs), roles["active"])
 

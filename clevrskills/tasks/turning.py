@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 
-from clevrskills.assets import Pools, Shape, shape
+from clevrskills.assets import Shape, shape
 from clevrskills.assets.topside import outline_symmetry
+from clevrskills.sim.body import Body
 from clevrskills.tasks.arguments import choice
 from clevrskills.tasks.base import Task
-from clevrskills.tasks.layout import EpisodeRng
+from clevrskills.tasks.layout import EpisodeRng, Table
 
 DIRECTIONS = {"clockwise": -1, "anti-clockwise": 1}
 """Sign of a turn about world z, which is seen from above."""
@@ -31,14 +32,26 @@ class TurningTask(Task):
         return DIRECTIONS[direction] * angle
 
 
-def turnable(pools: Pools) -> tuple[str, ...]:
+def turnable(rng: EpisodeRng) -> tuple[str, ...]:
     """Shapes whose outline shows each turn, whatever they are covered with.
 
     Of others a turn could not be seen, or not be told from one by another angle or in the other
     direction.
     """
-    names = dict.fromkeys(pools.movable)
-    return tuple(name for name in names if outline_symmetry(shape(name)) == 1)
+    names = dict.fromkeys(rng.pools.movable)
+    return tuple(n for n in names if outline_symmetry(shape(n, rng.size_m(n))) == 1)
+
+
+def turnable_body(key: str, name: str, texture: str, rng: EpisodeRng, table: Table) -> Body:
+    """A body with room to be turned on the spot.
+
+    Raises:
+        LayoutError: It has no place.
+    """
+    size = rng.size_m(name)
+    item = shape(name, size)
+    x, y, _, *turn = table.place(room_to_turn(item))
+    return Body(key, name, texture, (x, y, float(item.half_extents[2]), *turn), size)
 
 
 def room_to_turn(*shapes: Shape) -> Shape:

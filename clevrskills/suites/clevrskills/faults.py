@@ -85,7 +85,7 @@ def unfair(task: Task, seed: int, split: str, robot: str) -> Fault | None:
 def _reason(task: Task, seed: int, attempt: int, split: str, robot: str) -> Fault | None:
     """Why a draw makes no fair scene; ``None`` if it does."""
     try:
-        layout = task.layout(task.rng(seed, attempt, split))
+        layout, _ = task.draw(seed, attempt, split)
         scene = scene_of(task, layout, robot)
     except LayoutError as error:
         return Fault(

@@ -42,7 +42,7 @@ def draw_layout(made: Task, seed: int, split: str) -> Layout:
     """
     for attempt in range(ATTEMPTS):
         try:
-            return made.layout(made.rng(seed, attempt, split))
+            return made.draw(seed, attempt, split)[0]
         except LayoutError:
             continue
     raise ClevrSkillsError(f"{made.key}, seed {seed}, split {split}: no layout")

@@ -32,6 +32,8 @@ class MatchPose(Task):
     sentence = "Match the pose of the end effector"
     predicates = (Order, EndEffectorAtPose)
     slots = ("object_0",)
+    composition = ("combinations",)
+    counted = "num_goals"
     max_steps = 200
     shows_robot = True
 

@@ -44,17 +44,19 @@ class MoveWithoutHitting(Task):
     sentence = "Match the pose of the end effector without hitting any objects"
     predicates = (Avoiding, EndEffectorAtPose)
     slots = ("obstacle_0", "obstacle_1", "obstacle_2", "obstacle_3", "obstacle_4")
+    composition = ("combinations",)
+    counted, spare = "num_obstacles", "obstacle_5"
     max_steps = 200
     shows_robot = True
 
-    num_obstacles: Count = count(1, 5)
+    num_obstacles: Count = count(1, 5, most=6)
 
     def layout(self, rng: EpisodeRng) -> Layout:
         number = rng.number(self.num_obstacles)
         pools = rng.pools
         (goal,) = goal_poses(rng, 1)
         names = rng.choose(pools.primitive, number)
-        textures = rng.choose(pools.textures_2, number, "textures")
+        textures = rng.cover(names, pools.textures_2)
         places = _places(rng, names, goal[:3])
         bodies: list[Body | None] = [None] * len(self.slots)
         for k in range(number):

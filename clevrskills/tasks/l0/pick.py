@@ -28,16 +28,19 @@ class Pick(Task):
     sentence = "Pick up the object"
     predicates = (Picked,)
     slots = ("object_0", "object_1", "object_2", "object_3")
+    composition = ("combinations",)
+    counted, spare = "num_distractors", "object_4"
     max_steps = 80
 
-    num_distractors: Count = count(0, 3)
+    num_distractors: Count = count(0, 3, most=4)
 
     def layout(self, rng: EpisodeRng) -> Layout:
         objects = 1 + rng.number(self.num_distractors)
         pools = rng.pools
         shapes = rng.choose(pools.movable, objects)
-        textures = rng.choose(pools.textures_1, objects, "textures")
-        bodies = rng.table(FAR_WORKSPACE).place_all(self.slots, shapes, textures)
+        textures = rng.cover(shapes, pools.textures_1)
+        sizes = [rng.size_m(name) for name in shapes]
+        bodies = rng.table(FAR_WORKSPACE).place_all(self.slots, shapes, textures, sizes)
         return Layout(bodies, {"object": np.array(rng.assign(objects)[0])})
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:

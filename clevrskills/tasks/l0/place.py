@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from torch import Tensor
@@ -34,11 +35,13 @@ class Place(Task):
     sentence = "Put the object in the gripper on the other object"
     predicates = (OnTop,)
     slots = ("base_0", "base_1", "base_2", "object_0", "object_1", "object_2")
+    composition: ClassVar[tuple[str, ...]] = ("combinations", "roles")
+    counted, spare = "num_objects", "object_3"
     max_steps = 150
     starts_held = True
 
     num_bases: Count = count(1, 3)
-    num_objects: Count = count(1, 3)
+    num_objects: Count = count(1, 3, most=4)
 
     def layout(self, rng: EpisodeRng) -> Layout:
         bases, objects = rng.number(self.num_bases), rng.number(self.num_objects)
@@ -48,17 +51,20 @@ class Place(Task):
         # names must tell the objects apart, so nothing lies there twice
         tops = [n for n in pools.movable if n not in base_shapes]
         shapes = base_shapes + rng.choose(tops, objects)
-        textures = rng.choose(pools.textures_2, bases, "textures")
-        textures += rng.choose(pools.textures_1, objects, "textures")
+        textures = rng.cover(shapes[:bases], pools.textures_2)
+        textures += rng.cover(shapes[bases:], pools.textures_1)
         used = [*range(bases), *range(3, 3 + objects)]
         table = rng.table()
         if self.starts_held:
             # whatever is below the gripper could be hit without skill: by letting the object drop
-            radius_m = shape(shapes[bases + top - 3]).radius_m
+            held = shapes[bases + top - 3]
+            radius_m = shape(held, rng.size_m(held)).radius_m
             table.reserve(*XARM.start_position[:2], radius_m + LANDING_MARGIN_M)
         bodies: list[Body | None] = [None] * len(self.slots)
         for slot, name, texture in zip(used, shapes, textures, strict=True):
-            bodies[slot] = Body(self.slots[slot], name, texture, table.place(shape(name)))
+            size = rng.size_m(name)
+            pose = table.place(shape(name, size))
+            bodies[slot] = Body(self.slots[slot], name, texture, pose, size)
         return Layout(
             tuple(bodies),
             {"top": np.array(top), "bottom": np.array(bottom)},

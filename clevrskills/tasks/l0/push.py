@@ -33,18 +33,20 @@ class Push(Task):
     sentence = "Push one object towards another"
     predicates = (PushedTowards,)
     slots = ("object_0", "object_1", "object_2")
+    composition = ("combinations",)
+    counted, spare = "num_distractors", "object_3"
     max_steps = 200
 
-    num_distractors: Count = count(0, 1)
+    num_distractors: Count = count(0, 1, most=2)
 
     def layout(self, rng: EpisodeRng) -> Layout:
         objects = 2 + rng.number(self.num_distractors)
         shapes = rng.choose(rng.pools.primitive, objects)
-        textures = rng.choose(rng.pools.textures_1, objects, "textures")
+        textures = rng.cover(shapes, rng.pools.textures_1)
         table = rng.table(NARROW_WORKSPACE, GAP_M)
         parts = rng.assign(objects)
         roles = {"object": np.array(parts[0]), "towards": np.array(parts[1])}
-        bodies = table.place_all(self.slots, shapes, textures, PRIMITIVE_SIZE_M)
+        bodies = table.place_all(self.slots, shapes, textures, [PRIMITIVE_SIZE_M] * objects)
         return Layout(bodies, roles)
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:

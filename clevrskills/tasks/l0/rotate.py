@@ -7,14 +7,12 @@ from typing import ClassVar
 import numpy as np
 from torch import Tensor
 
-from clevrskills.assets import shape
 from clevrskills.predicates import Predicate, Rotated
 from clevrskills.predicates.rotated import turn_in_words
-from clevrskills.sim.body import Body
 from clevrskills.tasks.arguments import Count, count
 from clevrskills.tasks.bank import Bank, Fields
 from clevrskills.tasks.layout import FAR_WORKSPACE, EpisodeRng, Layout
-from clevrskills.tasks.turning import TurningTask, room_to_turn, turnable
+from clevrskills.tasks.turning import TurningTask, turnable, turnable_body
 from clevrskills.tasks.wordings.turns import ROTATE
 
 
@@ -36,17 +34,19 @@ class Rotate(TurningTask):
     sentence = "Rotate the object"
     predicates: ClassVar[tuple[type[Predicate], ...]] = (Rotated,)
     slots = ("object_0", "object_1", "object_2")
+    composition = ("combinations",)
+    counted, spare = "num_distractors", "object_3"
     max_steps = 250
 
-    num_distractors: Count = count(0, 2)
+    num_distractors: Count = count(0, 2, most=3)
 
     def layout(self, rng: EpisodeRng) -> Layout:
         objects = 1 + rng.number(self.num_distractors)
-        shapes = rng.choose(turnable(rng.pools), objects)
-        textures = rng.choose(rng.pools.textures_1, objects, "textures")
+        shapes = rng.choose(turnable(rng), objects)
+        textures = rng.cover(shapes, rng.pools.textures_1)
         table = rng.table(FAR_WORKSPACE)
         bodies = [
-            Body(key, name, texture, table.place(room_to_turn(shape(name))))
+            turnable_body(key, name, texture, rng, table)
             for key, name, texture in zip(self.slots, shapes, textures, strict=False)
         ]
         target = rng.assign(objects)[0]

@@ -38,19 +38,21 @@ class Touch(Task):
     sentence = "Touch the objects"
     predicates: ClassVar[tuple[type[Predicate], ...]] = (Set, Touched)
     slots = ("object_0", "object_1")
+    composition = ("combinations",)
+    counted, spare = "num_objects", "object_2"
     max_steps = 200
     predicate: ClassVar[type[Handled]] = Touched
     size_m: ClassVar[tuple[float, float, float]] = (0.10, 0.10, 0.05)
     gap_m: ClassVar[float] = 0.02
 
-    num_objects: Count = count(1, 2)
+    num_objects: Count = count(1, 2, most=3)
 
     def layout(self, rng: EpisodeRng) -> Layout:
         objects = rng.number(self.num_objects)
         shapes = rng.choose(rng.pools.primitive, objects)
-        textures = rng.choose(rng.pools.textures_1, objects, "textures")
+        textures = rng.cover(shapes, rng.pools.textures_1)
         table = rng.table(NARROW_WORKSPACE, self.gap_m)
-        bodies = table.place_all(self.slots, shapes, textures, self.size_m)
+        bodies = table.place_all(self.slots, shapes, textures, [self.size_m] * objects)
         return Layout(bodies, {"active": np.arange(len(self.slots)) < objects})
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:

@@ -55,9 +55,11 @@ class Trace(Task):
     sentence = "Trace the sequence of goals by moving to the next green goal"
     predicates = (Order, Traced)
     slots = ("goal_0", "goal_1", "goal_2", "goal_3", "goal_4", "object_0")
+    composition = ("combinations",)
+    counted, spare = "num_goals", "goal_5"
     max_steps = 140
 
-    num_goals: Count = count(2, 5)
+    num_goals: Count = count(2, 5, most=6)
     strict: bool = switch()
 
     def layout(self, rng: EpisodeRng) -> Layout:

@@ -52,21 +52,25 @@ class FollowOrder(Task):
     sentence = "Bring the object to the areas in the order given"
     predicates: ClassVar[tuple[type[Predicate], ...]] = (Order, Inside)
     slots = ("area_0", "area_1", "area_2", "area_3", "object_0")
+    composition = ("combinations", "orders")
+    counted, spare = "num_visits", "area_4"
     max_steps = 500
 
     num_areas: Count = count(2, 4)
-    num_visits: Count = count(1, 3)
+    num_visits: Count = count(1, 3, most=4)
     strict: bool = switch()
 
     def layout(self, rng: EpisodeRng) -> Layout:
         least, most = self.num_visits
         areas = max(rng.number(self.num_areas), least + 1)
         visits = rng.number((least, min(most, areas - 1)))
-        route = np.zeros(4, dtype=np.int64)
+        most_areas = len(self.slots) - 1
+        route = np.zeros(most_areas, dtype=np.int64)
         route[:areas] = rng.assign(areas)
         pools = rng.pools
-        tiles = [shape(name, AREA_SIZE_M) for name in rng.choose(pools.primitive, areas)]
-        textures = rng.choose(pools.textures_2, areas, "textures")
+        names = rng.choose(pools.primitive, areas)
+        tiles = [shape(name, AREA_SIZE_M) for name in names]
+        textures = rng.cover(names, pools.textures_2, in_turn=True)
         table = rng.table(AREAS)
         bodies: list[Body | None] = [None] * len(self.slots)
         for i, tile in enumerate(tiles):
@@ -77,12 +81,13 @@ class FollowOrder(Task):
         room_m = min(_room_m(tile) for tile in tiles) - SPARE_M
         small = [name for name in pools.movable if shape(name).radius_m <= room_m]
         (name,) = rng.choose(small, 1)
-        (texture,) = rng.choose(pools.textures_1, 1, "textures")
+        (texture,) = rng.cover([name], pools.textures_1)
         first = bodies[route[0]]
         assert first is not None
         start = _in_the_middle(shape(name), first, rng.places.uniform(0.0, 2 * pi))
-        bodies[4] = Body(self.slots[4], name, texture, start)
-        roles = {"route": route, "active": np.arange(3) < visits, "start": np.array(start)}
+        bodies[-1] = Body(self.slots[-1], name, texture, start)
+        active = np.arange(most_areas - 1) < visits
+        roles = {"route": route, "active": active, "start": np.array(start)}
         return Layout(tuple(bodies), roles)
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
@@ -90,8 +95,8 @@ class FollowOrder(Task):
 
     def _visits(self, roles: Mapping[str, Tensor]) -> Order:
         """The visits in turn."""
-        route = roles["route"]  # (B, 4)
-        visits = [Inside(area * 0 + 4, area) for area in route[:, 1:].unbind(-1)]
+        route, thing = roles["route"], len(self.slots) - 1  # (B, areas)
+        visits = [Inside(area * 0 + thing, area) for area in route[:, 1:].unbind(-1)]
         return Order(tuple(visits), roles["active"])
 
     def _in_turn(self, roles: Mapping[str, Tensor], order: Order) -> Predicate:
@@ -99,15 +104,17 @@ class FollowOrder(Task):
         if not self.strict:
             return order
         route, visits = roles["route"], roles["active"].sum(-1, keepdim=True)
-        areas = torch.arange(len(self.slots) - 1, device=route.device)
+        thing = len(self.slots) - 1
+        areas = torch.arange(thing, device=route.device)
         at = areas[:, None] == route[:, None]  # (B, areas, places of the route)
         place = torch.where(at, torch.arange(route.shape[1], device=route.device), NEVER).amin(-1)
         due = torch.where(place <= visits, (place - 1).clamp(min=0), NEVER)
-        inside = (Inside(route[:, 0] * 0 + 4, route[:, 0] * 0 + area) for area in areas.tolist())
+        zero = route[:, 0] * 0
+        inside = (Inside(zero + thing, zero + area) for area in areas.tolist())
         return Strict(order, tuple(inside), due)
 
     def fields(self, layout: Layout) -> Fields:
-        thing, visits = layout.bodies[4], int(layout.roles["active"].sum())
+        thing, visits = layout.bodies[-1], int(layout.roles["active"].sum())
         assert thing is not None
         areas = [f"{{obj:{self.slots[k]}}}" for k in layout.roles["route"][1 : 1 + visits]]
         return {

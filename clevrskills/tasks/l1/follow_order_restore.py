@@ -27,6 +27,7 @@ class FollowOrderRestore(FollowOrder):
     bank = FOLLOW_ORDER_RESTORE
     sentence = "Bring the object to the areas in the order given and then restore"
     predicates = (Order, Inside, AtPoseOnTop)
+    spare = ""
 
     num_areas: Count = count(2, 2, most=4)
     num_visits: Count = count(1, 1, most=3)
@@ -35,7 +36,7 @@ class FollowOrderRestore(FollowOrder):
         visits = self._visits(roles)
         assert visits.active is not None
         start, area = roles["start"], roles["route"][:, 0]
-        restored = AtPoseOnTop(area * 0 + 4, start[:, :3], start[:, 3:], area)
+        restored = AtPoseOnTop(area * 0 + len(self.slots) - 1, start[:, :3], start[:, 3:], area)
         always = torch.ones_like(visits.active[:, :1])
         active = torch.cat((visits.active, always), dim=-1)
         return self._in_turn(roles, Order((*visits.children, restored), active))

@@ -30,8 +30,8 @@ RADIUS_M = {"cube": 0.06, "cylinder": 0.06, "hexagon": 0.06}
 NARROW_RADIUS_M = 0.046
 """Outer radius of the largest objects of which two fit into an area of some shape, and into one of
 any other."""
-DISTANCE_M = 0.10
-"""How far the neighbour is away, beside its own size."""
+DISTANCE_M = 0.18
+"""How far the neighbour is away."""
 DIRECTIONS = {"away": (1, 0), "towards": (-1, 0), "right": (0, 1), "left": (0, -1)}
 """World x and y of directions as the base camera sees them, from across the table: ``away`` from
 the robot is down in its image, ``right`` is the robot's own left."""
@@ -77,10 +77,12 @@ class Neighbour(Task):
     sentence = "Put the object in the area, then the one that was next to it"
     predicates = (InSequence, Inside, InsideAfter)
     slots = ("area_0", "area_1", "area_2", "object_0", "object_1", "object_2", "object_3")
+    composition = ("combinations", "orders")
+    counted, spare = "num_distractors", "object_4"
     max_steps = 500
 
     num_areas: Count = count(1, 3)
-    num_distractors: Count = count(1, 2)
+    num_distractors: Count = count(1, 2, most=3)
     directions: tuple[str, ...] = choice(*DIRECTIONS)
 
     def layout(self, rng: EpisodeRng) -> Layout:
@@ -88,12 +90,14 @@ class Neighbour(Task):
         area = rng.assign(areas)[0]
         direction = self.directions[rng.roles.integers(len(self.directions))]
         pools = rng.pools
-        tiles = [shape(name, AREA_SIZE_M) for name in rng.choose(pools.primitive, areas)]
+        tile_names = rng.choose(pools.primitive, areas)
+        tiles = [shape(name, AREA_SIZE_M) for name in tile_names]
         most_m = min(RADIUS_M.get(tile.name, NARROW_RADIUS_M) for tile in tiles)
         small = [name for name in pools.movable if shape(name).radius_m <= most_m]
-        items = [shape(name) for name in rng.choose(small, objects)]
-        textures = rng.choose(pools.textures_2, areas, "textures")
-        colours = rng.choose(pools.textures_1, objects, "textures")
+        names = rng.choose(small, objects)
+        items = [shape(name) for name in names]
+        textures = rng.cover(tile_names, pools.textures_2)
+        colours = rng.cover(names, pools.textures_1, in_turn=True)
         table, poses = _beside_each_other(rng, items, direction)
         bodies: list[Body | None] = [None] * len(self.slots)
         for i, tile in enumerate(tiles):
@@ -131,11 +135,10 @@ def _beside_each_other(
         LayoutError: There is no room for them.
     """
     space = rng.setting.workspace
-    away_m = DISTANCE_M + 2 * max(items[1].half_extents[:2])
     for _ in range(TRIES):
         table = rng.table()
         pose = table.place(items[0])
-        x, y = np.add(pose[:2], np.multiply(away_m, DIRECTIONS[direction])).tolist()
+        x, y = np.add(pose[:2], np.multiply(DISTANCE_M, DIRECTIONS[direction])).tolist()
         yaw = rng.places.uniform(0.0, 2 * np.pi)
         if not (space.x_m[0] <= x <= space.x_m[1] and space.y_m[0] <= y <= space.y_m[1]):
             continue

@@ -39,27 +39,28 @@ class Rearrange(Task):
     sentence = "Rearrange the objects as shown"
     predicates: ClassVar[tuple[type[Predicate], ...]] = (Set, AtPosition)
     slots = ("object_0", "object_1", "object_2")
+    composition = ("combinations",)
+    counted, spare = "num_objects", "object_3"
     max_steps = 500
 
-    num_objects: Count = count(2, 3)
+    num_objects: Count = count(2, 3, most=4)
 
     def layout(self, rng: EpisodeRng) -> Layout:
         objects = rng.number(self.num_objects)
         pools = rng.pools
         shapes = rng.choose(pools.movable, objects)
-        textures = rng.choose(pools.textures_1, objects, "textures")
+        textures, sizes = rng.cover(shapes, pools.textures_1), [rng.size_m(n) for n in shapes]
+        items = [shape(name, size) for name, size in zip(shapes, sizes, strict=True)]
         table = rng.table(FAR_WORKSPACE, GAP_M)
-        starts = [table.place(shape(name)) for name in shapes]
+        starts = [table.place(item) for item in items]
         targets = [
-            table.place(shape(name), 2 * atan2(start[6], start[3]))
-            for name, start in zip(shapes, starts, strict=True)
+            table.place(item, 2 * atan2(start[6], start[3]))
+            for item, start in zip(items, starts, strict=True)
         ]
         if any(dist(a[:2], b[:2]) < LEAST_MOVE_M for a, b in zip(starts, targets, strict=True)):
             raise LayoutError("an object hardly moves")
-        bodies = [
-            Body(key, name, texture, pose)
-            for key, name, texture, pose in zip(self.slots, shapes, textures, starts, strict=False)
-        ]
+        parts = (self.slots, shapes, textures, starts, sizes)
+        bodies = [Body(*part) for part in zip(*parts, strict=False)]
         empty = len(self.slots) - objects
         roles = {
             "start": np.array(starts + starts[:1] * empty),
@@ -69,7 +70,7 @@ class Rearrange(Task):
         return Layout((*bodies, *(None,) * empty), roles)
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
-        target = roles["target"]  # (B, 3, 3)
+        target = roles["target"]  # (B, objects, 3)
         slot = roles["active"][:, 0].long() * 0
         parts = [AtPosition(slot + k, target[:, k]) for k in range(len(self.slots))]
         return Set(tuple(parts), roles["active"])

@@ -21,7 +21,7 @@ class RearrangeRestore(Rearrange):
     max_steps = 900
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
-        start = roles["start"]  # (B, 3, 7)
+        start = roles["start"]  # (B, objects, 7)
         slot = roles["active"][:, 0].long() * 0
-        parts = [AtPose(slot + k, start[:, k, :3], start[:, k, 3:]) for k in range(3)]
+        parts = [AtPose(slot + k, start[:, k, :3], start[:, k, 3:]) for k in range(start.shape[1])]
         return Order((super().goal(roles), Set(tuple(parts), roles["active"])))

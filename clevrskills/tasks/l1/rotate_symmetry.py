@@ -6,14 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 from torch import Tensor
 
-from clevrskills.assets import shape
 from clevrskills.predicates import Predicate, Rotated, Set
 from clevrskills.predicates.rotated import turn_in_words
-from clevrskills.sim.body import Body
 from clevrskills.tasks.arguments import Count, count
 from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.layout import FAR_WORKSPACE, EpisodeRng, Layout
-from clevrskills.tasks.turning import TurningTask, room_to_turn, turnable
+from clevrskills.tasks.turning import TurningTask, turnable, turnable_body
 from clevrskills.tasks.wordings.turns import ROTATE_SYMMETRY
 
 
@@ -34,19 +32,22 @@ class RotateSymmetry(TurningTask):
     sentence = "Rotate the identically textured objects"
     predicates = (Set, Rotated)
     slots = ("object_0", "object_1", "object_2", "object_3")
+    composition = ("combinations",)
+    counted, spare = "num_objects", "object_4"
     max_steps = 500
 
-    num_objects: Count = count(2, 4)
+    num_objects: Count = count(2, 4, most=5)
 
     def layout(self, rng: EpisodeRng) -> Layout:
         objects = rng.number(self.num_objects)
-        shapes = rng.choose(turnable(rng.pools), objects)
         shared, *others = rng.choose(rng.pools.textures_1, objects - 1, "textures")
+        textures = (shared, shared, *others)
+        shapes = rng.clothe(textures, turnable(rng))
         parts = rng.assign(objects)
-        texture_of = dict(zip(parts, (shared, shared, *others), strict=True))
+        texture_of = dict(zip(parts, textures, strict=True))
         table = rng.table(FAR_WORKSPACE)
         bodies = [
-            Body(self.slots[k], name, texture_of[k], table.place(room_to_turn(shape(name))))
+            turnable_body(self.slots[k], name, texture_of[k], rng, table)
             for k, name in enumerate(shapes)
         ]
         pair = parts[:2]

@@ -30,21 +30,24 @@ class Stack(Task):
     sentence = "Stack the objects in the order given"
     predicates: ClassVar[tuple[type[Predicate], ...]] = (InSequence, OnTop)
     slots = ("object_0", "object_1", "object_2", "object_3")
+    composition = ("combinations", "orders")
+    counted, spare = "num_objects", "object_4"
     max_steps = 500
     size_m: ClassVar[tuple[float, float, float]] = (0.10, 0.10, 0.05)
     upwards: ClassVar[bool] = True
     """Whether the object named first is the lowest, else the highest."""
 
-    num_objects: Count = count(2, 4)
+    num_objects: Count = count(2, 4, most=5)
 
     def layout(self, rng: EpisodeRng) -> Layout:
         objects = rng.number(self.num_objects)
         named = np.zeros(len(self.slots), dtype=np.int64)
         named[:objects] = rng.assign(objects)
         shapes = rng.choose(rng.pools.primitive, objects)
-        textures = rng.choose(rng.pools.textures_1, objects, "textures")
+        upwards = slice(None, None, 1 if self.upwards else -1)
+        textures = rng.cover(shapes[upwards], rng.pools.textures_1, in_turn=True)[upwards]
         table = rng.table(FAR_WORKSPACE)
-        bodies = table.place_all(self.slots, shapes, textures, self.size_m)
+        bodies = table.place_all(self.slots, shapes, textures, [self.size_m] * objects)
         roles = {"named": named, "active": np.arange(len(self.slots)) < objects}
         return Layout(bodies, roles)
 

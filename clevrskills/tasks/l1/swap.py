@@ -8,13 +8,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from clevrskills.assets import Pools, shape
+from clevrskills.assets import shape
 from clevrskills.predicates import AtPosition, Predicate, Swapped
 from clevrskills.sim.body import Body
 from clevrskills.tasks.arguments import Count, count
 from clevrskills.tasks.bank import Bank, Fields
 from clevrskills.tasks.base import Task
-from clevrskills.tasks.layout import NARROW_WORKSPACE, PRIMITIVE_SIZE_M, EpisodeRng, Layout
+from clevrskills.tasks.layout import NARROW_WORKSPACE, EpisodeRng, Layout
 from clevrskills.tasks.turning import room_to_turn
 from clevrskills.tasks.wordings.places import SWAP
 
@@ -36,23 +36,24 @@ class Swap(Task):
     sentence = "Swap the positions of two objects"
     predicates: ClassVar[tuple[type[Predicate], ...]] = (Swapped, AtPosition)
     slots = ("object_0", "object_1", "object_2")
+    composition = ("combinations",)
+    counted, spare = "num_distractors", "object_3"
     max_steps = 500
-    size_m: ClassVar[tuple[float, float, float] | None] = PRIMITIVE_SIZE_M
-    """Size of the objects; their own if there is none."""
 
-    num_distractors: Count = count(0, 1)
+    num_distractors: Count = count(0, 1, most=2)
 
     def layout(self, rng: EpisodeRng) -> Layout:
         objects = 2 + rng.number(self.num_distractors)
-        names = rng.choose(self.shapes(rng.pools), objects)
-        textures = rng.choose(rng.pools.textures_2, objects, "textures")
-        shapes = [shape(name, self.size_m) for name in names]
+        names = rng.choose(self.shapes(rng), objects)
+        textures = rng.cover(names, rng.pools.textures_2)
+        sizes = [rng.size_m(name) for name in names]
+        shapes = [shape(name, size) for name, size in zip(names, sizes, strict=True)]
         table, room = rng.table(NARROW_WORKSPACE), room_to_turn(*shapes)
         places = [table.place(room) for _ in range(objects + 1)]
         bodies = [
-            Body(key, name, texture, (*place[:2], item.half_extents[2], *place[3:]), self.size_m)
-            for key, name, texture, item, place in zip(
-                self.slots, names, textures, shapes, places, strict=False
+            Body(key, name, texture, (*place[:2], item.half_extents[2], *place[3:]), size)
+            for key, name, texture, item, size, place in zip(
+                self.slots, names, textures, shapes, sizes, places, strict=False
             )
         ]
         pair = rng.assign(objects)[:2]
@@ -63,9 +64,9 @@ class Swap(Task):
         }
         return Layout((*bodies, *(None,) * (len(self.slots) - objects)), roles)
 
-    def shapes(self, pools: Pools) -> Sequence[str]:
+    def shapes(self, rng: EpisodeRng) -> Sequence[str]:
         """What may be swapped."""
-        return pools.primitive
+        return rng.pools.primitive
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         first, second = roles["objects"].unbind(1)

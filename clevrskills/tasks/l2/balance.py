@@ -63,29 +63,32 @@ class Balance(Task):
     sentence = "Place all the objects on the scale while keeping it in balance"
     predicates = (Balanced,)
     slots = ("foot", "beam", "plate_0", "plate_1", "object_0", "object_1", "object_2", "object_3")
+    composition = ("combinations",)
+    counted, spare = "num_objects", "object_4"
     max_steps = 800
 
-    num_objects: Count = count(2, 4)
+    num_objects: Count = count(2, 4, most=5)
 
     def layout(self, rng: EpisodeRng) -> Layout:
         blocks = rng.number(self.num_objects)
         heights = rng.shapes.permutation(_heights(rng.shapes, blocks))
         pool = [name for name in rng.pools.primitive if name in SHAPES] or rng.pools.primitive
         (name,) = rng.choose(pool, 1)
-        (texture,) = rng.choose(rng.pools.textures_1, 1, stream="textures")
+        (texture,) = rng.cover([name], rng.pools.textures_1)
         table = rng.table(BLOCKS)
         scale = _scale(table, self.setting.main_camera)
-        bodies: list[Body | None] = [*scale, None, None, None, None]
+        slots = np.arange(4, len(self.slots))
+        bodies: list[Body | None] = [*scale, *(None,) * len(slots)]
         level = np.array([body.pose for body in bodies[1:4] if body])
         for k, height_m in enumerate(heights):
             size = (WIDTH_M, WIDTH_M, float(height_m))
             pose = table.place(shape(name, size, DENSITY))
             bodies[4 + k] = Body(self.slots[4 + k], name, texture, pose, size, density=DENSITY)
-        objects = np.where(np.arange(4) < blocks, 4 + np.arange(4), -1)
+        objects = np.where(slots < 4 + blocks, slots, -1)
         return Layout(tuple(bodies), {"objects": objects, "level": level})
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
-        objects = roles["objects"]  # (B, 4)
+        objects = roles["objects"]  # (B, blocks)
         beam = objects[:, 0] * 0 + 1
         plates = objects[:, :2] * 0 + objects.new_tensor([2, 3])
         return Balanced(beam, plates, objects, roles["level"])

@@ -39,10 +39,12 @@ class SortStack(Task):
     sentence = "Stack identically textured objects"
     predicates = (Set, SameStack)
     slots = ("object_0", "object_1", "object_2", "object_3", "object_4", "object_5")
+    composition = ("combinations",)
+    counted, spare = "num_objects", "object_6"
     max_steps = 900
 
     num_textures: Count = count(1, 3)
-    num_objects: Count = count(2, 6)
+    num_objects: Count = count(2, 6, most=7)
 
     def layout(self, rng: EpisodeRng) -> Layout:
         textures = rng.number(self.num_textures)
@@ -53,8 +55,8 @@ class SortStack(Task):
         groups = np.repeat(np.arange(textures), LEAST).tolist()
         groups += rng.roles.integers(textures, size=objects - len(groups)).tolist()
         group_of = rng.roles.permutation(groups).tolist()
-        shapes = rng.choose(rng.pools.primitive, objects)
         chosen = rng.choose(rng.pools.textures_1, textures, "textures")
+        shapes = rng.clothe([chosen[group] for group in group_of], rng.pools.primitive)
         names = [chosen[k] for k in rng.assign(textures)]
         table = rng.table()
         bodies: list[Body | None] = [None] * len(self.slots)

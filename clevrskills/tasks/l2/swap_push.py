@@ -29,13 +29,14 @@ class SwapPush(Task):
     sentence = "Swap the positions of two objects by pushing"
     predicates = (Swapped, AtPositionPushed)
     slots = ("object_0", "object_1")
+    composition = ("combinations",)
     max_steps = 700
 
     def layout(self, rng: EpisodeRng) -> Layout:
         shapes = rng.choose(rng.pools.primitive, 2)
-        textures = rng.choose(rng.pools.textures_1, 2, "textures")
+        textures = rng.cover(shapes, rng.pools.textures_1)
         table = rng.table(NARROW_WORKSPACE, GAP_M)
-        bodies = table.place_all(self.slots, shapes, textures, PRIMITIVE_SIZE_M)
+        bodies = table.place_all(self.slots, shapes, textures, [PRIMITIVE_SIZE_M] * 2)
         free = table.place(shape(shapes[0], PRIMITIVE_SIZE_M))
         first, second = rng.assign(2)
         homes = [np.array(body.pose[:3]) for body in bodies if body]

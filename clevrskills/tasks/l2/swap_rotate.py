@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from torch import Tensor
 
-from clevrskills.assets import Pools
 from clevrskills.predicates import AtPosition, Predicate, Rotated, Swapped
 from clevrskills.predicates.rotated import turn_in_words
 from clevrskills.tasks.bank import Fields
@@ -34,15 +33,14 @@ class SwapRotate(Swap, TurningTask):
     sentence = "Swap the positions of two objects and rotate both"
     predicates = (Swapped, AtPosition, Rotated)
     max_steps = 600
-    size_m = None
 
     def layout(self, rng: EpisodeRng) -> Layout:
         layout = super().layout(rng)
         angle_rad = np.radians(float(self.angle_deg(rng)))
         return replace(layout, roles={**layout.roles, "angle_rad": angle_rad})
 
-    def shapes(self, pools: Pools) -> Sequence[str]:
-        return turnable(pools)
+    def shapes(self, rng: EpisodeRng) -> Sequence[str]:
+        return turnable(rng)
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         (first, second), poses = roles["objects"].unbind(1), roles["poses"]
