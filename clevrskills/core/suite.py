@@ -228,12 +228,15 @@ class Suite(Protocol):
             ``None``: all that are frozen.
         revision: Of the criteria of success: a higher one judges the same episodes otherwise, so
             that results of different ones can't be compared.
+        benchmark: Version of its frozen episodes; results on different ones can't be compared; 0:
+            they have none.
     """
 
     name: str
     title: str
     episodes: int | None = None
     revision: int = 1
+    benchmark: int = 0
 
     def levels(self) -> Mapping[str, str]:
         """Level of every task, by task key."""
@@ -247,6 +250,23 @@ class Suite(Protocol):
     def default_splits(self) -> Sequence[str]:
         """Names of the splits that are evaluated unless others are named."""
         return self.splits()
+
+    def splits_of(self, task: str) -> Sequence[str]:
+        """Names of the splits that a task has."""
+        del task
+        return self.splits()
+
+    def count_frozen(self, split: str) -> int:
+        """How many episodes of each task are frozen of a split unless a number is given."""
+        del split
+        return 100
+
+    def paired_with(self, split: str) -> str:
+        """The split whose frozen episodes have the same seeds, so that episodes can be compared in
+        pairs; empty: there is none.
+        """
+        del split
+        return ""
 
     def groups(self) -> Mapping[str, Sequence[str]]:
         """Named groups of tasks besides the levels, with the keys of their tasks."""
@@ -328,6 +348,13 @@ class Suite(Protocol):
     def faults(self, env: Environment) -> Mapping[str, bool]:
         """What is wrong with the start of an episode, just after the reset."""
         return {"goal holds": bool(env.outcome.holds[0])}
+
+    def pairing_fault(self, episode: Episode) -> str:
+        """Why an episode is no pair with that of the same seed in the split that it is paired with;
+        empty: it is, or is to be paired with none.
+        """
+        del episode
+        return ""
 
     def told(self, episode: Episode, wording: str, number: int, look: str = LOOKS[0]) -> Prompt:
         """An episode's prompt in another wording.

@@ -19,7 +19,7 @@ from clevrskills.evaluation.arguments import EvaluateArgs
 from clevrskills.evaluation.env_pool import EpisodeRef, WorkerConfig
 from clevrskills.evaluation.results import Run
 from clevrskills.evaluation.rollout import Rules
-from clevrskills.evaluation.selection import frozen_tasks
+from clevrskills.evaluation.selection import frozen_tasks, task_splits
 from clevrskills.evaluation.worker import Group
 from clevrskills.jobs.arguments import check_least, check_names
 from clevrskills.jobs.run_folder import versions
@@ -77,7 +77,7 @@ def make_request(args: EvaluateArgs, suite: Suite) -> EvaluationRequest:
         view=(args.view, suite.views() or ("(none)",)),
         interface=((args.interface,), suite.interfaces()),
     )
-    splits = [s for s in suite.splits() if s in (args.split or suite.default_splits())]
+    splits = args.split or suite.default_splits()
     tasks = args.select(suite.levels(), suite.groups())
     if args.all:
         tasks = frozen_tasks(suite)
@@ -100,6 +100,13 @@ def make_request(args: EvaluateArgs, suite: Suite) -> EvaluationRequest:
         wording,
     )
     frozen = {(ref.task, ref.split) for ref in refs if ref.seed is None}
+    versions_of = {suite.header(*pair).benchmark for pair in frozen}
+    if len(versions_of) > 1:
+        raise ClevrSkillsError(
+            "the frozen episodes are of versions "
+            + " and ".join(map(str, sorted(versions_of)))
+            + " of the benchmark: evaluate each by itself"
+        )
     run = Run(
         policy=policy,
         label=args.label,
@@ -118,6 +125,7 @@ def make_request(args: EvaluateArgs, suite: Suite) -> EvaluationRequest:
         feedback=feedback,
         stop=stop,
         revision=suite.revision,
+        benchmark=max(versions_of, default=0),
         wording=wording,
         preset=args.preset or "",
     )
@@ -164,7 +172,9 @@ def _episodes(
     """The episodes, their robot and criteria."""
     robot, criteria = args.robot or suite.robots()[0], args.criteria or suite.criteria()[0]
     count = args.episodes or suite.episodes
-    pairs = [(task, split) for task in tasks for split in splits]
+    pairs = task_splits(suite, tasks, splits, args.tasks)
+    if tasks and not pairs:
+        raise ClevrSkillsError(f"none of these tasks has the split {' or '.join(splits)}")
     if policy.startswith(REPLAY):
         if args.seed is not None:
             raise ClevrSkillsError(

@@ -175,6 +175,7 @@ class Run:
         feedback: What turns in words told of themselves.
         stop: When episodes ended: ``goal``, ``limit`` or ``declared``.
         revision: Of the criteria of success; runs that say none are of revision 1.
+        benchmark: Version of the frozen episodes; 0: of before they had one, or they were drawn.
         wording: What prompts said, one of :data:`~clevrskills.core.suite.WORDINGS`.
         preset: The named bundle of options that was given.
     """
@@ -198,6 +199,7 @@ class Run:
     feedback: str = "simple"
     stop: str = "goal"
     revision: int = 1
+    benchmark: int = 0
     wording: str = "own"
     preset: str = ""
 
@@ -287,11 +289,25 @@ def open_evaluations(roots: Sequence[Path]) -> list[Evaluation]:
     """Open runs.
 
     Raises:
-        ClevrSkillsError: A folder is named twice, holds no run, or a damaged one.
+        ClevrSkillsError: A folder is named twice, holds no run, or a damaged one; or the runs are
+            on frozen episodes of different versions of a benchmark.
     """
     runs = [read_run(root) for root in roots]
     if len({root.resolve() for root in roots}) < len(roots):
         raise ClevrSkillsError("the same folder is named twice")
+    on = {
+        (run.suite, run.benchmark): root
+        for root, run in zip(roots, runs, strict=True)
+        if run.episodes
+    }
+    for (suite, version), root in on.items():
+        for (other, another), folder in on.items():
+            if suite == other and version < another:
+                raise ClevrSkillsError(
+                    f"{root} is on version {version} of the benchmark, {folder} on version "
+                    f"{another}: their episodes are different ones; evaluate the policy of the "
+                    "former anew"
+                )
     labels = [run.label or run.policy for run in runs]
     for k, root in enumerate(roots):
         if labels.count(labels[k]) > 1:

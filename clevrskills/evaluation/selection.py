@@ -36,6 +36,27 @@ def choose_tasks(
     return tuple(task for task in chosen if task not in left_out)
 
 
+def task_splits(
+    suite: Suite, tasks: Sequence[str], splits: Sequence[str] | None, named: Sequence[str] = ()
+) -> list[tuple[str, str]]:
+    """Pairs of a task and a split that it has.
+
+    Args:
+        suite: Where they come from.
+        tasks: Keys of the tasks.
+        splits: Names of splits, in whichever order; ``None``: all.
+        named: Tasks that were asked for by name, which must have all of the splits.
+
+    Raises:
+        UnknownNameError: One of those has not.
+    """
+    wanted = suite.splits() if splits is None else splits
+    for task in set(named).intersection(tasks) if splits is not None else ():
+        check_names(**{f"split of {task}": (splits, suite.splits_of(task))})
+    order = [split for split in suite.splits() if split in wanted]
+    return [(task, split) for task in tasks for split in order if split in suite.splits_of(task)]
+
+
 def frozen_tasks(suite: Suite) -> list[str]:
     """All tasks of a suite that have frozen episodes."""
 

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from clevrskills import additions, env_id
 from clevrskills.assets import SPLITS
+from clevrskills.assets import split as split_of
 from clevrskills.core.registry import check_new, described, is_own, load, load_modules
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.predicates import Outcome, Predicate
@@ -151,7 +152,7 @@ class Task(ABC):
             LayoutError: It does not fit on the table, or the other layout cannot be had with the
                 objects of this split; try again.
         """
-        model, like, other = SPLITS[split].layouts, None, None
+        model, like, other = split_of(split).layouts, None, None
         if model:
             like = self.rng(seed, attempt, model)
             other = self.layout(like)

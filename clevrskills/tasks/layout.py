@@ -242,7 +242,7 @@ class EpisodeRng:
         return found
 
     def size_m(self, name: str) -> Size | None:
-        """Size of an object: :data:`PRIMITIVE_SIZE_M` of primitives, ``None``, its own, of others."""
+        """Size of an object; ``None``: its own, as all have that are no primitives."""
         return PRIMITIVE_SIZE_M if name in self.pools.primitive else None
 
 

@@ -55,5 +55,7 @@ def test_tops_fit_on_bases(name):
 
 
 def test_unknown_split_lists_the_known_ones():
-    with pytest.raises(ClevrSkillsError, match="unknown split 'validation'; allowed: train, test"):
+    with pytest.raises(
+        ClevrSkillsError, match="unknown split 'validation'; allowed: train, val, test, "
+    ):
         pools("validation")

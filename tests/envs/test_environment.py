@@ -411,7 +411,7 @@ def test_without_rendering_there_are_no_images(sort):
     ("options", "message"),
     [
         ({"task": "juggle"}, "unknown task 'juggle'; allowed: .*pick"),
-        ({"split": "val"}, "unknown split 'val'; allowed: train, test"),
+        ({"split": "dev"}, "unknown split of sort 'dev'; allowed: train, val, test, "),
         ({"robot": "ur5"}, "unknown robot 'ur5'; allowed: xarm6, panda"),
         ({"criteria": "lenient"}, "unknown criteria 'lenient'; allowed: paper, released"),
         ({"cameras": ("side_camera",)}, "'side_camera'; allowed: base_camera, hand_camera, "),
@@ -433,7 +433,7 @@ def test_unknown_names_raise_and_tell_the_known_ones(options, message):
 
 def test_unknown_names_can_be_caught_as_key_errors():
     with pytest.raises(KeyError):
-        make_env("sort", split="val")
+        make_env("sort", split="dev")
     with pytest.raises(UnknownNameError):
         make_env("sort", criteria="lenient")
 

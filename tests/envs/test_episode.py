@@ -171,7 +171,7 @@ def test_an_episode_of_something_else_is_refused(place, spec):
 
 
 def test_drawing_refuses_unknown_names():
-    for kwargs in ({"task": "juggle"}, {"split": "val"}, {"task_args": {"size": 1}}):
+    for kwargs in ({"task": "juggle"}, {"split": "dev"}, {"task_args": {"size": 1}}):
         with pytest.raises(UnknownNameError):
             EpisodeSpec.draw(**{"task": "pick", "split": "train", "seed": 0, **kwargs})
 

@@ -73,8 +73,8 @@ def test_criteria_and_prompt_do_not_change_the_layout():
 
 
 def test_unknown_splits_robots_and_prompts_raise():
-    with pytest.raises(UnknownNameError, match="unknown split 'val'; allowed: train, test"):
-        drawn(split="val")
+    with pytest.raises(UnknownNameError, match="unknown split 'dev'; allowed: train, val, test, "):
+        drawn(split="dev")
     with pytest.raises(UnknownNameError, match="unknown robot 'ur5'; allowed: xarm6, panda"):
         drawn(robot_name="ur5")
     for index in (-1, 30):

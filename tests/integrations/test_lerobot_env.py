@@ -140,7 +140,7 @@ def test_lazy_vector_environment_hands_everything_on():
     [
         ({"tasks": ["fly"]}, "unknown task 'fly'"),
         ({"level": "L7"}, "unknown level 'L7'; allowed: L0, L1, L2"),
-        ({"split": "val"}, "unknown split of pick 'val'"),
+        ({"split": "dev"}, "unknown split of pick 'dev'"),
         ({"robot": "ur5"}, "robot=ur5: the frozen episodes of pick are for xarm6"),
         ({"cameras": ()}, "LeRobot needs at least one camera"),
         ({"cameras": ("front",)}, "unknown camera 'front'"),

@@ -146,7 +146,7 @@ def test_bad_parameters_are_named(frozen_folder):
     reasons = {
         "unknown task 'fly'": {"tasks": ["fly"]},
         "unknown level 'L9'; allowed: L0, L1, L2": {"level": "L9"},
-        "unknown split of pick 'val'": {"tasks": ["pick"], "split": "val"},
+        "unknown split of pick 'dev'": {"tasks": ["pick"], "split": "dev"},
         "unknown camera 'front'": {"tasks": ["pick"], "cameras": ["front"]},
         "unknown value of prompt_images 'last'": {"tasks": ["pick"], "prompt_images": "last"},
         "episodes=4 of pick; allowed: 1 to 3": {"tasks": ["pick"], "episodes": 4},

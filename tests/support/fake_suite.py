@@ -178,7 +178,7 @@ class FakeSuite(Suite):
         return ("paper", "released")
 
     def header(self, task: str, split: str) -> Any:
-        return SimpleNamespace(episodes=FROZEN, robot="xarm6", max_steps=MAX_STEPS)
+        return SimpleNamespace(episodes=FROZEN, robot="xarm6", max_steps=MAX_STEPS, benchmark=0)
 
     def file_hash(self, task: str, split: str) -> str:
         return f"{task} {split} {self.version}"

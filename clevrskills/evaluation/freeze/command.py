@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tyro
 
 from clevrskills.errors import ClevrSkillsError
+from clevrskills.evaluation.selection import task_splits
 from clevrskills.jobs.arguments import (
     SuiteArgs,
     WorkerArgs,
@@ -32,10 +33,10 @@ class FreezeArgs(WorkerArgs, SuiteArgs):
     continues.
     """
 
-    episodes: int = 100
-    """Episodes of each task and split."""
+    episodes: int | None = None
+    """Episodes of each task and split; by default 100, or as many as the suite says."""
     split: tuple[str, ...] | None = None
-    """Objects and textures: train, test or both, which is the default; or splits of the suite."""
+    """Splits of the suite; by default all that a task has."""
     robot: str | None = None
     """The robot; by default the first of the suite."""
     out: Path | None = None
@@ -86,15 +87,14 @@ def freeze(
     if out is None:
         raise ClevrSkillsError("name a folder with --out, or a distribution with --package")
     suite = suite or load_suite(args.suite or suite_of(args.tasks))
-    splits = tuple(suite.splits()) if args.split is None else args.split
     robot = args.robot or suite.robots()[0]
-    tasks = _check(replace(args, split=splits, robot=robot), suite)
+    pairs = _check(replace(args, robot=robot), suite)
     root, make = out.absolute(), make or partial(Screener, suite)
     with storage_errors(out):
         out.mkdir(parents=True, exist_ok=True)
 
     def do(_: Callable[[], None]) -> int:
-        queues = open_queues(root, tasks, splits, robot, args.episodes, suite)
+        queues = open_queues(root, pairs, robot, args.episodes, suite)
         pool = partial(work.open_pool, "local", make, root, args.workers, args.timeout)
         with Display("episodes", sum(queue.count for queue in queues)) as display:
             work.work(FreezeQueue(queues, root, display), pool)
@@ -104,18 +104,19 @@ def freeze(
     return write_into(out, do, "freeze")
 
 
-def _check(args: FreezeArgs, suite: Suite) -> list[str]:
-    """Check the arguments; the tasks, in the order of the suite."""
+def _check(args: FreezeArgs, suite: Suite) -> list[tuple[str, str]]:
+    """Check the arguments; the tasks and splits, in the order of the suite."""
     check_least(args, episodes=1, workers=1)
     check_positive(args, "timeout")
     chosen = args.select(suite.levels(), suite.groups())
     check_names(split=(args.split or (), suite.splits()), robot=((args.robot,), suite.robots()))
-    if not (chosen and args.split):
+    pairs = task_splits(suite, chosen, args.split, args.tasks)
+    if not pairs:
         raise ClevrSkillsError("nothing to freeze: name tasks, or a level with --level")
     for key in chosen:
         able = suite.describe(key).get("robots", suite.robots())
         check_names(**{f"robot for {key}": ((args.robot,), able)})
-    return chosen
+    return pairs
 
 
 def _report(heads: Sequence[Header], as_json: bool) -> None:

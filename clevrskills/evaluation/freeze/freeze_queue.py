@@ -6,7 +6,7 @@ and split.
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from clevrskills.core.episode import FROZEN
@@ -36,14 +36,15 @@ class SeedQueue:
 
     Attributes:
         task: Key of the task.
-        split: ``train`` or ``test``.
+        split: Name of the split.
         robot: Key of the robot.
         count: How many episodes are asked for.
         journal: Where results are kept.
         suite: What the task is of.
         results: The known ones, by seed.
         seeds: The seeds that were needed so far.
-        pending: How many of these have no result yet.
+        partner: The queue of the split that this one is paired with: a seed is accepted by both or
+            rejected by both; ``None``: there is none.
         head: The header of the file, once it is written.
     """
 
@@ -55,13 +56,25 @@ class SeedQueue:
     suite: Suite
     results: dict[int, ScreeningResult]
     seeds: list[int] = field(default_factory=list, init=False)
-    pending: int = field(default=0, init=False)
+    partner: "SeedQueue | None" = field(default=None, init=False)
     head: Header | None = field(default=None, init=False)
 
     @property
     def looked_at(self) -> list[ScreeningResult]:
-        """The results of the seeds that were needed."""
-        return [self.results[seed] for seed in self.seeds if seed in self.results]
+        """What came of the seeds that were needed, as far as it is known."""
+        return [end for seed in self.seeds if (end := self._end(seed))]
+
+    def _end(self, seed: int) -> ScreeningResult | None:
+        """What came of a seed in this split and in that of the partner; ``None``: it is not known
+        yet.
+        """
+        own = self.results.get(seed)
+        if own is None or own.reason or self.partner is None:
+            return own
+        other = self.partner.results.get(seed)
+        if other is None or not other.reason:
+            return other and own
+        return replace(own, reason=f"{self.partner.split}: {other.reason}")
 
     @property
     def accepted(self) -> list[ScreeningResult]:
@@ -79,19 +92,19 @@ class SeedQueue:
         Raises:
             ClevrSkillsError: Too many were rejected.
         """
-        while len(self.accepted) + self.pending < self.count:
-            rejected = self.rejected
+        while True:
+            looked_at, rejected = self.looked_at, self.rejected
+            if len(self.seeds) - len(rejected) >= self.count:
+                return None
             if len(rejected) > max(MIN_REJECTED, self.count):
                 raise ClevrSkillsError(
                     f"gave up on {self.task}, split {self.split}: {len(rejected)} of"
-                    f" {len(self.looked_at)} seeds are rejected, the last: {rejected[-1].reason}"
+                    f" {len(looked_at)} seeds are rejected, the last: {rejected[-1].reason}"
                 )
             seed = FROZEN.start + len(self.seeds)
             self.seeds.append(seed)
             if seed not in self.results:
-                self.pending += 1
                 return Candidate(self.task, self.split, self.robot, seed)
-        return None
 
     def enter(self, result: ScreeningResult) -> None:
         """Keep a result.
@@ -101,7 +114,6 @@ class SeedQueue:
         """
         Journal(self.journal).append(result.to_json())
         self.results[result.seed] = result
-        self.pending -= 1
 
     def write(self, root: Path) -> Header:
         """Write the file, now that all is known.
@@ -124,6 +136,7 @@ class SeedQueue:
             versions=versions(),
             suite=self.suite.name,
             limits=limits,
+            benchmark=self.suite.benchmark,
         )
         specs = [
             self.suite.read_episode({**(result.episode or {}), "index": i})
@@ -134,7 +147,11 @@ class SeedQueue:
 
 
 def open_queues(
-    root: Path, keys: Sequence[str], splits: Sequence[str], robot: str, count: int, suite: Suite
+    root: Path,
+    pairs: Sequence[tuple[str, str]],
+    robot: str,
+    count: int | None,
+    suite: Suite,
 ) -> list[SeedQueue]:
     """The queues of tasks and splits, with what is known from earlier runs.
 
@@ -153,14 +170,16 @@ def open_queues(
             f"{root} was begun with another robot or other versions, see {path}; "
             "give another folder"
         )
-    queues = []
-    for task in keys:
-        for split in splits:
-            journal = folder / f"{task}_{split}.jsonl"
-            lines = read_lines(journal, ScreeningResult.from_json) if journal.exists() else ()
-            known = {result.seed: result for result in lines}
-            queues.append(SeedQueue(task, split, robot, count, journal, suite, known))
-    return queues
+    queues = {}
+    for task, split in pairs:
+        journal = folder / f"{task}_{split}.jsonl"
+        lines = read_lines(journal, ScreeningResult.from_json) if journal.exists() else ()
+        known = {result.seed: result for result in lines}
+        number = count or suite.count_frozen(split)
+        queues[task, split] = SeedQueue(task, split, robot, number, journal, suite, known)
+    for (task, split), queue in queues.items():
+        queue.partner = queues.get((task, suite.paired_with(split)))
+    return list(queues.values())
 
 
 class FreezeQueue(JobQueue[Candidate, ScreeningResult]):

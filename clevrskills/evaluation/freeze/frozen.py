@@ -14,7 +14,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Self
 
-from clevrskills.core.episode import frozen_name, parse_frozen_name
+from clevrskills.core.episode import frozen_name
 from clevrskills.core.suite import DEFAULT, Episode, load_suite
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.jobs.files import to_json, write_whole
@@ -51,6 +51,8 @@ class Header:
         format_version: Its version: 1 for ClevrSkills, 2 for other suites.
         suite: Name of the suite.
         limits: Limit of turns, episode by episode; nothing: all have that of the task.
+        benchmark: Version of the suite's frozen episodes; 0: of before they had one, or of a suite
+            that has none.
     """
 
     task: str
@@ -65,6 +67,7 @@ class Header:
     format_version: int = FORMAT_VERSION
     suite: str = DEFAULT
     limits: tuple[int, ...] = ()
+    benchmark: int = 0
 
     @property
     def oracle_median_steps(self) -> float:
@@ -100,7 +103,7 @@ class Header:
                 f"format version {data.get('format_version')}; this package reads {FORMAT_VERSION}"
                 f" and {SUITES_VERSION}"
             )
-        data = {"suite": DEFAULT, "limits": (), **data}
+        data = {"suite": DEFAULT, "limits": (), "benchmark": 0, **data}
         values = {f.name: data[f.name] for f in fields(cls)}
         values["oracle_steps"] = tuple(values["oracle_steps"])
         values["limits"] = tuple(values["limits"])
@@ -170,17 +173,18 @@ def write(folder: Path, head: Header, specs: Sequence[Episode]) -> Path:
 
 
 def _path(task: str, split: str, folder: Path) -> Path:
+    wanted = folder / f"{frozen_name(task, split)}{SUFFIX}"
+    if wanted.is_file():
+        return wanted
     known: dict[str, list[str]] = {}
     for path in sorted(folder.glob(f"*{SUFFIX}")):
-        key, part = parse_frozen_name(path.name.removesuffix(SUFFIX))
-        known.setdefault(key, []).append(part)
+        head = _header(path, _lines(path)[0])
+        known.setdefault(head.task, []).append(head.split)
     if not known:
         raise ClevrSkillsError(f"{folder} has no frozen episodes")
     if task not in known:
         raise UnknownNameError("task with frozen episodes", task, tuple(known))
-    if split not in known[task]:
-        raise UnknownNameError(f"split of {task}", split, tuple(known[task]))
-    return folder / f"{frozen_name(task, split)}{SUFFIX}"
+    raise UnknownNameError(f"split of {task}", split, tuple(known[task]))
 
 
 def _text(path: Path) -> bytes:

@@ -46,6 +46,8 @@ class Screener:
             spec = suite.draw(candidate.task, candidate.split, seed, robot=candidate.robot)
         except ClevrSkillsError as error:  # no scene fits
             return ScreeningResult(seed, str(error))
+        if fault := suite.pairing_fault(spec):
+            return ScreeningResult(seed, fault)
         data = spec.to_json()
         start = {"episode": suite.read_episode(json.loads(to_json(data)))}
         env.reset(options=start)

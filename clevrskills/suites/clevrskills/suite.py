@@ -30,7 +30,9 @@ EPISODES_DIR = Path(__file__).parent / "episodes"
 OVERLAP_M, DRIFT_M = 1e-3, 5e-4
 """How far bodies may reach into each other, and move by themselves, at the start."""
 SPLITS = ("train", "test")
-"""Seen objects and textures, and unseen ones."""
+"""Seen objects and textures, and unseen ones, in the same places."""
+FROZEN, FROZEN_OF_OTHERS = 100, 50
+"""Frozen episodes of a task in each of :data:`SPLITS`, and in each of the others."""
 KEYSTEP_TASKS = (
     "match_pose",
     "move_without_hitting",
@@ -55,6 +57,7 @@ class ClevrSkillsSuite(Suite):
     title = "ClevrSkills"
     episodes = 20
     revision = 2  # CHANGELOG.md says what each changes
+    benchmark = 1
 
     folder: Path | None = None
 
@@ -77,7 +80,24 @@ class ClevrSkillsSuite(Suite):
         return {**tasks()[task]().describe(), "level": self.levels()[task]}
 
     def splits(self) -> Sequence[str]:
+        from clevrskills.assets import SPLITS as ALL
+
+        return tuple(ALL)
+
+    def default_splits(self) -> Sequence[str]:
         return SPLITS
+
+    def splits_of(self, task: str) -> Sequence[str]:
+        from clevrskills.tasks import tasks
+
+        return tasks()[task].splits()
+
+    def count_frozen(self, split: str) -> int:
+        return FROZEN if split in SPLITS else FROZEN_OF_OTHERS
+
+    def paired_with(self, split: str) -> str:
+        one, other = SPLITS
+        return {one: other, other: one}.get(split, "")
 
     def robots(self) -> Sequence[str]:
         from clevrskills.sim.robots.description import ROBOTS, other_robots
@@ -198,6 +218,17 @@ class ClevrSkillsSuite(Suite):
             "out of view": not env.task.setting.main_camera.sees(points.numpy(), margin=0.0),
             "moved while settling": bool((drift_m > DRIFT_M).any()),
         }
+
+    def pairing_fault(self, episode: Episode) -> str:
+        from clevrskills.assets import split
+        from clevrskills.envs.episode import EpisodeSpec
+
+        assert isinstance(episode, EpisodeSpec)
+        model = split(episode.split).layouts
+        if not model:
+            return ""
+        other = EpisodeSpec.draw(episode.task, model, episode.seed, robot=episode.robot)
+        return "" if episode.layout.arranged_as(other.layout) else f"not arranged as in {model}"
 
     def make(self, config: EnvConfig) -> Environment:
         from clevrskills.envs.environment import make_env

@@ -138,7 +138,7 @@ def test_demonstrations_never_start_as_an_episode_that_is_evaluated_on():
     [
         ({"tasks": ("juggle",)}, "unknown task 'juggle'; allowed: match_pose, "),
         ({"level": ("L3",)}, "unknown level 'L3'; allowed: L0, L1, L2"),
-        ({"split": ("val",)}, "unknown split 'val'; allowed: train, test"),
+        ({"split": ("dev",)}, "unknown split 'dev'; allowed: train, val, test, "),
         ({"robot": "ur5"}, "unknown robot 'ur5'; allowed: xarm6, panda"),
         ({"tasks": ()}, "nothing to freeze: name tasks, or a level with --level"),
         ({"split": ()}, "nothing to freeze"),
@@ -271,7 +271,7 @@ def test_screening(monkeypatch):
         assert screen(candidate) == ScreeningResult(FROZEN.start, reason)
 
 
-@pytest.mark.parametrize("split", ["val"])
+@pytest.mark.parametrize("split", ["dev"])
 def test_unknown_splits_do_not_look_like_rejections(split):
     with pytest.raises(UnknownNameError):
         Screener()(Candidate("pick", split, "xarm6", FROZEN.start))
