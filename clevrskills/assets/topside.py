@@ -70,6 +70,18 @@ def sealable_places(
     return places
 
 
+@lru_cache(maxsize=128)
+def rim_radius_m(shape: Shape) -> float:
+    """How far from the middle of a shape its top rises, as the rim of a tray does; inf: nowhere."""
+    angles = np.arange(4 * _RIM_POINTS) * np.pi / (2 * _RIM_POINTS)
+    around = np.column_stack([np.cos(angles), np.sin(angles)])
+    (middle,) = heights(shape, np.zeros((1, 2)))
+    for radius in np.arange(_SPACING_M, shape.radius_m, _SPACING_M):
+        if (heights(shape, radius * around) > middle + _SPACING_M).any():
+            return float(radius - _SPACING_M)
+    return float("inf")
+
+
 SPACING_M = 0.002
 ALIKE_SHARE, TIE_SHARE = 0.02, 0.005
 """Share of its area up to which two outlines look alike, and up to which two orders fit as well."""

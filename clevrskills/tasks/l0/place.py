@@ -8,12 +8,13 @@ import numpy as np
 from torch import Tensor
 
 from clevrskills.assets import shape
+from clevrskills.assets.topside import rim_radius_m
 from clevrskills.predicates import OnTop, Predicate
 from clevrskills.sim.body import Body
 from clevrskills.tasks.arguments import Count, count
 from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.base import Task
-from clevrskills.tasks.layout import XARM, EpisodeRng, Layout
+from clevrskills.tasks.layout import XARM, EpisodeRng, Layout, LayoutError
 from clevrskills.tasks.wordings.pick_and_place import PLACE
 
 LANDING_MARGIN_M = 0.07
@@ -55,14 +56,18 @@ class Place(Task):
         textures += rng.cover(shapes[bases:], pools.textures_1)
         used = [*range(bases), *range(3, 3 + objects)]
         table = rng.table()
+        sizes = [rng.size_m(name) for name in shapes]
+        over, under = bases + top - 3, bottom
+        if sizes[over] and shape(shapes[over], sizes[over]).radius_m > rim_radius_m(
+            shape(shapes[under], sizes[under])
+        ):
+            raise LayoutError("the corners of the object would jam between the rims of the base")
         if self.starts_held:
             # whatever is below the gripper could be hit without skill: by letting the object drop
-            held = shapes[bases + top - 3]
-            radius_m = shape(held, rng.size_m(held)).radius_m
+            radius_m = shape(shapes[over], sizes[over]).radius_m
             table.reserve(*XARM.start_position[:2], radius_m + LANDING_MARGIN_M)
         bodies: list[Body | None] = [None] * len(self.slots)
-        for slot, name, texture in zip(used, shapes, textures, strict=True):
-            size = rng.size_m(name)
+        for slot, name, texture, size in zip(used, shapes, textures, sizes, strict=True):
             pose = table.place(shape(name, size))
             bodies[slot] = Body(self.slots[slot], name, texture, pose, size)
         return Layout(
