@@ -115,7 +115,7 @@ _TEST = Pools(
     base=_list("foam brick, oval dish, heart, diamond"),
     top=_list("tuna can, letter G, letter S, letter V"),
     random=_list("lemon, mushroom, scissors, spatula, bell"),
-    primitive=_list("star"),
+    primitive=_list("star, trapezoid, half disc, clover, hourglass, zigzag, bridge"),
     texture_1=_list("blue paisley, magma, red blue polka dot, swirl, yellow blue stripe"),
     texture_1_dark=_dark("red blue polka dot, yellow blue stripe"),
     texture_2=_list(
@@ -124,7 +124,13 @@ _TEST = Pools(
     texture_2_dark=_dark("green purple polka dot, purple swirl, yellow purple stripe"),
 )
 
-_PAPER_TEST = _TEST
+_PAPER_TEST = replace(
+    _TEST,
+    base=_list("foam brick, oval dish, heart, diamond"),
+    top=_list("tuna can, letter G, letter S, letter V"),
+    random=_list("lemon, mushroom, scissors, spatula, bell"),
+    primitive=_list("star"),
+)
 _ROLES = replace(
     _TRAIN,
     base=_list("soup can, gift box, cracker box, matchbox, sponge, puzzle cube"),

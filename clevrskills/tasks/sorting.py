@@ -16,11 +16,9 @@ from clevrskills.sim.body import Body, Pose
 from clevrskills.tasks.arguments import Count, count
 from clevrskills.tasks.bank import Fields, listed
 from clevrskills.tasks.base import Task
-from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError, Table
+from clevrskills.tasks.layout import ROOMY, EpisodeRng, Layout, LayoutError, Table
 
 AREA_SIZE_M = (0.24, 0.24, 0.01)
-AREA_CAPACITY = {"cube": 2, "cylinder": 2, "hexagon": 2}
-"""How many objects an area of a shape has room for, if not one."""
 AREAS, OBJECTS = 3, 4
 
 
@@ -67,7 +65,7 @@ class SortingTask(Task):
         areas = rng.number(self.num_areas)
         pools = rng.pools
         area_shapes = rng.choose(pools.primitive, areas)
-        room = [AREA_CAPACITY.get(name, 1) for name in area_shapes]
+        room = [2 if name in ROOMY else 1 for name in area_shapes]
         least, most = self.num_objects
         if sum(room) < least:
             raise LayoutError(f"no room for {least} objects")

@@ -32,8 +32,16 @@ def test_pools_have_no_repeats_and_are_not_empty(split):
 def test_proportions():
     assert len(TRAIN.base) == 13 and len(TRAIN.top) >= 26 and len(TRAIN.random) == 11
     assert TRAIN.primitive == ("cube", "cylinder", "triangle", "hexagon")
-    assert TEST.primitive == ("star",)
-    assert min(len(TEST.base), len(TEST.top), len(TEST.random)) >= 3
+    assert min(len(TEST.base), len(TEST.top), len(TEST.random), len(TEST.primitive)) >= 6
+
+
+def test_the_test_split_of_the_paper_is_as_it_was():
+    paper = pools("paper_test")
+    assert paper.primitive == ("star",)
+    assert paper.base == ("foam brick", "oval dish", "heart", "diamond")
+    assert paper.top == ("tuna can", "letter G", "letter S", "letter V")
+    assert paper.random == ("lemon", "mushroom", "scissors", "spatula", "bell")
+    assert paper.textures == TEST.textures
 
 
 @pytest.mark.parametrize("name", [*TRAIN.base, *TEST.base])

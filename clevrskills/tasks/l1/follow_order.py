@@ -2,21 +2,22 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from math import atan2, cos, pi, sin
 from typing import ClassVar
 
 import numpy as np
 import torch
-from scipy.spatial import ConvexHull
 from torch import Tensor
 
 from clevrskills.assets import Shape, shape
+from clevrskills.assets.topside import heights
 from clevrskills.predicates import Inside, Order, Predicate, Strict
 from clevrskills.sim.body import Body, Pose
 from clevrskills.tasks.arguments import Count, count, switch
 from clevrskills.tasks.bank import Bank, Fields, listed
 from clevrskills.tasks.base import Task
-from clevrskills.tasks.layout import EpisodeRng, Layout, Workspace, pose_on_table
+from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError, Workspace, pose_on_table
 from clevrskills.tasks.wordings.areas import FOLLOW_ORDER
 
 AREA_SIZE_M = (0.18, 0.18, 0.01)
@@ -80,6 +81,8 @@ class FollowOrder(Task):
             )
         room_m = min(_room_m(tile) for tile in tiles) - SPARE_M
         small = [name for name in pools.movable if shape(name).radius_m <= room_m]
+        if not small:
+            raise LayoutError("all objects are too large for the areas")
         (name,) = rng.choose(small, 1)
         (texture,) = rng.cover([name], pools.textures_1)
         first = bodies[route[0]]
@@ -126,10 +129,15 @@ class FollowOrder(Task):
         }
 
 
+@cache
 def _room_m(tile: Shape) -> float:
-    """Distance from the middle of an area to its edge, seen from above."""
-    edges = ConvexHull(np.concatenate(tile.parts)[:, :2]).equations
-    return float(-(edges[:, :2] @ tile.center_of_mass[:2] + edges[:, 2]).max())
+    """Distance from the middle of an area to its edge, seen from above, to a millimetre."""
+    angles = np.linspace(0.0, 2 * pi, 72, endpoint=False)
+    around = np.column_stack((np.cos(angles), np.sin(angles)))
+    radii = np.arange(0.0, AREA_SIZE_M[0], 0.001)
+    points = tile.center_of_mass[:2] + radii[:, None, None] * around
+    inside = np.isfinite(heights(tile, points.reshape(-1, 2))).reshape(points.shape[:2])
+    return float(radii[int(np.argmin(inside.all(axis=1)))] - 0.001)
 
 
 def _in_the_middle(item: Shape, area: Body, yaw_rad: float) -> Pose:

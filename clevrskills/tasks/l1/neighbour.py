@@ -15,6 +15,7 @@ from clevrskills.tasks.arguments import Count, choice, count
 from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import (
+    ROOMY,
     EpisodeRng,
     Layout,
     LayoutError,
@@ -26,10 +27,9 @@ from clevrskills.tasks.wordings.areas import NEIGHBOUR
 
 AREA_SIZE_M = (0.28, 0.28, 0.01)
 AREAS = Workspace(x_m=(-0.42, -0.02), y_m=(-0.34, 0.36), reach_m=(0.26, 0.54))
-RADIUS_M = {"cube": 0.06, "cylinder": 0.06, "hexagon": 0.06}
-NARROW_RADIUS_M = 0.046
-"""Outer radius of the largest objects of which two fit into an area of some shape, and into one of
-any other."""
+RADIUS_M, NARROW_RADIUS_M = 0.06, 0.046
+"""Outer radius of the largest objects of which two fit into an area of a roomy shape, and into one
+of any other."""
 DISTANCE_M = 0.18
 """How far the neighbour is away."""
 DIRECTIONS = {"away": (1, 0), "towards": (-1, 0), "right": (0, 1), "left": (0, -1)}
@@ -92,7 +92,7 @@ class Neighbour(Task):
         pools = rng.pools
         tile_names = rng.choose(pools.primitive, areas)
         tiles = [shape(name, AREA_SIZE_M) for name in tile_names]
-        most_m = min(RADIUS_M.get(tile.name, NARROW_RADIUS_M) for tile in tiles)
+        most_m = RADIUS_M if all(name in ROOMY for name in tile_names) else NARROW_RADIUS_M
         small = [name for name in pools.movable if shape(name).radius_m <= most_m]
         names = rng.choose(small, objects)
         items = [shape(name) for name in names]
