@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import torch
 
-from clevrskills.assets import pools, shape
 from clevrskills.assets.topside import outline_symmetry
 from clevrskills.core.geometry import quaternion_multiply, yaw_quaternion
 from clevrskills.envs.scene_sampling import draw_scene
@@ -66,12 +65,12 @@ def angle_deg(drawn):
 def test_only_shapes_whose_outline_shows_each_turn_are_used(key, split):
     for drawn in scenes(key, split):
         for body in filter(None, drawn.layout.bodies):
-            assert outline_symmetry(shape(body.shape)) == 1
+            assert outline_symmetry(body.geometry) == 1
 
 
 @in_both_splits
 def test_there_are_enough_such_shapes(split):
-    assert len(turnable(pools(split))) >= 4
+    assert len(turnable(task("rotate").rng(0, 0, split))) >= 4
 
 
 @in_both_splits
