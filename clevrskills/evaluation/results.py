@@ -319,23 +319,3 @@ def open_evaluations(roots: Sequence[Path]) -> list[Evaluation]:
         Evaluation(root, run, label, tuple(read_results(root)))
         for root, run, label in zip(roots, runs, labels, strict=True)
     ]
-
-
-def differences(a: Run, b: Run) -> list[str]:
-    """How two runs differ in what their numbers depend on, besides the policy, in words.
-
-    Names are those of the options. Values that are empty are ``none``.
-    """
-
-    def shown(value: Any) -> str:
-        return str(value) if value or value in (0, False) else "none"
-
-    found = []
-    for name in SETTINGS:
-        one, other = getattr(a, name), getattr(b, name)
-        if isinstance(one, dict) and isinstance(other, dict):
-            keys = sorted(k for k in {*one, *other} if one.get(k) != other.get(k))
-            found += [f"{name}.{k}: {shown(one.get(k))} and {shown(other.get(k))}" for k in keys]
-        elif one != other:
-            found.append(f"{name}: {shown(one)} and {shown(other)}")
-    return found

@@ -10,7 +10,7 @@ import pandas as pd
 
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.report.tables import records
-from clevrskills.evaluation.results import EpisodeResult, Evaluation, differences
+from clevrskills.evaluation.results import SETTINGS, EpisodeResult, Evaluation, Run
 from clevrskills.evaluation.statistics import Estimate, Pairs, holm, paired_difference, share
 
 Moment = Literal["once", "end"]
@@ -24,6 +24,10 @@ REVISIONS = (
     "The runs were judged by different revisions of the criteria of success (`revision` in "
     "`run.json`): their numbers can't be compared."
 )
+ASKED = {f"observation.{name}" for name in ("cameras", "size_px", "history", "proprioception")}
+"""What a policy asks to see, and so a part of it."""
+SEEN = {"renderer", "observation.views", "observation.look"}
+"""What says nothing where a policy sees no images."""
 
 
 @dataclass(frozen=True)
@@ -195,8 +199,39 @@ def _pair(a: Evaluation, b: Evaluation, moment: Moment) -> tuple[list[_Pair], li
         remarks.append(f"episodes left out, as at least one of the runs met an error: {broken}")
     if any(r.repeat for run in (a, b) for r in run.results):
         remarks.append("of episodes that were run several times, the first run counts")
-    remarks += [f"the runs differ in {text}" for text in differences(a.run, b.run)]
+    if differing := differences(a.run, b.run):
+        remarks.append(f"the runs differ in {', '.join(differing)}")
     return pairs, remarks
+
+
+def differences(a: Run, b: Run) -> list[str]:
+    """How two runs differ in what their numbers depend on, besides the policy, in words.
+
+    Not named is what different policies ask to see, nor, where one of them sees no images, what
+    they are like. Names are those of ``run.json``; values that are empty are ``none``.
+    """
+
+    def shown(value: Any) -> str:
+        return str(value) if value or value in (0, False) else "none"
+
+    left_out: set[str] = set()
+    if (a.policy, a.policy_args) != (b.policy, b.policy_args):
+        left_out |= ASKED
+        if any(not run.renderer for run in (a, b)):
+            left_out |= SEEN
+    found = []
+    for name in SETTINGS:
+        one, other = getattr(a, name), getattr(b, name)
+        if isinstance(one, dict) and isinstance(other, dict):
+            both = {f"{name}.{key}": (one.get(key), other.get(key)) for key in {*one, *other}}
+        else:
+            both = {name: (one, other)}
+        found += [
+            f"{key} ({shown(x)} and {shown(y)})"
+            for key, (x, y) in sorted(both.items())
+            if x != y and key not in left_out
+        ]
+    return found
 
 
 def _rows(pairs: Sequence[_Pair], by_task: bool, rank: Callable[[str], int]) -> list[PairRow]:

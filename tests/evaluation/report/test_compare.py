@@ -81,10 +81,28 @@ def test_only_what_both_have_done_counts(tmp_path: Path) -> None:
 
 def test_settings_that_differ_are_named(tmp_path: Path) -> None:
     found = compared(two_runs(tmp_path, criteria="released", chunk=4))
-    assert found.remarks == (
-        "the runs differ in criteria: paper and released",
-        "the runs differ in chunk: none and 4",
-    )
+    assert found.remarks == ("the runs differ in criteria (paper and released), chunk (none and 4)",)
+
+
+def test_what_policies_ask_to_see_is_part_of_them(tmp_path: Path) -> None:
+    """It is named only for two runs of one policy; images that one run has not say nothing."""
+    blind = {"cameras": [], "size_px": None, "proprioception": False, "prompt": "language"}
+    seeing = {"cameras": ["base_camera"], "size_px": 128, "proprioception": True}
+    roots = two_runs(tmp_path, observation=seeing, renderer="llvmpipe")
+    run = json.loads((roots[0] / "run.json").read_text()) | {"observation": blind}
+    for policy, remarks in (
+        ("random", ["the runs differ in observation.prompt (language and none)"]),
+        (
+            "package:Policy",
+            [
+                "the runs differ in observation.cameras (none and ['base_camera']), "
+                "observation.prompt (language and none), observation.proprioception (False and "
+                "True), observation.size_px (none and 128), renderer (none and llvmpipe)"
+            ],
+        ),
+    ):
+        (roots[0] / "run.json").write_text(json.dumps(run | {"policy": policy}))
+        assert list(compared(roots).remarks) == remarks
 
 
 def test_runs_of_different_revisions_of_the_criteria_are_not_compared(tmp_path: Path) -> None:
