@@ -110,8 +110,9 @@ def tasks(args: TasksArgs) -> int:
 
 
 def _print_table(title: str, columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
-    from rich.console import Console
     from rich.table import Table
+
+    from clevrskills.jobs.console import console
 
     table = Table(title=title)
     for k, column in enumerate(columns):
@@ -119,7 +120,7 @@ def _print_table(title: str, columns: Sequence[str], rows: Sequence[Mapping[str,
     for row in rows:
         cells = (row[column] for column in columns)
         table.add_row(*(cell if isinstance(cell, str) else " ".join(cell) for cell in cells))
-    Console().print(table)
+    console().print(table)
 
 
 def doctor(args: DoctorArgs) -> int:

@@ -265,20 +265,21 @@ def _guarded(check: Callable[[], Check]) -> Check:
 
 
 def _print_table(results: list[Check]) -> None:
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
+
+    from clevrskills.jobs.console import console
 
     table = Table("", "check", "found")
     for check in results:
         missing = ("missing", "red") if check.required else ("optional", "yellow")
         mark = ("ok", "green") if check.ok else missing
         table.add_row(Text(*mark), check.name, Text(check.detail))
-    console = Console()
-    console.print(table)
+    screen = console()
+    screen.print(table)
     remedies: dict[str, list[str]] = {}
     for check in results:
         if not check.ok:
             remedies.setdefault(check.remedy, []).append(check.name)
     for remedy, names in remedies.items():
-        console.print(Text(f"{', '.join(names)}: {remedy}"), soft_wrap=True)
+        screen.print(Text(f"{', '.join(names)}: {remedy}"), soft_wrap=True)

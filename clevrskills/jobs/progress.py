@@ -4,8 +4,9 @@ import time
 from collections.abc import Mapping
 from typing import Self
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+from clevrskills.jobs.console import console
 
 LOG_EVERY_S = 60.0
 """Where standard error is not a terminal, such as in a batch job, a line is printed this often."""
@@ -32,7 +33,7 @@ class Display:
         per_hour: bool = True,
         parts: Mapping[str, int] | None = None,
     ) -> None:
-        self._console = Console(stderr=True)
+        self._console = console(stderr=True)
         self._progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(),

@@ -179,20 +179,19 @@ def _report(args: GenerateArgs, queues: list[TaskQueue], summaries: list[TaskSum
     Raises:
         ClevrSkillsError: A task failed too often.
     """
-    from rich.console import Console
-
     from clevrskills.dataset_tools.generate.summary import remarks, table
     from clevrskills.dataset_tools.layout import MANIFEST_DIR
+    from clevrskills.jobs.console import console
     from clevrskills.jobs.files import to_json
 
     if args.json:
         data = {"dataset": args.out, "tasks": [s.to_json() for s in summaries]}
         print(to_json(data, indent=1))
     else:
-        console = Console()
-        console.print(table(summaries))
+        screen = console()
+        screen.print(table(summaries))
         if text := remarks(summaries):
-            console.print(text, highlight=False)
+            screen.print(text, highlight=False)
     missing = [queue for queue in queues if not queue.complete]
     if missing:
         names = ", ".join(f"{q.config.task} ({len(q.failed)} failures)" for q in missing)

@@ -121,9 +121,9 @@ def _check(args: FreezeArgs, suite: Suite) -> list[tuple[str, str]]:
 
 def _report(heads: Sequence[Header], as_json: bool) -> None:
     """Print what was frozen, and which step limits are close to what the oracle needs."""
-    from rich.console import Console
     from rich.table import Table
 
+    from clevrskills.jobs.console import console
     from clevrskills.jobs.files import to_json
 
     if as_json:
@@ -135,11 +135,11 @@ def _report(heads: Sequence[Header], as_json: bool) -> None:
     for head in heads:
         row = (head.episodes, len(head.rejected), head.oracle_median_steps, head.oracle_most_steps)
         table.add_row(head.task, head.split, *(f"{value:g}" for value in (*row, head.max_steps)))
-    console = Console()
-    console.print(table)
+    screen = console()
+    screen.print(table)
     tight = [h for h in heads if h.max_steps < ROOM * h.oracle_most_steps]
     if tight:
         names = ", ".join(f"{head.task} ({head.split})" for head in tight)
-        console.print(
+        screen.print(
             f"The step limit is less than {ROOM:g} times the longest of: {names}", highlight=False
         )

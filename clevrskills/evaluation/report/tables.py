@@ -10,13 +10,13 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from rich.console import Console
 from rich.table import Table as ConsoleTable
 from rich.text import Text
 
 from clevrskills.core.suite import Measure
 from clevrskills.evaluation.results import CAUSES, EpisodeResult, Evaluation
 from clevrskills.evaluation.statistics import Estimate, mean, share
+from clevrskills.jobs.console import console
 from clevrskills.jobs.files import write_whole
 
 HEADINGS = {
@@ -44,8 +44,6 @@ TEXT_COLUMNS = (
     *("tag", "value", "category", "code"),
 )
 TURNS = Measure("turns", "turns")
-FILE_WIDTH = 400
-"""Characters that a line may have where there is no terminal."""
 
 
 @dataclass(frozen=True)
@@ -331,22 +329,22 @@ def _rows(
 
 
 def print_table(frame: pd.DataFrame, title: str = "") -> None:
-    """Print a table; on a narrow terminal its cells are folded, in a file nothing is."""
-    table = ConsoleTable(box=None, pad_edge=False, title=title or None, title_justify="left")
+    """Print a table, its title on a line of its own."""
+    table = ConsoleTable(box=None, pad_edge=False)
     for column in frame.columns:
         table.add_column(
             Text(column), justify="left" if column in TEXT_COLUMNS else "right", overflow="fold"
         )
     for row in frame.to_numpy().tolist():
         table.add_row(*(Text(str(cell)) for cell in row))  # its brackets are no markup
-    console = Console()
-    if not console.is_terminal:
-        console.width = FILE_WIDTH
-    console.print(table)
-    console.print()
+    screen = console()
+    if title:
+        screen.print(Text(title, style="italic"), soft_wrap=True)
+    screen.print(table)
+    screen.print()
 
 
 def print_lines(*lines: str) -> None:
     """Print sentences."""
     for line in lines:
-        Console().print(Text(line), soft_wrap=True)
+        console().print(Text(line), soft_wrap=True)
