@@ -4,6 +4,7 @@ import importlib.util
 import keyword
 import re
 import sys
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from string import Template
@@ -34,18 +35,26 @@ class NewTaskArgs:
     """Key of the task, in words joined by underscores, e.g. `put_beside`."""
     package: Path
     """Folder of the distribution; it is made if it is not there."""
+    predicate: str = ""
+    """Key of the predicate, e.g. `beside`; its class, its file and that of the skill are named after
+    it. By default the task's key and `_done`."""
 
 
 def new_task(args: NewTaskArgs) -> int:
     """Write the files.
 
     Raises:
-        ClevrSkillsError: The name or the folder is not allowed, or a file is there already.
+        ClevrSkillsError: A name or the folder is not allowed, or a file is there already.
     """
-    _check_key(args.name)
+    from clevrskills.core.goal.predicate import predicate_types
+
+    _check_key("task", args.name, task_keys())
+    predicate = args.predicate or f"{args.name}_done"
+    _check_key("predicate", predicate, predicate_types())
+    if predicate == args.name:
+        raise ClevrSkillsError(f"{predicate!r} can't be both task and predicate; rename one")
     root = args.package
     rooms, written = _distribution(root)
-    predicate = f"{args.name}_done"
     names = {
         "key": args.name,
         "Task": _camel(args.name),
@@ -93,14 +102,14 @@ def _next(key: str, root: Path) -> str:
     )
 
 
-def _check_key(name: str) -> None:
+def _check_key(kind: str, name: str, known: Collection[str]) -> None:
     if not _KEY.fullmatch(name) or keyword.iskeyword(name):
         raise ClevrSkillsError(
-            f"{name!r} is no key of a task; allowed: words of small letters and digits, joined by "
-            "underscores, e.g. put_beside"
+            f"{name!r} is no key of a {kind}; allowed: words of small letters and digits, joined "
+            "by underscores, e.g. put_beside"
         )
-    if name in task_keys():
-        raise ClevrSkillsError(f"there is a task {name!r} already; choose another name")
+    if name in known:
+        raise ClevrSkillsError(f"there is a {kind} {name!r} already; choose another name")
 
 
 def _camel(name: str) -> str:

@@ -81,7 +81,9 @@ def test_only_what_both_have_done_counts(tmp_path: Path) -> None:
 
 def test_settings_that_differ_are_named(tmp_path: Path) -> None:
     found = compared(two_runs(tmp_path, criteria="released", chunk=4))
-    assert found.remarks == ("the runs differ in criteria (paper and released), chunk (none and 4)",)
+    assert found.remarks == (
+        "the runs differ in criteria (paper and released), chunk (none and 4)",
+    )
 
 
 def test_what_policies_ask_to_see_is_part_of_them(tmp_path: Path) -> None:

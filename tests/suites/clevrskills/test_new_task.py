@@ -12,8 +12,8 @@ from clevrskills.suites.clevrskills.new_task import NewTaskArgs, new_task
 from tests.support.foreign import installed
 
 
-def write(folder, name="hang_up"):
-    return new_task(NewTaskArgs(name=name, package=folder))
+def write(folder, name="hang_up", predicate=""):
+    return new_task(NewTaskArgs(name=name, package=folder, predicate=predicate))
 
 
 def files(folder):
@@ -84,14 +84,16 @@ def test_a_further_task_is_three_files_and_a_test(tmp_path):
     root = tmp_path / "mine"
     write(root)
     before, project = set(files(root)), (root / "pyproject.toml").read_text()
-    write(root, "lay_aside")
+    write(root, "lay_aside", "laid_by")
     assert set(files(root)) - before == {
-        "mine/predicates/lay_aside_done.py",
-        "mine/skills/lay_aside_done.py",
+        "mine/predicates/laid_by.py",
+        "mine/skills/laid_by.py",
         "mine/tasks/lay_aside.py",
         "tests/test_lay_aside.py",
     }
     assert (root / "pyproject.toml").read_text() == project
+    assert 'name = "laid_by"' in (root / "mine/predicates/laid_by.py").read_text()
+    assert "isinstance(goal, LaidBy)" in (root / "mine/skills/laid_by.py").read_text()
 
 
 def test_a_distribution_that_is_there_gets_its_entry_points(tmp_path):
@@ -120,6 +122,11 @@ def test_a_distribution_that_is_there_gets_its_entry_points(tmp_path):
 def test_bad_keys_are_refused(tmp_path, name, message):
     with pytest.raises(ClevrSkillsError, match=message):
         write(tmp_path / "mine", name)
+    name, message = name.replace("sort", "picked"), message.replace("sort", "picked")
+    with pytest.raises(ClevrSkillsError, match=message.replace("task", "predicate")):
+        write(tmp_path / "mine", predicate=name)
+    with pytest.raises(ClevrSkillsError, match="'hang_up' can't be both task and predicate"):
+        write(tmp_path / "mine", predicate="hang_up")
     assert not (tmp_path / "mine").exists()
 
 
