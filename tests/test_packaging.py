@@ -343,9 +343,9 @@ def test_the_wheel_works_without_the_clone(tmp_path):
     subprocess.run([sys.executable, *install, "--force-reinstall"], check=True)
     shutil.rmtree(clone)
 
-    def run(*arguments: str) -> str:
+    def run(program: str, *arguments: str) -> str:
         done = subprocess.run(
-            [place / "bin" / "clevrskills", *arguments],
+            [place / "bin" / program, *arguments],
             cwd=tmp_path,
             env={key: value for key, value in os.environ.items() if key != "PYTHONPATH"},
             capture_output=True,
@@ -355,12 +355,11 @@ def test_the_wheel_works_without_the_clone(tmp_path):
         assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
         return done.stdout
 
-    where = [place / "bin" / "python", "-c", "import clevrskills; print(clevrskills.__file__)"]
-    found = subprocess.run(where, cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert found.stdout.startswith(str(place))
-    assert json.loads(run("doctor", "--json"))
-    assert len(json.loads(run("tasks", "--json"))) == 33
+    found = run("python", "-c", "import clevrskills; print(clevrskills.__file__)")
+    assert found.startswith(str(place))
+    assert json.loads(run("clevrskills", "doctor", "--json"))
+    assert len(json.loads(run("clevrskills", "tasks", "--json"))) == 33
     chosen = ("pick", "--episodes", "1", "--split", "train")
-    run("evaluate", "--policy", "zero", *chosen, "--out", "run")
-    run("report", "run", "--out", "report")
+    run("clevrskills", "evaluate", "--policy", "zero", *chosen, "--out", "run")
+    run("clevrskills", "report", "run", "--out", "report")
     assert "pick" in next((tmp_path / "report").glob("*.html")).read_text()
