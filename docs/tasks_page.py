@@ -50,12 +50,17 @@ in meters and no exponential greater than 1:
 | | 4 + exp(-6 h), and 4 for h < 0 | d < {near:g} |
 | closeness | {half:g} / ({half:g} + w), a half at {half:g} m | anywhere |
 
-Seen from above, d is the distance of the gripper to the origin of the body that it reaches for, or
-of the body that it carries to the target. The height h is that of the gripper over the top of the
-body, or of the body over the target. The way w is what is left to go; {turn:g} m for each rad are
+For reach, d is the distance of the tool centre point to the origin of the body, seen from above,
+and h is how far it is above the highest point of the body. For carry, d and h are how far the
+origin of the held body is beside and above the target, which is a position of that origin: the
+given place in `at_position` and those like it, the origin of the body below in `on_top`, `inside`
+and `same_stack`. The origin of a body is the centre of its bounding box. The way w is what is left
+to go, aside at a height of up to {above:g} m above its end, then down; {turn:g} m for each rad are
 added to it where the orientation counts.
 
-The way w goes aside at a height of up to {above:g} m above its end, then down.
+What is `done` is paid only while the predicate holds. So where it asks for rest, as for what was
+touched, pushed or toppled, the last part of the `dense` reward comes once the body is at rest. What
+is put down earns its 6 as soon as it is let go in its place.
 
 The progress of putting a body down (`on_top`, `inside`, `at_position` and those like them) is
 {reached:g} closeness of the cups before it is held, 0.4 + 0.4 closeness of the body while it is

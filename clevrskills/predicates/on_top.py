@@ -38,7 +38,7 @@ class OnTop(PhysicalPredicate):
         return self.outcome(holds, *self._shaping(world, held, resting))
 
     def resting(self, world: World) -> Tensor:
-        """Whether the lower body carries the upper one, in an area within its outline, (B,)."""
+        """Whether the lower body carries the upper one, if ``inside`` in its outline, (B,)."""
         carried = world.carries(self.bottom, self.top, self.criteria.support_share)
         return world.also(carried, self._within, self.top, self.bottom) if self.inside else carried
 

@@ -39,13 +39,15 @@ class PhysicalPredicate(Leaf):
         progress: Tensor | None = None,
         state: GoalState | None = None,
     ) -> Outcome:
-        """Build the outcome.
+        """Build the outcome. Where it holds, the reward is ``max_reward`` and the progress 1;
+        elsewhere the reward is the shaping, and the progress is ``progress``, at most 0.99.
 
         Args:
             holds: Whether it holds, (B,).
-            shaping: The reward short of success, on the published scale, (B,).
-            progress: How far it is short of success, in [0, 1], (B,); ``None``: the share that
-                the shaping has of the greatest reward.
+            shaping: The reward short of success, on the published scale, (B,); cut at 0.999
+                ``max_reward`` where that is a tensor.
+            progress: How far it is short of success, in [0, 1], (B,); ``None``: ``shaping /
+                max_reward``.
             state: What is remembered; ``None``: nothing.
         """
         most = self.max_reward

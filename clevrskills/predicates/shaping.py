@@ -40,7 +40,9 @@ yet at rest; and at rest, but not yet let alone."""
 
 
 def reach(world: World, body: Tensor, where: Tensor) -> Tensor:
-    """How near the cups are to the top of a body, in [0, 2], (B,); exact only ``where`` (B,)."""
+    """How near the cups are to a body, in [0, 2], (B,): first beside it, to its origin, then above
+    it, to its highest point; exact only ``where`` (B,).
+    """
     aside = geometry.length(world.at(world.offset, body)[:, 0, :2])
     beside = torch.exp((NEAR_M - aside).clamp(max=0.0))
     return world.sparse(where & (aside < NEAR_M), beside, _lower, body)
@@ -94,7 +96,9 @@ def put_down(
 
 
 def carry(world: World, body: Tensor, target: Tensor) -> Tensor:
-    """How near a held body is to a position (B, 3), in [2, 5], (B,): first above it, then down."""
+    """How near the origin of a held body, the centre of its bounding box, is to a position (B, 3),
+    in [2, 5], (B,): first above it, then down.
+    """
     offset = world.position(body) - target
     aside, height = geometry.length(offset[:, :2]), offset[:, 2]
     missing = torch.stack((6.0 * height, 0.9 - 6.0 * height, aside - NEAR_M))

@@ -36,8 +36,8 @@ class NewTaskArgs:
     package: Path
     """Folder of the distribution; it is made if it is not there."""
     predicate: str = ""
-    """Key of the predicate, e.g. `beside`; its class, its file and that of the skill are named after
-    it. By default the task's key and `_done`."""
+    """Key of the predicate, e.g. `beside`; its class, its file and that of the skill are named
+    after it. By default the task's key and `_done`."""
 
 
 def new_task(args: NewTaskArgs) -> int:
