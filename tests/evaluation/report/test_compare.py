@@ -10,8 +10,15 @@ from scipy.stats import binomtest
 
 from clevrskills.cli import main
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.evaluation.report.comparison import Comparison, Moment, compare_runs, p_text, words
-from clevrskills.evaluation.results import open_evaluations
+from clevrskills.evaluation.report.comparison import (
+    Comparison,
+    Moment,
+    compare_runs,
+    differences,
+    p_text,
+    words,
+)
+from clevrskills.evaluation.results import open_evaluations, read_run
 from clevrskills.evaluation.statistics import Pairs, wilson
 
 T, F = True, False
@@ -105,6 +112,34 @@ def test_what_policies_ask_to_see_is_part_of_them(tmp_path: Path) -> None:
     ):
         (roots[0] / "run.json").write_text(json.dumps(run | {"policy": policy}))
         assert list(compared(roots).remarks) == remarks
+
+
+def test_what_else_two_runs_differ_in(tmp_path: Path) -> None:
+    seen = {"prompt": "multimodal", "size_px": None}
+    one = write_run(
+        tmp_path / "a",
+        [],
+        observation=seen,
+        versions={"torch": "1", "numpy": "2"},
+        renderer="a_driver",
+    )
+    other = write_run(
+        tmp_path / "b",
+        [],
+        observation={**seen, "prompt": "language"},
+        criteria="released",
+        renderer="",
+        versions={"torch": "1", "numpy": "3", "my_tasks": "1"},
+    )
+    found = differences(read_run(one), read_run(other))
+    assert found == [
+        "criteria (paper and released)",
+        "observation.prompt (multimodal and language)",
+        "renderer (a_driver and none)",
+        "versions.my_tasks (none and 1)",
+        "versions.numpy (2 and 3)",
+    ]
+    assert differences(read_run(one), read_run(one)) == []
 
 
 def test_runs_of_different_revisions_of_the_criteria_are_not_compared(tmp_path: Path) -> None:

@@ -16,9 +16,7 @@ from clevrskills.evaluation.report import tables
 from clevrskills.evaluation.results import (
     EpisodeResult,
     Evaluation,
-    differences,
     open_evaluations,
-    read_run,
 )
 
 INTERVAL = re.compile(r"-|-?[\d.]+ \[-?[\d.]+, -?[\d.]+\]")
@@ -198,34 +196,6 @@ def test_a_folder_named_twice(tmp_path: Path) -> None:
     root = write_run(tmp_path / "run", [result("pick", 0)])
     with pytest.raises(ClevrSkillsError, match="the same folder is named twice"):
         open_evaluations([root, tmp_path / "." / "run"])
-
-
-def test_what_else_two_runs_differ_in(tmp_path: Path) -> None:
-    seen = {"prompt": "multimodal", "size_px": None}
-    one = write_run(
-        tmp_path / "a",
-        [],
-        observation=seen,
-        versions={"torch": "1", "numpy": "2"},
-        renderer="a_driver",
-    )
-    other = write_run(
-        tmp_path / "b",
-        [],
-        observation={**seen, "prompt": "language"},
-        criteria="released",
-        renderer="",
-        versions={"torch": "1", "numpy": "3", "my_tasks": "1"},
-    )
-    found = differences(read_run(one), read_run(other))
-    assert found == [
-        "criteria: paper and released",
-        "observation.prompt: multimodal and language",
-        "renderer: a_driver and none",
-        "versions.my_tasks: none and 1",
-        "versions.numpy: 2 and 3",
-    ]
-    assert differences(read_run(one), read_run(one)) == []
 
 
 def test_numbers_do_not_depend_on_the_order_of_the_lines(tmp_path: Path) -> None:
