@@ -97,7 +97,7 @@ def _next(key: str, root: Path) -> str:
         f"  clevrskills check-task {key}\n"
         f"  python -m pytest {root / 'tests'}\n"
         f"  clevrskills generate {key} --episodes 3 --out demo_{key}\n"
-        f"  clevrskills freeze {key} --package {root}    # 100 episodes per split to evaluate on\n"
+        f"  clevrskills freeze {key} --package {root}    # what to evaluate on, for each split\n"
         f"  clevrskills evaluate --policy oracle {key} --episodes 10 --out results_{key}"
     )
 
