@@ -286,7 +286,7 @@ class Table:
     ) -> None:
         self._generator, self._workspace = generator, workspace
         self._gap_m, self._camera, self._rng = gap_m, camera, rng
-        self._taken: list[np.ndarray] = []
+        self._taken: list[_Outline] = []
 
     def place(
         self, item: Shape, yaw_rad: float | None = None, workspace: Workspace | None = None
@@ -349,17 +349,17 @@ class Table:
     def reserve(self, x: float, y: float, radius_m: float) -> None:
         """Keep a disc free."""
         angle = np.linspace(0.0, 2 * pi, 16, endpoint=False)
-        self._taken.append(
-            np.array([x, y]) + radius_m * np.column_stack((np.cos(angle), np.sin(angle)))
-        )
+        circle = np.array([x, y]) + radius_m * np.column_stack((np.cos(angle), np.sin(angle)))
+        self._taken.append(_Outline(circle))
 
     def take(self, item: Shape, x: float, y: float, yaw_rad: float) -> bool:
         """Occupy a place if it is free and the camera sees all of it."""
-        outline = _outline(item, x, y, yaw_rad)
-        if any(_separation(outline, other) < self._gap_m for other in self._taken):
+        outline = _Outline(_corners(item, x, y, yaw_rad))
+        if not all(outline.keeps(self._gap_m, other) for other in self._taken):
             return False
-        heights = (np.full(len(outline), z) for z in (0, 2 * item.half_extents[2]))
-        if not self._camera.sees(np.concatenate([np.column_stack((outline, z)) for z in heights])):
+        box = np.zeros((2, len(outline.corners), 3))
+        box[..., :2], box[1, :, 2] = outline.corners, 2 * item.half_extents[2]
+        if not self._camera.sees(box.reshape(-1, 3)):
             return False
         self._taken.append(outline)
         return True
@@ -370,22 +370,31 @@ def pose_on_table(item: Shape, x: float, y: float, yaw_rad: float) -> Pose:
     return (x, y, float(item.half_extents[2]), cos(yaw_rad / 2), 0.0, 0.0, sin(yaw_rad / 2))
 
 
-def _outline(item: Shape, x: float, y: float, yaw_rad: float) -> np.ndarray:
-    """Convex outline seen from above, counter-clockwise, (n, 2)."""
+def _corners(item: Shape, x: float, y: float, yaw_rad: float) -> np.ndarray:
+    """Corners of the convex outline seen from above, counter-clockwise, (n, 2)."""
     c, s = cos(yaw_rad), sin(yaw_rad)
     return item.outline @ np.array([[c, s], [-s, c]]) + (x, y)
 
 
-def _separation(a: np.ndarray, b: np.ndarray) -> float:
-    """Greatest gap between convex outlines along their edges' normals, at most their distance."""
-    best = -np.inf
-    for one, other in ((a, b), (b, a)):
-        edge = np.roll(one, -1, axis=0) - one
-        normal = np.column_stack((edge[:, 1], -edge[:, 0]))
-        normal /= np.linalg.norm(normal, axis=1, keepdims=True) + 1e-12
-        gap = (other @ normal.T).min(0) - (one * normal).sum(1)
-        best = max(best, float(gap.max()))
-    return best
+class _Outline:
+    """A convex outline on the table, from its corners (n, 2), counter-clockwise."""
+
+    def __init__(self, corners: np.ndarray) -> None:
+        edges = corners.take(range(1, len(corners) + 1), axis=0, mode="wrap") - corners
+        normals = edges[:, ::-1] * (1.0, -1.0)
+        normals /= np.sqrt(np.add.reduce(normals * normals, axis=1, keepdims=True)) + 1e-12
+        self.corners, self._normals = corners, normals
+        self._offsets = (corners * normals).sum(1)
+
+    def keeps(self, gap_m: float, other: _Outline) -> bool:
+        """Whether another outline is at least so far away, along the normal of an edge of either:
+        the greatest such gap is at most their distance.
+        """
+        return self._is_ahead(gap_m, other) or other._is_ahead(gap_m, self)
+
+    def _is_ahead(self, gap_m: float, other: _Outline) -> bool:
+        gaps = np.minimum.reduce(other.corners @ self._normals.T) - self._offsets
+        return bool(np.maximum.reduce(gaps) >= gap_m)
 
 
 _RENAMED = {
