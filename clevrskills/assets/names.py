@@ -29,6 +29,9 @@ SHAPES: dict[str, tuple[str, ...]] = {
         "elliptical dish",
         "oval serving dish",
     ),
+    "frying pan": ("frying pan", "skillet", "fry pan", "cooking pan", "griddle pan"),
+    "stool": ("stool", "footstool", "step stool", "low stool", "round seat"),
+    "hat": ("hat", "sun hat", "brimmed hat", "boater", "broad hat"),
     # prisms
     "cube": ("cube", "cuboid", "square prism", "square solid", "four-sided prism"),
     "cylinder": ("cylinder", "round prism", "drum", "round column", "tube-shaped solid"),
@@ -114,6 +117,13 @@ SHAPES: dict[str, tuple[str, ...]] = {
     "scissors": ("scissors", "shears", "paper scissors", "snips", "household scissors"),
     "spatula": ("spatula", "kitchen spatula", "turner", "cooking spatula", "flipper"),
     "bell": ("bell", "hand bell", "little bell", "service bell", "school bell"),
+    "kettle": ("kettle", "tea kettle", "teapot", "water kettle", "stovetop kettle"),
+    "toy car": ("toy car", "model car", "little car", "automobile", "toy vehicle"),
+    "camera": ("camera", "photo camera", "film camera", "snapshot camera", "vintage camera"),
+    "anvil": ("anvil", "iron anvil", "smith's anvil", "blacksmith's anvil", "forge anvil"),
+    "fish": ("fish", "flat fish", "fish shape", "fish-shaped piece", "goldfish"),
+    "bone": ("bone", "dog bone", "bone shape", "bone-shaped piece", "chew bone"),
+    "airplane": ("airplane", "plane", "toy airplane", "aeroplane", "aircraft"),
 }
 """By shape: its three seen names, the first the shape's own, then two held-out ones."""
 LETTERS = ("letter {}", "capital {}", "character {}", "{}-shaped piece", "alphabet piece {}")

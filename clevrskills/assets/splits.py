@@ -112,9 +112,9 @@ _TRAIN = Pools(
 )
 
 _TEST = Pools(
-    base=_list("foam brick, oval dish, heart, diamond"),
-    top=_list("tuna can, letter G, letter S, letter V"),
-    random=_list("lemon, mushroom, scissors, spatula, bell"),
+    base=_list("foam brick, oval dish, heart, diamond, frying pan, stool, hat"),
+    top=_list("tuna can, letter G, letter S, letter V, kettle, toy car, camera, anvil"),
+    random=_list("lemon, mushroom, scissors, spatula, bell, fish, bone, airplane"),
     primitive=_list("star, trapezoid, half disc, clover, hourglass, zigzag, bridge"),
     texture_1=_list("blue paisley, magma, red blue polka dot, swirl, yellow blue stripe"),
     texture_1_dark=_dark("red blue polka dot, yellow blue stripe"),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial import ConvexHull, cKDTree
 
-from clevrskills.assets import Shape, sealable_places, shape, shape_names
+from clevrskills.assets import Shape, pools, sealable_places, shape, shape_names
 from clevrskills.assets.meshes import render_mesh
 from clevrskills.assets.objects import CATALOGUE
 from clevrskills.assets.topside import CUP_RADIUS_M, heights
@@ -12,6 +12,7 @@ from clevrskills.errors import ClevrSkillsError
 
 pytestmark = pytest.mark.filterwarnings("error")
 
+PRIMITIVES = pools("train").primitive + pools("test").primitive
 every_shape = pytest.mark.parametrize("name", shape_names())
 
 
@@ -135,6 +136,15 @@ def test_suction_cup_seals_near_the_centre_of_mass(name):
     assert (near.max(axis=1) < 1e-6).any()
 
 
+@pytest.mark.parametrize("name", PRIMITIVES)
+def test_prisms_stand_and_are_lifted_at_their_sizes_of_tasks(name):
+    lifted = shape(name, (0.1, 0.1, 0.05))
+    places = sealable_places(lifted)
+    assert np.linalg.norm(places[0, :2] - lifted.center_of_mass[:2]) < 0.003
+    assert len(lifted.parts) <= 8 and lifted.support_room_m > 0.028
+    assert shape(name, (0.05, 0.05, 0.25)).support_room_m > 0.014
+
+
 def test_suction_cup_does_not_seal_over_holes_and_edges():
     places = sealable_places(shape("cube"))
     assert np.abs(places[:, :2]).max() <= 0.025 - CUP_RADIUS_M + 1e-9
@@ -150,7 +160,7 @@ def test_heights_of_a_bowl():
     assert heights(bowl, np.array([[0.2, 0.0]]))[0] == -np.inf
 
 
-@pytest.mark.parametrize("name", ["cube", "cylinder", "triangle", "hexagon", "star", "mug"])
+@pytest.mark.parametrize("name", [*PRIMITIVES, "mug"])
 def test_size_stretches_everything(name):
     size = (0.3, 0.2, 0.01)
     item, own = shape(name, size), shape(name)

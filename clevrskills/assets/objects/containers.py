@@ -57,6 +57,15 @@ def cake_stand() -> Solid:
     return lathe([(46, 0), (46, 4), (18, 12), (15, 32), (30, 38), (65, 40), (65, 48)])
 
 
+@entry("frying pan", density=800)
+def frying_pan() -> Solid:
+    """Round pan with a broad handle."""
+    outer = [(circle(60, 24), 0.0), (circle(66, 24), 22.0)]
+    inner = [(circle(62, 24), 22.0), (circle(56, 24), 7.0)]
+    grip: Points = [(64.5, -11), (104, -13), (110, -7), (110, 7), (104, 13), (64.5, 11)]
+    return vessel(outer, inner) + prism(grip, 10, 11)
+
+
 @entry("soup can", density=600)
 def soup_can() -> Solid:
     """Tin can with a seam at both ends."""
@@ -84,6 +93,17 @@ def mug() -> Solid:
     outside: Points = [(36.7, 14), (50, 14), (60, 24), (60, 46), (50, 56), (36.7, 56)]
     inside: Points = [(36.7, 47), (46, 47), (51, 42), (51, 28), (46, 23), (36.7, 23)]
     return body + prism([*outside, *inside], 12, -6).turned("x", 90)
+
+
+@entry("kettle", density=600)
+def kettle() -> Solid:
+    """Round kettle with a spout, a handle and a flat lid."""
+    body = lathe([(31, 0), (34, 4), (34, 28), (27, 46), (22, 48), (22, 53), (19, 55)])
+    spout = prism([(33.5, 10), (42, 10), (56, 48), (45, 50), (33.5, 28)], 15, -7.5)
+    outside: Points = [(-33.5, 10), (-44, 10), (-53, 18), (-53, 40), (-45, 48), (-26.5, 48)]
+    inside: Points = [(-30, 39), (-42, 39), (-45, 35), (-45, 22), (-41, 18), (-33.5, 18)]
+    handle = prism([*outside, *inside], 12, -6)
+    return body + (spout + handle).turned("x", 90)
 
 
 @entry("gift box", density=400)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from clevrskills.assets.objects.registry import entry
-from clevrskills.assets.outlines import Outline, Points, arc, circle, rounded_rectangle
+from clevrskills.assets.outlines import Outline, Points, arc, circle, rectangle, rounded_rectangle
 from clevrskills.assets.solids import Solid, Station, box, lathe, loft, prism, tube
 
 
@@ -28,6 +28,23 @@ def book() -> Solid:
     """Closed book: covers stand out over the pages, the spine is flush."""
     pages = box(136, 112, 24, x=-1, bottom=4)
     return box(146, 120, 4) + pages + box(4, 120, 24, x=-71, bottom=4) + box(146, 120, 4, bottom=28)
+
+
+@entry("stool", density=500)
+def stool() -> Solid:
+    """Low round stool on four legs that stand out."""
+    low, high = rounded_rectangle(15, 15, 3), rounded_rectangle(17, 17, 3)
+    leg = loft(
+        [([(x + 38, y + 38) for x, y in low], 0.0), ([(x + 31, y + 31) for x, y in high], 46.0)]
+    )
+    legs = [leg.turned("z", 90 * k) for k in range(4)]
+    return sum(legs, lathe([(58, 46), (62, 49), (62, 57), (59, 60)]))
+
+
+@entry("hat", density=300)
+def hat() -> Solid:
+    """Hat with a broad brim and a flat crown."""
+    return lathe([(80, 0), (82, 3), (80, 6), (49, 9), (46, 15), (46, 17), (42, 46), (38, 50)])
 
 
 @entry("cracker box", density=250)
@@ -94,6 +111,53 @@ def ball() -> Solid:
     angles = np.radians(np.linspace(-62, 58, 9))
     profile = [(35 * float(np.cos(a)), 35 * float(np.sin(a))) for a in angles]
     return lathe([*profile, (10, profile[-1][1] + 1.3)])
+
+
+@entry("toy car", density=600)
+def toy_car() -> Solid:
+    """Car with a cabin and four wheels."""
+    hood, cabin = [(53, 24), (32, 30), (19, 50)], [(-25, 50), (-38, 30), (-53, 27)]
+    body = prism([(-50, 8), (50, 8), *hood, *cabin], 44, -22).turned("x", 90)
+    wheel = prism(circle(13, 12, 31, 13, 15), 9, 22).turned("x", 90)
+    left = wheel + wheel.moved(-62)
+    return body + left + left.turned("z", 180)
+
+
+@entry("camera", density=500)
+def camera() -> Solid:
+    """Camera with its lens towards the viewer."""
+    lens = prism(circle(21, 16), 12, 18) + prism(circle(17, 16), 10, 30)
+    body = box(96, 36, 56) + prism(rectangle(26, 30), 9).moved(-33, 0, 56)
+    button = prism(circle(7, 12, 36), 2, 56)
+    return (body + lens.turned("x", 90).moved(8, 0, 28)).decorated(button)
+
+
+@entry("fish", density=700)
+def fish() -> Solid:
+    """Flat fish with a forked tail and two fins."""
+    back = [(72, 0), (66, 14), (52, 27), (32, 36), (14, 38), (-2, 56), (-16, 52), (-12, 32)]
+    tail = [(-32, 14), (-74, 46), (-60, 0)]
+    belly = [(14, -36), (0, -50), (-10, -46), (-8, -31)]
+    below = [*((x, -y) for x, y in tail[:2][::-1]), *belly[::-1], (32, -35), (52, -27), (66, -14)]
+    return prism([*back, *tail, *below], 26)
+
+
+@entry("bone", density=700)
+def bone() -> Solid:
+    """Bone for a dog: two knobs at either end."""
+    knob = arc(20, -40, 203, 9, 53, 24.5)
+    right = [*((x, -y) for x, y in reversed(knob)), (63, 0), *knob]
+    return prism([*right, *((-x, -y) for x, y in right)], 26)
+
+
+@entry("airplane", density=500)
+def airplane() -> Solid:
+    """Airplane with swept wings."""
+    nose = [(78, 0), (70, 12), (56, 18), (26, 18)]
+    wing = [(-16, 80), (-38, 80), (-16, 18)]
+    tail = [(-56, 13), (-76, 36), (-88, 36), (-82, 0)]
+    half = [*nose, *wing, *tail]
+    return prism([*half, *((x, -y) for x, y in reversed(half[1:-1]))], 24)
 
 
 @entry("padlock", density=900)

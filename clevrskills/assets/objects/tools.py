@@ -60,3 +60,11 @@ def spatula() -> Solid:
     slots = (rectangle(26, 7, 57, -24), rectangle(26, 7, 57, 24))
     handle = [Station(-80, 0, 22, 22), Station(-70, 0, 26, 26), Station(10, 0, 20, 22)]
     return prism(Outline(blade, slots), 18) + tube(handle, bevel=4)
+
+
+@entry("anvil", density=1000)
+def anvil() -> Solid:
+    """Anvil with a horn."""
+    right: Points = [(34, 0), (34, 10), (17, 16), (17, 30), (34, 38)]
+    side = [(-34, 0), *right, (34, 56), (-34, 56), (-58, 50), (-34, 38), (-17, 30), (-17, 16)]
+    return prism([*side, (-34, 10)], 40, -20).turned("x", 90)
