@@ -44,21 +44,15 @@ SHAPES: dict[str, tuple[str, ...]] = {
         *("six-cornered solid", "hex-shaped piece"),
     ),
     "star": ("star", "star-shaped prism", "five-pointed star", "starlike solid", "pointed star"),
+    "clover": ("clover", "four-leaf clover", "clover shape", "four-lobed piece", "quatrefoil"),
     "trapezoid": (
         *("trapezoid", "trapezoid-shaped prism", "tapered piece"),
         *("tapering solid", "trapezium"),
     ),
-    "half disc": (
-        *("half disc", "half-round prism", "semicircular piece"),
-        *("semicircle", "half circle"),
-    ),
-    "clover": ("clover", "four-leaf clover", "clover shape", "four-lobed piece", "quatrefoil"),
-    "hourglass": (
-        *("hourglass", "hourglass-shaped prism", "pinched piece"),
-        *("narrow-waisted piece", "bow tie shape"),
-    ),
-    "zigzag": ("zigzag", "zigzag prism", "Z-shaped piece", "stepped piece", "zigzag shape"),
-    "bridge": ("bridge", "toy bridge", "bridge-shaped piece", "archway", "notched piece"),
+    "raindrop": ("raindrop", "water drop", "drop shape", "dewdrop", "drop-shaped piece"),
+    "crown": ("crown", "royal crown", "king's crown", "crown-shaped piece", "coronet"),
+    "leaf": ("leaf", "tree leaf", "leaf shape", "leaf-shaped piece", "laurel leaf"),
+    "candy": ("candy", "wrapped candy", "sweet", "bonbon", "wrapped sweet"),
     "block": ("block", "building block", "toy block", "rectangular block", "play block"),
     "disc": ("disc", "round slab", "puck", "flat round piece", "counter"),
     "pentagon": (

@@ -105,6 +105,48 @@ def crescent(radius: float, bite: float, shift: float) -> list[Corner]:
     return outer + inner[1:-1]
 
 
+def clover(width: float, lobe: float) -> list[Corner]:
+    """Four round leaves of radius `lobe` in the corners of a square of the given width."""
+    at = width / 2 - lobe
+    reach_deg = float(np.degrees(np.arccos(at / lobe)))
+    leaf = arc(lobe, reach_deg - 90, 180 - reach_deg, 14, at, at)
+    x, y = np.array(leaf[:-1]).T
+    turned = ((x, y), (-y, x), (-x, -y), (y, -x))
+    return [(float(a), float(b)) for xs, ys in turned for a, b in zip(xs, ys, strict=True)]
+
+
+def raindrop(width: float, radius: float) -> list[Corner]:
+    """Drop in a square of the given width, its tip in the upper right corner of that."""
+    at, tip = radius - width / 2, width / 2
+    open_deg = float(np.degrees(np.arccos(radius / ((tip - at) * np.sqrt(2)))))
+    return [(tip, tip), *arc(radius, 45 + open_deg, 405 - open_deg, 15, at, at)]
+
+
+def crown(width: float, notch: float, spread: float) -> list[Corner]:
+    """Three points up; the notches between them are at (±`spread`, `notch`)."""
+    a = width / 2
+    return [(-a, -a), (a, -a), (a, a), (spread, notch), (0.0, a), (-spread, notch), (-a, a)]
+
+
+def candy(width: float, radius: float) -> list[Corner]:
+    """Disc between two wings that flare to the lower left and the upper right of a square."""
+    a, half_deg = width / 2, 22.0
+    side = arc(radius, 45 + half_deg, 225 - half_deg, 8)
+    wing = [(-a, -0.42 * a), (-0.75 * a, -0.75 * a), (-0.42 * a, -a)]
+    half = [*side, *wing]
+    return [*half, *((-x, -y) for x, y in half)]
+
+
+def leaf(length: float, width: float, n: int = 9) -> list[Corner]:
+    """Lens of two arcs; its tips point to lower left and upper right."""
+    half_angle_deg = 2 * float(np.degrees(np.arctan(width / length)))
+    radius = length / 2 / float(np.sin(np.radians(half_angle_deg)))
+    shift = radius - width / 2
+    side = arc(radius, -90 - half_angle_deg, -90 + half_angle_deg, n, 0.0, shift)[:-1]
+    both = np.array([*side, *((-x, -y) for x, y in side)]) / np.sqrt(2)
+    return [(float(x - y), float(x + y)) for x, y in both]
+
+
 # Block letters on a 10 mm grid, the bottom left corner at (0, 0): the boundary, then the holes.
 # Somewhere near the centre of mass each has a place 33 mm wide, where a suction cup fits.
 # fmt: off

@@ -257,7 +257,7 @@ NARROW_WORKSPACE = Workspace(x_m=(-0.35, 0.0), y_m=(-0.30, 0.30))
 """With room all around for what is pushed or topples."""
 
 
-ROOMY = ("cube", "cylinder", "hexagon", "trapezoid", "half disc", "hourglass", "zigzag", "bridge")
+ROOMY = ("cube", "cylinder", "hexagon", "clover", "trapezoid", "raindrop", "crown", "leaf")
 """Primitives that as areas have room for two objects, side by side; others have for one."""
 PRIMITIVE_SIZE_M = (0.1, 0.1, 0.05)
 """Size of a prism that is moved, unless a task says otherwise (released code)."""

@@ -4,7 +4,7 @@ from functools import partial
 
 from clevrskills.assets import outlines
 from clevrskills.assets.objects.registry import CATALOGUE, Item
-from clevrskills.assets.outlines import Outline, Points, arc, circle, rectangle
+from clevrskills.assets.outlines import Outline, Points, circle, rectangle
 from clevrskills.assets.solids import prism
 
 # name -> outline, height, density
@@ -15,18 +15,12 @@ FLAT: dict[str, tuple[Outline | Points, float, float]] = {
     "triangle": (circle(40, 3, start_deg=90), 40, 1000),
     "hexagon": (circle(35, 6), 40, 1000),
     "star": (outlines.star(60, 0.55), 40, 1000),
-    "trapezoid": ([(-34, -28), (34, -28), (15, 28), (-15, 28)], 40, 1000),
-    "half disc": (arc(38, 0, 180, 15), 40, 1000),
-    "clover": (outlines.flower(39, 4), 40, 1000),
-    "hourglass": ([(-29, -32), (29, -32), (16, 0), (29, 32), (-29, 32), (-16, 0)], 40, 1000),
-    "zigzag": (
-        [(-33, -29), (17, -29), (17, 0), (33, 0), (33, 29), (-17, 29), (-17, 0), (-33, 0)],
-        *(40, 1000),
-    ),
-    "bridge": (
-        [(-34, -27), (-16, -27), (-16, -11), (16, -11), (16, -27), (34, -27), (34, 27), (-34, 27)],
-        *(40, 1000),
-    ),
+    "clover": (outlines.clover(65, 17.3), 40, 1000),
+    "trapezoid": ([(-32.5, -32.5), (32.5, -32.5), (16, 32.5), (-16, 32.5)], 40, 1000),
+    "raindrop": (outlines.raindrop(65, 28.5), 40, 1000),
+    "crown": (outlines.crown(65, 5, 15), 40, 1000),
+    "leaf": (outlines.leaf(91, 48), 40, 1000),
+    "candy": (outlines.candy(70, 21.5), 40, 1000),
     # Flat shapes.
     "block": (rectangle(100, 100), 35, 600),
     "disc": (circle(50), 30, 700),
