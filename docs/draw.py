@@ -134,7 +134,7 @@ def _scaled(image: np.ndarray, size_px: int) -> Image.Image:
 
 def object_sheet() -> Image.Image:
     """Objects of both splits in textures of their split."""
-    images = [*_objects("train", 3 * COLUMNS), *_objects("test", COLUMNS)]
+    images = [*_objects("train", 2 * COLUMNS), *_objects("test", 2 * COLUMNS)]
     rows = [np.concatenate(images[k * COLUMNS : (k + 1) * COLUMNS], axis=1) for k in range(ROWS)]
     return Image.fromarray(np.concatenate(rows))
 
@@ -241,7 +241,7 @@ def main(
     if not parts or "task" in parts:
         task_sheet().save(HERE / "sort.jpg", quality=85)
     if not parts or "objects" in parts:
-        object_sheet().save(HERE / "objects.jpg", quality=78)
+        object_sheet().save(HERE / "objects.jpg", quality=70)
     if not parts or "looks" in parts:
         looks_sheet().save(HERE / "looks.jpg", quality=58)
     if not parts or "viewer" in parts:
