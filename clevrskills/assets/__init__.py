@@ -10,7 +10,7 @@ from clevrskills.assets.names import shape_words, texture_words
 from clevrskills.assets.shapes import Shape, shape, shape_names
 from clevrskills.assets.splits import SPLITS, Pools, Split, pools, split
 from clevrskills.assets.textures import surface_texture, texture, texture_names
-from clevrskills.assets.topside import sealable_places
+from clevrskills.assets.topside import best_place, sealable_places
 
 __all__ = [
     "Pools",
@@ -18,6 +18,7 @@ __all__ = [
     "Shape",
     "Split",
     "pools",
+    "best_place",
     "sealable_places",
     "shape",
     "shape_names",

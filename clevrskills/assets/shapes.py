@@ -9,6 +9,7 @@ from scipy.spatial import ConvexHull, QhullError, cKDTree
 from clevrskills.assets import meshes
 from clevrskills.assets.objects import CATALOGUE, FITTINGS, Item
 from clevrskills.assets.others import other_object, other_objects
+from clevrskills.assets.solids import Solid
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 
 _MILLIMETRE = 0.001
@@ -43,25 +44,48 @@ class Shape:
 
     Attributes:
         name: Noun that can stand in a sentence, e.g. "letter R".
-        vertices: (V, 3) float32 corners of the visible mesh, metres; split at creases.
-        normals: (V, 3) float32 unit normals.
-        uvs: (V, 2) float32 texture coordinates; the texture repeats every 0.1 m.
-        faces: (F, 3) uint32 triangles, counter-clockwise seen from outside.
+        solid: Its surface and its parts, metres.
         parts: Convex collision pieces, each (n, 3) float64 corners; they do not overlap.
         density: kg/m^3.
         half_extents: (x, y, z) metres.
-        symmetry: Order of the symmetry under turns about z: 1 none, 4 square, 0 round.
     """
 
     name: str
-    vertices: np.ndarray
-    normals: np.ndarray
-    uvs: np.ndarray
-    faces: np.ndarray
+    solid: Solid
     parts: tuple[np.ndarray, ...]
     density: float
     half_extents: tuple[float, float, float]
-    symmetry: int
+
+    @cached_property
+    def _mesh(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """The visible mesh, made when it is first asked for: physics can do without."""
+        vertices, normals, uvs, faces = map(_frozen, meshes.render_mesh(self.solid))
+        return vertices, normals, uvs, faces
+
+    @property
+    def vertices(self) -> np.ndarray:
+        """(V, 3) float32 corners of the visible mesh, metres; split at creases."""
+        return self._mesh[0]
+
+    @property
+    def normals(self) -> np.ndarray:
+        """(V, 3) float32 unit normals."""
+        return self._mesh[1]
+
+    @property
+    def uvs(self) -> np.ndarray:
+        """(V, 2) float32 texture coordinates; the texture repeats every 0.1 m."""
+        return self._mesh[2]
+
+    @property
+    def faces(self) -> np.ndarray:
+        """(F, 3) uint32 triangles, counter-clockwise seen from outside."""
+        return self._mesh[3]
+
+    @cached_property
+    def symmetry(self) -> int:
+        """Order of the symmetry under turns about z: 1 none, 4 square, 0 round."""
+        return _symmetry(np.concatenate([patch.points for patch in self.solid.patches]))
 
     @cached_property
     def planes(self) -> tuple[np.ndarray, ...]:
@@ -69,14 +93,19 @@ class Shape:
         return tuple(_planes(part) for part in self.parts)
 
     @cached_property
+    def _volumes(self) -> tuple[tuple[float, np.ndarray], ...]:
+        """Volume and centroid of each part."""
+        return tuple(map(_volume_and_centre, self.parts))
+
+    @cached_property
     def mass_kg(self) -> float:
         """Mass, kg."""
-        return self.density * sum(_volume_and_centre(part)[0] for part in self.parts)
+        return self.density * sum(volume for volume, _ in self._volumes)
 
     @cached_property
     def center_of_mass(self) -> np.ndarray:
         """(3,) centre of mass in the shape's frame, metres."""
-        volumes, centres = zip(*(_volume_and_centre(part) for part in self.parts), strict=True)
+        volumes, centres = zip(*self._volumes, strict=True)
         return _frozen(np.average(np.stack(centres), axis=0, weights=volumes))
 
     @cached_property
@@ -145,27 +174,28 @@ def shape(
 def _build(name: str, size: tuple[float, float, float] | None, density: float | None) -> Shape:
     item = _item(name)
     assert item is not None
-    solid = item.build().turned("z", 90)  # builders draw for a viewer at -y; cameras are at +x
+    solid = _solid(item)
     low, high = solid.bounds()
     scale = _MILLIMETRE if size is None else np.asarray(size) / (high - low)
     solid = solid.moved(*-(low + high) / 2).transformed(np.diag(np.broadcast_to(scale, 3)))
     half_x, half_y, half_z = ((high - low) * scale / 2).tolist()
-    vertices, normals, uvs, faces = map(_frozen, meshes.render_mesh(solid))
     built = Shape(
         name,
-        vertices,
-        normals,
-        uvs,
-        faces,
+        solid,
         parts=tuple(_frozen(part) for part in solid.parts),
         density=density or item.density,
         half_extents=(half_x, half_y, half_z),
-        symmetry=_symmetry(np.concatenate([patch.points for patch in solid.patches])),
     )
     fault = None if name in CATALOGUE or name in FITTINGS else _fault(built)
     if fault:
         raise ClevrSkillsError(f"object {name!r}: {fault}")
     return built
+
+
+@lru_cache(maxsize=256)
+def _solid(item: Item) -> Solid:
+    """What an item builds, in its own unit, as the cameras see it: from +x."""
+    return item.build().turned("z", 90)  # builders draw for a viewer at -y
 
 
 def _item(name: str) -> Item | None:

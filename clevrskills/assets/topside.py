@@ -10,6 +10,7 @@ from clevrskills.assets.shapes import Shape
 CUP_RADIUS_M = 0.0142
 _SPACING_M = 0.002
 _RIM_POINTS = 16
+_TOLERANCE_M = 0.0015
 
 
 def heights(shape: Shape, xy: np.ndarray) -> np.ndarray:
@@ -36,7 +37,7 @@ def heights(shape: Shape, xy: np.ndarray) -> np.ndarray:
 
 @lru_cache(maxsize=256)
 def sealable_places(
-    shape: Shape, radius_m: float = CUP_RADIUS_M, tolerance_m: float = 0.0015
+    shape: Shape, radius_m: float = CUP_RADIUS_M, tolerance_m: float = _TOLERANCE_M
 ) -> np.ndarray:
     """Where a cup of a vacuum gripper that comes from above can seal.
 
@@ -49,6 +50,27 @@ def sealable_places(
         (n, 3) points on the surface in the shape's frame, 2 mm apart; the nearest to the centre of
         mass, seen from above, first. Read-only.
     """
+    places = _sealable(shape, _grid(shape), radius_m, tolerance_m)
+    places.flags.writeable = False
+    return places
+
+
+def best_place(shape: Shape) -> np.ndarray | None:
+    """The first of :func:`sealable_places`, (3,); ``None`` if there are none. The others, of which
+    there are thousands, are not looked at.
+    """
+    xy, end = _grid(shape), 0
+    while end < len(xy):
+        start, end = end, end * 8 + 8
+        places = _sealable(shape, xy[start:end], CUP_RADIUS_M, _TOLERANCE_M)
+        if len(places):
+            found: np.ndarray = places[0]
+            return found
+    return None
+
+
+def _grid(shape: Shape) -> np.ndarray:
+    """Places (n, 2) all over a shape, seen from above, the nearest to the centre of mass first."""
     half_x, half_y, _ = shape.half_extents
     center = shape.center_of_mass[:2]
     x, y = (
@@ -56,6 +78,11 @@ def sealable_places(
         for c, h in zip(center, (half_x, half_y), strict=True)
     )
     xy = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
+    return xy[np.argsort(np.linalg.norm(xy - center, axis=1), kind="stable")]
+
+
+def _sealable(shape: Shape, xy: np.ndarray, radius_m: float, tolerance_m: float) -> np.ndarray:
+    """The points (n, 3) on a shape at those of some places (m, 2) at which a cup seals."""
     middle = heights(shape, xy)
     good = np.isfinite(middle)
     angles = np.arange(_RIM_POINTS) * 2 * np.pi / _RIM_POINTS
@@ -63,11 +90,9 @@ def sealable_places(
         for offset in radius * np.column_stack([np.cos(angles), np.sin(angles)]):
             rim = heights(shape, xy[good] + offset)
             good[good] = np.abs(rim - middle[good]) <= tolerance_m
-    places = np.column_stack([xy, middle])[good]
-    order = np.argsort(np.linalg.norm(places[:, :2] - center, axis=1), kind="stable")
-    places = places[order]
-    places.flags.writeable = False
-    return places
+            if not good.any():
+                return np.zeros((0, 3))
+    return np.column_stack([xy, middle])[good]
 
 
 @lru_cache(maxsize=128)

@@ -11,7 +11,7 @@ import torch
 from scipy.spatial import ConvexHull
 from torch import Tensor
 
-from clevrskills.assets import Shape, sealable_places
+from clevrskills.assets import Shape, best_place
 from clevrskills.core import geometry
 
 POINTS_PER_SIDE = 7
@@ -40,8 +40,8 @@ def _spot(shape: Shape | None, static: bool) -> np.ndarray:
     """Where a suction cup holds a shape best, (3,); see :class:`Solids`."""
     if shape is None:
         return np.zeros(3)
-    places = np.zeros((0, 3)) if static else sealable_places(shape)
-    return places[0] if len(places) else np.array([0.0, 0.0, shape.half_extents[2]])
+    place = None if static else best_place(shape)
+    return np.array([0.0, 0.0, shape.half_extents[2]]) if place is None else place
 
 
 @lru_cache(maxsize=1024)
