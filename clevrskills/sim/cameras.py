@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from math import tan
 from typing import Any
 
@@ -36,7 +37,7 @@ class FixedCamera:
         edge.
         """
         across, down, depth = self._in_its_frame(points)
-        half = np.tan(self.fov_rad / 2) * (1.0 - margin) * depth
+        half = tan(self.fov_rad / 2) * (1.0 - margin) * depth
         inside = (np.abs(across) <= half) & (np.abs(down) <= half)
         return bool((inside & (depth > 0.01)).all())
 
@@ -50,12 +51,18 @@ class FixedCamera:
 
     def _in_its_frame(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """World points (N, 3) to the right, down and ahead of it, metres, each (N,)."""
+        left, up, forward = self._axes
+        ray = np.asarray(points) - self.eye_m
+        return -ray @ left, -ray @ up, ray @ forward
+
+    @cached_property
+    def _axes(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """To its left, up and ahead, unit vectors (3,) in the world."""
         eye, target = np.asarray(self.eye_m), np.asarray(self.target_m)
         forward = (target - eye) / np.linalg.norm(target - eye)
         left = np.cross([0.0, 0.0, 1.0], forward)
         left /= np.linalg.norm(left)
-        ray = np.asarray(points) - eye
-        return -ray @ left, -ray @ np.cross(forward, left), ray @ forward
+        return left, np.cross(forward, left), forward
 
 
 OBJECT_CAMERA = FixedCamera((0.2, 0.2, 0.2), (0.0, 0.0, 0.0), 1.0)
