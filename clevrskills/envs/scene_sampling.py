@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -9,6 +10,7 @@ import numpy as np
 import torch
 from sapien import Pose
 
+from clevrskills.core.goal.predicate import GoalState
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.predicates import Criteria, Predicate
 from clevrskills.predicates.criteria import PAPER
@@ -233,28 +235,50 @@ def is_fair(goal: Predicate, start: TensorWorld, home: NeutralPose | None) -> bo
     state = goal.initial_state(start)
     if bool(goal.evaluate(start, state).holds.any()):
         return False
-    world = TensorWorld.snapshot(start)
+    outcome, world = None, start
     try:
-        for step in goal.steps():
-            step.realize(world)
+        for world in _stages(goal, start):
             if home and not home.stands_clear(world):
                 return False
-            state = goal.evaluate(world, state).state
+            outcome = goal.evaluate(world, state)
+            before, state = state, outcome.state
     except ValueError:
         return False
-    return bool(goal.evaluate(world, state).holds.all())
+    if outcome is None or not _same(before, state):  # else a second look tells the same
+        outcome = goal.evaluate(world, state)
+    return bool(outcome.holds.all())
+
+
+def _same(one: GoalState, other: GoalState) -> bool:
+    """Whether the same is remembered."""
+    return one.keys() == other.keys() and all(torch.equal(one[key], other[key]) for key in one)
+
+
+def _stages(goal: Predicate, start: TensorWorld) -> Iterator[TensorWorld]:
+    """The world after each part of a goal, worked out once for a goal and its start.
+
+    Raises:
+        ValueError: A part can't be achieved.
+    """
+    known: tuple[Predicate, list[TensorWorld]] = start.once("stages", lambda _: (goal, []))
+    if known[0] is not goal:
+        start.moved()
+        known = start.once("stages", lambda _: (goal, []))
+    stages = known[1]
+    for number, step in enumerate(goal.steps()):
+        if number == len(stages):
+            world = TensorWorld.snapshot(stages[-1] if stages else start)
+            step.realize(world)
+            stages.append(world)
+        yield stages[number]
 
 
 def keystep_scenes(
     goal: Predicate, start: TensorWorld, layout: Layout, robot_name: str | None = None
 ) -> tuple[Keystep, ...]:
     """The scene at the start and after each part of the goal; with the arm if a robot is named."""
-    world = TensorWorld.snapshot(start)
-    scenes = [_keystep(world, layout, robot_name)]
-    for step in goal.steps():
-        step.realize(world)
-        scenes.append(_keystep(world, layout, robot_name))
-    return tuple(scenes)
+    worlds = (start, *_stages(goal, start))
+    return tuple(_keystep(world, layout, robot_name) for world in worlds)
 
 
 def _keystep(world: TensorWorld, layout: Layout, robot_name: str | None) -> Keystep:

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 
 from clevrskills.core import geometry
+from clevrskills.core.goal.context import anywhere
 from clevrskills.sim.world import World
 
 STABLE_MARGIN_M = 0.006
@@ -12,6 +13,8 @@ EDGE_GAP_M = 0.004
 """Distance to keep from the edge of an area, where there is room."""
 OVERHANG_M = 0.004
 """How far to reach over the edge where there is none: less than the criteria tolerate."""
+MOST_MARGIN_M = 0.03
+"""A greater margin is no better."""
 
 
 def placements(
@@ -43,45 +46,109 @@ def placements(
         ``-PAD`` for places where the body would tip, overlap a neighbour or, if ``inside``, reach
         over the edge.
     """
-    batch = world.num_envs
-    base = world.pose(lower)
-    outline = geometry.to_local(base, world.world_points(lower))
-    low, high = outline[..., :2].amin(1), outline[..., :2].amax(1)  # (B, 2)
-    ticks = torch.linspace(0.08, 0.92, per_side, device=world.device)
-    grid = torch.stack(torch.meshgrid(ticks, ticks, indexing="ij"), dim=-1).reshape(-1, 2)
-    local = low[:, None] + grid * (high - low)[:, None]  # (B, G, 2)
-    local = torch.cat((local, torch.zeros_like(local[..., :1])), dim=-1)
-    xy = geometry.to_world(base, local)[..., :2]  # (B, G, 2)
-    places, turns = xy.shape[1] + 1, len(yaws_rad)
-    present = world.orientation(upper) if orientation is None else orientation
-    turned = geometry.quaternion_multiply(
-        geometry.yaw_quaternion(yaws_rad), present[:, None]
-    )  # (B, Y, 4)
-    middle = geometry.to_world(base, world.at(world.solids.center, lower)[:, None])[..., :2]
-    center = geometry.rotate(turned, world.at(world.solids.center, upper)[:, None])  # (B, Y, 3)
-    pose = torch.cat(
-        (
-            torch.cat((xy.repeat_interleave(turns, dim=1), middle - center[..., :2]), dim=1),
-            torch.zeros(batch, places * turns, 1, device=world.device),
-            turned.repeat(1, places, 1),
-        ),
-        dim=-1,
-    )
-    height, margin = world.rest(upper, pose, lower)
-    pose[..., 2] = height
-    valid = (margin >= STABLE_MARGIN_M) & (height > -1.0)
-    offset = (pose[..., :2] + center[..., :2].repeat(1, places, 1) - middle).norm(dim=-1)
-    score = margin.clamp(max=0.03) + (0.2 if inside else -0.2) * offset
-    points = geometry.to_world(pose, world.at(world.solids.points, upper)[:, None])  # (B, M, P, 3)
-    if inside:
-        footprint = world.at(world.solids.footprint, lower)
-        flat = geometry.to_local(base, points.flatten(1, 2))[..., :2]
+    places = _Places(world, upper, lower, yaws_rad, inside, orientation, per_side)
+    return places.judged()
+
+
+class _Places:
+    """Places of one body on another, before they are judged; arguments as of :func:`placements`."""
+
+    def __init__(
+        self,
+        world: World,
+        upper: Tensor,
+        lower: Tensor,
+        yaws_rad: Tensor,
+        inside: bool,
+        orientation: Tensor | None = None,
+        per_side: int = 8,
+    ) -> None:
+        self._world, self._upper, self._lower, self._inside = world, upper, lower, inside
+        batch = world.num_envs
+        self._base = base = world.pose(lower)
+        outline = geometry.to_local(base, world.world_points(lower))
+        low, high = outline[..., :2].amin(1), outline[..., :2].amax(1)  # (B, 2)
+        ticks = torch.linspace(0.08, 0.92, per_side, device=world.device)
+        grid = torch.stack(torch.meshgrid(ticks, ticks, indexing="ij"), dim=-1).reshape(-1, 2)
+        local = low[:, None] + grid * (high - low)[:, None]  # (B, G, 2)
+        local = torch.cat((local, torch.zeros_like(local[..., :1])), dim=-1)
+        xy = geometry.to_world(base, local)[..., :2]  # (B, G, 2)
+        places, turns = xy.shape[1] + 1, len(yaws_rad)
+        present = world.orientation(upper) if orientation is None else orientation
+        turned = geometry.quaternion_multiply(
+            geometry.yaw_quaternion(yaws_rad), present[:, None]
+        )  # (B, Y, 4)
+        middle = geometry.to_world(base, world.at(world.solids.center, lower)[:, None])[..., :2]
+        center = geometry.rotate(turned, world.at(world.solids.center, upper)[:, None])  # (B, Y, 3)
+        self._pose = torch.cat(
+            (
+                torch.cat((xy.repeat_interleave(turns, dim=1), middle - center[..., :2]), dim=1),
+                torch.zeros(batch, places * turns, 1, device=world.device),
+                turned.repeat(1, places, 1),
+            ),
+            dim=-1,
+        )
+        aside = self._pose[..., :2] + center[..., :2].repeat(1, places, 1) - middle
+        self._offset = aside.norm(dim=-1)
+
+    def judged(self, chosen: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Poses and scores of all places, or of some by their numbers (m,)."""
+        world, upper, lower = self._world, self._upper, self._lower
+        pose = self._pose if chosen is None else self._pose[:, chosen]
+        offset = self._offset if chosen is None else self._offset[:, chosen]
+        height, margin = world.rest(upper, pose, lower)
+        pose = torch.cat((pose[..., :2], height[..., None], pose[..., 3:]), dim=-1)
+        valid = (margin >= STABLE_MARGIN_M) & (height > -1.0)
+        points = self._points(pose)
+        over = self._over(points) if self._inside else None
+        if over is not None:
+            valid &= over <= OVERHANG_M
+        valid &= _gap_to_neighbours(world, upper, lower, points) >= NEIGHBOUR_GAP_M
+        return pose, torch.where(valid, self._score(margin, offset, over), -geometry.PAD)
+
+    def best(self) -> tuple[Tensor, Tensor]:
+        """The pose (1, 7) with the greatest score, the first of them, and that score (1,), of one
+        environment; places that cannot have it are not judged.
+        """
+        # what it would be for a margin as great as counts; rounding does not change the order
+        most = self._score(torch.full_like(self._offset, MOST_MARGIN_M), self._offset, None)
+        if self._inside:
+            if geometry.rotation_matrix(self._base[:, 3:])[0, 2, :2].any():
+                pose, score = self.judged()  # how far a place is over the edge depends on height
+                found, index = score.max(dim=-1)
+                return pose[:, index[0]], found
+            over = self._over(self._points(self._pose))
+            most = self._score(torch.full_like(over, MOST_MARGIN_M), self._offset, over)
+            most = torch.where(over <= OVERHANG_M, most, -geometry.PAD)
+        bound, order = most[0].sort(descending=True, stable=True)
+        limits = [*bound.tolist(), -geometry.PAD]
+        found, start = (-geometry.PAD, 0, self._pose[:, 0]), 0
+        for end in (1, 9, len(order)):
+            if limits[start] <= -1.0 or found[0] > limits[start]:
+                break
+            chosen, start = order[start:end], end
+            pose, score = self.judged(chosen)
+            best = score[0].amax()
+            for k in (score[0] == best).nonzero()[:, 0].tolist():
+                rival = (float(best), -int(chosen[k]), pose[:, k])
+                found = max(found, rival, key=lambda each: each[:2])
+        return found[2], torch.tensor([found[0]])
+
+    def _points(self, pose: Tensor) -> Tensor:
+        """Points of the upper body at poses (B, m, 7), (B, m, P, 3)."""
+        return geometry.to_world(pose, self._world.at(self._world.solids.points, self._upper)[:, None])
+
+    def _over(self, points: Tensor) -> Tensor:
+        """How far points (B, m, P, 3) reach over the outline of the lower body, (B, m)."""
+        footprint = self._world.at(self._world.solids.footprint, self._lower)
+        flat = geometry.to_local(self._base, points.flatten(1, 2))[..., :2]
         beyond = torch.einsum("bek,bpk->bpe", footprint[..., :2], flat) - footprint[:, None, :, 2]
-        over = beyond.amax(-1).unflatten(1, points.shape[1:3]).amax(-1)  # (B, M)
-        valid &= over <= OVERHANG_M
-        score = score - 4.0 * (over + EDGE_GAP_M).clamp(min=0.0)
-    valid &= _gap_to_neighbours(world, upper, lower, points) >= NEIGHBOUR_GAP_M
-    return pose, torch.where(valid, score, -geometry.PAD)
+        return beyond.amax(-1).unflatten(1, points.shape[1:3]).amax(-1)
+
+    def _score(self, margin: Tensor, offset: Tensor, over: Tensor | None) -> Tensor:
+        """Scores of valid places by their margin, offset and reach over the edge, (B, m)."""
+        score = margin.clamp(max=MOST_MARGIN_M) + (0.2 if self._inside else -0.2) * offset
+        return score if over is None else score - 4.0 * (over + EDGE_GAP_M).clamp(min=0.0)
 
 
 def _gap_to_neighbours(world: World, upper: Tensor, lower: Tensor, points: Tensor) -> Tensor:
@@ -110,10 +177,16 @@ def put(
     Raises:
         ValueError: There is no such place in some environment.
     """
-    pose, score = placements(world, upper, lower, torch.zeros(1, device=world.device), inside)
-    best, index = score.max(dim=-1)
+    if where is not None and not anywhere(where):
+        return
+    places = _Places(world, upper, lower, torch.zeros(1, device=world.device), inside)
+    if world.num_envs == 1:
+        pose, best = places.best()
+    else:
+        poses, scores = places.judged()
+        best, index = scores.max(dim=-1)
+        pose = poses[torch.arange(world.num_envs, device=world.device), index]
     impossible = best <= -1.0 if where is None else (best <= -1.0) & where
     if impossible.any():
         raise ValueError("no stable, free place on the lower body")
-    rows = torch.arange(world.num_envs, device=world.device)
-    world.set_body_pose(upper, pose[rows, index], where)
+    world.set_body_pose(upper, pose, where)

@@ -14,6 +14,8 @@ that a lying can holds."""
 DEPTH_M = 4e-3
 """How deep, by inaccuracy, a cup may be in the surface."""
 RIM_POINTS = 8
+FIRST_SPOTS = 8
+"""Spots nearest to the centre of mass that are looked at before all others."""
 CUP_RADIUS_M = 0.0142
 """Radius of the xArm 6 gripper's cups, the smallest of all robots."""
 
@@ -81,20 +83,20 @@ def sealable_spot(
     grid = torch.stack(torch.meshgrid(ticks, ticks, indexing="ij"), dim=-1).reshape(-1, 2)
     xy = low[:, None] + grid * (high - low)[:, None]  # (B, G, 2)
     rim = cup_samples(torch.zeros(1, 3, device=world.device), radius_m)[0, :, :2]
-    height = geometry.surface_height(
-        world.planes(body),
-        world.pose(body),
-        (xy[:, :, None] + rim).flatten(1, 2),
-    ).unflatten(1, (xy.shape[1], len(rim)))
-    flat = (height - height[..., :1]).abs().amax(-1) <= RIM_GAP_M / 2
-    flat &= height[..., 0] > -1.0
-    if not flat.any(-1).all():
-        raise ValueError("no flat spot on top for a suction cup")
     center = geometry.to_world(world.pose(body), world.at(world.solids.center, body)[:, None])
-    away = (xy - center[..., :2]).norm(dim=-1) + torch.where(flat, 0.0, geometry.PAD)
-    best = away.argmin(-1)
-    rows = torch.arange(world.num_envs, device=world.device)
-    return torch.cat((xy[rows, best], height[rows, best, :1]), dim=-1)
+    away = (xy - center[..., :2]).norm(dim=-1)  # (B, G)
+    nearest = away.argsort(dim=-1, stable=True)
+    planes, pose = world.planes(body), world.pose(body)
+    for count in (FIRST_SPOTS, xy.shape[1]):  # most often one of the first will do
+        spots = xy.gather(1, nearest[:, :count, None].expand(-1, -1, 2))
+        places = (spots[:, :, None] + rim).flatten(1, 2)
+        height = geometry.surface_height(planes, pose, places).unflatten(1, (-1, len(rim)))
+        flat = (height - height[..., :1]).abs().amax(-1) <= RIM_GAP_M / 2
+        flat &= height[..., 0] > -1.0
+        if flat.any(-1).all():
+            rows, best = torch.arange(world.num_envs, device=world.device), flat.int().argmax(-1)
+            return torch.cat((spots[rows, best], height[rows, best, :1]), dim=-1)
+    raise ValueError("no flat spot on top for a suction cup")
 
 
 def pose_in_gripper(world: World, body: Tensor) -> Tensor:

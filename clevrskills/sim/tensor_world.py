@@ -77,6 +77,13 @@ class TensorWorld(World):
         return self._of_each(self._held)
 
     def supports(self, lower: Tensor, upper: Tensor) -> Tensor:
+        apart = geometry.length(self.position(upper) - self.position(lower))
+        reach = self.at(self.solids.radius, upper) + self.at(self.solids.radius, lower)
+        near = (apart <= reach + 2 * CONTACT_TOLERANCE_M) & (upper != lower)
+        return self.sparse(near, torch.zeros_like(apart), TensorWorld._carries, lower, upper)
+
+    def _carries(self, lower: Tensor, upper: Tensor) -> Tensor:
+        """What :meth:`supports` tells of bodies that may touch."""
         points = self.world_points(upper)
         surface = geometry.surface_height(self.planes(lower), self.pose(lower), points[..., :2])
         return ((surface - points[..., 2]).abs() <= CONTACT_TOLERANCE_M).any(-1).float()
