@@ -83,6 +83,12 @@ class Shape:
         return self._mesh[3]
 
     @cached_property
+    def visible_radius_m(self) -> float:
+        """Distance of the furthest visible point from the origin."""
+        points = np.concatenate([patch.points for patch in self.solid.patches])
+        return float(np.linalg.norm(points.astype(np.float32), axis=1).max())
+
+    @cached_property
     def symmetry(self) -> int:
         """Order of the symmetry under turns about z: 1 none, 4 square, 0 round."""
         return _symmetry(np.concatenate([patch.points for patch in self.solid.patches]))

@@ -11,6 +11,7 @@ CUP_RADIUS_M = 0.0142
 _SPACING_M = 0.002
 _RIM_POINTS = 16
 _TOLERANCE_M = 0.0015
+_PLACES_AT_ONCE = 512
 
 
 def heights(shape: Shape, xy: np.ndarray) -> np.ndarray:
@@ -86,12 +87,13 @@ def _sealable(shape: Shape, xy: np.ndarray, radius_m: float, tolerance_m: float)
     middle = heights(shape, xy)
     good = np.isfinite(middle)
     angles = np.arange(_RIM_POINTS) * 2 * np.pi / _RIM_POINTS
-    for radius in (radius_m, radius_m / 2):
-        for offset in radius * np.column_stack([np.cos(angles), np.sin(angles)]):
-            rim = heights(shape, xy[good] + offset)
-            good[good] = np.abs(rim - middle[good]) <= tolerance_m
-            if not good.any():
-                return np.zeros((0, 3))
+    circle = np.column_stack([np.cos(angles), np.sin(angles)])
+    rims = np.concatenate([radius_m * circle, radius_m / 2 * circle])
+    at_once = max(1, _PLACES_AT_ONCE // len(xy))
+    for first in range(0, len(rims), at_once):
+        places, around = xy[good], rims[first : first + at_once]
+        rim = heights(shape, (places[:, None] + around).reshape(-1, 2)).reshape(-1, len(around))
+        good[good] = (np.abs(rim - middle[good, None]) <= tolerance_m).all(axis=1)
     return np.column_stack([xy, middle])[good]
 
 
