@@ -1,6 +1,7 @@
 """Environment that runs any task, as ManiSkill defines one."""
 
 import gc
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -132,6 +133,7 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
             raise ClevrSkillsError(
                 f"obs_mode={obs_mode!r} needs images, but render_backend is 'none'"
             )
+        self._arm: VacuumAgent | None = None
         _freeze_imports()
         super().__init__(
             num_envs=num_envs,
@@ -180,10 +182,27 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
         # what still refers to the old scene would keep it in memory beside the new one
         for name in ("world", "simulation", "observer", "vacuum", "table", "_actors", "outcome"):
             self.__dict__.pop(name, None)
-        super()._clear()
+        scene = self.__dict__.get("scene")
+        if scene is None or scene.can_render():
+            super()._clear()
+            return
+        self.agent, self.scene = None, None
+        self._sensors, self._human_render_cameras, self._hidden_objects = {}, {}, []
+        _collect_now_and_then()
+
+    def close(self) -> None:
+        """Give up the scene."""
+        self._arm = None
+        super().close()
 
     def _load_agent(self, options: dict, *args: Any, **kwargs: Any) -> None:
-        super()._load_agent(options, sapien.Pose(robot(self.robot_name).base_position))
+        pose = sapien.Pose(robot(self.robot_name).base_position)
+        if self._arm is None:
+            super()._load_agent(options, pose)
+            self._arm = self.agent
+        else:
+            self.agent = self._arm
+            self.agent.move_to(self.scene, pose)
         self.agent.shader_pack = self._shader_pack
 
     def _load_scene(self, options: dict) -> None:
@@ -281,11 +300,38 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
             ClevrSkillsError: The spec is for another task, split, robot or seed, or the share is
                 out of range.
         """
-        if options and "episode" in options:
+        options = dict(options or {})
+        if "episode" in options:
             seed = _seed_of(options["episode"], self.task, self.split, self.robot_name, seed)
         if seed is not None:
-            gym.Env.reset(self, seed=int(np.atleast_1d(seed)[0]))  # Gymnasium's own generator
-        return super().reset(seed=seed, options=options)
+            seed = int(np.atleast_1d(seed)[0])
+            gym.Env.reset(self, seed=seed)  # Gymnasium's own generator
+        if options.keys() - {"episode", "head_start"}:
+            return super().reset(seed=seed, options=options)
+        return self._begin(seed, options)
+
+    def _begin(self, seed: int | None, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        """Start an episode as ``BaseEnv.reset`` does, without what takes long there: it seeds the
+        generators of all devices, and makes its own anew, several times.
+        """
+        self._set_main_rng(seed)
+        drawn = self._batched_main_rng.randint(2**31) if seed is None else seed
+        self._set_episode_rng(drawn, np.arange(1))
+        state = torch.get_rng_state()
+        torch.default_generator.manual_seed(int(self._episode_seed[0]))
+        try:
+            self._reconfigure(options)
+            self._after_reconfigure(options)
+            self._reconfig_counter = 0
+            self._elapsed_steps[:] = 0
+            torch.default_generator.manual_seed(int(self._episode_seed[0]))
+            self._initialize_episode(torch.arange(1), options)
+        finally:
+            torch.set_rng_state(state)
+        self.agent.controller.reset()
+        info = self.get_info()
+        self._last_obs = self.get_obs(info)
+        return self._last_obs, {**info, "reconfigure": True}
 
     def _step_action(self, action: Any) -> Any:
         self.world.step(np.asarray(action, np.float64).reshape(1, 7))
@@ -435,6 +481,19 @@ def _freeze_imports() -> None:
     """
     gc.collect()
     gc.freeze()
+
+
+_cleared = itertools.count(1)
+"""Scenes that were given up."""
+SCENES_AT_ONCE = 16
+
+
+def _collect_now_and_then() -> None:
+    """Free the scenes that were given up, in whose circles of references memory stays: not each at
+    once, as looking for them takes as long as building one.
+    """
+    if next(_cleared) % SCENES_AT_ONCE == 0:
+        gc.collect()
 
 
 def make_env(config: EnvConfig, obs_mode: str = "none", **options: Any) -> ClevrSkillsEnv:

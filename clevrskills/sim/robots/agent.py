@@ -7,6 +7,7 @@ import sapien
 import torch
 from mani_skill.agents.base_agent import BaseAgent, Keyframe
 from mani_skill.agents.registration import REGISTERED_AGENTS, register_agent
+from mani_skill.envs.scene import ManiSkillScene
 from mani_skill.sensors.camera import CameraConfig
 from mani_skill.utils.building import ArticulationBuilder, URDFLoader
 
@@ -34,6 +35,35 @@ class VacuumAgent(BaseAgent):
         self.robot = builder.build()
         builder.scene = None  # which would stay in memory
         self.robot_link_names = [link.name for link in self.robot.get_links()]
+
+    def move_to(self, scene: ManiSkillScene, pose: sapien.Pose) -> None:
+        """Build the arm anew in another scene, in place of that in the one before, as a new agent
+        would; making one takes several times as long.
+        """
+        builder, robot = _builders[self.urdf_path], self.robot
+        builder.scene = scene
+        name = f"{robot.name}_"
+        entities = builder._build_entities(name_prefix=f"scene-0-{name}", initial_pose=pose)
+        builder.scene = None
+        built = entities[0].components[0].articulation
+        built.pose = pose
+        for entity in entities:
+            scene.sub_scenes[0].add_entity(entity)
+        built.name = f"scene-0_{robot.name}"
+        self.scene = scene
+        for wrapper, thing in (
+            (robot, built),
+            *zip(robot.links, built.links, strict=True),
+            *zip(robot.joints, built.joints, strict=True),
+        ):
+            wrapper.scene, wrapper._objs[0] = scene, thing  # joints share the list of the robot
+            for known in ("__maniskill_hash__", "per_scene_id"):
+                vars(wrapper).pop(known, None)
+        scene.articulations[robot.name] = robot
+        scene.add_to_state_dict_registry(robot)
+        self.controller.move_to(scene)
+        for link in built.links:
+            link.disable_gravity = True
 
     @property
     def _controller_configs(self) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from gymnasium import spaces
 from mani_skill.agents.controllers.base_controller import BaseController, ControllerConfig
+from mani_skill.envs.scene import ManiSkillScene
 from sapien import Pose
 from sapien.wrapper.pinocchio_model import PinocchioModel
 
@@ -116,12 +117,22 @@ class EndEffectorDeltaController(BaseController):
         if self.scene.gpu_sim_enabled:
             raise ClevrSkillsError("GPU simulation is not supported yet; use num_envs=1")
         self._kinematics = kinematics(self.config.robot_name)
+        self._take_over()
+
+    def _take_over(self) -> None:
+        """Control the arm that the articulation now stands for."""
         self._robot = self.articulation._objs[0]
         self._tcp = self.articulation.links_map[robot(self.config.robot_name).tcp_link]._objs[0]
         self._drives = [joint._objs[0] for joint in self.joints]
         self._course: Iterator[tuple[list[float], list[float]]] = iter(())
         self.vacuum_on = False
         self.reset()
+
+    def move_to(self, scene: ManiSkillScene) -> None:
+        """Control the arm in another scene, as a new controller would."""
+        self.scene = scene
+        self._take_over()
+        self.set_drive_property()
 
     def set_drive_property(self) -> None:
         """Set stiffness and damping of the joints."""
