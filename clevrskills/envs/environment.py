@@ -306,9 +306,12 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
         if seed is not None:
             seed = int(np.atleast_1d(seed)[0])
             gym.Env.reset(self, seed=seed)  # Gymnasium's own generator
-        if options.keys() - {"episode", "head_start"}:
-            return super().reset(seed=seed, options=options)
-        return self._begin(seed, options)
+        with torch.inference_mode():
+            if options.keys() - {"episode", "head_start"}:
+                found = super().reset(seed=seed, options=options)
+            else:
+                found = self._begin(seed, options)
+        return _usable(found)
 
     def _begin(self, seed: int | None, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         """Start an episode as ``BaseEnv.reset`` does, without what takes long there: it seeds the
@@ -349,8 +352,9 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
         shape = tuple(np.shape(action))
         if shape not in ((7,), (self.num_envs, 7)):
             raise ValueError(f"action of shape {shape}; allowed: (7,) or ({self.num_envs}, 7)")
-        obs, reward, terminated, _, info = super().step(action)
-        return obs, reward, terminated, self.elapsed_steps >= self.limit, info
+        with torch.inference_mode():
+            obs, reward, terminated, _, info = super().step(action)
+        return _usable((obs, reward, terminated, self.elapsed_steps >= self.limit, info))
 
     def advance_goal(self) -> None:
         """Look at the goal, once per control step; what it remembers goes on."""
@@ -446,6 +450,15 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
             "agent": self._get_obs_agent(),
             "sensor_data": {n: {"rgb": torch.as_tensor(p)[None]} for n, p in images.items()},
         }
+
+
+def _usable(found: Any) -> Any:
+    """What was made in inference mode, for callers that want gradients."""
+    if isinstance(found, Tensor):
+        return found.clone() if found.is_inference() else found
+    if isinstance(found, dict):
+        return {name: _usable(value) for name, value in found.items()}
+    return tuple(map(_usable, found)) if isinstance(found, tuple) else found
 
 
 def _seed_of(episode: Any, task: Task, split: str, robot_name: str, seed: Any) -> int:

@@ -32,8 +32,10 @@ class SceneBatch:
         self._once = np.zeros(count, bool)
         self._progress = torch.zeros(count)
         self._state: GoalState = {}
-        self._begin(range(count))
+        with torch.inference_mode():
+            self._begin(range(count))
 
+    @torch.inference_mode()
     def arrays(self) -> dict[str, np.ndarray]:
         """Arrays to tell with, filled with zeros, for as many environments as there are."""
         count = len(self._envs)
@@ -66,6 +68,7 @@ class SceneBatch:
         return ["", *self._goal.unsolvable(self._state)]
 
     @single_threaded
+    @torch.inference_mode()
     def reset(self, seeds: Sequence[int | None], out: Arrays) -> None:
         """Begin episodes of some seeds; ``None``: the next one of what was seeded before."""
         for row, seed in enumerate(seeds):
@@ -76,6 +79,7 @@ class SceneBatch:
         _write(out, "obs", self._look())
 
     @single_threaded
+    @torch.inference_mode()
     def step(self, actions: np.ndarray, out: Arrays) -> None:
         """Run one control step with actions (B, 7); where it ends an episode, begin the next."""
         self._world.step(actions)
