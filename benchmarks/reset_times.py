@@ -33,7 +33,7 @@ import tyro
 ROOT = Path(__file__).parents[1]
 KINDS = ("draw", "single", "vector")
 """What is timed: a scene is drawn, ``gym.make`` starts an episode, a vector environment does."""
-WARM_UP = 20
+WARM_UP = 100
 """Resets before those that are timed."""
 ENVIRONMENTS = 8
 """In a vector environment."""

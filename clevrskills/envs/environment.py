@@ -317,9 +317,17 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
         """Start an episode as ``BaseEnv.reset`` does, without what takes long there: it seeds the
         generators of all devices, and makes its own anew, several times.
         """
-        self._set_main_rng(seed)
-        drawn = self._batched_main_rng.randint(2**31) if seed is None else seed
-        self._set_episode_rng(drawn, np.arange(1))
+        if seed is None:
+            self._set_main_rng(None)
+        else:
+            self._main_seed = [seed]
+            self._main_rng.seed(seed)
+            self._batched_main_rng.rngs[0].seed(seed)
+        drawn = int(self._batched_main_rng.rngs[0].randint(2**31)) if seed is None else seed
+        self._episode_seed = np.array([drawn])
+        if self._batched_episode_rng is None:
+            self._set_episode_rng(drawn, np.arange(1))
+        self._batched_episode_rng.rngs[0].seed(drawn)
         state = torch.get_rng_state()
         torch.default_generator.manual_seed(int(self._episode_seed[0]))
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -22,7 +22,7 @@ from clevrskills.sim.robots.description import robot
 from clevrskills.sim.suction import pose_in_gripper
 from clevrskills.sim.tensor_world import TensorWorld
 from clevrskills.tasks import Layout, LayoutError, Task, stack_roles
-from clevrskills.tasks.bank import choose_wording
+from clevrskills.tasks.bank import Wording, choose_wording
 
 __all__ = ["DrawnScene", "draw_scene"]
 
@@ -137,22 +137,29 @@ def draw_scene(
             scene.goal, scene.start, NeutralPose.of(robot_name) if task.shows_robot else None
         ):
             continue
-        allowed = choose_wording(task.key, task.wordings(layout), prompt_index, prompt_style)
+        wordings = task.wordings(layout)
+        allowed = choose_wording(task.key, wordings, prompt_index, prompt_style)
         index = allowed[int(rng.roles.integers(len(allowed)))]
-        return replace(scene, prompt=worded(task, scene, index, robot_name))
+        return replace(scene, prompt=worded(task, scene, index, robot_name, wordings))
     raise ClevrSkillsError(
         f"{task.key}, seed {seed}, split {split}: no fair scene in {ATTEMPTS} draws"
     )
 
 
-def worded(task: Task, scene: DrawnScene, index: int, robot_name: str = "xarm6") -> Prompt:
-    """The prompt of a scene in one of the task's wordings; its others are those that are held out
-    if it is itself, or else those that are not.
+def worded(
+    task: Task,
+    scene: DrawnScene,
+    index: int,
+    robot_name: str = "xarm6",
+    wordings: Sequence[Wording] | None = None,
+) -> Prompt:
+    """The prompt of a scene in one of the task's wordings, worked out if they are not given; its
+    others are those that are held out if it is itself, or else those that are not.
 
     Raises:
         ClevrSkillsError: There is no such wording.
     """
-    layout, wordings = scene.layout, task.wordings(scene.layout)
+    layout, wordings = scene.layout, wordings or task.wordings(scene.layout)
     choose_wording(task.key, wordings, index, None)
     own = wordings[index]
     keysteps: tuple[Keystep, ...] = ()
@@ -226,18 +233,21 @@ def start_world(
     return world
 
 
+@torch.inference_mode()
 def is_fair(goal: Predicate, start: TensorWorld, home: NeutralPose | None) -> bool:
     """Whether the goal does not hold yet, and there is a state in which it does; if asked for, with
     the arm clear of everything at the start and after each part of the goal.
     """
     if home and not home.stands_clear(start):
         return False
-    state = goal.initial_state(start)
-    if bool(goal.evaluate(start, state).holds.any()):
+    world = _unrewarded(start)
+    state = goal.initial_state(world)
+    if bool(goal.evaluate(world, state).holds.any()):
         return False
-    outcome, world = None, start
+    outcome = None
     try:
-        for world in _stages(goal, start):
+        for stage in _stages(goal, start):
+            world = _unrewarded(stage)
             if home and not home.stands_clear(world):
                 return False
             outcome = goal.evaluate(world, state)
@@ -247,6 +257,13 @@ def is_fair(goal: Predicate, start: TensorWorld, home: NeutralPose | None) -> bo
     if outcome is None or not _same(before, state):  # else a second look tells the same
         outcome = goal.evaluate(world, state)
     return bool(outcome.holds.all())
+
+
+def _unrewarded(world: TensorWorld) -> TensorWorld:
+    """A copy of a world in which rewards do not matter."""
+    copy = TensorWorld.snapshot(world)
+    copy.rewards = False
+    return copy
 
 
 def _same(one: GoalState, other: GoalState) -> bool:

@@ -84,6 +84,8 @@ class Balanced(PhysicalPredicate):
         level = placed & equal & (tilt <= self.criteria.tilt_rad)
         scale = torch.cat((self.beam[:, None], self.plates), dim=-1)
         holds = world.also(level, self._left_alone, self._objects, loads.used, scale)
+        if not world.rewards:
+            return self.outcome(holds, torch.zeros_like(tilt))
         return self.outcome(holds, self._shaping(world, loads).clamp(min=0.0))
 
     def _left_alone(self, world: World, objects: Tensor, used: Tensor, scale: Tensor) -> Tensor:

@@ -43,6 +43,8 @@ def reach(world: World, body: Tensor, where: Tensor) -> Tensor:
     """How near the cups are to a body, in [0, 2], (B,): first beside it, to its origin, then above
     it, to its highest point; exact only ``where`` (B,).
     """
+    if not world.rewards:
+        return _nothing(world)
     aside = geometry.length(world.at(world.offset, body)[:, 0, :2])
     beside = torch.exp((NEAR_M - aside).clamp(max=0.0))
     return world.sparse(where & (aside < NEAR_M), beside, _lower, body)
@@ -56,6 +58,8 @@ def _lower(world: World, body: Tensor) -> Tensor:
 
 def approach(world: World, body: Tensor) -> Tensor:
     """How close the suction cups are to where one of them seals on a body, in [0, 1], (B,)."""
+    if not world.rewards:
+        return _nothing(world)
     return closeness(descent(-world.at(world.offset, body)[:, 1]))
 
 
@@ -80,6 +84,8 @@ def put_down(
         carried: Called if any is held: the reward on the way and the metres left of it, (B, 2);
             they count only where the body is held.
     """
+    if not world.rewards:
+        return _nothing(world), _nothing(world)
     reward = reach(world, body, ~(held | placed))
     progress = REACHED_PROGRESS * approach(world, body)
     if anywhere(held):
@@ -99,9 +105,16 @@ def carry(world: World, body: Tensor, target: Tensor) -> Tensor:
     """How near the origin of a held body, the centre of its bounding box, is to a position (B, 3),
     in [2, 5], (B,): first above it, then down.
     """
+    if not world.rewards:
+        return _nothing(world)
     offset = world.position(body) - target
     aside, height = geometry.length(offset[:, :2]), offset[:, 2]
     missing = torch.stack((6.0 * height, 0.9 - 6.0 * height, aside - NEAR_M))
     low, lifted, near = torch.exp(-missing.clamp(min=0.0)).unbind(0)
     over = torch.where(height < 0, 4.0, 4.0 + low)
     return torch.where(aside < NEAR_M, over, 2.0 + near + lifted)
+
+
+def _nothing(world: World) -> Tensor:
+    """Zeros (B,)."""
+    return world.body_pose.new_zeros(world.num_envs)

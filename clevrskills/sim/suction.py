@@ -1,5 +1,7 @@
 """Seals of suction cups: on a patch that is flat under the whole rim."""
 
+from functools import cache
+
 import torch
 from torch import Tensor
 
@@ -79,10 +81,8 @@ def sealable_spot(
     """
     points = world.world_points(body)[..., :2]
     low, high = points.amin(1), points.amax(1)
-    ticks = torch.linspace(0.0, 1.0, per_side, device=world.device)
-    grid = torch.stack(torch.meshgrid(ticks, ticks, indexing="ij"), dim=-1).reshape(-1, 2)
+    grid, rim = _search(per_side, radius_m, world.device)
     xy = low[:, None] + grid * (high - low)[:, None]  # (B, G, 2)
-    rim = cup_samples(torch.zeros(1, 3, device=world.device), radius_m)[0, :, :2]
     center = geometry.to_world(world.pose(body), world.at(world.solids.center, body)[:, None])
     away = (xy - center[..., :2]).norm(dim=-1)  # (B, G)
     nearest = away.argsort(dim=-1, stable=True)
@@ -97,6 +97,14 @@ def sealable_spot(
             rows, best = torch.arange(world.num_envs, device=world.device), flat.int().argmax(-1)
             return torch.cat((spots[rows, best], height[rows, best, :1]), dim=-1)
     raise ValueError("no flat spot on top for a suction cup")
+
+
+@cache
+def _search(per_side: int, radius_m: float, device: torch.device) -> tuple[Tensor, Tensor]:
+    """Places all over a square of 1 by 1, (G, 2), and those under a cup, (S, 2)."""
+    ticks = torch.linspace(0.0, 1.0, per_side, device=device)
+    grid = torch.stack(torch.meshgrid(ticks, ticks, indexing="ij"), dim=-1).reshape(-1, 2)
+    return grid, cup_samples(torch.zeros(1, 3, device=device), radius_m)[0, :, :2]
 
 
 def pose_in_gripper(world: World, body: Tensor) -> Tensor:

@@ -125,9 +125,7 @@ class NovelAdjectiveTask(Task):
     ) -> Layout:
         """The layout of a drawn scene, whose prompt shows example pairs and other bodies."""
         roles = {"top": np.array(1), "bottom": np.array(0)}
-        most_m = max(
-            float(np.linalg.norm(b.geometry.vertices, axis=1).max()) for b in scene + pairs
-        )
+        most_m = max(body.geometry.visible_radius_m for body in scene + pairs)
         return Layout(
             tuple(scene),
             roles,
