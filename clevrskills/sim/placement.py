@@ -136,7 +136,9 @@ class _Places:
 
     def _points(self, pose: Tensor) -> Tensor:
         """Points of the upper body at poses (B, m, 7), (B, m, P, 3)."""
-        return geometry.to_world(pose, self._world.at(self._world.solids.points, self._upper)[:, None])
+        return geometry.to_world(
+            pose, self._world.at(self._world.solids.points, self._upper)[:, None]
+        )
 
     def _over(self, points: Tensor) -> Tensor:
         """How far points (B, m, P, 3) reach over the outline of the lower body, (B, m)."""

@@ -540,7 +540,8 @@ def _lift(contacts: Contacts, upper: int, lower: int) -> float:
 
     def up(one: int, other: int) -> float:
         points = (point for c in contacts.get((one, other), ()) for point in c.points)
-        return sum(float(point.impulse[2]) for point in points)
+        # exact, as PhysX tells contacts in the order of their places in memory
+        return math.fsum(float(point.impulse[2]) for point in points)
 
     return up(upper, lower) - up(lower, upper)
 
