@@ -28,6 +28,7 @@ from clevrskills.predicates.picked import Picked
 from clevrskills.predicates.pushed_towards import PushedTowards
 from clevrskills.predicates.rotated import Rotated
 from clevrskills.predicates.same_stack import SameStack
+from clevrskills.predicates.set_down import SetDown
 from clevrskills.predicates.swapped import Swapped
 from clevrskills.predicates.toppled_structure import ToppledStructure
 from clevrskills.predicates.touched import Touched
@@ -65,6 +66,7 @@ __all__ = [
     "SameStack",
     "Sequence",
     "Set",
+    "SetDown",
     "Strict",
     "Swapped",
     "ToppledStructure",

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from clevrskills.assets import shape
 from clevrskills.assets.topside import rim_radius_m
-from clevrskills.predicates import OnTop, Predicate
+from clevrskills.predicates import OnTop, Predicate, SetDown
 from clevrskills.sim.body import Body
 from clevrskills.tasks.arguments import Count, count
 from clevrskills.tasks.bank import Fields
@@ -22,8 +22,9 @@ LANDING_MARGIN_M = 0.07
 
 @dataclass(kw_only=True, eq=False)
 class Place(Task):
-    """The object, in the gripper at the start, rests on another one (paper, appendix A.1, task
-    4).
+    """The object, in the gripper at the start, is set on another one and rests there (paper,
+    appendix A.1, task 4). What is thrown there does not count: random actions let it go at once, and
+    it flies far.
 
     Args:
         num_bases: Objects that it could be put on, one of them meant.
@@ -34,7 +35,7 @@ class Place(Task):
     bank = PLACE
     level = "L0"
     sentence = "Put the object in the gripper on the other object"
-    predicates = (OnTop,)
+    predicates: ClassVar[tuple[type[Predicate], ...]] = (SetDown,)
     slots = ("base_0", "base_1", "base_2", "object_0", "object_1", "object_2")
     composition: ClassVar[tuple[str, ...]] = ("combinations", "roles")
     counted, spare = "num_objects", "object_3"
@@ -77,7 +78,8 @@ class Place(Task):
         )
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
-        return OnTop(roles["top"], roles["bottom"])
+        rests = SetDown if self.starts_held else OnTop
+        return rests(roles["top"], roles["bottom"])
 
     def fields(self, layout: Layout) -> Fields:
         return {"top": layout.body("top"), "bottom": layout.body("bottom")}

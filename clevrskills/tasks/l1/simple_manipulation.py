@@ -1,5 +1,6 @@
 """Pick an object and put it on another one."""
 
+from clevrskills.predicates import OnTop
 from clevrskills.tasks.l0.place import Place
 from clevrskills.tasks.wordings.pick_and_place import SIMPLE_MANIPULATION
 
@@ -11,5 +12,6 @@ class SimpleManipulation(Place):
     bank = SIMPLE_MANIPULATION
     level = "L1"
     sentence = "Pick the object and put it on the other object"
+    predicates = (OnTop,)
     max_steps = 200
     starts_held = False
