@@ -1,0 +1,63 @@
+"""An object was set on another one, not flung there."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from clevrskills.core import geometry
+from clevrskills.core.goal.context import anywhere
+from clevrskills.core.goal.predicate import GoalState, Outcome
+from clevrskills.predicates.on_top import OnTop
+from clevrskills.predicates.shaping import REACHED_PROGRESS, approach, reach
+from clevrskills.sim.world import World
+
+
+@dataclass(frozen=True, eq=False)
+class SetDown(OnTop):
+    """As :class:`OnTop`, and the body was not thrown there: since the gripper held it last it has
+    not flown ``criteria.fly_distance_m`` or more, horizontally. What was thrown counts once it has
+    been held again. An object that drops straight down is not thrown.
+
+    Reward: as of :class:`OnTop`; for what was thrown reach 0 to 2.
+    """
+
+    name = "set_down"
+
+    def initial_state(self, world: World) -> GoalState:
+        held = world.is_held(self.top)
+        from_m = world.position(self.top).clone()
+        return {"thrown": torch.zeros_like(held), "flies": held, "from": from_m}
+
+    def evaluate(self, world: World, state: GoalState) -> Outcome:
+        state = self._remember(world, state)
+        outcome, thrown = super().evaluate(world, {}), state["thrown"]
+        if not anywhere(thrown):
+            return Outcome(outcome.holds, outcome.reward, outcome.progress, state)
+        again = self.outcome(
+            torch.zeros_like(thrown),
+            reach(world, self.top, thrown),
+            REACHED_PROGRESS * approach(world, self.top),
+        )
+        return Outcome(
+            outcome.holds & ~thrown,
+            torch.where(thrown, again.reward, outcome.reward),
+            torch.where(thrown, again.progress, outcome.progress),
+            state,
+        )
+
+    def _remember(self, world: World, state: GoalState) -> GoalState:
+        """The state after this look: whether it was thrown, is in its first flight, and from where
+        it flies.
+        """
+        held, position = world.is_held(self.top), world.position(self.top)
+        there = world.touches(self.top, self.bottom)
+        landed = there | world.touches_before(self.top, self.bottom)
+        flies = state["flies"] & ~held & ~landed
+        way_m = geometry.length((position - state["from"])[:, :2])
+        far = flies & (way_m >= self.criteria.fly_distance_m)
+        return {
+            "thrown": (state["thrown"] | far) & ~held,
+            "flies": flies | held,
+            "from": torch.where(held[:, None], position, state["from"]),
+        }
