@@ -230,9 +230,9 @@ def main(args: Args) -> None:
             if args.soak:
                 soak(task, args.soak)
             else:
-                found = step_times(task)
-                ratio = found["theirs"] / found["ours"]
-                print(task, {**found, "ratio": ratio}, flush=True)
+                step_ms = step_times(task)
+                ratio = step_ms["theirs"] / step_ms["ours"]
+                print(task, {**step_ms, "ratio": ratio}, flush=True)
         return
     sides = {"this": ROOT, **({"other": args.against} if args.against else {})}
     share = args.episodes // args.rounds

@@ -186,8 +186,11 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
         if scene is None or scene.can_render():
             super()._clear()
             return
-        self.agent, self.scene = None, None
-        self._sensors, self._human_render_cameras, self._hidden_objects = {}, {}, []
+        for name in ("agent", "scene"):
+            setattr(self, name, None)
+        self._sensors: dict[str, Any] = {}
+        self._human_render_cameras: dict[str, Any] = {}
+        self._hidden_objects: list[Any] = []
         _collect_now_and_then()
 
     def close(self) -> None:

@@ -122,17 +122,18 @@ class _Places:
             most = torch.where(over <= OVERHANG_M, most, -geometry.PAD)
         bound, order = most[0].sort(descending=True, stable=True)
         limits = [*bound.tolist(), -geometry.PAD]
-        found, start = (-geometry.PAD, 0, self._pose[:, 0]), 0
+        top, where, start = (-geometry.PAD, 0), self._pose[:, 0], 0
         for end in (1, 9, len(order)):
-            if limits[start] <= -1.0 or found[0] > limits[start]:
+            if limits[start] <= -1.0 or top[0] > limits[start]:
                 break
             chosen, start = order[start:end], end
             pose, score = self.judged(chosen)
             best = score[0].amax()
             for k in (score[0] == best).nonzero()[:, 0].tolist():
-                rival = (float(best), -int(chosen[k]), pose[:, k])
-                found = max(found, rival, key=lambda each: each[:2])
-        return found[2], torch.tensor([found[0]])
+                rival = (float(best), -int(chosen[k]))
+                if rival > top:
+                    top, where = rival, pose[:, k]
+        return where, torch.tensor([top[0]])
 
     def _points(self, pose: Tensor) -> Tensor:
         """Points of the upper body at poses (B, m, 7), (B, m, P, 3)."""

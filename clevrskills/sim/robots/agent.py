@@ -22,6 +22,7 @@ class VacuumAgent(BaseAgent):
     """An arm with the vacuum gripper; a subclass per robot is made by :func:`agent_uid`."""
 
     description: RobotDescription
+    scene: ManiSkillScene
     shader_pack = "minimal"
     disable_self_collisions = True
 
