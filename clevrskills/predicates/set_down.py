@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
 
 from clevrskills.core import geometry
 from clevrskills.core.goal.context import anywhere

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from sapien import Pose
 
-from clevrskills.predicates import AtPose, AtPosition, OnTop, Predicate
+from clevrskills.predicates import AtPose, AtPosition, OnTop, Predicate, SetDown
 from clevrskills.sim.placement import placements
 from clevrskills.solvers.motion import Actions, Arm, SkillFailed, turned_about_z, yaw_of
 from clevrskills.solvers.settling import towards_upright
@@ -164,6 +164,19 @@ def solve_on_top(arm: Arm, goal: Predicate) -> Actions:
     if not goal.inside:
         yield from uncover(arm, lower)
     yield from bring(arm, upper, lambda: places_on(arm, goal, upper, lower))
+
+
+@solves(SetDown)
+def solve_set_down(arm: Arm, goal: Predicate) -> Actions:
+    """As for :class:`OnTop`; what lies there, but was thrown there, is picked first."""
+    assert isinstance(goal, SetDown)
+    plain = OnTop(goal.top, goal.bottom, criteria=goal.criteria)
+    if bool(plain.evaluate(arm.world, {}).holds[0]):
+        upper, lower = int(goal.top[0]), int(goal.bottom[0])
+        yield from uncover(arm, upper)
+        yield from bring(arm, upper, lambda: places_on(arm, plain, upper, lower))
+    else:
+        yield from solve_on_top(arm, plain)
 
 
 def places_on(arm: Arm, goal: OnTop, upper: int, lower: int) -> Iterator[Pose]:

@@ -17,14 +17,15 @@ from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import XARM, EpisodeRng, Layout, LayoutError
 from clevrskills.tasks.wordings.pick_and_place import PLACE
 
-LANDING_MARGIN_M = 0.07
+LANDING_MARGIN_M = 0.15
+"""As far as an object may fly, and still be set down."""
 
 
 @dataclass(kw_only=True, eq=False)
 class Place(Task):
     """The object, in the gripper at the start, is set on another one and rests there (paper,
-    appendix A.1, task 4). What is thrown there does not count: random actions let it go at once, and
-    it flies far.
+    appendix A.1, task 4). What is thrown there does not count: random actions let it go at once,
+    and it flies far.
 
     Args:
         num_bases: Objects that it could be put on, one of them meant.
