@@ -77,6 +77,17 @@ def own_predicates() -> dict[str, type[Predicate]]:
     return {name: kind for name, kind in predicate_types().items() if is_own(kind)}
 
 
+def _default(argument: Mapping[str, Any]) -> str:
+    """What an argument is unless it is given."""
+    value = argument["default"]
+    if not isinstance(value, list):
+        return str(value)
+    if not argument["allowed"].startswith("a number"):
+        return "any"
+    low, high = value
+    return str(low) if low == high else f"{low} to {high}"
+
+
 def page(prompts: Mapping[str, str], images: str) -> str:
     """The page in Markdown.
 
@@ -94,8 +105,10 @@ def page(prompts: Mapping[str, str], images: str) -> str:
         links = " ".join(f"[`{name}`](#{name})" for name in facts["predicates"])
         lines += [f"Predicates: {links}", ""]
         if facts["arguments"]:
-            lines += ["| argument | values |", "|---|---|"]
-            lines += [f"| `{n}` | {a['allowed']} |" for n, a in facts["arguments"].items()]
+            lines += ["| argument | by default | may be |", "|---|---|---|"]
+            lines += [
+                f"| `{n}` | {_default(a)} | {a['allowed']} |" for n, a in facts["arguments"].items()
+            ]
             lines.append("")
         if set(facts["robots"]) != {"xarm6", "panda"}:
             lines += [f"Robots: {', '.join(facts['robots'])}.", ""]

@@ -42,6 +42,8 @@ class Criteria:
         pushed_position_m: Horizontal distance to a place that an object is pushed to.
         fly_distance_m: How far a thrown object must fly horizontally before it hits; the paper does
             not say, and the released code accepts any contact.
+        fling_distance_m: How far an object that is set down may fly horizontally, as it is let go;
+            neither the paper nor the released code says anything of it.
         tilt_rad: Tilt of a scale that is in balance; the released code accepts all but the last
             degree before the beam's stops.
     """
@@ -67,6 +69,7 @@ class Criteria:
     push_target_share: float = 1.0
     pushed_position_m: float = 0.03
     fly_distance_m: float = 0.15
+    fling_distance_m: float = 0.15
     tilt_rad: float = radians(2.0)
 
 
@@ -78,6 +81,7 @@ RELEASED = Criteria(
     inside_overhang_m=inf,
     angle_rad=0.1 * radians(180.0),
     any_direction=True,
+    fling_distance_m=inf,
     end_effector_pose=0.15,
     touch_displacement_m=0.10,
     touch_speed_m_per_s=inf,

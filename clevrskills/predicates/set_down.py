@@ -15,7 +15,7 @@ from clevrskills.sim.world import World
 @dataclass(frozen=True, eq=False)
 class SetDown(OnTop):
     """As :class:`OnTop`, and the body was not thrown there: since the gripper held it last it has
-    not flown ``criteria.fly_distance_m`` or more, horizontally. What was thrown counts once it has
+    not flown ``criteria.fling_distance_m`` or more, horizontally. What was thrown counts once it has
     been held again. An object that drops straight down is not thrown.
 
     Reward: as of :class:`OnTop`; for what was thrown reach 0 to 2.
@@ -54,7 +54,7 @@ class SetDown(OnTop):
         landed = there | world.touches_before(self.top, self.bottom)
         flies = state["flies"] & ~held & ~landed
         way_m = geometry.length((position - state["from"])[:, :2])
-        far = flies & (way_m >= self.criteria.fly_distance_m)
+        far = flies & (way_m >= self.criteria.fling_distance_m)
         return {
             "thrown": (state["thrown"] | far) & ~held,
             "flies": flies | held,

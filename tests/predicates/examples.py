@@ -31,6 +31,7 @@ from clevrskills.predicates import (
     SameStack,
     Sequence,
     Set,
+    SetDown,
     Strict,
     Swapped,
     ToppledStructure,
@@ -49,6 +50,10 @@ def picked(world: TensorWorld) -> Picked:
 
 def on_top(world: TensorWorld) -> OnTop:
     return OnTop(draw_slots(world, SMALL, 12), draw_slots(world, WIDE, 13))
+
+
+def set_down(world: TensorWorld) -> SetDown:
+    return SetDown(draw_slots(world, SMALL, 12), draw_slots(world, WIDE, 13))
 
 
 def inside(world: TensorWorld) -> Inside:
@@ -213,6 +218,7 @@ def swapped(world: TensorWorld) -> Swapped:
 EXAMPLES = {
     "picked": picked,
     "on_top": on_top,
+    "set_down": set_down,
     "inside": inside,
     "at_position": at_position,
     "at_pose": at_pose,

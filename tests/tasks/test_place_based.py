@@ -259,13 +259,14 @@ def test_areas_count_only_in_their_turn(split):
     assert play.solved
 
 
-@pytest.mark.parametrize("seed", [1_000_000_026, 1_000_000_101])
+@pytest.mark.parametrize("seed", [1_000_000_001, 1_000_000_002, 1_000_000_011])
 def test_the_object_is_not_pushed_aside_by_pieces_of_its_area(seed):
     """An S on a star: pieces that touch exactly were pushed apart by 0.8 mm."""
-    env = make_env("follow_order_restore", split="paper_test")
+    env = make_env("follow_order_restore", split="test")
     env.reset(seed=seed)
     layout = base(env).layouts[0]
-    assert [body.shape for body in layout.bodies if body] == ["star", "star", "letter S"]
+    start = layout.bodies[int(layout.roles["route"][0])]
+    assert len(start.geometry.parts) > 1 and len(layout.bodies[4].geometry.parts) > 1
     laid = torch.tensor(layout.bodies[4].pose[:3])
     assert float((base(env).world.body_pose[0, 4, :3] - laid).norm()) < 1e-4
     env.close()

@@ -246,12 +246,13 @@ def test_doing_nothing_is_cut_short_once_all_is_still():
 
 @needs_oracle
 def test_screening(monkeypatch):
-    candidate = Candidate("pick", "test", "xarm6", FROZEN.start)
-    screen = Screener()
+    screen, unpaired = Screener(), Candidate("pick", "test", "xarm6", FROZEN.start)
+    assert screen(unpaired) == ScreeningResult(FROZEN.start, "not arranged as in train")
+    candidate = Candidate("pick", "paper_test", "xarm6", FROZEN.start)
     result = screen(candidate)
     assert result.reason == "" and 0 < result.oracle_steps < 80
     spec = EpisodeSpec.from_json(result.episode or {})
-    assert spec.content_hash == EpisodeSpec.draw("pick", "test", FROZEN.start).content_hash
+    assert spec.content_hash == EpisodeSpec.draw("pick", "paper_test", FROZEN.start).content_hash
     assert ScreeningResult.from_json(result.to_json()) == result
 
     with monkeypatch.context() as patch:
@@ -267,7 +268,7 @@ def test_screening(monkeypatch):
         assert screen(candidate) == ScreeningResult(FROZEN.start, "start: overlap, b")
     with monkeypatch.context() as patch:
         patch.setattr("clevrskills.envs.scene_sampling.ATTEMPTS", 0)
-        reason = f"pick, seed {FROZEN.start}, split test: no fair scene in 0 draws"
+        reason = f"pick, seed {FROZEN.start}, split paper_test: no fair scene in 0 draws"
         assert screen(candidate) == ScreeningResult(FROZEN.start, reason)
 
 
