@@ -15,8 +15,8 @@ from clevrskills.sim.world import World
 @dataclass(frozen=True, eq=False)
 class SetDown(OnTop):
     """As :class:`OnTop`, and the body was not thrown there: since the gripper held it last it has
-    not flown ``criteria.fling_distance_m`` or more, horizontally. What was thrown counts once it has
-    been held again. An object that drops straight down is not thrown.
+    not flown ``criteria.fling_distance_m`` or more, horizontally. What was thrown counts once it
+    has been held again. An object that drops straight down is not thrown.
 
     Reward: as of :class:`OnTop`; for what was thrown reach 0 to 2.
     """

@@ -3,7 +3,7 @@
 import pytest
 
 from clevrskills.errors import UnknownNameError
-from clevrskills.evaluation.selection import choose_tasks
+from clevrskills.evaluation.selection import choose_tasks, task_splits
 from clevrskills.suites.clevrskills.suite import KEYSTEP_TASKS, ClevrSkillsSuite
 
 LEVELS = {"pick": "L0", "match_pose": "L0", "sort": "L1", "balance": "L2"}
@@ -36,3 +36,12 @@ def test_key_step_tasks_are_left_out_in_words_unless_named():
 def test_unknown_names_are_refused(wrong):
     with pytest.raises(UnknownNameError, match="allowed"):
         choose_tasks(SUITE, **wrong)
+
+
+def test_tasks_that_lack_a_split_are_left_out_unless_they_are_named():
+    suite = ClevrSkillsSuite()
+    pairs = task_splits(suite, ["pick", "stack"], ["orders", "val"])
+    assert pairs == [("pick", "val"), ("stack", "val"), ("stack", "orders")]
+    assert len(task_splits(suite, ["stack"], None)) == 7
+    with pytest.raises(UnknownNameError, match="unknown split of pick 'orders'; allowed: train, v"):
+        task_splits(suite, ["pick", "stack"], ["orders"], named=["pick"])
