@@ -14,7 +14,7 @@ from clevrskills.sim.prompt_images import prompt_renderer
 from clevrskills.tasks import task
 
 key = sys.argv[1] if len(sys.argv) > 1 else "sort"
-seed = int(sys.argv[2]) if len(sys.argv) > 2 else 39
+seed = int(sys.argv[2]) if len(sys.argv) > 2 else 32
 
 scene = draw_scene(task(key), seed, split="train")
 print(scene.prompt.plain())

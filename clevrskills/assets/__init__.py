@@ -8,7 +8,7 @@ pools("train").top                      names to draw from
 
 from clevrskills.assets.names import shape_words, texture_words
 from clevrskills.assets.shapes import Shape, shape, shape_names
-from clevrskills.assets.splits import SPLITS, Pools, Split, pools, split
+from clevrskills.assets.splits import SPLITS, Pools, Split, pools, shows_order, shows_pair, split
 from clevrskills.assets.textures import surface_texture, texture, texture_names
 from clevrskills.assets.topside import best_place, sealable_places
 
@@ -17,12 +17,14 @@ __all__ = [
     "SPLITS",
     "Shape",
     "Split",
-    "pools",
     "best_place",
+    "pools",
     "sealable_places",
     "shape",
     "shape_names",
     "shape_words",
+    "shows_order",
+    "shows_pair",
     "split",
     "surface_texture",
     "texture",
