@@ -51,8 +51,9 @@ def task_splits(
         UnknownNameError: One of those has not.
     """
     wanted = suite.splits() if splits is None else splits
-    for task in set(named).intersection(tasks) if splits is not None else ():
-        check_names(**{f"split of {task}": (splits, suite.splits_of(task))})
+    for task in tasks:
+        if task in named and splits is not None:
+            check_names(**{f"split of {task}": (splits, suite.splits_of(task))})
     order = [split for split in suite.splits() if split in wanted]
     return [(task, split) for task in tasks for split in order if split in suite.splits_of(task)]
 

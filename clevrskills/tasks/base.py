@@ -135,7 +135,9 @@ class Task(ABC):
 
     def _usual_count(self) -> Count:
         """How many there are, at least and at most, of what ``counts`` has one more of."""
-        return next(f.default for f in fields(self) if f.name == self.counted)
+        defaults: dict[str, Any] = {f.name: f.default for f in fields(self)}
+        low, high = defaults[self.counted]
+        return low, high
 
     def rng(
         self, seed: int, attempt: int, split: str, like: EpisodeRng | None = None

@@ -50,8 +50,8 @@ def turnable_body(key: str, name: str, texture: str, rng: EpisodeRng, table: Tab
     """
     size = rng.size_m(name)
     item = shape(name, size)
-    x, y, _, *turn = table.place(room_to_turn(item))
-    return Body(key, name, texture, (x, y, float(item.half_extents[2]), *turn), size)
+    place = table.place(room_to_turn(item))
+    return Body(key, name, texture, (*place[:2], item.half_extents[2], *place[3:]), size)
 
 
 def room_to_turn(*shapes: Shape) -> Shape:
