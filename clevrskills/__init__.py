@@ -19,7 +19,7 @@ import gymnasium
 
 __all__ = ["env_id", "make_vec", "task_keys"]
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 
 @cache
