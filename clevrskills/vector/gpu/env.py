@@ -67,7 +67,7 @@ class GpuVectorEnv(TaskVectorEnv):
         if self.device.type == "cuda":
             enable_gpu()
         self._sets, self._starts, self._rebuild_every = min(sets, num_envs), starts, rebuild_every
-        self._task = task(spec.task, **spec.task_args)
+        self._task = task(spec.task, **spec.task_args).in_split(spec.split)
         self.max_episode_steps = spec.step_limit
         self._rows = torch.arange(num_envs, device=device)
         self._number, self._steps = torch.zeros_like(self._rows), torch.zeros_like(self._rows)
