@@ -232,7 +232,7 @@ def main(
         folder = HERE / "tasks"
         folder.mkdir(exist_ok=True)
         for episode in episodes:
-            card(episode).save(folder / f"{episode.key}.jpg", quality=85)
+            card(episode).save(folder / f"{episode.key}.jpg", quality=82)
     if not parts or "page" in parts:
         prompts = prompts_of_the_page() if parts else {e.key: e.prompt for e in episodes}
         (HERE / "tasks.md").write_text(page(prompts, "tasks"), encoding="utf-8")
