@@ -35,8 +35,8 @@ class FreezeArgs(WorkerArgs, SuiteArgs):
 
     episodes: int | None = None
     """Episodes of each task and split; by default 100, or as many as the suite says."""
-    split: tuple[str, ...] | None = None
-    """Splits of the suite; by default all that a task has."""
+    split: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    """A split of the suite; may be given several times. By default all that a task has."""
     robot: str | None = None
     """The robot; by default the first of the suite."""
     out: Path | None = None
@@ -109,8 +109,8 @@ def _check(args: FreezeArgs, suite: Suite) -> list[tuple[str, str]]:
     check_least(args, episodes=1, workers=1)
     check_positive(args, "timeout")
     chosen = args.select(suite.levels(), suite.groups())
-    check_names(split=(args.split or (), suite.splits()), robot=((args.robot,), suite.robots()))
-    pairs = task_splits(suite, chosen, args.split, args.tasks)
+    check_names(split=(args.split, suite.splits()), robot=((args.robot,), suite.robots()))
+    pairs = task_splits(suite, chosen, args.split or None, args.tasks)
     if not pairs:
         raise ClevrSkillsError("nothing to freeze: name tasks, or a level with --level")
     for key in chosen:

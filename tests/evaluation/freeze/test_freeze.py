@@ -142,7 +142,7 @@ def test_demonstrations_never_start_as_an_episode_that_is_evaluated_on():
         ({"split": ("dev",)}, "unknown split 'dev'; allowed: train, val, test, "),
         ({"robot": "ur5"}, "unknown robot 'ur5'; allowed: xarm6, panda"),
         ({"tasks": ()}, "nothing to freeze: name tasks, or a level with --level"),
-        ({"split": ()}, "nothing to freeze"),
+        ({"tasks": ()}, "nothing to freeze"),
         ({"episodes": 0}, "--episodes must be at least 1, not 0"),
         ({"workers": 0}, "--workers must be at least 1, not 0"),
         ({"timeout": 0.0}, "--timeout must be positive, not 0.0"),
