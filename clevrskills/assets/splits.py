@@ -199,26 +199,22 @@ def split(name: str) -> Split:
 
 def shows_pair(split_name: str, shape: str, texture: str) -> bool:
     """Whether a split shows a shape in a texture; none is held out of what training has not."""
-    kind = split(split_name).pairs
     shapes, textures = _numbers()
-    if kind == "all":
-        return True
-    if shape not in shapes or texture not in textures:
-        return kind == "seen"
-    held_out = (shapes[shape] + textures[texture]) % HELD_OUT_OF == 0
-    return held_out == (kind == "held out")
+    known = shape in shapes and texture in textures
+    held_out = known and (shapes[shape] + textures[texture]) % HELD_OUT_OF == 0
+    return _shows(split(split_name).pairs, held_out)
 
 
 def shows_order(split_name: str, texture: str, then: str) -> bool:
     """Whether a split has what is in one texture as the next sub-goal after what is in another."""
-    kind = split(split_name).orders
     _, textures = _numbers()
-    if kind == "all":
-        return True
-    if texture not in textures or then not in textures:
-        return kind == "seen"
-    held_out = (textures[then] - textures[texture]) % HELD_OUT_OF == 1
-    return held_out == (kind == "held out")
+    known = texture in textures and then in textures
+    held_out = known and (textures[then] - textures[texture]) % HELD_OUT_OF == 1
+    return _shows(split(split_name).orders, held_out)
+
+
+def _shows(kind: Shown, held_out: bool) -> bool:
+    return kind == "all" or held_out == (kind == "held out")
 
 
 @cache

@@ -52,12 +52,6 @@ def frozen_name(task: str, split: str) -> str:
     return f"{task}_{split}"
 
 
-def parse_frozen_name(text: str) -> tuple[str, str]:
-    """Task and split of frozen episodes, from their name."""
-    task, _, split = text.rpartition("_")
-    return task, split
-
-
 SUBSTITUTE = 10_000_000
 """Distance from a seed to its substitute: seeds asked for lie below it within their range."""
 ATTEMPTS = 20

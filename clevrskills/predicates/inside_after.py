@@ -1,14 +1,12 @@
 """An object rests in an area into which another one was put before it."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from clevrskills.core.goal.context import anywhere
 from clevrskills.core.goal.predicate import GoalState, Outcome
 from clevrskills.predicates.inside import Inside
-from clevrskills.predicates.shaping import REACHED_PROGRESS, approach, reach
 from clevrskills.sim.placement import put
 from clevrskills.sim.world import World
 
@@ -35,20 +33,7 @@ class InsideAfter(Inside):
         inside, first = (self._carried(world, body) for body in (self.top, self.before))
         early = state["early"] | (inside & ~first)
         early = world.also(early, lambda w, *two: ~w.beside(*two), self.top, self.bottom)
-        outcome = super().evaluate(world, {})
-        if not anywhere(early):
-            return replace(outcome, state={"early": early})
-        again = self.outcome(
-            torch.zeros_like(early),
-            reach(world, self.top, early),
-            REACHED_PROGRESS * approach(world, self.top),
-        )
-        return Outcome(
-            outcome.holds & ~early,
-            torch.where(early, again.reward, outcome.reward),
-            torch.where(early, again.progress, outcome.progress),
-            {"early": early},
-        )
+        return self.anew(world, super().evaluate(world, {}), early, {"early": early})
 
     def _carried(self, world: World, body: Tensor) -> Tensor:
         """Whether a body rests on the lower one, or on what rests on it, (B,) bool."""

@@ -1,13 +1,22 @@
 """An object rests on another one."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
+from clevrskills.core.goal.context import anywhere
 from clevrskills.core.goal.predicate import GoalState, Outcome
 from clevrskills.predicates.physical import PhysicalPredicate
-from clevrskills.predicates.shaping import PUT_DOWN_REWARD, carry, descent, put_down
+from clevrskills.predicates.shaping import (
+    PUT_DOWN_REWARD,
+    REACHED_PROGRESS,
+    approach,
+    carry,
+    descent,
+    put_down,
+    reach,
+)
 from clevrskills.sim.placement import put
 from clevrskills.sim.world import World
 
@@ -36,6 +45,24 @@ class OnTop(PhysicalPredicate):
         resting, held = self.resting(world), world.is_held(self.top)
         holds = world.also(resting & ~held, self._left_alone, self.top, self.bottom)
         return self.outcome(holds, *self._shaping(world, held, resting))
+
+    def anew(self, world: World, outcome: Outcome, spoiled: Tensor, state: GoalState) -> Outcome:
+        """An outcome with a state, and rated as reach where the upper body must be taken again,
+        (B,) bool.
+        """
+        if not anywhere(spoiled):
+            return replace(outcome, state=state)
+        again = self.outcome(
+            torch.zeros_like(spoiled),
+            reach(world, self.top, spoiled),
+            REACHED_PROGRESS * approach(world, self.top),
+        )
+        return Outcome(
+            outcome.holds & ~spoiled,
+            torch.where(spoiled, again.reward, outcome.reward),
+            torch.where(spoiled, again.progress, outcome.progress),
+            state,
+        )
 
     def resting(self, world: World) -> Tensor:
         """Whether the lower body carries the upper one, if ``inside`` in its outline, (B,)."""

@@ -5,10 +5,8 @@ from dataclasses import dataclass
 import torch
 
 from clevrskills.core import geometry
-from clevrskills.core.goal.context import anywhere
 from clevrskills.core.goal.predicate import GoalState, Outcome
 from clevrskills.predicates.on_top import OnTop
-from clevrskills.predicates.shaping import REACHED_PROGRESS, approach, reach
 from clevrskills.sim.world import World
 
 
@@ -30,20 +28,7 @@ class SetDown(OnTop):
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:
         state = self._remember(world, state)
-        outcome, thrown = super().evaluate(world, {}), state["thrown"]
-        if not anywhere(thrown):
-            return Outcome(outcome.holds, outcome.reward, outcome.progress, state)
-        again = self.outcome(
-            torch.zeros_like(thrown),
-            reach(world, self.top, thrown),
-            REACHED_PROGRESS * approach(world, self.top),
-        )
-        return Outcome(
-            outcome.holds & ~thrown,
-            torch.where(thrown, again.reward, outcome.reward),
-            torch.where(thrown, again.progress, outcome.progress),
-            state,
-        )
+        return self.anew(world, super().evaluate(world, {}), state["thrown"], state)
 
     def _remember(self, world: World, state: GoalState) -> GoalState:
         """The state after this look: whether it was thrown, is in its first flight, and from where

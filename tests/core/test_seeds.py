@@ -11,8 +11,6 @@ from clevrskills.core.episode import (
     RecordedName,
     episode_id,
     episode_name,
-    frozen_name,
-    parse_frozen_name,
 )
 
 
@@ -31,7 +29,6 @@ def test_rounds_of_dagger_have_seeds_of_their_own():
 def test_names_are_read_as_written(name):
     assert RecordedName.parse(str(name)) == name
     assert episode_id(name.task, name.split, name.seed) == str(name)
-    assert parse_frozen_name(frozen_name(name.task, name.split)) == (name.task, name.split)
 
 
 def test_names_sort_by_seed_and_index():
