@@ -1,7 +1,9 @@
 """Writes docs/results.md from what benchmarks/oracle.py measured.
 
     python benchmarks/oracle.py --episodes 100 --workers 2 --json results.json
-    python benchmarks/publish.py results.json
+    clevrskills generate --level L0 --level L1 --level L2 --episodes 20 --no-cameras --out states
+    clevrskills generate --level L0 --level L1 --level L2 --episodes 20 --out images
+    python benchmarks/publish.py results.json --recorded states images
 
 Several files are joined; of two results for the same task, split and robot the later counts.
 """
@@ -9,11 +11,14 @@ Several files are joined; of two results for the same task, split and robot the 
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import tyro
+
+from clevrskills.dataset_tools.manifest import read_manifest
 
 PAGE = Path(__file__).parent.parent / "docs" / "results.md"
 RELEASED_CPU_S = {
@@ -72,15 +77,51 @@ def page(rows: list[Row]) -> str:
     return "\n".join(lines)
 
 
-def main(files: Annotated[tuple[Path, ...], tyro.conf.Positional]) -> None:
-    """Join results and write the page."""
+def per_core_hour(dataset: Path) -> dict[str, float]:
+    """Episodes that a core records in an hour, by task, failed attempts included."""
+    made: dict[str, int] = defaultdict(int)
+    cpu_s: dict[str, float] = defaultdict(float)
+    for line in read_manifest(dataset):
+        made[line.task] += line.success
+        cpu_s[line.task] += line.times_s["total_cpu"]
+    return {task: 3600 * made[task] / cpu_s[task] for task in made}
+
+
+def speed(states: Path, images: Path) -> str:
+    """A table of how fast demonstrations are made."""
+    without, seen = per_core_hour(states), per_core_hour(images)
+    lines = [
+        "## Episodes per core-hour",
+        "",
+        "What `clevrskills generate` records in an hour of one core: the oracle's episodes with",
+        "states, annotations and goal states; and the same with the images of both cameras as it",
+        "draws them by default. Planning and failed attempts are included.",
+        "",
+        "| task | without images | with images |",
+        "|---|---|---|",
+    ]
+    lines += [f"| `{task}` | {without[task]:,.0f} | {seen[task]:,.0f} |" for task in seen]
+    return "\n".join([*lines, ""])
+
+
+def main(
+    files: Annotated[tuple[Path, ...], tyro.conf.Positional],
+    recorded: tuple[Path, Path] | None = None,
+) -> None:
+    """Join results and write the page.
+
+    Args:
+        files: Written by benchmarks/oracle.py.
+        recorded: Datasets of the same episodes, without images and with them.
+    """
     found: dict[tuple[str, str, str], Row] = {}
     for file in files:
         for row in json.loads(file.read_text(encoding="utf-8")):
             found[row["robot"], row["task"], row["split"]] = row
     order = {task: k for k, task in enumerate(RELEASED_CPU_S)}
     rows = sorted(found.values(), key=lambda r: (r["robot"] != "xarm6", order[r["task"]]))
-    PAGE.write_text(page(rows), encoding="utf-8")
+    text = page(rows) + ("\n" + speed(*recorded) if recorded else "")
+    PAGE.write_text(text, encoding="utf-8")
     print(PAGE, len(rows), "rows")
 
 
