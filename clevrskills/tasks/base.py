@@ -35,6 +35,8 @@ BASIC_SPLITS = ("train", "val", "test", "paper_test")
 """Splits that every task has."""
 LAYOUTS = 100
 """Draws of a layout, at most, to count the wordings of a task that makes them from one."""
+CHOICES = 12
+"""Choices of objects, at most, that are tried at the places of another split."""
 
 _TASKS: dict[str, type[Task]] = {}
 
@@ -140,29 +142,37 @@ class Task(ABC):
         return low, high
 
     def rng(
-        self, seed: int, attempt: int, split: str, like: EpisodeRng | None = None
+        self, seed: int, attempt: int, split: str, like: EpisodeRng | None = None, others: int = 0
     ) -> EpisodeRng:
-        """The random choices of an episode, at an attempt at its layout."""
+        """The random choices of an episode, at an attempt at its layout; see :class:`EpisodeRng`
+        for the others.
+        """
         of_task = (self.variant, self.package, self.setting)
-        return EpisodeRng(seed, self.key, attempt, split, *of_task, like)
+        return EpisodeRng(seed, self.key, attempt, split, *of_task, like, others)
 
     def draw(self, seed: int, attempt: int, split: str) -> tuple[Layout, EpisodeRng]:
         """An attempt at the layout of an episode, and the choices, to go on with; of a split that
-        has the layouts of another one, like that of the same attempt there.
+        has the layouts of another one, like that of the same attempt there, of objects that fit.
 
         Raises:
-            LayoutError: It does not fit on the table, or the other layout cannot be had with the
+            LayoutError: It does not fit on the table, or the other layout cannot be had with
                 objects of this split; try again.
         """
-        model, like, other = split_of(split).layouts, None, None
-        if model:
-            like = self.rng(seed, attempt, model)
-            other = self.layout(like)
-        rng = self.rng(seed, attempt, split, like)
-        layout = self.layout(rng)
-        if other and not layout.arranged_as(other):
-            raise LayoutError(f"not arranged as in {model}")
-        return layout, rng
+        model = split_of(split).layouts
+        if not model:
+            rng = self.rng(seed, attempt, split)
+            return self.layout(rng), rng
+        like = self.rng(seed, attempt, model)
+        other = self.layout(like)
+        for others in range(CHOICES):
+            rng = self.rng(seed, attempt, split, like, others)
+            try:
+                layout = self.layout(rng)
+            except LayoutError:
+                continue
+            if layout.arranged_as(other):
+                return layout, rng
+        raise LayoutError(f"not arranged as in {model}")
 
     @abstractmethod
     def layout(self, rng: EpisodeRng) -> Layout:

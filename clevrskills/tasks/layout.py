@@ -117,6 +117,7 @@ class EpisodeRng:
         package: Package of the task, which may have objects of its own to draw from.
         setting: Cameras and workspace of the task.
         like: The choices of an episode with other objects, whose places are taken.
+        others: 0, or which further choice of shapes and textures this is, all else as before.
     """
 
     def __init__(
@@ -129,11 +130,15 @@ class EpisodeRng:
         package: str = "clevrskills",
         setting: Setting = TABLETOP,
         like: EpisodeRng | None = None,
+        others: int = 0,
     ) -> None:
         own = () if split in SAME_SEEDS else (crc32(split.encode()),)
         sequence = np.random.SeedSequence((seed, crc32(task.encode()), index, *own))
         generators = [np.random.default_rng(s) for s in sequence.spawn(4)]
         self.places, self.shapes, self.textures, self.roles = generators
+        if others:
+            looks = (self.shapes, self.textures)
+            self.shapes, self.textures = (generator.spawn(others)[-1] for generator in looks)
         self.split = split_of(split)
         self.pools: Pools = pools(split, package)
         self.setting = setting
