@@ -70,7 +70,7 @@ class TrainArgs:
     """Steps between two evaluations on frozen episodes; the last one is at the end."""
     evaluate_episodes: int = 5
     """Frozen episodes of each task in these evaluations."""
-    evaluate_split: str = "train"
+    evaluate_split: str = "val"
     """Their split."""
     evaluate_workers: int = 1
     """Processes that evaluate."""

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -16,10 +17,11 @@ from clevrskills.evaluation.freeze.frozen import Header, Rejection
 from clevrskills.suites.clevrskills.suite import EPISODES_DIR, SPLITS, ClevrSkillsSuite
 from clevrskills.tasks import tasks
 
-LIMIT_BYTES = 100_000
-COUNT = 100
+LIMIT_BYTES = 4_000_000
+LEAST_SHAPES, MOST_SHARE = 6, 0.4
+"""How many shapes the unseen things of a task show, and how many of them are of one shape."""
 SUITE = ClevrSkillsSuite()
-ALL = [(task, split) for task in tasks() for split in SPLITS]
+ALL = [(task, split) for task, kind in tasks().items() for split in kind.splits()]
 HEAD = Header(
     "sort", "test", "xarm6", 3, 500, (10, 30, 11), (Rejection(5, "overlap"),), {"a": None}
 )
@@ -105,12 +107,15 @@ def test_files_that_are_not_compressed_text(folder):
 
 @pytest.mark.parametrize(("task", "split"), ALL)
 def test_every_task_and_split_has_its_episodes(task, split):
-    head = SUITE.header(task, split)
-    assert (head.task, head.split, head.robot, head.episodes) == (task, split, "xarm6", COUNT)
-    assert (EPISODES_DIR / f"{task}_{split}{frozen.SUFFIX}").stat().st_size <= LIMIT_BYTES
+    head, count = SUITE.header(task, split), SUITE.count_frozen(split)
+    assert (head.task, head.split, head.robot, head.episodes) == (task, split, "xarm6", count)
+    assert head.benchmark == SUITE.benchmark == 1
     made = SUITE.frozen(task, split)
-    assert [spec.id for spec in made] == [f"{task}_{split}_{i:03d}" for i in range(COUNT)]
-    assert {(spec.robot, *spec.task_args) for spec in made} == {("xarm6",)}
+    assert [spec.id for spec in made] == [f"{task}_{split}_{i:03d}" for i in range(count)]
+    kind = tasks()[task]
+    assert {(spec.robot, *spec.task_args) for spec in made} == {
+        ("xarm6", *([kind.counted] if split == "counts" else []))
+    }
     # no seed was passed over in silence
     seeds = [spec.seed for spec in made]
     assert seeds == sorted(seeds)
@@ -118,17 +123,34 @@ def test_every_task_and_split_has_its_episodes(task, split):
         range(FROZEN.start, seeds[-1] + 1)
     )
     assert all(rejection.reason for rejection in head.rejected)
-    assert len(head.oracle_steps) == COUNT and head.max_steps == tasks()[task].max_steps
+    assert len(head.oracle_steps) == count and head.max_steps == kind.max_steps
     assert 0 < head.oracle_most_steps <= head.max_steps
 
 
+def test_all_files_are_small():
+    assert sum(path.stat().st_size for path in EPISODES_DIR.iterdir()) <= LIMIT_BYTES
+
+
+@pytest.mark.parametrize("task", tasks())
+def test_episodes_of_train_and_test_are_pairs_of_many_shapes(task):
+    seen, unseen = (SUITE.frozen(task, split) for split in SPLITS)
+    for one, other in zip(seen, unseen, strict=True):
+        assert one.seed == other.seed and one.layout.arranged_as(other.layout)
+    free = [b for spec in unseen for b in spec.layout.bodies if b and b.movable and not b.hinge]
+    shapes = Counter(body.shape for body in free)
+    if shapes:
+        assert len(shapes) >= LEAST_SHAPES
+        assert max(shapes.values()) <= MOST_SHARE * sum(shapes.values())
+
+
 def test_no_two_episodes_of_a_task_are_alike():
+    splits = SUITE.splits_of("stack")
     layouts = {
         json.dumps(spec.to_json()["layout"])
-        for split in SPLITS
-        for spec in SUITE.frozen("pick", split)
+        for split in splits
+        for spec in SUITE.frozen("stack", split)
     }
-    assert len(layouts) == len(SPLITS) * COUNT
+    assert len(layouts) == sum(map(SUITE.count_frozen, splits))
 
 
 def check_start(task: str, split: str, count: int) -> None:
@@ -146,4 +168,4 @@ def test_a_shipped_episode_starts():
 @pytest.mark.slow
 @pytest.mark.parametrize(("task", "split"), ALL)
 def test_shipped_episodes_start_without_faults(task, split):
-    check_start(task, split, 5)
+    check_start(task, split, 3)
