@@ -21,24 +21,37 @@ from clevrskills.serving.client import RemotePolicy
 from clevrskills.serving.codecs import CodecError, pack_gr00t, unpack_gr00t
 from clevrskills.serving.connection import Wire
 
-_MARKS = ("__ModalityConfig_class__", "__ModalityConfig__")
-"""How N1.6 and N1.7 mark what they say of a modality."""
-STATES = {
-    "joint_position": ("qpos", slice(None)),
-    "end_effector_position": ("ee_pose", slice(0, 3)),
-    "end_effector_rotation": ("ee_pose", slice(3, 7)),
-    "vacuum_on": ("vacuum_on", slice(None)),
-    "holding": ("holding", slice(None)),
+_MARK_OF_N16 = "__ModalityConfig_class__"
+"""How N1.6 marks what it says of a modality; N1.7 leaves out the ``_class``."""
+_PARTS = {
+    "qpos": {"joint_position": slice(None)},
+    "ee_pose": {
+        "end_effector_position": slice(0, 3),
+        "end_effector_rotation": slice(3, None),
+    },
 }
-"""Which part of which measurement each state is."""
-ACTIONS = {
-    "end_effector_position_delta": "translation",
-    "end_effector_rotation_delta": "rotation",
-    "gripper": "gripper",
+"""Names of parts of measurements, and where they are; others keep their name."""
+_ACTIONS = {
+    "translation": "end_effector_position_delta",
+    "rotation": "end_effector_rotation_delta",
 }
-"""Which part of an action each is, in their order."""
-
+"""Names of parts of an action; others keep theirs."""
 _HINT = '; which is meant says --policy-arg rename=\'{"OUR_NAME": "ITS_NAME"}\''
+
+
+def states() -> dict[str, tuple[str, slice]]:
+    """Which part of which measurement each state is."""
+    return {
+        name: (measured, part)
+        for measured in load_suite().state_parts()
+        for name, part in _PARTS.get(measured, {measured: slice(None)}).items()
+    }
+
+
+def actions() -> dict[str, int]:
+    """Size of each part of an action, in their order."""
+    parts = load_suite().interface().spec["parts"]
+    return {_ACTIONS.get(p["name"], p["name"]): p["stop"] - p["start"] for p in parts}
 
 
 class Gr00tPolicy(RemotePolicy):
@@ -55,7 +68,8 @@ class Gr00tPolicy(RemotePolicy):
 
     def __init__(self, wire: Wire, rename: Mapping[str, str], key: str | None) -> None:
         self._cameras = tuple(load_suite().cameras())
-        known = (*self._cameras, *STATES, *ACTIONS)
+        self._states, self._sizes = states(), actions()
+        known = (*self._cameras, *self._states, *self._sizes)
         check_names(**{"name in rename": (tuple(rename), known)})
         self._rename, self._key, self._npy = rename, key, True
         super().__init__(wire)
@@ -66,8 +80,8 @@ class Gr00tPolicy(RemotePolicy):
             return said
         self._modalities = {name: self._modality(name, said) for name in ("video", "state")}
         self._words = [*_read(said, "language")["modality_keys"]]
-        self._actions = self._ours("action", _read(said, "action")["modality_keys"], ACTIONS)
-        self._npy = any(_MARKS[0] in entry for entry in said.values())
+        self._actions = self._ours("action", _read(said, "action")["modality_keys"], [*self._sizes])
+        self._npy = any(_MARK_OF_N16 in entry for entry in said.values())
         back = [d for _, deltas in self._modalities.values() for d in deltas]
         if any(d > 0 for d in back):
             raise CodecError(f"it looks ahead in time: {back}")
@@ -81,10 +95,9 @@ class Gr00tPolicy(RemotePolicy):
 
     def _check_action_spec(self, declared: Any) -> None:
         """Which parts an action has was checked on greeting; more is not declared."""
-        missing = ACTIONS.keys() - self._actions
+        missing = [name for name in self._sizes if name not in self._actions]
         if missing:
-            names = ", ".join(name for name in ACTIONS if name in missing)
-            raise ClevrSkillsError(f"{self.url}: its actions have no {names}{_HINT}")
+            raise ClevrSkillsError(f"{self.url}: its actions have no {', '.join(missing)}{_HINT}")
 
     def _begin(self) -> None:
         self._call("reset", {"options": None})
@@ -95,26 +108,25 @@ class Gr00tPolicy(RemotePolicy):
             theirs: _at(observation["images"][ours], 3, times)[None]
             for ours, theirs in cameras.items()
         }
-        states, times = self._modalities["state"]
+        measured, times = self._modalities["state"]
         state = {}
-        for ours, theirs in states.items():
-            name, part = STATES[ours]
-            measured = _at(observation["proprioception"][name], 1, times)
-            state[theirs] = measured[None, :, part].astype(np.float32)
+        for ours, theirs in measured.items():
+            name, part = self._states[ours]
+            values = _at(observation["proprioception"][name], 1, times)
+            state[theirs] = values[None, :, part].astype(np.float32)
         language = {name: [[observation["prompt"]]] for name in self._words}
         shown = {"video": video, "state": state, "language": language}
         self._ask("get_action", {"observation": shown, "options": None})
 
     def _receive_answer(self) -> Any:
         reply = self._reply()
-        actions = reply[0] if isinstance(reply, list) and reply else reply  # then what is to note
-        if not isinstance(actions, Mapping):
-            return actions
-        spec = {part["name"]: part for part in load_suite().interface().spec["parts"]}
+        answer = reply[0] if isinstance(reply, list) and reply else reply  # the rest are notes
+        if not isinstance(answer, Mapping):
+            return answer
         parts = []
-        for ours, part in ACTIONS.items():
-            theirs, size = self._actions[ours], spec[part]["stop"] - spec[part]["start"]
-            values = np.asarray(actions.get(theirs))
+        for ours, size in self._sizes.items():
+            theirs = self._actions[ours]
+            values = np.asarray(answer.get(theirs))
             if values.ndim != 3 or values.shape[0] != 1 or values.shape[2] != size:
                 raise CodecError(
                     f"its {theirs} is of shape {values.shape}; allowed: (1, H, {size})"
@@ -146,7 +158,7 @@ class Gr00tPolicy(RemotePolicy):
     ) -> tuple[Mapping[str, str], Sequence[int]]:
         """Names of a modality, theirs by ours, and how far it looks back."""
         config = _read(said, kind)
-        known = self._cameras if kind == "video" else tuple(STATES)
+        known = self._cameras if kind == "video" else [*self._states]
         return self._ours(kind, config["modality_keys"], known), config["delta_indices"]
 
     def _ours(self, kind: str, names: Sequence[str], known: Sequence[str]) -> dict[str, str]:
@@ -165,7 +177,10 @@ def _read(said: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
     try:
         config = entry.get("as_json", entry)
         config = config if isinstance(config, Mapping) else json.loads(config)
-        return {name: [*config[name]] for name in ("modality_keys", "delta_indices")}
+        times = [int(time) for time in config["delta_indices"]]
+        if not times:
+            raise ValueError("it names no times")
+        return {"modality_keys": [*config["modality_keys"]], "delta_indices": times}
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise CodecError(f"its {kind} is no modality: {entry!r:.80}") from error
 

@@ -18,9 +18,8 @@ from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
 from clevrskills.evaluation.results import read_results
 from clevrskills.jobs.pool import InlinePool
-from clevrskills.serving import connect
+from clevrskills.serving import connect, gr00t
 from clevrskills.serving.codecs import CodecError, pack_gr00t, unpack_gr00t
-from clevrskills.serving.gr00t import ACTIONS, STATES
 from tests.serving.gr00t_server import CONFIG, actions, gr00t_server
 from tests.serving.servers import observation, prompt
 from tests.serving.test_codecs import DATA, assert_equal
@@ -103,6 +102,8 @@ CONFIGS: dict[str, tuple[dict[str, Any], str]] = {
     "action": ({"action": (["gripper"], [0])}, "its actions have no end_effector_position_delta, "),
     "other action": ({"action": (["arm"], [0])}, "its action has 'arm'; known: end_effector_po"),
     "state": ({"state": (["left_arm"], [0])}, "its state has 'left_arm'; known: joint_position"),
+    "no times": ({"state": (["holding"], [])}, "greets in another dialect: its state is no modal"),
+    "nothing": (dict.fromkeys(CONFIG, ([], [0])), "its actions have no end_effector_position_de"),
     "future": ({"video": (["base_camera"], [0, 1])}, "greets in another dialect: it looks ahead"),
 }
 
@@ -155,12 +156,12 @@ def test_a_server_that_fails_or_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(PolicyError, match="the server failed: Unauthorized: Invalid API token"):
             connect(server.url)
         connect(server.url, api_key_env="KEY").close()
-    with pytest.raises(PolicyError, match=f"^{server.url}: connection refused; does the server"):
-        connect(server.url)
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        port = silent.getsockname()[1]
-        with pytest.raises(PolicyError, match=r"no answer within 0\.2 s"):
-            connect(f"gr00t://127.0.0.1:{port}", timeout_s=0.2)
+        url = f"gr00t://127.0.0.1:{silent.getsockname()[1]}"
+        with pytest.raises(PolicyError, match=rf"^{url}: no answer within 0\.2 s$"):
+            connect(url, timeout_s=0.2)
+    with pytest.raises(PolicyError, match=f"^{url}: connection refused; does the server run?"):
+        connect(url)
 
 
 @pytest.mark.parametrize("npy", [True, False])
@@ -176,8 +177,9 @@ def test_messages(npy: bool) -> None:
 def test_names_are_those_of_exports(demos: Path) -> None:
     """So that a model trained on an export is known without renaming."""
     names = modality(Dataset(demos)[0])
-    assert {*STATES} >= {*names["state"]}
-    assert [*ACTIONS] == [*names["action"]]
+    assert [*gr00t.states()] == [*names["state"]]
+    sizes = {name: part["end"] - part["start"] for name, part in names["action"].items()}
+    assert gr00t.actions() == sizes
 
 
 def test_evaluation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

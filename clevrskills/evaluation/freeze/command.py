@@ -109,12 +109,16 @@ def freeze(
 
 
 def _freeze_recorded(args: FreezeArgs, dataset: Path, out: Path, suite: Suite | None) -> int:
+    from clevrskills.core.episode import RecordedName
     from clevrskills.core.suite import load_suite, suite_of
     from clevrskills.dataset_tools.dataset import Dataset
     from clevrskills.evaluation.freeze.recorded import freeze_recorded
     from clevrskills.jobs.files import storage_errors
 
-    made = {episode.info["task"] for episode in Dataset(dataset)}
+    recorded = Dataset(dataset)
+    if args.robot not in (None, recorded.header.robot):
+        raise ClevrSkillsError(f"{dataset} was made with {recorded.header.robot}, not {args.robot}")
+    made = {RecordedName.parse(name).task for name in recorded.ids}
     suite = suite or load_suite(args.suite or suite_of([*made]))
     chosen = args.select(suite.levels(), suite.groups())
     check_names(split=(args.split, suite.splits()))
