@@ -60,7 +60,7 @@ async def _serve(args: ServeArgs, source: PolicySource) -> None:
     from clevrskills.serving.api_key import read_api_key
     from clevrskills.serving.server import HEALTH, serving
 
-    options = {"key": read_api_key(args.api_key_env), "unchecked": args.unchecked}
+    key = read_api_key(args.api_key_env)
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
 
     def end(number: int) -> None:
@@ -69,8 +69,8 @@ async def _serve(args: ServeArgs, source: PolicySource) -> None:
         signal.signal(number, signal.SIG_DFL)  # a second one ends at once
 
     with ThreadPoolExecutor(1, "policy") as thread:
-        place = (args.host, args.port, args.batch_wait_ms / 1000)
-        async with serving(source, args.dialect, thread, *place, **options) as url:
+        given = (args.host, args.port, args.batch_wait_ms / 1000, key, args.unchecked)
+        async with serving(source, args.dialect, thread, *given) as url:
             for number in (signal.SIGINT, signal.SIGTERM):
                 loop.add_signal_handler(number, end, number)
             health = f"http{url.removeprefix(args.dialect)}{HEALTH[args.dialect]}"

@@ -62,7 +62,7 @@ def read(
     proprioception = dict(data.get("proprioception") or {})
     if not proprioception and state is not None:
         proprioception["state"] = np.asarray(state)
-    observation = {
+    observation: dict[str, Any] = {
         "images": {name: received(image) for name, image in images.items()},
         "proprioception": proprioception,
         "prompt": text,

@@ -36,7 +36,7 @@ class ZeroMQWire(Wire):
     def open(self) -> None:
         self.close()
         self._reach()
-        opened = zmq.Context.instance().socket(zmq.REQ)
+        opened: zmq.Socket[bytes] = zmq.Context.instance().socket(zmq.REQ)
         opened.setsockopt(zmq.LINGER, 0)  # what was not sent is given up
         opened.setsockopt(zmq.IPV6, 1)
         for option in (zmq.RCVTIMEO, zmq.SNDTIMEO):

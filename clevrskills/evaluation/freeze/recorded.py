@@ -51,8 +51,16 @@ def freeze_recorded(
             specs.append(drawn)
             steps.append(len(Episode(dataset / episode_id(task, split, ref.seed))))
         limit = suite.describe(task)["max_steps"]
-        named = {"versions": versions(), "suite": suite.name}
-        head = Header(task, split, robot, len(specs), limit, tuple(steps), **named)
+        head = Header(
+            task,
+            split,
+            robot,
+            episodes=len(specs),
+            max_steps=limit,
+            oracle_steps=tuple(steps),
+            versions=versions(),
+            suite=suite.name,
+        )
         write(out, head, specs)
         heads.append(head)
     return heads
