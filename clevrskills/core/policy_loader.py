@@ -29,7 +29,7 @@ CONNECT = "clevrskills.serving:connect"
 """What makes those behind an address."""
 FORMS = (
     *("oracle", "zero", "random", "replay:DATASET", "checkpoint:DIR", "rl:DIR"),
-    *("module:attribute", "openpi://HOST:PORT", "vla-eval://HOST:PORT"),
+    *("module:attribute", "openpi://HOST:PORT", "vla-eval://HOST:PORT", "gr00t://HOST:PORT"),
 )
 
 
@@ -160,6 +160,11 @@ def is_batched(policy: Any) -> bool:
 def is_privileged(policy: Any) -> bool:
     """Whether it is given the environment."""
     return bool(getattr(policy, "privileged", False))
+
+
+def recognizes_episodes(policy: Any) -> bool:
+    """Whether it does without the environment where that cannot be given: by the prompt alone."""
+    return bool(getattr(policy, "recognizes_episodes", False))
 
 
 def _attribute(name: str) -> Any:

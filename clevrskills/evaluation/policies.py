@@ -1,15 +1,19 @@
 """Policies that come with the package: two without skill, the oracle, and recorded actions."""
 
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from clevrskills.core.episode import episode_id
+from clevrskills.core.episode import RecordedName, episode_id
 from clevrskills.core.interface import Interface
 from clevrskills.core.policy import Observation, ObservationOptions, PromptInput
 from clevrskills.core.suite import Suite
-from clevrskills.dataset_tools.dataset import Episode
+from clevrskills.dataset_tools.dataset import Dataset, Episode
+from clevrskills.dataset_tools.export.lerobot_features import task_sentences
+from clevrskills.dataset_tools.layout import DatasetError, Header
+from clevrskills.errors import ClevrSkillsError
 
 BLIND = ObservationOptions(cameras=(), proprioception=False)
 
@@ -83,29 +87,71 @@ class OraclePolicy:
 class Replay:
     """Makes the actions that were recorded in the same episode; then stands still.
 
+    Behind a server, where it is not told which episode begins, it knows it by the seed that our
+    clients send with the prompt, or else by a prompt that only one recorded episode has.
+
     Args:
         dataset: Folder of the dataset.
         suite: What it acts in.
         interface: What it acts by.
+        chunk: Actions of an answer, at most; ``None``: all that are left.
+
+    Raises:
+        ClevrSkillsError: The folder is no dataset, or the chunk is below 1.
     """
 
     observation = BLIND
     privileged = True
+    recognizes_episodes = True
     needs_suite = True
 
-    def __init__(self, dataset: str, suite: Suite, interface: Interface) -> None:
-        self._root, self._interface = Path(dataset), interface
+    def __init__(
+        self, dataset: str, suite: Suite, interface: Interface, chunk: int | None = None
+    ) -> None:
+        if chunk is not None and chunk < 1:
+            raise ClevrSkillsError(f"chunk must be at least 1, not {chunk}")
+        self._root, self._interface, self._chunk = Path(dataset), interface, chunk
+        Header.read(self._root)
 
-    def reset(self, prompt: PromptInput, *, env: Any, episode: Any) -> None:
+    def reset(self, prompt: PromptInput, *, env: Any = None, episode: Any = None) -> None:
         """An episode begins.
 
         Raises:
             DatasetError: It was not recorded, or its file is damaged.
         """
-        name = episode_id(episode.task, episode.split, episode.seed)
-        self._actions = Episode(self._root / name).actions
+        if episode is None:
+            self._actions = self._recognize(prompt).actions
+        else:
+            name = episode_id(episode.task, episode.split, episode.seed)
+            self._actions = Episode(self._root / name).actions
 
     def act(self, observation: Observation) -> np.ndarray:
         """The recorded actions from here on."""
-        left: np.ndarray = self._actions[observation["step"] :]
+        left: np.ndarray = self._actions[observation["step"] :][: self._chunk]
         return left if len(left) else self._interface.none(self._actions[-1])
+
+    def _recognize(self, prompt: PromptInput) -> Episode:
+        if prompt.seed:
+            if prompt.seed not in self._by_seed:
+                raise DatasetError(f"{self._root} has no recording of this episode: {prompt.text}")
+            return self._by_seed[prompt.seed]
+        found = [e for e in self._by_seed.values() if prompt.text in _texts(e)]
+        if len(found) != 1:
+            raise DatasetError(
+                f"{self._root} has {len(found)} episodes with this prompt, and the client sends no "
+                f"seed that would tell which is meant: {prompt.text}"
+            )
+        return found[0]
+
+    @cached_property
+    def _by_seed(self) -> dict[int, Episode]:
+        """The episodes by the seeds that policies are given in them."""
+        from clevrskills.evaluation.rollout import policy_seed
+
+        return {policy_seed(RecordedName.parse(e.id)): e for e in Dataset(self._root)}
+
+
+def _texts(episode: Episode) -> set[str]:
+    """All texts of a recorded prompt, with placeholders and in words."""
+    data = episode.prompt["data"]
+    return {data["text"], *data.get("others", ()), *task_sentences(episode)}

@@ -11,6 +11,7 @@ from zlib import crc32
 
 import numpy as np
 
+from clevrskills.core.episode import RecordedName
 from clevrskills.core.feedback import Mode
 from clevrskills.core.goal.tree import depth, leaves_met
 from clevrskills.core.interface import TextInterface, Turn
@@ -262,7 +263,7 @@ class _Timer:
         setattr(self._owner, self._name, getattr(self._owner, self._name) + spent)
 
 
-def policy_seed(episode: Episode, repeat: int = 0) -> int:
+def policy_seed(episode: Episode | RecordedName, repeat: int = 0) -> int:
     """A seed for what a policy draws at random in an episode; it differs between tasks, splits and
     repeats.
     """

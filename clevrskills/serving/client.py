@@ -1,4 +1,4 @@
-"""A policy behind a socket, as the runner sees it: like any other."""
+"""A policy behind a server, as the runner sees it: like any other."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -40,18 +40,18 @@ class RemotePolicy(ABC):
         ClevrSkillsError: An argument is not valid; the server's actions are not ours.
     """
 
-    def __init__(self, url: str, timeout_s: float, compress: str, prompt_images: str) -> None:
+    def __init__(self, wire: Wire, compress: str = "none", prompt_images: str = "first") -> None:
         check_names(
             compression=((compress,), COMPRESSIONS),
             **{"value of prompt_images": ((prompt_images,), PROMPT_IMAGES)},
         )
-        self.url = url
+        self.url = wire.url
         self.action_spec: Mapping[str, Any] | None = None
         self.observation: ObservationOptions | None = None
         self.greeting: Mapping[str, Any] = {}
         self._compress = compress
         self._always_shown = prompt_images == "always"
-        self._wire = Wire(url, timeout_s)
+        self._wire = wire
         self._prompt = PromptInput("", {})
         self._starts = True
         self._open()
@@ -113,10 +113,9 @@ class RemotePolicy(ABC):
             greeting = self._greet()
             if not isinstance(greeting, Mapping):
                 raise CodecError(_brief(greeting))
+            self._check_action_spec(greeting.get("action_spec"))
         except CodecError as error:
             raise self._wire.failure(f"greets in another dialect: {error}") from error
-        try:
-            self._check_action_spec(greeting.get("action_spec"))
         except ClevrSkillsError:
             self.close()
             raise

@@ -2,9 +2,11 @@
 
 The dialects mark an array in different ways: openpi by a map with byte keys (``b"__ndarray__"``),
 vla-eval by one with text keys. vla-eval also knows images as PNG or JPEG files, see
-:mod:`~clevrskills.serving.message_fields`. Only numbers are read, never objects.
+:mod:`~clevrskills.serving.message_fields`. GR00T N1.6 sends arrays as .npy files, N1.7 as
+the package msgpack-numpy does. Only numbers are read, never objects.
 """
 
+import io
 from collections.abc import Callable
 from typing import Any
 
@@ -47,6 +49,25 @@ def unpack_vla_eval(message: bytes | str) -> Any:
         CodecError: It is damaged.
     """
     return _unpack(message, _from_vla_eval_map)
+
+
+def pack_gr00t(data: Any, npy: bool) -> bytes:
+    """A message in the dialect of GR00T.
+
+    Args:
+        data: The message.
+        npy: Whether arrays are .npy files, as in N1.6, or as in N1.7.
+    """
+    return _pack(data, _npy_map if npy else _descriptor_map)
+
+
+def unpack_gr00t(message: bytes | str) -> Any:
+    """Read what :func:`pack_gr00t` or GR00T wrote, of either version.
+
+    Raises:
+        CodecError: It is damaged.
+    """
+    return _unpack(message, _from_gr00t_map)
 
 
 def _pack(data: Any, to_map: Callable[[Any], Any]) -> bytes:
@@ -106,6 +127,34 @@ def _from_vla_eval_map(data: dict[Any, Any]) -> Any:
         return decode_file(data["data"])
     if "__ndarray__" in data or "__image__" in data:
         return _array(data["data"], data["dtype"], data["shape"])
+    return data
+
+
+def _npy_map(value: Any) -> dict[str, Any]:
+    if not isinstance(value, np.ndarray):
+        raise TypeError(f"not data: {type(value).__name__}")
+    _number(value.dtype)
+    file = io.BytesIO()
+    np.save(file, value, allow_pickle=False)
+    return {"__ndarray_class__": True, "as_npy": file.getvalue()}
+
+
+def _descriptor_map(value: Any) -> dict[bytes, Any]:
+    if not isinstance(value, np.ndarray):
+        raise TypeError(f"not data: {type(value).__name__}")
+    dtype = _number(value.dtype).str
+    marks = {b"nd": True, b"type": dtype, b"kind": b""}
+    return {**marks, b"shape": value.shape, b"data": value.tobytes()}
+
+
+def _from_gr00t_map(data: dict[Any, Any]) -> Any:
+    if "__ndarray_class__" in data:
+        array = np.load(io.BytesIO(data["as_npy"]), allow_pickle=False)
+        _number(array.dtype)
+        return array
+    if b"nd" in data:
+        # a number is marked as an array that is none, and has no shape
+        return _array(data[b"data"], data[b"type"], data[b"shape"] if data[b"nd"] else [])
     return data
 
 

@@ -16,8 +16,8 @@ class ServeArgs:
     """Serve a policy over WebSocket, to clients of openpi or vla-eval; Ctrl-C ends it."""
 
     policy: str
-    """The policy: `module:attribute`, `checkpoint:DIR` of `clevrskills train`, `zero` or
-    `random`."""
+    """The policy: `module:attribute`, `checkpoint:DIR` of `clevrskills train`, `zero`, `random`, or
+    `replay:DATASET`, the recorded actions of its episodes."""
     dialect: Literal["openpi", "vla-eval"] = "openpi"
     """What clients talk."""
     host: str = "127.0.0.1"
@@ -28,6 +28,10 @@ class ServeArgs:
     """Argument of the policy, NAME=VALUE; may be given several times."""
     batch_wait_ms: float = 5.0
     """How long the first of several clients waits for the others if the policy is batched."""
+    api_key_env: str | None = None
+    """Variable of the environment that holds an API key; who does not show it is refused."""
+    unchecked: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Pass on observations as they are; by default they must be what the policy asks for."""
 
 
 def serve(args: ServeArgs) -> int:
@@ -42,7 +46,7 @@ def serve(args: ServeArgs) -> int:
     from clevrskills.core.policy_loader import PolicySource, policy_arguments
     from clevrskills.serving import require_serve
 
-    require_serve()
+    require_serve(args.dialect)
     source = PolicySource(args.policy, policy_arguments(args.policy_arg), os.getcwd())
     asyncio.run(_serve(args, source))
     return 0
@@ -53,8 +57,10 @@ async def _serve(args: ServeArgs, source: PolicySource) -> None:
     import signal
     from concurrent.futures import ThreadPoolExecutor
 
+    from clevrskills.serving.api_key import read_api_key
     from clevrskills.serving.server import HEALTH, serving
 
+    key = read_api_key(args.api_key_env)
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
 
     def end(number: int) -> None:
@@ -63,8 +69,8 @@ async def _serve(args: ServeArgs, source: PolicySource) -> None:
         signal.signal(number, signal.SIG_DFL)  # a second one ends at once
 
     with ThreadPoolExecutor(1, "policy") as thread:
-        place = (args.host, args.port, args.batch_wait_ms / 1000)
-        async with serving(source, args.dialect, thread, *place) as url:
+        given = (args.host, args.port, args.batch_wait_ms / 1000, key, args.unchecked)
+        async with serving(source, args.dialect, thread, *given) as url:
             for number in (signal.SIGINT, signal.SIGTERM):
                 loop.add_signal_handler(number, end, number)
             health = f"http{url.removeprefix(args.dialect)}{HEALTH[args.dialect]}"

@@ -1,7 +1,9 @@
-"""The client's end of a WebSocket: whatever goes wrong is one line that names the server."""
+"""The client's end of a connection: whatever goes wrong is one line that names the server."""
 
 import contextlib
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from http import HTTPStatus
 from urllib.parse import urlsplit
 
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
@@ -10,17 +12,21 @@ from websockets.sync.client import ClientConnection, connect
 
 from clevrskills.core.policy import PolicyError
 from clevrskills.errors import ClevrSkillsError
+from clevrskills.serving.api_key import authorization, quiet_log
 
 MAX_MESSAGE_BYTES = 256 * 2**20
 DEFAULT_PORT = 8000
+REFUSED = "connection refused; does the server run?"
+CLOSED = "the connection was closed after an error; reset begins anew"
+NEEDS_KEY = "it asks for an API key: --policy-arg api_key_env=NAME names the variable that holds it"
 _CLOSE_S = 1.0  # how long to wait for a goodbye
 
 
-class Wire:
-    """A WebSocket to a policy server.
+class Wire(ABC):
+    """A connection to a policy server; all but :meth:`close` raise what :meth:`failure` makes.
 
     Args:
-        url: ``<dialect>://host:port``; the port may be left out (8000).
+        url: ``<dialect>://host:port``.
         timeout_s: How long to wait for anything.
 
     Raises:
@@ -31,21 +37,60 @@ class Wire:
         if not timeout_s > 0:
             raise ClevrSkillsError(f"timeout_s must be above 0, not {timeout_s}")
         self.url, self._timeout_s = url, timeout_s
-        self._address = websocket_address(url)
+
+    @property
+    def no_answer(self) -> str:
+        """What is said of a server that does not answer."""
+        return f"no answer within {self._timeout_s:g} s"
+
+    @property
+    @abstractmethod
+    def is_open(self) -> bool:
+        """Whether the connection stands, as far as is known."""
+
+    @abstractmethod
+    def open(self) -> None:
+        """Connect anew."""
+
+    @abstractmethod
+    def send(self, message: bytes) -> None:
+        """Send a message."""
+
+    @abstractmethod
+    def receive(self) -> bytes | str:
+        """Wait for the next message."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """End the connection, if there is one."""
+
+    def failure(self, what: str) -> PolicyError:
+        """An error of this server; the connection is closed, since answers may be out of step."""
+        self.close()
+        return PolicyError(f"{self.url}: {what}")
+
+
+class WebSocketWire(Wire):
+    """A WebSocket to a policy server.
+
+    Args:
+        url: ``<dialect>://host:port``; the port may be left out (8000).
+        timeout_s: How long to wait for anything.
+        key: The API key to show; ``None``: none.
+    """
+
+    def __init__(self, url: str, timeout_s: float, key: str | None = None) -> None:
+        super().__init__(url, timeout_s)
+        self._address = f"ws://{address(url, DEFAULT_PORT)}"
+        self._key = key
         self._connection: ClientConnection | None = None
         self._leave = contextlib.ExitStack()
 
     @property
     def is_open(self) -> bool:
-        """Whether the connection stands, as far as is known."""
         return self._connection is not None and self._connection.state is State.OPEN
 
     def open(self) -> None:
-        """Connect anew.
-
-        Raises:
-            PolicyError: It failed.
-        """
         self.close()
         with self._errors():
             self._connection = self._leave.enter_context(
@@ -53,6 +98,8 @@ class Wire:
                     self._address,
                     compression=None,
                     proxy=None,
+                    additional_headers=authorization(self._key),
+                    logger=quiet_log(),
                     open_timeout=self._timeout_s,
                     close_timeout=_CLOSE_S,
                     ping_interval=None,  # a server that thinks may not answer pings
@@ -64,37 +111,21 @@ class Wire:
             self._connection.socket.settimeout(self._timeout_s)
 
     def send(self, message: bytes) -> None:
-        """Send a message.
-
-        Raises:
-            PolicyError: It failed; the connection is closed.
-        """
         with self._errors():
             self._connected().send(message)
 
     def receive(self) -> bytes | str:
-        """Wait for the next message.
-
-        Raises:
-            PolicyError: There was none; the connection is closed.
-        """
         with self._errors():
             return self._connected().recv(self._timeout_s)
 
-    def failure(self, what: str) -> PolicyError:
-        """An error of this server; the connection is closed, since answers may be out of step."""
-        self.close()
-        return PolicyError(f"{self.url}: {what}")
-
     def close(self) -> None:
-        """End the connection, if there is one."""
         self._connection = None
         with contextlib.suppress(OSError, WebSocketException):
             self._leave.close()
 
     def _connected(self) -> ClientConnection:
         if self._connection is None:
-            raise self.failure("the connection was closed after an error; reset begins anew")
+            raise self.failure(CLOSED)
         return self._connection
 
     @contextlib.contextmanager
@@ -106,11 +137,14 @@ class Wire:
 
     def _in_words(self, error: BaseException) -> str:
         if isinstance(error, TimeoutError) or isinstance(error.__cause__, TimeoutError):
-            return f"no answer within {self._timeout_s:g} s"
+            return self.no_answer
         if isinstance(error, ConnectionRefusedError):
-            return "connection refused; does the server run?"
+            return REFUSED
         if isinstance(error, InvalidStatus):
-            return f"answered HTTP {error.response.status_code}, so it is no policy server"
+            status = error.response.status_code
+            if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+                return "it does not know this API key" if self._key else NEEDS_KEY
+            return f"answered HTTP {status}, so it is no policy server"
         if isinstance(error, ConnectionClosed):
             if error.rcvd is None:
                 return "the connection broke"
@@ -121,8 +155,8 @@ class Wire:
         return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 
-def websocket_address(url: str) -> str:
-    """The ``ws://`` address of a policy server.
+def address(url: str, default_port: int) -> str:
+    """Host, port and path of a policy server, as in other addresses.
 
     Raises:
         ClevrSkillsError: It is not valid.
@@ -135,4 +169,4 @@ def websocket_address(url: str) -> str:
     if not host or parts.query or parts.fragment or parts.username:
         raise ClevrSkillsError(f"{url}: not an address; allowed: {parts.scheme}://host:port")
     host = f"[{host}]" if ":" in host else host
-    return f"ws://{host}:{DEFAULT_PORT if port is None else port}{parts.path}"
+    return f"{host}:{default_port if port is None else port}{parts.path}"

@@ -2,12 +2,12 @@
 
 import functools
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from clevrskills.core.policy import Observation, PromptInput
+from clevrskills.core.policy import Observation, ObservationOptions, PromptInput
 from clevrskills.core.suite import load_suite
 from clevrskills.errors import ClevrSkillsError
 
@@ -45,7 +45,8 @@ def common(
 def read(
     data: Mapping[str, Any], images: Mapping[Any, Any], state: Any, text: Any
 ) -> tuple[dict[str, Any], PromptInput]:
-    """An observation and the prompt as policies know them, from what a client sent.
+    """An observation and the prompt as policies know them, from what a client sent; without the
+    ``step`` if that was not.
 
     Args:
         data: The whole message, with what :func:`common` gave if the client knows of it.
@@ -61,14 +62,58 @@ def read(
     proprioception = dict(data.get("proprioception") or {})
     if not proprioception and state is not None:
         proprioception["state"] = np.asarray(state)
-    observation = {
+    observation: dict[str, Any] = {
         "images": {name: received(image) for name, image in images.items()},
         "proprioception": proprioception,
         "prompt": text,
-        "step": int(data.get("step", 0)),
     }
+    if "step" in data:
+        observation["step"] = int(data["step"])
     images_of_prompt = {name: received(p) for name, p in (data.get("prompt_images") or {}).items()}
     return observation, PromptInput(text, images_of_prompt, int(data.get("seed", 0)))
+
+
+def as_asked(observation: Observation, asked: ObservationOptions | None) -> Observation:
+    """What a policy is shown of what a client sent: what it asked for, as in process.
+
+    Args:
+        observation: What was sent.
+        asked: What the policy asked for; ``None``: it does not say, so all is shown.
+
+    Raises:
+        ClevrSkillsError: Something is missing, or of another size or layout.
+    """
+    images = observation["images"]
+    names = images if asked is None else asked.cameras
+    for name in names:
+        if name not in images:
+            sent = ", ".join(images) or "none"
+            raise ClevrSkillsError(f"no image of {name}, which the policy asked for; sent: {sent}")
+        _check_image(name, images[name], asked)
+    if asked is None:
+        return observation
+    state = observation["proprioception"]
+    if asked.proprioception and not state:
+        raise ClevrSkillsError("no state of the robot, which the policy asked for")
+    shown = {name: images[name] for name in names}
+    return {**observation, "images": shown, "proprioception": state if asked.proprioception else {}}
+
+
+def _check_image(name: str, image: np.ndarray, asked: ObservationOptions | None) -> None:
+    size = asked.size_px if asked else None
+    if asked is None:
+        steps: Sequence[int] = image.shape[:-3][:1]  # with a history or without
+    else:
+        steps = (asked.history,) if asked.history > 1 else ()
+    wanted = (*steps, size or "H", size or "W", 3)
+    fits = len(image.shape) == len(wanted) and all(
+        isinstance(b, str) or a == b for a, b in zip(image.shape, wanted, strict=True)
+    )
+    if not fits or image.dtype != np.uint8:
+        raise ClevrSkillsError(
+            f"the image of {name} is {image.shape} {image.dtype}; the policy takes "
+            f"({', '.join(map(str, wanted))}) uint8"
+        )
 
 
 def unclipped(answer: Any) -> np.ndarray:

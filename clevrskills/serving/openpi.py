@@ -16,19 +16,42 @@ from websockets.frames import CloseCode
 
 from clevrskills.core.policy import GaveUp, Observation, PromptInput
 from clevrskills.core.suite import load_suite
-from clevrskills.errors import one_line
+from clevrskills.errors import ClevrSkillsError, one_line
+from clevrskills.jobs.arguments import check_names
 from clevrskills.serving.client import RemotePolicy
 from clevrskills.serving.codecs import pack_openpi, unpack_openpi
+from clevrskills.serving.connection import Wire
 from clevrskills.serving.message_fields import common, image_encoder, read, state_vector
 from clevrskills.serving.sessions import About, Seat
 
 _log = logging.getLogger(__name__)
 _IMAGES = "observation/"
 _STATE = "observation/state"
+_KEYS = ("prompt", "episode_start", "step", "seed", "proprioception", "prompt_images")
 
 
 class OpenPiPolicy(RemotePolicy):
-    """A policy behind a server such as openpi's."""
+    """A policy behind a server such as openpi's.
+
+    Args:
+        wire: To the server.
+        compress: How images are sent.
+        prompt_images: When the images of the prompt are sent.
+        rename: Keys of messages that the server calls otherwise, or cameras and ``state`` without
+            what stands before them.
+
+    Raises:
+        UnknownNameError: Something that is not sent is renamed.
+    """
+
+    def __init__(
+        self, wire: Wire, compress: str, prompt_images: str, rename: Mapping[str, str]
+    ) -> None:
+        cameras = [*load_suite().cameras(), "state"]
+        known = (*cameras, *(_IMAGES + name for name in cameras), *_KEYS)
+        check_names(**{"name in rename": (tuple(rename), known)})
+        self._rename = rename
+        super().__init__(wire, compress, prompt_images)
 
     def _greet(self) -> Any:
         return self._receive()
@@ -40,7 +63,7 @@ class OpenPiPolicy(RemotePolicy):
 
     def _send_observation(self, observation: Observation, prompt: PromptInput) -> None:
         data = to_message(observation, prompt, self._starts, self._compress)
-        self._wire.send(pack_openpi(data))
+        self._wire.send(pack_openpi(renamed(data, self._rename)))
 
     def _receive_answer(self) -> Any:
         return self._receive()
@@ -77,6 +100,29 @@ def to_message(
     }
 
 
+def renamed(data: Mapping[str, Any], rename: Mapping[str, str]) -> dict[str, Any]:
+    """A message under the names of a server.
+
+    Args:
+        data: The message.
+        rename: New names by key; ``observation/`` may be left out, and stays before the new name.
+
+    Raises:
+        ClevrSkillsError: Two things would have one name.
+    """
+    sent: dict[str, Any] = {}
+    for key, value in data.items():
+        short = key.removeprefix(_IMAGES)
+        if key in rename:
+            key = rename[key]
+        elif short in rename:
+            key = _IMAGES + rename[short]
+        if key in sent:
+            raise ClevrSkillsError(f"rename: two things would be called {key!r}")
+        sent[key] = value
+    return sent
+
+
 def from_message(data: Any) -> tuple[dict[str, Any], PromptInput]:
     """The observation of a message and its prompt.
 
@@ -97,18 +143,20 @@ async def talk(connection: ServerConnection, seat: Seat, about: About) -> None:
     """Serve one client until it leaves."""
     await connection.send(pack_openpi(_greeting(about)))
     text: str | None = None
+    answered = 0  # actions of this episode
     async for message in connection:
         try:
             data = unpack_openpi(message)
             observation, prompt = from_message(data)
             # a client that does not say so begins an episode by connecting or with a new prompt
             if data.get("episode_start", prompt.text != text) or text is None:
-                text = prompt.text
+                text, answered = prompt.text, 0
                 await seat.reset(prompt)
             begun = time.perf_counter()
-            actions = await seat.act(observation)
+            actions = np.atleast_2d(await seat.act({"step": answered, **observation}))
             timing = {"infer_ms": 1e3 * (time.perf_counter() - begun)}
-            answer: dict[str, Any] = {"actions": np.atleast_2d(actions), "server_timing": timing}
+            answered += len(actions)
+            answer: dict[str, Any] = {"actions": actions, "server_timing": timing}
         except GaveUp as end:
             answer = {"gave_up": str(end)}
         except Exception as error:  # of a client or a policy: both are told

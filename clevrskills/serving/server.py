@@ -10,11 +10,18 @@ from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 
-from clevrskills.core.policy_loader import PolicySource, is_batched, is_privileged
+from clevrskills.core.policy_loader import (
+    PolicySource,
+    is_batched,
+    is_privileged,
+    recognizes_episodes,
+)
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.serving import openpi, vla_eval
+from clevrskills.serving.api_key import is_authorized, quiet_log
 from clevrskills.serving.connection import MAX_MESSAGE_BYTES
-from clevrskills.serving.sessions import About, OwnPolicies, Slots
+from clevrskills.serving.message_fields import as_asked
+from clevrskills.serving.sessions import About, OwnPolicies, Seat, Slots
 
 TALKS = {"openpi": openpi.talk, "vla-eval": vla_eval.talk}
 HEALTH = {"openpi": "/healthz", "vla-eval": "/health"}
@@ -33,6 +40,8 @@ async def serving(
     host: str = "127.0.0.1",
     port: int = 0,
     wait_s: float = 0.005,
+    key: str | None = None,
+    unchecked: bool = False,
 ) -> AsyncIterator[str]:
     """Serve a policy to any number of clients.
 
@@ -44,6 +53,9 @@ async def serving(
         host: Address to listen at.
         port: Port to listen at; 0: one that is free.
         wait_s: How long the first client waits for the others if the policy is batched.
+        key: The API key that clients must show; ``None``: none.
+        unchecked: Whether what clients send is passed on as it is; else it is compared with what
+            the policy asks for, and the policy is shown that.
 
     Yields:
         The address for clients, e.g. ``openpi://127.0.0.1:8000``.
@@ -52,13 +64,14 @@ async def serving(
         ClevrSkillsError: The policy cannot be made, or must not be served; the port is taken.
     """
     policy = await asyncio.wrap_future(thread.submit(source.make))
-    if is_privileged(policy):
+    if is_privileged(policy) and not recognizes_episodes(policy):
         raise ClevrSkillsError(
             f"the policy {source.name} is given the environment itself, which no client can send; "
             "run it in process: clevrskills evaluate --policy …"
         )
     spec = getattr(policy, "action_spec", None)
     about = About(source.name, spec, source.options(policy))
+    asked = None if getattr(policy, "observation", None) is None else about.observation
     seats = (
         Slots(policy, thread, wait_s)
         if is_batched(policy)
@@ -68,13 +81,23 @@ async def serving(
     async def handle(connection: ServerConnection) -> None:
         with contextlib.suppress(ConnectionClosed):  # clients leave as they like
             async with seats.seat() as seat:
-                await TALKS[dialect](connection, seat, about)
+                checked = Seat(seat.reset, lambda sent: seat.act(as_asked(sent, asked)))
+                await TALKS[dialect](connection, seat if unchecked else checked, about)
+
+    def answer(connection: ServerConnection, request: Request) -> Response | None:
+        if request.path in _HEALTHY:
+            return _health(connection, request)
+        if is_authorized(request.headers.get_all("Authorization"), key):
+            return None  # go on to the WebSocket
+        text = "an API key is needed: Authorization: Api-Key …\n"
+        return connection.respond(HTTPStatus.UNAUTHORIZED, text)
 
     server = serve(
         handle,
         host,
         port,
-        process_request=_health,
+        process_request=answer,
+        logger=quiet_log(),
         compression=None,
         max_size=MAX_MESSAGE_BYTES,
         ping_interval=None,  # a client that simulates may not answer pings
@@ -90,9 +113,7 @@ async def serving(
         yield f"{dialect}://{f'[{host}]' if ':' in host else host}:{taken}"
 
 
-def _health(connection: ServerConnection, request: Request) -> Response | None:
-    if request.path not in _HEALTHY:
-        return None  # go on to the WebSocket
+def _health(connection: ServerConnection, request: Request) -> Response:
     kind, text = _HEALTHY[request.path]
     response = connection.respond(HTTPStatus.OK, text)
     del response.headers["Content-Type"]

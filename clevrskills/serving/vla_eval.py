@@ -153,7 +153,7 @@ class _Turns:
 
     def begin(self) -> None:
         """The next observation is the first of an episode."""
-        self._starts = True
+        self._starts, self._answered = True, 0
         self._left.clear()
 
     async def answer(self, payload: Any) -> dict[str, Any]:
@@ -162,13 +162,17 @@ class _Turns:
         if self._starts:
             await self._seat.reset(prompt)
             self._starts = False
+        observation = {"step": self._answered, **observation}
         try:
             if self.takes_chunks:
-                return {"actions": await self._seat.act(observation)}
+                actions = await self._seat.act(observation)
+                self._answered += len(np.atleast_2d(actions))
+                return {"actions": actions}
             if not self._left:
                 self._left.extend(np.atleast_2d(await self._seat.act(observation)))
         except GaveUp as end:
             return {"gave_up": str(end)}
+        self._answered += 1
         return {"actions": self._left.popleft()}
 
 

@@ -19,7 +19,6 @@ class Recorder:
     """Remembers all that it is shown; answers with three actions that tell the step."""
 
     action_spec = ACTION_SPEC
-    observation = ObservationOptions(("base_camera", "hand_camera"), size_px=32, history=2)
     made: ClassVar[list[Recorder]] = []
 
     def __init__(self, height: int = 3) -> None:
@@ -34,6 +33,21 @@ class Recorder:
     def act(self, observation: Observation) -> np.ndarray:
         self.observations.append(observation)
         return actions(observation["step"], self.height)
+
+
+class Asking(Recorder):
+    """Says what it wants to be shown."""
+
+    observation = ObservationOptions(("base_camera", "hand_camera"), size_px=32, history=2)
+
+
+class Choosy(Recorder):
+    """Wants what it is given by name."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__()
+        options["cameras"] = tuple(options["cameras"])
+        self.observation = ObservationOptions(**options)
 
 
 def actions(step: int, height: int = 3) -> np.ndarray:

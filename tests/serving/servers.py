@@ -19,10 +19,12 @@ from tests.serving import policies
 
 
 @contextlib.contextmanager
-def served(name: str, dialect: str, wait_s: float = 0.005, **arguments: Any) -> Iterator[str]:
+def served(
+    name: str, dialect: str, wait_s: float = 0.005, unchecked: bool = False, **arguments: Any
+) -> Iterator[str]:
     """One of the test policies behind a server of ours; its address."""
     source = PolicySource(f"{policies.HERE}:{name}", arguments)
-    with serving_source(source, dialect, wait_s=wait_s) as url:
+    with serving_source(source, dialect, wait_s=wait_s, unchecked=unchecked) as url:
         yield url
 
 

@@ -8,21 +8,24 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 import pytest
 from websockets.sync.client import connect as raw_connect
+from websockets.sync.server import ServerConnection
 
-from clevrskills.core.policy import GaveUp, PolicyError
+from clevrskills.core.policy import GaveUp, Observation, PolicyError
 from clevrskills.core.policy_loader import PolicySource
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.policies import BLIND
 from clevrskills.serving import DIALECTS, connect
+from clevrskills.serving.codecs import pack_openpi, unpack_openpi
 from clevrskills.serving.server import HEALTH
 from clevrskills.serving.vla_eval import opened, sealed
 from clevrskills.sim.robots.delta_action import ACTION_SPEC
-from tests.serving.policies import HERE, Recorder, Together, actions
-from tests.serving.servers import observation, prompt, served, serving_source
+from tests.serving.policies import HERE, Asking, Recorder, Together, actions
+from tests.serving.servers import observation, prompt, scripted, served, serving_source
 from tests.serving.test_codecs import assert_equal
 
 
@@ -104,6 +107,155 @@ def test_images_of_the_prompt_are_sent_when_asked_for(
     assert [len(p.images) for p in Recorder.made[0].prompts] == [2, 2]
 
 
+TWO = ("base_camera", "hand_camera")
+
+
+def chw(shown: Observation) -> Observation:
+    return {**shown, "images": {n: i.transpose(2, 0, 1) for n, i in shown["images"].items()}}
+
+
+def floats(shown: Observation) -> Observation:
+    return {**shown, "images": {n: i / np.float32(255) for n, i in shown["images"].items()}}
+
+
+NOT_AS_ASKED: dict[str, tuple[dict[str, Any], Observation, str]] = {
+    "size": ({}, observation(size_px=64), "(64, 64, 3) uint8; the policy takes (32, 32, 3) uint8"),
+    "layout": ({}, chw(observation()), "(3, 32, 32) uint8; the policy takes (32, 32, 3) uint8"),
+    "numbers": ({}, floats(observation()), "(32, 32, 3) float32; the policy takes (32, 32, 3)"),
+    "history": ({"history": 2}, observation(), "takes (2, 32, 32, 3) uint8"),
+    "no history": ({}, observation(history=2), "is (2, 32, 32, 3) uint8; the policy takes (32,"),
+    "any size": ({"size_px": None}, chw(observation()), "the policy takes (H, W, 3) uint8"),
+    "camera": (
+        {"cameras": (*TWO, "render_camera")},
+        observation(),
+        "no image of render_camera, which the policy asked for; sent: base_camera, hand_camera",
+    ),
+    "no images": ({}, {**observation(), "images": {}}, "no image of base_camera, "),
+    "state": ({}, {**observation(), "proprioception": {}}, "no state of the robot, which"),
+}
+
+
+@pytest.mark.parametrize("fault", NOT_AS_ASKED)
+def test_what_a_client_sends_is_what_the_policy_asked_for(dialect: str, fault: str) -> None:
+    asked, shown, said = NOT_AS_ASKED[fault]
+    options = {"cameras": TWO, "size_px": 32, **asked}
+    with served("Choosy", dialect, **options) as url:
+        policy = connect(url)
+        policy.reset(prompt())
+        with pytest.raises(PolicyError, match=f"^{url}: the server failed: .*{re.escape(said)}"):
+            policy.act(shown)
+    assert not Recorder.made[0].observations
+    with served("Choosy", dialect, unchecked=True, **options) as url:
+        policy = connect(url)
+        policy.reset(prompt())
+        policy.act(shown)
+    assert_equal(Recorder.made[-1].observations[0], shown)
+
+
+def test_more_than_the_policy_asked_for_is_not_shown(dialect: str) -> None:
+    shown = observation()
+    with served("Choosy", dialect, cameras=["hand_camera"], proprioception=False) as url:
+        policy = connect(url)
+        policy.reset(prompt())
+        policy.act(shown)
+    images = {"hand_camera": shown["images"]["hand_camera"]}
+    seen = {**shown, "images": images, "proprioception": {}}
+    assert_equal(Recorder.made[0].observations[0], seen)
+
+
+def test_whoever_asks_for_nothing_gets_images_none_the_less(dialect: str) -> None:
+    with served("Recorder", dialect) as url:
+        policy = connect(url)
+        policy.reset(prompt())
+        with pytest.raises(
+            PolicyError, match=r"is \(3, 32, 32\) uint8; the policy takes \(H, W, 3"
+        ):
+            policy.act(chw(observation()))
+
+
+def test_a_client_that_does_not_say_the_step(dialect: str) -> None:
+    """It has made all actions that it was given."""
+    shown = {"prompt": "go", "task_description": "go", "observation/state": np.zeros(3)}
+    with served("Recorder", dialect) as url:
+        with raw_connect(url.replace(dialect, "ws"), proxy=None) as connection:
+            if dialect == "openpi":
+                connection.recv()
+            for number in range(4):  # of chunks of three, which vla-eval's own client gets in parts
+                message = pack_openpi(shown) if dialect == "openpi" else b""
+                connection.send(message or sealed("observation", shown, number))
+                connection.recv()
+    steps = [seen["step"] for seen in Recorder.made[0].observations]
+    assert steps == ([0, 3, 6, 9] if dialect == "openpi" else [0, 3])
+
+
+def test_an_api_key(
+    dialect: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(0)
+    monkeypatch.setenv("RIGHT", "s3cret-key ")
+    monkeypatch.setenv("WRONG", "s3cret-kez")
+    source = PolicySource(f"{HERE}:One")
+    with serving_source(source, dialect, key="s3cret-key") as url:
+        for arguments, said in (
+            ({}, "it asks for an API key: --policy-arg api_key_env=NAME"),
+            ({"api_key_env": "WRONG"}, "it does not know this API key"),
+        ):
+            with pytest.raises(PolicyError, match=f"^{url}: {said}"):
+                connect(url, **arguments)
+        policy = PolicySource(url, {"api_key_env": "RIGHT"}).make()
+        policy.reset(prompt())
+        assert policy.act(observation()).size == 7
+        with urllib.request.urlopen(url.replace(dialect, "http") + HEALTH[dialect]) as answer:
+            assert answer.status == 200
+    assert "s3cret" not in caplog.text
+    for name, value, said in (
+        ("NONE", "", "there is no API key in the variable NONE"),
+        ("ODD", "clé", "what ODD holds is not printable ASCII"),
+    ):
+        monkeypatch.setenv(name, value)
+        with pytest.raises(ClevrSkillsError, match=f"^api_key_env: {said}"):
+            connect(url, api_key_env=name)
+
+
+def test_names_of_another_openpi_server() -> None:
+    rename = {"base_camera": "image", "observation/hand_camera": "wrist", "prompt": "instruction"}
+    got: list[Any] = []
+
+    def remember(connection: ServerConnection) -> None:
+        connection.send(pack_openpi({}))
+        got.append(unpack_openpi(connection.recv()))
+        connection.send(pack_openpi({"actions": np.zeros(7)}))
+
+    shown = observation()
+    with scripted("openpi", remember) as url:
+        policy = PolicySource(url, {"rename": rename}).make()
+        policy.reset(prompt())
+        policy.act(shown)
+    (message,) = got
+    for ours, theirs in (("base_camera", "observation/image"), ("hand_camera", "wrist")):
+        np.testing.assert_array_equal(message[theirs], shown["images"][ours])
+    assert message["instruction"] == prompt().text
+    assert "observation/state" in message
+    assert not {"observation/base_camera", "observation/hand_camera", "prompt"} & message.keys()
+
+
+@pytest.mark.parametrize(
+    ("rename", "said"),
+    [
+        ({"front": "image"}, "unknown name in rename 'front'; allowed: base_camera"),
+        ({"base_camera": 3}, "rename={'base_camera': 3}; allowed: new names by name, as JSON"),
+        ("image", "rename='image'; allowed: new names by name, as JSON"),
+        ({"base_camera": "x", "hand_camera": "x"}, "two things would be called 'observation/x'"),
+    ],
+)
+def test_renaming_that_cannot_be_done(rename: Any, said: str) -> None:
+    with served("One", "openpi") as url:
+        with pytest.raises(ClevrSkillsError, match=re.escape(said)):
+            policy = connect(url, rename=rename)
+            policy.reset(prompt())
+            policy.act(observation())
+
+
 def test_the_same_prompt_twice_is_two_episodes(dialect: str) -> None:
     with served("Recorder", dialect) as url:
         policy = connect(url)
@@ -128,14 +280,14 @@ def test_one_action_and_the_numbers_of_a_policy_that_draws(dialect: str) -> None
 
 
 def test_a_policy_is_loaded_as_any_other_and_says_what_it_wants(dialect: str) -> None:
-    with served("Recorder", dialect, height=1) as url:
+    with served("Asking", dialect, height=1) as url:
         source = PolicySource(url, {"timeout_s": 30, "compress": "jpeg"})
         policy = source.make()
-        assert source.options(policy) == Recorder.observation
+        assert source.options(policy) == Asking.observation
         if dialect == "openpi":
             assert policy.action_spec == ACTION_SPEC
         policy.reset(prompt())
-        np.testing.assert_array_equal(policy.act(observation()), actions(0, 1))
+        np.testing.assert_array_equal(policy.act(observation(history=2)), actions(0, 1))
 
 
 def test_one_dialect_behind_the_other() -> None:

@@ -341,6 +341,9 @@ def test_nobody_there(dialect: str) -> None:
         ("openpi://h:1", {"timeout_s": 0}, "timeout_s must be above 0, not 0"),
         ("openpi://h:1", {"compress": "webp"}, "unknown compression 'webp'; allowed: none, jpeg"),
         ("openpi://h:1", {"prompt_images": "no"}, "allowed: first, always"),
+        ("vla-eval://h:1", {"rename": {"a": "b"}}, "vla-eval://h:1: this dialect has no rename"),
+        ("gr00t://h:1", {"compress": "png"}, "this dialect has no compress and no prompt_images"),
+        ("gr00t://h:1/a", {}, "gr00t://h:1/a: not an address; allowed: gr00t://host:port"),
     ],
 )
 def test_arguments(url: str, options: dict[str, Any], said: str) -> None:

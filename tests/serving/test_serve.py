@@ -30,6 +30,8 @@ from tests.serving.servers import observation, prompt
             "'seed' is no argument; allowed: NAME",
         ),
         (["--policy", "zero", "--policy-arg", "seed=3"], "cannot make the policy zero: TypeError"),
+        (["--policy", "zero", "--api-key-env", "NO_SUCH"], "no API key in the variable NO_SUCH"),
+        (["--policy", "replay:/no/such"], "/no/such is not a dataset: it has no dataset.json"),
     ],
 )
 def test_what_is_refused(
@@ -59,12 +61,14 @@ def test_arguments_of_a_policy() -> None:
             policy_arguments(wrong)
 
 
-@pytest.mark.parametrize("name", ["msgpack", "websockets"])
-def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "dialect"), [("msgpack", "openpi"), ("websockets", "openpi"), ("zmq", "gr00t")]
+)
+def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, name: str, dialect: str) -> None:
     monkeypatch.setitem(sys.modules, name, None)
     said = re.escape(f"policy servers need {name}: pip install 'clevrskills[serve]'")
     with pytest.raises(ClevrSkillsError, match=said):
-        connect("openpi://localhost")
+        connect(f"{dialect}://localhost")
 
 
 @pytest.mark.slow

@@ -43,6 +43,8 @@ class FreezeArgs(WorkerArgs, SuiteArgs):
     """Folder of the files, one for each task and split."""
     package: Path | None = None
     """Folder of a distribution of your own: its tasks, into its package, in place of --out."""
+    recorded: Path | None = None
+    """Folder of a dataset: freeze its episodes instead of drawing some, by default all of them."""
     timeout: float = 600.0
     """Seconds after which the screening of a seed is ended and begun again."""
     json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
@@ -86,6 +88,8 @@ def freeze(
     out = args.out or (own.episodes if own else None)
     if out is None:
         raise ClevrSkillsError("name a folder with --out, or a distribution with --package")
+    if args.recorded is not None:
+        return _freeze_recorded(args, args.recorded, out, suite)
     suite = suite or load_suite(args.suite or suite_of(args.tasks))
     robot = args.robot or suite.robots()[0]
     pairs = _check(replace(args, robot=robot), suite)
@@ -102,6 +106,28 @@ def freeze(
         return 0
 
     return write_into(out, do, "freeze")
+
+
+def _freeze_recorded(args: FreezeArgs, dataset: Path, out: Path, suite: Suite | None) -> int:
+    from clevrskills.core.episode import RecordedName
+    from clevrskills.core.suite import load_suite, suite_of
+    from clevrskills.dataset_tools.dataset import Dataset
+    from clevrskills.evaluation.freeze.recorded import freeze_recorded
+    from clevrskills.jobs.files import storage_errors
+
+    recorded = Dataset(dataset)
+    if args.robot not in (None, recorded.header.robot):
+        raise ClevrSkillsError(f"{dataset} was made with {recorded.header.robot}, not {args.robot}")
+    made = {RecordedName.parse(name).task for name in recorded.ids}
+    suite = suite or load_suite(args.suite or suite_of([*made]))
+    chosen = args.select(suite.levels(), suite.groups())
+    check_names(split=(args.split, suite.splits()))
+    with storage_errors(out):
+        out.mkdir(parents=True, exist_ok=True)
+    splits = args.split or suite.splits()
+    heads = freeze_recorded(dataset, out, suite, chosen, splits, args.episodes)
+    _report(heads, args.json)
+    return 0
 
 
 def _check(args: FreezeArgs, suite: Suite) -> list[tuple[str, str]]:

@@ -1,0 +1,49 @@
+"""API keys of policy servers: read from a variable of the environment, shown, compared."""
+
+import hmac
+import logging
+import os
+from collections.abc import Iterable
+
+from clevrskills.errors import ClevrSkillsError
+
+SCHEME = "Api-Key"
+"""What comes before the key in the header ``Authorization``, as openpi's client writes it."""
+
+
+def read_api_key(variable: str | None) -> str | None:
+    """The key that a variable of the environment holds; ``None``: no variable is named.
+
+    Raises:
+        ClevrSkillsError: There is no such variable, or no key in it.
+    """
+    if variable is None:
+        return None
+    key = os.environ.get(variable, "").strip()
+    if not key:
+        raise ClevrSkillsError(f"api_key_env: there is no API key in the variable {variable}")
+    if not (key.isascii() and key.isprintable()):
+        raise ClevrSkillsError(f"api_key_env: what {variable} holds is not printable ASCII")
+    return key
+
+
+def authorization(key: str | None) -> dict[str, str]:
+    """The headers that show a key."""
+    return {} if key is None else {"Authorization": f"{SCHEME} {key}"}
+
+
+def is_authorized(shown: Iterable[str], key: str | None) -> bool:
+    """Whether one of the headers ``Authorization`` shows the key, compared in constant time."""
+    if key is None:
+        return True
+    expected = f"{SCHEME} {key}".encode()
+    return any(
+        hmac.compare_digest(header.encode(errors="surrogateescape"), expected) for header in shown
+    )
+
+
+def quiet_log() -> logging.Logger:
+    """A logger for websockets, whose debugging lines would show headers."""
+    log = logging.getLogger("clevrskills.serving.websockets")
+    log.setLevel(max(logging.INFO, log.getEffectiveLevel()))
+    return log

@@ -1,0 +1,205 @@
+"""The dialect of GR00T's policy servers: ZeroMQ, one reply to each request.
+
+A request names an endpoint: ``get_modality_config`` tells which images, states and actions a model
+knows and how far it looks back, ``reset`` begins an episode, ``get_action`` answers an observation.
+All arrays are batches over time, (1, T, ...). Names are those of ``meta/modality.json`` in our
+exports, so a model that was trained on one needs no ``rename``.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from clevrskills.core.policy import Observation, ObservationOptions, PromptInput
+from clevrskills.core.suite import load_suite
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.jobs.arguments import check_names
+from clevrskills.serving.client import RemotePolicy
+from clevrskills.serving.codecs import CodecError, pack_gr00t, unpack_gr00t
+from clevrskills.serving.connection import Wire
+
+_MARK_OF_N16 = "__ModalityConfig_class__"
+"""How N1.6 marks what it says of a modality; N1.7 leaves out the ``_class``."""
+_PARTS = {
+    "qpos": {"joint_position": slice(None)},
+    "ee_pose": {
+        "end_effector_position": slice(0, 3),
+        "end_effector_rotation": slice(3, None),
+    },
+}
+"""Names of parts of measurements, and where they are; others keep their name."""
+_ACTIONS = {
+    "translation": "end_effector_position_delta",
+    "rotation": "end_effector_rotation_delta",
+}
+"""Names of parts of an action; others keep theirs."""
+_HINT = '; which is meant says --policy-arg rename=\'{"OUR_NAME": "ITS_NAME"}\''
+
+
+def states() -> dict[str, tuple[str, slice]]:
+    """Which part of which measurement each state is."""
+    return {
+        name: (measured, part)
+        for measured in load_suite().state_parts()
+        for name, part in _PARTS.get(measured, {measured: slice(None)}).items()
+    }
+
+
+def actions() -> dict[str, int]:
+    """Size of each part of an action, in their order."""
+    parts = load_suite().interface().spec["parts"]
+    return {_ACTIONS.get(p["name"], p["name"]): p["stop"] - p["start"] for p in parts}
+
+
+class Gr00tPolicy(RemotePolicy):
+    """A policy behind a server such as that of Isaac-GR00T.
+
+    Args:
+        wire: To the server.
+        rename: What the model calls otherwise, of cameras, states and parts of actions.
+        key: The API key to show; ``None``: none.
+
+    Raises:
+        UnknownNameError: Something that is not there is renamed.
+    """
+
+    def __init__(self, wire: Wire, rename: Mapping[str, str], key: str | None) -> None:
+        self._cameras = tuple(load_suite().cameras())
+        self._states, self._sizes = states(), actions()
+        known = (*self._cameras, *self._states, *self._sizes)
+        check_names(**{"name in rename": (tuple(rename), known)})
+        self._rename, self._key, self._npy = rename, key, True
+        super().__init__(wire)
+
+    def _greet(self) -> Any:
+        said = self._call("get_modality_config")
+        if not isinstance(said, Mapping):
+            return said
+        self._modalities = {name: self._modality(name, said) for name in ("video", "state")}
+        self._words = [*_read(said, "language")["modality_keys"]]
+        self._actions = self._ours("action", _read(said, "action")["modality_keys"], [*self._sizes])
+        self._npy = any(_MARK_OF_N16 in entry for entry in said.values())
+        back = [d for _, deltas in self._modalities.values() for d in deltas]
+        if any(d > 0 for d in back):
+            raise CodecError(f"it looks ahead in time: {back}")
+        options = ObservationOptions(
+            tuple(self._modalities["video"][0]),
+            history=1 - min(back, default=0),
+            proprioception=bool(self._modalities["state"][0]),
+            prompt="language",
+        )
+        return {"modalities": said, "observation_options": asdict(options)}
+
+    def _check_action_spec(self, declared: Any) -> None:
+        """Which parts an action has was checked on greeting; more is not declared."""
+        missing = [name for name in self._sizes if name not in self._actions]
+        if missing:
+            raise ClevrSkillsError(f"{self.url}: its actions have no {', '.join(missing)}{_HINT}")
+
+    def _begin(self) -> None:
+        self._call("reset", {"options": None})
+
+    def _send_observation(self, observation: Observation, prompt: PromptInput) -> None:
+        cameras, times = self._modalities["video"]
+        video = {
+            theirs: _at(observation["images"][ours], 3, times)[None]
+            for ours, theirs in cameras.items()
+        }
+        measured, times = self._modalities["state"]
+        state = {}
+        for ours, theirs in measured.items():
+            name, part = self._states[ours]
+            values = _at(observation["proprioception"][name], 1, times)
+            state[theirs] = values[None, :, part].astype(np.float32)
+        language = {name: [[observation["prompt"]]] for name in self._words}
+        shown = {"video": video, "state": state, "language": language}
+        self._ask("get_action", {"observation": shown, "options": None})
+
+    def _receive_answer(self) -> Any:
+        reply = self._reply()
+        answer = reply[0] if isinstance(reply, list) and reply else reply  # the rest are notes
+        if not isinstance(answer, Mapping):
+            return answer
+        parts = []
+        for ours, size in self._sizes.items():
+            theirs = self._actions[ours]
+            values = np.asarray(answer.get(theirs))
+            if values.ndim != 3 or values.shape[0] != 1 or values.shape[2] != size:
+                raise CodecError(
+                    f"its {theirs} is of shape {values.shape}; allowed: (1, H, {size})"
+                )
+            parts.append(values[0])
+        if len({len(part) for part in parts}) > 1:
+            raise CodecError(f"its actions are of different lengths: {[len(p) for p in parts]}")
+        return {"actions": np.concatenate(parts, axis=1)}
+
+    def _call(self, endpoint: str, data: Mapping[str, Any] | None = None) -> Any:
+        self._ask(endpoint, data)
+        return self._reply()
+
+    def _ask(self, endpoint: str, data: Mapping[str, Any] | None = None) -> None:
+        request = {"endpoint": endpoint}
+        more = {} if data is None else {"data": data}
+        token = {} if self._key is None else {"api_token": self._key}
+        self._wire.send(pack_gr00t({**request, **more, **token}, self._npy))
+
+    def _reply(self) -> Any:
+        reply = unpack_gr00t(self._wire.receive())
+        if isinstance(reply, Mapping) and "error" in reply:
+            lines = str(reply["error"]).strip().splitlines() or ["it does not say why"]
+            raise self._wire.failure(f"the server failed: {lines[-1]}")
+        return reply
+
+    def _modality(
+        self, kind: str, said: Mapping[str, Any]
+    ) -> tuple[Mapping[str, str], Sequence[int]]:
+        """Names of a modality, theirs by ours, and how far it looks back."""
+        config = _read(said, kind)
+        known = self._cameras if kind == "video" else [*self._states]
+        return self._ours(kind, config["modality_keys"], known), config["delta_indices"]
+
+    def _ours(self, kind: str, names: Sequence[str], known: Sequence[str]) -> dict[str, str]:
+        by_theirs = {self._rename.get(name, name): name for name in known}
+        for name in names:
+            if name not in by_theirs:
+                raise ClevrSkillsError(
+                    f"{self.url}: its {kind} has {name!r}; known: {', '.join(by_theirs)}{_HINT}"
+                )
+        return {by_theirs[name]: name for name in names}
+
+
+def _read(said: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
+    """What a server says of a modality; it may know none."""
+    entry = said.get(kind) or {"modality_keys": [], "delta_indices": [0]}
+    try:
+        config = entry.get("as_json", entry)
+        config = config if isinstance(config, Mapping) else json.loads(config)
+        times = [int(time) for time in config["delta_indices"]]
+        if not times:
+            raise ValueError("it names no times")
+        return {"modality_keys": [*config["modality_keys"]], "delta_indices": times}
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise CodecError(f"its {kind} is no modality: {entry!r:.80}") from error
+
+
+def _at(shown: np.ndarray, dims: int, times: Sequence[int]) -> np.ndarray:
+    """What was shown at some times, counted from now, (T, ...).
+
+    Args:
+        shown: With a history or without.
+        dims: Number of dimensions without.
+        times: Control steps, none above 0.
+
+    Raises:
+        ClevrSkillsError: The history is too short.
+    """
+    history = shown if shown.ndim > dims else shown[None]
+    if len(history) + min(times) < 1:
+        raise ClevrSkillsError(
+            f"the model looks back {-min(times)} control steps; allow it by --history "
+            f"{1 - min(times)}"
+        )
+    return history[[len(history) - 1 + time for time in times]]
