@@ -13,6 +13,7 @@ import sapien
 import torch
 from mani_skill.sensors.camera import CameraConfig
 from mani_skill.utils import sapien_utils
+from mani_skill.utils.structs import Actor
 from mani_skill.utils.structs.types import DefaultMaterialsConfig, SceneConfig, SimConfig
 from torch import Tensor
 
@@ -26,7 +27,7 @@ from clevrskills.envs.state_codec import StateCodec
 from clevrskills.envs.state_observation import Observer, flat
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.predicates import GoalState, Outcome, Predicate, criteria
-from clevrskills.sim.actors import attach_hinges, build_body
+from clevrskills.sim.actors import attach_hinges, build_body, give_back, put_back, take_out
 from clevrskills.sim.body_geometry import Solids
 from clevrskills.sim.cameras import FAR_M, NEAR_M, FixedCamera
 from clevrskills.sim.render import scene_visuals, shaders
@@ -134,6 +135,7 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
                 f"obs_mode={obs_mode!r} needs images, but render_backend is 'none'"
             )
         self._arm: VacuumAgent | None = None
+        self._table: Actor | None = None
         _freeze_imports()
         super().__init__(
             num_envs=num_envs,
@@ -179,11 +181,21 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
         )
 
     def _clear(self) -> None:
+        scene = self.__dict__.get("scene")
+        whole = "observer" in self.__dict__  # it is not after an error
+        apart = whole and not self.can_draw and self._arm is not None
+        if apart:
+            self.vacuum.release()
+            give_back(self.layouts[0].bodies, self._actors)
+            take_out(self.table)
+            self.agent.take_out()
+            self._table = self.table
+        elif not whole:
+            self._arm = self._table = None
         # what still refers to the old scene would keep it in memory beside the new one
         for name in ("world", "simulation", "observer", "vacuum", "table", "_actors", "outcome"):
             self.__dict__.pop(name, None)
-        scene = self.__dict__.get("scene")
-        if scene is None or scene.can_render():
+        if not apart:
             super()._clear()
             return
         for name in ("agent", "scene"):
@@ -205,12 +217,16 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
             self._arm = self.agent
         else:
             self.agent = self._arm
-            self.agent.move_to(self.scene, pose)
+            self.agent.put_back(self.scene)
         self.agent.shader_pack = self._shader_pack
 
     def _load_scene(self, options: dict) -> None:
         drawn = self.can_draw = self.scene.can_render()
-        self.table = scene_visuals.load_table(self.scene, drawn, self.setting)
+        if self._table is None:
+            self.table = scene_visuals.load_table(self.scene, drawn, self.setting)
+        else:
+            self.table = self._table
+            put_back(self.scene, self.table, "table")
         episode = options.get("episode")
         self.scenes = [self._scene(int(seed), episode) for seed in self._episode_seed]
         self.layouts = [scene.layout for scene in self.scenes]

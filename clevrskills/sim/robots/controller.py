@@ -128,11 +128,11 @@ class EndEffectorDeltaController(BaseController):
         self.vacuum_on = False
         self.reset()
 
-    def move_to(self, scene: ManiSkillScene) -> None:
-        """Control the arm in another scene, as a new controller would."""
+    def put_back(self, scene: ManiSkillScene) -> None:
+        """Control the same arm in another scene, as a new controller would."""
         self.scene = scene
-        self._take_over()
-        self.set_drive_property()
+        self._course, self.vacuum_on = iter(()), False
+        self.reset()
 
     def set_drive_property(self) -> None:
         """Set stiffness and damping of the joints."""
