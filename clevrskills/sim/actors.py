@@ -75,13 +75,7 @@ class _BodyBuilder(ActorBuilder):
 
 
 def build_body(scene: ManiSkillScene, body: Body, drawn: bool) -> Actor:
-    """Build a body in a scene, with or without its looks; or take one that was given back."""
-    spare = None if drawn or body.hinge else _spare.get(_kind(body))
-    if spare:
-        actor, pose = spare.pop(), sapien.Pose(body.pose[:3], body.pose[3:])
-        actor._objs[0].pose, actor.initial_pose = pose, Pose.create(pose)
-        put_back(scene, actor, body.key)
-        return actor
+    """Build a body in a scene, with or without its looks."""
     builder = _BodyBuilder()
     builder.set_scene(scene)
     builder.body = body
@@ -91,10 +85,23 @@ def build_body(scene: ManiSkillScene, body: Body, drawn: bool) -> Actor:
     return builder.build_static(body.key) if body.static else builder.build(body.key)
 
 
+def put_body(scene: ManiSkillScene, body: Body) -> Actor:
+    """Put a body without looks into a scene on the CPU: one that was given back, or a new one."""
+    spare = None if body.hinge else _spare.get(_kind(body))
+    if not spare:
+        return build_body(scene, body, drawn=False)
+    actor, pose = spare.pop(), sapien.Pose(body.pose[:3], body.pose[3:])
+    actor._objs[0].pose, actor.initial_pose = pose, Pose.create(pose)
+    put_back(scene, actor, body.key)
+    return actor
+
+
 def put_back(scene: ManiSkillScene, actor: Actor, name: str) -> None:
     """Put an actor that was taken out of another scene into this one."""
     (entity,), (body,) = actor._objs, actor._bodies
-    entity.name, actor.name, body.name, actor.scene = f"scene-0_{name}", name, name, scene
+    actor.scene = scene
+    if actor.name != name:
+        entity.name, actor.name, body.name = f"scene-0_{name}", name, name
     for known in ("__maniskill_hash__", "per_scene_id"):
         vars(actor).pop(known, None)
     scene.sub_scenes[0].add_entity(entity)
@@ -109,6 +116,7 @@ def take_out(actor: Actor) -> None:
         body.linear_velocity = body.angular_velocity = AT_REST
         body.wake_up()
     entity.remove_from_scene()
+    actor.scene = None  # which would stay in memory
 
 
 def give_back(bodies: Sequence[Body | None], actors: Sequence[Actor | None]) -> None:

@@ -128,6 +128,12 @@ class EndEffectorDeltaController(BaseController):
         self.vacuum_on = False
         self.reset()
 
+    def move_to(self, scene: ManiSkillScene) -> None:
+        """Control the arm in another scene, as a new controller would."""
+        self.scene = scene
+        self._take_over()
+        self.set_drive_property()
+
     def put_back(self, scene: ManiSkillScene) -> None:
         """Control the same arm in another scene, as a new controller would."""
         self.scene = scene
