@@ -34,6 +34,7 @@ from clevrskills.sim.actors import (
     put_back,
     put_body,
     take_out,
+    traits,
 )
 from clevrskills.sim.body_geometry import Solids
 from clevrskills.sim.cameras import FAR_M, NEAR_M, FixedCamera
@@ -212,9 +213,14 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
         """
         self.vacuum.release()
         give_back(self.layouts[0].bodies, self._actors)
-        take_out(self.table)
-        self._table = self.table
-        self.agent.take_out()
+        self._table = None
+        if traits(self.table._bodies) == self._table_traits:
+            take_out(self.table)
+            self._table = self.table
+        if self.agent.traits() == self._arm_traits:
+            self.agent.take_out()
+        else:
+            self._arm = None
         for register in (self.scene, self.scene.state_dict_registry):
             register.actors.clear()
             register.articulations.clear()
@@ -238,7 +244,7 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
         pose = sapien.Pose(robot(self.robot_name).base_position)
         if self._arm is None:
             super()._load_agent(options, pose)
-            self._arm = self.agent
+            self._arm, self._arm_traits = self.agent, self.agent.traits()
         else:
             self.agent = self._arm
             if self.scene.can_render():
@@ -251,6 +257,7 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
         drawn = self.can_draw = self.scene.can_render()
         if self._table is None:
             self.table = scene_visuals.load_table(self.scene, drawn, self.setting)
+            self._table_traits = traits(self.table._bodies)
         else:
             self.table = self._table
             put_back(self.scene, self.table, "table")

@@ -1,6 +1,6 @@
 """Building bodies in a simulation, from geometry in memory."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -89,7 +89,9 @@ def put_body(scene: ManiSkillScene, body: Body) -> Actor:
     """Put a body without looks into a scene on the CPU: one that was given back, or a new one."""
     spare = None if body.hinge else _spare.get(_kind(body))
     if not spare:
-        return build_body(scene, body, drawn=False)
+        actor = build_body(scene, body, drawn=False)
+        actor.as_built = traits(actor._bodies)
+        return actor
     actor, pose = spare.pop(), sapien.Pose(body.pose[:3], body.pose[3:])
     actor._objs[0].pose, actor.initial_pose = pose, Pose.create(pose)
     put_back(scene, actor, body.key)
@@ -121,17 +123,36 @@ def take_out(actor: Actor) -> None:
 
 def give_back(bodies: Sequence[Body | None], actors: Sequence[Actor | None]) -> None:
     """Take actors without looks out of their scene, for others in which they are built alike;
-    unless any hangs on a hinge, as joints cannot be taken apart.
+    unless any hangs on a hinge, as joints cannot be taken apart. Those that somebody has changed,
+    say in mass, are left.
     """
     if any(body and body.hinge for body in bodies):
         return
     for body, actor in zip(bodies, actors, strict=True):
-        if body and actor:
+        if body and actor and actor.as_built == traits(actor._bodies):
             take_out(actor)
             alike = _spare.pop(_kind(body), [])
             _spare[_kind(body)] = [*alike, actor]
     while len(_spare) > SPARE_KINDS:
         del _spare[next(iter(_spare))]
+
+
+def traits(components: Iterable[Any]) -> list[Any]:
+    """What somebody can change of bodies that are built, and would stay: masses, materials, ..."""
+    found: list[Any] = []
+    for component in components:
+        found += [len(component.entity.components)]
+        for shape in component.collision_shapes:
+            found += [shape.physical_material, shape.collision_groups]
+        if not isinstance(component, physx.PhysxRigidStaticComponent):
+            center = component.cmass_local_pose
+            found += [component.mass, component.disable_gravity]
+            found += [component.linear_damping, component.angular_damping]
+            found += [component.max_linear_velocity, component.max_angular_velocity]
+            found += [*component.inertia.tolist(), *center.p.tolist(), *center.q.tolist()]
+        if isinstance(component, physx.PhysxRigidDynamicComponent):
+            found += [component.kinematic, component.locked_motion_axes, component.sleep_threshold]
+    return found
 
 
 def _kind(body: Body) -> tuple[Shape, bool, bool]:

@@ -62,6 +62,14 @@ class VacuumAgent(BaseAgent):
         for link in built.links:
             link.disable_gravity = True
 
+    def traits(self) -> list[Any]:
+        """What somebody can change of the arm, and would stay: masses, materials, gravity."""
+        links = self.robot._objs[0].links
+        return [
+            (link.mass, link.disable_gravity, [s.physical_material for s in link.collision_shapes])
+            for link in links
+        ]
+
     def take_out(self) -> None:
         """Take the arm, without looks, out of its scene: at rest, and awake as a new one is."""
         built = self.robot._objs[0]

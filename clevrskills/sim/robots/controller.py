@@ -139,6 +139,7 @@ class EndEffectorDeltaController(BaseController):
         self.scene = scene
         self._course, self.vacuum_on = iter(()), False
         self.reset()
+        self.set_drive_property()
 
     def set_drive_property(self) -> None:
         """Set stiffness and damping of the joints."""
