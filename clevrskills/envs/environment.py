@@ -1,10 +1,9 @@
 """Environment that runs any task, as ManiSkill defines one."""
 
 import gc
-import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, cached_property, partial
 from typing import Any
 
 import gymnasium as gym
@@ -13,6 +12,7 @@ import sapien
 import torch
 from mani_skill.sensors.camera import CameraConfig
 from mani_skill.utils import sapien_utils
+from mani_skill.utils.structs import Actor
 from mani_skill.utils.structs.types import DefaultMaterialsConfig, SceneConfig, SimConfig
 from torch import Tensor
 
@@ -26,7 +26,16 @@ from clevrskills.envs.state_codec import StateCodec
 from clevrskills.envs.state_observation import Observer, flat
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.predicates import GoalState, Outcome, Predicate, criteria
-from clevrskills.sim.actors import attach_hinges, build_body
+from clevrskills.sim.actors import (
+    AT_REST,
+    attach_hinges,
+    build_body,
+    give_back,
+    put_back,
+    put_body,
+    take_out,
+    traits,
+)
 from clevrskills.sim.body_geometry import Solids
 from clevrskills.sim.cameras import FAR_M, NEAR_M, FixedCamera
 from clevrskills.sim.render import scene_visuals, shaders
@@ -134,6 +143,7 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
                 f"obs_mode={obs_mode!r} needs images, but render_backend is 'none'"
             )
         self._arm: VacuumAgent | None = None
+        self._table: Actor | None = None
         _freeze_imports()
         super().__init__(
             num_envs=num_envs,
@@ -179,11 +189,16 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
         )
 
     def _clear(self) -> None:
+        whole = "world" in self.__dict__  # it is not after an error
+        apart = whole and self._arm is not None and not self.can_draw
+        if apart:
+            self._take_apart()
+        elif not whole:
+            self._arm = self._table = None
         # what still refers to the old scene would keep it in memory beside the new one
         for name in ("world", "simulation", "observer", "vacuum", "table", "_actors", "outcome"):
             self.__dict__.pop(name, None)
-        scene = self.__dict__.get("scene")
-        if scene is None or scene.can_render():
+        if not apart:
             super()._clear()
             return
         for name in ("agent", "scene"):
@@ -191,32 +206,68 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
         self._sensors: dict[str, Any] = {}
         self._human_render_cameras: dict[str, Any] = {}
         self._hidden_objects: list[Any] = []
-        _collect_now_and_then()
+
+    def _take_apart(self) -> None:
+        """Take out of a scene without looks what the next one needs, and what refers to it: else it
+        would stay in memory until garbage is collected.
+        """
+        self.vacuum.release()
+        give_back(self.layouts[0].bodies, self._actors)
+        self._table = None
+        if traits(self.table._bodies) == self._table_traits:
+            take_out(self.table)
+            self._table = self.table
+        if self.agent.traits() == self._arm_traits:
+            self.agent.take_out()
+        else:
+            self._arm = None
+        for register in (self.scene, self.scene.state_dict_registry):
+            register.actors.clear()
+            register.articulations.clear()
 
     def close(self) -> None:
         """Give up the scene."""
-        self._arm = None
+        self._arm = self._table = None
         super().close()
+
+    def _reconfigure(self, options: dict[str, Any]) -> None:
+        if self._arm is None or self.can_draw:
+            super()._reconfigure(options)
+            return
+        self._clear()
+        self._setup_scene()
+        self._load_agent(options)
+        self._load_scene(options)
+        self.__dict__.pop("segmentation_id_map", None)
 
     def _load_agent(self, options: dict, *args: Any, **kwargs: Any) -> None:
         pose = sapien.Pose(robot(self.robot_name).base_position)
         if self._arm is None:
             super()._load_agent(options, pose)
-            self._arm = self.agent
+            self._arm, self._arm_traits = self.agent, self.agent.traits()
         else:
             self.agent = self._arm
-            self.agent.move_to(self.scene, pose)
+            if self.scene.can_render():
+                self.agent.move_to(self.scene, pose)
+            else:
+                self.agent.put_back(self.scene)
         self.agent.shader_pack = self._shader_pack
 
     def _load_scene(self, options: dict) -> None:
         drawn = self.can_draw = self.scene.can_render()
-        self.table = scene_visuals.load_table(self.scene, drawn, self.setting)
+        if self._table is None:
+            self.table = scene_visuals.load_table(self.scene, drawn, self.setting)
+            self._table_traits = traits(self.table._bodies)
+        else:
+            self.table = self._table
+            put_back(self.scene, self.table, "table")
         episode = options.get("episode")
         self.scenes = [self._scene(int(seed), episode) for seed in self._episode_seed]
         self.layouts = [scene.layout for scene in self.scenes]
         self._repainted: dict[str, str] = {}
+        build = partial(build_body, drawn=True) if drawn else put_body
         self._actors = [
-            build_body(self.scene, body, drawn) if body else None for body in self.layouts[0].bodies
+            build(self.scene, body) if body else None for body in self.layouts[0].bodies
         ]
         attach_hinges(self.layouts[0].bodies, self._actors)
         self.goal: Predicate = self.task.goal(stack_roles(self.layouts, self.device)).with_criteria(
@@ -232,7 +283,8 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
         else:
             wording = self.prompt_index, self.prompt_style
             scene = draw_scene(self.task, seed, self.split, robot_name, criteria, *wording)
-        return replace(scene, prompt=replace(scene.prompt, setting=self.setting))
+        setting = self.setting
+        return replace(scene, ask=lambda _: replace(scene.prompt, setting=setting))
 
     def _make_world(self) -> None:
         entities = [actor._objs[0] if actor else None for actor in self._actors]
@@ -243,7 +295,11 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
         )
         solids = Solids.stack([scene.solids for scene in self.scenes])
         self.world = SimWorld(self.task.slots, solids, [self.simulation])
-        self.observer = Observer(self.goal, self.world)
+
+    @cached_property
+    def observer(self) -> Observer:
+        """Tells of the world from states."""
+        return Observer(self.goal, self.world)
 
     def _load_lighting(self, options: dict) -> None:
         scene_visuals.load_lighting(self.scene, self.setting.look)
@@ -251,14 +307,24 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
     # ---- episodes ----
 
     def _initialize_episode(self, env_idx: Tensor, options: dict) -> None:
-        description = self.agent.description
+        self._start(options)
+        self._look_first()
+
+    def _look_first(self) -> None:
+        """Look at the goal for the first time in an episode."""
+        self._look_at_goal()
+        self.goal_state = self.outcome.state
+
+    def _start(self, options: dict[str, Any]) -> None:
+        """Put everything where it is at the start of an episode, and let it come to rest."""
+        description, arm = self.agent.description, self.agent.robot._objs[0]
         self.vacuum.release()
-        self.agent.robot.set_qpos(torch.tensor([description.neutral_qpos], dtype=torch.float32))
-        self.agent.robot.set_pose(sapien.Pose(description.base_position))
+        arm.qpos = np.array(description.neutral_qpos, np.float32)
+        arm.root_pose = sapien.Pose(description.base_position)
         self.agent.controller.reset()
         for body, actor in zip(self.layouts[0].bodies, self._actors, strict=True):
             if body and actor and not body.static:
-                actor.set_pose(sapien.Pose(body.pose[:3], body.pose[3:]))
+                actor._objs[0].pose = sapien.Pose(body.pose[:3], body.pose[3:])
         self.world.moved()
         held = self.layouts[0].in_gripper
         if held >= 0:
@@ -271,23 +337,27 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
         self._start_ahead(float(options.get("head_start", 0.0)))
 
     def _start_ahead(self, share: float) -> None:
-        """Achieve a share in [0, 1) of the goal's parts, rounded down; then look at the goal."""
+        """Achieve a share in [0, 1) of the goal's parts, rounded down."""
         if not 0.0 <= share < 1.0:
             raise ClevrSkillsError(f"options['head_start'] is {share}; allowed: 0 to below 1")
-        parts = list(self.goal.steps())
+        parts = list(self.goal.steps()) if share else []
         for part in parts[: int(share * len(parts))]:
             part.realize(self.world)
             self._settle()
             self.goal_state = self.goal.evaluate(self.world, self.goal_state).state
-        self._look_at_goal()
-        self.goal_state = self.outcome.state
 
     def _settle(self) -> None:
         self.simulation.forget_step()
         for _ in range(SETTLE_STEPS):
-            self.scene.step()
+            self.scene.px.step()
         self.world.moved()
-        self._clear_sim_state()
+        if self.can_draw:
+            self._clear_sim_state()
+            return
+        for body in filter(None, self.simulation.components):
+            body.linear_velocity = body.angular_velocity = AT_REST
+        arm = self.agent.robot._objs[0]
+        arm.qvel = np.zeros(arm.dof, np.float32)
 
     @single_threaded
     def reset(
@@ -313,12 +383,19 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
             if options.keys() - {"episode", "head_start"}:
                 found = super().reset(seed=seed, options=options)
             else:
-                found = self._begin(seed, options)
+                self.begin(seed, options)
+                self._look_first()
+                info = self.get_info()
+                self._last_obs = self.get_obs(info)
+                found = self._last_obs, {**info, "reconfigure": True}
         return _usable(found)
 
-    def _begin(self, seed: int | None, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-        """Start an episode as ``BaseEnv.reset`` does, without what takes long there: it seeds the
-        generators of all devices, and makes its own anew, several times.
+    def begin(self, seed: int | None, options: dict[str, Any]) -> None:
+        """Start an episode as :meth:`reset` does, but do not look at its goal, which is left to who
+        looks at those of several environments together; in inference mode.
+
+        It leaves out what takes long in ``BaseEnv.reset``, which seeds the generators of all
+        devices, and makes its own anew, several times.
         """
         if seed is None:
             self._set_main_rng(None)
@@ -339,13 +416,10 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
             self._reconfig_counter = 0
             self._elapsed_steps[:] = 0
             torch.default_generator.manual_seed(int(self._episode_seed[0]))
-            self._initialize_episode(torch.arange(1), options)
+            self._start(options)
         finally:
             torch.set_rng_state(state)
         self.agent.controller.reset()
-        info = self.get_info()
-        self._last_obs = self.get_obs(info)
-        return self._last_obs, {**info, "reconfigure": True}
 
     def _step_action(self, action: Any) -> Any:
         self.world.step(np.asarray(action, np.float64).reshape(1, 7))
@@ -505,19 +579,6 @@ def _freeze_imports() -> None:
     """
     gc.collect()
     gc.freeze()
-
-
-_cleared = itertools.count(1)
-"""Scenes that were given up."""
-SCENES_AT_ONCE = 16
-
-
-def _collect_now_and_then() -> None:
-    """Free the scenes that were given up, in whose circles of references memory stays: not each at
-    once, as looking for them takes as long as building one.
-    """
-    if next(_cleared) % SCENES_AT_ONCE == 0:
-        gc.collect()
 
 
 def make_env(config: EnvConfig, obs_mode: str = "none", **options: Any) -> ClevrSkillsEnv:

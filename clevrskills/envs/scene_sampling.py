@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property, lru_cache, partial
 
 import numpy as np
 import torch
@@ -22,7 +22,7 @@ from clevrskills.sim.robots.description import robot
 from clevrskills.sim.suction import pose_in_gripper
 from clevrskills.sim.tensor_world import TensorWorld
 from clevrskills.tasks import Layout, LayoutError, Task, stack_roles
-from clevrskills.tasks.bank import Wording, choose_wording
+from clevrskills.tasks.bank import Bank, Wording, choose_wording
 
 __all__ = ["DrawnScene", "draw_scene"]
 
@@ -42,14 +42,20 @@ class DrawnScene:
         solids: Geometry of the bodies, B = 1.
         start: The world at the start.
         goal: What is to be achieved, B = 1.
-        prompt: What is asked for.
+        ask: Words the prompt.
     """
 
     layout: Layout
     solids: Solids
     start: TensorWorld
     goal: Predicate
-    prompt: Prompt
+    ask: Callable[[DrawnScene], Prompt]
+
+    @cached_property
+    def prompt(self) -> Prompt:
+        """What is asked for, worded when somebody wants to know."""
+        with torch.inference_mode():
+            return self.ask(self)
 
     def keysteps(self) -> tuple[Keystep, ...]:
         """The scene at the start and after each part of the goal, without an oracle run."""
@@ -137,29 +143,40 @@ def draw_scene(
             scene.goal, scene.start, NeutralPose.of(robot_name) if task.shows_robot else None
         ):
             continue
-        wordings = task.wordings(layout)
-        allowed = choose_wording(task.key, wordings, prompt_index, prompt_style)
+        allowed = _allowed_wordings(task, layout, prompt_index, prompt_style)
         index = allowed[int(rng.roles.integers(len(allowed)))]
-        return replace(scene, prompt=worded(task, scene, index, robot_name, wordings))
+        return replace(scene, ask=partial(_asked, task, index, robot_name))
     raise ClevrSkillsError(
         f"{task.key}, seed {seed}, split {split}: no fair scene in {ATTEMPTS} draws"
     )
 
 
-def worded(
-    task: Task,
-    scene: DrawnScene,
-    index: int,
-    robot_name: str = "xarm6",
-    wordings: Sequence[Wording] | None = None,
-) -> Prompt:
-    """The prompt of a scene in one of the task's wordings, worked out if they are not given; its
-    others are those that are held out if it is itself, or else those that are not.
+def _allowed_wordings(
+    task: Task, layout: Layout, index: int | None, style: str | None
+) -> Sequence[int]:
+    """Indices of the wordings that an episode may have; see :func:`choose_wording`."""
+    if task.bank is not None and type(task).wordings is Task.wordings:
+        return _allowed_in_bank(task.bank, task.key, index, style)
+    return choose_wording(task.key, task.wordings(layout), index, style)
+
+
+@lru_cache(maxsize=128)
+def _allowed_in_bank(
+    bank: Bank, key: str, index: int | None, prompt_style: str | None
+) -> tuple[int, ...]:
+    """The same of a bank, without wording its sentences."""
+    wordings = [Wording("", style, held_out) for style, _, held_out in bank.sentences()]
+    return tuple(choose_wording(key, wordings, index, prompt_style))
+
+
+def worded(task: Task, scene: DrawnScene, index: int, robot_name: str = "xarm6") -> Prompt:
+    """The prompt of a scene in one of the task's wordings; its others are those that are held out
+    if it is itself, or else those that are not.
 
     Raises:
         ClevrSkillsError: There is no such wording.
     """
-    layout, wordings = scene.layout, wordings or task.wordings(scene.layout)
+    layout, wordings = scene.layout, task.wordings(scene.layout)
     choose_wording(task.key, wordings, index, None)
     own = wordings[index]
     keysteps: tuple[Keystep, ...] = ()
@@ -181,6 +198,10 @@ def worded(
         tuple(wording.names for wording in (own, *others)),
         {"index": index, "style": own.style, "held_out": own.held_out},
     )
+
+
+def _asked(task: Task, index: int, robot_name: str, scene: DrawnScene) -> Prompt:
+    return worded(task, scene, index, robot_name)
 
 
 def scene_of(
@@ -207,7 +228,7 @@ def scene_of(
     start = start_world(task, layout, solids, NeutralPose.of(robot_name))
     if start is None:
         raise LayoutError("the gripper cannot hold what it should hold at the start")
-    return DrawnScene(layout, solids, start, goal, prompt)
+    return DrawnScene(layout, solids, start, goal, lambda _: prompt)
 
 
 def _solids(layout: Layout) -> Solids:
@@ -238,16 +259,16 @@ def is_fair(goal: Predicate, start: TensorWorld, home: NeutralPose | None) -> bo
     """Whether the goal does not hold yet, and there is a state in which it does; if asked for, with
     the arm clear of everything at the start and after each part of the goal.
     """
-    if home and not home.stands_clear(start):
+    world = TensorWorld.snapshot(start)
+    world.rewards = False
+    if home and not home.stands_clear(world):
         return False
-    world = _unrewarded(start)
     state = goal.initial_state(world)
     if bool(goal.evaluate(world, state).holds.any()):
         return False
     outcome = None
     try:
-        for stage in _stages(goal, start):
-            world = _unrewarded(stage)
+        for world in _stages(goal, start):
             if home and not home.stands_clear(world):
                 return False
             outcome = goal.evaluate(world, state)
@@ -259,20 +280,14 @@ def is_fair(goal: Predicate, start: TensorWorld, home: NeutralPose | None) -> bo
     return bool(outcome.holds.all())
 
 
-def _unrewarded(world: TensorWorld) -> TensorWorld:
-    """A copy of a world in which rewards do not matter."""
-    copy = TensorWorld.snapshot(world)
-    copy.rewards = False
-    return copy
-
-
 def _same(one: GoalState, other: GoalState) -> bool:
     """Whether the same is remembered."""
     return one.keys() == other.keys() and all(torch.equal(one[key], other[key]) for key in one)
 
 
 def _stages(goal: Predicate, start: TensorWorld) -> Iterator[TensorWorld]:
-    """The world after each part of a goal, worked out once for a goal and its start.
+    """The world after each part of a goal, worked out once for a goal and its start; rewards do not
+    matter there.
 
     Raises:
         ValueError: A part can't be achieved.
@@ -285,6 +300,7 @@ def _stages(goal: Predicate, start: TensorWorld) -> Iterator[TensorWorld]:
     for number, step in enumerate(goal.steps()):
         if number == len(stages):
             world = TensorWorld.snapshot(stages[-1] if stages else start)
+            world.rewards = False
             step.realize(world)
             stages.append(world)
         yield stages[number]

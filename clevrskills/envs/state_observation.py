@@ -154,8 +154,11 @@ class Observer:
 class Observed(Protocol):
     """An environment whose state can be observed, such as ``ClevrSkillsEnv``."""
 
-    observer: Observer
     outcome: Outcome
+
+    @property
+    def observer(self) -> Observer:
+        """Tells of its world."""
 
 
 def observe(env: Observed) -> np.ndarray:

@@ -52,6 +52,8 @@ class Hit(PhysicalPredicate):
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:
         state = self.remember(world, state)
+        if not world.rewards:
+            return self.bare(world, state["hit"], state)
         return self.outcome(state["hit"], *self.aiming(world, state), state)
 
     def remember(self, world: World, state: GoalState) -> GoalState:

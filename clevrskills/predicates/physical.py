@@ -9,6 +9,7 @@ from torch import Tensor
 
 from clevrskills.core.goal.predicate import GoalState, Leaf, Outcome
 from clevrskills.predicates.criteria import PAPER, Criteria, criteria
+from clevrskills.sim.world import World
 
 __all__ = ["PhysicalPredicate"]
 
@@ -57,3 +58,8 @@ class PhysicalPredicate(Leaf):
         else:
             reward = shaping.masked_fill(holds, most)
         return Outcome(holds, reward, short.masked_fill(holds, 1.0), state or {})
+
+    def bare(self, world: World, holds: Tensor, state: GoalState | None = None) -> Outcome:
+        """The outcome in a world in which rewards do not matter: without any."""
+        nothing = world.body_pose.new_zeros(world.num_envs)
+        return Outcome(holds, nothing, nothing, state or {})

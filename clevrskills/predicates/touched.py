@@ -103,11 +103,15 @@ class Handled(PhysicalPredicate):
         """
         most = float(self.max_reward)
         shaping = shaping.clamp(max=SHAPING_SHARE * most).masked_fill(state["spoiled"], 0.0)
-        still = world.is_static(self.object)
         if progress is None:
+            still = world.is_static(self.object)
             progress = torch.where(still, shaping / most, (shaping / most).clamp(max=MOVING_SHARE))
         progress = progress.masked_fill(state["spoiled"], 0.0)
-        return self.outcome(holds & still & ~state["spoiled"], shaping, progress, state)
+        return self.outcome(self.unspoiled(world, holds, state), shaping, progress, state)
+
+    def unspoiled(self, world: World, holds: Tensor, state: GoalState) -> Tensor:
+        """Where it holds (B,) of an object at rest that was neither held nor struck, (B,)."""
+        return holds & world.is_static(self.object) & ~state["spoiled"]
 
     def distance(self, world: World) -> Tensor:
         """Metres from the suction cups to the object, (B,)."""
@@ -137,6 +141,8 @@ class Touched(Handled):
         in_place = moved < self.criteria.touch_displacement_m
         as_turned = turned < self.criteria.touch_turn_rad
         holds = state["touched"] & in_place & as_turned
+        if not world.rewards:
+            return self.bare(world, self.unspoiled(world, holds, state), state)
         distance = self.distance(world)
         shaping = torch.exp(-5.0 * distance) + 0.5 * in_place + 0.5 * as_turned
         progress = 0.5 * closeness(distance) * (in_place & as_turned)

@@ -1,8 +1,9 @@
 """Building bodies in a simulation, from geometry in memory."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
 import sapien
 import sapien.physx as physx
 import torch
@@ -10,6 +11,7 @@ from mani_skill.envs.scene import ManiSkillScene
 from mani_skill.utils.building.actor_builder import ActorBuilder
 from mani_skill.utils.structs import Actor, Pose
 
+from clevrskills.assets import Shape
 from clevrskills.sim.body import Body
 from clevrskills.sim.render import scene_visuals
 
@@ -25,6 +27,7 @@ HINGE_SLEEP_THRESHOLD = 5e-5
 """Kinetic energy per kg below which what hangs on a hinge falls asleep: with the usual hundredfold
 it stops where it turns back, away from its rest."""
 
+AT_REST = np.zeros(3, np.float32)
 FIRST_SCENE = torch.zeros(1, dtype=torch.int32)
 """Numbers of the scenes that a body is in."""
 
@@ -80,6 +83,88 @@ def build_body(scene: ManiSkillScene, body: Body, drawn: bool) -> Actor:
         scene_visuals.add_body_visual(builder, body.geometry, body.texture)
     builder.initial_pose = sapien.Pose(body.pose[:3], body.pose[3:])
     return builder.build_static(body.key) if body.static else builder.build(body.key)
+
+
+def put_body(scene: ManiSkillScene, body: Body) -> Actor:
+    """Put a body without looks into a scene on the CPU: one that was given back, or a new one."""
+    spare = None if body.hinge else _spare.get(_kind(body))
+    if not spare:
+        actor = build_body(scene, body, drawn=False)
+        actor.as_built = traits(actor._bodies)
+        return actor
+    actor, pose = spare.pop(), sapien.Pose(body.pose[:3], body.pose[3:])
+    actor._objs[0].pose, actor.initial_pose = pose, Pose.create(pose)
+    put_back(scene, actor, body.key)
+    return actor
+
+
+def put_back(scene: ManiSkillScene, actor: Actor, name: str) -> None:
+    """Put an actor that was taken out of another scene into this one."""
+    (entity,), (body,) = actor._objs, actor._bodies
+    actor.scene = scene
+    if actor.name != name:
+        entity.name, actor.name, body.name = f"scene-0_{name}", name, name
+    for known in ("__maniskill_hash__", "per_scene_id"):
+        vars(actor).pop(known, None)
+    scene.sub_scenes[0].add_entity(entity)
+    scene.actors[name] = actor
+    scene.add_to_state_dict_registry(actor)
+
+
+def take_out(actor: Actor) -> None:
+    """Take an actor that has no looks out of its scene: at rest, and awake as a new one is."""
+    (entity,), (body,) = actor._objs, actor._bodies
+    if actor.px_body_type == "dynamic":
+        body.linear_velocity = body.angular_velocity = AT_REST
+        body.wake_up()
+    entity.remove_from_scene()
+    actor.scene = None  # which would stay in memory
+
+
+def give_back(bodies: Sequence[Body | None], actors: Sequence[Actor | None]) -> None:
+    """Take actors without looks out of their scene, for others in which they are built alike;
+    unless any hangs on a hinge, as joints cannot be taken apart. Those that somebody has changed,
+    say in mass, are left.
+    """
+    if any(body and body.hinge for body in bodies):
+        return
+    for body, actor in zip(bodies, actors, strict=True):
+        if body and actor and actor.as_built == traits(actor._bodies):
+            take_out(actor)
+            alike = _spare.pop(_kind(body), [])
+            _spare[_kind(body)] = [*alike, actor]
+    while len(_spare) > SPARE_KINDS:
+        del _spare[next(iter(_spare))]
+
+
+def traits(components: Iterable[Any]) -> list[Any]:
+    """What somebody can change of bodies that are built, and would stay: masses, materials, ..."""
+    found: list[Any] = []
+    for component in components:
+        found += [len(component.entity.components)]
+        for shape in component.collision_shapes:
+            found += [shape.physical_material, shape.collision_groups]
+        if not isinstance(component, physx.PhysxRigidStaticComponent):
+            center = component.cmass_local_pose
+            found += [component.mass, component.disable_gravity]
+            found += [component.linear_damping, component.angular_damping]
+            found += [component.max_linear_velocity, component.max_angular_velocity]
+            found += [*component.inertia.tolist(), *center.p.tolist(), *center.q.tolist()]
+        if isinstance(component, physx.PhysxRigidDynamicComponent):
+            found += [component.kinematic, component.locked_motion_axes, component.sleep_threshold]
+    return found
+
+
+def _kind(body: Body) -> tuple[Shape, bool, bool]:
+    """What makes bodies without looks alike."""
+    return body.geometry, body.static, body.ghost
+
+
+_spare: dict[tuple[Shape, bool, bool], list[Actor]] = {}
+"""Bodies that scenes gave back, by kind, those that came last at the end: to cook their meshes
+takes longer than all else."""
+SPARE_KINDS = 512
+"""Of how many kinds they are kept."""
 
 
 def attach_hinges(bodies: Sequence[Body | None], actors: Sequence[Actor | None]) -> None:

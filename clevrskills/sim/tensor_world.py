@@ -99,6 +99,18 @@ class TensorWorld(World):
         self._held[rows] = torch.where(self._held[rows] == body[rows], -1, self._held[rows])
 
     def touches(self, body: Tensor, other: Tensor) -> Tensor:
+        return self._known(TensorWorld._touches, body, other)
+
+    def _known(self, ask: Callable[..., Tensor], *slots: Tensor) -> Tensor:
+        """The answer to a question about slots, each (B,); of one environment kept until something
+        moves.
+        """
+        if self.num_envs > 1 or self._whole is not None:
+            return ask(self, *slots)
+        name = f"{ask.__name__} {[int(slot) for slot in slots]}"
+        return self.once(name, lambda world: ask(world, *slots))
+
+    def _touches(self, body: Tensor, other: Tensor) -> Tensor:
         gaps = [
             self.distance(self.world_points(one)).amin(-1).gather(1, two[:, None])[:, 0]
             for one, two in ((body, other), (other, body))
@@ -106,9 +118,15 @@ class TensorWorld(World):
         return torch.minimum(*gaps) <= CONTACT_TOLERANCE_M
 
     def touches_before(self, body: Tensor, other: Tensor) -> Tensor:
+        return self._known(TensorWorld._touches_third, body, other)
+
+    def _touches_third(self, body: Tensor, other: Tensor) -> Tensor:
         return self.on_table(body) | self._near_any(body, torch.stack((body, other), dim=-1))
 
     def touches_body(self, body: Tensor) -> Tensor:
+        return self._known(TensorWorld._touches_other, body)
+
+    def _touches_other(self, body: Tensor) -> Tensor:
         return self._near_any(body, body[:, None])
 
     def _near_any(self, body: Tensor, but: Tensor) -> Tensor:
@@ -122,6 +140,9 @@ class TensorWorld(World):
         return gap.scatter(1, but, geometry.PAD).amin(-1) <= CONTACT_TOLERANCE_M
 
     def gripper_touches(self, body: Tensor) -> Tensor:
+        return self._known(TensorWorld._gripper_touches, body)
+
+    def _gripper_touches(self, body: Tensor) -> Tensor:
         return self.gripper_distance(body) <= CONTACT_TOLERANCE_M
 
     def robot_touches(self, body: Tensor) -> Tensor:

@@ -121,17 +121,11 @@ class SceneBatch:
             drawn = int(seeder.integers(TRAINING.stop))
             share = float(seeder.random()) if seeder.random() < self._spec.head_starts else 0.0
             seed = seeds[row] if seeds else None
-            self._envs[row].reset(
-                seed=drawn if seed is None else seed, options={"head_start": share}
-            )
+            self._envs[row].begin(drawn if seed is None else seed, {"head_start": share})
         index = torch.as_tensor(list(rows))
         self._steps[index], self._returns[index], self._once[index] = 0, 0.0, False
         layouts = [env.layouts[0] for env in self._envs]
         self._goal = self._task.goal(stack_roles(layouts)).with_criteria(self._envs[0].criteria)
-        for key in self._envs[0].goal_state:
-            fresh = torch.cat([env.goal_state[key] for env in self._envs])
-            kept = self._state.get(key, fresh)
-            self._state[key] = kept.index_copy(0, index, fresh[index])
         self._world = SimWorld(
             self._task.slots,
             Solids.stack([env.world.solids for env in self._envs]),
@@ -139,8 +133,22 @@ class SceneBatch:
         )
         self._observer = Observer(self._goal, self._world)
         self._used = used(self._goal, len(layouts))
+        self._state = self._begun(index)
         self._outcome = self._goal.evaluate(self._world, self._state)
         self._progress = self._outcome.progress
+
+    def _begun(self, rows: torch.Tensor) -> GoalState:
+        """What goals remember after a first look at those of some environments (n,); of the others
+        what they remembered before.
+        """
+        first: GoalState = {}
+        for key in self._envs[0].goal_state:
+            first[key] = torch.cat([env.goal_state[key] for env in self._envs])
+        fresh = self._goal.evaluate(self._world, first).state
+        return {
+            key: self._state.get(key, values).index_copy(0, rows, values[rows])
+            for key, values in fresh.items()
+        }
 
     def _evaluate(self) -> None:
         """Look at the goals once."""

@@ -1,10 +1,12 @@
 """The environment: Gymnasium's rules, observations, names, states, determinism."""
 
+import gc
 import hashlib
 import json
 import os
 import subprocess
 import sys
+import weakref
 from pathlib import Path
 
 import gymnasium as gym
@@ -99,6 +101,47 @@ def test_a_seed_starts_the_episode_of_that_seed_and_none_the_next(sort):
     assert same(first, again)
     assert same(others[0], sort.reset()[0])  # the ones after it are determined by it
     assert not same(first, others[0]) and not same(others[0], others[1])
+
+
+def test_what_was_done_to_an_episode_is_not_in_the_next(monkeypatch):
+    env = ClevrSkillsEnv("pick", obs_mode="none", render_backend="none")
+    actions = random_actions(8)
+
+    def run():
+        env.reset(seed=4)
+        return [env.get_state(), *(env.step(action) and env.get_state() for action in actions)]
+
+    def last():
+        arm, bodies = env.agent.robot._objs[0], env.simulation.components
+        return [*arm.links, *filter(None, bodies)]
+
+    untouched, masses = run(), [one.mass for one in last()]
+    for one in last():
+        one.mass = 3.0 * one.mass
+    assert all(map(torch.equal, run(), untouched))
+    assert [one.mass for one in last()] == masses
+    with pytest.raises(ClevrSkillsError, match="head_start"):
+        env.reset(seed=4, options={"head_start": 2.0})
+    monkeypatch.setattr(type(env.task), "goal", lambda *_: 1 / 0)  # with half a scene
+    with pytest.raises(ZeroDivisionError):
+        env.reset(seed=4)
+    monkeypatch.undo()
+    assert all(map(torch.equal, run(), untouched))
+    env.close()
+
+
+def test_scenes_are_freed_without_collecting_garbage():
+    gc.disable()
+    try:
+        for key in ("pick", "balance"):  # which has hinges
+            env = ClevrSkillsEnv(key, obs_mode="none", render_backend="none")
+            env.reset(seed=0)
+            scenes = [weakref.ref(scene) for scene in (env.scene, env.scene.sub_scenes[0])]
+            env.reset(seed=1)
+            assert [scene() for scene in scenes] == [None, None]
+            env.close()
+    finally:
+        gc.enable()
 
 
 def test_types_of_what_a_step_gives(sort):

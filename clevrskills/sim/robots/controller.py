@@ -134,6 +134,13 @@ class EndEffectorDeltaController(BaseController):
         self._take_over()
         self.set_drive_property()
 
+    def put_back(self, scene: ManiSkillScene) -> None:
+        """Control the same arm in another scene, as a new controller would."""
+        self.scene = scene
+        self._course, self.vacuum_on = iter(()), False
+        self.reset()
+        self.set_drive_property()
+
     def set_drive_property(self) -> None:
         """Set stiffness and damping of the joints."""
         for joint in self.joints:

@@ -1,5 +1,7 @@
 """The vacuum gripper: an attachment of limited force that forms only where a cup touches."""
 
+from functools import cache
+
 import numpy as np
 import torch
 from sapien import Entity, Pose
@@ -39,9 +41,8 @@ class Vacuum:
         self._tcp = tcp
         self._bodies = bodies
         self._timestep_s = timestep_s
-        tips = [(x, y, description.cup_tip_z) for x, y in description.cup_centers]
-        self.tips = torch.tensor(tips, dtype=torch.float32)  # (N, 3)
-        self.samples = cup_samples(self.tips, description.cup_radius)  # (N, S, 3)
+        cups = (description.cup_centers, description.cup_tip_z, description.cup_radius)
+        self.tips, self.samples = _tips_and_samples(*cups)  # (N, 3), (N, S, 3)
         self.held = -1
         self._cups = 0
         self._grip = Pose()
@@ -110,3 +111,12 @@ class Vacuum:
         self.release()
         if values[0] >= 0:
             self.attach(int(values[0]), int(values[1]), Pose(values[2:5], values[5:9]))
+
+
+@cache
+def _tips_and_samples(
+    centers: tuple[tuple[float, float], ...], tip_z: float, radius_m: float
+) -> tuple[Tensor, Tensor]:
+    """Centres of the cups' rims and the points under the cups."""
+    tips = torch.tensor([(x, y, tip_z) for x, y in centers], dtype=torch.float32)
+    return tips, cup_samples(tips, radius_m)
