@@ -189,6 +189,7 @@ def test_evaluations_in_the_course_of_a_training(demos: Path, tmp_path: Path) ->
         workers=0,
         cpu=True,
         evaluate_every=2,
+        evaluate_split="train",
         evaluate_episodes=2,
     )
     assert train(args, PointSuite()) == 0
@@ -217,6 +218,7 @@ def test_an_interrupted_evaluation_is_made_up_for(
         workers=0,
         cpu=True,
         evaluate_every=1,
+        evaluate_split="train",
         evaluate_episodes=1,
     )
 
