@@ -18,6 +18,21 @@ __all__ = ["Actuator", "BoxInterface", "Interface", "Step", "TextInterface", "Tu
 TOLERANCE = 0.01
 """How far beyond 1 an entry may be: numbers of half precision are rounded by up to 0.008 there."""
 
+STATE_MODALITIES = {
+    "qpos": {"joint_position": slice(None)},
+    "ee_pose": {
+        "end_effector_position": slice(0, 3),
+        "end_effector_rotation": slice(3, None),
+    },
+}
+"""How GR00T's data and servers name parts of measurements, and which numbers those are; other
+measurements keep their name."""
+ACTION_MODALITIES = {
+    "translation": "end_effector_position_delta",
+    "rotation": "end_effector_rotation_delta",
+}
+"""How they name parts of an action; others keep theirs."""
+
 
 @dataclass(frozen=True)
 class Step:

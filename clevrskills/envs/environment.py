@@ -12,7 +12,6 @@ import sapien
 import torch
 from mani_skill.sensors.camera import CameraConfig
 from mani_skill.utils import sapien_utils
-from mani_skill.utils.structs import Actor
 from mani_skill.utils.structs.types import DefaultMaterialsConfig, SceneConfig, SimConfig
 from torch import Tensor
 
@@ -21,21 +20,13 @@ from clevrskills.core.goal.tree import nodes, outcomes, reasons
 from clevrskills.core.threads import single_threaded
 from clevrskills.envs.episode import EpisodeSpec
 from clevrskills.envs.recorder_view import RecorderView
+from clevrskills.envs.scene_reuse import SceneReuse
 from clevrskills.envs.scene_sampling import DrawnScene, draw_scene, scene_of
 from clevrskills.envs.state_codec import StateCodec
 from clevrskills.envs.state_observation import Observer, flat
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.predicates import GoalState, Outcome, Predicate, criteria
-from clevrskills.sim.actors import (
-    AT_REST,
-    attach_hinges,
-    build_body,
-    give_back,
-    put_back,
-    put_body,
-    take_out,
-    traits,
-)
+from clevrskills.sim.actors import AT_REST, attach_hinges, build_body, put_body
 from clevrskills.sim.body_geometry import Solids
 from clevrskills.sim.cameras import FAR_M, NEAR_M, FixedCamera
 from clevrskills.sim.render import scene_visuals, shaders
@@ -55,7 +46,7 @@ TEXTURES = ("rgb", "depth", "segmentation", "position")
 """What the cameras can give; an ``obs_mode`` may join several by +."""
 
 
-class ClevrSkillsEnv(StateCodec, RecorderView):
+class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
     """Runs a task in simulation; torch tensors, batch first, as all ManiSkill environments.
 
     Args:
@@ -142,8 +133,6 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
             raise ClevrSkillsError(
                 f"obs_mode={obs_mode!r} needs images, but render_backend is 'none'"
             )
-        self._arm: VacuumAgent | None = None
-        self._table: Actor | None = None
         _freeze_imports()
         super().__init__(
             num_envs=num_envs,
@@ -188,79 +177,9 @@ class ClevrSkillsEnv(StateCodec, RecorderView):
             shader_pack=self._shader_pack,
         )
 
-    def _clear(self) -> None:
-        whole = "world" in self.__dict__  # it is not after an error
-        apart = whole and self._arm is not None and not self.can_draw
-        if apart:
-            self._take_apart()
-        elif not whole:
-            self._arm = self._table = None
-        # what still refers to the old scene would keep it in memory beside the new one
-        for name in ("world", "simulation", "observer", "vacuum", "table", "_actors", "outcome"):
-            self.__dict__.pop(name, None)
-        if not apart:
-            super()._clear()
-            return
-        for name in ("agent", "scene"):
-            setattr(self, name, None)
-        self._sensors: dict[str, Any] = {}
-        self._human_render_cameras: dict[str, Any] = {}
-        self._hidden_objects: list[Any] = []
-
-    def _take_apart(self) -> None:
-        """Take out of a scene without looks what the next one needs, and what refers to it: else it
-        would stay in memory until garbage is collected.
-        """
-        self.vacuum.release()
-        give_back(self.layouts[0].bodies, self._actors)
-        self._table = None
-        if traits(self.table._bodies) == self._table_traits:
-            take_out(self.table)
-            self._table = self.table
-        if self.agent.traits() == self._arm_traits:
-            self.agent.take_out()
-        else:
-            self._arm = None
-        for register in (self.scene, self.scene.state_dict_registry):
-            register.actors.clear()
-            register.articulations.clear()
-
-    def close(self) -> None:
-        """Give up the scene."""
-        self._arm = self._table = None
-        super().close()
-
-    def _reconfigure(self, options: dict[str, Any]) -> None:
-        if self._arm is None or self.can_draw:
-            super()._reconfigure(options)
-            return
-        self._clear()
-        self._setup_scene()
-        self._load_agent(options)
-        self._load_scene(options)
-        self.__dict__.pop("segmentation_id_map", None)
-
-    def _load_agent(self, options: dict, *args: Any, **kwargs: Any) -> None:
-        pose = sapien.Pose(robot(self.robot_name).base_position)
-        if self._arm is None:
-            super()._load_agent(options, pose)
-            self._arm, self._arm_traits = self.agent, self.agent.traits()
-        else:
-            self.agent = self._arm
-            if self.scene.can_render():
-                self.agent.move_to(self.scene, pose)
-            else:
-                self.agent.put_back(self.scene)
-        self.agent.shader_pack = self._shader_pack
-
     def _load_scene(self, options: dict) -> None:
         drawn = self.can_draw = self.scene.can_render()
-        if self._table is None:
-            self.table = scene_visuals.load_table(self.scene, drawn, self.setting)
-            self._table_traits = traits(self.table._bodies)
-        else:
-            self.table = self._table
-            put_back(self.scene, self.table, "table")
+        self._load_table()
         episode = options.get("episode")
         self.scenes = [self._scene(int(seed), episode) for seed in self._episode_seed]
         self.layouts = [scene.layout for scene in self.scenes]

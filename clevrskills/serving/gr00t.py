@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from clevrskills.core.interface import ACTION_MODALITIES, STATE_MODALITIES
 from clevrskills.core.policy import Observation, ObservationOptions, PromptInput
 from clevrskills.core.suite import load_suite
 from clevrskills.errors import ClevrSkillsError
@@ -23,19 +24,6 @@ from clevrskills.serving.connection import Wire
 
 _MARK_OF_N16 = "__ModalityConfig_class__"
 """How N1.6 marks what it says of a modality; N1.7 leaves out the ``_class``."""
-_PARTS = {
-    "qpos": {"joint_position": slice(None)},
-    "ee_pose": {
-        "end_effector_position": slice(0, 3),
-        "end_effector_rotation": slice(3, None),
-    },
-}
-"""Names of parts of measurements, and where they are; others keep their name."""
-_ACTIONS = {
-    "translation": "end_effector_position_delta",
-    "rotation": "end_effector_rotation_delta",
-}
-"""Names of parts of an action; others keep theirs."""
 _HINT = '; which is meant says --policy-arg rename=\'{"OUR_NAME": "ITS_NAME"}\''
 
 
@@ -44,14 +32,14 @@ def states() -> dict[str, tuple[str, slice]]:
     return {
         name: (measured, part)
         for measured in load_suite().state_parts()
-        for name, part in _PARTS.get(measured, {measured: slice(None)}).items()
+        for name, part in STATE_MODALITIES.get(measured, {measured: slice(None)}).items()
     }
 
 
 def actions() -> dict[str, int]:
     """Size of each part of an action, in their order."""
     parts = load_suite().interface().spec["parts"]
-    return {_ACTIONS.get(p["name"], p["name"]): p["stop"] - p["start"] for p in parts}
+    return {ACTION_MODALITIES.get(p["name"], p["name"]): p["stop"] - p["start"] for p in parts}
 
 
 class Gr00tPolicy(RemotePolicy):

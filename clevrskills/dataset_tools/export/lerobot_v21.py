@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from clevrskills.core.interface import ACTION_MODALITIES, STATE_MODALITIES
 from clevrskills.dataset_tools.dataset import Episode
 from clevrskills.dataset_tools.export.lerobot_features import (
     LeRobotWriter,
@@ -27,14 +28,12 @@ EPISODES_PER_CHUNK = 1000
 _CHUNK = "chunk-{episode_chunk:03d}"
 DATA_PATH = f"data/{_CHUNK}/episode_{{episode_index:06d}}.parquet"
 VIDEO_PATH = f"videos/{_CHUNK}/{{video_key}}/episode_{{episode_index:06d}}.mp4"
-_ACTIONS: dict[str, tuple[str, dict[str, Any]]] = {
-    "translation": ("end_effector_position_delta", {"absolute": False}),
-    "rotation": (
-        "end_effector_rotation_delta",
-        {"absolute": False, "rotation_type": "axis_angle"},
-    ),
+_PROPERTIES: dict[str, dict[str, Any]] = {
+    "end_effector_rotation": {"rotation_type": "quaternion"},
+    "end_effector_position_delta": {"absolute": False},
+    "end_effector_rotation_delta": {"absolute": False, "rotation_type": "axis_angle"},
 }
-"""Name and properties of parts of an action; others keep their name and have none."""
+"""What is said of parts of state and action, besides where they are."""
 
 
 def write(selection: Selection, out: Path) -> None:
@@ -90,17 +89,13 @@ def modality(episode: Episode) -> dict[str, Any]:
     """The content of ``modality.json``: the parts of state and action, the cameras, the texts."""
     state, action, start = {}, {}, 0
     for part, size in state_parts(episode).items():
-        if part == "ee_pose":
-            state["end_effector_position"] = _part("observation.state", start, start + 3)
-            rotation = _part("observation.state", start + 3, start + size)
-            state["end_effector_rotation"] = {**rotation, "rotation_type": "quaternion"}
-        else:
-            name = "joint_position" if part == "qpos" else part
-            state[name] = _part("observation.state", start, start + size)
+        for name, which in STATE_MODALITIES.get(part, {part: slice(None)}).items():
+            numbers = range(start, start + size)[which]
+            state[name] = _part("observation.state", name, numbers.start, numbers.stop)
         start += size
     for part in episode.info["action_spec"]["parts"]:
-        name, more = _ACTIONS.get(part["name"], (part["name"], {}))
-        action[name] = {**_part("action", part["start"], part["stop"]), **more}
+        name = ACTION_MODALITIES.get(part["name"], part["name"])
+        action[name] = _part("action", name, part["start"], part["stop"])
     return {
         "state": state,
         "action": action,
@@ -112,5 +107,5 @@ def modality(episode: Episode) -> dict[str, Any]:
     }
 
 
-def _part(key: str, start: int, stop: int) -> dict[str, Any]:
-    return {"original_key": key, "start": start, "end": stop}
+def _part(key: str, name: str, start: int, stop: int) -> dict[str, Any]:
+    return {"original_key": key, "start": start, "end": stop, **_PROPERTIES.get(name, {})}
