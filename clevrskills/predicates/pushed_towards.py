@@ -22,8 +22,8 @@ class PushedTowards(Pushed):
     A body that has come 30 percent nearer was moved within asin(0.7) = 44.4 degrees of the way, so
     the cone of 45 degrees (paper) or 60 degrees (released code) needs no test.
 
-    The gripper itself pushes it ("the agent is tasked to push"): what another body moves it by does
-    not count, the way begins where that leaves it.
+    The gripper itself pushes it ("the agent is tasked to push"): what another body, or the
+    arm behind the gripper, moves it by does not count, the way begins where that leaves it.
 
     Reward: as of :class:`AtPositionPushed`, the place being the target.
 

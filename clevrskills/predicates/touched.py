@@ -42,9 +42,9 @@ class Handled(PhysicalPredicate):
     object: Tensor
 
     own_way: ClassVar[bool] = False
-    """Whether only the way counts that the gripper moves it, not what another body does: its start
-    is moved along by that. The gripper moves what it touched after any other body did, unless it
-    pushes with what it holds."""
+    """Whether only the way counts that the gripper moves it, not what another body or the rest of
+    the arm does: its start is moved along by that. The gripper moves what it touched after any of
+    those did, unless it pushes with what it holds."""
 
     def initial_state(self, world: World) -> GoalState:
         never = torch.zeros(world.num_envs, dtype=torch.bool, device=world.device)
@@ -73,7 +73,8 @@ class Handled(PhysicalPredicate):
     def _remember_way(self, world: World, state: GoalState, touching: Tensor) -> GoalState:
         """The state with the start moved along where another body moves this one."""
         place = world.position(self.object)[:, :2]
-        passive = state["_passive"] | world.touches_body(self.object)
+        swept = world.robot_touches(self.object) & ~touching
+        passive = state["_passive"] | world.touches_body(self.object) | swept
         if not anywhere(passive):
             return {**state, "_place": place}
         by_held = world.held >= 0

@@ -20,7 +20,8 @@ class TouchedPushed(Handled):
     """The gripper has touched a body, which was never held or struck, is at rest at least
     ``criteria.push_displacement_m`` from where it was at first, and did not fall over.
 
-    The gripper itself moves it: what another body moves it by does not count.
+    The gripper itself moves it: what another body, or the arm behind the gripper, moves it by does
+    not count.
 
     Reward: exp(-5 distance of the cups in m), the share of the way and how upright it is, 0 to 1
     each, up to 2.97 in all; done 3; 0 for good if it was held or struck.

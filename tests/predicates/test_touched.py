@@ -270,6 +270,27 @@ def test_what_another_body_moves_it_by_is_no_push():
     assert episode(TouchedPushed, stage(), touch, leave, moved(x=0.11)).holds
 
 
+def test_what_the_arm_sweeps_away_is_no_push(monkeypatch):
+    near = []
+
+    def sweep(world):
+        near[:] = [True]
+        move(world, x=0.06)
+
+    def gone(world):
+        near.clear()
+
+    def by_robot(world, body):
+        return world.gripper_touches(body) | bool(near)
+
+    monkeypatch.setattr(TensorWorld, "robot_touches", by_robot)
+    gripper = touch, leave
+    assert not episode(TouchedPushed, stage(), *gripper, sweep, sweep, gone).holds
+    assert not episode(TouchedPushed, stage(), sweep, moved(x=0.06), gone, *gripper).holds
+    own = touch, moved(x=0.11), leave  # what the gripper moves it by afterwards counts
+    assert episode(TouchedPushed, stage(), sweep, gone, *own).holds
+
+
 def test_pushed_with_what_is_held_is_no_push():
     def hold_slab(world):
         world.hold(index(world, 1), world.pose(index(world, 1)))
