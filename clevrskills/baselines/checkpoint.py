@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from clevrskills.baselines.data.track import Track
 from clevrskills.baselines.policy import LearnedPolicy
 from clevrskills.baselines.registry import build, policy_type
 from clevrskills.baselines.spec import PolicyConfig, PolicySpec
@@ -56,6 +57,7 @@ def load(path: str | Path, device: str | None = None) -> LearnedPolicy:
     load_suite().interface().check(about.spec.action, str(path))
     policy = build(about.policy, about.config, about.spec)
     fill(policy, folder)
+    policy.track = str(Track.of(about.provenance) or "")
     device = device or ("cuda" if torch.cuda.is_available() else "cpu")
     return policy.to(device).eval()
 

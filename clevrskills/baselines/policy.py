@@ -74,12 +74,15 @@ class LearnedPolicy(nn.Module, Generic[Config]):
         config_type: The type of its configuration.
         configurations: Configurations by name, among them ``default`` and ``tiny``.
         tokenizer: Reads its prompts.
+        track: What it has learned from, see :mod:`clevrskills.baselines.data.track`; empty: it is
+            not known.
     """
 
     config_type: ClassVar[type[PolicyConfig]]
     configurations: ClassVar[Mapping[str, PolicyConfig]]
     tokenizer: Tokenizer
     batched = True
+    track = ""
 
     def __init__(self, config: Config, spec: PolicySpec) -> None:
         super().__init__()
@@ -145,6 +148,11 @@ class LearnedPolicy(nn.Module, Generic[Config]):
         elsewhere when it was made and are not trained.
         """
         return set()
+
+    @property
+    def starts_published(self) -> bool:
+        """Whether it starts from weights that others have published."""
+        return getattr(self.config, "weights", None) is not None or bool(self.pretrained())
 
     def write_files(self, folder: Path) -> None:
         """Write what it needs from a checkpoint besides weights, such as a vocabulary."""

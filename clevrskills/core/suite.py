@@ -7,6 +7,7 @@ import contextlib
 import importlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from numpy.typing import NDArray
@@ -391,6 +392,12 @@ class Suite(Protocol):
 
     def trajectory_renderer(self, config: EnvConfig) -> TrajectoryRenderer | None:
         """Build what films the episodes of a configuration; ``None`` if it has no cameras."""
+        return None
+
+    def standard_file(self) -> Path | None:
+        """What is published of its standard datasets, see
+        :mod:`clevrskills.dataset_tools.standard`; ``None``: it has none.
+        """
         return None
 
     def header(self, task: str, split: str) -> Any:

@@ -46,6 +46,8 @@ class Header:
         segmentation: Whether it was filmed what each pixel shows.
         look: How the images look; those of older datasets are flat.
         task_args: Arguments of tasks, by their keys.
+        standard: Demonstrations of each task, if it is one of the standard datasets; see
+            :mod:`clevrskills.dataset_tools.standard`.
         format: Name of the format.
         format_version: Its version.
         versions: Versions of what made it.
@@ -60,6 +62,7 @@ class Header:
     segmentation: bool = False
     look: str = LOOKS[0]
     task_args: dict[str, dict[str, Any]] = field(default_factory=dict)
+    standard: int | None = None
     format: str = FORMAT
     format_version: int = FORMAT_VERSION
     versions: dict[str, str | None] = field(default_factory=versions, compare=False)
@@ -83,7 +86,7 @@ class Header:
                     f"{root} has format version {data['format_version']}; "
                     f"this package reads {FORMAT_VERSION}"
                 )
-            data.setdefault("look", "flat")
+            data = {"look": "flat", "standard": None, **data}
             values = {f.name: data[f.name] for f in fields(cls)}
         except (ValueError, KeyError, TypeError) as error:
             raise DatasetError(f"{path} is damaged: {error!r}") from error

@@ -95,5 +95,8 @@ class EvaluateArgs(PoolArgs, SuiteArgs):
     """What tables call the policy."""
     note: str = ""
     """Words to be kept with the results, e.g. what the policy was trained on."""
+    track: str = ""
+    """What the policy has learned from, for those that do not say it themselves, e.g. standard-100;
+    see the page of datasets."""
     json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
     """Print the results as JSON."""

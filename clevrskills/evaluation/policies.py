@@ -14,6 +14,7 @@ from clevrskills.dataset_tools.dataset import Dataset, Episode
 from clevrskills.dataset_tools.export.lerobot_features import task_sentences
 from clevrskills.dataset_tools.layout import DatasetError, Header
 from clevrskills.errors import ClevrSkillsError
+from clevrskills.evaluation.results import NO_TRACK
 
 BLIND = ObservationOptions(cameras=(), proprioception=False)
 
@@ -27,6 +28,7 @@ class Zero:
     """
 
     observation = BLIND
+    track = NO_TRACK
     needs_suite = True
 
     def __init__(self, suite: Suite, interface: Interface) -> None:
@@ -64,6 +66,7 @@ class OraclePolicy:
     """
 
     observation = BLIND
+    track = NO_TRACK
     privileged = True
     needs_suite = True
 
@@ -101,6 +104,7 @@ class Replay:
     """
 
     observation = BLIND
+    track = NO_TRACK
     privileged = True
     recognizes_episodes = True
     needs_suite = True

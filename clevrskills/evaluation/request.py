@@ -128,6 +128,7 @@ def make_request(args: EvaluateArgs, suite: Suite) -> EvaluationRequest:
         benchmark=max(versions_of, default=0),
         wording=wording,
         preset=args.preset or "",
+        track=args.track,
     )
     index, of = args.part
     refs = [ref for ref in filmed(refs, args.videos, args.video) if ref.index % of == index]

@@ -31,6 +31,8 @@ SETTINGS = (
     *("renderer", "versions"),
 )
 """Attributes of a run on which its numbers depend, besides the policy."""
+NO_TRACK = "none"
+"""Track of policies that have learned from nothing."""
 CAUSES = ("success", "step limit", "gave up", "error", "stopped", "no stop")
 """Why an episode ended: the goal was reached; the task's step limit was; a policy that may say so
 gave up (the oracle); the policy or what leads to it broke down, which says nothing of its skill;
@@ -178,6 +180,7 @@ class Run:
         benchmark: Version of the frozen episodes; 0: of before they had one, or they were drawn.
         wording: What prompts said, one of :data:`~clevrskills.core.suite.WORDINGS`.
         preset: The named bundle of options that was given.
+        track: What the policy has learned from; empty: it is not stated.
     """
 
     policy: str
@@ -202,6 +205,7 @@ class Run:
     benchmark: int = 0
     wording: str = "own"
     preset: str = ""
+    track: str = ""
 
 
 @dataclass(frozen=True)

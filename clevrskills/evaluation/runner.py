@@ -43,7 +43,7 @@ SAME = (
     *("suite", "interface", "feedback", "stop", "revision", "benchmark", "wording"),
 )
 """What must be the same when a run is continued, besides the episodes and what is shown."""
-_OPTIONAL = ("label", "note")
+_OPTIONAL = ("label", "note", "track")
 
 
 @dataclass(frozen=True)
@@ -161,7 +161,17 @@ class Runner(work.JobQueue[Describe | Group, Description | Ended]):
     def _begin(self, about: Description) -> None:
         """Enter the run into its folder, and hand out what is left to do."""
         request, root = self._request, self._request.config.root
-        now = replace(request.run, observation=asdict(about.observation), renderer=about.renderer)
+        said = request.run.track
+        if said and about.track not in ("", said):
+            raise ClevrSkillsError(
+                f"--track {said}: the policy says {about.track!r} itself, so leave it out"
+            )
+        now = replace(
+            request.run,
+            observation=asdict(about.observation),
+            renderer=about.renderer,
+            track=about.track or said,
+        )
         open_run(root, self._before, now)
         self._left_out = left_out(request, about.observation.prompt)
         self._refs = [ref for ref in request.episodes if ref.task not in self._left_out]
@@ -217,7 +227,7 @@ def check_same(root: Path, before: Run, now: Run, options: Mapping[str, Any]) ->
         root: Its folder.
         before: The run.
         now: What it is to be continued as; what is shown and the renderer are not looked at, nor
-            are an empty label and note.
+            are an empty label, note and track.
         options: Those options of what is shown that are known.
 
     Raises:

@@ -41,6 +41,7 @@ class Description:
 
     observation: ObservationOptions  # what it is shown
     renderer: str  # name and driver of what draws its images; empty: it is shown none
+    track: str  # what it has learned from, as it says itself; empty: it says nothing
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,7 @@ class Evaluator:
         self._config = config
         make = partial(config.policy.make, config.suite, config.rules.interface)
         self._acting, policy = acting(make, config.batch)
+        self._track = str(getattr(policy, "track", ""))
         self._options = config.policy.options(policy, config.suite)
         self._envs = EnvPool(config, self._options)
         self._errors = 0
@@ -92,7 +94,7 @@ class Evaluator:
         if isinstance(job, Group):
             return self._evaluate(job)
         renderer = self._config.suite.renderer() if self._options.cameras else ""
-        return Description(self._options, renderer)
+        return Description(self._options, renderer, self._track)
 
     def _evaluate(self, group: Group) -> Ended:
         self._live: dict[int, tuple[EpisodeRef, PolicyRollout]] = {}

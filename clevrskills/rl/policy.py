@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from clevrskills.core.checkpoint import latest
 from clevrskills.core.policy import Observation, ObservationOptions, PolicyError, PromptInput
 from clevrskills.envs.state_observation import flat
 from clevrskills.rl.agent import STATE, to_tensors
@@ -33,6 +34,7 @@ class RLPolicy:
         root = Path(folder)
         self._run = read_run(root)
         self._agent = load_agent(root, self._run)
+        self.track = f"open (reinforcement learning, {latest(root)[0]} steps)"
         self.observation = ObservationOptions(
             self._run.cameras, self._run.size_px, proprioception=False, look=self._run.look
         )

@@ -17,7 +17,8 @@ from fake_suite import FakeSuite
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation import request
 from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
-from clevrskills.evaluation.results import EpisodeResult, read_results, read_run
+from clevrskills.evaluation.report.tables import numbers, records, task_rows
+from clevrskills.evaluation.results import EpisodeResult, open_evaluations, read_results, read_run
 from clevrskills.jobs.pool import Done, InlinePool, WorkerDied
 
 HERE = Path(__file__).parents[1] / "support"
@@ -87,6 +88,27 @@ def test_metrics_and_what_is_printed(
     assert run.episodes["reach_test"] == "reach test 1" and len(run.episodes) == 4
     assert run.observation["cameras"] == [] and run.renderer == ""
     assert run.versions["clevrskills"]
+
+
+@pytest.mark.usefixtures("inline")
+def test_tracks(tmp_path: Path) -> None:
+    learned = "fake_policies:Learned"
+    cases = [
+        ("zero", "", "none"),
+        ("fake_policies:Wanderer", "", ""),
+        (learned, "", "standard-100"),
+    ]
+    cases += [("fake_policies:Wanderer", "standard-1000", "standard-1000")]
+    for k, (policy, given, track) in enumerate(cases):
+        root = tmp_path / str(k)
+        args = args_for(root, policy, track=given, tasks=("reach",), episodes=1)
+        assert evaluate(args, FakeSuite()) == 0
+        assert read_run(root).track == track
+        (row, *_) = records(numbers(task_rows(open_evaluations([root]))))
+        assert row["track"] == track
+    args = args_for(tmp_path / "x", learned, track="standard-1000", tasks=("reach",), episodes=1)
+    with pytest.raises(ClevrSkillsError, match="the policy says 'standard-100' itself"):
+        evaluate(args, FakeSuite())
 
 
 @pytest.mark.usefixtures("inline")

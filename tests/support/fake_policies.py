@@ -44,6 +44,12 @@ class Wanderer:
         return action if self.chunk == 1 else np.stack([action] * self.chunk)
 
 
+class Learned(Wanderer):
+    """Says what it has learned from."""
+
+    track = "standard-100"
+
+
 class Troubled(Wanderer):
     """Gets into trouble in one episode (``task_split_index``), or in all.
 

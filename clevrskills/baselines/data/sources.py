@@ -68,6 +68,7 @@ class DatasetSource(DatasetReader):
         size_px: Width and height of the frames; ``None``: each camera's own.
         look: How they look.
         robot: Key of the robot.
+        standard: Size of the standard dataset that they are of; ``None``: of none.
 
     Raises:
         ClevrSkillsError: It is none, empty, damaged, or was not filmed by these cameras.
@@ -81,6 +82,7 @@ class DatasetSource(DatasetReader):
         info = dataset[0].info
         measured = info["final"]["proprioception"]
         self.root, self.robot, self.look = root, dataset.header.robot, dataset.header.look
+        self.standard = dataset.header.standard
         self.state_parts: Mapping[str, int] = {
             name: int(np.size(measured[name])) for name in STATE_PARTS if name in measured
         }
@@ -133,7 +135,7 @@ class LeRobotSource(WindowReader[EpisodeTable]):
         filmed = tuple(f.removeprefix(prefix) for f in features if f.startswith(prefix))
         check_names(**{f"camera of {self.root}": (self._cameras, filmed)})
         self.robot, self._fps = str(info["robot_type"]), int(info["fps"])
-        self.look = str(info.get("look", "flat"))
+        self.look, self.standard = str(info.get("look", "flat")), info.get("standard")
         self._data_path, self._video_path = info["data_path"], info["video_path"]
         self.size_px = _common({features[image_key(c)]["shape"][0] for c in self._cameras})
         self.state_parts: Mapping[str, int] = _parts(features["observation.state"]["names"])

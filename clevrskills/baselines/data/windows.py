@@ -48,24 +48,29 @@ class Selection:
         """Source and number of each demonstration that fits.
 
         Raises:
-            UnknownNameError: There is nothing of that task, level or split.
-            ClevrSkillsError: Nothing fits.
+            UnknownNameError: There is nothing of that task or level.
+            ClevrSkillsError: Nothing fits, or all are of splits that are held out.
         """
         levels = {task: level for source in sources for task, level in source.levels().items()}
         every = [(k, n, d) for k, s in enumerate(sources) for n, d in enumerate(s.demonstrations)]
         known: dict[str, tuple[Sequence[str], Iterable[str]]] = {
             "task": (self.tasks, levels),
             "level": (self.levels, dict.fromkeys(levels.values())),
-            "split": (self.splits, dict.fromkeys(d.split for *_, d in every)),
         }
         check_names(**{f"{kind} of the demonstrations": names for kind, names in known.items()})
+        splits = dict.fromkeys(d.split for *_, d in every)
+        if not set(self.splits) & splits.keys():
+            raise ClevrSkillsError(
+                f"the demonstrations are of the split {', '.join(splits)}, which is held out; "
+                f"allowed: {', '.join(self.splits)}"
+            )
         left_out = load_suite().unspeakable() if self.prompt == "language" else ()
         chosen = [
             (k, n)
             for k, n, d in every
             if (not self.tasks or d.task in self.tasks)
             and (not self.levels or levels[d.task] in self.levels)
-            and (not self.splits or d.split in self.splits)
+            and d.split in self.splits
             and d.task not in left_out
         ]
         if not chosen:

@@ -9,7 +9,7 @@ import tyro
 
 @dataclass(kw_only=True)
 class TrainArgs:
-    """Train a policy on demonstrations; running it again continues.
+    """Train a policy on demonstrations of the split train; running it again continues.
 
     On several GPUs: `accelerate launch -m clevrskills train ...`; each of them has batches of its
     own.
@@ -35,8 +35,6 @@ class TrainArgs:
     """Only demonstrations of this task; may be given several times."""
     level: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
     """Only demonstrations of this level, L0, L1 or L2; may be given several times."""
-    split: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
-    """Only demonstrations of this split, train or test; by default train."""
     weight: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
     """How often windows of a task are drawn, TASK=WEIGHT; may be given several times. All other
     tasks have weight 1 then; without it, all windows are drawn equally often."""

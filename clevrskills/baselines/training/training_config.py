@@ -11,6 +11,7 @@ from typing import Any
 from clevrskills.baselines import checkpoint
 from clevrskills.baselines.checkpoint import Description, describe
 from clevrskills.baselines.data.sources import Source, open_source
+from clevrskills.baselines.data.track import Track, track_of
 from clevrskills.baselines.data.windows import Order, Selection, Windows, fingerprint, make_spec
 from clevrskills.baselines.policy import LearnedPolicy
 from clevrskills.baselines.registry import build, configuration
@@ -18,6 +19,7 @@ from clevrskills.baselines.spec import PolicyConfig, PolicySpec
 from clevrskills.baselines.training.arguments import TrainArgs
 from clevrskills.core.checkpoint import find
 from clevrskills.core.policy_loader import policy_arguments
+from clevrskills.core.suite import load_suite
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.files import storage_errors, to_json, write_whole
 from clevrskills.jobs.run_folder import check_settings, open_folder
@@ -34,6 +36,7 @@ class TrainingConfig:
     config: PolicyConfig
     spec: PolicySpec  # what it sees and does
     start: Path | None  # folder of the checkpoint that it starts from; `None`: none
+    before: Description | None  # what that says of itself
     sources: Sequence[Source]  # where the demonstrations are
     selection: Selection  # which of them
     # how often the windows of each task are drawn; `None`: all windows alike
@@ -61,11 +64,18 @@ class TrainingConfig:
 
     def describe(self, policy: LearnedPolicy, windows: Windows) -> Description:
         """What checkpoints of the training run say."""
+        count = len(self.selection.choose(self.sources))
+        track = track_of(self.sources, count, policy.starts_published)
+        if self.before is not None:
+            # one of before there were tracks has learned from nobody knows what
+            before = Track.of(self.before.provenance) or Track(None, 0, False)
+            track = track.after(before)
         parameters = [(p.numel(), p.requires_grad) for p in policy.parameters()]
         provenance = {
             **{k: v for k, v in self.identity.items() if k not in ("policy", "config")},
             "data": [str(source.root) for source in self.sources],
             "robot": self.sources[0].robot,
+            "track": track.to_json(),
             "tasks": sorted(set(windows.tasks)),
             "windows": len(windows),
             "parameters": sum(count for count, _ in parameters),
@@ -86,7 +96,7 @@ def prepare(args: TrainArgs) -> TrainingConfig:
     before = None if start is None else describe(start)
     name, config = _policy(args, before)
     sources = [open_source(path, config.cameras) for path in args.data]
-    selection = Selection(args.task, args.level, args.split or ("train",), args.prompt)
+    selection = Selection(args.task, args.level, tuple(load_suite().splits()[:1]), args.prompt)
     spec = make_spec(sources, config, selection)
     if before is not None:
         if spec.state_parts != before.spec.state_parts:
@@ -105,7 +115,9 @@ def prepare(args: TrainArgs) -> TrainingConfig:
         "from": None if args.start is None else str(args.start),
         **{key: getattr(args, key) for key in ("steps", "accumulate", "bf16", "seed")},
     }
-    return TrainingConfig(*(args, name, config, spec, start, sources, selection, weights, identity))
+    return TrainingConfig(
+        *(args, name, config, spec, start, before, sources, selection, weights, identity)
+    )
 
 
 def _policy(args: TrainArgs, before: Description | None) -> tuple[str, PolicyConfig]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from clevrskills.dataset_tools.dataset import Episode
     from clevrskills.dataset_tools.layout import Header
     from clevrskills.dataset_tools.manifest import ManifestLine
+    from clevrskills.dataset_tools.standard import Standard
 
 
 _JOBS_PER_WORKER = 2000
@@ -35,6 +36,9 @@ class CheckArgs(WorkerArgs):
     annotations must come out the same."""
     decode: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
     """Decode all frames of all videos, not only the first and the last."""
+    standard: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Compare it with what is published of the standard datasets: scenes, actions, states, labels
+    and, within a tolerance, images."""
     json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
     """Print the result as JSON."""
 
@@ -58,7 +62,12 @@ def check(args: CheckArgs, suite: Suite | None = None) -> int:
 
     check_least(args, replay=0, workers=1)
     report = check_dataset(
-        args.dataset, args.replay, decode=args.decode, workers=args.workers, suite=suite
+        args.dataset,
+        args.replay,
+        decode=args.decode,
+        standard=args.standard,
+        workers=args.workers,
+        suite=suite,
     )
     if args.json:
         data = {"dataset": args.dataset, **vars(report)}
@@ -77,6 +86,7 @@ def check_dataset(
     replay: int = 0,
     *,
     decode: bool = False,
+    standard: bool = False,
     workers: int = 1,
     suite: Suite | None = None,
 ) -> Report:
@@ -86,22 +96,30 @@ def check_dataset(
         root: The dataset.
         replay: How many episodes without faults to replay.
         decode: Decode all frames of all videos.
+        standard: Compare it with what is published of the standard datasets.
         workers: Number of processes.
         suite: Where environments come from; ``None``: ClevrSkills.
 
     Raises:
         DatasetError: It is not a dataset, or of another format version.
+        ClevrSkillsError: It was to be a standard dataset, but does not claim to be one.
     """
     from clevrskills.core.suite import load_suite
     from clevrskills.dataset_tools.check.catalogue import read_catalogue
+    from clevrskills.dataset_tools.check.fault import Fault
     from clevrskills.dataset_tools.layout import Header
     from clevrskills.dataset_tools.manifest import in_turn
+    from clevrskills.dataset_tools.standard import check_header, missing_slots, read_standard
 
     suite = suite or load_suite()
     header = Header.read(root)
+    published = read_standard(suite) if standard else None
+    size = 0 if published is None else check_header(root, header, published)
     catalogue = read_catalogue(root, suite)
     report = Report(len(catalogue.episodes), faults=list(catalogue.faults))
-    make = partial(Checker, header, suite, decode)
+    if published is not None:
+        report.faults += (Fault("", "", what) for what in missing_slots(catalogue.episodes, size))
+    make = partial(Checker, header, suite, decode, published)
     paths = {"/".join(path.parts[-2:]): path for path in catalogue.episodes}
     jobs = [Job(path, catalogue.lines.get(name)) for name, path in paths.items()]
     report.faults += _do(make, workers, jobs, "checking")
@@ -125,8 +143,11 @@ class Job:
 class Checker:
     """Does jobs; keeps the environment while the config stays the same."""
 
-    def __init__(self, header: Header, suite: Suite, decode: bool) -> None:
+    def __init__(
+        self, header: Header, suite: Suite, decode: bool, standard: Standard | None
+    ) -> None:
         self._header, self._suite, self._decode = header, suite, decode
+        self._standard = standard
         self._config: EnvConfig | None = None
         self._env: Environment | None = None
 
@@ -137,11 +158,17 @@ class Checker:
             ClevrSkillsError: An environment to replay in cannot be built.
         """
         from clevrskills.dataset_tools.check.episode import check_episode
+        from clevrskills.dataset_tools.check.fault import Fault
+        from clevrskills.dataset_tools.dataset import Episode
 
         if job.replay:
             return self._replay(job.path)
         keystep_camera = next(iter(self._suite.cameras()), "")
-        return check_episode(job.path, self._header, job.line, keystep_camera, self._decode)
+        faults = check_episode(job.path, self._header, job.line, keystep_camera, self._decode)
+        if self._standard is not None and not faults:
+            episode = Episode(job.path)
+            faults += (Fault(episode.id, "", what) for what in self._standard.faults(episode))
+        return faults
 
     def _replay(self, path: Path) -> list[Fault]:
         from clevrskills.dataset_tools.check.fault import Fault

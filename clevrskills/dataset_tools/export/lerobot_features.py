@@ -303,6 +303,7 @@ class LeRobotWriter(ABC):
             "video_path": self.video_path if self.first.cameras else None,
             "features": self.features(),
             "look": self._selection.header.look,
+            "standard": self._selection.header.standard,
         }
         write_json(self.out / "meta/info.json", info)
         write_json(self.out / "meta/stats.json", as_lists(self._statistics.total()))

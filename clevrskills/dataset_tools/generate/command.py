@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,10 +25,18 @@ if TYPE_CHECKING:
     from clevrskills.dataset_tools.layout import Header
 
 
+_DECIDED = ("episodes", "seed", "split", "arg", "robot", "criteria")
+"""Options that a standard dataset decides."""
+
+
 @dataclass(kw_only=True)
 class GenerateArgs(PoolArgs, CameraArgs, SuiteArgs):
     """Make demonstrations of tasks with the oracle; running it again continues."""
 
+    standard: int | None = None
+    """Make the standard dataset with this many demonstrations of each task, 100 or 1000; of all
+    tasks unless some are named. `clevrskills check --standard` compares it with what is
+    published."""
     episodes: int = 10
     """Successful episodes of each task."""
     seed: int = 0
@@ -71,7 +79,10 @@ def generate(
     from clevrskills.jobs.run_folder import write_into
 
     source = suite or load_suite(args.suite or suite_of(args.tasks))
+    if args.standard is not None:
+        args = _standard(args, source)
     header, queues = _check(args, source, seeds)
+    source.require_oracle()  # before anything is written
     header.open(args.out.absolute())
     return write_into(args.out, lambda _: _generate(args, source, queues), args.writer)
 
@@ -95,6 +106,26 @@ def _generate(args: GenerateArgs, suite: Suite, queues: list[TaskQueue]) -> int:
     pool = partial(open_pool, args.driver, make, root, args.workers, args.timeout, args.address)
     lines = run(queues, pool, manifest, root)
     return _report(args, queues, [summarize(q, lines[q.config.task], args.workers) for q in queues])
+
+
+def _standard(args: GenerateArgs, suite: Suite) -> GenerateArgs:
+    """The arguments of a standard dataset.
+
+    Raises:
+        ClevrSkillsError: There is none of this size, or an option is given that it decides.
+    """
+    from clevrskills.dataset_tools.standard import SIZES, read_standard
+
+    if args.standard not in SIZES:
+        allowed = " and ".join(str(size) for size in SIZES)
+        raise ClevrSkillsError(f"--standard {args.standard}: allowed are {allowed}")
+    for entry in fields(args):
+        if entry.name in _DECIDED and getattr(args, entry.name) != entry.default:
+            raise ClevrSkillsError(f"--standard decides --{entry.name}: leave that out")
+    named = args.tasks or args.level or args.group
+    tasks = args.tasks if named else tuple(suite.levels())
+    settings = read_standard(suite).settings
+    return replace(args, tasks=tasks, episodes=args.standard, **settings)
 
 
 def _check(args: GenerateArgs, suite: Suite, seeds: SeedRange) -> tuple[Header, list[TaskQueue]]:
@@ -143,6 +174,7 @@ def _check(args: GenerateArgs, suite: Suite, seeds: SeedRange) -> tuple[Header, 
         robot=config.robot,
         criteria=config.criteria,
         fps=int(interface.spec["rate_hz"]),
+        standard=args.standard,
         task_args=given,
         **filmed,
     )

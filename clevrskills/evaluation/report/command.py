@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from clevrskills.evaluation.results import Evaluation
 
 PAGE = "report.html"
-SHOWN = ("level", "tasks", "split", "run", "episodes", "success %", "goals met %", "reward/step")
+SHOWN = (
+    *("level", "tasks", "split", "run", "track", "episodes"),
+    *("success %", "goals met %", "reward/step"),
+)
 """Columns of the table on the terminal; the files have all."""
 
 

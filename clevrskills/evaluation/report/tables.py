@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -14,7 +14,7 @@ from rich.table import Table as ConsoleTable
 from rich.text import Text
 
 from clevrskills.core.suite import Measure
-from clevrskills.evaluation.results import CAUSES, EpisodeResult, Evaluation
+from clevrskills.evaluation.results import CAUSES, NO_TRACK, EpisodeResult, Evaluation
 from clevrskills.evaluation.statistics import Estimate, mean, share
 from clevrskills.jobs.console import console
 from clevrskills.jobs.files import write_whole
@@ -40,7 +40,7 @@ EXPLANATION = (
     "and nowhere else."
 )
 TEXT_COLUMNS = (
-    *("level", "task", "split", "run", "model", "ended by"),
+    *("level", "task", "split", "run", "track", "model", "ended by"),
     *("tag", "value", "category", "code"),
 )
 TURNS = Measure("turns", "turns")
@@ -79,6 +79,7 @@ class Row:
         causes: Number of episodes by cause, errors included.
         measures: What is measured besides: turns, where they are no control steps, and the suite's
             measures.
+        track: What the policy has learned from; empty: it is not stated.
         tag: Name of the tag, for all tasks whose episodes have it; else empty.
         value: Its value.
     """
@@ -99,6 +100,7 @@ class Row:
     steps: Estimate
     causes: Mapping[str, int]
     measures: Mapping[str, Estimate] = field(default_factory=dict)
+    track: str = ""
     tag: str = ""
     value: str = ""
 
@@ -226,6 +228,7 @@ def words(rows: Sequence[Row], measures: Iterable[Measure] = ()) -> pd.DataFrame
         texts["split"] = row.split
         if several:
             texts["run"] = row.run
+        texts["track"] = row.track or "not stated"
         texts["episodes"] = str(row.episodes)
         for name, heading in HEADINGS.items():
             estimate: Estimate = getattr(row, name)
@@ -244,6 +247,8 @@ def words(rows: Sequence[Row], measures: Iterable[Measure] = ()) -> pd.DataFrame
         texts["errors"] = str(row.errors)
         table.append(texts)
     frame = pd.DataFrame(table)
+    if all(row.track == NO_TRACK or row.tag for row in rows):
+        del frame["track"]  # nothing has learned
     if "depth %" in frame and (frame["depth %"] == "-").all():
         del frame["depth %"]  # no goal has an order
     if rows and TURNS.name in rows[0].measures and not any(row.steps.value for row in rows):
@@ -324,6 +329,7 @@ def _rows(
         ordered = sorted(evaluation.results, key=key)
         for (level, task, split), results in groupby(ordered, key=key):
             row = summarise(evaluation.label, level, task, split, results, measures)
+            row = replace(row, track=evaluation.run.track)
             rows.append(((level, task, evaluation.rank(split), k), row))
     return [row for _, row in sorted(rows, key=lambda pair: pair[0])]
 

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 EPISODES_DIR = Path(__file__).parent / "episodes"
 """The frozen episodes of the package."""
+STANDARD_FILE = Path(__file__).parent / "standard.json"
+"""Seeds and digests of the standard datasets."""
 OVERLAP_M, DRIFT_M = 1e-3, 5e-4
 """How far bodies may reach into each other, and move by themselves, at the start."""
 SPLITS = ("train", "test")
@@ -165,6 +167,9 @@ class ClevrSkillsSuite(Suite):
 
         kind = tasks().get(task)
         return self.folder or (EPISODES_DIR if kind is None or is_own(kind) else episodes_of(kind))
+
+    def standard_file(self) -> Path | None:
+        return STANDARD_FILE
 
     def header(self, task: str, split: str) -> Header:
         from clevrskills.evaluation.freeze import frozen

@@ -192,7 +192,10 @@ def test_parts_of_the_demonstrations(demos: Path) -> None:
     for bad, message in (
         ({"tasks": ("sort",)}, "unknown task of the demonstrations 'sort'; allowed: reach, visit"),
         ({"levels": ("L2",)}, "unknown level of the demonstrations 'L2'; allowed: L0, L1"),
-        ({"splits": ("test",)}, "unknown split of the demonstrations 'test'; allowed: train"),
+        (
+            {"splits": ("test",)},
+            "demonstrations are of the split train, which is held out; allowed: test",
+        ),
         ({"tasks": ("visit",), "levels": ("L0",)}, "there are no demonstrations that fit"),
     ):
         with pytest.raises(ClevrSkillsError, match=message):

@@ -79,6 +79,7 @@ def test_what_is_kept(undisturbed: Path) -> None:
     assert about.provenance["tasks"] == ["reach", "visit"] and about.provenance["seed"] == 0
     assert about.provenance["trained_parameters"] == about.provenance["parameters"] > 1e5
     assert load(undisturbed, "cpu").config.dropout == 0.2
+    assert load(undisturbed, "cpu").track == "open (8 demonstrations)"
 
 
 def test_a_finished_training_is_left_as_it_is(
@@ -149,6 +150,7 @@ def test_from_a_checkpoint(undisturbed: Path, demos: Path, tmp_path: Path) -> No
     assert about[0].spec == about[1].spec  # though the mean action of this task is another
     assert about[0].provenance["tasks"] == ["visit"]
     assert about[0].provenance["from"] == str(undisturbed)
+    assert load(args.out, "cpu").track == "open (12 demonstrations)"
 
 
 def test_from_a_checkpoint_with_another_configuration(

@@ -210,6 +210,10 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
         model = self.language.model.named_parameters(prefix="language.model")
         return {name for name, parameter in model if not parameter.requires_grad}
 
+    @property
+    def starts_published(self) -> bool:
+        return self.config.language_model not in RANDOM_LANGUAGE_MODELS
+
     def loss(self, batch: Batch) -> dict[str, Tensor]:
         actions = self._actions(batch.observations, batch.prompts)
         return {"loss": masked_mean((actions - batch.actions) ** 2, batch.action_mask)}

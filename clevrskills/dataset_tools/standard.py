@@ -1,0 +1,247 @@
+"""Standard datasets: the same demonstrations for everybody, and how to tell that a dataset is one.
+
+A suite publishes one file of what is in its standard datasets. Slot k of a task is the episode of
+seed k, or, where that one failed, of the substitute that the file names. Of each of the first 100
+slots the file has a digest by part, and of the first one what its frames look like, in a few
+colours, so that other renderers are told apart from other scenes.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from clevrskills.core.episode import SUBSTITUTE, RecordedName
+from clevrskills.errors import ClevrSkillsError, DamagedError
+from clevrskills.jobs.files import to_json
+
+if TYPE_CHECKING:
+    from clevrskills.core.suite import Suite
+    from clevrskills.dataset_tools.dataset import Dataset, Episode
+    from clevrskills.dataset_tools.layout import Header
+
+SIZES = (100, 1000)
+"""Demonstrations of each task in the standard datasets."""
+DIGESTED = SIZES[0]
+"""Slots of each task that have digests."""
+PARTS = ("scene", "actions", "states", "labels")
+"""What the digests are of."""
+TOLERANCE = 8.0
+"""How far apart the colours of two renderings of a frame may be, on average, of 255 levels."""
+_HEX = 8  # digits of a digest
+_GRID = 4  # a frame is told by the mean colours of so many fields in each direction
+_LABELS = (
+    *("success", "terminated", "truncated", "keystep", "failed", "holds"),
+    *("subtask", "instruction", "subtask_text", "instruction_text"),
+    *("subgoal", "predicate", "skill", "action_class", "attempt"),
+)
+
+
+@dataclass(frozen=True)
+class TaskDigest:
+    """What is published of a task.
+
+    Attributes:
+        seeds: Seed of each slot that has digests.
+        digests: By part, one of each slot.
+        frames: By camera, colours of the first and the last frame of slot 0, (2, 4, 4, 3) uint8.
+    """
+
+    seeds: Sequence[int]
+    digests: Mapping[str, Sequence[str]]
+    frames: Mapping[str, np.ndarray]
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON data; of the seeds only those that are not the number of their slot."""
+        return {
+            "substitutes": {str(k): seed for k, seed in enumerate(self.seeds) if seed != k},
+            "digests": {part: "".join(found) for part, found in self.digests.items()},
+            "frames": {
+                camera: base64.b64encode(colours.tobytes()).decode()
+                for camera, colours in self.frames.items()
+            },
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Read what :meth:`to_json` gave."""
+        substitutes = {int(slot): seed for slot, seed in data["substitutes"].items()}
+        return cls(
+            [substitutes.get(slot, slot) for slot in range(DIGESTED)],
+            {part: _cut(data["digests"][part]) for part in PARTS},
+            {
+                camera: np.frombuffer(base64.b64decode(text), np.uint8).reshape(2, _GRID, _GRID, 3)
+                for camera, text in data["frames"].items()
+            },
+        )
+
+
+@dataclass(frozen=True)
+class Standard:
+    """What a suite publishes of its standard datasets.
+
+    Attributes:
+        benchmark: Version of the suite's benchmark.
+        settings: Split, robot and criteria of the episodes.
+        tasks: What is published of each task.
+    """
+
+    benchmark: int
+    settings: Mapping[str, str]
+    tasks: Mapping[str, TaskDigest]
+
+    def to_json(self) -> str:
+        """The content of the file."""
+        data = {"benchmark": self.benchmark, **self.settings}
+        tasks = {task: digest.to_json() for task, digest in self.tasks.items()}
+        return to_json({**data, "tasks": tasks}, indent=1) + "\n"
+
+    def faults(self, episode: Episode) -> Iterator[str]:
+        """How an episode differs from what is published of its slot; nothing for later slots."""
+        info = episode.info
+        slot = slot_of(int(info["seed"]))
+        if slot >= DIGESTED or info["task"] not in self.tasks:
+            return
+        told = self.tasks[info["task"]]
+        if info["seed"] != told.seeds[slot]:
+            yield f"seed {info['seed']} in slot {slot}, published is {told.seeds[slot]}"
+            return
+        for part, found in digests(episode).items():
+            if found != told.digests[part][slot]:
+                yield f"{part}: not what is published"
+        for camera in set(episode.cameras) & set(told.frames) if slot == 0 else ():
+            far = np.abs(colours(episode, camera).astype(float) - told.frames[camera]).mean()
+            if far > TOLERANCE:
+                yield f"images of {camera} differ by {far:.1f} of 255, more than {TOLERANCE:g}"
+
+
+def slot_of(seed: int) -> int:
+    """The slot that a seed is for."""
+    return seed % SUBSTITUTE
+
+
+def read_standard(suite: Suite) -> Standard:
+    """What a suite publishes of its standard datasets.
+
+    Raises:
+        ClevrSkillsError: Nothing, or it is damaged.
+    """
+    path = suite.standard_file()
+    if path is None:
+        raise ClevrSkillsError(f"suite {suite.name} has no standard dataset")
+    return _read(path)
+
+
+@cache
+def _read(path: Path) -> Standard:
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        settings = {name: data[name] for name in ("split", "robot", "criteria")}
+        tasks = {task: TaskDigest.from_json(told) for task, told in data["tasks"].items()}
+        return Standard(data["benchmark"], settings, tasks)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DamagedError(f"{path} is damaged: {error!r}") from error
+
+
+def measure(dataset: Dataset, suite: Suite) -> Standard:
+    """What is to be published, from a dataset that has the first slots of every task.
+
+    Raises:
+        ClevrSkillsError: A slot is missing.
+    """
+    header, split, tasks = dataset.header, suite.splits()[0], {}
+    found: dict[tuple[str, int], Episode] = {}
+    for episode in dataset.filter(split=split):
+        name = RecordedName.parse(episode.id)
+        found[name.task, slot_of(name.seed)] = episode
+    for task in suite.levels():
+        missing = [slot for slot in range(DIGESTED) if (task, slot) not in found]
+        if missing:
+            raise ClevrSkillsError(f"{dataset.path} lacks slot {missing[0]} of {task}")
+        episodes = [found[task, slot] for slot in range(DIGESTED)]
+        seeds = [RecordedName.parse(episode.id).seed for episode in episodes]
+        each = [digests(episode) for episode in episodes]
+        frames = {camera: colours(episodes[0], camera) for camera in episodes[0].cameras}
+        tasks[task] = TaskDigest(seeds, {part: [d[part] for d in each] for part in PARTS}, frames)
+    settings = {"split": split, "robot": header.robot, "criteria": header.criteria}
+    return Standard(suite.benchmark, settings, tasks)
+
+
+def missing_slots(episodes: Iterable[Path], size: int) -> Iterator[str]:
+    """What the tasks of a standard dataset lack, or have too much of, in words.
+
+    Args:
+        episodes: Directories of its episodes.
+        size: Its size.
+    """
+    there: dict[str, set[int]] = {}
+    for path in episodes:
+        name = RecordedName.parse("/".join(path.parts[-2:]))
+        there.setdefault(name.task, set()).add(slot_of(name.seed))
+    for task, slots in there.items():
+        if lacking := sorted(set(range(size)) - slots):
+            yield f"{task} lacks {len(lacking)} of {size} slots, the first is {lacking[0]}"
+        if extra := sorted(slots - set(range(size))):
+            yield f"{task} has {len(extra)} slots beyond {size}, the first is {extra[0]}"
+
+
+def check_header(root: Path, header: Header, standard: Standard) -> int:
+    """Check that a dataset claims to be a standard one.
+
+    Returns:
+        Its size.
+
+    Raises:
+        ClevrSkillsError: It does not, or it has other settings.
+    """
+    if header.standard is None:
+        raise ClevrSkillsError(
+            f"{root} was not made by `clevrskills generate --standard`; allowed are such datasets"
+        )
+    for name in ("robot", "criteria"):
+        if getattr(header, name) != standard.settings[name]:
+            raise ClevrSkillsError(
+                f"{root} has {name} {getattr(header, name)}, the standard {standard.settings[name]}"
+            )
+    return header.standard
+
+
+def digests(episode: Episode) -> dict[str, str]:
+    """Digest of each part of an episode: floating-point numbers bit for bit."""
+    info, steps = episode.info, episode.steps
+    scene = to_json([info["scene"], info["prompt"]["text"], info["prompt"]["plain"], info["goal"]])
+    labels = to_json({name: [_plain(v) for v in steps[name]] for name in _LABELS})
+    contents = {
+        "scene": scene.encode(),
+        "actions": np.ascontiguousarray(episode.actions, "<f4").tobytes(),
+        "states": np.ascontiguousarray(episode.states).tobytes(),
+        "labels": labels.encode(),
+    }
+    return {part: hashlib.sha256(contents[part]).hexdigest()[:_HEX] for part in PARTS}
+
+
+def colours(episode: Episode, camera: str) -> np.ndarray:
+    """Mean colours of the first and the last frame of a camera, in fields, (2, 4, 4, 3) uint8."""
+    frames = np.stack([episode.frame(camera, step) for step in (0, len(episode))])
+    height, width = (size - size % _GRID for size in frames.shape[1:3])
+    fields = frames[:, :height, :width].reshape(2, _GRID, height // _GRID, _GRID, width // _GRID, 3)
+    return fields.mean(axis=(2, 4)).round().astype(np.uint8)
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+
+
+def _cut(text: str) -> list[str]:
+    found = [text[k : k + _HEX] for k in range(0, len(text), _HEX)]
+    if len(found) != DIGESTED:
+        raise ValueError(f"{len(found)} digests, not {DIGESTED}")
+    return found
