@@ -192,11 +192,7 @@ class LeRobotSource(WindowReader[EpisodeTable]):
         return self.root / pattern.format(chunk_index=chunk, file_index=file, **names)
 
 
-Source = DatasetSource | LeRobotSource
-"""Demonstrations in a folder, read in windows."""
-
-
-def open_source(root: Path, cameras: Sequence[str]) -> Source:
+def open_source(root: Path, cameras: Sequence[str]) -> DatasetSource | LeRobotSource:
     """Open a dataset, or a LeRobot export of one.
 
     Raises:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from clevrskills.baselines.data.sources import Source
+from clevrskills.baselines.data.windows import Source
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,8 @@ from torch import Tensor
 from torch.utils.data import Dataset
 
 from clevrskills.baselines.batch import Batch, Observations, scale_images
-from clevrskills.baselines.data.sources import Source
+from clevrskills.baselines.data.packed import PackedSource
+from clevrskills.baselines.data.sources import DatasetSource, LeRobotSource
 from clevrskills.baselines.prompts import EncodedPrompt, Tokenizer, encode, stack
 from clevrskills.baselines.spec import PolicyConfig, PolicySpec
 from clevrskills.core.policy import ObservationOptions
@@ -30,6 +32,8 @@ from clevrskills.dataset_tools.export.statistics import Numbers, as_lists
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import check_names
 
+Source = DatasetSource | LeRobotSource | PackedSource
+"""Demonstrations in a folder, read in windows."""
 _PROMPTS = 256  # kept by each process at least
 _MEASURED = 2000  # demonstrations, at most, that statistics are taken of
 
@@ -111,6 +115,27 @@ def fingerprint(sources: Sequence[Source], selection: Selection) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
+def packed(
+    sources: Sequence[Source],
+    config: PolicyConfig,
+    selection: Selection,
+    folder: Path,
+    workers: int,
+) -> list[PackedSource]:
+    """The same sources with all that is selected of them packed in a folder.
+
+    Raises:
+        ClevrSkillsError: Nothing is selected, a file is damaged, or the disk is full.
+    """
+    chosen, made = selection.choose(sources), []
+    for number, source in enumerate(sources):
+        assert not isinstance(source, PackedSource)
+        one = PackedSource(source, config.cameras, config.image_size, folder)
+        one.pack([n for k, n in chosen if k == number], workers)
+        made.append(one)
+    return made
+
+
 def _statistics(
     sources: Sequence[Source], selection: Selection
 ) -> dict[str, dict[str, list[float]]]:
@@ -161,6 +186,7 @@ class Windows(Dataset[dict[str, Any]]):
         self._prompts: dict[tuple[int, int], EncodedPrompt] = {}
         self._kept_bytes = 0
         self._chosen = selection.choose(sources)
+        self._numbers = np.array(self._chosen)
         demonstrations = [sources[source].demonstrations[n] for source, n in self._chosen]
         self.tasks = tuple(d.task for d in demonstrations)
         self.counts = np.array([-(-d.steps // (config.starts_every or 1)) for d in demonstrations])
@@ -173,15 +199,10 @@ class Windows(Dataset[dict[str, Any]]):
     def __getitem__(self, index: int) -> dict[str, Any]:
         """Read a window."""
         config = self._config
-        place = int(np.searchsorted(self._stops, index, side="right"))
+        (place,), (first,) = self._places(np.array([index]))
         source_number, number = self._chosen[place]
         source = self._sources[source_number]
-        first = int(index - self._stops[place] + self.counts[place])  # here the number of it
-        if config.starts_every is None:
-            first -= config.steps - 1
-        else:
-            first *= config.starts_every
-        window = source.window(number, first, config.steps, config.horizon)
+        window = source.window(number, int(first), config.steps, config.horizon)
         learned = window.action_exists & ~window.action_failed & window.exists[:, None]
         return {
             "images": self._images(source_number, number, window.steps),
@@ -191,6 +212,45 @@ class Windows(Dataset[dict[str, Any]]):
             "action_mask": torch.from_numpy(learned),
             "prompt": self._prompt(source_number, number),
         }
+
+    def __getitems__(self, indices: Sequence[int]) -> list[dict[str, Any]] | Batch:
+        """Read several windows; those of packed demonstrations all at once, as a batch."""
+        packed = [s for s in self._sources if isinstance(s, PackedSource)]
+        if len(packed) < len(self._sources):
+            return [self[index] for index in indices]
+        places, first = self._places(np.asarray(indices))
+        chosen = self._numbers[places]
+        parts = []
+        for source in np.unique(chosen[:, 0]):
+            rows = np.flatnonzero(chosen[:, 0] == source)
+            size = self._config.steps, self._config.horizon
+            window, images = packed[source].windows(chosen[rows, 1], first[rows], *size)
+            parts.append((rows, window, images))
+        order = torch.from_numpy(np.argsort(np.concatenate([rows for rows, *_ in parts])))
+
+        def joined(arrays: Sequence[Any]) -> Tensor:
+            tensors = [torch.as_tensor(array) for array in arrays]
+            return tensors[0] if len(tensors) == 1 else torch.cat(tensors)[order]
+
+        each = [window for _, window, _ in parts]
+        exists = joined([w.exists for w in each])
+        acts = joined([w.action_exists & ~w.action_failed for w in each])
+        images = {c: joined([i[c] for *_, i in parts]) for c in self._config.cameras}
+        prompts = [self._prompt(*self._chosen[place]) for place in places]
+        return Batch(
+            Observations(images, joined([w.state for w in each]), exists),
+            stack(prompts, self._tokenizer.pad),
+            joined([w.actions for w in each]),
+            acts & exists[:, :, None],
+        )
+
+    def _places(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Place of the demonstration of each window (B,), and the window's first step (B,)."""
+        places = np.searchsorted(self._stops, indices, side="right")
+        within = indices - self._stops[places] + self.counts[places]
+        if self._config.starts_every is None:
+            return places, within - (self._config.steps - 1)
+        return places, within * self._config.starts_every
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_frames": {}, "_prompts": {}, "_kept_bytes": 0}
@@ -221,13 +281,15 @@ class Windows(Dataset[dict[str, Any]]):
         return kept
 
 
-def collate(windows: Sequence[Mapping[str, Any]], pad: int) -> Batch:
+def collate(windows: Sequence[Mapping[str, Any]] | Batch, pad: int) -> Batch:
     """Windows side by side.
 
     Args:
-        windows: The windows.
+        windows: The windows; those that are a batch already stay as they are.
         pad: Number of the tokenizer that stands after the end of prompts.
     """
+    if isinstance(windows, Batch):
+        return windows
 
     def stacked(name: str) -> Tensor:
         return torch.stack([window[name] for window in windows])

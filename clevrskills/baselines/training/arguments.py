@@ -58,6 +58,9 @@ class TrainArgs:
     cache_gb: float = 0.0
     """Memory in which each process that loads keeps the images that it has read, in GB: much
     quicker where all demonstrations fit into it."""
+    cache_dir: Path | None = None
+    """Folder in which all images are kept, decoded and scaled, for all processes and for later
+    trainings; quicker than --cache-gb from the first step on."""
     log_every: int = 50
     """Steps between two lines of the log."""
     save_every: int = 1000

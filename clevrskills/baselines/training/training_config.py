@@ -10,9 +10,17 @@ from typing import Any
 
 from clevrskills.baselines import checkpoint
 from clevrskills.baselines.checkpoint import Description, describe
-from clevrskills.baselines.data.sources import Source, open_source
+from clevrskills.baselines.data.sources import open_source
 from clevrskills.baselines.data.track import Track, track_of
-from clevrskills.baselines.data.windows import Order, Selection, Windows, fingerprint, make_spec
+from clevrskills.baselines.data.windows import (
+    Order,
+    Selection,
+    Source,
+    Windows,
+    fingerprint,
+    make_spec,
+    packed,
+)
 from clevrskills.baselines.policy import LearnedPolicy
 from clevrskills.baselines.registry import build, configuration
 from clevrskills.baselines.spec import PolicyConfig, PolicySpec
@@ -95,8 +103,10 @@ def prepare(args: TrainArgs) -> TrainingConfig:
     start = None if args.start is None else find(args.start)
     before = None if start is None else describe(start)
     name, config = _policy(args, before)
-    sources = [open_source(path, config.cameras) for path in args.data]
+    sources: Sequence[Source] = [open_source(path, config.cameras) for path in args.data]
     selection = Selection(args.task, args.level, tuple(load_suite().splits()[:1]), args.prompt)
+    if args.cache_dir is not None:
+        sources = packed(sources, config, selection, args.cache_dir, args.workers)
     spec = make_spec(sources, config, selection)
     if before is not None:
         if spec.state_parts != before.spec.state_parts:

@@ -1,0 +1,305 @@
+"""Packed demonstrations: decoded once, scaled, in memory maps that processes and runs share.
+
+::
+
+    FOLDER/<digest>/index.jsonl        a line for each demonstration that is there
+    FOLDER/<digest>/<camera>.u8        (N, 3, S, S), a row for each step of all demonstrations
+    FOLDER/<digest>/state.f32          (N, P), actions.f32 (N, 7), failed.u8 (N,)
+    FOLDER/<digest>/prompts.u8         the images of the prompts, (M, 3, S, S)
+
+The digest is that of the demonstrations, the cameras and the size, so other data never meet.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from clevrskills.baselines.batch import scale_images
+from clevrskills.baselines.data.sources import DatasetSource, LeRobotSource
+from clevrskills.core.policy import PromptInput
+from clevrskills.dataset_tools.window_reader import EpisodeTable, Window, WindowReader
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.jobs.files import storage_errors, to_json
+from clevrskills.jobs.journal import Journal, parse_record, read_lines
+from clevrskills.jobs.pool import TimedOut, WorkerDied
+from clevrskills.jobs.progress import Display
+from clevrskills.jobs.work import JobQueue, open_pool, work
+
+INDEX_FILE, LOCK_FILE = "index.jsonl", "lock"
+ACTION_SIZE = 7
+_VERSION = 1
+_FORMS = ("multimodal", "language")
+
+
+@dataclass(frozen=True)
+class PackedPrompt:
+    """Line of the index: the prompt of a demonstration that is packed.
+
+    Attributes:
+        number: Which demonstration of its source.
+        texts: By form, multimodal or language, as far as the source has it.
+        keys: Placeholders of its images.
+        first: Row of the first of them.
+    """
+
+    number: int
+    texts: Mapping[str, str]
+    keys: Sequence[str]
+    first: int
+
+
+class PackedSource(WindowReader[EpisodeTable]):
+    """Demonstrations of a source, packed; equal to the source, but for images, which are scaled.
+
+    Args:
+        source: The source.
+        cameras: Names of cameras.
+        size_px: Width and height of the images.
+        folder: Where packed demonstrations are.
+
+    Raises:
+        StorageError: The disk refused.
+    """
+
+    def __init__(
+        self,
+        source: DatasetSource | LeRobotSource,
+        cameras: Sequence[str],
+        size_px: int,
+        folder: Path,
+    ) -> None:
+        super().__init__()
+        self.root, self.robot, self.look = source.root, source.robot, source.look
+        self.standard, self.state_parts = source.standard, source.state_parts
+        self.size_px, self.demonstrations = source.size_px, source.demonstrations
+        self.image_size, self.cameras = size_px, tuple(cameras)
+        self._source = source
+        self.folder = folder.absolute() / _digest(source, cameras, size_px)
+        steps = [d.steps for d in self.demonstrations]
+        self.starts = np.concatenate([[0], np.cumsum(steps)]).astype(np.int64)
+        self.prompts: dict[int, PackedPrompt] = {}
+        with storage_errors(self.folder):
+            self.folder.mkdir(parents=True, exist_ok=True)
+
+    def levels(self) -> Mapping[str, str]:
+        """Level of each task that there are demonstrations of."""
+        return self._source.levels()
+
+    def pack(self, numbers: Iterable[int], workers: int) -> None:
+        """Pack demonstrations that are not packed yet; others that want the same wait.
+
+        Args:
+            numbers: Which of them.
+            workers: Number of processes.
+
+        Raises:
+            ClevrSkillsError: A file is damaged, or the disk is full; what was packed stays.
+        """
+        with self._lock():
+            self._read_index()
+            missing = [number for number in numbers if number not in self.prompts]
+            if not missing:
+                return
+            with storage_errors(self.folder):
+                for name, (shape, kind) in self._arrays().items():
+                    with (self.folder / name).open("ab") as file:
+                        file.truncate(int(np.prod(shape)) * np.dtype(kind).itemsize)  # sparse
+            with Display("packing", len(missing)) as display:
+                queue = _Packing(self, missing, display)
+                make = partial(Packer, self)
+                work(queue, lambda: open_pool("local", make, self.folder, max(1, workers)))
+
+    def read_table(self, number: int) -> EpisodeTable:
+        rows = slice(*self.starts[number : number + 2])
+        return EpisodeTable(
+            self.map("state.f32")[rows],
+            self.map("actions.f32")[rows],
+            self.map("failed.u8")[rows].astype(bool),
+            {},
+        )
+
+    def frames(self, number: int, steps: np.ndarray) -> dict[str, Tensor]:
+        rows = self.starts[number] + steps
+        return {c: torch.from_numpy(self.map(f"{c}.u8")[rows]) for c in self.cameras}
+
+    def prompt(self, number: int, form: str) -> PromptInput:
+        """The prompt of a demonstration; its images are scaled, (S, S, 3).
+
+        Raises:
+            ClevrSkillsError: The source has none of this form.
+        """
+        packed = self.prompts[number]
+        if form not in packed.texts:
+            return self._source.prompt(number, form)  # which says why not
+        if form == "language":
+            return PromptInput(packed.texts[form], {})
+        images = self.map("prompts.u8")[packed.first : packed.first + len(packed.keys)]
+        shown = images.transpose(0, 2, 3, 1)
+        return PromptInput(packed.texts[form], dict(zip(packed.keys, shown, strict=True)))
+
+    def windows(
+        self, numbers: np.ndarray, first: np.ndarray, steps: int, horizon: int
+    ) -> tuple[Window, dict[str, Tensor]]:
+        """Many windows at once, as :meth:`window` and :meth:`frames` read them one by one.
+
+        Args:
+            numbers: Which episodes, (B,).
+            first: First step of each window, (B,); may be negative.
+            steps: Number of their steps, T.
+            horizon: Number of actions at each step, H.
+
+        Returns:
+            The windows, each array with a dimension B before the others, and their frames by
+            camera, (B, T, 3, S, S) uint8.
+        """
+        start = self.starts[numbers][:, None]
+        last = self.starts[numbers + 1][:, None] - start - 1
+        observed = first[:, None] + np.arange(steps)
+        acted = observed[:, :, None] + np.arange(horizon)
+        existing = observed.clip(0, last)
+        done = acted.clip(0, last[:, :, None])
+        rows, acting = start + existing, start[:, :, None] + done
+        window = Window(
+            steps=existing,
+            exists=observed == existing,
+            state=self.map("state.f32")[rows],
+            actions=self.map("actions.f32")[acting],
+            action_exists=acted == done,
+            action_failed=self.map("failed.u8")[acting].astype(bool),
+        )
+        return window, {c: torch.from_numpy(self.map(f"{c}.u8")[rows]) for c in self.cameras}
+
+    def map(self, name: str, mode: str = "r") -> np.ndarray:
+        """One of the arrays, opened once in each process."""
+        self._own_files()
+        key = name, mode
+        if key not in self._maps:
+            shape, kind = self._arrays().get(name, ((-1, *self._image), "u1"))
+            path = self.folder / name
+            if name == "prompts.u8":
+                shape = (path.stat().st_size // int(np.prod(self._image)), *self._image)
+            # plain arrays: indexing a numpy.memmap makes an object each time
+            empty = not int(np.prod(shape))
+            found = np.zeros(shape, kind) if empty else np.memmap(path, kind, mode, shape=shape)
+            self._maps[key] = np.asarray(found)
+        return self._maps[key]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_maps": {}}
+
+    def _own_files(self) -> None:
+        if self._process != os.getpid():
+            self._maps: dict[tuple[str, str], np.ndarray] = {}
+        super()._own_files()
+
+    @property
+    def _image(self) -> tuple[int, int, int]:
+        return 3, self.image_size, self.image_size
+
+    def _arrays(self) -> dict[str, tuple[tuple[int, ...], str]]:
+        """Shape and type of each array with one row for each step."""
+        rows = int(self.starts[-1])
+        arrays: dict[str, tuple[tuple[int, ...], str]] = {
+            "state.f32": ((rows, sum(self.state_parts.values())), "f4"),
+            "actions.f32": ((rows, ACTION_SIZE), "f4"),
+            "failed.u8": ((rows,), "u1"),
+        }
+        return arrays | {f"{camera}.u8": ((rows, *self._image), "u1") for camera in self.cameras}
+
+    def _read_index(self) -> None:
+        path = self.folder / INDEX_FILE
+        if path.exists():
+            parse = partial(parse_record, PackedPrompt)
+            self.prompts = {packed.number: packed for packed in read_lines(path, parse)}
+
+    @contextmanager
+    def _lock(self) -> Iterator[None]:
+        with storage_errors(self.folder), (self.folder / LOCK_FILE).open("w") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+
+
+Packed = tuple[Mapping[str, str], Sequence[str], np.ndarray]
+"""Texts by form, placeholders and images (k, 3, S, S) of a prompt."""
+
+
+class Packer:
+    """Packs demonstrations, in a process of its own; returns their prompts."""
+
+    def __init__(self, packed: PackedSource) -> None:
+        torch.set_num_threads(1)
+        self._packed = packed
+
+    def __call__(self, number: int) -> Packed:
+        packed, source = self._packed, self._packed._source
+        demonstration = source.demonstrations[number]
+        every = np.arange(demonstration.steps)
+        table, rows = source.read_table(number), packed.starts[number] + every
+        packed.map("state.f32", "r+")[rows] = table.state[every]
+        packed.map("actions.f32", "r+")[rows] = table.actions
+        packed.map("failed.u8", "r+")[rows] = table.failed
+        for camera, frames in source.frames(number, every).items():
+            scaled = scale_images(frames, packed.image_size)
+            packed.map(f"{camera}.u8", "r+")[rows] = scaled.numpy()
+        forms = _FORMS if isinstance(source, DatasetSource) else _FORMS[1:]
+        prompts = {form: source.prompt(number, form) for form in forms}
+        images = prompts[forms[0]].images
+        size_px = packed.image_size
+        shown = [
+            scale_images(torch.tensor(image).permute(2, 0, 1), size_px).numpy()
+            for image in images.values()
+        ]
+        nothing = np.empty((0, 3, size_px, size_px), np.uint8)
+        texts = {form: prompt.text for form, prompt in prompts.items()}
+        return texts, tuple(images), np.stack(shown) if shown else nothing
+
+
+class _Packing(JobQueue[int, Packed]):
+    """The demonstrations that are to be packed."""
+
+    def __init__(self, packed: PackedSource, numbers: Sequence[int], display: Display) -> None:
+        super().__init__(numbers)
+        self._packed, self._display = packed, display
+        self._journal = Journal(packed.folder / INDEX_FILE)
+        self._path = packed.folder / "prompts.u8"
+        self._done = 0
+
+    def finish(self, job: int, result: Packed) -> None:
+        texts, keys, images = result
+        size = images[:1].nbytes or 1
+        with storage_errors(self._path), self._path.open("ab") as file:
+            first = file.tell() // size
+            file.truncate(first * size)  # a part of an image may be left
+            file.write(images.tobytes())
+        line = PackedPrompt(job, texts, keys, first)
+        self._journal.append(to_json(asdict(line)))
+        self._packed.prompts[job] = line
+        self._done += 1
+
+    def give_up(self, job: int, end: WorkerDied | TimedOut) -> None:
+        name = self._packed.demonstrations[job].id
+        raise ClevrSkillsError(f"{self._packed.root}: cannot pack {name}: {end.reason}")
+
+    def update(self) -> None:
+        self._display.update(self._done)
+
+
+def _digest(source: DatasetSource | LeRobotSource, cameras: Sequence[str], size_px: int) -> str:
+    about = [_VERSION, list(cameras), size_px, source.look, source.robot, source.size_px]
+    names = [[d.id, d.steps] for d in source.demonstrations]
+    kind = type(source).__name__
+    text = json.dumps([kind, about, dict(source.state_parts), names])
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

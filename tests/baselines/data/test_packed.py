@@ -1,0 +1,130 @@
+"""Packed demonstrations: the same windows as from the videos, and nothing decoded twice."""
+
+from __future__ import annotations
+
+import pickle
+import shutil
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch.utils.data import DataLoader
+
+from clevrskills.baselines.batch import Batch
+from clevrskills.baselines.data.packed import PackedSource
+from clevrskills.baselines.data.sources import open_source
+from clevrskills.baselines.data.windows import (
+    Selection,
+    Windows,
+    collate,
+    make_spec,
+    packed,
+)
+from clevrskills.baselines.prompts import WordTokenizer
+from clevrskills.baselines.spec import PolicyConfig
+from clevrskills.dataset_tools.export.command import ExportArgs, export
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.jobs.pool import InlinePool
+
+HISTORY = PolicyConfig(image_size=24, steps=3, horizon=2, proprioception=True)
+STREAM = PolicyConfig(image_size=64, steps=8, starts_every=5, horizon=3, proprioception=True)
+TOKENIZER = WordTokenizer()
+
+
+@pytest.fixture(autouse=True)
+def inline(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everything in this process: quick."""
+    name = "clevrskills.baselines.data.packed.open_pool"
+    monkeypatch.setattr(name, lambda _, make, *rest: InlinePool(make))
+
+
+@pytest.fixture(scope="module")
+def exported(demos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("packed") / "lerobot"
+    assert export(ExportArgs(dataset=demos, to="lerobot", out=out)) == 0
+    return out
+
+
+def equal(one: Batch, other: Batch) -> None:
+    """Both batches have the same tensors."""
+    seen, expected = one.observations, other.observations
+    pairs = [(seen.images[camera], images) for camera, images in expected.images.items()]
+    for mine, theirs in ((seen, expected), (one.prompts, other.prompts), (one, other)):
+        values = {n: v for n, v in vars(theirs).items() if isinstance(v, torch.Tensor)}
+        pairs += [(getattr(mine, name), value) for name, value in values.items()]
+    for a, b in pairs:
+        assert a.dtype == b.dtype and torch.equal(a, b)
+
+
+@pytest.mark.parametrize("config", [HISTORY, STREAM, replace(STREAM, cameras=())])
+@pytest.mark.parametrize("form", ["multimodal", "language"])
+def test_the_same_batches(
+    demos: Path, exported: Path, tmp_path: Path, config: PolicyConfig, form: str
+) -> None:
+    roots = (demos, exported) if form == "language" else (demos,)
+    sources = [open_source(root, config.cameras) for root in roots]
+    selection = Selection(prompt=form)
+    plain = Windows(sources, config, selection, TOKENIZER)
+    made = packed(sources, config, selection, tmp_path, 1)
+    quick = Windows(made, config, selection, TOKENIZER)
+    indices = np.random.default_rng(0).permutation(len(plain)).tolist()
+    expected = collate([plain[k] for k in indices], TOKENIZER.pad)
+    equal(collate(quick.__getitems__(indices), TOKENIZER.pad), expected)
+    equal(collate([quick[k] for k in indices], TOKENIZER.pad), expected)
+    assert make_spec(made, config, selection) == make_spec(sources, config, selection)
+
+
+def test_in_processes_that_are_started_anew(demos: Path, tmp_path: Path) -> None:
+    (source,) = packed([open_source(demos, HISTORY.cameras)], HISTORY, Selection(), tmp_path, 1)
+    windows = Windows([source], HISTORY, Selection(), TOKENIZER)
+    assert len(pickle.dumps(windows)) < 50_000  # no images are in it
+    expected = windows.__getitems__(range(4))
+    assert isinstance(expected, Batch)
+    loader = DataLoader(
+        windows,
+        batch_sampler=[range(4)],
+        collate_fn=partial(collate, pad=TOKENIZER.pad),
+        num_workers=1,
+        multiprocessing_context="spawn",
+    )
+    (batch,) = loader
+    equal(batch, expected)
+
+
+def test_what_is_packed_is_not_decoded_again(
+    demos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = Path(shutil.copytree(demos, tmp_path / "copy"))
+    some = Selection(tasks=("reach",))
+    packed([open_source(copy, HISTORY.cameras)], HISTORY, some, tmp_path / "cache", 1)
+    (folder,) = (tmp_path / "cache").iterdir()
+    with (folder / "index.jsonl").open("a") as file:
+        file.write('{"number": 4, "te')  # a writer was killed
+    for video in copy.glob("reach/*/*.mp4"):
+        video.unlink()
+    source = open_source(copy, HISTORY.cameras)
+    (made,) = packed([source], HISTORY, Selection(), tmp_path / "cache", 1)
+    assert sorted(made.prompts) == list(range(len(source.demonstrations)))
+    windows = Windows([made], HISTORY, Selection(), TOKENIZER)
+    plain = Windows([open_source(demos, HISTORY.cameras)], HISTORY, Selection(), TOKENIZER)
+    every = range(len(plain))
+    equal(
+        collate(windows.__getitems__(every), TOKENIZER.pad),
+        collate([plain[k] for k in every], TOKENIZER.pad),
+    )
+    # another size is something else, and cannot be made without the videos
+    with pytest.raises(ClevrSkillsError, match=r"\.mp4"):
+        packed([source], replace(HISTORY, image_size=16), Selection(), tmp_path / "cache", 1)
+
+
+def test_other_data_never_meet(demos: Path, exported: Path, tmp_path: Path) -> None:
+    one, other = (open_source(root, ()) for root in (demos, exported))
+    folders = {PackedSource(s, (), size, tmp_path).folder for s in (one, other) for size in (8, 9)}
+    assert len(folders) == 4
+    with pytest.raises(ClevrSkillsError, match="has prompts in words only"):
+        made = PackedSource(other, (), 8, tmp_path)
+        made.pack([0], 1)
+        made.prompt(0, "multimodal")
