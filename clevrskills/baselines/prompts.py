@@ -128,17 +128,12 @@ def encode(prompt: PromptInput, tokenizer: Tokenizer, size_px: int) -> EncodedPr
 
 def stack(prompts: Sequence[EncodedPrompt], pad: int) -> Prompts:
     """Several prompts side by side; ``pad`` stands after the end of the shorter ones."""
-    length = max(len(prompt.tokens) for prompt in prompts)
-    tokens = torch.full((len(prompts), length), pad)
-    index = torch.full((len(prompts), length), -1)
-    mask = torch.zeros(len(prompts), length, dtype=torch.bool)
-    first = 0
-    for row, prompt in enumerate(prompts):
-        end = len(prompt.tokens)
-        tokens[row, :end] = torch.tensor(prompt.tokens)
-        mask[row, :end] = True
-        count = len(prompt.images)
-        places = tokens[row, :end] == prompt.image
-        index[row, :end][places] = torch.arange(first, first + count)
-        first += count
-    return Prompts(tokens, mask, torch.cat([prompt.images for prompt in prompts]), index)
+    lengths = np.array([len(prompt.tokens) for prompt in prompts])
+    mask = np.arange(lengths.max()) < lengths[:, None]
+    read = np.array([token for prompt in prompts for token in prompt.tokens])
+    tokens, index = np.full(mask.shape, pad), np.full(mask.shape, -1)
+    tokens[mask] = read
+    stands = read == np.repeat([prompt.image for prompt in prompts], lengths)
+    index[mask] = np.where(stands, stands.cumsum() - 1, -1)
+    images = torch.cat([prompt.images for prompt in prompts])
+    return Prompts(*map(torch.from_numpy, (tokens, mask)), images, torch.from_numpy(index))
