@@ -15,7 +15,14 @@ from clevrskills.jobs.arguments import check_least
 if TYPE_CHECKING:
     from clevrskills.suites.clevrskills.protocol import Curriculum
 
-_WITHOUT_FILE = ("data", "configuration", "set", "steps", "episodes", "prompt", "workers")
+_WITHOUT_FILE = (
+    *("data", "configuration", "set", "steps", "train", "episodes", "prompt", "workers"),
+)
+
+_DECIDED = (
+    *("--policy", "--configuration", "--data", "--level", "--prompt", "--from", "--out", "--steps"),
+)
+"""Options of ``clevrskills train`` that the curriculum gives itself."""
 
 
 @dataclass(kw_only=True)
@@ -38,8 +45,11 @@ class CurriculumArgs:
     """With --policy: its configuration."""
     set: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
     """With --policy: entry of the configuration, NAME=VALUE; may be given several times."""
-    steps: int = 20_000
-    """With --policy: steps of the optimizer at each stage."""
+    steps: tuple[int, ...] = (20_000,)
+    """With --policy: steps of the optimizer at each stage: one number, or three, for L0, L1, L2."""
+    train: str = ""
+    """With --policy: further options of `clevrskills train`, in one word, e.g. --train="--bf16
+    --balance --cache-dir cache"."""
     episodes: int = 20
     """With --policy: episodes of each task and split."""
     prompt: Annotated[tuple[Literal["multimodal", "language"], ...], tyro.conf.UseAppendAction] = ()
@@ -78,28 +88,60 @@ def what_is_asked(args: CurriculumArgs) -> Curriculum:
 
 def _of_policy(args: CurriculumArgs) -> Curriculum:
     from clevrskills.core.policy import FORMS
-    from clevrskills.suites.clevrskills.protocol import Curriculum, Training
+    from clevrskills.suites.clevrskills.protocol import Curriculum, Training, steps_of
     from clevrskills.suites.clevrskills.suite import SPLITS
 
     assert args.policy is not None
     if not args.data:
         raise ClevrSkillsError("there is nothing to train on: name a folder with --data")
-    check_least(args, steps=1, episodes=1, workers=1)
+    check_least(args, episodes=1, workers=1)
+    steps = steps_of(args.steps)
     given = ["--policy", args.policy, "--configuration", args.configuration]
-    given += ["--steps", str(args.steps)]
     given += [word for path in args.data for word in ("--data", str(path))]
+    given += _train_options(args.train)
     given += [word for entry in args.set for word in ("--set", entry)]
     command = (
         *(sys.executable, "-m", "clevrskills", "train"),
         *(word.replace("{", "{{").replace("}", "}}") for word in given),
         *("--level", "{level}", "--prompt", "{prompt}", "--from", "{from}", "--out", "{out}"),
+        *("--steps", "{steps}"),
     )
     return Curriculum(
-        label=args.policy,
+        label=f"{args.policy} {args.configuration}",
         policy="clevrskills.baselines:load",
         episodes=args.episodes,
         splits=SPLITS,
         prompts=tuple(form for form in FORMS if form in (args.prompt or FORMS)),
-        training=Training(command, argument="path"),
+        training=Training(command, argument="path", steps=steps),
         options={"workers": args.workers},
     )
+
+
+def _train_options(text: str) -> list[str]:
+    """The words of further options of ``clevrskills train``.
+
+    Raises:
+        ClevrSkillsError: One is unknown, wrong, or decided by the curriculum.
+    """
+    import contextlib
+    import io
+    import shlex
+
+    from clevrskills.baselines.training.arguments import TrainArgs
+
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise ClevrSkillsError(f"--train cannot be read: {error}") from error
+    names = [word.partition("=")[0] for word in words if word.startswith("--")]
+    if taken := [name for name in names if name in _DECIDED]:
+        raise ClevrSkillsError(f"--train: the curriculum decides {taken[0]}; leave it out")
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said):
+            tyro.cli(TrainArgs, args=["--data", ".", "--out", ".", *words])
+    except SystemExit:
+        raise ClevrSkillsError(
+            f"--train {text!r} is not what `clevrskills train` takes; its --help lists that"
+        ) from None
+    return words

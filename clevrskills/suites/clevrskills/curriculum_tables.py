@@ -18,7 +18,13 @@ from clevrskills.evaluation.statistics import Estimate
 from clevrskills.jobs.files import storage_errors, write_whole
 from clevrskills.suites.clevrskills.protocol import STAGES, Curriculum, Trial
 from clevrskills.suites.clevrskills.published import COMPARABILITY, published
-from clevrskills.suites.clevrskills.stages import CURRICULUM_FILE, TRIALS_DIR, of_trial, tasks_of
+from clevrskills.suites.clevrskills.stages import (
+    CHECKPOINTS_DIR,
+    CURRICULUM_FILE,
+    TRIALS_DIR,
+    of_trial,
+    tasks_of,
+)
 from clevrskills.suites.clevrskills.suite import SPLITS
 
 PAGE = "index.html"
@@ -61,6 +67,7 @@ class Line:
     source: str  # `here` or `published`
     split: str  # whose objects, if all of its entries have the same; else empty
     entries: Mapping[Column, Entry]  # by column
+    training: str = "-"  # track, steps and hours of training, in words
 
 
 @dataclass(frozen=True)
@@ -79,6 +86,7 @@ class Results:
 
     label: str  # what tables call the policy
     rows: Mapping[Trial, Row]  # by trial, all tasks together
+    training: Mapping[str, str]  # by form of the prompt: track, steps and hours, in words
     remarks: tuple[str, ...]  # what is incomplete, in words
 
 
@@ -102,7 +110,7 @@ def read_results(root: Path, levels: Mapping[str, str]) -> Results:
     except (ValueError, KeyError, TypeError) as error:
         raise ClevrSkillsError(f"{path} is damaged: {error!r}") from error
     protocol = Curriculum(label, "", episodes, SPLITS, FORMS)
-    rows, remarks = {}, []
+    rows, remarks, tracks = {}, [], {}
     for stage in STAGES:
         for trial in protocol.trials(stage):
             folder = root / TRIALS_DIR / trial.name
@@ -112,6 +120,7 @@ def read_results(root: Path, levels: Mapping[str, str]) -> Results:
             found = of_trial(run.results, trial, levels, episodes)
             if not found:
                 continue
+            tracks[trial.prompt] = run.run.track
             row = rows[trial] = summarise(label, trial.level, "", trial.split, found)
             expected = len(tasks_of(trial, levels)) * episodes
             if row.episodes < expected:
@@ -119,7 +128,26 @@ def read_results(root: Path, levels: Mapping[str, str]) -> Results:
                     f"{label}: {trial.name} has {row.episodes} of {expected} episodes"
                     + (f", {row.errors} met an error of the infrastructure" if row.errors else "")
                 )
-    return Results(label, rows, tuple(remarks))
+    training = {
+        prompt: _training(root, prompt, track, data.get("steps", []))
+        for prompt, track in tracks.items()
+    }
+    return Results(label, rows, training, tuple(remarks))
+
+
+def _training(root: Path, prompt: str, track: str, steps: Sequence[int]) -> str:
+    """Track, steps and hours of the trainings for a form of the prompt, as far as they are known,
+    in words.
+    """
+    words = [track or "not stated"]
+    if steps:
+        words.append(f"{'+'.join(f'{n:,}' for n in steps)} steps")
+    markers = [CHECKPOINTS_DIR + f"/{form}/*.json" for form in (prompt, "")]
+    found = sorted({path for pattern in markers for path in root.glob(pattern.replace("//", "/"))})
+    minutes = [float(json.loads(path.read_text("utf-8"))["minutes"]) for path in found]
+    if minutes:
+        words.append(f"{sum(minutes) / 60:.1f} h")
+    return ", ".join(words)
 
 
 def paper_tables(results: Sequence[Results]) -> list[PaperTable]:
@@ -142,12 +170,12 @@ def paper_tables(results: Sequence[Results]) -> list[PaperTable]:
 
 def frame(table: PaperTable) -> pd.DataFrame:
     """For people: two lines of headings, text."""
-    columns = [("", "model"), ("", "numbers")]
+    columns = [("", "model"), ("", "numbers"), ("", "training")]
     columns += [(heading(c), measure) for c in table.columns for measure in MEASURES]
     data = []
     for line in table.lines:
         model = f"{line.model}, {SEEN[line.split]}" if line.split else line.model
-        texts = [model, line.source]
+        texts = [model, line.source, line.training]
         for column in table.columns:
             entry = line.entries.get(column)
             texts += entry.texts() if entry else ("-",) * len(MEASURES)
@@ -171,6 +199,7 @@ def numbers(tables: Sequence[PaperTable]) -> pd.DataFrame:
                     "table": table.number,
                     "model": line.model,
                     "numbers": line.source,
+                    "training": line.training,
                     "level": level,
                     "setting": setting,
                     "split": split or line.split,
@@ -248,7 +277,7 @@ def _ours(results: Results, prompt: str, columns: Sequence[Column]) -> Iterator[
             if (column[0], column[1], column[2] or split) in by_key
         }
         if entries:
-            yield Line(results.label, "here", split, entries)
+            yield Line(results.label, "here", split, entries, results.training[prompt])
 
 
 def _published(number: int, columns: Sequence[Column]) -> list[Line]:

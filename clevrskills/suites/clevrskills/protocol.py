@@ -3,7 +3,7 @@
 import json
 import shlex
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.jobs.files import storage_errors
 from clevrskills.suites.clevrskills.suite import SPLITS
 
-PLACEHOLDERS = ("stage", "level", "from", "out", "data", "prompt")
+PLACEHOLDERS = ("stage", "level", "from", "out", "data", "prompt", "steps")
 """What the command of a training may have in braces."""
 STAGES = ("l0", "l1", "l2")
 """Trained on L0; then fine-tuned on L1; then on L2."""
@@ -46,10 +46,10 @@ class Trial:
 class Training:
     """A command that makes a checkpoint."""
 
-    # its words, with {stage}, {level}, {from}, {out}, {data} and {prompt} in them
-    command: tuple[str, ...]
+    command: tuple[str, ...]  # its words, with :data:`PLACEHOLDERS` in braces in them
     data: str = ""  # put in for {data}
     argument: str = "checkpoint"  # argument of the policy that names the checkpoint
+    steps: tuple[int, ...] = ()  # put in for {steps}, stage by stage
 
     @property
     def by_prompt(self) -> bool:
@@ -204,11 +204,30 @@ def _training(data: Mapping[str, Any] | None) -> Training | None:
         ) from error
     if not any("{out}" in word for word in command):
         raise ClevrSkillsError("train.command must name {out}, where the checkpoint goes")
+    steps = table.take("steps", list, [])
+    if ("{steps}" in text) != bool(steps):
+        raise ClevrSkillsError("train.steps goes with {steps} in train.command")
     training = Training(
-        command, table.take("data", str, ""), table.take("argument", str, "checkpoint")
+        command,
+        table.take("data", str, ""),
+        table.take("argument", str, "checkpoint"),
+        steps_of(steps) if steps else (),
     )
     table.finish()
     return training
+
+
+def steps_of(steps: Sequence[Any]) -> tuple[int, ...]:
+    """Steps of the training after which each stage is evaluated, from one number or three.
+
+    Raises:
+        ClevrSkillsError: They are something else.
+    """
+    good = all(isinstance(n, int) and not isinstance(n, bool) and n >= 1 for n in steps)
+    if not good or len(steps) not in (1, len(STAGES)):
+        given = " ".join(map(str, steps))
+        raise ClevrSkillsError(f"steps must be one number from 1 on or three, not {given!r}")
+    return tuple(steps) * (len(STAGES) // len(steps))
 
 
 def _options(data: Mapping[str, Any]) -> dict[str, Any]:

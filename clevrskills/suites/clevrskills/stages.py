@@ -139,6 +139,7 @@ class Stages:
             self._check_training(self.what.training)
         names = ("label", "policy", "episodes", "splits", "prompts")
         data = {name: getattr(self.what, name) for name in names}
+        data["steps"] = self.what.training.steps if self.what.training else ()
         with storage_errors(self.root):
             self.root.mkdir(parents=True, exist_ok=True)
         write_whole(self.root / CURRICULUM_FILE, to_json(data, indent=1) + "\n")
@@ -180,7 +181,8 @@ class Stages:
     @staticmethod
     def _made_by(training: Training) -> dict[str, str]:
         """What a checkpoint is made by; with which Python does not matter."""
-        return {"command": shlex.join(training.command[1:]), "data": training.data}
+        made = {"command": shlex.join(training.command[1:]), "data": training.data}
+        return made | ({"steps": " ".join(map(str, training.steps))} if training.steps else {})
 
     def _check_training(self, training: Training) -> None:
         """Checkpoints that are there were made by this training."""
@@ -189,9 +191,10 @@ class Stages:
                 marker = self._marker(self._trained(stage, prompt))
                 made = json.loads(marker.read_text("utf-8")) if marker.is_file() else {}
                 for name, expected in self._made_by(training).items():
-                    if made and made[name] != expected:
+                    before = made.get(name)
+                    if made and before != expected:
                         raise ClevrSkillsError(
-                            f"{marker.with_suffix('')} was trained by the {name} {made[name]!r}, "
+                            f"{marker.with_suffix('')} was trained by the {name} {before!r}, "
                             f"not {expected!r}; give another folder with --out"
                         )
 
@@ -214,6 +217,8 @@ class Stages:
         assert self.what.training is not None
         values = {"stage": stage, "level": stage.upper(), "from": source, "out": str(out)}
         values |= {"data": self.what.training.data, "prompt": prompt}
+        steps = dict(zip(STAGES, self.what.training.steps, strict=False))
+        values["steps"] = str(steps.get(stage, ""))
         words = command_of(self.what.training.command, values)
         try:
             code = subprocess.run(words, stdout=_STDERR, check=False).returncode

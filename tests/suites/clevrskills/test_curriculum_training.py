@@ -17,6 +17,7 @@ from point_suite import PointSuite
 
 from clevrskills.baselines import checkpoint
 from clevrskills.baselines.policies.bc.policy import BehaviorCloning
+from clevrskills.baselines.training.trainer import read_log
 from clevrskills.cli import main
 from clevrskills.core.checkpoint import find
 from clevrskills.dataset_tools.generate.command import GenerateArgs, generate
@@ -66,7 +67,7 @@ def asked(demos: Path, out: Path, **more: object) -> CurriculumArgs:
         "data": (demos,),
         "configuration": "tiny",
         "set": ("batch_size=2", 'cameras=["base_camera"]'),
-        "steps": 2,
+        "steps": (2,),
         "episodes": 1,
         "prompt": ("multimodal",),
         **more,
@@ -86,7 +87,12 @@ def test_from_l0_to_l2(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """L1 is killed at its second step; run again, it goes on from its first."""
-    args = asked(levels, tmp_path / "out", set=("batch_size=2", "dropout=0.1"))
+    args = asked(
+        *(levels, tmp_path / "out"),
+        set=("batch_size=2", "dropout=0.1"),
+        steps=(2, 2, 2),
+        train="--log-every 1 --bf16",
+    )
     loss, calls = BehaviorCloning.loss, 0
 
     def killed(self, batch):  # type: ignore[no-untyped-def]
@@ -119,7 +125,12 @@ def test_from_l0_to_l2(
 
     data = pd.read_csv(args.out / "tables.csv")
     ours = data[data["numbers"] == "here"]
-    assert set(ours["model"].str.split(",").str[0]) == {"bc"}
+    assert set(ours["model"].str.split(",").str[0]) == {"bc tiny"}
+    # 2 demonstrations of each level so far; each level was trained for the steps of its stage
+    trained = "open (6 demonstrations), 2+2+2 steps, 0.0 h"
+    assert set(ours["training"]) == {trained} and trained in (args.out / "index.html").read_text()
+    logs = [len(read_log(folder)) for folder in folders]
+    assert logs == [2, 2, 2] and all("--bf16" in command for command in trainings)
     assert len(ours) == 10 and ours[["success", "reward", "reward_per_step"]].notna().all(axis=None)
     assert (args.out / "index.html").is_file()
 
@@ -128,7 +139,7 @@ def test_from_l0_to_l2(
 
 
 def test_words_alone(levels: Path, tmp_path: Path, trainings: list[list[str]]) -> None:
-    args = asked(levels, tmp_path / "out", prompt=("language",), steps=1)
+    args = asked(levels, tmp_path / "out", prompt=("language",), steps=(1,))
     assert run(args) == 0
     assert len(trainings) == 3
     about = checkpoint.describe(find(args.out / "checkpoints/language/l2"))
@@ -149,7 +160,7 @@ def test_both_forms_of_the_prompt(
 @pytest.mark.slow
 def test_trainings_are_processes_of_their_own(levels: Path, tmp_path: Path) -> None:
     (tmp_path / "{demos}").symlink_to(levels)
-    assert run(asked(tmp_path / "{demos}", tmp_path / "out", steps=1)) == 0
+    assert run(asked(tmp_path / "{demos}", tmp_path / "out", steps=(1,))) == 0
     assert find(tmp_path / "out/checkpoints/multimodal/l2").name == "00000001"
 
 
@@ -159,7 +170,10 @@ def test_trainings_are_processes_of_their_own(levels: Path, tmp_path: Path) -> N
         ({"policy": None, "data": ()}, "name either a TOML file or a policy with --policy"),
         ({"table": Path("t.toml")}, "name either a TOML file or a policy with --policy"),
         ({"data": ()}, "there is nothing to train on: name a folder with --data"),
-        ({"steps": 0}, "--steps must be at least 1, not 0"),
+        ({"steps": (0,)}, "steps must be one number from 1 on or three, not '0'"),
+        ({"steps": (1, 2)}, "steps must be one number from 1 on or three, not '1 2'"),
+        ({"train": "--fast"}, "--train '--fast' is not what `clevrskills train` takes"),
+        ({"train": "--level L1"}, "--train: the curriculum decides --level; leave it out"),
         ({"table": Path("t.toml"), "policy": None, "data": ()}, "--configuration goes with"),
     ],
 )
@@ -174,6 +188,6 @@ def test_demonstrations_without_a_level(
 ) -> None:
     """What L1 allows is done before L2 fails."""
     with pytest.raises(ClevrSkillsError, match="the training of l2 failed with exit code 2"):
-        run(asked(demos, tmp_path / "out", steps=1))
+        run(asked(demos, tmp_path / "out", steps=(1,)))
     assert "unknown level of the demonstrations 'L2'; allowed: L0, L1" in capsys.readouterr().err
     assert (tmp_path / "out/evaluations/multimodal-l1-on-L2-test").is_dir()
