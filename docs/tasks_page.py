@@ -74,7 +74,11 @@ it is 0.99 at most.
 
 def own_predicates() -> dict[str, type[Predicate]]:
     """Predicates of the package by name, without those that others have added."""
-    return {name: kind for name, kind in predicate_types().items() if is_own(kind)}
+    return {
+        name: kind
+        for name, kind in predicate_types().items()
+        if is_own(kind) and ".suites." not in kind.__module__
+    }
 
 
 def _default(argument: Mapping[str, Any]) -> str:

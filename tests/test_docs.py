@@ -89,7 +89,9 @@ def test_the_page_of_tasks_is_up_to_date(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_predicates_robots_and_tolerances() -> None:
-    for name in (n for n, kind in predicate_types().items() if is_own(kind)):
+    for name, kind in predicate_types().items():
+        if not is_own(kind) or ".suites." in kind.__module__:
+            continue  # other suites have their own
         assert f"\n### {name}\n" in TASKS_PAGE
     assert "`position_m` | 0.05 | 0.05 |" in TASKS_PAGE and "Args:" not in TASKS_PAGE
     assert [quoted(row[0])[0] for row in table(ENVIRONMENT, "name | arm")] == list(ROBOTS)

@@ -45,17 +45,21 @@ class PolicySource:
         folder: A folder whose modules can be imported.
         overrides: What it is shown in place of what it asks for: attributes of
             :class:`~clevrskills.core.policy.ObservationOptions`.
+        own: Policies of the suite, see :meth:`~clevrskills.core.suite.Suite.policies`.
     """
 
     name: str
     arguments: Mapping[str, Any] = field(default_factory=dict)
     folder: str = ""
     overrides: Mapping[str, Any] = field(default_factory=dict)
+    own: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         _, colon, rest = self.name.partition(":")
-        if self.name not in BUILT_IN and not (colon and rest) and self.name not in _others():
-            raise UnknownNameError("policy", self.name, (*FORMS, *_others()))
+        known = {**BUILT_IN, **self.own, **_others()}
+        if self.name not in known and not (colon and rest):
+            forms = [*FORMS, *(name for name in self.own if name not in FORMS), *_others()]
+            raise UnknownNameError("policy", self.name, forms)
 
     def make(self, suite: Suite | None = None, interface: str | None = None) -> Any:
         """Make the policy.
@@ -130,7 +134,9 @@ class PolicySource:
             sys.path.insert(0, self.folder)
         head, _, rest = self.name.partition(":")
         folder = [rest] if rest and (head in OF_FOLDER or head in _others()) else []
-        if self.name not in BUILT_IN and head in _others():
+        if self.name in self.own:
+            make = _attribute(self.own[self.name])
+        elif self.name not in BUILT_IN and head in _others():
             make = load(_others()[head])
         else:
             known = {**BUILT_IN, **OF_FOLDER}

@@ -33,7 +33,10 @@ __all__ = [
     "suite_names",
 ]
 
-SUITES = {"clevrskills": "clevrskills.suites.clevrskills.suite:ClevrSkillsSuite"}
+SUITES = {
+    "clevrskills": "clevrskills.suites.clevrskills.suite:ClevrSkillsSuite",
+    "ivispar": "clevrskills.suites.ivispar.suite:IVisparSuite",
+}
 """Class of each suite of the package, by name."""
 DEFAULT = "clevrskills"
 WORDINGS = ("own", "seen", "held_out", "empty", "other_task")
@@ -317,6 +320,12 @@ class Suite(Protocol):
         """What turns are told in."""
         return Phrasebook({})
 
+    def policies(self) -> Mapping[str, str]:
+        """Policies of its own, ``module:attribute`` by name; they take the place of those of the
+        same name that all suites have.
+        """
+        return {}
+
     def presets(self) -> Mapping[str, Preset]:
         """Named bundles of options."""
         return {}
@@ -423,6 +432,14 @@ class Suite(Protocol):
         task_args: Mapping[str, Any] | None = None,
     ) -> Episode:
         """The episode of a seed."""
+
+    def imported(self, task: str, split: str, folder: Path) -> Sequence[Episode]:
+        """The episodes in a folder of files of the original that a suite re-implements.
+
+        Raises:
+            ClevrSkillsError: There are none, one is damaged, or the suite reads no such files.
+        """
+        raise ClevrSkillsError(f"suite {self.name} reads no files of others")
 
     def read_episode(self, data: Mapping[str, Any]) -> Episode:
         """An episode from JSON data.

@@ -87,7 +87,8 @@ def make_request(args: EvaluateArgs, suite: Suite) -> EvaluationRequest:
     elif not tasks:
         raise ClevrSkillsError("nothing to evaluate: name tasks, or a level with --level")
     overrides = _overrides(args, suite)
-    source = PolicySource(policy, policy_arguments(args.policy_arg), os.getcwd(), overrides)
+    arguments = policy_arguments(args.policy_arg)
+    source = PolicySource(policy, arguments, os.getcwd(), overrides, suite.policies())
     refs, robot, criteria = _episodes(args, suite, policy, tasks, splits)
     refs = [replace(ref, repeat=k) for ref in refs for k in range(args.repeat)]
     stop = args.stop or ("limit" if args.keep_going else "goal")

@@ -45,6 +45,9 @@ class FreezeArgs(WorkerArgs, SuiteArgs):
     """Folder of a distribution of your own: its tasks, into its package, in place of --out."""
     recorded: Path | None = None
     """Folder of a dataset: freeze its episodes instead of drawing some, by default all of them."""
+    imported: Annotated[Path | None, tyro.conf.arg(name="import")] = None
+    """Folder of files of the original that the suite re-implements: freeze what they hold, as the
+    one split that is named, by default the suite's."""
     timeout: float = 600.0
     """Seconds after which the screening of a seed is ended and begun again."""
     json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
@@ -91,6 +94,8 @@ def freeze(
     if args.recorded is not None:
         return _freeze_recorded(args, args.recorded, out, suite)
     suite = suite or load_suite(args.suite or suite_of(args.tasks))
+    if args.imported is not None:
+        return _freeze_imported(args, args.imported, out, suite)
     robot = args.robot or suite.robots()[0]
     pairs = _check(replace(args, robot=robot), suite)
     root, make = out.absolute(), make or partial(Screener, suite)
@@ -127,6 +132,22 @@ def _freeze_recorded(args: FreezeArgs, dataset: Path, out: Path, suite: Suite | 
     splits = args.split or suite.splits()
     heads = freeze_recorded(dataset, out, suite, chosen, splits, args.episodes)
     _report(heads, args.json)
+    return 0
+
+
+def _freeze_imported(args: FreezeArgs, folder: Path, out: Path, suite: Suite) -> int:
+    from clevrskills.evaluation.freeze.recorded import write_given
+    from clevrskills.jobs.files import storage_errors
+
+    splits = args.split or suite.default_splits()[:1]
+    check_names(split=(splits, suite.splits()))
+    (task, *more), (split, *others) = args.select(suite.levels(), suite.groups()) or [""], splits
+    if not task or more or others:
+        raise ClevrSkillsError("--import is for one task and one split: name them")
+    episodes = suite.imported(task, split, folder)[: args.episodes]
+    with storage_errors(out):
+        out.mkdir(parents=True, exist_ok=True)
+    _report([write_given(out, suite, task, split, "none", episodes, None)], args.json)
     return 0
 
 

@@ -5,12 +5,16 @@ them.
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
+from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.episode import episode_id
 from clevrskills.core.suite import Suite
 from clevrskills.dataset_tools.dataset import Episode
 from clevrskills.dataset_tools.layout import Header as DatasetHeader
+from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.freeze.frozen import Header, write
+from clevrskills.evaluation.freeze.screening import solve
 from clevrskills.evaluation.request import recorded_episodes
 from clevrskills.jobs.run_folder import versions
 
@@ -50,17 +54,59 @@ def freeze_recorded(
             drawn = suite.draw(task, split, ref.seed, ref.index, robot, ref.task_args)
             specs.append(drawn)
             steps.append(len(Episode(dataset / episode_id(task, split, ref.seed))))
-        limit = suite.describe(task)["max_steps"]
-        head = Header(
-            task,
-            split,
-            robot,
-            episodes=len(specs),
-            max_steps=limit,
-            oracle_steps=tuple(steps),
-            versions=versions(),
-            suite=suite.name,
-        )
-        write(out, head, specs)
-        heads.append(head)
+        heads.append(write_given(out, suite, task, split, robot, specs, steps))
     return heads
+
+
+def write_given(
+    out: Path,
+    suite: Suite,
+    task: str,
+    split: str,
+    robot: str,
+    episodes: Sequence[Any],
+    steps: Sequence[int] | None,
+) -> Header:
+    """Write episodes that were not drawn here as frozen ones.
+
+    Args:
+        out: Folder of the files.
+        suite: What they are of.
+        task: Key of the task.
+        split: Name of the split.
+        robot: Name of the robot.
+        episodes: The episodes.
+        steps: Turns of solutions that are known; ``None``: the oracle finds some.
+
+    Raises:
+        ClevrSkillsError: The oracle does not solve one.
+        StorageError: The disk refused.
+    """
+    if steps is None:
+        steps = _solved(suite, task, split, robot, episodes)
+    limits = tuple(getattr(episode, "limit", 0) for episode in episodes)
+    head = Header(
+        task,
+        split,
+        robot,
+        episodes=len(episodes),
+        max_steps=suite.describe(task)["max_steps"] or max(limits),
+        oracle_steps=tuple(steps),
+        versions=versions(),
+        suite=suite.name,
+        limits=limits,
+    )
+    write(out, head, episodes)
+    return head
+
+
+def _solved(suite: Suite, task: str, split: str, robot: str, episodes: Sequence[Any]) -> list[int]:
+    """Turns that the oracle needs for each episode."""
+    env, steps = suite.make(EnvConfig(task, split, robot, cameras=())), []
+    for episode in episodes:
+        env.reset(options={"episode": episode})
+        turns, reason = solve(env, suite.oracle(env), suite.interface())
+        if reason:
+            raise ClevrSkillsError(f"the oracle does not solve {episode.id}: {reason}")
+        steps.append(turns)
+    return steps

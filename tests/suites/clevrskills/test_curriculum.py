@@ -324,7 +324,9 @@ def test_tables_are_laid_out_as_in_the_paper(folder: Path, evaluate: Evaluator) 
         "| model | numbers | training | L0 seen success % | L0 seen AR | L0 seen R/S "
         "| L0 unseen success % | L0 unseen AR | L0 unseen R/S |"
     )
-    assert ours.startswith("| mine | here | not stated | 50.0 [0.0, 100.0] | 100.0 [100.0, 100.0] | 2.00 [2.00")
+    assert ours.startswith(
+        "| mine | here | not stated | 50.0 [0.0, 100.0] | 100.0 [100.0, 100.0] | 2.00 [2.00"
+    )
     assert oracle.startswith("| Oracle | published | - | 100.00 [98.42, 100.00] | 320 | 3.06 |")
     assert len(others) == 5 and "| 62.91 [56.64, 68.77] | 223.84 | 2.74 |" in others[3]
     rows = three.splitlines()

@@ -1,0 +1,81 @@
+"""Policies without a model: random moves, and the move that looks best at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from clevrskills.core.interface import Interface, TextInterface
+from clevrskills.core.policy import Observation, ObservationOptions, PromptInput
+from clevrskills.core.suite import Suite
+from clevrskills.evaluation.results import NO_TRACK
+from clevrskills.suites.ivispar.board import DIRECTIONS
+from clevrskills.suites.ivispar.env import BoardEnv
+
+
+class RandomMoves:
+    """Any move that can be made, each as likely: the published random.
+
+    Args:
+        suite: What it acts in.
+        interface: What it acts by.
+    """
+
+    observation = ObservationOptions(cameras=(), proprioception=False)
+    track = NO_TRACK
+    privileged = True
+    needs_suite = True
+
+    def __init__(self, suite: Suite, interface: Interface) -> None:
+        self._in_words = isinstance(interface, TextInterface)
+
+    def reset(self, prompt: PromptInput, *, env: BoardEnv, episode: Any) -> None:
+        """An episode begins."""
+        self.env, self.generator = env, np.random.default_rng(prompt.seed)
+
+    def act(self, observation: Observation) -> str | int:
+        """The next move."""
+        if self.env.listing:
+            return self._listing()
+        piece, direction = self.choose()
+        if not self._in_words:
+            return 4 * piece + direction
+        return f"move {self.env.puzzle.name_of[piece]} {DIRECTIONS[direction]}"
+
+    def choose(self) -> tuple[int, int]:
+        """Piece and direction."""
+        moves = [move[:2] for move in self.env.puzzle.board.moves(self.env.state)]
+        return moves[int(self.generator.integers(len(moves)))]
+
+    def _listing(self) -> str:
+        """The pieces, each on a cell drawn at random."""
+        env = self.env
+        cells = self.generator.permutation(env.puzzle.size**2)
+        names = sorted(cell for cell, *_ in env.pieces())
+        drawn = [chr(ord("A") + c % env.puzzle.size) + str(c // env.puzzle.size + 1) for c in cells]
+        return "; ".join(
+            f"{cell} {name}"
+            for cell, name in zip(drawn[: len(names)], env.puzzle.name_of, strict=True)
+        )
+
+
+class RandomAny(RandomMoves):
+    """Any piece in any direction, whether that can be done or not."""
+
+    def choose(self) -> tuple[int, int]:
+        """Piece and direction."""
+        return tuple(self.generator.integers((len(self.env.state), len(DIRECTIONS))).tolist())
+
+
+class Greedy(RandomMoves):
+    """The move after which the pieces are nearest to their goals, in rows and columns; of several
+    any one.
+    """
+
+    def choose(self) -> tuple[int, int]:
+        """Piece and direction."""
+        board, goal = self.env.puzzle.board, self.env.puzzle.goal
+        moves = [(board.bound(after, goal), *move) for *move, after in board.moves(self.env.state)]
+        best = [(piece, direction) for far, piece, direction in moves if far == min(moves)[0]]
+        return best[int(self.generator.integers(len(best)))]

@@ -1,0 +1,244 @@
+"""Puzzle: a board with its pieces, a start and a goal; drawn from a seed, one set at a time.
+
+The sets and their parameters are those of iVISPAR (arXiv 2502.03214, section 4) and further ones
+whose boards ask for detours; ``docs/ivispar.md`` lists them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from itertools import product
+from typing import Any, Self
+
+import numpy as np
+
+from clevrskills.core.episode import FROZEN
+from clevrskills.suites.ivispar.board import Board, State
+from clevrskills.suites.ivispar.search import Move, distances, solve
+
+COLOURS = ("red", "green", "blue", "yellow", "orange", "purple")
+SHAPES = ("cube", "sphere", "pyramid", "cylinder", "cone", "prism")
+BASE = 4
+"""The first so many colours and shapes are those of the base set."""
+SETS = ("base", "interference", "sizes", "pilot")
+RANDOM_MOVES = 100
+LIMIT = 20
+"""Turns of the base set, as published."""
+_SCRAMBLE = (24, 41)  # random moves from the goal, where detours are wanted
+_SIZES = {3: range(3, 8), 5: range(4, 17), 6: range(6, 21)}  # pieces by size of the board
+_TILE_LENGTHS = {3: range(2, 21), 4: range(2, 15)}
+_TRIES = 20_000
+
+Geom = tuple[str, str]
+"""Color and shape; of a numbered tile its number and ``tile``."""
+
+
+@dataclass(frozen=True)
+class Puzzle:
+    """A puzzle.
+
+    Attributes:
+        size: Cells in a row.
+        geoms: The pieces.
+        start: Cell of each at the start.
+        goal: Cell of each at the goal.
+        optimal: A shortest solution.
+        random_valid: Random moves that can be made, one after the other.
+        random_any: Random moves, whether they can be made or not.
+    """
+
+    size: int
+    geoms: Sequence[Geom]
+    start: State
+    goal: State
+    optimal: Sequence[Move] = ()
+    random_valid: Sequence[Move] = ()
+    random_any: Sequence[Move] = ()
+
+    @property
+    def board(self) -> Board:
+        """The board."""
+        return Board(self.size)
+
+    @property
+    def c1(self) -> int:
+        """Length of the shortest solutions."""
+        return len(self.optimal)
+
+    @property
+    def c2(self) -> int:
+        """Detours that they make: half of what they are longer than the sum of distances."""
+        return (self.c1 - self.board.bound(self.start, self.goal)) // 2
+
+    @property
+    def name_of(self) -> Sequence[str]:
+        """Names of the pieces, such as ``red cube`` or ``tile 5``."""
+        return [f"tile {a}" if b == "tile" else f"{a} {b}" for a, b in self.geoms]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON data; moves as 4 piece + direction."""
+        data = asdict(self)
+        data |= {name: list(data[name]) for name in ("start", "goal")}
+        data["geoms"] = [list(geom) for geom in self.geoms]
+        for name in ("optimal", "random_valid", "random_any"):
+            data[name] = [4 * piece + direction for piece, direction in data[name]]
+        return data
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Read what :meth:`to_json` gave."""
+        moves = {
+            name: [divmod(number, 4) for number in data[name]]
+            for name in ("optimal", "random_valid", "random_any")
+        }
+        geoms = [(str(a), str(b)) for a, b in data["geoms"]]
+        return cls(data["size"], geoms, tuple(data["start"]), tuple(data["goal"]), **moves)
+
+
+def palette(set_name: str) -> tuple[Sequence[str], Sequence[str]]:
+    """Colors and shapes of a set."""
+    every = set_name in ("sizes", "pilot")
+    return (COLOURS, SHAPES) if every else (COLOURS[:BASE], SHAPES[:BASE])
+
+
+def limit(set_name: str, c1: int) -> int:
+    """Turns of an episode."""
+    return LIMIT if set_name == "base" else max(2 * c1, c1 + 4)
+
+
+def draw(set_name: str, seed: int, generator: np.random.Generator) -> Puzzle:
+    """Draw a puzzle of a set: its seed says how many pieces and how far, the generator the rest.
+
+    Args:
+        set_name: One of :data:`SETS`, or ``tiles``.
+        seed: The seed of the episode.
+        generator: What it is drawn by.
+    """
+    number = seed - FROZEN.start
+    if set_name == "tiles":
+        return _tiles(number, generator)
+    if set_name == "interference":
+        k, c2 = list(product(range(8, 15), (1, 2)))[number % 14]
+        size, c1 = 4, range(4, 17)
+        pair = _scrambled(size, k, generator, lambda c, d: c in c1 and d == c2)
+    elif set_name == "sizes":
+        size = list(_SIZES)[number // 40 % 3]
+        k = _SIZES[size][number % 40 % len(_SIZES[size])]
+        wanted = int(generator.integers(4, 15))
+        while (pair := _of_length(size, k, wanted, generator)) is None:
+            wanted = int(generator.integers(4, wanted))  # none so far away was found
+    else:
+        if set_name == "pilot":
+            size, bins = 4, list(product(range(6, 13), range(4, 7)))
+        else:
+            size, bins = 4, list(product(range(2, 12), range(2, 12)))
+        c1_of, k = bins[number % len(bins)]
+        pair = _walked(size, k, c1_of, generator)
+    start, goal = pair
+    geoms = _geoms(set_name, len(start), generator)
+    return finished(size, geoms, start, goal, generator)
+
+
+def finished(
+    size: int, geoms: Sequence[Geom], start: State, goal: State, generator: np.random.Generator
+) -> Puzzle:
+    """A puzzle with its solution and lists of random moves."""
+    board = Board(size)
+    optimal = solve(board, start, goal)
+    assert optimal is not None
+    valid, state = [], start
+    for _ in range(RANDOM_MOVES):
+        moves = list(board.moves(state))
+        piece, direction, state = moves[int(generator.integers(len(moves)))]
+        valid.append((piece, direction))
+    every = generator.integers((len(geoms), 4), size=(RANDOM_MOVES, 2))
+    return Puzzle(size, geoms, start, goal, optimal, valid, [(int(a), int(b)) for a, b in every])
+
+
+def _geoms(set_name: str, count: int, generator: np.random.Generator) -> list[Geom]:
+    pairs = list(product(*palette(set_name)))
+    return [pairs[k] for k in generator.permutation(len(pairs))[:count]]
+
+
+def _placed(size: int, k: int, generator: np.random.Generator) -> State:
+    return tuple(int(cell) for cell in generator.permutation(size * size)[:k])
+
+
+def _walked(size: int, k: int, c1: int, generator: np.random.Generator) -> tuple[State, State]:
+    """A start so many moves from a goal, without detours: each move raises the sum of distances."""
+    board = Board(size)
+    for _ in range(_TRIES):
+        state = goal = _placed(size, k, generator)
+        for made in range(c1):
+            further = [after for *_, after in board.moves(state) if board.bound(after, goal) > made]
+            if not further:
+                break
+            state = further[int(generator.integers(len(further)))]
+        if board.bound(state, goal) == c1:
+            return state, goal
+    raise AssertionError(f"no walk of {c1} moves of {k} pieces was found")
+
+
+def _scrambled(size: int, k: int, generator: np.random.Generator, fits: Any) -> tuple[State, State]:
+    """A start from which a goal is as far, and as far around, as is wanted."""
+    board = Board(size)
+    for start, goal in _scrambles(board, k, generator):
+        length = len(solve(board, start, goal) or ())
+        if fits(length, (length - board.bound(start, goal)) // 2):
+            return start, goal
+    raise AssertionError("no such start was found")
+
+
+def _scrambles(
+    board: Board, k: int, generator: np.random.Generator, moves: tuple[int, int] = _SCRAMBLE
+) -> Iterator[tuple[State, State]]:
+    for _ in range(_TRIES):
+        state = goal = _placed(board.size, k, generator)
+        for _ in range(int(generator.integers(*moves))):
+            every = list(board.moves(state))
+            state = every[int(generator.integers(len(every)))][2]
+        yield state, goal
+
+
+def _of_length(
+    size: int, k: int, c1: int, generator: np.random.Generator
+) -> tuple[State, State] | None:
+    """A start so many moves from a goal, with or without detours."""
+    board = Board(size)
+    for tries, (start, goal) in enumerate(_scrambles(board, k, generator, (c1, 3 * c1 + 6))):
+        if board.bound(start, goal) <= c1 and len(solve(board, start, goal, c1) or ()) == c1:
+            return start, goal
+        if tries == 400:
+            return None
+    return None
+
+
+def _tiles(number: int, generator: np.random.Generator) -> Puzzle:
+    """Numbered tiles, in rows from the far left corner at the goal; no two of the same number of
+    moves are alike until there are no others.
+    """
+    size = 3 + number // 50 % 2
+    lengths = _TILE_LENGTHS[size]
+    turn, place = divmod(number, len(lengths))
+    states = _tile_states(size)[lengths[place]]
+    goal = _tile_goal(size)
+    geoms = [(str(k + 1), "tile") for k in range(len(goal))]
+    return finished(size, geoms, states[turn % len(states)], goal, generator)
+
+
+def _tile_goal(size: int) -> State:
+    return tuple((size - 1 - k // size) * size + k % size for k in range(size * size - 1))
+
+
+@cache
+def _tile_states(size: int) -> Mapping[int, Sequence[State]]:
+    """The starts of tiles by the length of their solutions, in an order without meaning."""
+    found: dict[int, list[State]] = {}
+    for state, length in distances(Board(size), _tile_goal(size), _TILE_LENGTHS[size][-1]).items():
+        found.setdefault(length, []).append(state)
+    for length, states in found.items():
+        order = np.random.default_rng((size, length)).permutation(len(states))
+        found[length] = [states[k] for k in order]
+    return found

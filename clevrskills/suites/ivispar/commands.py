@@ -1,0 +1,130 @@
+"""Commands: the words by which a piece is moved, read strictly or as the original reads them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from clevrskills.suites.ivispar.board import DIRECTIONS
+from clevrskills.suites.ivispar.boards import Geom
+
+DRAWN = {
+    **{"cube": "square", "sphere": "circle", "pyramid": "triangle", "cylinder": "hexagon"},
+    **{"cone": "ring", "prism": "diamond"},
+}
+"""What the shapes look like from above, drawn flat."""
+UNPARSABLE, UNKNOWN_OBJECT = "UNPARSABLE", "UNKNOWN_OBJECT"
+_NUMBERS = "one two three four five six seven eight nine ten".split()
+_MOVE = re.compile(r"move (\w+) (\w+) (\w+)")
+
+
+@dataclass(frozen=True)
+class Command:
+    """What a text says.
+
+    Attributes:
+        piece: Number of the piece; -1: there is none.
+        direction: Number of the direction.
+        times: How often the piece is to be moved.
+        code: What is wrong with it; empty: nothing.
+    """
+
+    piece: int = -1
+    direction: int = -1
+    times: int = 1
+    code: str = ""
+
+
+def drawn_shape(shape: str) -> str:
+    """What a shape is called where it is drawn flat."""
+    return DRAWN.get(shape, shape)
+
+
+def read(
+    text: str,
+    geoms: Sequence[Geom],
+    colours: Sequence[str],
+    shapes: Sequence[str],
+    drawn: bool = False,
+    lenient: bool = False,
+) -> Command:
+    """Read a command.
+
+    Args:
+        text: The command.
+        geoms: The pieces on the board.
+        colours: The colors of the set.
+        shapes: The shapes of the set.
+        drawn: Whether the names of drawn shapes are understood, too.
+        lenient: Whether it is read as by the original: the words may stand anywhere, and a number
+            repeats the move.
+    """
+    words = " ".join(text.lower().split())
+    known = {shape: shape for shape in shapes}
+    if drawn:
+        known |= {drawn_shape(shape): shape for shape in shapes}
+    tiles = bool(geoms) and geoms[0][1] == "tile"
+    if lenient:
+        return _lenient(words, geoms, colours, known, tiles)
+    match = _MOVE.fullmatch(words.removesuffix(".").rstrip())
+    if match is None or match[3] not in DIRECTIONS:
+        return Command(code=UNPARSABLE)
+    first, second, direction = match.groups()
+    if tiles:
+        geom = (second, "tile") if first == "tile" and second.isdecimal() else None
+    else:
+        geom = (first, known[second]) if first in colours and second in known else None
+    return _command(geom, geoms, DIRECTIONS.index(direction))
+
+
+def _lenient(
+    text: str, geoms: Sequence[Geom], colours: Sequence[str], known: Mapping[str, str], tiles: bool
+) -> Command:
+    """The first direction in their order; the word before the first shape is the color."""
+    direction = next((k for k, name in enumerate(DIRECTIONS) if name in text), -1)
+    if "move" not in text or direction < 0:
+        return Command(code=UNPARSABLE)
+    if tiles:
+        match = re.search(r"tile (\d+)", text)
+        return _command((match[1], "tile") if match else None, geoms, direction)
+    words = text.split()
+    for before, word in zip(words, words[1:], strict=False):
+        shape = known.get(word.strip(".,;:!?"))
+        if shape is not None:
+            geom = (before, shape) if before in colours else None
+            return _command(geom, geoms, direction, _times(text))
+    return Command(code=UNPARSABLE)
+
+
+def _times(text: str) -> int:
+    """The first number in digits, or else in words."""
+    if match := re.search(r"\d+", text):
+        return max(1, int(match[0]))
+    named = [n for n, name in enumerate(_NUMBERS, 1) if re.search(rf"\b{name}\b", text)]
+    return named[0] if named else 1
+
+
+def _command(geom: Geom | None, geoms: Sequence[Geom], direction: int, times: int = 1) -> Command:
+    if geom is None:
+        return Command(code=UNPARSABLE)
+    if geom not in geoms:
+        return Command(code=UNKNOWN_OBJECT)
+    return Command(list(geoms).index(geom), direction, times)
+
+
+def read_listing(
+    text: str, colours: Sequence[str], shapes: Sequence[str]
+) -> set[tuple[str, str, str]] | None:
+    """The pieces of a listing, ``<cell> <color> <shape>; …``: cell in capitals, color, shape.
+
+    Returns:
+        ``None``: it is none.
+    """
+    found = set()
+    for entry in filter(None, (part.strip() for part in re.split(r"[;\n]", text.strip(" .\n")))):
+        match = re.fullmatch(r"([a-z]\d+) (\w+) (\w+)", " ".join(entry.lower().split()))
+        if match is None or match[2] not in colours or match[3] not in shapes:
+            return None
+        found.add((match[1].upper(), match[2], match[3]))
+    return found or None

@@ -1,0 +1,205 @@
+"""Board environment: one puzzle, a move each turn; and what is measured of an episode."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+
+from clevrskills.core.env_config import EnvConfig
+from clevrskills.core.goal.logical import Set
+from clevrskills.core.policy import PolicyError
+from clevrskills.suites.ivispar.board import DIRECTIONS, State, cell_name
+from clevrskills.suites.ivispar.boards import Puzzle, palette
+from clevrskills.suites.ivispar.commands import UNKNOWN_OBJECT, UNPARSABLE, read, read_listing
+from clevrskills.suites.ivispar.predicates import AtCell, BoardWorld, Listed
+from clevrskills.suites.ivispar.search import Distance, solve
+from clevrskills.suites.ivispar.views import VIEWS, Marked, draw_view, text_view
+from clevrskills.suites.symbolic import SymbolicEnv, SymbolicEpisode
+
+MOVED, OCCUPIED, OUT_OF_BOUNDS, LISTED = "MOVED", "OCCUPIED", "OUT_OF_BOUNDS", "LISTED"
+CLASSES = {
+    **{OCCUPIED: "occupied", OUT_OF_BOUNDS: "out_of_bounds"},
+    **{UNPARSABLE: "illegal", UNKNOWN_OBJECT: "unknown_geom"},
+}
+"""Class of a refused turn by its code; a move is effective or ineffective."""
+REWARD = 6.0
+"""Reward of a solved puzzle."""
+
+
+class BoardEnv(SymbolicEnv):
+    """One puzzle after the other.
+
+    Attributes:
+        puzzle: The present one.
+        state: Cell of each piece.
+    """
+
+    puzzle: Puzzle
+    state: State
+
+    def __init__(self, config: EnvConfig, level: str) -> None:
+        super().__init__(config, level)
+        # names of drawn shapes are understood by whoever is shown them
+        self._drawn = any(VIEWS[view].drawn for view in config.cameras if view in VIEWS)
+        self._lenient = config.criteria == "released"
+
+    def start(self, episode: SymbolicEpisode) -> None:
+        puzzle = self.puzzle = Puzzle.from_json(episode.start["puzzle"])
+        self.colours, self.shapes = palette(episode.start["set"])
+        self.state = puzzle.start
+        self.world = BoardWorld(tuple(puzzle.name_of), puzzle.size, torch.tensor([puzzle.start]))
+        self._length = Distance(puzzle.board, puzzle.goal, puzzle.start, puzzle.c1)
+        self.distances = [puzzle.c1]
+        self.classes: Counter[str] = Counter()
+        self._plan: list[tuple[int, int]] = []
+        self._planned: State = ()
+        self.listing = episode.task == "listing"
+        if self.listing:
+            self.goal = Set((Listed(),))
+            return
+        apart = puzzle.board.manhattan
+        self.goal = Set(
+            tuple(
+                AtCell(k, cell, weight=float(apart[puzzle.start[k]][cell]))
+                for k, cell in enumerate(puzzle.goal)
+            )
+        )
+
+    def apply(self, text: str | int) -> tuple[bool, str, Mapping[str, str]]:
+        """Do what a command says; a number is 4 piece + direction.
+
+        Raises:
+            PolicyError: There is no such number.
+        """
+        if self.listing:
+            return self._listed(str(text))
+        if isinstance(text, int):
+            if not 0 <= text < 4 * len(self.state):
+                raise PolicyError(f"move {text}; allowed: 0 to {4 * len(self.state) - 1}")
+            piece, direction, times, code = text // 4, text % 4, 1, ""
+        else:
+            command = read(
+                *(text, self.puzzle.geoms, self.colours, self.shapes, self._drawn, self._lenient)
+            )
+            piece, direction, times, code = vars(command).values()
+        args: dict[str, str] = {}
+        before = self.distances[-1]
+        if not code:
+            code = MOVED
+            args = {"piece": self.puzzle.name_of[piece], "direction": DIRECTIONS[direction]}
+            for _ in range(times):
+                code = self._move(piece, direction)
+                if code != MOVED:
+                    break
+        now = self._length.known(self.state)
+        kind = "effective" if now < before else "ineffective"
+        self.classes[CLASSES.get(code, kind)] += 1
+        self.distances.append(now)
+        return code == MOVED, code, args
+
+    def _move(self, piece: int, direction: int) -> str:
+        after = self.puzzle.board.moved(self.state, piece, direction)
+        if after is None:
+            beyond = self.puzzle.board.target(self.state, piece, direction) < 0
+            return OUT_OF_BOUNDS if beyond else OCCUPIED
+        self._length.after(self.state, after)
+        self.state = after
+        self.world.cells[0, piece] = after[piece]
+        return MOVED
+
+    def _listed(self, text: str) -> tuple[bool, str, Mapping[str, str]]:
+        told = read_listing(text, self.colours, self.shapes)
+        if told is None:
+            self.classes["illegal"] += 1
+            return False, UNPARSABLE, {}
+        there = self.pieces()
+        self._right = len(told & there) / len(there)
+        self.world.listed[0] = len(told & there) / len(told | there)
+        return True, LISTED, {}
+
+    def pieces(self) -> set[tuple[str, str, str]]:
+        """Cell, color and shape of each piece."""
+        cells = [cell_name(cell, self.puzzle.size) for cell in self.state]
+        return {(cell, *geom) for cell, geom in zip(cells, self.puzzle.geoms, strict=True)}
+
+    def _look(self, state: Any) -> None:
+        super()._look(state)
+        if not self.listing:
+            nearer = 1 - self.distances[-1] / self.puzzle.c1
+            progress = torch.tensor([min(max(nearer, 0.0), 1.0)])
+            self.outcome = replace(self.outcome, progress=progress, reward=REWARD * progress)
+
+    def solve(self) -> str:
+        if self.listing:
+            return "; ".join(sorted(" ".join(piece) for piece in self.pieces()))
+        piece, direction = self.next_move()
+        return f"move {self.puzzle.name_of[piece]} {DIRECTIONS[direction]}"
+
+    def next_move(self) -> tuple[int, int]:
+        """The next move of a shortest solution."""
+        if not self._plan or self.state != self._planned:
+            found = solve(self.puzzle.board, self.state, self.puzzle.goal)
+            assert found is not None
+            self._plan = found[::-1]
+        piece, direction = self._plan.pop()
+        self._planned = self.puzzle.board.moved(self.state, piece, direction) or ()
+        return piece, direction
+
+    def measures(self) -> Mapping[str, float]:
+        """Numbers of the episode so far; ``docs/ivispar.md`` defines them."""
+        if self.listing:
+            exact = float(self.world.listed[0] == 1.0)
+            return {"pieces_right": getattr(self, "_right", 0.0), "exact": exact}
+        c1, turns = self.puzzle.c1, len(self.distances) - 1
+        solved = next((t for t, d in enumerate(self.distances) if d == 0), None)
+        regret = self.curves()["regret"]
+        return {
+            "d_opt": float(self.distances[min(c1, turns)]),
+            "r_end": regret[turns],
+            "min_d": float(min(self.distances)),
+            "progress_end": 100 * (1 - self.distances[-1] / c1),
+            "solved_tight": float(solved is not None and solved <= max(2 * c1, c1 + 4)),
+            "optimal": float(solved == c1),
+            **{name: float(self.classes[name]) for name in COUNTED},
+        }
+
+    def curves(self) -> Mapping[str, Sequence[float]]:
+        """Regret after each turn up to the limit: how much further from the goal the pieces are
+        than on a shortest solution; it stays as it is once the puzzle is solved or the episode
+        over.
+        """
+        if self.listing:
+            return {}
+        regret, start = [0.0], self.distances[0]
+        for turn in range(1, self.limit + 1):
+            over = turn >= len(self.distances) or 0 in self.distances[:turn]
+            regret.append(regret[-1] if over else float(self.distances[turn] - (start - turn)))
+        return {"regret": regret}
+
+    def get_state(self) -> np.ndarray:
+        """Cell of each piece, (K,)."""
+        return np.array(self.state)
+
+    def capture(self) -> Mapping[str, np.ndarray]:
+        """The images that the configuration names, each (H, W, 3) uint8."""
+        return {view: self._view(view) for view in self.config.cameras}
+
+    def look(self, names: Sequence[str]) -> Mapping[str, Any]:
+        """Views by name: images (H, W, 3) uint8, or text."""
+        return {name: self._view(name) for name in names}
+
+    def _view(self, name: str) -> Any:
+        view = VIEWS[name]
+        cells = self.puzzle.goal if view.goal else self.state
+        if view.base == "text":
+            return text_view(self.puzzle, cells)
+        mark = Marked.GOAL if view.goal else Marked.ACTIVE
+        return draw_view(view, self.puzzle, cells, mark, self.episode.seed)
+
+
+COUNTED = ("effective", "ineffective", *CLASSES.values())

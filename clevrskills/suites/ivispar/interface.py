@@ -1,0 +1,62 @@
+"""Index interface: a move as a number, 4 piece + direction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from clevrskills.core.interface import TextActuator, check_spec
+from clevrskills.core.policy import PolicyError
+from clevrskills.suites.ivispar.board import DIRECTIONS
+
+MOST_PIECES = 20
+
+
+@dataclass(frozen=True)
+class IndexInterface:
+    """Moves as numbers; which of them there are is up to the board.
+
+    Attributes:
+        name: Name of the interface.
+        spec: What the numbers mean.
+    """
+
+    name: str
+    spec: Mapping[str, Any]
+    sentence: str = "a move as one number: 4 times the number of the piece, plus the direction"
+    labels: Sequence[str] = ()
+
+    def read(self, answer: Any, clip: bool = False) -> list[int]:
+        """The move of an answer.
+
+        Raises:
+            PolicyError: It is no whole number from 0 on.
+        """
+        array = np.asarray(answer)
+        if array.size != 1 or array.dtype.kind not in "iu" or int(array.reshape(())) < 0:
+            raise PolicyError(f"an action {answer!r}; allowed: a whole number from 0 on")
+        return [int(array.reshape(()))]
+
+    def check(self, theirs: Mapping[str, Any], policy_name: str) -> None:
+        """Compare what a policy declares of its actions with :attr:`spec`, field by field."""
+        check_spec(self.spec, theirs, policy_name)
+
+    def begin(self, env: Any) -> TextActuator:
+        """What takes the moves."""
+        return TextActuator(env)
+
+    def none(self, after: Any = None) -> int:
+        """The first piece to the left: there is no move that does nothing."""
+        return 0
+
+    def random(self, generator: np.random.Generator) -> int:
+        """Any move of the first piece."""
+        return int(generator.integers(len(DIRECTIONS)))
+
+
+INDEX = IndexInterface(
+    "index", {"directions": list(DIRECTIONS), "most": len(DIRECTIONS) * MOST_PIECES}
+)

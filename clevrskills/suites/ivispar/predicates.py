@@ -1,0 +1,74 @@
+"""Leaves of goals on the board: a piece is on its cell; all pieces were listed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from clevrskills.core.goal.context import Context
+from clevrskills.core.goal.predicate import SymbolicPredicate
+from clevrskills.suites.ivispar.board import cell_name
+
+
+class BoardWorld(Context):
+    """Boards of one size with their pieces.
+
+    Args:
+        names: Names of the pieces.
+        size: Cells in a row.
+        cells: Cell of each piece, (B, K) int.
+
+    Attributes:
+        cells: The same.
+        listed: How well the pieces were listed, (B,), where that is asked for.
+    """
+
+    def __init__(self, names: tuple[str, ...], size: int, cells: Tensor) -> None:
+        super().__init__(names, len(cells), torch.device("cpu"))
+        self.size, self.cells = size, cells
+        self.listed = torch.zeros(len(cells))
+
+
+@dataclass(frozen=True, eq=False)
+class AtCell(SymbolicPredicate):
+    """A piece is on a cell.
+
+    Args:
+        piece: Number of the piece.
+        cell: Number of the cell.
+    """
+
+    name: ClassVar[str] = "at_cell"
+    piece: int
+    cell: int
+
+    def credit(self, world: BoardWorld) -> Tensor:
+        return (world.cells[:, self.piece] == self.cell).float()
+
+    def describe(self, world: BoardWorld, env: int = 0) -> str:
+        return f"Move the {world.keys[self.piece]} to {cell_name(self.cell, world.size)}"
+
+    def realize(self, world: BoardWorld, where: Tensor | None = None) -> None:
+        rows = slice(None) if where is None else where
+        world.cells[rows, self.piece] = self.cell
+
+
+@dataclass(frozen=True, eq=False)
+class Listed(SymbolicPredicate):
+    """All pieces were listed, each with its cell, and nothing else; its credit is the share of what
+    was listed and is there of what was listed or is there. The world has it as ``listed``, (B,).
+    """
+
+    name: ClassVar[str] = "listed"
+
+    def credit(self, world: BoardWorld) -> Tensor:
+        return world.listed
+
+    def describe(self, world: BoardWorld, env: int = 0) -> str:
+        return "List every piece with its cell"
+
+    def realize(self, world: BoardWorld, where: Tensor | None = None) -> None:
+        world.listed[slice(None) if where is None else where] = 1.0

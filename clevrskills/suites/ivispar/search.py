@@ -1,0 +1,110 @@
+"""Search for shortest solutions: A* with the sum of distances, which each move changes by one."""
+
+from __future__ import annotations
+
+from collections import deque
+from heapq import heappop, heappush
+
+from clevrskills.suites.ivispar.board import Board, State
+
+Move = tuple[int, int]
+"""Piece and direction."""
+
+
+def solve(board: Board, start: State, goal: State, most: int | None = None) -> list[Move] | None:
+    """A shortest solution.
+
+    Args:
+        board: The board.
+        start: Where the pieces are.
+        goal: Where they are to be.
+        most: Longest solution that is looked for; ``None``: any.
+
+    Returns:
+        Its moves; ``None``: there is none, or none so short.
+    """
+    least = board.bound(start, goal)
+    limit = most if most is not None else least + 10**6
+    if least > limit:
+        return None
+    manhattan, neighbours = board.manhattan, board.neighbours
+    # of equal estimates the one that is further from the start comes first
+    queue: list[tuple[int, int, State, int]] = [(least, 0, start, least)]
+    came: dict[State, tuple[State, Move] | None] = {start: None}
+    steps = {start: 0}
+    while queue:
+        _, negative, state, rest = heappop(queue)
+        made = -negative
+        if state == goal:
+            return _path(came, state)
+        if made > steps[state]:
+            continue
+        taken = set(state)
+        for piece, cell in enumerate(state):
+            to = manhattan[goal[piece]]
+            for direction, target in enumerate(neighbours[cell]):
+                if target < 0 or target in taken:
+                    continue
+                left = rest + to[target] - to[cell]
+                if made + 1 + left > limit:
+                    continue
+                after = (*state[:piece], target, *state[piece + 1 :])
+                if after not in steps or steps[after] > made + 1:
+                    steps[after] = made + 1
+                    came[after] = state, (piece, direction)
+                    heappush(queue, (made + 1 + left, negative - 1, after, left))
+    return None
+
+
+def distances(board: Board, goal: State, most: int | None = None) -> dict[State, int]:
+    """The length of the shortest solution of every state from which there is one, or one of at most
+    so many moves.
+    """
+    found, waiting = {goal: 0}, deque([goal])
+    while waiting:
+        state = waiting.popleft()
+        if found[state] == most:
+            break
+        for _, _, after in board.moves(state):  # moves can be taken back
+            if after not in found:
+                found[after] = found[state] + 1
+                waiting.append(after)
+    return found
+
+
+class Distance:
+    """Lengths of shortest solutions along an episode.
+
+    A legal move changes the length by exactly one, as it changes the sum of distances by one. So
+    after a move one search with a bound tells which way.
+
+    Args:
+        board: The board.
+        goal: Where the pieces are to be.
+        start: Where they are at first.
+        length: Length of the shortest solution from there.
+    """
+
+    def __init__(self, board: Board, goal: State, start: State, length: int) -> None:
+        self._board, self._goal = board, goal
+        self._known = {start: length, goal: 0}
+
+    def known(self, state: State) -> int:
+        """The length at a state that was met before."""
+        return self._known[state]
+
+    def after(self, before: State, state: State) -> int:
+        """The length at a state one move after another whose length is known."""
+        if state not in self._known:
+            nearer = self._known[before] - 1
+            path = solve(self._board, state, self._goal, nearer)
+            self._known[state] = nearer if path is not None else nearer + 2
+        return self._known[state]
+
+
+def _path(came: dict[State, tuple[State, Move] | None], state: State) -> list[Move]:
+    moves: list[Move] = []
+    while (step := came[state]) is not None:
+        state, move = step
+        moves.append(move)
+    return moves[::-1]

@@ -1,0 +1,200 @@
+"""The iVISPAR suite: sets of boards, views, baselines and published numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+from zlib import crc32
+
+import numpy as np
+
+from clevrskills.core.feedback import Phrasebook
+from clevrskills.core.interface import Interface, TextInterface
+from clevrskills.core.suite import Measure, Preset, PublishedTable
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.suites.ivispar.board import DIRECTIONS
+from clevrskills.suites.ivispar.boards import (
+    COLOURS,
+    SETS,
+    SHAPES,
+    Puzzle,
+    draw,
+    limit,
+    palette,
+)
+from clevrskills.suites.ivispar.env import COUNTED, BoardEnv
+from clevrskills.suites.ivispar.interface import INDEX
+from clevrskills.suites.ivispar.original import read_config
+from clevrskills.suites.ivispar.published import PUBLISHED
+from clevrskills.suites.ivispar.views import VIEWS
+from clevrskills.suites.symbolic import SymbolicEpisode, SymbolicSuite
+
+_SPLITS = ("train", "val", *SETS)
+_FROZEN = {"val": 50, "base": 300, "interference": 140, "sizes": 120, "pilot": 21}
+_TEXT = TextInterface(
+    "text",
+    {
+        "grammar": "move <color> <shape> <direction>",
+        "colors": list(COLOURS),
+        "shapes": list(SHAPES),
+        "directions": list(DIRECTIONS),
+        "examples": [f"move red cube {direction}" for direction in DIRECTIONS],
+    },
+    "one move of one piece in words; of tiles `move tile <n> <direction>`; where pieces are to be "
+    "listed, `<cell> <color> <shape>; ...`",
+)
+
+
+class IVisparSuite(SymbolicSuite):
+    """Sliding geoms, numbered tiles, and a listing of what is seen; for its arguments see
+    :class:`~clevrskills.suites.symbolic.SymbolicSuite`.
+    """
+
+    name, title = "ivispar", "re-implementation of iVISPAR"
+    benchmark = 1
+    env = BoardEnv
+    text = _TEXT
+    tasks: ClassVar[Mapping[str, tuple[str, str]]] = {
+        "geoms": ("board", "Slide the pieces, one by one cell each turn, until all are as shown"),
+        "tiles": ("board", "Slide numbered tiles into their order through the one free cell"),
+        "listing": ("perception", "List every piece with its cell"),
+    }
+    codes = Phrasebook(
+        {
+            "MOVED": ("", ""),
+            "LISTED": ("", ""),
+            "OCCUPIED": ("The cell {direction} of the {piece} is taken.", "occupied"),
+            "OUT_OF_BOUNDS": ("The {piece} can't leave the board.", "out of bounds"),
+            "UNPARSABLE": ("That is no command of this board.", "format"),
+            "UNKNOWN_OBJECT": ("There is no such piece on this board.", "unknown piece"),
+        }
+    )
+
+    def splits(self) -> Sequence[str]:
+        return _SPLITS
+
+    def default_splits(self) -> Sequence[str]:
+        return ("base",)
+
+    def splits_of(self, task: str) -> Sequence[str]:
+        return _SPLITS if task == "geoms" else _SPLITS[:3]
+
+    def count_frozen(self, split: str) -> int:
+        return _FROZEN.get(split, 100)
+
+    def criteria(self) -> Sequence[str]:
+        return ("paper", "released")
+
+    def cameras(self) -> Sequence[str]:
+        return tuple(name for name, view in VIEWS.items() if view.base != "text")
+
+    def default_cameras(self) -> Sequence[str]:
+        return ()
+
+    def views(self) -> Mapping[str, str]:
+        return {name: "text" if view.base == "text" else "image" for name, view in VIEWS.items()}
+
+    def interfaces(self) -> Mapping[str, Interface]:
+        return {**super().interfaces(), INDEX.name: INDEX}
+
+    def policies(self) -> Mapping[str, str]:
+        module = "clevrskills.suites.ivispar.agents"
+        return {
+            "random": f"{module}:RandomMoves",
+            "random_any": f"{module}:RandomAny",
+            "greedy": f"{module}:Greedy",
+        }
+
+    def presets(self) -> Mapping[str, Preset]:
+        return {
+            "text": Preset("boards in words", _shown("text")),
+            "schematic": Preset("boards drawn from above", _shown("schematic")),
+            "view3d": Preset("boards in three dimensions", _shown("view3d")),
+            "random3d": Preset("the same from cameras drawn at random", _shown("random3d")),
+            "nolabels": Preset(
+                "in three dimensions, without names of cells", _shown("view3d-none")
+            ),
+            "feedback": Preset(
+                "in three dimensions, and told whether a move was made",
+                {**_shown("view3d"), "feedback": "simple"},
+            ),
+        }
+
+    def measures(self) -> Sequence[Measure]:
+        return (
+            Measure("d_opt", "d_opt", digits=2),
+            Measure("r_end", "r_end", digits=1),
+            Measure("min_d", "min d", digits=2),
+            Measure("progress_end", "progress", digits=0),
+            Measure("solved_tight", "solved tightly", "share"),
+            Measure("optimal", "optimally", "share"),
+            *(Measure(name, name.replace("_", " "), digits=1) for name in COUNTED),
+            Measure("pieces_right", "pieces right", "share"),
+            Measure("exact", "exactly", "share"),
+        )
+
+    def pivots(self) -> Sequence[tuple[str, str]]:
+        return (("k", "c1"), ("k", "c2"))
+
+    def published(self) -> Sequence[PublishedTable]:
+        return PUBLISHED
+
+    def draw_start(
+        self, task: str, split: str, generator: np.random.Generator
+    ) -> tuple[Mapping[str, Any], str, int]:
+        raise NotImplementedError("a board depends on the number of its seed, see draw()")
+
+    def draw(
+        self,
+        task: str,
+        split: str,
+        seed: int,
+        index: int = 0,
+        robot: str = "",
+        task_args: Mapping[str, Any] | None = None,
+    ) -> SymbolicEpisode:
+        self.check(task, task_args or {})
+        of = "tiles" if task == "tiles" else split if split in SETS else "base"
+        # listings are of the boards of the geoms
+        entropy = (
+            seed,
+            crc32((task if task == "tiles" else "geoms").encode()),
+            crc32(split.encode()),
+        )
+        puzzle = draw(of, seed, np.random.default_rng(entropy))
+        return self.episode(task, split, index, seed, of, puzzle)
+
+    def imported(self, task: str, split: str, folder: Path) -> Sequence[SymbolicEpisode]:
+        files = sorted(folder.glob("*.json"))
+        if not files:
+            raise ClevrSkillsError(f"{folder} has no files *.json")
+        puzzles = [(path, read_config(path)) for path in files]
+        for path, puzzle in puzzles:
+            if (puzzle.geoms[0][1] == "tile") != (task == "tiles"):
+                raise ClevrSkillsError(f"{path} is no puzzle of the task {task}")
+        colours, shapes = palette("base")
+        basic = all(
+            color in colours and shape in shapes for _, p in puzzles for color, shape in p.geoms
+        )
+        of = "tiles" if task == "tiles" else split if split in SETS else "base"
+        of = of if basic or of in ("sizes", "pilot", "tiles") else "pilot"  # it has all pieces
+        return [
+            self.episode(task, split, index, index, of, puzzle)
+            for index, (_, puzzle) in enumerate(puzzles)
+        ]
+
+    def episode(
+        self, task: str, split: str, index: int, seed: int, of: str, puzzle: Puzzle
+    ) -> SymbolicEpisode:
+        """The episode of a puzzle of a set."""
+        turns = 1 if task == "listing" else limit(of, puzzle.c1)
+        tags = {"k": len(puzzle.geoms), "c1": puzzle.c1, "c2": puzzle.c2, "n": puzzle.size}
+        start = {"set": of, "puzzle": puzzle.to_json()}
+        text = self.tasks[task][1]
+        return SymbolicEpisode(task, split, index, seed, text, start, turns, {**tags, "set": of})
+
+
+def _shown(view: str) -> dict[str, Any]:
+    """Options that show a policy the present board and the goal."""
+    return {"view": (view, f"{view}@goal"), "feedback": "none"}

@@ -1,0 +1,154 @@
+"""Views of a board: as an image of geoms, as a drawing from above, as text; now or at the goal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from itertools import product
+from typing import Literal
+
+import numpy as np
+from PIL import Image, ImageDraw, ImageFont
+
+from clevrskills.suites.ivispar.board import State, cell_name
+from clevrskills.suites.ivispar.boards import Puzzle
+from clevrskills.suites.ivispar.looks import WIDTH
+from clevrskills.suites.ivispar.schematic import draw_board
+
+IMAGES = ("view3d", "schematic", "random3d", "top3d")
+LABELS = ("both", "edge", "cell", "none")
+
+
+class Marked(Enum):
+    """Which board an image shows: its caption and the color behind it."""
+
+    ACTIVE = ("active", (82, 138, 174))
+    GOAL = ("goal", (100, 191, 106))
+    PAST = ("past", (141, 153, 174))
+
+
+@dataclass(frozen=True)
+class View:
+    """What is shown, and how.
+
+    Attributes:
+        base: ``text`` or one of :data:`IMAGES`.
+        labels: Which cells are named, one of :data:`LABELS`: at the edge, on free cells, both.
+        goal: Whether the goal is shown, not the present board.
+    """
+
+    base: str
+    labels: Literal["both", "edge", "cell", "none"] = "both"
+    goal: bool = False
+
+    @property
+    def drawn(self) -> bool:
+        """Whether shapes are shown by their outlines."""
+        return self.base == "schematic"
+
+    @property
+    def name(self) -> str:
+        """Its name, e.g. ``view3d-none@goal``."""
+        labels = "" if self.labels == "both" else f"-{self.labels}"
+        return self.base + labels + "@goal" * self.goal
+
+
+def _all_views() -> dict[str, View]:
+    views = [View("text", goal=goal) for goal in (False, True)]
+    views += [View(*entry) for entry in product(IMAGES, LABELS, (False, True))]  # type: ignore[arg-type]
+    return {view.name: view for view in views}
+
+
+VIEWS: Mapping[str, View] = _all_views()
+"""All views by name."""
+
+
+def text_view(puzzle: Puzzle, cells: State) -> str:
+    """A board in words: a line ``<cell> <color> <shape>`` for each piece."""
+    names = [cell_name(cell, puzzle.size) for cell in cells]
+    return "\n".join(f"{cell} {name}" for cell, name in zip(names, puzzle.name_of, strict=True))
+
+
+def draw_view(view: View, puzzle: Puzzle, cells: State, mark: Marked, seed: int = 0) -> np.ndarray:
+    """An image of a board, (900, 1200, 3) uint8.
+
+    Args:
+        view: Which.
+        puzzle: The puzzle.
+        cells: Where its pieces are.
+        mark: Which board it is said to be.
+        seed: Of the episode: where a random camera stands.
+
+    Raises:
+        ClevrSkillsError: There is no renderer, for views in three dimensions.
+    """
+    if view.drawn:
+        image, centres = draw_board(puzzle, cells, mark.value[1])
+    else:
+        from clevrskills.suites.ivispar.scene import board_scene
+
+        camera = {"view3d": "front", "random3d": "random", "top3d": "top"}[view.base]
+        image, centres = board_scene(puzzle.size).render(puzzle, cells, mark.value[1], camera, seed)
+    tiles = [first for first, shape in puzzle.geoms if shape == "tile"]
+    return _labelled(image, centres, view, cells, puzzle.size, mark, tiles)
+
+
+def _labelled(
+    image: np.ndarray,
+    centres: np.ndarray,
+    view: View,
+    cells: State,
+    size: int,
+    mark: Marked,
+    tiles: Sequence[str] = (),
+) -> np.ndarray:
+    """An image with its caption and labels.
+
+    Args:
+        image: The image (H, W, 3).
+        centres: Where the middles of the cells are, with one row and column of cells more on each
+            side: right and down, (n + 2, n + 2, 2), by z and x.
+        view: Which labels.
+        cells: Which cells are taken.
+        size: Cells in a row, n.
+        mark: What the caption says.
+        tiles: Numbers on the pieces, if they have some.
+    """
+    canvas = Image.fromarray(image)
+    pen = ImageDraw.Draw(canvas)
+    if view.labels in ("both", "edge"):
+        for k in range(size):
+            letter, number = cell_name(k, size)[0], str(k + 1)
+            _write(pen, _edge(centres, 0, k + 1, 1, k + 1), letter, 40, "white")
+            _write(pen, _edge(centres, k + 1, 0, k + 1, 1), number, 40, "white")
+    if view.labels in ("both", "cell"):
+        for cell in set(range(size * size)) - set(cells):
+            z, x = divmod(cell, size)
+            ink = (70, 70, 70) if (x + z) % 2 or view.drawn else (210, 210, 210)
+            _write(pen, centres[z + 1, x + 1], cell_name(cell, size), 30, ink)
+    if view.base != "schematic":
+        for tile, cell in zip(tiles, cells, strict=False):
+            z, x = divmod(cell, size)
+            _write(pen, centres[z + 1, x + 1], tile, 44, "white")
+    caption, color = mark.value
+    box = (WIDTH - 210, 20, WIDTH - 20, 90)
+    pen.rectangle(box, fill=color, outline="white", width=4)
+    _write(pen, ((box[0] + box[2]) / 2, (box[1] + box[3]) / 2), caption, 44, "white")
+    return np.asarray(canvas)
+
+
+def _edge(centres: np.ndarray, z: int, x: int, to_z: int, to_x: int) -> np.ndarray:
+    """A place beside the board, nearer to it than the middle of a cell."""
+    return 0.7 * centres[z, x] + 0.3 * centres[to_z, to_x]
+
+
+def _write(
+    pen: ImageDraw.ImageDraw,
+    place: np.ndarray | tuple[float, float],
+    text: str,
+    size: int,
+    ink: str | tuple[int, int, int],
+) -> None:
+    x, y = (float(v) for v in place)
+    pen.text((x, y), text, fill=ink, font=ImageFont.load_default(size), anchor="mm")

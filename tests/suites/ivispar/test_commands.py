@@ -1,0 +1,141 @@
+"""Commands: which texts are read, strictly and as the original reads them."""
+
+import pytest
+
+from clevrskills.suites.ivispar.board import DIRECTIONS
+from clevrskills.suites.ivispar.boards import COLOURS, SHAPES
+from clevrskills.suites.ivispar.commands import Command, read, read_listing
+
+GEOMS = [("red", "cube"), ("blue", "sphere"), ("yellow", "pyramid"), ("green", "cylinder")]
+TILES = [(str(k), "tile") for k in range(1, 9)]
+NO, UNKNOWN = "UNPARSABLE", "UNKNOWN_OBJECT"
+LEFT, RIGHT, UP, DOWN = range(4)
+
+# text -> strict and lenient: a code, or piece and direction, or these and how often
+TABLE: dict[str, tuple[object, object]] = {
+    "move red cube left": ((0, LEFT), (0, LEFT)),
+    "move red cube right": ((0, RIGHT), (0, RIGHT)),
+    "move red cube up": ((0, UP), (0, UP)),
+    "move red cube down": ((0, DOWN), (0, DOWN)),
+    "move blue sphere up": ((1, UP), (1, UP)),
+    "move yellow pyramid down": ((2, DOWN), (2, DOWN)),
+    "move green cylinder right": ((3, RIGHT), (3, RIGHT)),
+    "Move Red Cube Left": ((0, LEFT), (0, LEFT)),
+    "MOVE BLUE SPHERE UP": ((1, UP), (1, UP)),
+    "  move   red\tcube  left  ": ((0, LEFT), (0, LEFT)),
+    "move red cube left.": ((0, LEFT), (0, LEFT)),
+    "move red cube left .": ((0, LEFT), (0, LEFT)),
+    "move red cube left..": (NO, (0, LEFT)),
+    "move red cube left!": (NO, (0, LEFT)),
+    "move red cube, left": (NO, (0, LEFT)),
+    "move the red cube left": (NO, (0, LEFT)),
+    "move red cube to the left": (NO, (0, LEFT)),
+    "please move red cube left": (NO, (0, LEFT)),
+    "move red cube left please": (NO, (0, LEFT)),
+    "move red cube left 2": (NO, (0, LEFT, 2)),
+    "move red cube left two": (NO, (0, LEFT, 2)),
+    "move red cube left ten times": (NO, (0, LEFT, 10)),
+    "move red cube left 3 or four": (NO, (0, LEFT, 3)),
+    "move red cube B2 left": (NO, (0, LEFT, 2)),
+    "move red cube from B2 to B3, up": (NO, (0, UP, 2)),
+    "move red cube left 0": (NO, (0, LEFT)),
+    "move red cube up left": (NO, (0, LEFT)),
+    "move red cube down right": (NO, (0, RIGHT)),
+    "move red cube down up": (NO, (0, UP)),
+    "move red cube upwards": (NO, (0, UP)),
+    "move red cube leftward": (NO, (0, LEFT)),
+    "move red cube": (NO, NO),
+    "move red left": (NO, NO),
+    "move cube left": (NO, NO),
+    "move left": (NO, NO),
+    "move": (NO, NO),
+    "": (NO, NO),
+    "   ": (NO, NO),
+    "left": (NO, NO),
+    "red cube left": (NO, NO),
+    "slide red cube left": (NO, NO),
+    "remove red cube left": (NO, (0, LEFT)),
+    "move red cube north": (NO, NO),
+    "move red cube forward": (NO, NO),
+    "move red cube l": (NO, NO),
+    "move cube red left": (NO, NO),
+    "move red sphere left": (UNKNOWN, UNKNOWN),
+    "move blue cube left": (UNKNOWN, UNKNOWN),
+    "move yellow cylinder up": (UNKNOWN, UNKNOWN),
+    "move orange cube left": (UNKNOWN, UNKNOWN),
+    "move purple prism down": (UNKNOWN, UNKNOWN),
+    "move pink cube left": (NO, NO),
+    "move red ball left": (NO, NO),
+    "move red square left": (NO, NO),
+    "move red circle left": (NO, NO),
+    "move red cubes left": (NO, NO),
+    "move redcube left": (NO, NO),
+    "move red-cube left": (NO, NO),
+    "move tile 3 left": (NO, NO),
+    "move red cube left; move red cube up": (NO, (0, LEFT)),
+    "move red cube left, move blue sphere up": (NO, (0, LEFT)),
+    "action: move red cube left": (NO, (0, LEFT)),
+    "done": (NO, NO),
+    "start": (NO, NO),
+    "move red cube left\n": ((0, LEFT), (0, LEFT)),
+    "move red cube left\nbecause": (NO, (0, LEFT)),
+}
+
+
+def expected(entry: object) -> Command:
+    return Command(code=entry) if isinstance(entry, str) else Command(*entry)  # type: ignore[misc]
+
+
+def test_the_table_is_long() -> None:
+    assert len(TABLE) >= 60
+
+
+@pytest.mark.parametrize("lenient", [False, True])
+@pytest.mark.parametrize("text", TABLE)
+def test_geoms(text: str, lenient: bool) -> None:
+    assert read(text, GEOMS, COLOURS, SHAPES, lenient=lenient) == expected(TABLE[text][lenient])
+
+
+def test_names_of_drawn_shapes_where_they_are_shown() -> None:
+    for shape, piece in (("square", 0), ("circle", 1), ("triangle", 2), ("hexagon", 3)):
+        text = f"move {GEOMS[piece][0]} {shape} up"
+        assert read(text, GEOMS, COLOURS, SHAPES, drawn=True) == Command(piece, UP)
+        assert read(text, GEOMS, COLOURS, SHAPES, drawn=True, lenient=True) == Command(piece, UP)
+        assert read(text, GEOMS, COLOURS, SHAPES).code == NO
+    assert read("move red cube up", GEOMS, COLOURS, SHAPES, drawn=True) == Command(0, UP)
+
+
+def test_only_words_of_the_set() -> None:
+    assert read("move orange cube left", GEOMS, COLOURS[:4], SHAPES[:4]).code == NO
+
+
+def test_tiles() -> None:
+    for lenient in (False, True):
+        for k, way in enumerate(DIRECTIONS):
+            command = read(f"move tile 5 {way}", TILES, COLOURS, SHAPES, lenient=lenient)
+            assert command == Command(4, k)
+        assert read("move tile 9 left", TILES, COLOURS, SHAPES, lenient=lenient).code == UNKNOWN
+        assert read("move red cube left", TILES, COLOURS, SHAPES, lenient=lenient).code == NO
+        assert read("move tile five left", TILES, COLOURS, SHAPES, lenient=lenient).code == NO
+    # a number names a tile, and repeats nothing
+    assert read("move tile 5 left 2", TILES, COLOURS, SHAPES, lenient=True) == Command(4, LEFT)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("A1 red cube", {("A1", "red", "cube")}),
+        (" a1 Red cube ; B2 blue sphere.", {("A1", "red", "cube"), ("B2", "blue", "sphere")}),
+        ("A1 red cube\nB2 blue sphere\n", {("A1", "red", "cube"), ("B2", "blue", "sphere")}),
+        ("A1 red cube;", {("A1", "red", "cube")}),
+        ("", None),
+        (";", None),
+        ("red cube A1", None),
+        ("A1 red", None),
+        ("A1 red cube; and so on", None),
+        ("A1 pink cube", None),
+        ("A1 red ball", None),
+    ],
+)
+def test_listings(text: str, found: set | None) -> None:
+    assert read_listing(text, COLOURS, SHAPES) == found
