@@ -22,8 +22,6 @@ from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import check_names
 from clevrskills.serving.message_fields import state_vector
 
-__all__ = ["LeRobotPolicy"]
-
 INSTALL = "pip install 'lerobot[dataset,evaluation]>=0.6.1'"
 CONFIG_FILE = "config.json"
 IMAGES = "observation.images."

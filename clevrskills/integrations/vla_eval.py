@@ -254,6 +254,7 @@ class ClevrSkillsBenchmark(StepBenchmark):
         """How the episode went."""
         info = step_result.info
         names = (*METRICS[1:], "depth", "depth_of", "steps", "episode")
+        names += "seed", "max_steps", "revision"
         cause = "gave up" if self._gave_up else info["cause"]
         metrics = {name: info[name] for name in names}
         return {"success": info["success_once"], **metrics, "cause": cause}

@@ -10,6 +10,7 @@ import pytest
 
 from clevrskills.core.observer import say
 from clevrskills.evaluation.freeze import frozen
+from clevrskills.evaluation.report.foreign import read_any
 from clevrskills.evaluation.results import open_evaluations
 
 ROOT = Path(__file__).parents[2]
@@ -115,6 +116,8 @@ def test_command(frozen_folder, tmp_path):
     assert info["overall"]["pc_success"] == 0.0
     [video] = info["overall"]["video_paths"]
     assert Path(video).stat().st_size > 1000
+    _, [result], _ = read_any(out)
+    assert (result.task, result.cause, result.success_once) == ("pick", "step limit", False)
 
 
 LAST = "checkpoints/last/pretrained_model"
