@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Makes .venv-lerobot, in which tests drive our environment by LeRobot's own factory and evaluation.
+# Makes .venv-lerobot, in which tests drive our environment by LeRobot's own factory and evaluation,
+# train a policy and evaluate it.
 # It is apart from .venv because LeRobot wants numpy 2, and from .venv-readers because it needs the
 # simulator. LeRobot 0.6 needs Python 3.12; where there is none, nothing is made. About 7 GB with
 # PyPI's torch. Usage: setup_lerobot.sh [PYTHON]

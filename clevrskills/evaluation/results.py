@@ -43,8 +43,8 @@ Where episodes go on after success, ``success`` means that the goal held at the 
 
 @dataclass(frozen=True, slots=True)
 class EpisodeResult:
-    """How one episode went. Numbers are ``None`` where another program ran it and does not state
-    them.
+    """How one episode went. Those of :mod:`clevrskills.evaluation.report.foreign` have ``None`` for
+    numbers that the other program does not state.
 
     Attributes:
         task: Key of the task.
@@ -94,17 +94,17 @@ class EpisodeResult:
     split: str
     index: int
     episode: str
-    seed: int | None
+    seed: int
     cause: str
     success_once: bool = False
     success_at_end: bool = False
-    goal_fraction: float | None = 0.0
+    goal_fraction: float = 0.0
     depth: int | None = None
     depth_of: int | None = None
-    total_reward: float | None = 0.0
-    progress: float | None = 0.0
-    steps: int | None = 0
-    max_steps: int | None = 0
+    total_reward: float = 0.0
+    progress: float = 0.0
+    steps: int = 0
+    max_steps: int = 0
     error: str = ""
     reason: str = ""
     tries: int = 1

@@ -77,7 +77,7 @@ function outcomePanel(outcome, k) {
     ...(outcome.depth ? [["steps of the goal reached", outcome.depth.map((x) => x ?? 0).join(" of ")]] : []),
     ["greatest progress", stated(outcome.progress, 2)],
     ["reward", stated(outcome.reward, 1)],
-    ["steps", outcome.steps.map((x) => stated(x, 0)).join(" of ")],
+    ["steps", outcome.steps[1] === null ? stated(outcome.steps[0], 0) : outcome.steps.join(" of ")],
     ...(outcome.tries > 1 ? [["tries", outcome.tries]] : []),
     ...(outcome.why ? [["because", outcome.why]] : []),
   ];
