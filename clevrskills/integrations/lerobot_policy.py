@@ -72,6 +72,7 @@ class LeRobotPolicy:
         rename: Mapping[str, str] | None = None,
         **settings: Any,
     ) -> None:
+        check_names(camera=(rename or (), suite.cameras()))
         self._folder = find_checkpoint(Path(path))
         data = trained_on(self._folder)
         rate_hz = interface.spec["rate_hz"]
@@ -93,14 +94,13 @@ class LeRobotPolicy:
         self.observation = ObservationOptions(prompt="language", **shown, **looks)
         self._has_state, self._text = STATE in inputs, ""
         self._chunk_is_known = _acts_ahead(self._config, self._preprocess)
-        self._random = torch.random.get_rng_state()
+        self._random: list[torch.Tensor] = []
 
     def reset(self, prompt: PromptInput) -> None:
         """An episode begins: actions that were still to come are forgotten."""
         self._text = prompt.text
-        self._model.reset()
-        with self._own_random():
-            torch.manual_seed(prompt.seed)
+        with self._own_random(prompt.seed):
+            self._model.reset()
 
     def act(self, observation: Observation) -> np.ndarray:
         """The next action (n,), or, where the policy decided on several, these (H, n).
@@ -219,13 +219,21 @@ class LeRobotPolicy:
         return found
 
     @contextlib.contextmanager
-    def _own_random(self) -> Iterator[None]:
+    def _own_random(self, seed: int | None = None) -> Iterator[None]:
         """What is drawn inside follows from the episode alone, whatever else runs here."""
-        devices = [self._config.device] if str(self._config.device).startswith("cuda") else []
-        with torch.random.fork_rng(devices):
-            torch.random.set_rng_state(self._random)
+        device = torch.device(self._config.device)
+        on_gpu = [device] if device.type == "cuda" else []
+        with torch.random.fork_rng(on_gpu):
+            if seed is not None:
+                torch.manual_seed(seed)
+            else:
+                own, *others = self._random
+                torch.random.set_rng_state(own)
+                for state in others:
+                    torch.cuda.set_rng_state(state, device)
             yield
-            self._random = torch.random.get_rng_state()
+            others = [torch.cuda.get_rng_state(each) for each in on_gpu]
+            self._random = [torch.random.get_rng_state(), *others]
 
 
 def find_checkpoint(path: Path) -> Path:
