@@ -23,12 +23,13 @@ OF_FOLDER = {
     "replay": "clevrskills.evaluation.policies:Replay",
     "checkpoint": "clevrskills.baselines:load",
     "rl": "clevrskills.rl.policy:RLPolicy",
+    "lerobot": "clevrskills.integrations.lerobot_policy:LeRobotPolicy",
 }
 """Those that are made from a folder, as in ``replay:DATASET``."""
 CONNECT = "clevrskills.serving:connect"
 """What makes those behind an address."""
 FORMS = (
-    *("oracle", "zero", "random", "replay:DATASET", "checkpoint:DIR", "rl:DIR"),
+    *("oracle", "zero", "random", "replay:DATASET", "checkpoint:DIR", "rl:DIR", "lerobot:DIR"),
     *("module:attribute", "openpi://HOST:PORT", "vla-eval://HOST:PORT", "gr00t://HOST:PORT"),
 )
 
@@ -38,9 +39,9 @@ class PolicySource:
     """A policy by its name; picklable, for worker processes.
 
     Attributes:
-        name: A built-in policy, ``checkpoint:DIR``, ``rl:DIR``, ``replay:DATASET``,
-            ``module:attribute``, the address of a server, or a policy that another distribution
-            adds, ``NAME`` or ``NAME:DIR``.
+        name: A built-in policy, ``checkpoint:DIR``, ``rl:DIR``, ``lerobot:DIR``,
+            ``replay:DATASET``, ``module:attribute``, the address of a server, or a policy that
+            another distribution adds, ``NAME`` or ``NAME:DIR``.
         arguments: Arguments of the constructor, or of the connection.
         folder: A folder whose modules can be imported.
         overrides: What it is shown in place of what it asks for: attributes of

@@ -16,8 +16,9 @@ class EvaluateArgs(PoolArgs, SuiteArgs):
 
     policy: str
     """The policy: `module:attribute`, `checkpoint:DIR` of `clevrskills train`, `rl:DIR` of
-    `clevrskills rl`, `openpi://HOST:PORT`, `vla-eval://HOST:PORT`, `gr00t://HOST:PORT`, `oracle`,
-    `zero`, `random`, or `replay:DATASET` on the episodes of a dataset."""
+    `clevrskills rl`, `lerobot:DIR` of `lerobot-train`, `openpi://HOST:PORT`, `vla-eval://HOST:PORT`,
+    `gr00t://HOST:PORT`, `oracle`, `zero`, `random`, or `replay:DATASET` on the episodes of a
+    dataset."""
     interface: str | None = None
     """What the policy acts by; by default the suite's first one."""
     feedback: Literal["none", "simple", "detailed"] | None = None

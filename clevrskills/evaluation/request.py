@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from clevrskills import additions, keys_of
-from clevrskills.core.observer import LANGUAGE, in_words
+from clevrskills.core.observer import LANGUAGE
 from clevrskills.core.policy_loader import PolicySource, policy_arguments
 from clevrskills.core.suite import Suite, path_of
 from clevrskills.dataset_tools.dataset import Dataset
@@ -19,7 +19,7 @@ from clevrskills.evaluation.arguments import EvaluateArgs
 from clevrskills.evaluation.env_pool import EpisodeRef, WorkerConfig
 from clevrskills.evaluation.results import Run
 from clevrskills.evaluation.rollout import Rules
-from clevrskills.evaluation.selection import frozen_tasks, task_splits
+from clevrskills.evaluation.selection import check_in_words, frozen_tasks, task_splits
 from clevrskills.evaluation.worker import Group
 from clevrskills.jobs.arguments import check_least, check_names
 from clevrskills.jobs.run_folder import versions
@@ -277,11 +277,8 @@ def left_out(request: EvaluationRequest, prompt: str) -> tuple[str, ...]:
     for (task, split), some in groupby(refs, key=lambda ref: (ref.task, ref.split)):
         if task not in named:
             continue
-        specs = suite.frozen(task, split)
-        if any(c.seed is None and in_words(specs[c.index].prompt) is None for c in some):
-            raise ClevrSkillsError(
-                f"{task} cannot be said in words alone: leave it out, or use --prompt multimodal"
-            )
+        frozen = [ref.index for ref in some if ref.seed is None]
+        check_in_words(suite, task, split, frozen, "--prompt multimodal")
     return tuple(dict.fromkeys(ref.task for ref in refs if ref.task not in named))
 
 

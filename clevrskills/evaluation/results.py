@@ -8,7 +8,7 @@
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -43,7 +43,8 @@ Where episodes go on after success, ``success`` means that the goal held at the 
 
 @dataclass(frozen=True, slots=True)
 class EpisodeResult:
-    """How one episode went.
+    """How one episode went. Those of :mod:`clevrskills.evaluation.report.foreign` have ``None`` for
+    numbers that the other program does not state.
 
     Attributes:
         task: Key of the task.
@@ -85,7 +86,7 @@ class EpisodeResult:
             :data:`~clevrskills.core.suite.WORDINGS`, and which wording that was; nothing where the
             episode does not say.
         revision: Of the criteria of success, see :attr:`~clevrskills.core.suite.Suite.revision`;
-            lines that say none are of revision 1.
+            lines that say none are of revision 1; 0: another program does not state it.
     """
 
     task: str
@@ -176,7 +177,8 @@ class Run:
         interface: Name of what the policy acted by.
         feedback: What turns in words told of themselves.
         stop: When episodes ended: ``goal``, ``limit`` or ``declared``.
-        revision: Of the criteria of success; runs that say none are of revision 1.
+        revision: Of the criteria of success; runs that say none are of revision 1; 0: another
+            program does not state it.
         benchmark: Version of the frozen episodes; 0: of before they had one, or they were drawn.
         wording: What prompts said, one of :data:`~clevrskills.core.suite.WORDINGS`.
         preset: The named bundle of options that was given.
@@ -209,6 +211,18 @@ class Run:
 
 
 @dataclass(frozen=True)
+class Source:
+    """Another program that runs our episodes."""
+
+    program: str
+    unstated: tuple[str, ...]  # what its files don't say
+
+
+Content = tuple[Run, tuple[EpisodeResult, ...], Source | None]
+"""What is in the folder of a run; the program if it is another than ``clevrskills evaluate``."""
+
+
+@dataclass(frozen=True)
 class Evaluation:
     """A run and its results.
 
@@ -217,12 +231,14 @@ class Evaluation:
         run: What was evaluated, and how.
         label: What tables call it; no other run that was opened with it has this one.
         results: One for each episode.
+        source: The program that ran it, if it is another than ``clevrskills evaluate``.
     """
 
     root: Path
     run: Run
     label: str
     results: tuple[EpisodeResult, ...]
+    source: Source | None = None
 
     @cached_property
     def suite(self) -> Suite:
@@ -289,14 +305,30 @@ def read_results(root: Path) -> Iterator[EpisodeResult]:
     yield from sorted(latest.values(), key=lambda r: (r.level, r.task, r.split, r.index, r.repeat))
 
 
-def open_evaluations(roots: Sequence[Path]) -> list[Evaluation]:
+def read_content(root: Path) -> Content:
+    """A run of ``clevrskills evaluate``.
+
+    Raises:
+        ClevrSkillsError: There is none, or it is damaged.
+    """
+    return read_run(root), tuple(read_results(root)), None
+
+
+def open_evaluations(
+    roots: Sequence[Path], read: Callable[[Path], Content] = read_content
+) -> list[Evaluation]:
     """Open runs.
+
+    Args:
+        roots: Their folders.
+        read: Reads one.
 
     Raises:
         ClevrSkillsError: A folder is named twice, holds no run, or a damaged one; or the runs are
             on frozen episodes of different versions of a benchmark.
     """
-    runs = [read_run(root) for root in roots]
+    contents = [read(root) for root in roots]
+    runs = [run for run, _, _ in contents]
     if len({root.resolve() for root in roots}) < len(roots):
         raise ClevrSkillsError("the same folder is named twice")
     on = {
@@ -320,6 +352,6 @@ def open_evaluations(roots: Sequence[Path]) -> list[Evaluation]:
         if labels.count(labels[k]) > 1:
             labels[k] = f"{labels[k]} {root}"
     return [
-        Evaluation(root, run, label, tuple(read_results(root)))
-        for root, run, label in zip(roots, runs, labels, strict=True)
+        Evaluation(root, run, label, results, source)
+        for root, label, (run, results, source) in zip(roots, labels, contents, strict=True)
     ]

@@ -1,8 +1,9 @@
 """Selection of tasks and episodes for evaluations by other software."""
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+from clevrskills.core import observer
 from clevrskills.core.suite import Suite
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import check_names, select_tasks
@@ -34,6 +35,30 @@ def choose_tasks(
     chosen = select_tasks(levels, level=asked) if asked else frozen_tasks(suite)
     left_out = suite.unspeakable() if in_words else ()
     return tuple(task for task in chosen if task not in left_out)
+
+
+def check_in_words(
+    suite: Suite, task: str, split: str, indices: Iterable[int], multimodal: str
+) -> None:
+    """Check that what frozen episodes ask for can be said in words.
+
+    Args:
+        suite: Where they come from.
+        task: Key of the task.
+        split: Name of the split.
+        indices: Which episodes of these.
+        multimodal: How images can be shown too, for the message.
+
+    Raises:
+        ClevrSkillsError: Something can only be shown.
+    """
+    if task not in suite.unspeakable():
+        return
+    specs = suite.frozen(task, split)
+    if any(observer.in_words(specs[index].prompt) is None for index in indices):
+        raise ClevrSkillsError(
+            f"{task} cannot be said in words alone: leave it out, or use {multimodal}"
+        )
 
 
 def task_splits(

@@ -20,7 +20,7 @@ from clevrskills.core.observer import say
 from clevrskills.core.policy import ObservationOptions
 from clevrskills.core.suite import Environment, Suite, load_suite
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.evaluation.selection import choose_tasks, count_episodes
+from clevrskills.evaluation.selection import check_in_words, choose_tasks, count_episodes
 from clevrskills.jobs.arguments import check_names
 from clevrskills.serving.message_fields import state_vector
 
@@ -29,6 +29,8 @@ __all__ = ["LeRobotEnv", "make_vector_envs", "state_size"]
 NEW_ROLLOUT = "lerobot_new_rollout"
 """Option by which LeRobot tells a new rollout from what vector environments reset by themselves."""
 SUCCESS = "is_success"
+MULTIMODAL = "`clevrskills evaluate --prompt multimodal`"
+"""What runs tasks that must be shown: LeRobot's policies are told theirs in words."""
 
 
 def state_size(robot: str | None = None) -> int:
@@ -60,7 +62,7 @@ class LeRobotEnv(gym.Env):
         task_description: What is asked for in the present episode.
 
     Raises:
-        ClevrSkillsError: A name or value is not allowed.
+        ClevrSkillsError: A name or value is not allowed, or the task can't be said in words.
     """
 
     render_mode = "rgb_array"
@@ -90,6 +92,7 @@ class LeRobotEnv(gym.Env):
         self._config = EnvConfig(task, split, robot, suite.criteria()[0], cameras, size_px)
         self._first, self._stride = first, stride
         self._episodes = count_episodes(suite, task, split, robot, episodes)
+        check_in_words(suite, task, split, range(self._episodes), MULTIMODAL)
         self._index: int | None = None
         self._env: Environment | None = None
         image = spaces.Box(0, 255, (size_px, size_px, 3), np.uint8)

@@ -37,6 +37,8 @@ __all__ = ["ClevrSkillsBenchmark"]
 
 ICD_VARIABLE = "CLEVRSKILLS_LAVAPIPE_ICD"
 """Environment variable that names the driver for ``render: cpu`` where it is in no usual place."""
+EPISODE = ("episode", "seed", "revision")
+"""What is told of an episode besides: by these it can be paired with the same one elsewhere."""
 METRICS = ("success", "success_at_end", "goal_fraction", "progress", "total_reward")
 
 
@@ -253,7 +255,7 @@ class ClevrSkillsBenchmark(StepBenchmark):
     def get_step_result(self, step_result: StepResult) -> dict[str, Any]:
         """How the episode went."""
         info = step_result.info
-        names = (*METRICS[1:], "depth", "depth_of", "steps", "episode")
+        names = (*METRICS[1:], "depth", "depth_of", "steps", "max_steps", *EPISODE)
         cause = "gave up" if self._gave_up else info["cause"]
         metrics = {name: info[name] for name in names}
         return {"success": info["success_once"], **metrics, "cause": cause}

@@ -10,6 +10,8 @@ import pytest
 
 from clevrskills.core.observer import say
 from clevrskills.evaluation.freeze import frozen
+from clevrskills.evaluation.report.foreign import read_any
+from clevrskills.evaluation.results import open_evaluations
 
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
@@ -29,6 +31,7 @@ def program(name: str, cache: Path, *arguments: Any) -> str:
     if not (PROGRAMS / name).exists():
         pytest.skip("no LeRobot 0.6; make it with scripts/setup_lerobot.sh and Python 3.12")
     environment = {**os.environ, "HF_HOME": str(cache), "HF_HUB_OFFLINE": "1"}
+    environment["OMP_NUM_THREADS"] = "1"
     command = [PROGRAMS / name, *arguments]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3000:]
@@ -84,6 +87,12 @@ def test_factory_and_evaluation(frozen_folder, solution, tmp_path):
     assert seeded["info"]["overall"]["pc_success"] == 0.0
 
 
+def test_what_words_cannot_say_is_refused_when_configured(tmp_path):
+    make = "from lerobot_env_clevrskills import *; ClevrSkillsEnvConfig(task='pick,match_pose')"
+    with pytest.raises(AssertionError, match="match_pose cannot be said in words alone"):
+        program("python", tmp_path, "-c", make)
+
+
 def test_processes(frozen_folder, tmp_path):
     wish = {"task": "pick", "episodes": 4, "seed": 0, "limit": 2}
     told = drive(tmp_path, frozen_folder, processes=True, evaluations=[wish])
@@ -113,3 +122,86 @@ def test_command(frozen_folder, tmp_path):
     assert info["overall"]["pc_success"] == 0.0
     [video] = info["overall"]["video_paths"]
     assert Path(video).stat().st_size > 1000
+    _, [result], _ = read_any(out)
+    assert (result.task, result.cause, result.success_once) == ("pick", "step limit", False)
+
+
+LAST = "checkpoints/last/pretrained_model"
+GENTLE = """
+import sys
+from safetensors.torch import load_file, save_file
+weights = load_file(sys.argv[1])
+weights["model.action_head.weight"] *= 0.1
+save_file(weights, sys.argv[1])
+"""
+"""Keeps what has hardly been trained from acting beyond the limits."""
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory) -> Path:
+    """What ``lerobot-train`` made of two episodes in a few steps, by the documented command."""
+    from clevrskills.dataset_tools import Dataset
+    from clevrskills.dataset_tools.export.command import write_dataset
+    from clevrskills.dataset_tools.export.selection import select
+    from clevrskills.dataset_tools.generate.command import GenerateArgs, generate
+
+    folder = tmp_path_factory.mktemp("checkpoint")
+    program("python", folder, "-c", "pass")  # is it there?
+    args = GenerateArgs(tasks=("pick",), episodes=2, out=folder / "demos", size=64)
+    assert generate(args) == 0
+    write_dataset(select(Dataset(folder / "demos")), "lerobot", folder / "data")
+    small = {"dim_model": 32, "n_heads": 2, "dim_feedforward": 32, "n_encoder_layers": 1}
+    policy = {**small, "type": "act", "push_to_hub": "false", "use_vae": "false", "device": "cpu"}
+    policy |= {"pretrained_backbone_weights": "null", "chunk_size": 12, "n_action_steps": 8}
+    program(
+        "lerobot-train",
+        folder,
+        "--dataset.repo_id=me/demos",
+        f"--dataset.root={folder / 'data'}",
+        f"--output_dir={folder / 'out'}",
+        *("--steps=5", "--batch_size=2", "--num_workers=0"),
+        *(f"--policy.{name}={value}" for name, value in policy.items()),
+    )
+    program("python", folder, "-c", GENTLE, folder / "out" / LAST / "model.safetensors")
+    return folder / "out"
+
+
+def test_checkpoint_acts_as_in_lerobot_eval(checkpoint, frozen_folder, tmp_path):
+    at = checkpoint / LAST
+    script = HERE / "lerobot_checkpoint.py"
+    printed = program("python", tmp_path, "-W", "ignore", script, at, frozen_folder, "19")
+    told = json.loads(printed.splitlines()[-1])
+    for how in ("as it is", "ensembled"):
+        assert told[how]["ours"] == told[how]["theirs"]
+    assert told["as it is"]["ours"] != told["ensembled"]["ours"]
+    refused = told["refused"]
+    assert refused.pop("renamed") == ""
+    for wrong, line in {
+        "camera": "the checkpoint DIR does not fit: it takes images of front; here are base_camera",
+        "size": "it takes images of 64 x 64 and 320 x 240; here all are squares of one size",
+        "state": "it takes a state of 9 numbers; here it has 15",
+        "action": "its actions are (8,), here (7,)",
+        "type": "unknown type of LeRobot's policies 'fly'",
+        "setting": "unknown field of the configuration of act 'steps'",
+    }.items():
+        assert line in refused[wrong]
+
+
+def test_command_evaluates_a_checkpoint(checkpoint, frozen_folder, tmp_path):
+    """On numpy 2 and without the planner; from the output folder of the training."""
+    info = checkpoint.parent / "data/meta/info.json"
+    before = info.read_text()
+    info.write_text(before.replace('"soft"', '"flat"'))
+    arguments = ["evaluate", "pick", "--policy", f"lerobot:{checkpoint}", "--split", "test"]
+    arguments += ["--frozen", frozen_folder, "--episodes", "1", "--out", tmp_path / "run"]
+    try:
+        program("clevrskills", tmp_path, *arguments)
+    finally:
+        info.write_text(before)
+    [evaluation] = open_evaluations([tmp_path / "run"])
+    [result] = evaluation.results
+    assert (result.cause, result.steps, result.error) == ("step limit", 80, "")
+    shown = evaluation.run.observation
+    assert shown["cameras"] == ["base_camera", "hand_camera"]
+    assert (shown["size_px"], shown["history"], shown["prompt"]) == (64, 1, "language")
+    assert shown["look"] == "flat"

@@ -89,6 +89,13 @@ def test_shipped_episodes_are_the_default():
     assert {env._episodes for group in envs.values() for env in group[0].envs} == {100}
 
 
+@pytest.mark.parametrize("make", [LeRobotEnv, lambda task: make_vector_envs([task])])
+def test_what_words_cannot_say_is_refused_at_once(make):
+    line = "match_pose cannot be said in words alone: leave it out, or use `clevrskills evaluate "
+    with pytest.raises(ClevrSkillsError, match=line):
+        make("match_pose")
+
+
 def test_processes_start_when_they_are_needed(frozen_folder):
     options = {"n_envs": 2, "use_async_envs": True, "frozen": str(frozen_folder)}
     env = make_vector_envs(["pick"], **options)["pick"][0]

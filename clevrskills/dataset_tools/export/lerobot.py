@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from clevrskills.dataset_tools.dataset import Episode
 from clevrskills.dataset_tools.export.lerobot_features import LeRobotWriter, Row
+from clevrskills.dataset_tools.export.lerobot_modality import write_modality
 from clevrskills.dataset_tools.export.remux import JoinedVideo, Recording
 from clevrskills.dataset_tools.export.selection import Selection
 
@@ -189,6 +190,7 @@ class _Writer(LeRobotWriter):
         self._meta.close()
         for videos in self._videos.values():
             videos.close()
+        write_modality(self.out, self.first)
         for name, sentences in (("task", self.tasks), ("subtask", self.subtasks)):
             numbers = {f"{name}_index": list(sentences.indices.values())}
             frame = pd.DataFrame(numbers, index=list(sentences.indices))

@@ -27,6 +27,8 @@ IMAGES_PER_EPISODE = 8
 """Images of each camera that are decoded for the statistics."""
 _TEXTS = ("instruction", "predicate", "skill", "action_class")
 _FLAGS = ("failed", "keystep")
+ANNOTATIONS = ("annotation.human.task_description", "annotation.human.subtask")
+"""Columns for loaders in the way of GR00T: numbers of sentences among the tasks."""
 _ALWAYS = ("timestamp", "frame_index", "episode_index", "index", "task_index")
 
 Row = dict[str, Any]
@@ -114,6 +116,7 @@ def features(episode: Episode) -> dict[str, dict[str, Any]]:
     found |= {name: _feature("float32") for name in ("next.reward", "next.progress")}
     found |= {name: _feature("bool") for name in ("next.done", "next.success", "next.truncated")}
     found["subtask_index"] = _feature("int64")
+    found |= {name: _feature("int64") for name in ANNOTATIONS}
     found |= {f"label.{name}": _feature("string") for name in _TEXTS}
     found |= {f"label.{name}": _feature("bool") for name in _FLAGS}
     found["timestamp"] = _feature("float32")
@@ -131,7 +134,8 @@ def _video_feature(episode: Episode, camera: str) -> dict[str, Any]:
             "video.width": width,
             "video.codec": "h264",
             "video.pix_fmt": "yuv420p",
-            "video.is_depth_map": False,
+            "is_depth_map": False,
+            "video.is_depth_map": False,  # its name in LeRobot before 0.6
             "video.fps": int(episode.info["fps"]),
             "video.channels": 3,
             "has_audio": False,
@@ -140,7 +144,12 @@ def _video_feature(episode: Episode, camera: str) -> dict[str, Any]:
 
 
 def _columns(
-    episode: Episode, index: int, first_frame: int, task: int, subtasks: Sentences
+    episode: Episode,
+    index: int,
+    first_frame: int,
+    task: int,
+    tasks: Sentences,
+    subtasks: Sentences,
 ) -> dict[str, Any]:
     """The features of each frame but the images: arrays (N,) or (N, D), lists of sentences."""
     steps, count = episode.steps, len(episode)
@@ -157,6 +166,8 @@ def _columns(
         "next.success": steps["success"].to_numpy(),
         "next.truncated": steps["truncated"].to_numpy(),
         "subtask_index": np.array([subtasks.index(text) for text in steps["subtask"]]),
+        ANNOTATIONS[0]: np.full(count, task),
+        ANNOTATIONS[1]: np.array([tasks.index(text) for text in steps["subtask"]]),
         **{f"label.{name}": steps[name].tolist() for name in _TEXTS},
         **{f"label.{name}": steps[name].to_numpy() for name in _FLAGS},
         "timestamp": (frames / episode.info["fps"]).astype(np.float32),
@@ -220,12 +231,13 @@ Made with {packages}.
 """
 
 
-def card(selection: Selection, info: Mapping[str, Any]) -> str:
+def card(selection: Selection, info: Mapping[str, Any], sentences: int) -> str:
     """The page, with the metadata that the hub reads.
 
     Args:
         selection: The episodes.
         info: The content of ``info.json``.
+        sentences: Number of different sentences that ask for a task.
     """
     tasks = Counter(name.partition("/")[0] for name in selection.ids)
     parts = ", ".join(part.meaning for part in selection.suite.state_parts().values())
@@ -234,7 +246,7 @@ def card(selection: Selection, info: Mapping[str, Any]) -> str:
         version=info["codebase_version"],
         episodes=info["total_episodes"],
         frames=info["total_frames"],
-        sentences=info["total_tasks"],
+        sentences=sentences,
         fps=info["fps"],
         robot=selection.header.robot,
         criteria=selection.header.criteria,
@@ -262,6 +274,7 @@ class LeRobotWriter(ABC):
         self.out, self.first = out, self._selection.first()
         self.fps = int(self.first.info["fps"])
         self.tasks, self.subtasks = Sentences(), Sentences()
+        self._asked = set[str]()
         self.episodes = self.frames = 0
         self._statistics = Statistics()
 
@@ -307,7 +320,9 @@ class LeRobotWriter(ABC):
         }
         write_json(self.out / "meta/info.json", info)
         write_json(self.out / "meta/stats.json", as_lists(self._statistics.total()))
-        (self.out / "README.md").write_text(card(self._selection, info), encoding="utf-8")
+        (self.out / "README.md").write_text(
+            card(self._selection, info, len(self._asked)), encoding="utf-8"
+        )
 
     def features(self) -> dict[str, dict[str, Any]]:
         """The ``features`` of ``info.json``."""
@@ -316,7 +331,8 @@ class LeRobotWriter(ABC):
     def _add(self, episode: Episode) -> None:
         sentence = task_sentences(episode)[0]
         task = self.tasks.index(sentence)
-        data = _columns(episode, self.episodes, self.frames, task, self.subtasks)
+        self._asked.add(sentence)
+        data = _columns(episode, self.episodes, self.frames, task, self.tasks, self.subtasks)
         stats = self._statistics.add_numbers(data)
         videos: Row = {}
         for camera in self.first.cameras:

@@ -1,7 +1,6 @@
 """LeRobotDataset v2.1: a table and a video for each camera of each episode, as openpi reads it.
 
-With ``meta/modality.json``, which says what is where in state and action, and ``meta/stats.json``
-it is also what GR00T reads. As GR00T wants it, sub-tasks are numbered together with the tasks.
+With ``meta/modality.json`` and ``meta/stats.json`` it is also what GR00T reads.
 """
 
 from collections.abc import Mapping
@@ -11,15 +10,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from clevrskills.core.interface import ACTION_MODALITIES, STATE_MODALITIES
 from clevrskills.dataset_tools.dataset import Episode
-from clevrskills.dataset_tools.export.lerobot_features import (
-    LeRobotWriter,
-    Row,
-    image_key,
-    state_parts,
-    write_json,
-)
+from clevrskills.dataset_tools.export.lerobot_features import LeRobotWriter, Row
+from clevrskills.dataset_tools.export.lerobot_modality import write_modality
 from clevrskills.dataset_tools.export.remux import JoinedVideo, Recording
 from clevrskills.dataset_tools.export.selection import Selection
 from clevrskills.jobs.files import to_json
@@ -28,12 +21,6 @@ EPISODES_PER_CHUNK = 1000
 _CHUNK = "chunk-{episode_chunk:03d}"
 DATA_PATH = f"data/{_CHUNK}/episode_{{episode_index:06d}}.parquet"
 VIDEO_PATH = f"videos/{_CHUNK}/{{video_key}}/episode_{{episode_index:06d}}.mp4"
-_PROPERTIES: dict[str, dict[str, Any]] = {
-    "end_effector_rotation": {"rotation_type": "quaternion"},
-    "end_effector_position_delta": {"absolute": False},
-    "end_effector_rotation_delta": {"absolute": False, "rotation_type": "axis_angle"},
-}
-"""What is said of parts of state and action, besides where they are."""
 
 
 def write(selection: Selection, out: Path) -> None:
@@ -67,7 +54,7 @@ class _Writer(LeRobotWriter):
     def finish(self) -> dict[str, Any]:
         for sentence, index in self.tasks.indices.items():
             self._append("tasks", {"task_index": index, "task": sentence})
-        write_json(self.out / "meta/modality.json", modality(self.first))
+        write_modality(self.out, self.first)
         return {
             "total_videos": self.episodes * len(self.first.cameras),
             "total_chunks": -(-self.episodes // EPISODES_PER_CHUNK),
@@ -83,29 +70,3 @@ class _Writer(LeRobotWriter):
         path = self.out / template.format(episode_chunk=chunk, episode_index=self.episodes, **names)
         path.parent.mkdir(parents=True, exist_ok=True)
         return path
-
-
-def modality(episode: Episode) -> dict[str, Any]:
-    """The content of ``modality.json``: the parts of state and action, the cameras, the texts."""
-    state, action, start = {}, {}, 0
-    for part, size in state_parts(episode).items():
-        for name, which in STATE_MODALITIES.get(part, {part: slice(None)}).items():
-            numbers = range(start, start + size)[which]
-            state[name] = _part("observation.state", name, numbers.start, numbers.stop)
-        start += size
-    for part in episode.info["action_spec"]["parts"]:
-        name = ACTION_MODALITIES.get(part["name"], part["name"])
-        action[name] = _part("action", name, part["start"], part["stop"])
-    return {
-        "state": state,
-        "action": action,
-        "video": {name: {"original_key": image_key(name)} for name in episode.cameras},
-        "annotation": {
-            "human.task_description": {"original_key": "task_index"},
-            "human.subtask": {"original_key": "subtask_index"},
-        },
-    }
-
-
-def _part(key: str, name: str, start: int, stop: int) -> dict[str, Any]:
-    return {"original_key": key, "start": start, "end": stop, **_PROPERTIES.get(name, {})}

@@ -26,7 +26,8 @@ SHOWN = (
 
 @dataclass(kw_only=True)
 class ReportArgs:
-    """Write tables (CSV, Markdown, LaTeX) and a page from runs of `clevrskills evaluate`.
+    """Write tables (CSV, Markdown, LaTeX) and a page from runs of `clevrskills evaluate`, or from
+    what `lerobot-eval` or `vla-eval` wrote.
 
     The page shows levels, tasks, how episodes ended, and every episode, with its video if there is
     one. With several runs they stand side by side, and each is compared with the first one on the
@@ -51,13 +52,14 @@ def report(args: ReportArgs) -> int:
     """
     from clevrskills.evaluation.report import comparison as pairs
     from clevrskills.evaluation.report import tables
+    from clevrskills.evaluation.report.foreign import read_any
     from clevrskills.evaluation.report.suite_tables import suite_tables
     from clevrskills.evaluation.results import open_evaluations
     from clevrskills.jobs.files import storage_errors, to_json
 
     if not args.runs:
         raise ClevrSkillsError("name the folder of at least one run")
-    evaluations = open_evaluations(args.runs)
+    evaluations = open_evaluations(args.runs, read_any)
     for evaluation in evaluations:
         if not evaluation.results:
             raise ClevrSkillsError(f"{evaluation.root}: no episode has ended yet")
@@ -92,9 +94,11 @@ def _comparisons(evaluations: Sequence[Evaluation]) -> list[Comparison]:
     """The first run with each of the others that has done episodes of it, too, and was judged by
     the same revision of the criteria.
     """
-    from clevrskills.evaluation.report.comparison import compare_runs
+    from clevrskills.evaluation.report.comparison import compare_runs, pairing_obstacle
 
-    first, *others = evaluations
+    first, *others = [e for e in evaluations if e is evaluations[0] or not pairing_obstacle(e)]
+    if pairing_obstacle(first):
+        return []
     done = {(r.id, r.episode) for r in first.results if r.counts}
     return [
         compare_runs(first, other)
@@ -134,6 +138,7 @@ def _write(
     notes = [tables.EXPLANATION, *([pairs.EXPLANATION] if comparisons else [])]
     if len({evaluation.run.revision for evaluation in evaluations}) > 1:
         notes.append(pairs.REVISIONS)
+    notes += [f"{pairs.unstated(each)}." for each in evaluations if each.source]
     tables.write_tables(out, files, "\n\n".join(notes))
     write_whole(out / "episodes.csv", tables.episodes(evaluations).to_csv(index=False))
     page = render(
@@ -151,7 +156,8 @@ def _write(
 
 @dataclass(kw_only=True)
 class CompareArgs:
-    """Compare two runs of `clevrskills evaluate` on the episodes that both have done.
+    """Compare two runs of `clevrskills evaluate`, or of `vla-eval`, on the episodes that both have
+    done.
 
     For each level and task: both success rates, their difference with its 95 % interval (paired
     bootstrap; Newcombe's for a single task), and McNemar's exact test.
@@ -176,9 +182,10 @@ def compare(args: CompareArgs) -> int:
         ClevrSkillsError: A folder holds no run, or they have no episode in common.
     """
     from clevrskills.evaluation.report.comparison import EXPLANATION, compare_runs, to_json, words
+    from clevrskills.evaluation.report.foreign import read_any
     from clevrskills.evaluation.results import open_evaluations
 
-    a, b = open_evaluations([args.a, args.b])
+    a, b = open_evaluations([args.a, args.b], read_any)
     comparison = compare_runs(a, b, "end" if args.at_end else "once")
     if args.json:
         from clevrskills.jobs import files

@@ -88,9 +88,12 @@ def compare_runs(a: Evaluation, b: Evaluation, moment: Moment = "once") -> Compa
         moment: What success means: that the goal held after some step, or after the last one.
 
     Raises:
-        ClevrSkillsError: They have no episode in common, or were judged by criteria of different
-            revisions.
+        ClevrSkillsError: They have no episode in common, were judged by criteria of different
+            revisions, or don't state what was run.
     """
+    for evaluation in (a, b):
+        if obstacle := pairing_obstacle(evaluation):
+            raise ClevrSkillsError(obstacle)
     if a.run.revision != b.run.revision:
         old, new = sorted((a, b), key=lambda each: each.run.revision)
         raise ClevrSkillsError(
@@ -113,6 +116,21 @@ def compare_runs(a: Evaluation, b: Evaluation, moment: Moment = "once") -> Compa
         lost=tuple(p.episode.id for p in pairs if p.a and not p.b),
         remarks=tuple(remarks),
     )
+
+
+def pairing_obstacle(evaluation: Evaluation) -> str:
+    """Why the episodes of a run can't be paired with those of another one; empty: they can."""
+    if evaluation.source is None:
+        return ""
+    where = f"{evaluation.root}: what {evaluation.source.program} wrote does not state"
+    if not all(result.episode for result in evaluation.results if result.counts):
+        return (
+            f"{where} which episodes were run, so that they can't be paired; "
+            "`clevrskills evaluate` runs the same policy on the same episodes"
+        )
+    if not evaluation.run.revision:
+        return f"{where} the revision of the criteria of success, so that it can't be compared"
+    return ""
 
 
 def numbers(rows: Sequence[PairRow]) -> pd.DataFrame:
@@ -177,10 +195,10 @@ def _pair(a: Evaluation, b: Evaluation, moment: Moment) -> tuple[list[_Pair], li
     """The pairs in the order of the results, and what is wrong with the others."""
     name = "success_once" if moment == "once" else "success_at_end"
     firsts = [[r for r in run.results if not r.repeat] for run in (a, b)]
-    others = {r.id: r for r in firsts[1]}
+    theirs = {r.id: r for r in firsts[1]}
     pairs, changed, broken = [], 0, 0
     for result in firsts[0]:
-        other = others.get(result.id)
+        other = theirs.get(result.id)
         if other is None:
             continue
         if other.episode != result.episode:
@@ -199,9 +217,18 @@ def _pair(a: Evaluation, b: Evaluation, moment: Moment) -> tuple[list[_Pair], li
         remarks.append(f"episodes left out, as at least one of the runs met an error: {broken}")
     if any(r.repeat for run in (a, b) for r in run.results):
         remarks.append("of episodes that were run several times, the first run counts")
-    if differing := differences(a.run, b.run):
+    others = [each for each in (a, b) if each.source]
+    remarks += [unstated(each) for each in others]
+    if not others and (differing := differences(a.run, b.run)):
         remarks.append(f"the runs differ in {', '.join(differing)}")
     return pairs, remarks
+
+
+def unstated(evaluation: Evaluation) -> str:
+    """What the files of another program don't say, in words."""
+    assert evaluation.source is not None
+    program, missing = evaluation.source.program, ", ".join(evaluation.source.unstated)
+    return f"{evaluation.label} was run by {program}, whose files don't state: {missing}"
 
 
 def differences(a: Run, b: Run) -> list[str]:

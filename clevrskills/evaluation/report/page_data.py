@@ -100,7 +100,7 @@ def _row(row: Row) -> dict[str, Any]:
 
 
 def _run(evaluation: Evaluation) -> dict[str, Any]:
-    run = evaluation.run
+    run, source = evaluation.run, evaluation.source
     reasons = {
         "gave up": Counter(r.reason for r in evaluation.results if r.reason),
         "error": Counter(r.error for r in evaluation.results if r.error and not r.counts),
@@ -110,7 +110,10 @@ def _run(evaluation: Evaluation) -> dict[str, Any]:
         "policy": run.policy,
         "note": run.note,
         "folder": str(evaluation.root),
-        "settings": {name: getattr(run, name) for name in ("policy_args", *SETTINGS)},
+        "settings": {
+            name: "not stated" if source else getattr(run, name)
+            for name in ("policy_args", *SETTINGS)
+        },
         "reasons": {cause: found.most_common(REASONS) for cause, found in reasons.items() if found},
         "episodes": sum(r.counts for r in evaluation.results),
         "errors": sum(not r.counts for r in evaluation.results),

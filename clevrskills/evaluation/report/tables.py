@@ -176,7 +176,7 @@ def summarise(
         goal_fraction=share(of(lambda r: r.goal_fraction)),
         depth=share(of(lambda r: (r.depth or 0) / r.depth_of if r.depth_of else None)),
         reward=mean(of(lambda r: r.total_reward)),
-        reward_per_step=mean(of(lambda r: r.total_reward / max(r.steps, 1))),
+        reward_per_step=mean(of(_reward_per_step)),
         steps=mean(of(lambda r: r.steps)),
         causes={c: causes[c] for c in (*CAUSES, *sorted(causes.keys() - {*CAUSES})) if causes[c]},
         measures={measure.name: measured(measure) for measure in measures},
@@ -315,6 +315,12 @@ def records(frame: pd.DataFrame) -> list[dict[str, object]]:
 
     rows: list[dict[str, object]] = frame.astype(object).to_dict("records")
     return [{name: plain(value) for name, value in row.items()} for row in rows]
+
+
+def _reward_per_step(result: EpisodeResult) -> float | None:
+    if result.total_reward is None or result.steps is None:
+        return None
+    return result.total_reward / max(result.steps, 1)
 
 
 def _episode(result: EpisodeResult) -> tuple[str, str, int]:

@@ -18,7 +18,8 @@ class ClevrSkillsEnvConfig(EnvConfig):
     """Tasks of ClevrSkills on their frozen episodes, the prompt in words.
 
     Attributes:
-        task: Keys of tasks, separated by commas; ``None``: those of the levels.
+        task: Keys of tasks, separated by commas; ``None``: those of the levels. What can't be said
+            in words is refused.
         level: Levels, separated by commas; ``None``: all. Tasks that show their goal in images of
             key-steps are left out.
         split: ``train`` (seen objects and textures) or ``test`` (unseen ones); ``None``: the first.
@@ -44,8 +45,10 @@ class ClevrSkillsEnvConfig(EnvConfig):
 
     def __post_init__(self) -> None:
         from clevrskills.core.suite import load_suite
-        from clevrskills.integrations.lerobot_env import state_size
+        from clevrskills.integrations.lerobot_env import LeRobotEnv, state_size
 
+        for task in _names(self.task):  # what can't be run is refused before anything begins
+            LeRobotEnv(task, **self.gym_kwargs)
         suite = load_suite()
         cameras = _names(self.cameras) or tuple(suite.default_cameras())
         image = PolicyFeature(FeatureType.VISUAL, (self.size_px, self.size_px, 3))

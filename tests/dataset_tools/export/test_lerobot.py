@@ -55,7 +55,7 @@ def test_info(exported: dict[str, Path], in_order: list[Episode]) -> None:
         "fps": 20,
         "total_episodes": 8,
         "total_frames": frames,
-        "total_tasks": 1,
+        "total_tasks": 3,  # sub-tasks are numbered with them
         "chunks_size": 1000,
         "data_files_size_in_mb": 100,
         "video_files_size_in_mb": 200,

@@ -105,6 +105,7 @@ def test_lerobot_0_6_makes_chats_of_the_language(
 ) -> None:
     found = read("0.6", exported["lerobot-v3.1"], tmp_path)
     check(found, in_order)
+    assert "batch/action" in found  # by lerobot_collate_fn
     subtasks = np.concatenate([episode.steps["subtask"] for episode in in_order]).tolist()
     chats = json.loads(str(found["messages"]))
     assert [chat[0][-1]["content"] for chat in chats] == subtasks

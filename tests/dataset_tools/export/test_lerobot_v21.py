@@ -79,27 +79,6 @@ def test_meta(exported: dict[str, Path], in_order: list[Episode]) -> None:
     np.testing.assert_allclose(total["action"]["q01"], np.quantile(actions, 0.01, axis=0))
 
 
-def test_modality_covers_state_and_action(exported: dict[str, Path]) -> None:
-    root = exported["lerobot-v2.1"]
-    modality = json.loads((root / "meta/modality.json").read_text())
-    features = info_of(root)["features"]
-    for kind in ("state", "action"):
-        parts = list(modality[kind].values())
-        (key,) = {part["original_key"] for part in parts}
-        covered = [index for part in parts for index in range(part["start"], part["end"])]
-        assert covered == list(range(features[key]["shape"][0]))
-    names = features["observation.state"]["names"]
-    rotation = modality["state"]["end_effector_rotation"]
-    assert [name[-2:] for name in names[rotation["start"] : rotation["end"]]] == [
-        "qw",
-        "qx",
-        "qy",
-        "qz",
-    ]
-    for kind in ("video", "annotation"):
-        assert {part["original_key"] for part in modality[kind].values()} <= set(features)
-
-
 def test_full_folders_are_followed_by_others(
     both_splits: Path, tmp_path: Path, monkeypatch
 ) -> None:

@@ -97,6 +97,28 @@ def test_numbers_are_those_of_the_results(tab: Browser, page: Path) -> None:
     assert found["both"] == ["picktrain", "picktest", "pushtrain", "sorttrain"]
 
 
+def test_what_other_programs_do_not_state(tab: Browser, tmp_path: Path) -> None:
+    theirs = Path(__file__).parents[2] / "data/foreign_results"
+    report(ReportArgs(runs=(theirs / "vla_eval", theirs / "lerobot_eval"), out=tmp_path))
+    tab.open(tmp_path / "report.html")
+    found = tab.run(
+        HELPERS
+        + """
+        choose("chart-split", "not stated");
+        const found = {rows: texts("#task-chart .name"), settings: texts("#settings td")};
+        openEpisode("pick_not stated_000");
+        found.facts = $("episode-facts").textContent;
+        found.outcome = texts(".outcome").at(-1);
+        openEpisode("pick_test_000");
+        found.steps = texts(".outcome")[0].includes("80 of 80");
+        return found;"""
+    )
+    assert found["rows"] == ["pick", "touch"]
+    assert found["facts"] == "L0, not stated, seed not stated"
+    assert "stepsnot stated" in found["outcome"] and found["steps"]
+    assert "not stated" in found["settings"]
+
+
 def test_no_rate_is_shown_without_its_interval(tab: Browser, page: Path) -> None:
     tab.open(page)
     words = tab.run(

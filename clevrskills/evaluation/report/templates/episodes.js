@@ -63,6 +63,9 @@ function film(outcome) {
   return video;
 }
 
+/* Other programs don't state everything. */
+const stated = (value, digits) => (value === null ? "not stated" : value.toFixed(digits));
+
 function outcomePanel(outcome, k) {
   const name = element("span", {class: "run"}, element("i", {"--colour": colour(k)}), data.runs[k].label);
   if (!outcome) return element("div", {class: "outcome"}, element("div", {class: "heading"}, name), element("div", {class: "blank"}, "this run has not done it"));
@@ -70,11 +73,11 @@ function outcomePanel(outcome, k) {
   const facts = [
     ["ended by", outcome.cause],
     ["goal held", outcome.end ? "at the end" : outcome.once ? "once, but not at the end" : "never"],
-    ["leaves of the goal met at the end", outcome.goals.toFixed(2)],
+    ["leaves of the goal met at the end", stated(outcome.goals, 2)],
     ...(outcome.depth ? [["steps of the goal reached", outcome.depth.map((x) => x ?? 0).join(" of ")]] : []),
-    ["greatest progress", outcome.progress.toFixed(2)],
-    ["reward", outcome.reward.toFixed(1)],
-    ["steps", outcome.steps.join(" of ")],
+    ["greatest progress", stated(outcome.progress, 2)],
+    ["reward", stated(outcome.reward, 1)],
+    ["steps", outcome.steps[1] === null ? stated(outcome.steps[0], 0) : outcome.steps.join(" of ")],
     ...(outcome.tries > 1 ? [["tries", outcome.tries]] : []),
     ...(outcome.why ? [["because", outcome.why]] : []),
   ];
@@ -98,7 +101,7 @@ function openEpisode(id) {
   current = data.episodes.find((e) => e.id === id);
   release();
   $("episode-title").textContent = id;
-  $("episode-facts").textContent = `${current.level}, ${current.split}, seed ${current.seed}`;
+  $("episode-facts").textContent = `${current.level}, ${current.split}, seed ${current.seed ?? "not stated"}`;
   $("episode-prompt").textContent = current.prompt;
   fill("outcomes", current.runs.map(outcomePanel));
   const at = shown.indexOf(current);

@@ -6,6 +6,7 @@ Runs in an environment of its own (scripts/setup_readers.sh): lerobot_reader.py 
 import importlib.metadata
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -34,7 +35,8 @@ def main(root: Path, out: Path) -> None:
         windows, batch_size=4, num_workers=2, collate_fn=lambda items: items
     )
     found = {f"window/{k}": v for k, v in stacked(i for b in loader for i in b).items()}
-    batch = next(iter(torch.utils.data.DataLoader(windows, batch_size=4))) if plain(windows) else {}
+    loader = torch.utils.data.DataLoader(windows, batch_size=4, collate_fn=collate_of(windows))
+    batch = next(iter(loader))
     found |= {f"batch/{k}": v.numpy() for k, v in batch.items() if hasattr(v, "numpy")}
     dataset = open_dataset(root, None)
     found |= stacked(dataset[index] for index in range(len(dataset)))
@@ -59,6 +61,15 @@ def open_dataset(root: Path, deltas: dict | None, episodes: list | None = None) 
         delta_timestamps=deltas,
         video_backend="pyav",
     )
+
+
+def collate_of(dataset: LeRobotDataset) -> Callable | None:
+    """What makes a batch: torch's way, or LeRobot's where there is language of any length."""
+    if plain(dataset):
+        return None
+    from lerobot.utils.collate import lerobot_collate_fn
+
+    return lerobot_collate_fn
 
 
 def plain(dataset: LeRobotDataset) -> bool:

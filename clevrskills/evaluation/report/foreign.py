@@ -1,0 +1,137 @@
+"""Result folders of other programs that run our frozen episodes: ``lerobot-eval`` and ``vla-eval``.
+
+What their files don't say is ``None`` or :data:`NOT_STATED` here.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from clevrskills.core.suite import load_suite
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.evaluation.results import (
+    RUN_FILE,
+    Content,
+    EpisodeResult,
+    Run,
+    Source,
+    read_content,
+)
+from clevrskills.jobs.files import storage_errors
+
+NOT_STATED = "not stated"
+LEROBOT_FILE = "eval_info.json"
+"""What ``lerobot-eval`` 0.6 writes."""
+VLA_EVAL_FILES = "*_aggregate.json"
+"""What ``vla-eval`` 0.8 writes, one for each benchmark of its configuration."""
+VLA_EVAL_RECORDING = "recording-*.sqlite"
+VLA_EVAL_CLASS = "ClevrSkillsBenchmark"
+_SETTINGS = "the version of the benchmark and other settings"
+LEROBOT = Source(
+    "lerobot-eval",
+    ("policy", "split", "which episodes were run", "seeds", "steps", "rewards", _SETTINGS),
+)
+VLA_EVAL = Source("vla-eval", (_SETTINGS,))
+
+
+def read_any(root: Path) -> Content:
+    """A run of ``clevrskills evaluate``, or what another program wrote into a folder.
+
+    Raises:
+        ClevrSkillsError: It holds neither, or something damaged.
+    """
+    if not (root / RUN_FILE).is_file():
+        if (root / LEROBOT_FILE).is_file():
+            return _read(root, [root / LEROBOT_FILE], _lerobot, LEROBOT)
+        if files := sorted(root.glob(VLA_EVAL_FILES)):
+            return _read(root, files, _vla_eval, VLA_EVAL)
+        if recordings := sorted(root.glob(VLA_EVAL_RECORDING)):
+            raise ClevrSkillsError(
+                f"{root} holds a recording of vla-eval: write its results with "
+                f"`vla-eval export {recordings[0]}`"
+            )
+    return read_content(root)
+
+
+Levels = Mapping[str, str]
+Reader = Callable[[Mapping[str, Any], Levels], Iterator[EpisodeResult]]
+
+
+def _read(root: Path, files: Sequence[Path], read: Reader, source: Source) -> Content:
+    levels, policies = load_suite().levels(), dict[str, None]()
+    found: dict[str, EpisodeResult] = {}
+    for file in files:
+        with storage_errors(file):
+            text = file.read_text(encoding="utf-8")
+        try:
+            data = json.loads(text)
+            results = list(read(data, levels))
+            policies[(data.get("server_info") or {}).get("model_server") or NOT_STATED] = None
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise ClevrSkillsError(f"{file} is no result of {source.program}: {error}") from error
+        for result in results:
+            if result.task not in levels:
+                raise ClevrSkillsError(f"{file}: {result.task} is no task of ours")
+            if result.id in found:
+                raise ClevrSkillsError(
+                    f"{root} has several results of {result.id}: name a folder for each run"
+                )
+            found[result.id] = result
+    run = Run(policy=", ".join(policies) or NOT_STATED, label=root.resolve().name, revision=0)
+    revisions = {result.revision for result in found.values() if result.counts}
+    if len(revisions) == 1:
+        run = Run(policy=run.policy, label=run.label, revision=revisions.pop())
+    return run, tuple(found[name] for name in sorted(found)), source
+
+
+def _lerobot(data: Mapping[str, Any], levels: Levels) -> Iterator[EpisodeResult]:
+    """Each group is a task; our environments end at the goal or at the step limit."""
+    for entry in data["per_task"]:
+        task = entry["task_group"]
+        for index, success in enumerate(entry["metrics"]["successes"]):
+            yield _result(
+                task=task,
+                level=levels.get(task, NOT_STATED),
+                split=NOT_STATED,
+                index=index,
+                cause="success" if success else "step limit",
+                success_once=bool(success),
+                success_at_end=bool(success),
+            )
+
+
+def _vla_eval(data: Mapping[str, Any], levels: Levels) -> Iterator[EpisodeResult]:
+    """What our benchmark says of an episode is in its ``metrics``."""
+    if not str(data["config"]["benchmark"]).endswith(f":{VLA_EVAL_CLASS}"):
+        return
+    for task in data["tasks"]:
+        for entry in task["episodes"]:
+            said, error = entry["metrics"], entry.get("failure_reason") or ""
+            detail = entry.get("failure_detail") or ""
+            yield _result(
+                task=task["task"],
+                level=levels.get(task["task"], NOT_STATED),
+                split=entry.get("split") or NOT_STATED,
+                index=int(entry["episode_id"]),
+                episode=said.get("episode", ""),
+                cause="error" if error else said["cause"],
+                error=": ".join(filter(None, (error, detail))),
+                success_once=bool(said.get("success")),
+                success_at_end=bool(said.get("success_at_end")),
+                steps=entry.get("steps"),
+                **{name: said[name] for name in _SAID & said.keys()},
+            )
+
+
+_SAID = {
+    *("goal_fraction", "progress", "total_reward", "depth", "depth_of"),
+    *("seed", "max_steps", "revision"),
+}
+
+
+def _result(**known: Any) -> EpisodeResult:
+    unknown: dict[str, Any] = dict.fromkeys(
+        ("seed", "goal_fraction", "total_reward", "progress", "steps", "max_steps")
+    )
+    return EpisodeResult(**{**unknown, "episode": "", "revision": 0, **known})
