@@ -136,4 +136,5 @@ def stack(prompts: Sequence[EncodedPrompt], pad: int) -> Prompts:
     stands = read == np.repeat([prompt.image for prompt in prompts], lengths)
     index[mask] = np.where(stands, stands.cumsum() - 1, -1)
     images = torch.cat([prompt.images for prompt in prompts])
-    return Prompts(*map(torch.from_numpy, (tokens, mask)), images, torch.from_numpy(index))
+    found, exist, places = map(torch.from_numpy, (tokens, mask, index))
+    return Prompts(found, exist, images, places)

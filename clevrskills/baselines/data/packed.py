@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -182,7 +182,7 @@ class PackedSource(WindowReader[EpisodeTable]):
         )
         return window, {c: torch.from_numpy(self.map(f"{c}.u8")[rows]) for c in self.cameras}
 
-    def map(self, name: str, mode: str = "r") -> np.ndarray:
+    def map(self, name: str, mode: Literal["r", "r+"] = "r") -> np.ndarray:
         """One of the arrays, opened once in each process."""
         self._own_files()
         key = name, mode
@@ -193,7 +193,11 @@ class PackedSource(WindowReader[EpisodeTable]):
                 shape = (path.stat().st_size // int(np.prod(self._image)), *self._image)
             # plain arrays: indexing a numpy.memmap makes an object each time
             empty = not int(np.prod(shape))
-            found = np.zeros(shape, kind) if empty else np.memmap(path, kind, mode, shape=shape)
+            found = (
+                np.zeros(shape, kind)
+                if empty
+                else np.memmap(path, np.dtype(kind), mode, shape=shape)
+            )
             self._maps[key] = np.asarray(found)
         return self._maps[key]
 

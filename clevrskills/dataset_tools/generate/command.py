@@ -124,8 +124,15 @@ def _standard(args: GenerateArgs, suite: Suite) -> GenerateArgs:
             raise ClevrSkillsError(f"--standard decides --{entry.name}: leave that out")
     named = args.tasks or args.level or args.group
     tasks = args.tasks if named else tuple(suite.levels())
-    settings = read_standard(suite).settings
-    return replace(args, tasks=tasks, episodes=args.standard, **settings)
+    of = read_standard(suite).settings
+    return replace(
+        args,
+        tasks=tasks,
+        episodes=args.standard,
+        split=of["split"],
+        robot=of["robot"],
+        criteria=of["criteria"],
+    )
 
 
 def _check(args: GenerateArgs, suite: Suite, seeds: SeedRange) -> tuple[Header, list[TaskQueue]]:

@@ -29,7 +29,7 @@ LIMIT = 20
 _SCRAMBLE = (24, 41)  # random moves from the goal, where detours are wanted
 _SIZES = {3: range(3, 8), 5: range(4, 17), 6: range(6, 21)}  # pieces by size of the board
 _TILE_LENGTHS = {3: range(2, 21), 4: range(2, 15)}
-_TRIES = 20_000
+_TRIES, _TRIES_OF_LENGTH = 20_000, 401
 
 Geom = tuple[str, str]
 """Color and shape; of a numbered tile its number and ``tile``."""
@@ -126,9 +126,7 @@ def draw(set_name: str, seed: int, generator: np.random.Generator) -> Puzzle:
     elif set_name == "sizes":
         size = list(_SIZES)[number // 40 % 3]
         k = _SIZES[size][number % 40 % len(_SIZES[size])]
-        wanted = int(generator.integers(4, 15))
-        while (pair := _of_length(size, k, wanted, generator)) is None:
-            wanted = int(generator.integers(4, wanted))  # none so far away was found
+        pair = _of_length(size, k, int(generator.integers(4, 15)), generator)
     else:
         if set_name == "pilot":
             size, bins = 4, list(product(range(6, 13), range(4, 7)))
@@ -202,17 +200,14 @@ def _scrambles(
         yield state, goal
 
 
-def _of_length(
-    size: int, k: int, c1: int, generator: np.random.Generator
-) -> tuple[State, State] | None:
-    """A start so many moves from a goal, with or without detours."""
+def _of_length(size: int, k: int, c1: int, generator: np.random.Generator) -> tuple[State, State]:
+    """A start so many moves from a goal, or fewer where none was found; with or without detours."""
     board = Board(size)
-    for tries, (start, goal) in enumerate(_scrambles(board, k, generator, (c1, 3 * c1 + 6))):
+    scrambles = _scrambles(board, k, generator, (c1, 3 * c1 + 6))
+    for _, (start, goal) in zip(range(_TRIES_OF_LENGTH), scrambles, strict=False):
         if board.bound(start, goal) <= c1 and len(solve(board, start, goal, c1) or ()) == c1:
             return start, goal
-        if tries == 400:
-            return None
-    return None
+    return _of_length(size, k, int(generator.integers(4, c1)), generator)
 
 
 def _tiles(number: int, generator: np.random.Generator) -> Puzzle:

@@ -70,12 +70,14 @@ class BoardScene:
         """
         self._set(puzzle, cells)
         eye, target = _view(camera, seed, self._size)
-        self._camera.entity.set_pose(looking_at(eye, target))
+        self._camera.entity.set_pose(looking_at(eye.tolist(), target.tolist()))
         self._scene.scene.update_render()
         self._camera.take_picture()
         drawn = np.asarray(self._camera.get_picture("Color"), np.float32)
         # alpha is the share of a pixel that was drawn, black the rest
-        image = drawn[..., :3] + (1 - drawn[..., 3:] / np.float32(255)) * np.float32(behind)
+        image = drawn[..., :3] + (1 - drawn[..., 3:] / np.float32(255)) * np.array(
+            behind, np.float32
+        )
         return image.round().astype(np.uint8), self._centres(eye, target)
 
     def _set(self, puzzle: Puzzle, cells: State) -> None:

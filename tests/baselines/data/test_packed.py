@@ -85,7 +85,7 @@ def test_in_processes_that_are_started_anew(demos: Path, tmp_path: Path) -> None
     assert isinstance(expected, Batch)
     loader = DataLoader(
         windows,
-        batch_sampler=[range(4)],
+        batch_sampler=[[0, 1, 2, 3]],
         collate_fn=partial(collate, pad=TOKENIZER.pad),
         num_workers=1,
         multiprocessing_context="spawn",
