@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-
 State = tuple[int, ...]
 """The cell of each piece; cell (x, z), x to the right and z away from the viewer, is z n + x."""
 DIRECTIONS = ("left", "right", "up", "down")
