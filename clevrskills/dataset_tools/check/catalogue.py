@@ -10,6 +10,7 @@ from clevrskills.core.suite import Suite
 from clevrskills.dataset_tools.check.fault import Fault, schema_faults
 from clevrskills.dataset_tools.layout import (
     CARD_FILE,
+    CROISSANT_FILE,
     DATASET_FILE,
     EPISODES_FILE,
     MANIFEST_DIR,
@@ -65,7 +66,7 @@ def _directory_faults(root: Path, suite: Suite, episodes: list[Path]) -> Iterato
     """Look through the directories, and add those of episodes to ``episodes``."""
     tasks, splits = suite.levels(), suite.splits()
     for path in sorted(root.iterdir()):
-        known = (DATASET_FILE, MANIFEST_DIR, CARD_FILE, EPISODES_FILE)
+        known = (DATASET_FILE, MANIFEST_DIR, CARD_FILE, CROISSANT_FILE, EPISODES_FILE)
         if path.name.startswith(LOCK_FILE) or path.name in known:
             continue
         if path.name.startswith("."):
