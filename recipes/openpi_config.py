@@ -94,6 +94,7 @@ def training() -> config.TrainConfig:
         weight_loader=weight_loaders.CheckpointWeightLoader(weights),
         assets_base_dir=str(OUT / "assets"),
         checkpoint_base_dir=str(OUT / "train"),
+        keep_period=None,  # the last checkpoint only: each has about 70 GB
         wandb_enabled=False,
         **adapters,
     )

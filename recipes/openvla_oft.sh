@@ -9,6 +9,10 @@ BATCH=${BATCH:-8}               # the paper's, for each GPU; 62 GB, and 25 GB wi
 SAVE_EVERY=${SAVE_EVERY:-10000} # the paper's; STEPS is to be a multiple of it
 . "$(dirname "$0")/common.sh"
 
+case "${OUT,,} ${CHECKOUT,,}" in # words by which OFT knows robots with other chunks
+  *aloha* | *bridge*) fail "OpenVLA-OFT takes $OUT for another robot: name it without aloha or bridge" ;;
+esac
+
 options=(
   # Two cameras and the end effector's pose with the vacuum's state: 8 numbers, as many as LIBERO's.
   --use_l1_regression True --use_diffusion False --use_film False # as for LIBERO
