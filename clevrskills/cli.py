@@ -21,6 +21,7 @@ from clevrskills.dataset_tools.view.gallery import GalleryArgs, gallery
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
 from clevrskills.evaluation.freeze.command import FreezeArgs, freeze
+from clevrskills.evaluation.play import PlayArgs, play
 from clevrskills.evaluation.power import PlanArgs, plan
 from clevrskills.evaluation.report.command import CompareArgs, ReportArgs, compare, report
 from clevrskills.rl.command import RLArgs, rl
@@ -80,6 +81,7 @@ def suites(args: SuitesArgs) -> int:
                 "interfaces": list(suite.interfaces()),
                 "views": list(suite.views()),
                 "presets": list(suite.presets()),
+                "policies": list(suite.policies()),
             }
         )
     if args.json:
@@ -146,6 +148,7 @@ COMMANDS: tuple[tuple[str, type, Callable[[Any], int]], ...] = (
     ("report", ReportArgs, report),
     ("compare", CompareArgs, compare),
     ("plan", PlanArgs, plan),
+    ("play", PlayArgs, play),
     ("curriculum", CurriculumArgs, curriculum),
     ("serve", ServeArgs, serve),
     ("train", TrainArgs, train),

@@ -41,7 +41,8 @@ def card(args: CardArgs) -> int:
 
 
 def write_card(root: Path) -> Path:
-    """Write ``README.md`` of a dataset; an older card is replaced.
+    """Write ``README.md`` of a dataset, and ``episodes.parquet``, which it refers to; an older card
+    is replaced.
 
     Raises:
         ClevrSkillsError: It is not a dataset, or has a README.md of another origin.
@@ -53,6 +54,7 @@ def write_card(root: Path) -> Path:
     with storage_errors(path):
         if path.exists() and MARK not in path.read_text(encoding="utf-8"):
             raise ClevrSkillsError(f"{path} was not written by clevrskills: move it away")
+    _write_episodes(root)
     write_whole(path, text)
     return path
 
@@ -107,6 +109,35 @@ def card_text(root: Path) -> str:
         dates=(dates[0], dates[-1]) if dates else None,
         hours=f"{cpu_s / 3600:.2g}" if cpu_s else None,
     )
+
+
+def _write_episodes(root: Path) -> None:
+    """A row for each episode that is there."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from clevrskills.core.suite import load_suite, suite_of
+    from clevrskills.dataset_tools.layout import EPISODES_FILE
+    from clevrskills.dataset_tools.manifest import latest_lines
+    from clevrskills.jobs.files import write_whole
+
+    lines = sorted(latest_lines(root).values(), key=lambda line: line.id)
+    levels = load_suite(suite_of(sorted({line.task for line in lines}))).levels()
+    columns: dict[str, pa.Array] = {
+        "episode": pa.array([line.id for line in lines], pa.string()),
+        "task": pa.array([line.task for line in lines], pa.string()),
+        "level": pa.array([levels.get(line.task, "") for line in lines], pa.string()),
+        "split": pa.array([line.split for line in lines], pa.string()),
+        "seed": pa.array([line.seed for line in lines], pa.int64()),
+        "slot": pa.array([line.slot for line in lines], pa.int32()),
+        "attempt": pa.array([line.attempt for line in lines], pa.int32()),
+        "steps": pa.array([line.steps for line in lines], pa.int32()),
+        "return": pa.array([line.total_reward for line in lines], pa.float64()),
+        "bytes": pa.array([sum(s for s, _ in line.files.values()) for line in lines], pa.int64()),
+    }
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.table(columns), sink, compression="zstd")
+    write_whole(root / EPISODES_FILE, sink.getvalue().to_pybytes())
 
 
 def _rows(

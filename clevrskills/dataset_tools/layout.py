@@ -25,6 +25,8 @@ IMAGES_FILE = "images.parquet"
 VIDEO_SUFFIXES = {"video": ".mp4", "depth": ".depth.mkv", "segmentation": ".segmentation.mkv"}
 """Kinds of videos, with what follows the name of the camera in those of their files."""
 CARD_FILE = "README.md"
+EPISODES_FILE = "episodes.parquet"
+"""A row for each episode, beside the card."""
 POSE = ("x", "y", "z", "qw", "qx", "qy", "qz")
 """Numbers of a pose: position in m and quaternion."""
 

@@ -134,7 +134,7 @@ class PolicyRollout(Rollout):
         self._wording = {"from": wording, **data} if data or wording != "own" else {}
         self._repeat, self._turns = repeat, list[dict[str, Any]]()
         self._refused, self._codes = 0, Counter[str]()
-        self._history = options.history
+        self._history, self.options = options.history, options
         self._actions: deque[Any] = deque()
         self._policy_s = self._env_s = 0.0
         self._began_s = time.perf_counter()
@@ -143,8 +143,8 @@ class PolicyRollout(Rollout):
             self.limit = env.limit
             self._progress = float(env.outcome.progress[0])
             self._depth = depth(env.goal, env.outcome)
-            self._observer = Observer(env, options, told)
-            self.prompt: PromptInput = self._observer.begin(policy_seed(episode, repeat))
+            self.observer = Observer(env, options, told)
+            self.prompt: PromptInput = self.observer.begin(policy_seed(episode, repeat))
             self.observation: Observation = self._look()
             if video is not None:
                 video.open(env)
@@ -190,7 +190,7 @@ class PolicyRollout(Rollout):
 
     def _look(self) -> Observation:
         """What the policy is shown now; what acts by words is told of its turns too."""
-        observation = self._observer.look()
+        observation = self.observer.look()
         if not isinstance(self._interface, TextInterface):
             return observation
         turns = {"turn": self.turns, "turns": tuple(self._turns)}

@@ -3,11 +3,15 @@ import re
 import shutil
 from pathlib import Path
 
+import pandas as pd
 import pytest
+from fake_source import FakeSource
 from huggingface_hub import DatasetCard
 
 from clevrskills.cli import main
+from clevrskills.dataset_tools import Dataset
 from clevrskills.dataset_tools.card import card_text, write_card
+from clevrskills.dataset_tools.check.command import check_dataset
 from clevrskills.errors import ClevrSkillsError
 
 
@@ -27,7 +31,12 @@ def test_the_hub_reads_the_front_matter(text: str) -> None:
     assert data.task_categories == ["robotics"]
     assert data.size_categories == ["n<1K"]
     files = [{"split": "train", "path": "*/train_*/steps.parquet"}]
-    assert data.configs == [{"config_name": "steps", "data_files": files}]
+    images = [{"split": "train", "path": "*/train_*/images.parquet"}]
+    assert data.configs == [
+        {"config_name": "steps", "data_files": files},
+        {"config_name": "episodes", "data_files": "episodes.parquet"},
+        {"config_name": "images", "data_files": images},
+    ]
 
 
 def test_counts_are_those_of_the_files(demos: Path, text: str) -> None:
@@ -93,3 +102,16 @@ def test_only_cards_are_replaced(
     with pytest.raises(ClevrSkillsError, match=r"README.md was not written by clevrskills"):
         write_card(root)
     assert path.read_text() == "# Mine\n"
+
+
+def test_a_row_for_each_episode(demos: Path, tmp_path: Path) -> None:
+    root = Path(shutil.copytree(demos, tmp_path / "copy"))
+    write_card(root)
+    table = pd.read_parquet(root / "episodes.parquet")
+    infos = [json.loads(path.read_text()) for path in sorted(root.glob("*/*/episode.json"))]
+    for name in ("task", "split", "seed", "steps", "return"):
+        assert table[name].tolist() == [info[name] for info in infos]
+    assert table["episode"].tolist() == [episode.id for episode in Dataset(root)]
+    files = [path for path in root.glob("*/*/*") if path.is_file()]
+    assert table["bytes"].sum() == sum(path.stat().st_size for path in files)
+    assert check_dataset(root, suite=FakeSource({})).faults == []

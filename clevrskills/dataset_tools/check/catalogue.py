@@ -8,7 +8,12 @@ from pathlib import Path
 from clevrskills.core.episode import SUBSTITUTE, RecordedName
 from clevrskills.core.suite import Suite
 from clevrskills.dataset_tools.check.fault import Fault, schema_faults
-from clevrskills.dataset_tools.layout import CARD_FILE, DATASET_FILE, MANIFEST_DIR
+from clevrskills.dataset_tools.layout import (
+    CARD_FILE,
+    DATASET_FILE,
+    EPISODES_FILE,
+    MANIFEST_DIR,
+)
 from clevrskills.dataset_tools.manifest import ManifestLine
 from clevrskills.jobs.files import PARTIAL_PREFIX
 from clevrskills.jobs.run_folder import LOCK_FILE
@@ -60,7 +65,8 @@ def _directory_faults(root: Path, suite: Suite, episodes: list[Path]) -> Iterato
     """Look through the directories, and add those of episodes to ``episodes``."""
     tasks, splits = suite.levels(), suite.splits()
     for path in sorted(root.iterdir()):
-        if path.name.startswith(LOCK_FILE) or path.name in (DATASET_FILE, MANIFEST_DIR, CARD_FILE):
+        known = (DATASET_FILE, MANIFEST_DIR, CARD_FILE, EPISODES_FILE)
+        if path.name.startswith(LOCK_FILE) or path.name in known:
             continue
         if path.name.startswith("."):
             partial = path.name.startswith(PARTIAL_PREFIX)

@@ -1,5 +1,6 @@
 """Checks of the tables, states, videos and images of an episode."""
 
+import contextlib
 import io
 from collections.abc import Generator, Iterator, Mapping
 from pathlib import Path
@@ -13,7 +14,9 @@ import pyarrow.compute
 import pyarrow.parquet as pq
 from PIL import Image
 
+from clevrskills.core.episode import episode_id
 from clevrskills.dataset_tools.layout import POSE
+from clevrskills.dataset_tools.record.columns import OWNER
 
 _FLAG, _REAL, _WHOLE = pa.bool_(), pa.float32(), pa.int32()
 _RETURN_TOLERANCE = 1e-5  # of a sum of float32, relative
@@ -35,9 +38,18 @@ def steps_faults(path: Path, info: Mapping[str, Any]) -> Iterator[str]:
     """Check ``steps.parquet`` of the episode that ``info`` describes."""
     lengths = {name: len(info["nodes"]) for name in ("holds", "terms")}
     lengths["object_poses"] = len(POSE) * len(info["objects"])
-    table = yield from _read(path, int(info["steps"]), _steps_columns(info), lengths)
+    owner = {name: info[name] for name in ("task", "split", "seed")}
+    owner = {"episode": episode_id(**owner), **owner}
+    columns = _steps_columns(info)
+    with contextlib.suppress(OSError, pa.ArrowException):
+        if set(OWNER) & set(pq.read_schema(path).names):  # before version 0.3 there were none
+            columns |= OWNER
+    table = yield from _read(path, int(info["steps"]), columns, lengths)
     if table is None:
         return
+    for name in OWNER if "episode" in table else ():
+        if (table[name] != owner[name]).any():
+            yield f"{name} is not {owner[name]} in all rows"
     nodes = {node["leaf"]: node["predicate"] for node in info["nodes"] if node["leaf"] is not None}
     rows = np.arange(len(table["step"]))
     reached = {keystep["step"] - 1 for keystep in info["keysteps"]}

@@ -173,7 +173,7 @@ def _check(args: GenerateArgs, suite: Suite, seeds: SeedRange) -> tuple[Header, 
         args.criteria or suite.criteria()[0],
         **filmed,
     )
-    given = _task_args(args.arg, tuple(levels))
+    given = task_arguments(args.arg, tuple(levels))
     for task, task_args in given.items():
         suite.check(task, task_args)
     index, of = args.part
@@ -190,7 +190,7 @@ def _check(args: GenerateArgs, suite: Suite, seeds: SeedRange) -> tuple[Header, 
     return header, [TaskQueue(c, levels[c.task], slots, first_seed) for c in configs]
 
 
-def _task_args(texts: tuple[str, ...], tasks: tuple[str, ...]) -> dict[str, dict[str, Any]]:
+def task_arguments(texts: tuple[str, ...], tasks: tuple[str, ...]) -> dict[str, dict[str, Any]]:
     """Arguments by task; values are JSON, or else plain words."""
     import json
 

@@ -7,6 +7,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from clevrskills.core.episode import episode_id
+
+OWNER = {
+    **{"episode": pa.string(), "task": pa.string(), "split": pa.string()},
+    "seed": pa.int64(),
+}
+"""Columns that say what a row is of, the same in all rows of an episode."""
 _PER_NODE_OR_OBJECT = ("holds", "terms", "object_poses")
 _TYPES = {
     "step": pa.int32(),
@@ -62,11 +69,15 @@ def measured(value: np.ndarray, flag: bool) -> Any:
     return bool(array[0]) if flag else array[0].item()
 
 
-def steps_table(rows: list[dict[str, Any]]) -> pa.Table:
-    """One row per control step."""
+def steps_table(rows: list[dict[str, Any]], task: str, split: str, seed: int) -> pa.Table:
+    """One row per control step, each with what it is of."""
     columns = {name: [row[name] for row in rows] for name in rows[0]}
+    of = {"episode": episode_id(task, split, seed), "task": task, "split": split}
+    whose = {name: pa.array([value] * len(rows), OWNER[name]) for name, value in of.items()}
+    whose["seed"] = pa.array([seed] * len(rows), OWNER["seed"])
     return pa.table(
-        {
+        whose
+        | {
             name: vectors(values, varies=name in _PER_NODE_OR_OBJECT)
             if isinstance(values[0], np.ndarray)
             else pa.array(values, type=_TYPES.get(name))

@@ -179,7 +179,9 @@ class Recorder:
             for index, row in enumerate(self._rows):
                 row["keystep"], row["failed"] = index in reached, index in failed
             with storage_errors(self._directory.final):
-                pq.write_table(steps_table(self._rows), path / STEPS_FILE, compression="zstd")
+                of = (self._info[name] for name in ("task", "split", "seed"))
+                table = steps_table(self._rows, *of)
+                pq.write_table(table, path / STEPS_FILE, compression="zstd")
                 np.savez_compressed(path / STATES_FILE, states=np.stack(self._states))
                 write_info(path, {**self._info, **self._summary(success, cameras)})
             return self._directory.commit()

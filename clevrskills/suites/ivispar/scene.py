@@ -166,11 +166,11 @@ def _solid(shape: str) -> trimesh.Trimesh:
     if shape == "sphere":
         return trimesh.creation.icosphere(subdivisions=4, radius=0.55 * a)
     if shape == "cylinder":
-        return trimesh.creation.cylinder(0.5 * a, 1.1 * a, sections=_SEGMENTS)
+        return trimesh.creation.cylinder(0.42 * a, 1.6 * a, sections=_SEGMENTS)
     if shape == "cone":
-        return trimesh.creation.cone(0.55 * a, 1.3 * a, sections=_SEGMENTS)
+        return trimesh.creation.cone(0.55 * a, 1.6 * a, sections=_SEGMENTS)
     sides = 4 if shape == "pyramid" else 3
     angles = [2 * pi * k / sides + pi / sides for k in range(sides)]
     base = [(0.7 * a * cos(t), 0.7 * a * sin(t), 0.0) for t in angles]
-    top = [(0.0, 0.0, 1.2 * a)] if shape == "pyramid" else [(x, y, 1.1 * a) for x, y, _ in base]
+    top = [(0.0, 0.0, 1.3 * a)] if shape == "pyramid" else [(x, y, 0.8 * a) for x, y, _ in base]
     return trimesh.convex.convex_hull(np.array(base + top))

@@ -115,9 +115,15 @@ CONTENT: dict[str, tuple[Change, str]] = {
     "type of a column": (
         edit_table(
             "steps.parquet",
-            lambda table: table.set_column(0, "step", table["step"].cast("int64")),
+            lambda table: table.set_column(
+                table.column_names.index("step"), "step", table["step"].cast("int64")
+            ),
         ),
         "steps.parquet: column step is int64, not int32",
+    ),
+    "of another episode": (
+        edit_values("seed", put(0, 7)),
+        "steps.parquet: seed is not 2 in all rows",
     ),
     "length of lists": (
         edit_info(lambda info: info["objects"].append({**info["objects"][0], "key": "other"})),

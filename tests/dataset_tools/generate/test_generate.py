@@ -16,6 +16,7 @@ from runs import assert_complete, contents, leftovers, start, wait_for
 
 from clevrskills.cli import main
 from clevrskills.dataset_tools import Dataset
+from clevrskills.dataset_tools.check.command import check_dataset
 from clevrskills.dataset_tools.generate.command import GenerateArgs, generate
 from clevrskills.dataset_tools.manifest import latest_lines, read_manifest
 from clevrskills.errors import ClevrSkillsError
@@ -401,3 +402,23 @@ def test_command_line() -> None:
         depth=True,
     )
     assert tyro.cli(GenerateArgs, args="reach --out data --no-cameras".split()).no_cameras
+
+
+class NoOracle(FakeSource):
+    """A suite whose oracle cannot run here."""
+
+    def require_oracle(self) -> None:
+        raise ClevrSkillsError("there is no planner")
+
+    def oracle(self, env: object) -> None:  # type: ignore[override]
+        self.require_oracle()
+
+
+def test_without_the_oracle_nothing_is_made_but_what_is_there_can_be_replayed(
+    whole: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(ClevrSkillsError, match="there is no planner"):
+        generate(args_for(tmp_path / "data"), NoOracle({}))
+    assert not (tmp_path / "data").exists()
+    report = check_dataset(whole, replay=2, suite=NoOracle(TROUBLE))
+    assert report.replayed == 2 and report.faults == []

@@ -1,0 +1,362 @@
+"""``clevrskills play``: an episode by hand, from a script or at the terminal."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import tyro
+
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.jobs.arguments import check_least, check_names
+
+if TYPE_CHECKING:
+    from clevrskills.core.interface import Interface, Turn
+    from clevrskills.core.suite import Environment, Episode, Suite
+    from clevrskills.evaluation.rollout import PolicyRollout
+
+HUMAN = "human"
+"""Policy of the results of ``--record``."""
+HELP, QUIT, GOALS = "?", "quit", "goals"
+_COLORS = ("red", "green", "blue", "yellow", "orange", "purple")
+
+
+@dataclass(kw_only=True)
+class PlayArgs:
+    """Play an episode: read commands, tell what came of each.
+
+    At the terminal, `?` explains what can be said, `goals` tells what is still to be done, and
+    `quit` ends.
+    """
+
+    task: Annotated[str, tyro.conf.Positional]
+    """Key of the task."""
+    suite: str | None = None
+    """The suite, see `clevrskills suites`; by default the one that has the task."""
+    split: str | None = None
+    """Split of the episode; by default test, or the one that the suite evaluates on."""
+    index: int = 0
+    """Which of the frozen episodes."""
+    seed: int | None = None
+    """Draw the episode from this seed instead."""
+    interface: str | None = None
+    """What is acted by; by default the suite's first one."""
+    view: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    """A view that is shown before the first turn and after each; may be given several times. By
+    default what the suite has in words."""
+    feedback: Literal["none", "simple", "detailed"] = "detailed"
+    """What turns tell of themselves."""
+    criteria: str | None = None
+    """When the task counts as solved: one of the suite's criteria, by default the first."""
+    robot: str | None = None
+    """The robot of a drawn episode; by default the suite's first one."""
+    arg: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    """Argument of the task of a drawn episode, TASK.NAME=VALUE; may be given several times."""
+    commands: str | None = None
+    """Commands separated by `;`, or a file with one in each line, or `-` for the standard input;
+    by default they are read from the terminal. Of numbers, one action in each command, such as
+    `0 0 -1 0 0 0 -1 x20`; `x20` repeats it."""
+    images: Path | None = None
+    """Folder for the images of the views: turn_000_VIEW.png shows the start."""
+    record: Path | None = None
+    """Folder into which the episode is entered as a result of the policy `human`, for reports."""
+    json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Print what happened as JSON."""
+
+
+@dataclass
+class Log:
+    """What happened."""
+
+    turns: list[dict[str, Any]] = field(default_factory=list)
+    images: int = 0
+
+
+def play(args: PlayArgs, suite: Suite | None = None) -> int:
+    """Play an episode.
+
+    Args:
+        args: Which, and how.
+        suite: Where it comes from; ``None``: the one that is named, or that has the task.
+
+    Returns:
+        Exit code: 0, whether or not the goal was reached.
+
+    Raises:
+        ClevrSkillsError: Bad arguments, or a command that is no action.
+    """
+    from clevrskills.core.suite import load_suite, suite_of
+
+    suite = suite or load_suite(args.suite or suite_of([args.task]))
+    interface = suite.interface(args.interface)
+    given = None if args.commands is None else list(_given(args.commands))
+    rollout, episode = _start(args, suite)
+    views = rollout.options.views or ()
+    quiet = args.json
+    log = Log()
+    if not quiet:
+        print(f"{episode.prompt.plain()}  (at most {rollout.limit} turns)")
+    _show(args, rollout, views, log, quiet)
+    for text in _typed(rollout, interface) if given is None else given:
+        if rollout.ended:
+            break
+        for action in actions_of(interface, text):
+            if rollout.ended:
+                break
+            turn = rollout.step(action)
+            log.turns.append(_entry(suite, rollout, text, turn, args.feedback))
+            if not quiet:
+                _tell(log.turns[-1])
+        _show(args, rollout, views, log, quiet)
+    result = rollout.result("" if rollout.ended else "quit")
+    if args.record is not None:
+        _record(args, suite, rollout, args.record)
+    if args.json:
+        from clevrskills.jobs.files import to_json
+
+        data = {
+            "episode": result.id,
+            "content_hash": result.episode,
+            "prompt": episode.prompt.plain(),
+            "limit": rollout.limit,
+            "turns": log.turns,
+            "success": result.success_at_end,
+            "cause": result.cause,
+            "goal_fraction": result.goal_fraction,
+            "goals": goals(rollout.env),
+            "measures": dict(result.measures),
+        }
+        print(to_json(data, indent=1))
+    else:
+        print("solved" if result.success_at_end else f"not solved: {result.cause}")
+    return 0
+
+
+def actions_of(interface: Interface, text: str) -> list[Any]:
+    """The actions of a command: text as it is, a number, or numbers separated by blanks.
+
+    Raises:
+        ClevrSkillsError: It is none.
+    """
+    from clevrskills.core.interface import BoxInterface, TextInterface
+
+    if isinstance(interface, TextInterface):
+        return list(interface.read(text))
+    words, times = text.split(), 1
+    if words and words[-1][:1] == "x" and words[-1][1:].isdecimal():
+        times = int(words.pop()[1:])
+    if not isinstance(interface, BoxInterface):
+        whole = len(words) == 1 and words[0].removeprefix("-").isdecimal()
+        return list(interface.read(int(words[0]) if whole else text)) * times
+    try:
+        numbers = [float(word) for word in words]
+    except ValueError:
+        raise ClevrSkillsError(
+            f"{text!r} is no action of {interface.name}: {interface.sentence}"
+        ) from None
+    return list(interface.read(numbers)) * times
+
+
+def goals(env: Environment) -> list[dict[str, Any]]:
+    """The leaves of the goal: where they are in the tree, in words, and whether they hold."""
+    from clevrskills.core.goal.tree import nodes, outcomes
+
+    found = zip(nodes(env.goal), outcomes(env.goal, env.outcome), strict=True)
+    world = getattr(env, "world", None)
+    return [
+        {
+            "path": node.path,
+            "text": env.prompt.plain(node.predicate.describe(world)),
+            "holds": bool(outcome.holds[0]),
+        }
+        for node, outcome in found
+        if node.leaf is not None and node.active
+    ]
+
+
+def state_hash(env: Environment) -> str:
+    """Tells states apart: SHA-256 of the environment's state, its first 16 digits."""
+    import numpy as np
+
+    state = np.ascontiguousarray(np.asarray(env.get_state()))
+    return hashlib.sha256(str(state.dtype).encode() + state.tobytes()).hexdigest()[:16]
+
+
+def _start(args: PlayArgs, suite: Suite) -> tuple[PolicyRollout, Episode]:
+    from clevrskills.core.env_config import EnvConfig
+    from clevrskills.core.policy import ObservationOptions
+    from clevrskills.core.suite import building
+    from clevrskills.dataset_tools.generate.command import task_arguments
+    from clevrskills.evaluation.rollout import PolicyRollout, Rules
+
+    check_least(args, index=0, seed=0)
+    known = suite.views()
+    splits = suite.default_splits()
+    split = args.split or ("test" if "test" in splits else splits[0])
+    check_names(
+        task=((args.task,), suite.levels()),
+        split=((split,), suite.splits_of(args.task)),
+        criteria=((args.criteria,), suite.criteria()),
+        robot=((args.robot,), suite.robots()),
+        view=(args.view, known or ("(none)",)),
+    )
+    task_args = task_arguments(args.arg, tuple(suite.levels())).get(args.task, {})
+    episode: Episode
+    if args.seed is not None:
+        suite.check(args.task, task_args)
+        episode = suite.draw(args.task, split, args.seed, 0, args.robot or "", task_args)
+    else:
+        if args.arg or args.robot:
+            raise ClevrSkillsError(
+                "--arg and --robot are for episodes that are drawn: name a --seed"
+            )
+        frozen = suite.frozen(args.task, split)
+        if args.index >= len(frozen):
+            raise ClevrSkillsError(f"--index {args.index}: there are {len(frozen)} frozen episodes")
+        episode = frozen[args.index]
+    shown = args.view or tuple(name for name, kind in known.items() if kind == "text")
+    images = tuple(name for name in shown if known[name] == "image")
+    config = EnvConfig(
+        args.task,
+        split,
+        episode.robot,
+        args.criteria or suite.criteria()[0],
+        cameras=images,
+        task_args=episode.task_args,
+    )
+    with building(args.task):
+        env = suite.make(config)
+    options = ObservationOptions(cameras=images, proprioception=False, views=shown)
+    rules = Rules(feedback=args.feedback, interface=args.interface)
+    return PolicyRollout(env, episode, options, rules, suite), episode
+
+
+def _given(commands: str) -> Iterator[str]:
+    """The commands of the option."""
+    path = Path(commands)
+    if commands == "-" or (len(commands) < 256 and path.is_file()):
+        text = sys.stdin.read() if commands == "-" else path.read_text(encoding="utf-8")
+        yield from (line.strip() for line in text.splitlines() if line.strip())
+        return
+    parts = [part.strip() for part in commands.split(";")]
+    yield from parts[:-1] if not parts[-1] else parts
+
+
+def _typed(rollout: PolicyRollout, interface: Interface) -> Iterator[str]:
+    """Commands from the terminal, with a history."""
+    import contextlib
+
+    with contextlib.suppress(ImportError):
+        import readline  # noqa: F401
+    while not rollout.ended:
+        try:
+            text = input(f"{rollout.turns + 1}> ").strip()
+        except EOFError:
+            return
+        if text == QUIT:
+            return
+        if text == HELP:
+            print(interface.sentence)
+            print(f"{interface.spec}\n`{GOALS}`: what is still to be done; `{QUIT}`: end")
+        elif text == GOALS:
+            for goal in goals(rollout.env):
+                print(f"  [{'x' if goal['holds'] else ' '}] {goal['text']}")
+        else:
+            try:
+                actions_of(interface, text)
+            except ClevrSkillsError as error:
+                print(error)
+                continue
+            yield text
+
+
+def _entry(
+    suite: Suite, rollout: PolicyRollout, text: str, turn: Turn, feedback: str
+) -> dict[str, Any]:
+    return {
+        "turn": rollout.turns,
+        "action": text,
+        "ok": turn.ok,
+        "code": turn.code,
+        "message": suite.phrasebook().shown(turn, feedback),  # type: ignore[arg-type]
+        "reward": turn.reward,
+        "progress": turn.progress,
+        "success": turn.success,
+        "state_hash": state_hash(rollout.env),
+    }
+
+
+def _tell(entry: dict[str, Any]) -> None:
+    code = f" {entry['code']}" if entry["code"] else ""
+    print(f"{entry['turn']}: {entry['action']}:{code} {entry['message']}".rstrip())
+
+
+def _show(
+    args: PlayArgs, rollout: PolicyRollout, views: Sequence[str], log: Log, quiet: bool
+) -> None:
+    """Print the views that are text, and write those that are images."""
+    shown = rollout.observer.look()["views"]
+    for name in views:
+        view = shown[name]
+        if isinstance(view, str):
+            if not quiet:
+                _print_view(name, view)
+        elif args.images is not None:
+            from PIL import Image
+
+            args.images.mkdir(parents=True, exist_ok=True)
+            path = args.images / f"turn_{rollout.turns:03d}_{name.replace('@', '_at_')}.png"
+            Image.fromarray(view).save(path)
+            if not quiet:
+                print(path)
+
+
+def _print_view(name: str, text: str) -> None:
+    from rich.text import Text
+
+    from clevrskills.jobs.console import console
+
+    colored = Text(text)
+    for color in _COLORS:
+        colored.highlight_regex(rf"\b{color} \w+", "dark_orange" if color == "orange" else color)
+    console().print(Text(name, style="italic"))
+    console().print(colored)
+
+
+def _record(args: PlayArgs, suite: Suite, rollout: PolicyRollout, root: Path) -> None:
+    """Enter the episode into a folder of results."""
+    from clevrskills.core.suite import path_of
+    from clevrskills.evaluation.results import NO_TRACK, RESULTS_DIR, RUN_FILE, Run, read_run
+    from clevrskills.evaluation.runner import open_run
+    from clevrskills.jobs.files import storage_errors
+    from clevrskills.jobs.journal import Journal
+    from clevrskills.jobs.run_folder import open_folder, versions
+
+    result = rollout.result("" if rollout.ended else "step limit")
+    head = None if args.seed is not None else suite.header(args.task, result.split)
+    file = f"{args.task}_{result.split}"
+    run = Run(
+        policy=HUMAN,
+        label=HUMAN,
+        robot=rollout.episode.robot,
+        criteria=args.criteria or suite.criteria()[0],
+        observation=asdict(rollout.options),
+        seed=args.seed,
+        episodes={} if head is None else {file: suite.file_hash(args.task, result.split)},
+        versions=versions(),
+        suite=path_of(suite),
+        interface=suite.interface(args.interface).name,
+        feedback=args.feedback,
+        revision=suite.revision,
+        benchmark=getattr(head, "benchmark", 0),
+        track=NO_TRACK,
+    )
+    with storage_errors(root):
+        root.mkdir(parents=True, exist_ok=True)
+    before = read_run(root) if open_folder(root, RUN_FILE, "no run of results") else None
+    open_run(root, before, run)
+    Journal(root / RESULTS_DIR / f"{HUMAN}.jsonl").append(result.to_json())

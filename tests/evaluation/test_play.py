@@ -1,0 +1,129 @@
+"""``clevrskills play``: commands from a text, a file, the terminal; what is told and kept."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from clevrskills.cli import main
+from clevrskills.core.suite import load_suite
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.evaluation.play import PlayArgs, play
+from clevrskills.evaluation.results import read_results, read_run
+from clevrskills.suites.ivispar.board import DIRECTIONS
+from clevrskills.suites.ivispar.boards import Puzzle
+
+SUITE = load_suite("ivispar")
+PUZZLE = Puzzle.from_json(SUITE.frozen("geoms", "base")[17].start["puzzle"])
+SOLUTION = [f"move {PUZZLE.name_of[piece]} {DIRECTIONS[way]}" for piece, way in PUZZLE.optimal]
+
+
+def told(*arguments: str, capsys: pytest.CaptureFixture[str]) -> dict:
+    assert main(["play", "geoms", "--index", "17", "--json", *arguments]) == 0
+    data: dict = json.loads(capsys.readouterr().out)
+    return data
+
+
+def test_a_solution(capsys: pytest.CaptureFixture[str]) -> None:
+    data = told("--commands", "; ".join(SOLUTION), capsys=capsys)
+    assert (data["episode"], data["limit"]) == ("geoms_base_017", 20)
+    assert data["content_hash"] == SUITE.frozen("geoms", "base")[17].content_hash
+    assert (data["success"], data["cause"], data["goal_fraction"]) == (True, "success", 1.0)
+    assert [turn["action"] for turn in data["turns"]] == SOLUTION
+    assert {turn["code"] for turn in data["turns"]} == {"MOVED"}
+    assert [turn["turn"] for turn in data["turns"]] == [1, 2, 3]
+    assert all(goal["holds"] and goal["text"].startswith("Move the ") for goal in data["goals"])
+    assert data["measures"]["optimal"] == 1
+
+
+def test_refused_turns_leave_the_state(capsys: pytest.CaptureFixture[str]) -> None:
+    commands = f"go; ; move orange cube up; {SOLUTION[0]}"
+    data = told("--commands", commands, "--feedback", "none", capsys=capsys)
+    codes = [turn["code"] for turn in data["turns"]]
+    assert codes == ["UNPARSABLE", "UNPARSABLE", "UNPARSABLE", "MOVED"]
+    hashes = [turn["state_hash"] for turn in data["turns"]]
+    assert len(set(hashes[:3])) == 1 and hashes[3] != hashes[2]
+    assert {turn["message"] for turn in data["turns"]} == {""}
+    assert (data["success"], data["cause"]) == (False, "quit")
+
+
+def test_a_file_or_the_standard_input(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import io
+
+    file = tmp_path / "commands.txt"
+    file.write_text("\n".join([*SOLUTION, ""]))
+    first = told("--commands", str(file), capsys=capsys)
+    monkeypatch.setattr("sys.stdin", io.StringIO(file.read_text()))
+    assert told("--commands", "-", capsys=capsys) == first
+    assert first["success"]
+
+
+def test_at_the_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    typed = iter(["?", "goals", "nonsense", SOLUTION[0], "quit"])
+    monkeypatch.setattr("builtins.input", lambda _: next(typed))
+    assert main(["play", "geoms", "--index", "17"]) == 0
+    out = capsys.readouterr().out
+    assert "(at most 20 turns)" in out and "text@goal" in out
+    assert "one move of one piece in words" in out and "[ ] Move the " in out
+    assert "1: nonsense: UNPARSABLE Failure. That is no command of this board." in out
+    assert f"2: {SOLUTION[0]}: MOVED Success." in out and out.endswith("not solved: quit\n")
+
+
+def test_images_and_views(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    views = ["--view", "schematic", "--view", "schematic@goal"]
+    images = ["--images", str(tmp_path / "images"), "--commands", SOLUTION[0]]
+    assert main(["play", "geoms", "--index", "17", *views, *images]) == 0
+    assert sorted(path.name for path in (tmp_path / "images").iterdir()) == [
+        f"turn_00{k}_schematic{goal}.png" for k in (0, 1) for goal in ("", "_at_goal")
+    ]
+    assert str(tmp_path / "images" / "turn_001_schematic.png") in capsys.readouterr().out
+
+
+def test_recorded_for_reports(tmp_path: Path) -> None:
+    out = tmp_path / "human"
+    for index, commands in ((17, "; ".join(SOLUTION)), (3, "go")):
+        args = ["--index", str(index), "--commands", commands, "--record", str(out)]
+        assert main(["play", "geoms", *args]) == 0
+    results = {result.index: result for result in read_results(out)}
+    assert results[17].success_once and not results[3].success_once
+    assert read_run(out).policy == "human" and read_run(out).track == "none"
+    assert main(["report", str(out)]) == 0
+
+
+def test_numbers(capsys: pytest.CaptureFixture[str]) -> None:
+    data = told("--interface", "index", "--commands", "0; 1 x2", capsys=capsys)
+    assert len(data["turns"]) == 3
+    for words in ("left", "1.5 2", "-1"):
+        with pytest.raises(ClevrSkillsError, match="action"):
+            play(PlayArgs(task="geoms", interface="index", commands=words))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"task": "geom"}, "unknown task 'geom'"),
+        ({"split": "test"}, "unknown split 'test'; allowed: train, val, base"),
+        ({"view": ("side",)}, "unknown view 'side'"),
+        ({"index": 300}, "--index 300: there are 300 frozen episodes"),
+        ({"index": -1}, "--index must be at least 0"),
+        ({"interface": "delta"}, "unknown interface 'delta'; allowed: text, index"),
+        ({"robot": "none"}, "are for episodes that are drawn: name a --seed"),
+        ({"criteria": "mine"}, "unknown criteria 'mine'; allowed: paper, released"),
+    ],
+)
+def test_bad_arguments(change: dict, said: str) -> None:
+    with pytest.raises(ClevrSkillsError, match=said):
+        play(PlayArgs(**{"task": "geoms", "suite": "ivispar", "commands": "", **change}))
+
+
+@pytest.mark.slow
+def test_the_arm(capsys: pytest.CaptureFixture[str]) -> None:
+    commands = "0 0 1 0 0 0 -1 x3; 0 0 0 0 0 0 -1"
+    assert main(["play", "pick", "--seed", "5", "--json", "--commands", commands]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert len(data["turns"]) == 4 and len({t["state_hash"] for t in data["turns"]}) == 4
+    assert data["goals"][0]["holds"] is False and data["cause"] == "quit"
