@@ -45,7 +45,7 @@ test-readers: setup vulkan ## with the software that ours is to work with; insta
 	@scripts/setup_readers.sh $(PYTHON)
 	@scripts/setup_rlds.sh $(PYTHON)
 	@scripts/setup_clients.sh $(PYTHON)
-	@scripts/setup_lerobot.sh $(PYTHON)
+	@EXTRAS=smolvla scripts/setup_lerobot.sh $(PYTHON)
 	@$(BIN)/python -m pytest -m readers
 
 lint: setup ## ruff and mypy
