@@ -20,6 +20,10 @@ from clevrskills.jobs.files import PARTIAL_PREFIX
 from clevrskills.jobs.run_folder import LOCK_FILE
 
 
+_WRITTEN = (DATASET_FILE, MANIFEST_DIR, CARD_FILE, CROISSANT_FILE, EPISODES_FILE)
+"""What a dataset has beside its episodes."""
+
+
 @dataclass
 class Catalogue:
     """What a dataset says that it holds, and what is there."""
@@ -66,8 +70,7 @@ def _directory_faults(root: Path, suite: Suite, episodes: list[Path]) -> Iterato
     """Look through the directories, and add those of episodes to ``episodes``."""
     tasks, splits = suite.levels(), suite.splits()
     for path in sorted(root.iterdir()):
-        known = (DATASET_FILE, MANIFEST_DIR, CARD_FILE, CROISSANT_FILE, EPISODES_FILE)
-        if path.name.startswith(LOCK_FILE) or path.name in known:
+        if path.name.startswith(LOCK_FILE) or path.name in _WRITTEN:
             continue
         if path.name.startswith("."):
             partial = path.name.startswith(PARTIAL_PREFIX)
