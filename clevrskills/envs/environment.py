@@ -1,7 +1,7 @@
 """Environment that runs any task, as ManiSkill defines one."""
 
 import gc
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache, cached_property, partial
 from inspect import signature
@@ -26,7 +26,7 @@ from clevrskills.envs.scene_reuse import SceneReuse
 from clevrskills.envs.scene_sampling import DrawnScene, draw_scene, scene_of
 from clevrskills.envs.state_codec import StateCodec
 from clevrskills.envs.state_observation import Observer, flat
-from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.errors import ClevrSkillsError, UnknownNameError, check_arguments
 from clevrskills.predicates import GoalState, Outcome, Predicate, criteria
 from clevrskills.sim.actors import AT_REST, attach_hinges, build_body, put_body
 from clevrskills.sim.body_geometry import Solids
@@ -475,18 +475,6 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
             "sensor_param": self.get_sensor_params(),
             "sensor_data": {n: {"rgb": torch.as_tensor(p)[None]} for n, p in images.items()},
         }
-
-
-def check_arguments(given: Iterable[str], allowed: Iterable[str]) -> None:
-    """Check names of arguments.
-
-    Raises:
-        UnknownNameError: One is not allowed.
-    """
-    names = sorted(allowed)
-    for name in given:
-        if name not in names:
-            raise UnknownNameError("argument", name, names)
 
 
 @cache

@@ -11,8 +11,8 @@ from gymnasium.vector.utils import read_from_shared_memory
 from gymnasium.wrappers import TimeLimit
 from mani_skill.utils import common
 
-from clevrskills.envs.environment import ClevrSkillsEnv, allowed_arguments, check_arguments
-from clevrskills.errors import UnknownNameError
+from clevrskills.envs.environment import ClevrSkillsEnv, allowed_arguments
+from clevrskills.errors import UnknownNameError, check_arguments
 from clevrskills.sim.robots.delta_action import CONTROL_HZ
 
 __all__ = ["GymnasiumEnv", "make"]
@@ -31,10 +31,6 @@ class UnwrappedEnv:
     @property
     def __class__(self) -> type:
         return ClevrSkillsEnv
-
-    @__class__.setter
-    def __class__(self, _: type) -> None:
-        raise AttributeError("__class__")
 
     def __getattr__(self, name: str) -> Any:
         if name == "num_envs":

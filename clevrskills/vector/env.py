@@ -8,8 +8,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from clevrskills.envs.environment import check_arguments
-from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.errors import ClevrSkillsError, UnknownNameError, check_arguments
 from clevrskills.vector.scene_batch import SceneBatch
 from clevrskills.vector.spec import TaskVectorEnv, VectorSpec
 from clevrskills.vector.workers import LocalShard, RemoteShard, SharedArrays, rows_of
