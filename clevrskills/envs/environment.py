@@ -454,6 +454,10 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
             "holding": (self.world.held >= 0)[:, None].float(),
         }
 
+    def _get_obs_extra(self, info: dict) -> dict[str, Tensor]:
+        """The pose of the end effector, by the name that ManiSkill's tasks have for it."""
+        return {"tcp_pose": self.agent.tcp.pose.raw_pose}
+
     def _get_obs_state_dict(self, info: dict) -> dict[str, Tensor]:
         return self.observer(self.outcome)
 

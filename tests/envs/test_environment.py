@@ -413,7 +413,7 @@ def test_images_come_with_nothing_privileged(images):
     """Only what a robot has: cameras, its own joints and gripper, the prompt."""
     observation, _ = images.reset(seed=0)
     assert set(observation) == {"agent", "extra", "sensor_param", "sensor_data", "prompt"}
-    assert observation["extra"] == {}
+    assert same(observation["extra"], {"tcp_pose": observation["agent"]["ee_pose"]})
     assert set(observation["agent"]) == PROPRIOCEPTION
     assert set(observation["sensor_data"]) == {"base_camera", "hand_camera"}
     for camera in observation["sensor_data"].values():

@@ -60,7 +60,7 @@ def test_pictures_are_flattened():
     flatten = partial(FlattenRGBDObservationWrapper, rgb=True, depth=False, state=True)
     env = single((flatten, partial(FrameStack, num_stack=2)), obs_mode="rgb")
     observation, _ = env.reset(seed=0)
-    assert observation["rgb"].shape == (2, 256, 256, 6) and observation["state"].shape == (2, 27)
+    assert observation["rgb"].shape == (2, 256, 256, 6) and observation["state"].shape == (2, 34)
     assert env.step(np.zeros(7, np.float32))[0]["rgb"].std() > 5
     env.close()
 
