@@ -19,6 +19,7 @@ from torch import Tensor
 
 from clevrskills.core.env_config import LOOKS, EnvConfig
 from clevrskills.core.goal.tree import nodes, outcomes, reasons
+from clevrskills.core.interface import in_range
 from clevrskills.core.threads import single_threaded
 from clevrskills.envs.episode import EpisodeSpec
 from clevrskills.envs.recorder_view import RecorderView
@@ -362,17 +363,20 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
 
     @single_threaded
     def step(self, action: Any) -> tuple[Any, Tensor, Tensor, Tensor, dict[str, Any]]:
-        """Run one control step with an action (7,) or (B, 7); ``truncated`` once :attr:`limit` is
-        reached.
+        """Run one control step with an action (7,) or (B, 7), of which what lies outside [-1, 1] is
+        clipped, as ``info["clipped"]`` then says; ``truncated`` once :attr:`limit` is reached.
 
         Raises:
-            ValueError: The action has another shape or is not a number.
+            ValueError: The action has another shape.
+            PolicyError: It is not a number.
         """
         shape = tuple(np.shape(action))
         if shape not in ((7,), (self.num_envs, 7)):
             raise ValueError(f"action of shape {shape}; allowed: (7,) or ({self.num_envs}, 7)")
         with torch.inference_mode():
+            action, clipped = in_range(np.asarray(action, np.float64).reshape(-1, 7))
             obs, reward, terminated, _, info = super().step(action)
+            info["clipped"] = torch.as_tensor(clipped)
         return _usable((obs, reward, terminated, self.elapsed_steps >= self.limit, info))
 
     def advance_goal(self) -> None:

@@ -28,7 +28,7 @@ class UnwrappedEnv:
     def __init__(self, env: ClevrSkillsEnv) -> None:
         vars(self)["_env"] = env
 
-    @property
+    @property  # type: ignore[misc]
     def __class__(self) -> type:
         return ClevrSkillsEnv
 

@@ -72,6 +72,7 @@ class VectorEnv(TaskVectorEnv):
                                     of the published numbers
     ``unsolvable``                  why the goal can't be achieved any more, empty if it can, (B,)
                                     texts
+    ``clipped``                     whether an entry of the action lay outside [-1, 1], (B,)
     ``final_obs``, ``_final_obs``   the last observations, and where an episode ended, (B,) bool;
                                     only in steps in which one did
     ``final_info``, ``_final_info`` the infos above of the last states, and ``episode``: return,
@@ -155,15 +156,13 @@ class VectorEnv(TaskVectorEnv):
         Raises:
             ClevrSkillsError: The actions have another shape or are not numbers.
         """
-        actions = np.asarray(actions, np.float32)
-        self._check_actions(actions.shape, np.isfinite(actions))
-        self._arrays["actions"][:] = actions
+        self._arrays["actions"][:], clipped = self._in_range(np.asarray(actions, np.float32))
         for shard in self._shards:
             shard.send("step")
         self._wait()
         names = ("reward", "terminated", "truncated")
         reward, terminated, truncated = (self._arrays[name].copy() for name in names)
-        infos, ended = self._infos(), terminated | truncated
+        infos, ended = {**self._infos(), "clipped": clipped}, terminated | truncated
         if ended.any():
             final = self._observations("final_obs")
             infos = self._with_final(infos, ended, final, self._group("episode"))

@@ -19,7 +19,6 @@ from clevrskills.dataset_tools.manifest import ManifestLine
 from clevrskills.jobs.files import PARTIAL_PREFIX
 from clevrskills.jobs.run_folder import LOCK_FILE
 
-
 _WRITTEN = (DATASET_FILE, MANIFEST_DIR, CARD_FILE, CROISSANT_FILE, EPISODES_FILE)
 """What a dataset has beside its episodes."""
 
