@@ -38,6 +38,13 @@ if [ -z "${DEVICE:-}" ]; then
   if command -v nvidia-smi >/dev/null; then DEVICE=cuda; fi
 fi
 
+for name in DATA ENVIRONMENTS OURS LEROBOT CHECKOUT; do # some commands run in other folders
+  case ${!name} in
+    "" | /*) ;;
+    *) printf -v "$name" %s "$PWD/${!name}" ;;
+  esac
+done
+
 read -ra tasks <<<"$TASKS"
 selection=("${tasks[@]}")
 exported=("${tasks[@]/#/--task=}")
@@ -64,8 +71,8 @@ stage() { # stage NAME COMMAND...: run the command, once
 
 # --- environments
 
-new_environment() { # new_environment FOLDER PYTHON: unless it is there
-  [ -x "$1/bin/python" ] || "$2" -m venv --clear "$1"
+new_environment() { # new_environment FOLDER PYTHON: unless it is there, with pip
+  "$1/bin/python" -m pip --version >/dev/null 2>&1 || "$2" -m venv --clear "$1"
 }
 
 install() { # install ENVIRONMENT PACKAGES...
