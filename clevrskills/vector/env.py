@@ -1,13 +1,14 @@
 """Vector environment that learners use."""
 
 from collections.abc import Sequence
+from dataclasses import fields
 from itertools import pairwise
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 
-from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.errors import ClevrSkillsError, UnknownNameError, check_arguments
 from clevrskills.vector.scene_batch import SceneBatch
 from clevrskills.vector.spec import TaskVectorEnv, VectorSpec
 from clevrskills.vector.workers import LocalShard, RemoteShard, SharedArrays, rows_of
@@ -42,7 +43,10 @@ def make_vec(
     """
     if backend not in BACKENDS:
         raise UnknownNameError("backend", backend, BACKENDS)
-    spec = {_OTHER_NAMES.get(name, name): value for name, value in spec.items()}
+    check_arguments(spec, {f.name for f in fields(VectorSpec)} | _OTHER_NAMES.keys())
+    # gym.make_vec adds the task's limit to what it is given
+    others = {_OTHER_NAMES[name]: spec.pop(name) for name in _OTHER_NAMES.keys() & spec.keys()}
+    spec = {**others, **spec}
     if backend == "gpu":
         from clevrskills.vector.gpu import GpuVectorEnv
 
@@ -125,8 +129,10 @@ class VectorEnv(TaskVectorEnv):
             options: There are none.
 
         Raises:
-            ClevrSkillsError: There are not as many seeds as environments.
+            ClevrSkillsError: There are not as many seeds as environments, or an option.
         """
+        for name in options or ():
+            raise UnknownNameError("reset option", name, ("(none)",))
         if seed is None and not self._began:
             seed = self._seed
         if seed is None or isinstance(seed, int):
