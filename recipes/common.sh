@@ -186,7 +186,7 @@ evaluate() { # evaluate ENVIRONMENT POLICY OPTIONS...: on frozen episodes; goes 
   shift 2
   [ ${#what[@]} -gt 0 ] || what=(--all)
   "$environment/bin/clevrskills" evaluate "${what[@]}" --policy "$policy" --episodes "$EPISODES" \
-    --clip --workers "$EVALUATORS" --out "$OUT/results" --label "$(basename "$0" .sh)" "$@"
+    --workers "$EVALUATORS" --out "$OUT/results" --label "$(basename "$0" .sh)" "$@"
 }
 
 evaluate_behind() { # evaluate_behind POLICY OPTIONS... -- SERVER...: the server runs in CHECKOUT
