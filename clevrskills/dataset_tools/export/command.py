@@ -25,6 +25,7 @@ FORMATS = {
     "clevrskills": "paper:write",
     "maniskill": "maniskill:write",
     "rlds": "rlds:write",
+    "minari": "minari:write",
 }
 """What writes each format: a module of this package and a function."""
 
@@ -36,7 +37,7 @@ class ExportArgs:
     dataset: Annotated[Path, tyro.conf.Positional]
     """Folder of the dataset."""
     to: str
-    """The format: lerobot, lerobot-v3.1, lerobot-v2.1, clevrskills, maniskill or rlds."""
+    """The format: lerobot, lerobot-v3.1, lerobot-v2.1, clevrskills, maniskill, rlds or minari."""
     out: Path
     """Folder to write, which must not exist yet."""
     task: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
