@@ -37,8 +37,8 @@ VERSION = "0.5.0"
 """The first version of Minari that reads such files."""
 ORACLE, RANDOM = "oracle", "random"
 _MADE = "clevrskills.envs.gymnasium_env:GymnasiumEnv"
-"""What ``gym.make`` makes. The environment that Minari collects in says so, and Minari combines only
-datasets that say the same."""
+"""What ``gym.make`` makes. An environment that Minari collects in says so, and it combines only
+datasets whose environments say the same."""
 
 
 def write(selection: Selection, out: Path) -> None:
@@ -148,7 +148,7 @@ class Storage:
 
     def __init__(self, path: Path, config: EnvConfig) -> None:
         self._path, self._config = path, config
-        self.episodes = self._steps = self._size = 0
+        self.episodes = self._steps = self._size = self._actions = 0
         self._return = 0.0
 
     @property
@@ -196,7 +196,7 @@ class Storage:
         }
         for name, values in columns.items():
             group.create_dataset(name, data=values, compression="gzip", shuffle=True)
-        self._size = columns["observations"].shape[1]
+        self._size, self._actions = (columns[n].shape[1] for n in ("observations", "actions"))
         self._return += float(trajectory.rewards.sum())
         self._steps += steps
         self.episodes += 1
@@ -220,7 +220,7 @@ class Storage:
         spec.additional_wrappers = (WrapperSpec(_MADE.rpartition(":")[2], _MADE, None),)
         spaces = {
             "observation_space": (-np.inf, np.inf, self._size),
-            "action_space": (-1.0, 1.0, 7),
+            "action_space": (-1.0, 1.0, self._actions),
         }
         size = (self._path / "data/main_data.hdf5").stat().st_size
         write_json(
