@@ -12,7 +12,7 @@ CAN_RENDER := $(BIN)/python -c "from clevrskills.doctor.checks import check_rend
 INSTALLED := $(VENV)/.installed
 DEMO := demo
 
-.PHONY: help setup vulkan demo test test-slow test-readers lint bench wheel clean
+.PHONY: help setup vulkan demo test test-slow test-readers lint bench wheel release clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,7 +45,7 @@ test-readers: setup vulkan ## with the software that ours is to work with; insta
 	@scripts/setup_readers.sh $(PYTHON)
 	@scripts/setup_rlds.sh $(PYTHON)
 	@scripts/setup_clients.sh $(PYTHON)
-	@scripts/setup_lerobot.sh $(PYTHON)
+	@EXTRAS=smolvla scripts/setup_lerobot.sh $(PYTHON)
 	@$(BIN)/python -m pytest -m readers
 
 lint: setup ## ruff and mypy
@@ -59,6 +59,9 @@ bench: setup vulkan ## all benchmarks: success, starts, cost, determinism (an ho
 wheel: setup ## the package as a wheel, in dist/
 	@$(BIN)/python -m pip wheel --disable-pip-version-check --progress-bar off --no-deps \
 	    --wheel-dir dist .
+
+release: setup ## both wheels and checksums in dist/, and the commands that upload them
+	@scripts/release.sh
 
 clean: ## remove .venv, the demo and caches
 	@rm -rf $(VENV) $(DEMO) build dist .mypy_cache .pytest_cache .ruff_cache

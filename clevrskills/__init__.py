@@ -5,6 +5,7 @@ Importing the package registers its tasks with Gymnasium: ``gym.make("ClevrSkill
 that other installed distributions add are registered too; none of their code is imported for it.
 """
 
+import json
 import sys
 from collections.abc import Iterator
 from functools import cache
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium
+from gymnasium.envs.registration import WrapperSpec
 
 __all__ = ["env_id", "make_vec", "task_keys"]
 
@@ -62,15 +64,38 @@ def env_id(task_key: str) -> str:
     return "ClevrSkills/" + "".join(word.capitalize() for word in task_key.split("_")) + "-v1"
 
 
+def batched_id(task_key: str) -> str:
+    """The id of the same with ``batched``, for ManiSkill's own scripts, which only take an id."""
+    return env_id(task_key).replace("/", "Batched/")
+
+
+class _Wrappers(tuple[WrapperSpec, ...]):
+    """Wrappers for ``gym.make`` alone: ``gym.make_vec``, which asks how many there are, would not
+    call an entry point of vector environments where there are some.
+    """
+
+    def __len__(self) -> int:
+        return 0
+
+
+_LIMITED = WrapperSpec("limited", "clevrskills.envs.gymnasium_env:limited", {})
+_LIMITS = json.loads((Path(__file__).parent / "tasks" / "step_limits.json").read_text("utf-8"))
+
 for _key in task_keys():
-    gymnasium.register(
-        id=env_id(_key),
-        entry_point="clevrskills.envs.gymnasium_env:make",
-        vector_entry_point="clevrskills.vector:make_vec",
-        kwargs={"task": _key},
-        disable_env_checker=True,
-        order_enforce=False,
-    )
+    for _id, _kwargs, _vector in (
+        (env_id(_key), {"task": _key}, "clevrskills.vector:make_vec"),
+        (batched_id(_key), {"task": _key, "batched": True}, None),
+    ):
+        gymnasium.register(
+            id=_id,
+            entry_point="clevrskills.envs.gymnasium_env:make",
+            vector_entry_point=_vector,
+            max_episode_steps=_LIMITS.get(_key),  # those of other distributions tell it once made
+            kwargs=_kwargs,
+            disable_env_checker=True,
+            order_enforce=False,
+            additional_wrappers=_Wrappers([_LIMITED]),
+        )
 
 
 def __getattr__(name: str) -> Any:

@@ -1,11 +1,18 @@
 """Errors that a user can meet; the command line prints them as one line."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
 
-__all__ = ["ClevrSkillsError", "DamagedError", "NameTakenError", "UnknownNameError"]
+__all__ = [
+    "ClevrSkillsError",
+    "DamagedError",
+    "NameTakenError",
+    "UnknownArgumentError",
+    "UnknownNameError",
+    "check_arguments",
+]
 
 
 class ClevrSkillsError(Exception):
@@ -34,6 +41,25 @@ class UnknownNameError(ClevrSkillsError, KeyError):
 
     def __str__(self) -> str:
         return self.message
+
+
+class UnknownArgumentError(ClevrSkillsError, TypeError):
+    """An argument that there is not. Libraries such as TorchRL try some, and go on without those of
+    which a ``TypeError`` says so in Python's words.
+    """
+
+
+def check_arguments(given: Iterable[str], allowed: Iterable[str]) -> None:
+    """Check names of arguments.
+
+    Raises:
+        UnknownArgumentError: One is not allowed.
+    """
+    names = sorted(allowed)
+    for name in given:
+        if name not in names:
+            told = UnknownNameError("argument", name, names)
+            raise UnknownArgumentError(f"{told} (unexpected keyword argument {name!r})")
 
 
 class NameTakenError(ClevrSkillsError):

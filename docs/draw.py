@@ -1,9 +1,11 @@
-"""Draws the images of the pages, and writes the pages that follow from the code.
+"""Draws the images of the pages, and writes the pages and the table of step limits that follow from
+the code.
 
 python docs/draw.py                    # all of them
 python docs/draw.py page api film      # the pages of tasks and of the public API, the README's film
 """
 
+import json
 import re
 import shutil
 import subprocess
@@ -29,8 +31,9 @@ from clevrskills.sim.prompt_images import prompt_renderer
 from clevrskills.solvers.oracle import Oracle
 from clevrskills.tasks import tasks
 
-Part = Literal["page", "api", "film", "task", "objects", "looks", "viewer", "suite"]
+Part = Literal["page", "api", "limits", "film", "task", "objects", "looks", "viewer", "suite"]
 HERE = Path(__file__).parent
+STEP_LIMITS = HERE.parent / "clevrskills" / "tasks" / "step_limits.json"
 TOY_SUITE = HERE.parent / "tests" / "suites" / "toy_suite" / "lamps.py"
 SORT_SEED, LOOKS_SEED = 32, 4
 MOMENTS = (0.0, 0.18, 0.38, 0.74, 1.0)
@@ -238,6 +241,9 @@ def main(
         (HERE / "tasks.md").write_text(page(prompts, "tasks"), encoding="utf-8")
     if not parts or "api" in parts:
         (HERE / "api.md").write_text(api_page.page(), encoding="utf-8")
+    if not parts or "limits" in parts:
+        limits = {key: task.max_steps for key, task in tasks().items()}
+        STEP_LIMITS.write_text(json.dumps(limits, indent=1) + "\n", encoding="utf-8")
     if not parts or "task" in parts:
         task_sheet().save(HERE / "sort.jpg", quality=85)
     if not parts or "objects" in parts:

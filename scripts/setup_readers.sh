@@ -17,6 +17,7 @@ install() {
 say "installing lerobot into $venv; the first time takes minutes"
 install torch==2.13.0 accelerate==1.15.0 av==15.1.0 datasets==4.8.5 einops==0.8.2 huggingface-hub==1.33.0 \
   jsonlines==4.0.0 'numpy>=2,<2.3' 'packaging<26' pillow
+install mlcroissant==1.1.1
 # Only what reads datasets is installed, not what drives robots. lerobot 0.3 and 0.4 read videos with
 # a part of torchvision that later versions lack; it is plain Python, so it need not fit torch.
 into() {

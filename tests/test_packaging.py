@@ -363,3 +363,23 @@ def test_the_wheel_works_without_the_clone(tmp_path):
     run("clevrskills", "evaluate", "--policy", "zero", *chosen, "--out", "run")
     run("clevrskills", "report", "run", "--out", "report")
     assert "pick" in next((tmp_path / "report").glob("*.html")).read_text()
+
+
+def test_what_a_release_would_do() -> None:
+    script = ROOT / "scripts" / "release.sh"
+    environment = {**os.environ, "DATASET": "demos/standard-100"}
+    done = subprocess.run(
+        [script, "--dry-run"], env=environment, capture_output=True, text=True, check=True
+    )
+    version = importlib.metadata.version("clevrskills")
+    lines = done.stdout.splitlines()
+    built = [line for line in lines if line.startswith("+ ") and "pip wheel" in line]
+    assert [line.split()[-1] for line in built] == [".", "./integrations/lerobot_env_clevrskills"]
+    assert "+ .venv/bin/clevrskills check demos/standard-100 --standard" in lines
+    assert any("twine upload dist/*.whl" in line for line in lines)
+    assert any("upload --repo-type dataset NAME/standard-100 demos" in line for line in lines)
+    assert any(f"git tag -a v{version}" in line for line in lines)
+    wrong = subprocess.run([script, "--fast"], capture_output=True, text=True, check=False)
+    assert wrong.returncode == 2 and "allowed is --dry-run, not --fast" in (
+        wrong.stdout + wrong.stderr
+    )

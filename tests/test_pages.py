@@ -20,16 +20,17 @@ from clevrskills.solvers.requirements import planner_obstacle
 ROOT = Path(__file__).parents[1]
 PAGES = {
     str(file.relative_to(ROOT)): file.read_text(encoding="utf-8")
-    for folder in (".", "docs", "integrations")
+    for folder in (".", "docs", "docs/recipes", "integrations")
     for file in sorted((ROOT / folder).glob("*/*.md" if folder == "integrations" else "*.md"))
 }
 COMMANDS = {c.__metadata__[0].name: c.__origin__ for c in Command.__args__}
 PROGRAMS = {
-    *("accelerate", "apt-get", "cd", "clevrskills", "exec", "export", "lerobot-eval"),
+    *("accelerate", "apt-get", "cd", "clevrskills", "exec", "export", "git", "lerobot-eval"),
     *("lerobot-train", "make", "pip", "pre-commit", "python", "ray", "rerun", "tensorboard"),
     "vla-eval",
 }
 """Programs that pages call."""
+SCRIPTS = r"(?:benchmarks|examples|docs|tests|recipes)/\w+\.(?:py|md|sh)"
 RUN_IDS = [name for name, text in PAGES.items() if "```bash" in text]
 
 
@@ -70,7 +71,7 @@ def test_links_lead_somewhere(name: str) -> None:
         assert file.exists(), target
         if anchor:
             assert anchor in anchors(file.read_text(encoding="utf-8")), target
-    for script in re.findall(r"(?:benchmarks|examples|docs|tests|recipes)/\w+\.(?:py|md)", text):
+    for script in re.findall(r"(?<![\w/(])" + SCRIPTS, text):
         assert (ROOT / script).exists(), script
     for module in re.findall(r"`(clevrskills/[\w/]+\.py)`", text):
         new = name == "CONTRIBUTING.md" and f"`{module}`:" in text  # the files that it adds
@@ -83,6 +84,11 @@ def test_links_lead_somewhere(name: str) -> None:
 def test_commands_can_be_read(name: str, tmp_path: Path) -> None:
     for line in lines(PAGES[name]):
         words = shlex.split(re.sub(r"\$SLURM\w+", "8", line))
+        if words[0].startswith("recipes/"):
+            assert (ROOT / words[0]).exists() and len(words) == 2, line
+            continue
+        if words[0].endswith("/bin/clevrskills"):  # of an environment
+            words[0] = "clevrskills"
         assert words[0] in PROGRAMS, line
         if "clevrskills" in words[:4] and words[0] in ("clevrskills", "exec", "accelerate"):
             command, *arguments = words[words.index("clevrskills") + 1 :]

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from clevrskills.core.policy import PolicyError
 from clevrskills.errors import ClevrSkillsError
 
-__all__ = ["Actuator", "BoxInterface", "Interface", "Step", "TextInterface", "Turn"]
+__all__ = ["Actuator", "BoxInterface", "Interface", "Step", "TextInterface", "Turn", "in_range"]
 
 TOLERANCE = 0.01
-"""How far beyond 1 an entry may be: numbers of half precision are rounded by up to 0.008 there."""
+"""How far beyond 1 an entry is not out of range: numbers of half precision are rounded by up to
+0.008 there."""
 
 STATE_MODALITIES = {
     "qpos": {"joint_position": slice(None)},
@@ -34,6 +35,43 @@ ACTION_MODALITIES = {
 """How they name parts of an action; others keep theirs."""
 
 
+def in_range(actions: Any, clip: bool = True) -> tuple[Any, Any]:
+    """The one rule for actions out of range, of all that take actions: they are clipped to [-1, 1].
+
+    Args:
+        actions: Actions (..., n), an array or a tensor.
+        clip: Whether to clip them; else it is an error if an entry is out of range.
+
+    Returns:
+        The actions, and which of them (...,) had an entry out of range.
+
+    Raises:
+        PolicyError: An entry is not a number, or out of range without ``clip``.
+    """
+    size = abs(actions)
+    if not (size < math.inf).all():
+        entry, value = _first(actions, lambda value: not math.isfinite(value))
+        raise PolicyError(
+            f"entry {entry} of an action is {value}, not a number; actions are numbers in [-1, 1]"
+        )
+    outside = (size > 1.0 + TOLERANCE).any(-1)
+    if not clip and outside.any():
+        most = float(size.max())
+        entry, value = _first(actions, lambda value: abs(value) == most)
+        raise PolicyError(
+            f"entry {entry} of an action is {value:.4g}; allowed: -1 to 1 (without "
+            "--strict-actions it is clipped)"
+        )
+    return actions.clip(-1.0, 1.0), outside
+
+
+def _first(actions: Any, which: Callable[[float], bool]) -> tuple[int, float]:
+    """The first number of some kind, and the entry of an action that it is."""
+    numbers = actions.reshape(-1).tolist()
+    place = next(k for k, value in enumerate(numbers) if which(value))
+    return place % actions.shape[-1], numbers[place]
+
+
 @dataclass(frozen=True)
 class Step:
     """What came of an action; success and progress are those of the state after it."""
@@ -43,6 +81,8 @@ class Step:
     progress: float
     terminated: bool
     truncated: bool
+    clipped: bool = field(default=False, kw_only=True)
+    """Whether an entry of the action was out of range."""
 
 
 @dataclass(frozen=True)
@@ -88,8 +128,9 @@ class Interface(Protocol):
     def labels(self) -> Sequence[str]:
         """Short names of the numbers of an action, if it has numbers."""
 
-    def read(self, answer: Any, clip: bool = False) -> Any:
-        """The actions of an answer, one after the other.
+    def read(self, answer: Any, clip: bool = True) -> Any:
+        """The actions of an answer, one after the other; ``clip``: what is out of range is clipped,
+        else an error.
 
         Raises:
             PolicyError: It is something else.
@@ -130,15 +171,25 @@ class BoxInterface:
     labels: Sequence[str] = ()
     kept: Sequence[int] = ()
 
-    def read(self, answer: Any, clip: bool = False) -> NDArray[Any]:
-        """The actions of an answer, (H, n) float32 in [-1, 1].
+    def read(self, answer: Any, clip: bool = True) -> NDArray[Any]:
+        """The actions of an answer, (H, n) float32 in [-1, 1], see :func:`in_range`.
 
         Args:
             answer: An action (n,) or several (H, n).
-            clip: Whether to clip what lies outside [-1, 1] instead of refusing it.
+            clip: Whether to clip what is out of range instead of refusing it.
 
         Raises:
-            PolicyError: It is something else, not finite or outside [-1, 1].
+            PolicyError: It is something else, not finite or, without ``clip``, out of range.
+        """
+        actions: NDArray[Any]
+        actions, _ = in_range(self.numbers(answer), clip)
+        return actions
+
+    def numbers(self, answer: Any) -> NDArray[Any]:
+        """The actions of an answer as they are, (H, n) float32.
+
+        Raises:
+            PolicyError: It is something else.
         """
         (size,) = self.spec["shape"]
         allowed = f"({size},) or (H, {size})"
@@ -154,17 +205,7 @@ class BoxInterface:
             raise PolicyError(f"an action of shape {actions.shape}; allowed: {allowed}")
         if not actions.size:
             raise PolicyError("no action: the chunk is empty")
-        actions = actions.reshape(-1, size)
-        if not np.isfinite(actions).all():
-            row, entry = np.argwhere(~np.isfinite(actions))[0]
-            raise PolicyError(f"entry {entry} of an action is {actions[row, entry]}, not a number")
-        if not clip and np.abs(actions).max() > 1.0 + TOLERANCE:
-            row, entry = np.unravel_index(np.abs(actions).argmax(), actions.shape)
-            raise PolicyError(
-                f"entry {entry} of an action is {actions[row, entry]:.4g}; allowed: -1 to 1 "
-                "(--clip clips it)"
-            )
-        return np.clip(actions, -1.0, 1.0)
+        return actions.reshape(-1, size)
 
     def check(self, theirs: Mapping[str, Any], policy_name: str) -> None:
         """Compare what a policy declares of its actions with :attr:`spec`, field by field."""
@@ -221,7 +262,7 @@ class TextInterface:
     sentence: str = ""
     labels: Sequence[str] = ()
 
-    def read(self, answer: Any, clip: bool = False) -> list[str]:
+    def read(self, answer: Any, clip: bool = True) -> list[str]:
         """The command of an answer.
 
         Raises:
@@ -275,6 +316,7 @@ def make_step(env: Any, action: Any) -> Step:
         progress=_scalar(info["progress"], float),
         terminated=_scalar(terminated, bool),
         truncated=_scalar(truncated, bool),
+        clipped=_scalar(info.get("clipped", False), bool),
     )
 
 

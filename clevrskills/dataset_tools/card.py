@@ -41,13 +41,13 @@ def card(args: CardArgs) -> int:
 
 
 def write_card(root: Path) -> Path:
-    """Write ``README.md`` of a dataset, and ``episodes.parquet``, which it refers to; an older card
-    is replaced.
+    """Write ``README.md`` of a dataset, ``episodes.parquet``, which it refers to, and
+    ``croissant.json``; an older card is replaced.
 
     Raises:
         ClevrSkillsError: It is not a dataset, or has a README.md of another origin.
     """
-    from clevrskills.dataset_tools.layout import CARD_FILE
+    from clevrskills.dataset_tools.layout import CARD_FILE, CROISSANT_FILE
     from clevrskills.jobs.files import storage_errors, write_whole
 
     path, text = root / CARD_FILE, card_text(root)
@@ -55,8 +55,24 @@ def write_card(root: Path) -> Path:
         if path.exists() and MARK not in path.read_text(encoding="utf-8"):
             raise ClevrSkillsError(f"{path} was not written by clevrskills: move it away")
     _write_episodes(root)
+    write_whole(root / CROISSANT_FILE, _croissant(root))
     write_whole(path, text)
     return path
+
+
+def _croissant(root: Path) -> str:
+    from clevrskills.dataset_tools.croissant import croissant
+    from clevrskills.dataset_tools.layout import Header
+    from clevrskills.dataset_tools.manifest import latest_lines
+
+    lines = latest_lines(root).values()
+    tasks = len({line.task for line in lines})
+    description = (
+        f"{len(lines)} demonstrations of {tasks} tasks of robotic manipulation, made in simulation "
+        "by a scripted oracle with the Python package clevrskills."
+    )
+    date = max((line.ended[:10] for line in lines), default="")
+    return croissant(root, Header.read(root), root.resolve().name, description, date)
 
 
 def card_text(root: Path) -> str:

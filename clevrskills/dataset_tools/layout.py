@@ -25,6 +25,7 @@ IMAGES_FILE = "images.parquet"
 VIDEO_SUFFIXES = {"video": ".mp4", "depth": ".depth.mkv", "segmentation": ".segmentation.mkv"}
 """Kinds of videos, with what follows the name of the camera in those of their files."""
 CARD_FILE = "README.md"
+CROISSANT_FILE = "croissant.json"
 EPISODES_FILE = "episodes.parquet"
 """A row for each episode, beside the card."""
 POSE = ("x", "y", "z", "qw", "qx", "qy", "qz")

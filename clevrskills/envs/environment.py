@@ -4,12 +4,14 @@ import gc
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache, cached_property, partial
+from inspect import signature
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 import sapien
 import torch
+from mani_skill.envs.sapien_env import BaseEnv
 from mani_skill.sensors.camera import CameraConfig
 from mani_skill.utils import sapien_utils
 from mani_skill.utils.structs.types import DefaultMaterialsConfig, SceneConfig, SimConfig
@@ -17,6 +19,7 @@ from torch import Tensor
 
 from clevrskills.core.env_config import LOOKS, EnvConfig
 from clevrskills.core.goal.tree import nodes, outcomes, reasons
+from clevrskills.core.interface import in_range
 from clevrskills.core.threads import single_threaded
 from clevrskills.envs.episode import EpisodeSpec
 from clevrskills.envs.recorder_view import RecorderView
@@ -24,7 +27,7 @@ from clevrskills.envs.scene_reuse import SceneReuse
 from clevrskills.envs.scene_sampling import DrawnScene, draw_scene, scene_of
 from clevrskills.envs.state_codec import StateCodec
 from clevrskills.envs.state_observation import Observer, flat
-from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.errors import ClevrSkillsError, UnknownNameError, check_arguments
 from clevrskills.predicates import GoalState, Outcome, Predicate, criteria
 from clevrskills.sim.actors import AT_REST, attach_hinges, build_body, put_body
 from clevrskills.sim.body_geometry import Solids
@@ -44,6 +47,8 @@ __all__ = ["ClevrSkillsEnv", "make_env"]
 RENDER_BACKENDS = ("cpu", "gpu", "none")
 TEXTURES = ("rgb", "depth", "segmentation", "position")
 """What the cameras can give; an ``obs_mode`` may join several by +."""
+MANISKILL_OPTIONS = ("env_idx", "reconfigure")
+RESET_OPTIONS = ("episode", "head_start", *MANISKILL_OPTIONS)
 
 
 class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
@@ -69,6 +74,7 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
         reward_mode: ``potential`` (how much the progress rose in the step), ``dense`` (the scale of
             the published numbers), ``normalized_dense`` (the progress), ``sparse`` (1 on success)
             or ``none``.
+        reconfiguration_freq: ``None`` or 1: every episode has bodies of its own.
         kwargs: Passed on to ManiSkill's ``BaseEnv``.
 
     Raises:
@@ -97,10 +103,12 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
         reward_mode: str = "potential",
         num_envs: int = 1,
         render_mode: str | None = None,
+        reconfiguration_freq: int | None = None,
         **kwargs: Any,
     ) -> None:
+        check_arguments(kwargs, allowed_arguments())
         self.task = task(task_key, **(task_args or {})).in_split(split)
-        self.split = split
+        self.split, self._limit = split, 0
         self.robot_name = robot_name
         self.criteria = criteria(criteria_name)
         self.prompt_index, self.prompt_style = prompt_index, prompt_style
@@ -113,6 +121,11 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
         if num_envs != 1:
             raise ClevrSkillsError(
                 f"num_envs={num_envs}: only 1 (CPU simulation) is supported so far"
+            )
+        if reconfiguration_freq not in (None, 1):
+            raise ClevrSkillsError(
+                f"reconfiguration_freq={reconfiguration_freq}; allowed: 1, as every episode has "
+                "bodies of its own"
             )
         for kind, value, allowed in (
             ("reward_mode", reward_mode, self.SUPPORTED_REWARD_MODES),
@@ -141,7 +154,7 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
             render_backend=render_backend,
             render_mode=render_mode,
             reward_mode=reward_mode,
-            reconfiguration_freq=1,  # every episode has its own bodies
+            reconfiguration_freq=1,
             **kwargs,
         )
 
@@ -289,17 +302,20 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
         starts with that share, in [0, 1), of the parts of the goal achieved, rounded down.
 
         Raises:
-            ClevrSkillsError: The spec is for another task, split, robot or seed, or the share is
-                out of range.
+            ClevrSkillsError: The spec is for another task, split, robot or seed, the share is
+                out of range, or there is no such option.
         """
         options = dict(options or {})
+        for name in options:
+            if name not in RESET_OPTIONS:
+                raise UnknownNameError("reset option", name, RESET_OPTIONS)
         if "episode" in options:
             seed = _seed_of(options["episode"], self.task, self.split, self.robot_name, seed)
         if seed is not None:
             seed = int(np.atleast_1d(seed)[0])
             gym.Env.reset(self, seed=seed)  # Gymnasium's own generator
         with torch.inference_mode():
-            if options.keys() - {"episode", "head_start"}:
+            if options.keys() & MANISKILL_OPTIONS:
                 found = super().reset(seed=seed, options=options)
             else:
                 self.begin(seed, options)
@@ -347,17 +363,20 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
 
     @single_threaded
     def step(self, action: Any) -> tuple[Any, Tensor, Tensor, Tensor, dict[str, Any]]:
-        """Run one control step with an action (7,) or (B, 7); ``truncated`` once the task's step
-        limit is reached.
+        """Run one control step with an action (7,) or (B, 7), of which what lies outside [-1, 1] is
+        clipped, as ``info["clipped"]`` then says; ``truncated`` once :attr:`limit` is reached.
 
         Raises:
-            ValueError: The action has another shape or is not a number.
+            ValueError: The action has another shape.
+            PolicyError: It is not a number.
         """
         shape = tuple(np.shape(action))
         if shape not in ((7,), (self.num_envs, 7)):
             raise ValueError(f"action of shape {shape}; allowed: (7,) or ({self.num_envs}, 7)")
         with torch.inference_mode():
+            action, clipped = in_range(np.asarray(action, np.float64).reshape(-1, 7))
             obs, reward, terminated, _, info = super().step(action)
+            info["clipped"] = torch.as_tensor(clipped)
         return _usable((obs, reward, terminated, self.elapsed_steps >= self.limit, info))
 
     def advance_goal(self) -> None:
@@ -425,8 +444,12 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
 
     @property
     def limit(self) -> int:
-        """Control steps after which an episode ends."""
-        return self.task.max_steps
+        """Control steps after which an episode ends: the task's, unless others are set."""
+        return self._limit or self.task.max_steps
+
+    @limit.setter
+    def limit(self, steps: int) -> None:
+        self._limit = steps
 
     def _get_obs_agent(self) -> dict[str, Tensor]:
         return {
@@ -434,6 +457,10 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
             "vacuum_on": torch.tensor([[float(self.agent.controller.vacuum_on)]]),
             "holding": (self.world.held >= 0)[:, None].float(),
         }
+
+    def _get_obs_extra(self, info: dict) -> dict[str, Tensor]:
+        """The pose of the end effector, by the name that ManiSkill's tasks have for it."""
+        return {"tcp_pose": self.agent.tcp.pose.raw_pose}
 
     def _get_obs_state_dict(self, info: dict) -> dict[str, Tensor]:
         return self.observer(self.outcome)
@@ -452,8 +479,17 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
         images = self.capture()
         return {
             "agent": self._get_obs_agent(),
+            "extra": self._get_obs_extra(info),
+            "sensor_param": self.get_sensor_params(),
             "sensor_data": {n: {"rgb": torch.as_tensor(p)[None]} for n, p in images.items()},
         }
+
+
+@cache
+def allowed_arguments() -> frozenset[str]:
+    """Names of the arguments of environments, and those that they pass on to ManiSkill."""
+    names = {*signature(ClevrSkillsEnv).parameters, *signature(BaseEnv).parameters}
+    return frozenset(names - {"kwargs", "robot_uids"})
 
 
 def _usable(found: Any) -> Any:

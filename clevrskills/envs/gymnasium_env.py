@@ -1,17 +1,44 @@
 """The environments as Gymnasium defines them: one episode, numpy arrays."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from inspect import signature
+from typing import Any, cast
 
 import gymnasium as gym
 import numpy as np
+from gymnasium.envs.registration import EnvSpec
 from gymnasium.vector.utils import read_from_shared_memory
+from gymnasium.wrappers import TimeLimit
 from mani_skill.utils import common
 
-from clevrskills.envs.environment import ClevrSkillsEnv
+from clevrskills.envs.environment import ClevrSkillsEnv, allowed_arguments
+from clevrskills.errors import UnknownNameError, check_arguments
 from clevrskills.sim.robots.delta_action import CONTROL_HZ
 
 __all__ = ["GymnasiumEnv", "make"]
+
+RENDER_MODES = ["rgb_array"]
+
+
+class UnwrappedEnv:
+    """The batched environment below a single one, all of it but ``num_envs``: by that, libraries
+    such as TorchRL tell environments whose observations have the batch first.
+    """
+
+    def __init__(self, env: ClevrSkillsEnv) -> None:
+        vars(self)["_env"] = env
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        return ClevrSkillsEnv
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "num_envs":
+            raise AttributeError("num_envs: for a single one; for ManiSkill's tools, batched=True")
+        return getattr(vars(self)["_env"], name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(vars(self)["_env"], name, value)
 
 
 class GymnasiumEnv(gym.Wrapper):
@@ -24,11 +51,12 @@ class GymnasiumEnv(gym.Wrapper):
     asynchronous ones must be started afresh: ``vector_kwargs={"context": "spawn"}``.
     """
 
-    metadata = {"render_modes": ["rgb_array"], "render_fps": CONTROL_HZ}  # noqa: RUF012
+    metadata = {"render_modes": RENDER_MODES, "render_fps": CONTROL_HZ}  # noqa: RUF012
     PROMPT_LENGTH = 1024
 
     def __init__(self, env: ClevrSkillsEnv) -> None:
         super().__init__(env)
+        self._unwrapped = cast(ClevrSkillsEnv, UnwrappedEnv(env))
         self.action_space = env.single_action_space
         space = env.single_observation_space
         if isinstance(space, gym.spaces.Dict):
@@ -37,20 +65,30 @@ class GymnasiumEnv(gym.Wrapper):
         self.observation_space = space
 
     @property
+    def unwrapped(self) -> ClevrSkillsEnv:
+        """The batched environment, but for its ``num_envs``."""
+        return self._unwrapped
+
+    @property
     def base_env(self) -> ClevrSkillsEnv:
-        """The batched environment."""
-        return self.env
+        """The same."""
+        return self._unwrapped
+
+    @property
+    def spec(self) -> EnvSpec | None:
+        """How it is made again."""
+        return self.env.spec
 
     def _observation(self, obs: Any) -> Any:
         single = common.unbatch(common.to_numpy(obs))
         if isinstance(single, dict):
-            single["prompt"] = self.base_env.prompt.text
+            single["prompt"] = self.env.prompt.text
         return single
 
     def reset(self, *, seed: int | None = None, options: dict | None = None) -> tuple[Any, dict]:
         """Start the episode of a seed."""
         obs, info = self.env.reset(seed=seed, options=options)
-        info = {**_single(info), "prompt": self.base_env.prompt}
+        info = {**_single(info), "prompt": self.env.prompt}
         return self._observation(obs), info
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict]:
@@ -73,7 +111,8 @@ class GymnasiumEnv(gym.Wrapper):
 def _single(info: dict[str, Any]) -> dict[str, Any]:
     """The info of the environment, as numpy."""
     (unsolvable,) = info.pop("unsolvable")
-    return {**common.unbatch(common.to_numpy(info)), "unsolvable": unsolvable}
+    single = common.unbatch(common.to_numpy(info))
+    return {**single, "is_success": single["success"], "unsolvable": unsolvable}
 
 
 _PRINTABLE = frozenset(chr(c) for c in range(32, 127))
@@ -118,6 +157,33 @@ def make(
     """What ``gym.make("ClevrSkills/…-v1", **kwargs)`` calls; see :class:`ClevrSkillsEnv` for the
     arguments. With ``batched`` it is that environment itself, as ManiSkill's tools want it: torch
     tensors, batch first.
+
+    Raises:
+        ClevrSkillsError: A name is unknown (it tells the allowed ones) or the machine cannot do
+            what is asked for.
     """
+    here = signature(make).parameters.keys() - {"kwargs"}
+    check_arguments(
+        kwargs, here | allowed_arguments() - {"task_key", "robot_name", "criteria_name"}
+    )
+    if not batched and kwargs.get("render_mode") not in (None, *RENDER_MODES):
+        raise UnknownNameError("render_mode", kwargs["render_mode"], RENDER_MODES)
     env = ClevrSkillsEnv(task, robot_name=robot, criteria_name=criteria, **kwargs)
     return env if batched else GymnasiumEnv(env)
+
+
+def limited(env: gym.Env) -> gym.Env:
+    """What ``gym.make`` makes of an environment last: one that itself ends episodes at the step
+    limit that was asked for, in place of a ``TimeLimit``, which knows no batches and would leave
+    the task's limit as it is.
+    """
+    inner = env.unwrapped
+    assert inner.spec is not None
+    own = gym.spec(inner.spec.id)
+    if isinstance(env, TimeLimit):
+        if env._max_episode_steps != own.max_episode_steps:
+            inner.limit = env._max_episode_steps
+        env = env.env
+    inner.spec.max_episode_steps = inner.limit
+    inner.spec.additional_wrappers = own.additional_wrappers
+    return env

@@ -67,7 +67,9 @@ class EvaluateArgs(PoolArgs, SuiteArgs):
     chunk: int | None = None
     """Actions that are executed when the policy gives several at once; by default all."""
     clip: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
-    """Clip actions outside [-1, 1]; by default they are errors."""
+    """Clip actions outside [-1, 1], which is done anyway."""
+    strict_actions: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Actions outside [-1, 1] are errors; by default they are clipped and counted."""
     keep_going: Annotated[
         bool, tyro.conf.FlagCreatePairsOff, tyro.conf.arg(aliases=["--no-stop-on-success"])
     ] = False

@@ -76,6 +76,7 @@ def _report(request: EvaluationRequest, outcome: Outcome) -> None:
             "levels": tables.records(tables.numbers(levels)),
             "tags": [],
             **{table.name: tables.records(table.data) for table in further},
+            "warnings": tables.clipped_lines(evaluations),
         }
         print(to_json(data, indent=1))
         return
@@ -85,7 +86,7 @@ def _report(request: EvaluationRequest, outcome: Outcome) -> None:
     for table in further:
         print_table(table.texts, table.title)
         print_lines(*filter(None, (table.note,)))
-    print_lines(request.rule, tables.EXPLANATION)
+    print_lines(request.rule, tables.EXPLANATION, *tables.clipped_lines(evaluations))
     if outcome.left_out:
         print_lines(f"Left out in words alone, as in the paper: {', '.join(outcome.left_out)}.")
     print_lines(f"Results are in {out}; `clevrskills report {out}` writes a page of them.")

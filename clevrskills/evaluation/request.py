@@ -62,7 +62,7 @@ def make_request(args: EvaluateArgs, suite: Suite) -> EvaluationRequest:
     args.check_pool()
     given = {f.name for f in fields(args) if getattr(args, f.name) != f.default}
     exclude = "cameras no-cameras", "seed frozen", "view cameras", "view no-cameras"
-    for one, other in map(str.split, exclude):
+    for one, other in map(str.split, (*exclude, "clip strict-actions")):
         if {one, other.replace("-", "_")} <= given:
             raise ClevrSkillsError(f"--{one} and --{other} exclude each other")
     args = _with_preset(args, suite, given)
@@ -94,7 +94,8 @@ def make_request(args: EvaluateArgs, suite: Suite) -> EvaluationRequest:
     stop = args.stop or ("limit" if args.keep_going else "goal")
     interface, wording = suite.interface(args.interface).name, args.wording or "own"
     feedback = args.feedback or "simple"
-    rules = Rules(stop == "goal", args.chunk, args.clip, stop == "declared", feedback, interface)
+    clip = not args.strict_actions
+    rules = Rules(stop == "goal", args.chunk, clip, stop == "declared", feedback, interface)
     config = WorkerConfig(
         *(args.out.absolute(), suite, source, rules, args.batch, robot, criteria, args.writer),
         video_camera,

@@ -87,6 +87,10 @@ class EpisodeResult:
             episode does not say.
         revision: Of the criteria of success, see :attr:`~clevrskills.core.suite.Suite.revision`;
             lines that say none are of revision 1; 0: another program does not state it.
+    clipped: Share of the actions of numbers with an entry out of range, which was clipped, see
+        :func:`clevrskills.core.interface.in_range`.
+    greatest: The greatest absolute value of each entry of them, by its label; empty: there were
+        none, or the line is of before they were told.
     """
 
     task: str
@@ -124,6 +128,8 @@ class EpisodeResult:
     repeat: int = 0
     wording: Mapping[str, Any] = field(default_factory=dict)
     revision: int = 1
+    clipped: float = 0.0
+    greatest: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def id(self) -> str:
@@ -165,7 +171,8 @@ class Run:
         stop_on_success: Whether episodes ended when the goal was reached.
         observation: The :class:`~clevrskills.core.policy.ObservationOptions` as JSON data.
         chunk: How many actions of a chunk are executed; ``None``: all.
-        clip: Whether actions outside [-1, 1] were clipped; else they are errors.
+        clip: Whether actions out of range were clipped; else they are errors, as in runs that say
+            nothing of it.
         policy_args: Arguments of the policy.
         seed: First seed of the episodes if they were drawn; ``None``: they are frozen, or those of
             the dataset that is replayed.

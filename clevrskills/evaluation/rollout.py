@@ -4,7 +4,9 @@ import os
 import time
 import uuid
 from collections import Counter, deque
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -14,7 +16,7 @@ import numpy as np
 from clevrskills.core.episode import RecordedName
 from clevrskills.core.feedback import Mode
 from clevrskills.core.goal.tree import depth, leaves_met
-from clevrskills.core.interface import TextInterface, Turn
+from clevrskills.core.interface import BoxInterface, TextInterface, Turn, in_range
 from clevrskills.core.observer import Observer
 from clevrskills.core.policy import Observation, ObservationOptions, PromptInput
 from clevrskills.core.rollout import STEP_LIMIT, Rollout
@@ -35,7 +37,7 @@ class Rules:
     Attributes:
         stop_on_success: Whether an episode ends when the goal holds; else at the step limit.
         chunk: How many actions of a chunk are executed, at most; ``None``: all.
-        clip: Whether actions outside [-1, 1] are clipped; else they are errors.
+        clip: Whether actions out of range are clipped; else they are errors.
         declared: Whether an episode ends only when the policy says so, or at the limit.
         feedback: What turns in words tell of themselves.
         interface: Name of what the policy acts by; ``None``: the suite's first one.
@@ -43,7 +45,7 @@ class Rules:
 
     stop_on_success: bool = True
     chunk: int | None = None
-    clip: bool = False
+    clip: bool = True
     declared: bool = False
     feedback: Mode = "simple"
     interface: str | None = None
@@ -134,8 +136,9 @@ class PolicyRollout(Rollout):
         self._wording = {"from": wording, **data} if data or wording != "own" else {}
         self._repeat, self._turns = repeat, list[dict[str, Any]]()
         self._refused, self._codes = 0, Counter[str]()
+        self._clipped, self._greatest = 0, np.zeros(0)
         self._history, self.options = options.history, options
-        self._actions: deque[Any] = deque()
+        self._actions: deque[tuple[Any, Any]] = deque()  # as they are taken, and as they were given
         self._policy_s = self._env_s = 0.0
         self._began_s = time.perf_counter()
         with _Timer(self, "_env_s"):
@@ -159,14 +162,21 @@ class PolicyRollout(Rollout):
         Raises:
             PolicyError: These are no actions.
         """
-        actions = self._interface.read(answer, self._rules.clip)
+        interface = self._interface
+        actions = interface.read(answer, self._rules.clip)
         if self._rules.declared and [*actions] == [DONE]:
             self.cause = "stopped"
             return
-        self._actions.extend(actions[: self._rules.chunk])
+        asked = interface.numbers(answer) if isinstance(interface, BoxInterface) else actions
+        self._actions.extend([*zip(actions, asked, strict=True)][: self._rules.chunk])
         with _Timer(self, "_env_s"):
             while self._actions and not self.ended:
-                self.step(self._actions.popleft())
+                action, numbers = self._actions.popleft()
+                if isinstance(interface, BoxInterface):
+                    self._clipped += bool(in_range(numbers)[1])
+                    size = np.abs(numbers)
+                    self._greatest = np.maximum(self._greatest, size) if self.turns else size
+                self.step(action)
 
     def step(self, action: Any) -> Turn:
         """Take one turn."""
@@ -195,6 +205,10 @@ class PolicyRollout(Rollout):
             return observation
         turns = {"turn": self.turns, "turns": tuple(self._turns)}
         return {**observation, "interface": self._interface.spec, **turns}
+
+    def _labels(self) -> Iterable[str]:
+        """Names of the numbers of an action."""
+        return self._interface.labels or map(str, count())
 
     def result(self, cause: str = "", error: str = "", reason: str = "") -> EpisodeResult:
         """How the episode went.
@@ -246,6 +260,11 @@ class PolicyRollout(Rollout):
             repeat=self._repeat,
             wording=self._wording,
             revision=self._suite.revision,
+            clipped=round(self._clipped / max(self.turns, 1), 6),
+            greatest={
+                label: round(float(value), 6)
+                for label, value in zip(self._labels(), self._greatest, strict=False)
+            },
         )
 
 

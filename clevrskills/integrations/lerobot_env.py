@@ -129,7 +129,12 @@ class LeRobotEnv(gym.Env):
         """
         before = float(self._simulation.outcome.progress[0])
         step = make_step(self._simulation, np.asarray(action, np.float32))
-        info = {SUCCESS: step.success, "progress": step.progress, "episode": self._index}
+        info = {
+            SUCCESS: step.success,
+            "progress": step.progress,
+            "clipped": step.clipped,
+            "episode": self._index,
+        }
         return self._look(), step.progress - before, step.success, step.truncated, info
 
     def render(self) -> np.ndarray:

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from gymnasium.vector import VectorEnv
 
+from clevrskills.core.interface import in_range
 from clevrskills.errors import ClevrSkillsError
 
 __all__ = ["SB3VecEnv"]
@@ -53,14 +54,20 @@ class SB3VecEnv(VecEnv):
         return observation
 
     def step_async(self, actions: np.ndarray) -> None:
-        self._actions = np.asarray(actions, np.float32)
+        self._actions, self._clipped = in_range(np.asarray(actions, np.float32))
 
     def step_wait(self) -> tuple[Any, np.ndarray, np.ndarray, list[dict[str, Any]]]:
         observation, reward, terminated, truncated, infos = self.envs.step(self._actions)
         ended = terminated | truncated
         outcomes: list[dict[str, Any]] = [
-            {"success": bool(success), "TimeLimit.truncated": bool(cut_off)}
-            for success, cut_off in zip(infos["success"], truncated & ~terminated, strict=True)
+            {
+                "success": bool(success),
+                "clipped": bool(clipped),
+                "TimeLimit.truncated": bool(cut_off),
+            }
+            for success, clipped, cut_off in zip(
+                infos["success"], self._clipped, truncated & ~terminated, strict=True
+            )
         ]
         for env in np.flatnonzero(ended):
             outcomes[env] |= self._last(infos, env)

@@ -19,6 +19,7 @@ import torch
 from gymnasium.vector import VectorEnv
 from torch import Tensor
 
+from clevrskills.core.interface import in_range
 from clevrskills.errors import ClevrSkillsError
 
 __all__ = ["FinalObservations", "SkrlEnv"]
@@ -31,8 +32,9 @@ except ImportError as error:
 
 
 class SkrlEnv(GymnasiumWrapper):
-    """Vector environments as skrl has them; actions are cut to [-1, 1].
+    """Vector environments as skrl has them.
 
+    ``infos["clipped"]`` says of which an entry of the action lay outside [-1, 1] and was clipped.
     Where episodes ended, ``infos["episode"]`` has the means of their return, length,
     ``success_once`` and ``success_at_end``, which skrl's trainers log, and ``infos["final_obs"]``
     their last observations, for :class:`FinalObservations`.
@@ -45,7 +47,9 @@ class SkrlEnv(GymnasiumWrapper):
         super().__init__(envs)
 
     def step(self, actions: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, Any]:
-        *rest, infos = super().step(actions.clamp(-1.0, 1.0))
+        actions, clipped = in_range(actions)
+        *rest, infos = super().step(actions)
+        infos["clipped"] = clipped
         if "final_info" in infos:
             ended = infos["_final_info"]
             episode = infos["final_info"]["episode"]

@@ -1,13 +1,14 @@
 """Vector environment that learners use."""
 
 from collections.abc import Sequence
+from dataclasses import fields
 from itertools import pairwise
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 
-from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.errors import ClevrSkillsError, UnknownNameError, check_arguments
 from clevrskills.vector.scene_batch import SceneBatch
 from clevrskills.vector.spec import TaskVectorEnv, VectorSpec
 from clevrskills.vector.workers import LocalShard, RemoteShard, SharedArrays, rows_of
@@ -42,7 +43,10 @@ def make_vec(
     """
     if backend not in BACKENDS:
         raise UnknownNameError("backend", backend, BACKENDS)
-    spec = {_OTHER_NAMES.get(name, name): value for name, value in spec.items()}
+    check_arguments(spec, {f.name for f in fields(VectorSpec)} | _OTHER_NAMES.keys())
+    # gym.make_vec adds the task's limit to what it is given
+    others = {_OTHER_NAMES[name]: spec.pop(name) for name in _OTHER_NAMES.keys() & spec.keys()}
+    spec = {**others, **spec}
     if backend == "gpu":
         from clevrskills.vector.gpu import GpuVectorEnv
 
@@ -68,6 +72,7 @@ class VectorEnv(TaskVectorEnv):
                                     of the published numbers
     ``unsolvable``                  why the goal can't be achieved any more, empty if it can, (B,)
                                     texts
+    ``clipped``                     whether an entry of the action lay outside [-1, 1], (B,)
     ``final_obs``, ``_final_obs``   the last observations, and where an episode ended, (B,) bool;
                                     only in steps in which one did
     ``final_info``, ``_final_info`` the infos above of the last states, and ``episode``: return,
@@ -125,8 +130,10 @@ class VectorEnv(TaskVectorEnv):
             options: There are none.
 
         Raises:
-            ClevrSkillsError: There are not as many seeds as environments.
+            ClevrSkillsError: There are not as many seeds as environments, or an option.
         """
+        for name in options or ():
+            raise UnknownNameError("reset option", name, ("(none)",))
         if seed is None and not self._began:
             seed = self._seed
         if seed is None or isinstance(seed, int):
@@ -149,15 +156,13 @@ class VectorEnv(TaskVectorEnv):
         Raises:
             ClevrSkillsError: The actions have another shape or are not numbers.
         """
-        actions = np.asarray(actions, np.float32)
-        self._check_actions(actions.shape, np.isfinite(actions))
-        self._arrays["actions"][:] = actions
+        self._arrays["actions"][:], clipped = self._in_range(np.asarray(actions, np.float32))
         for shard in self._shards:
             shard.send("step")
         self._wait()
         names = ("reward", "terminated", "truncated")
         reward, terminated, truncated = (self._arrays[name].copy() for name in names)
-        infos, ended = self._infos(), terminated | truncated
+        infos, ended = {**self._infos(), "clipped": clipped}, terminated | truncated
         if ended.any():
             final = self._observations("final_obs")
             infos = self._with_final(infos, ended, final, self._group("episode"))

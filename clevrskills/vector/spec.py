@@ -11,6 +11,7 @@ from gymnasium.vector.utils import batch_space
 from torch import Tensor
 
 from clevrskills.core.env_config import LOOKS, EnvConfig
+from clevrskills.core.interface import in_range
 from clevrskills.envs.environment import ClevrSkillsEnv, make_env
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.predicates import Outcome
@@ -131,11 +132,12 @@ class TaskVectorEnv(gym.vector.VectorEnv):
         self.single_observation_space = observations
         self.observation_space = batch_space(observations, self.num_envs)
 
-    def _check_actions(self, shape: tuple[int, ...], finite: Any) -> None:
+    def _in_range(self, actions: Any) -> tuple[Any, Any]:
+        """Actions (B, 7) in [-1, 1], and which of them (B,) were not."""
+        shape = tuple(actions.shape)
         if shape != (self.num_envs, 7):
             raise ClevrSkillsError(f"actions of shape {shape}; allowed: ({self.num_envs}, 7)")
-        if not finite.all():
-            raise ClevrSkillsError("actions that are not numbers; allowed: numbers in [-1, 1]")
+        return in_range(actions)
 
     @staticmethod
     def _with_final(

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+from clevrskills.core.interface import in_range
 from clevrskills.core.policy import PolicyError
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.sim.robots.delta_action import ACTION_SPEC, DELTA
@@ -26,14 +27,22 @@ def test_half_precision_may_round_beyond_one() -> None:
     np.testing.assert_array_equal(actions, np.ones((2, 7)))
 
 
-def test_what_is_out_of_range_is_refused_unless_it_is_to_be_clipped() -> None:
-    answer = np.zeros((2, 7))
-    answer[1, 3] = -1.5
-    with pytest.raises(PolicyError, match=r"^entry 3 of an action is -1.5; allowed: -1 to 1 \(--c"):
-        DELTA.read(answer)
-    assert DELTA.read(answer, clip=True)[1, 3] == -1.0
-    with pytest.raises(PolicyError, match="^entry 2 of an action is inf, not a number"):
-        DELTA.read([0, 0, np.inf, 0, 0, 0, 0], clip=True)
+@pytest.mark.parametrize("kind", [np.asarray, torch.as_tensor])
+def test_the_rule_for_what_is_out_of_range(kind: Any) -> None:
+    answer = np.zeros((3, 7))
+    answer[1, 3], answer[2, 0] = -1.5, 1.008  # the latter as rounded
+    actions, outside = in_range(kind(answer))
+    assert actions[1, 3] == -1.0 and actions[2, 0] == 1.0
+    assert outside.tolist() == [False, True, False]
+    with pytest.raises(PolicyError, match="^entry 3 of an action is -1.5; allowed: -1 to 1"):
+        in_range(kind(answer), clip=False)
+    np.testing.assert_array_equal(DELTA.read(answer), actions)
+    with pytest.raises(PolicyError, match="^entry 3 of an action is -1.5; allowed: -1 to 1"):
+        DELTA.read(answer, clip=False)
+    for wrong in (np.inf, np.nan):
+        answer[1, 2] = wrong
+        with pytest.raises(PolicyError, match=f"^entry 2 of an action is {wrong}, not a number"):
+            in_range(kind(answer))
 
 
 @pytest.mark.parametrize("answer", [None, {}, [[0] * 7, [0]], "left", object()])

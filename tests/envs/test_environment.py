@@ -16,8 +16,10 @@ import torch
 from gymnasium.utils.env_checker import check_env
 
 import clevrskills
+from clevrskills import batched_id, env_id, make_vec
 from clevrskills.core.goal.tree import outcomes
 from clevrskills.envs.environment import ClevrSkillsEnv
+from clevrskills.envs.gymnasium_env import GymnasiumEnv
 from clevrskills.envs.state_codec import ADDED
 from clevrskills.envs.state_observation import observe
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
@@ -27,7 +29,7 @@ from clevrskills.sim.prompt import Prompt
 from clevrskills.sim.robots.description import ROBOTS
 from clevrskills.sim.suction import pose_in_gripper
 from clevrskills.solvers.oracle import Oracle
-from clevrskills.tasks import Task
+from clevrskills.tasks import Task, tasks
 from tests.support.envs import act, base, go_to, make_env, positions, random_actions, stay
 from tests.tasks.scenes import TASKS
 
@@ -150,7 +152,7 @@ def test_types_of_what_a_step_gives(sort):
     assert isinstance(info["prompt"], Prompt)
     observation, reward, terminated, truncated, info = sort.step(sort.action_space.sample())
     assert type(reward) is float and type(terminated) is bool and type(truncated) is bool
-    assert info["success"] == terminated and 0.0 <= info["progress"] < 1.0
+    assert info["success"] == info["is_success"] == terminated and 0.0 <= info["progress"] < 1.0
     assert observation.dtype == np.float32
 
 
@@ -158,6 +160,7 @@ def test_the_batched_environment_has_the_batch_first(sort):
     sort.reset(seed=0)
     inner = base(sort)
     assert isinstance(inner, ClevrSkillsEnv) and inner is sort.base_env
+    assert not hasattr(inner, "num_envs")  # by which libraries tell batches
     observation, reward, terminated, truncated, info = inner.step(np.zeros((1, 7), np.float32))
     assert observation.shape[0] == 1
     assert reward.shape == terminated.shape == truncated.shape == info["success"].shape == (1,)
@@ -217,7 +220,7 @@ def test_success_ends_the_episode(sort):
         _, reward, terminated, truncated, info = sort.step(act())
         if terminated:
             break
-    assert terminated and not truncated and info["success"] and info["progress"] == 1.0
+    assert terminated and not truncated and info["is_success"] and info["progress"] == 1.0
     assert reward == pytest.approx(1.0 - before, abs=1e-6)
 
 
@@ -230,6 +233,61 @@ def test_an_episode_is_cut_off_at_its_limit(monkeypatch):
         ends = [env.step(act())[2:4] for _ in range(5)]
         assert ends == [(False, False)] * 4 + [(False, True)]
     env.close()
+
+
+def test_ids_state_the_limits_of_their_tasks():
+    table = json.loads((ROOT / "clevrskills" / "tasks" / "step_limits.json").read_text())
+    assert table == {key: task.max_steps for key, task in tasks().items()}, (
+        "run `python docs/draw.py limits`"
+    )
+    for key, limit in table.items():
+        assert gym.spec(env_id(key)).max_episode_steps == limit
+        assert gym.spec(batched_id(key)).max_episode_steps == limit
+
+
+@pytest.mark.parametrize("asked, steps", [({}, 80), ({"max_episode_steps": 3}, 3)])
+def test_a_spec_makes_the_same_environment_again(asked, steps):
+    env = make_env("pick", **asked)
+    for made in (env, gym.make(env.spec)):
+        assert made.spec.max_episode_steps == base(made).limit == steps
+        assert type(made) is GymnasiumEnv
+        made.close()
+
+
+@pytest.mark.parametrize("batched", [False, True])
+def test_episodes_may_last_longer_than_the_limit(batched):
+    env = make_env("pick", max_episode_steps=85, batched=batched)
+    assert env.spec.max_episode_steps == 85
+    env.reset(seed=0)
+    cut = [env.step(act())[3] for _ in range(85)]
+    assert [bool(end) for end in cut] == [False] * 84 + [True]
+    assert isinstance(cut[-1], torch.Tensor if batched else bool)
+    env.close()
+    vector = gym.make_vec(env_id("pick"), 1, max_episode_steps=85)
+    assert vector.spec_of_all.step_limit == 85
+    vector.close()
+
+
+@pytest.mark.parametrize(
+    "make, wrong, said",
+    [
+        (make_env, {"foo": 1}, "unknown argument 'foo'; allowed: batched, cameras, "),
+        (make_env, {"robot_name": "panda"}, "did you mean robot"),
+        (make_env, {"reconfiguration_freq": 0}, "reconfiguration_freq=0; allowed: 1"),
+        (make_env, {"render_mode": "human"}, "unknown render_mode 'human'; allowed: rgb_array"),
+        (ClevrSkillsEnv, {"obs_mod": "state"}, "unknown argument 'obs_mod'.*did you mean obs_mode"),
+        (make_vec, {"num_envs": 1, "splitt": "test"}, "unknown argument 'splitt'.*mean split"),
+    ],
+)
+def test_wrong_arguments_are_named(make, wrong, said):
+    with pytest.raises(ClevrSkillsError, match=said):
+        make("pick", **wrong)
+
+
+def test_wrong_options_of_a_reset_are_named(sort):
+    with pytest.raises(UnknownNameError, match="reset option 'epsiode'.*did you mean episode"):
+        sort.reset(options={"epsiode": 1})
+    assert sort.reset(seed=0, options={"reconfigure": True})[1]["is_success"] is False
 
 
 # ---- rewards ----
@@ -354,7 +412,8 @@ def test_observations_are_in_their_space(obs_mode, robot):
 def test_images_come_with_nothing_privileged(images):
     """Only what a robot has: cameras, its own joints and gripper, the prompt."""
     observation, _ = images.reset(seed=0)
-    assert set(observation) == {"agent", "sensor_data", "prompt"}
+    assert set(observation) == {"agent", "extra", "sensor_param", "sensor_data", "prompt"}
+    assert same(observation["extra"], {"tcp_pose": observation["agent"]["ee_pose"]})
     assert set(observation["agent"]) == PROPRIOCEPTION
     assert set(observation["sensor_data"]) == {"base_camera", "hand_camera"}
     for camera in observation["sensor_data"].values():

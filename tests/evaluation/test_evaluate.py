@@ -17,7 +17,8 @@ from fake_suite import FakeSuite
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation import request
 from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
-from clevrskills.evaluation.report.tables import numbers, records, task_rows
+from clevrskills.evaluation.report.command import ReportArgs, report
+from clevrskills.evaluation.report.tables import clipped_lines, numbers, records, task_rows
 from clevrskills.evaluation.results import EpisodeResult, open_evaluations, read_results, read_run
 from clevrskills.jobs.pool import Done, InlinePool, WorkerDied
 
@@ -131,6 +132,48 @@ def test_built_in_policies(tmp_path: Path) -> None:
     assert core(tmp_path / "random") == core(tmp_path / "again")
     rewards = [r.total_reward for r in read_results(tmp_path / "random")]
     assert len(set(rewards)) == len(rewards)
+
+
+@pytest.mark.usefixtures("inline")
+def test_actions_out_of_range_are_clipped_and_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    wide = "fake_policies:Wide"
+    args = args_for(tmp_path / "wide", wide, tasks=("reach",), keep_going=True)
+    assert evaluate(args, FakeSuite()) == 0
+    warning = (
+        "Warning: 50.0 % of the actions of fake_policies:Wide lay outside [-1, 1] and were "
+        "clipped; "
+        "greatest absolute values: vacuum 1.03."
+    )
+    assert warning in capsys.readouterr().out
+    for one in read_results(tmp_path / "wide"):
+        assert one.clipped == 0.5 and one.greatest["vacuum"] == 1.03 > one.greatest["x"] > 0
+        assert [*one.greatest] == [*FakeSuite().interface().labels]
+    assert read_run(tmp_path / "wide").clip
+    assert report(ReportArgs(runs=(tmp_path / "wide",))) == 0
+    assert warning in capsys.readouterr().out
+    for name in ("tables.md", "report.html"):
+        assert warning in (tmp_path / "wide" / "report" / name).read_text()
+    args = args_for(tmp_path / "near", wide, policy_arg=("beyond=1.008",))  # rounded
+    assert evaluate(args, FakeSuite()) == 0 and "Warning" not in capsys.readouterr().out
+    assert {one.clipped for one in read_results(tmp_path / "near")} == {0.0}
+    args = args_for(tmp_path / "strict", wide, strict_actions=True)
+    with pytest.raises(ClevrSkillsError, match=r"entry 6 of an action is -1.03; allowed: -1 to 1"):
+        evaluate(args, FakeSuite())
+    with pytest.raises(ClevrSkillsError, match="--clip and --strict-actions exclude each other"):
+        evaluate(args_for(tmp_path / "both", wide, strict_actions=True, clip=True), FakeSuite())
+
+
+def test_results_of_before_actions_were_counted(tmp_path: Path) -> None:
+    """They say nothing of it, and their runs that out of range was an error."""
+    (tmp_path / "run.json").write_text('{"policy": "p", "label": ""}')
+    line = '{"task": "t", "level": "L0", "split": "test", "index": 0, "episode": "", "seed": 0, '
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / "a.jsonl").write_text(line + '"cause": "success", "turns": 9}\n')
+    (evaluation,) = open_evaluations([tmp_path])
+    assert not evaluation.run.clip and evaluation.results[0].greatest == {}
+    assert clipped_lines([evaluation]) == []
 
 
 @pytest.mark.usefixtures("inline")
@@ -299,6 +342,7 @@ def test_errors_are_told_retried_and_not_counted(
 ) -> None:
     arguments = (f'trouble="{kind}"', 'at="reach_train_002"')
     args = args_for(tmp_path, "fake_policies:Troubled", policy_arg=arguments, batch=batch)
+    args.strict_actions = kind == "large"
     name = "policy fake_policies:Troubled, episode reach_train_002"
     with pytest.raises(ClevrSkillsError) as error:
         evaluate(args, FakeSuite())
@@ -562,7 +606,7 @@ def test_policies_that_cannot_be_made(tmp_path: Path, policy: str, message: str)
         ({"criteria": "released"}, "criteria paper, not released"),
         ({"keep_going": True}, "stop_on_success on, not off"),
         ({"chunk": 3}, "chunk unset, not 3"),
-        ({"clip": True}, "clip off, not on"),
+        ({"strict_actions": True}, "clip on, not off"),
         ({"seed": 3}, "seed unset, not 3"),
         ({"label": "other"}, "label fake_policies:Wanderer, not other"),
         ({"history": 2}, "history 1, not 2"),

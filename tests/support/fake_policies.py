@@ -44,6 +44,34 @@ class Wanderer:
         return action if self.chunk == 1 else np.stack([action] * self.chunk)
 
 
+class Wide(Wanderer):
+    """Out of range in one entry of each second action, by so much."""
+
+    def __init__(self, beyond: float = 1.03) -> None:
+        super().__init__()
+        self.beyond = beyond
+
+    def act(self, observation: Mapping[str, Any]) -> np.ndarray:
+        action = super().act(observation)
+        action[6] = -self.beyond if self.calls % 2 else 1.0
+        return action
+
+
+class Reciter:
+    """Gives actions that it was given."""
+
+    observation = SEES
+
+    def __init__(self, actions: list[list[float]]) -> None:
+        self.actions = actions
+
+    def reset(self, prompt: PromptInput) -> None:
+        self.left = iter(self.actions)
+
+    def act(self, observation: Mapping[str, Any]) -> np.ndarray:
+        return np.array(next(self.left))
+
+
 class Learned(Wanderer):
     """Says what it has learned from."""
 

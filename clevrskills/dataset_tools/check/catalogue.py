@@ -10,6 +10,7 @@ from clevrskills.core.suite import Suite
 from clevrskills.dataset_tools.check.fault import Fault, schema_faults
 from clevrskills.dataset_tools.layout import (
     CARD_FILE,
+    CROISSANT_FILE,
     DATASET_FILE,
     EPISODES_FILE,
     MANIFEST_DIR,
@@ -17,6 +18,9 @@ from clevrskills.dataset_tools.layout import (
 from clevrskills.dataset_tools.manifest import ManifestLine
 from clevrskills.jobs.files import PARTIAL_PREFIX
 from clevrskills.jobs.run_folder import LOCK_FILE
+
+_WRITTEN = (DATASET_FILE, MANIFEST_DIR, CARD_FILE, CROISSANT_FILE, EPISODES_FILE)
+"""What a dataset has beside its episodes."""
 
 
 @dataclass
@@ -65,8 +69,7 @@ def _directory_faults(root: Path, suite: Suite, episodes: list[Path]) -> Iterato
     """Look through the directories, and add those of episodes to ``episodes``."""
     tasks, splits = suite.levels(), suite.splits()
     for path in sorted(root.iterdir()):
-        known = (DATASET_FILE, MANIFEST_DIR, CARD_FILE, EPISODES_FILE)
-        if path.name.startswith(LOCK_FILE) or path.name in known:
+        if path.name.startswith(LOCK_FILE) or path.name in _WRITTEN:
             continue
         if path.name.startswith("."):
             partial = path.name.startswith(PARTIAL_PREFIX)

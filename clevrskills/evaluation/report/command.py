@@ -76,6 +76,7 @@ def report(args: ReportArgs) -> int:
             "tags": [],
             **{table.name: tables.records(table.data) for table in further},
             "comparisons": [pairs.to_json(comparison) for comparison in comparisons],
+            "warnings": tables.clipped_lines(evaluations),
         }
         print(to_json(data, indent=1))
         return 0
@@ -86,6 +87,7 @@ def report(args: ReportArgs) -> int:
     for table in further:
         tables.print_table(table.texts, table.title)
         tables.print_lines(*filter(None, (table.note,)))
+    tables.print_lines(*tables.clipped_lines(evaluations))
     tables.print_lines(f"{out / PAGE}, and the tables beside it")
     return 0
 
@@ -139,6 +141,7 @@ def _write(
     if len({evaluation.run.revision for evaluation in evaluations}) > 1:
         notes.append(pairs.REVISIONS)
     notes += [f"{pairs.unstated(each)}." for each in evaluations if each.source]
+    notes += tables.clipped_lines(evaluations)
     tables.write_tables(out, files, "\n\n".join(notes))
     write_whole(out / "episodes.csv", tables.episodes(evaluations).to_csv(index=False))
     page = render(

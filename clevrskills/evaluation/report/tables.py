@@ -44,6 +44,8 @@ TEXT_COLUMNS = (
     *("tag", "value", "category", "code"),
 )
 TURNS = Measure("turns", "turns")
+CLIPPED = 0.01
+"""Share of actions that may be clipped without a warning."""
 
 
 @dataclass(frozen=True)
@@ -114,6 +116,27 @@ def measures_of(evaluations: Sequence[Evaluation]) -> list[Measure]:
     for evaluation in evaluations:
         measures |= {measure.name: measure for measure in evaluation.suite.measures()}
     return list(measures.values())
+
+
+def clipped_lines(evaluations: Sequence[Evaluation]) -> list[str]:
+    """A sentence on each run in which more than 1 % of the actions were clipped."""
+    lines = []
+    for evaluation in evaluations:
+        results = [result for result in evaluation.results if result.greatest]
+        turns = sum(result.turns for result in results)
+        part = sum(result.clipped * result.turns for result in results) / max(turns, 1)
+        if part <= CLIPPED:
+            continue
+        greatest: dict[str, float] = {}
+        for result in results:
+            for label, value in result.greatest.items():
+                greatest[label] = max(value, greatest.get(label, 0.0))
+        most = ", ".join(f"{label} {value:.3g}" for label, value in greatest.items() if value > 1)
+        lines.append(
+            f"Warning: {100 * part:.1f} % of the actions of {evaluation.label} lay outside [-1, 1] "
+            f"and were clipped; greatest absolute values: {most}."
+        )
+    return lines
 
 
 def task_rows(evaluations: Sequence[Evaluation]) -> list[Row]:

@@ -29,7 +29,7 @@ class IndexInterface:
     sentence: str = "a move as one number: 4 times the number of the piece, plus the direction"
     labels: Sequence[str] = ()
 
-    def read(self, answer: Any, clip: bool = False) -> list[int]:
+    def read(self, answer: Any, clip: bool = True) -> list[int]:
         """The move of an answer.
 
         Raises:

@@ -97,7 +97,7 @@ class GpuVectorEnv(TaskVectorEnv):
             ClevrSkillsError: The actions have another shape or are not numbers.
         """
         actions = torch.as_tensor(actions, dtype=torch.float32, device=self.device)
-        self._check_actions(tuple(actions.shape), actions.isfinite())
+        actions, clipped = self._in_range(actions)
         self._world.step(actions)
         before = self._outcome.progress
         self._outcome = self._goal.evaluate(self._world, self._state)
@@ -109,7 +109,7 @@ class GpuVectorEnv(TaskVectorEnv):
         self._once |= success
         terminated = success & self._spec.terminate_on_success
         truncated = self._steps >= self.max_episode_steps
-        ended, infos = terminated | truncated, self._infos()
+        ended, infos = terminated | truncated, {**self._infos(), "clipped": clipped}
         if ended.any():
             episode = {
                 "return": self._returns.clone(),

@@ -192,7 +192,7 @@ def test_bad_input_is_one_line(env):
     for wrong in (torch.zeros(2, 7), torch.zeros(COUNT, 6)):
         with pytest.raises(ClevrSkillsError, match=r"actions of shape .*; allowed: \(3, 7\)"):
             env.step(wrong)
-    with pytest.raises(ClevrSkillsError, match="not numbers"):
+    with pytest.raises(ClevrSkillsError, match="not a number"):
         env.step(torch.full((COUNT, 7), torch.nan))
     for options in ({"sets": 0}, {"starts": 0}):
         with pytest.raises(ClevrSkillsError, match="=0; allowed: 1 and more"):

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Builds what a release consists of into dist/: both wheels, the standard dataset's card if DATASET
+# names one, and their checksums. Prints the commands that upload them; uploads nothing itself.
+# Usage: [DATASET=standard-100] release.sh [--dry-run]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. scripts/common.sh
+
+dry=${1-}
+[ -z "$dry" ] || [ "$dry" = --dry-run ] || { say "allowed is --dry-run, not $dry"; exit 2; }
+do_it() {
+  if [ -n "$dry" ]; then echo "+ $*"; else "$@"; fi
+}
+wheel() {
+  do_it .venv/bin/python -m pip wheel --quiet --disable-pip-version-check --progress-bar off \
+    --no-deps --wheel-dir dist "$1"
+}
+
+version=$(sed -n 's/^__version__ = "\(.*\)"/\1/p' clevrskills/__init__.py)
+say "version $version"
+[ -n "$dry" ] || rm -rf dist
+wheel .
+wheel ./integrations/lerobot_env_clevrskills
+if [ -n "${DATASET-}" ]; then
+  do_it .venv/bin/clevrskills check "$DATASET" --standard
+  do_it .venv/bin/clevrskills card "$DATASET"
+fi
+[ -n "$dry" ] || (cd dist && sha256sum -- *.whl > SHA256SUMS && cat SHA256SUMS)
+echo "To upload:"
+echo "  python -m twine upload dist/*.whl"
+if [ -n "${DATASET-}" ]; then
+  echo "  huggingface-cli upload --repo-type dataset NAME/$(basename "$DATASET") $DATASET"
+fi
+echo "  git tag -a v$version -m 'Version $version' && git push origin v$version"
