@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 import gymnasium
 import numpy as np
-from gymnasium.envs.registration import WrapperSpec
 
 from clevrskills import env_id
 from clevrskills.core.env_config import EnvConfig
@@ -36,9 +35,6 @@ NAMESPACE = "clevrskills"
 VERSION = "0.5.0"
 """The first version of Minari that reads such files."""
 ORACLE, RANDOM = "oracle", "random"
-_MADE = "clevrskills.envs.gymnasium_env:GymnasiumEnv"
-"""What ``gym.make`` makes. An environment that Minari collects in says so, and it combines only
-datasets whose environments say the same."""
 
 
 def write(selection: Selection, out: Path) -> None:
@@ -217,7 +213,6 @@ class Storage:
             "criteria": config.criteria,
             "task_args": dict(config.task_args),
         }
-        spec.additional_wrappers = (WrapperSpec(_MADE.rpartition(":")[2], _MADE, None),)
         spaces = {
             "observation_space": (-np.inf, np.inf, self._size),
             "action_space": (-1.0, 1.0, self._actions),
