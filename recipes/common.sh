@@ -27,6 +27,7 @@ EPISODES=${EPISODES:-20}                         # frozen episodes of each task 
 WORKERS=${WORKERS:-$(nproc)}                     # processes that simulate
 EVALUATORS=${EVALUATORS:-1}                      # processes that evaluate; each has a copy of the weights
 LOADERS=${LOADERS:-4}                            # processes that load for training
+PYTHON=${PYTHON:-}                               # 3.12, or 3.11 without LeRobot; empty: found on PATH
 ENVIRONMENTS=${ENVIRONMENTS:-$OUT/environments}  # may be shared by recipes
 OURS=${OURS:-}                                   # environment with clevrskills[oracle]; empty: made here
 LEROBOT=${LEROBOT:-}                             # environment with LeRobot; empty: made here
@@ -37,6 +38,13 @@ if [ -z "${DEVICE:-}" ]; then
   DEVICE=cpu
   if command -v nvidia-smi >/dev/null; then DEVICE=cuda; fi
 fi
+
+for name in DATA ENVIRONMENTS OURS LEROBOT CHECKOUT; do # some commands run in other folders
+  case ${!name} in
+    "" | /*) ;;
+    *) printf -v "$name" %s "$PWD/${!name}" ;;
+  esac
+done
 
 read -ra tasks <<<"$TASKS"
 selection=("${tasks[@]}")
@@ -64,8 +72,8 @@ stage() { # stage NAME COMMAND...: run the command, once
 
 # --- environments
 
-new_environment() { # new_environment FOLDER PYTHON: unless it is there
-  [ -x "$1/bin/python" ] || "$2" -m venv --clear "$1"
+new_environment() { # new_environment FOLDER PYTHON: unless it is there, with pip
+  "$1/bin/python" -m pip --version >/dev/null 2>&1 || "$2" -m venv --clear "$1"
 }
 
 install() { # install ENVIRONMENT PACKAGES...
@@ -75,7 +83,7 @@ install() { # install ENVIRONMENT PACKAGES...
 }
 
 install_ours() { # install_ours EXTRAS
-  new_environment "$OURS" "$("$ROOT/scripts/find_python.sh")"
+  new_environment "$OURS" "$("$ROOT/scripts/find_python.sh" ${PYTHON:+"$PYTHON"})"
   install "$OURS" --editable "$ROOT[$1]" --constraint "$ROOT/constraints.txt"
   "$ROOT/scripts/install_vulkan.sh" # a driver that draws, where there is none
 }
@@ -87,8 +95,8 @@ ours() { # ours EXTRAS: the environment of this package; MPlib, the planner, wan
 }
 
 install_lerobot() { # install_lerobot EXTRAS; the pins are in the script
-  VENV=$LEROBOT EXTRAS=$1 "$ROOT/scripts/setup_lerobot.sh"
-  [ -x "$LEROBOT/bin/lerobot-train" ] || fail "LeRobot 0.6 needs Python 3.12 on PATH"
+  VENV=$LEROBOT EXTRAS=$1 "$ROOT/scripts/setup_lerobot.sh" ${PYTHON:+"$PYTHON"}
+  [ -x "$LEROBOT/bin/lerobot-train" ] || fail "name one: PYTHON=/path/to/python3.12 $0 $OUT"
 }
 
 lerobot() { # lerobot [EXTRAS]: the environment with LeRobot and this package; wants numpy 2
@@ -98,7 +106,7 @@ lerobot() { # lerobot [EXTRAS]: the environment with LeRobot and this package; w
 }
 
 install_uv() {
-  new_environment "$ENVIRONMENTS/uv" "$("$ROOT/scripts/find_python.sh")"
+  new_environment "$ENVIRONMENTS/uv" "$("$ROOT/scripts/find_python.sh" ${PYTHON:+"$PYTHON"})"
   install "$ENVIRONMENTS/uv" uv==0.13.9
 }
 
@@ -178,7 +186,7 @@ evaluate() { # evaluate ENVIRONMENT POLICY OPTIONS...: on frozen episodes; goes 
   shift 2
   [ ${#what[@]} -gt 0 ] || what=(--all)
   "$environment/bin/clevrskills" evaluate "${what[@]}" --policy "$policy" --episodes "$EPISODES" \
-    --clip --workers "$EVALUATORS" --out "$OUT/results" --label "$(basename "$0" .sh)" "$@"
+    --workers "$EVALUATORS" --out "$OUT/results" --label "$(basename "$0" .sh)" "$@"
 }
 
 evaluate_behind() { # evaluate_behind POLICY OPTIONS... -- SERVER...: the server runs in CHECKOUT

@@ -140,8 +140,10 @@ def test_own_data_and_tasks(stage, tmp_path):
     (data / "pick").mkdir()
     assert "is no dataset" in stage.run("smolvla", code=1, **settings)
     (data / "dataset.json").write_text("{}")
+    settings["DATA"] = os.path.relpath(data)
     stage.run("smolvla", **settings, EPISODES="1")
     export, evaluate, _ = ours(stage.called())
+    assert export[1] == f"{Path.cwd()}/{settings['DATA']}"
     assert export[-2:] == ["--task=touch", "--task=pick"]
     assert evaluate[1:3] == ["touch", "pick"]
     assert "open (3 demonstrations), pretrained" in evaluate

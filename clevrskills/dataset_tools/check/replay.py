@@ -91,7 +91,8 @@ def _observed(env: Environment, step: Step | None) -> Iterator[tuple[str, np.nda
     yield from env.proprioception().items()
     yield "object_poses", env.object_poses()
     if step is not None:
-        yield from ((name, np.asarray(value)) for name, value in asdict(step).items())
+        told = {name: value for name, value in asdict(step).items() if name != "clipped"}
+        yield from ((name, np.asarray(value)) for name, value in told.items())
         yield from zip(("holds", "terms"), env.goal_status(), strict=True)
 
 

@@ -3,7 +3,6 @@
 import functools
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields
 from pathlib import Path
 from typing import Any, Self
 
@@ -22,7 +21,7 @@ from clevrskills.jobs.run_folder import versions
 
 _OBJECT_FIELDS = ("key", "name", "shape", "texture", "static")
 _LABELS = ("predicate", "skill", "action_class", "attempt")
-_STEP_FIELDS = tuple(field.name for field in fields(Step))
+_STEP_FIELDS = ("reward", "success", "progress", "terminated", "truncated")
 _PLACEHOLDER = re.compile(r"\{\w+:(\w+)\}")
 
 
