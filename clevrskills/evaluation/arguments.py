@@ -15,7 +15,8 @@ class EvaluateArgs(PoolArgs, SuiteArgs):
     """Evaluate a policy on frozen episodes; running it again continues."""
 
     policy: str
-    """The policy: `module:attribute`, `checkpoint:DIR` of `clevrskills train`, `rl:DIR` of
+    """The policy: `chat:URL`, a language model behind an OpenAI-compatible endpoint, or `chat:oracle`
+    and other stand-ins for one; `module:attribute`, `checkpoint:DIR` of `clevrskills train`, `rl:DIR` of
     `clevrskills rl`, `lerobot:DIR` of `lerobot-train`, `openpi://HOST:PORT`, `vla-eval://HOST:PORT`,
     `gr00t://HOST:PORT`, `oracle`, `zero`, `random`, or `replay:DATASET` on the episodes of a
     dataset."""
@@ -94,6 +95,15 @@ class EvaluateArgs(PoolArgs, SuiteArgs):
     """Film an episode, e.g. sort_test_007; may be given several times, and after the evaluation."""
     video_camera: str | None = None
     """The camera that films; by default the suite's first."""
+    keep_images: int = 0
+    """Keep what a policy that asks a language model is shown, in the first episodes of each task and
+    split, beside the transcripts."""
+    max_cost: float | None = None
+    """Begin no more episodes once the replies of the run have cost so much, by the prices that the
+    policy is given; the same command with a higher number goes on."""
+    dry_run: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Send nothing: tell how many requests a policy that asks a language model would send, at most,
+    and about how many tokens and images, and what they cost."""
     label: str = ""
     """What tables call the policy."""
     note: str = ""

@@ -31,6 +31,7 @@ class WorkerConfig:
     writer: str  # name of the writer, see `evaluation.results`
     video_camera: str  # what videos are filmed with
     wording: str = "own"  # what prompts say, one of `core.suite.WORDINGS`
+    keep_images: int = 0  # episodes of each task and split of which images that are sent are kept
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,12 @@ class EnvPool:
     Args:
         config: What all workers have in common.
         options: What the policy is shown.
+
+    Attributes:
+        rollout: Class of what it starts.
     """
+
+    rollout: type[PolicyRollout] = PolicyRollout
 
     def __init__(self, config: WorkerConfig, options: ObservationOptions) -> None:
         self._worker, self._options = config, options
@@ -83,7 +89,7 @@ class EnvPool:
             told = worker.suite.told(episode, wording, number, look)
         video = self._video(slot, ref) if ref.film else None
         try:
-            return PolicyRollout(
+            return self.rollout(
                 *(env, episode, self._options, worker.rules, worker.suite, video, ref.repeat),
                 told=told,
                 wording=wording,

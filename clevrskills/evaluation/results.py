@@ -5,6 +5,8 @@
     DIR/run.json                    the policy, how it was evaluated, versions
     DIR/results/<writer>.jsonl      one line for each episode that ended, well or not
     DIR/videos/<task>_<split>_<index>.mp4
+    DIR/transcripts/<task>_<split>_<index>.jsonl    what was said, of policies that talk
+    DIR/transcripts/images/<task>_<split>_<index>/  what they were shown, if it is kept
 """
 
 import json
@@ -24,6 +26,7 @@ __all__ = ["EpisodeResult", "Evaluation", "Run", "open_evaluations", "read_resul
 
 RESULTS_DIR = "results"
 VIDEOS_DIR = "videos"
+TRANSCRIPTS_DIR = "transcripts"
 RUN_FILE = "run.json"
 SETTINGS = (
     *("suite", "robot", "criteria", "interface", "feedback", "stop", "stop_on_success"),
@@ -89,6 +92,8 @@ class EpisodeResult:
             lines that say none are of revision 1; 0: another program does not state it.
     clipped: Share of the actions of numbers with an entry out of range, which was clipped, see
         :func:`clevrskills.core.interface.in_range`.
+    usage: Of a policy that asks a language model: ``requests`` that were answered,
+        ``prompt_tokens``, ``completion_tokens``, ``images`` and, if prices are known, ``cost``.
     greatest: The greatest absolute value of each entry of them, by its label; empty: there were
         none, or the line is of before they were told.
     """
@@ -130,6 +135,7 @@ class EpisodeResult:
     revision: int = 1
     clipped: float = 0.0
     greatest: Mapping[str, float] = field(default_factory=dict)
+    usage: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def id(self) -> str:
@@ -144,7 +150,7 @@ class EpisodeResult:
     def to_json(self) -> str:
         """The line of the file, without its end."""
         data = asdict(self)
-        for name in ("repeat", "wording"):
+        for name in ("repeat", "wording", "usage"):
             if not data[name]:
                 del data[name]
         return to_json(data)
@@ -274,6 +280,22 @@ class _Unknown(Suite):
 def video_path(root: Path, episode: str) -> Path:
     """Where the video of an episode is."""
     return root / VIDEOS_DIR / f"{episode}.mp4"
+
+
+def transcript_path(root: Path, episode: str) -> Path:
+    """Where the transcript of an episode is."""
+    return root / TRANSCRIPTS_DIR / f"{episode}.jsonl"
+
+
+def spent(root: Path) -> float:
+    """What all episodes of a run have cost, those that ended in errors included.
+
+    Raises:
+        DatasetError: A line cannot be read.
+    """
+    paths = sorted((root / RESULTS_DIR).glob("*.jsonl"))
+    every = (result for path in paths for result in read_lines(path, EpisodeResult.from_json))
+    return sum(result.usage.get("cost", 0.0) for result in every)
 
 
 def read_run(root: Path) -> Run:

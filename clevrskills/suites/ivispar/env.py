@@ -19,7 +19,7 @@ from clevrskills.suites.ivispar.commands import UNKNOWN_OBJECT, UNPARSABLE, read
 from clevrskills.suites.ivispar.predicates import AtCell, BoardWorld, Listed
 from clevrskills.suites.ivispar.search import Distance, solve
 from clevrskills.suites.ivispar.views import VIEWS, Marked, draw_view, text_view
-from clevrskills.suites.symbolic import SymbolicEnv, SymbolicEpisode
+from clevrskills.suites.symbolic import SymbolicEnv, SymbolicEpisode, TextPrompt
 
 MOVED, OCCUPIED, OUT_OF_BOUNDS, LISTED = "MOVED", "OCCUPIED", "OUT_OF_BOUNDS", "LISTED"
 CLASSES = {
@@ -69,6 +69,14 @@ class BoardEnv(SymbolicEnv):
                 for k, cell in enumerate(puzzle.goal)
             )
         )
+
+    @property
+    def prompt(self) -> TextPrompt:
+        """What the episode asks for, with the words of its set."""
+        about = {"size": self.puzzle.size, "colors": self.colours, "shapes": self.shapes}
+        asked = "tiles" if self.puzzle.geoms[0][1] == "tile" else "geoms"
+        asked = "listing" if self.listing else asked
+        return replace(super().prompt, about={"task": asked, **about})
 
     def apply(self, text: str | int) -> tuple[bool, str, Mapping[str, str]]:
         """Do what a command says; a number is 4 piece + direction.
