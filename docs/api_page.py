@@ -22,7 +22,7 @@ GROUPS: Mapping[str, str] = {
     "Read demonstrations": "dataset_tools dataset_tools.torch_dataset",
     "Evaluate": "evaluation.evaluate evaluation.results evaluation.freeze.frozen",
     "Train a policy": (
-        "baselines baselines.policy baselines.spec baselines.batch baselines.prompts"
+        "baselines baselines.policy baselines.spec baselines.batch baselines.prompts rl.policy"
     ),
     "Use other software": (
         "integrations.lerobot_env integrations.sb3 integrations.skrl integrations.vla_eval"

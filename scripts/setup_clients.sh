@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes .venv-clients, with which tests drive our policy servers and our benchmark by the software
-# that they are for, each in a folder of its own: openpi, vla-eval and torchrl. Put a folder on
-# PYTHONPATH of .venv-clients/bin/python or of .venv/bin/python (torchrl: of the latter): it holds
+# that they are for, each in a folder of its own: openpi, vla-eval, torchrl and Minari. Put a folder
+# on PYTHONPATH of .venv-clients/bin/python or of .venv/bin/python (torchrl: of the latter): it holds
 # what both lack, and no numpy. About 370 MB. Usage: setup_clients.sh [PYTHON]
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -15,7 +15,7 @@ install() {
 }
 
 [ -x $venv/bin/python ] || "$python" -m venv --clear $venv
-say "installing openpi-client, vla-eval and torchrl into $venv"
+say "installing openpi-client, vla-eval, torchrl and Minari into $venv"
 install absl-py==2.5.1 anyio==4.16.0 attrs==26.1.0 docstring-parser==0.18.0 imageio==2.38.1 \
   imageio-ffmpeg==0.8.1 msgpack==1.2.4 numpy==1.26.4 pillow==13.0.0 pyyaml==6.0.3 rich==15.0.0 \
   tqdm==4.70.1
@@ -30,3 +30,4 @@ into vla-eval vla-eval==0.8.0 annotated-types==0.8.0 jsonargparse==4.53.0 lazyre
   typing-inspection==0.4.5 websockets==17.4
 into torchrl torchrl==0.14.1 cloudpickle==3.1.2 importlib-metadata==10.2.0 orjson==3.13.0 \
   pyvers==0.2.3 tensordict==0.15.3 zipp==4.1.2
+into minari minari==0.5.4

@@ -81,7 +81,11 @@ NAMED_OTHERWISE = {"rerun": "rerun-sdk"}  # found through a .pth file, or not in
 
 
 def test_every_import_is_declared():
-    declared = {canonicalize_name(requirement.name) for requirement in REQUIREMENTS}
+    # LeRobot wants another numpy than the planner, so the plug-in declares it, not an extra
+    plugin = ROOT / "integrations" / "lerobot_env_clevrskills" / "pyproject.toml"
+    theirs = tomllib.loads(plugin.read_text())["project"]["dependencies"]
+    every = [*REQUIREMENTS, *map(Requirement, theirs)]
+    declared = {canonicalize_name(requirement.name) for requirement in every}
     distributions = importlib.metadata.packages_distributions()
     for name, file in third_party_imports().items():
         found = distributions.get(name, [NAMED_OTHERWISE.get(name, name)])

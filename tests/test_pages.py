@@ -26,7 +26,8 @@ PAGES = {
 COMMANDS = {c.__metadata__[0].name: c.__origin__ for c in Command.__args__}
 PROGRAMS = {
     *("accelerate", "apt-get", "cd", "clevrskills", "exec", "export", "git", "lerobot-eval"),
-    *("lerobot-train", "make", "pip", "pre-commit", "python", "ray", "tensorboard", "vla-eval"),
+    *("lerobot-train", "make", "pip", "pre-commit", "python", "ray", "rerun", "tensorboard"),
+    "vla-eval",
 }
 """Programs that pages call."""
 SCRIPTS = r"(?:benchmarks|examples|docs|tests|recipes)/\w+\.(?:py|md|sh)"

@@ -1,5 +1,6 @@
 """Policy of a training run, for ``clevrskills evaluate --policy rl:DIR TASK``."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,24 @@ from clevrskills.rl.agent import STATE, to_tensors
 from clevrskills.rl.checkpoint import load_agent
 from clevrskills.rl.run import read_run
 from clevrskills.sim.robots.delta_action import ACTION_SPEC
+
+__all__ = ["RLPolicy", "load_actor"]
+
+
+def load_actor(folder: str | Path) -> Callable[[np.ndarray], np.ndarray]:
+    """What a training on states learned: mean actions (7,) of observations (D,), those of
+    ``obs_mode="state"``.
+
+    Raises:
+        ClevrSkillsError: There is no training, or it has no checkpoint yet.
+    """
+    agent = load_agent(Path(folder), read_run(Path(folder)))
+
+    def act(observation: np.ndarray) -> np.ndarray:
+        with torch.no_grad():
+            return agent.act(to_tensors({STATE: observation[None]}))[0].numpy()
+
+    return act
 
 
 class RLPolicy:

@@ -14,7 +14,7 @@ from typing import Annotated
 
 import tyro
 
-from clevrskills.dataset_tools.export.selection import Selection
+from clevrskills.dataset_tools.export.selection import Selection, in_words
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import check_names
 
@@ -25,8 +25,11 @@ FORMATS = {
     "clevrskills": "paper:write",
     "maniskill": "maniskill:write",
     "rlds": "rlds:write",
+    "minari": "minari:write",
 }
 """What writes each format: a module of this package and a function."""
+IN_WORDS = ("lerobot", "lerobot-v3.1", "lerobot-v2.1", "rlds")
+"""Formats that ask for a task in words alone."""
 
 
 @dataclass(kw_only=True)
@@ -36,7 +39,7 @@ class ExportArgs:
     dataset: Annotated[Path, tyro.conf.Positional]
     """Folder of the dataset."""
     to: str
-    """The format: lerobot, lerobot-v3.1, lerobot-v2.1, clevrskills, maniskill or rlds."""
+    """The format: lerobot, lerobot-v3.1, lerobot-v2.1, clevrskills, maniskill, rlds or minari."""
     out: Path
     """Folder to write, which must not exist yet."""
     task: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
@@ -65,23 +68,31 @@ def export(args: ExportArgs) -> int:
     check_names(format=((args.to,), FORMATS))
     dataset = Dataset(args.dataset)
     selection = select(dataset, tasks=args.task, levels=args.level, splits=args.split)
-    write_dataset(selection, args.to, args.out)
+    written, left_out = write_dataset(selection, args.to, args.out)
     size = sum(path.stat().st_size for path in args.out.rglob("*") if path.is_file())
     if args.json:
-        row = {"out": str(args.out), "format": args.to, "episodes": len(selection), "bytes": size}
-        print(json.dumps(row))
+        row = {"out": str(args.out), "format": args.to, "episodes": len(written), "bytes": size}
+        print(json.dumps({**row, "left_out": left_out}))
     else:
-        print(f"{args.out}: {len(selection)} episodes as {args.to}, {size / 1e6:.1f} MB")
+        print(f"{args.out}: {len(written)} episodes as {args.to}, {size / 1e6:.1f} MB")
+        if left_out:
+            tasks = ", ".join(f"{task} ({count})" for task, count in left_out.items())
+            print(f"left out, as words alone cannot say what is asked for: {tasks}")
     return 0
 
 
-def write_dataset(selection: Selection, to: str, out: Path) -> None:
+def write_dataset(selection: Selection, to: str, out: Path) -> tuple[Selection, dict[str, int]]:
     """Write episodes in another format, whole or not at all.
+
+    Formats that ask in words alone leave out what words cannot say.
 
     Args:
         selection: The episodes.
         to: The format, one of ``FORMATS``.
         out: Folder to write.
+
+    Returns:
+        The episodes that were written, and how many were left out, by task.
 
     Raises:
         UnknownNameError: There is no such format.
@@ -96,6 +107,9 @@ def write_dataset(selection: Selection, to: str, out: Path) -> None:
         raise ClevrSkillsError(f"{out} exists; give the name of a new folder")
     if out.resolve().is_relative_to(selection.root.resolve()):
         raise ClevrSkillsError(f"{out} lies in the dataset itself; give a folder outside of it")
+    left_out: dict[str, int] = {}
+    if to in IN_WORDS:
+        selection, left_out = in_words(selection)
     module, _, function = FORMATS[to].partition(":")
     write: Callable[[Selection, Path], None] = getattr(
         importlib.import_module(f"{__package__}.{module}"), function
@@ -106,3 +120,4 @@ def write_dataset(selection: Selection, to: str, out: Path) -> None:
         with Display("exporting", len(selection)) as display, storage_errors(out):
             write(replace(selection, on_progress=display.update), partial.path)
         partial.commit()
+    return selection, left_out

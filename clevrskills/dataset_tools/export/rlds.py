@@ -190,7 +190,7 @@ def _values(
         "is_last": last,
         "is_terminal": steps["terminated"].to_numpy() & last,
         "discount": 1.0 - (steps["terminated"].to_numpy() & last),
-        "language_instruction": [episode.prompt["plain"]] * count,
+        "language_instruction": task_sentences(episode)[:1] * count,
     }
     for name in ("action", *STEP):
         yield f"steps/{name}", _encoded(features[name], columns[name])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -59,6 +59,30 @@ class Selection:
     def suite(self) -> Suite:
         """The suite that has the task of the first episode."""
         return self.first().suite
+
+
+def in_words(selection: Selection) -> tuple[Selection, dict[str, int]]:
+    """The episodes that words alone can ask for, and how many of each task are left out.
+
+    Left out are those of tasks that a suite calls unspeakable, where each wording shows its goal
+    as an image.
+
+    Raises:
+        ClevrSkillsError: None remains.
+    """
+    unspeakable, ids = selection.suite.unspeakable(), []
+    left_out: dict[str, int] = {}
+    for episode in replace(selection, on_progress=None):
+        task = RecordedName.parse(episode.id).task
+        if task in unspeakable:
+            data = episode.prompt["data"]
+            if all("{ks:" in text for text in (data["text"], *data.get("others", ()))):
+                left_out[task] = left_out.get(task, 0) + 1
+                continue
+        ids.append(episode.id)
+    if not ids:
+        raise ClevrSkillsError(f"{', '.join(left_out)}: words alone cannot say what is asked for")
+    return replace(selection, ids=tuple(ids)), left_out
 
 
 def select(

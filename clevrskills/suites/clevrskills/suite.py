@@ -56,7 +56,7 @@ class ClevrSkillsSuite(Suite):
     """
 
     name = "clevrskills"
-    title = "ClevrSkills"
+    title = "re-implementation of ClevrSkills"
     episodes = 20
     revision = 2  # CHANGELOG.md says what each changes
     benchmark = 1

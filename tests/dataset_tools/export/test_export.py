@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from clevrskills.dataset_tools import Dataset
 from clevrskills.dataset_tools.export.command import write_dataset
 from clevrskills.dataset_tools.export.selection import select
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.suites.clevrskills.suite import ClevrSkillsSuite
 
 
 def refusal(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
@@ -28,7 +30,8 @@ def test_it_tells_what_it_wrote(
     assert main(command) == 0
     row = json.loads(capsys.readouterr().out)
     size = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
-    assert row == {"out": str(out), "format": "lerobot", "episodes": 6, "bytes": size}
+    written = {"out": str(out), "format": "lerobot", "episodes": 6, "bytes": size}
+    assert row == {**written, "left_out": {}}
     assert [path.name for path in out.parent.iterdir()] == ["out"]
 
 
@@ -49,6 +52,34 @@ def test_bad_input_gives_one_line(
     line = refusal(capsys, *to, out, "--task", "reach", "--level", "L1")
     assert line.endswith("'L1'; allowed: L0")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["taken"]
+
+
+def test_what_words_cannot_say_is_left_out(
+    demos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of the episodes of a task that shows its goal, those with a wording in words stay."""
+    root = shutil.copytree(demos, tmp_path / "demos")
+    monkeypatch.setattr(ClevrSkillsSuite, "unspeakable", lambda suite: ("visit",))
+    for folder, others in zip(sorted((root / "visit").iterdir()), ([], ["a"], ["b"]), strict=True):
+        info = json.loads((folder / "episode.json").read_text())
+        data = {
+            "text": "Do as in {ks:0}.",
+            "bodies": [],
+            "picture_radius_m": None,
+            "others": others,
+        }
+        info["prompt"]["data"] = {**data, "keysteps": [{"bodies": [], "robot": None, "qpos": []}]}
+        (folder / "episode.json").write_text(json.dumps(info))
+    out = tmp_path / "out"
+    assert main(["export", str(root), "--to", "rlds", "--out", str(out)]) == 0
+    first, line = capsys.readouterr().out.splitlines()
+    assert first.startswith(f"{out}: 5 episodes as rlds")
+    assert line == "left out, as words alone cannot say what is asked for: visit (1)"
+    (shards,) = (out / "clevrskills/1.0.0").glob("*.tfrecord*")
+    assert b"key-step" not in shards.read_bytes()
+    only = select(Dataset(root).filter(task="visit"))
+    with pytest.raises(ClevrSkillsError, match="visit: words alone cannot say"):
+        write_dataset(replace(only, ids=only.ids[:1]), "lerobot", tmp_path / "none")
 
 
 def test_filters(both_splits: Path) -> None:

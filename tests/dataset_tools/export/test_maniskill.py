@@ -104,6 +104,7 @@ def test_replay_trajectory_replays_them(exported: Path, by_states: bool):
     path = exported / TASK / "train.h5"
     command = [sys.executable, "-m", "mani_skill.trajectory.replay_trajectory"]
     command += ["--traj-path", str(path), "--save-traj", "--record-rewards"]
+    command += ["--reward-mode", "dense"]  # by default it is the environment's
     # whether all is at rest after one step from a restored state is up to the physics engine
     command += ["--use-env-states", "--allow-failure"] if by_states else []
     done = subprocess.run(command, capture_output=True, text=True)
@@ -121,3 +122,23 @@ def test_replay_trajectory_replays_them(exported: Path, by_states: bool):
         elif name.startswith("env_states/actors/"):
             # it puts state 1 in the place of state 0, and notes what came before states were set
             assert np.abs(was[name][1:, :3] - now[name][1:, :3]).max() < 2e-3
+
+
+@pytest.mark.slow
+@pytest.mark.render
+def test_replayed_pictures_are_what_visual_baselines_read(exported: Path):
+    """They leave the cameras out, join pictures and flatten what is left to a state."""
+    path = exported / "pick" / "train.h5"
+    command = [sys.executable, "-m", "mani_skill.trajectory.replay_trajectory"]
+    command += ["--traj-path", str(path), "--save-traj", "-o", "rgb"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    (replayed,) = path.parent.glob("train.rgb.*.h5")
+    with h5py.File(replayed) as file:
+        assert {*file["traj_0/obs"]} == {"agent", "extra", "sensor_param", "sensor_data"}
+        found = flat(file["traj_0/obs"])
+        steps = len(file["traj_0/actions"]) + 1
+    assert found["sensor_data/base_camera/rgb"].shape == (steps, 256, 256, 3)
+    assert found["sensor_param/hand_camera/intrinsic_cv"].shape == (steps, 3, 3)
+    state = [values for name, values in found.items() if not name.startswith("sensor_")]
+    assert np.concatenate(state, axis=1).shape == (steps, 34)

@@ -1,0 +1,242 @@
+"""Minari datasets: for each task and split the episodes of the oracle, and as many at random.
+
+Written as Minari's ``HDF5Storage`` reads them, without Minari; see ``docs/formats.md``. What they
+observe is the state, which a recording does not tell: its actions are made again in the
+environment, and what comes of them is written. The episodes at random start from the same seeds.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+import gymnasium
+import numpy as np
+
+from clevrskills import env_id
+from clevrskills.core.env_config import EnvConfig
+from clevrskills.core.rollout import Rollout
+from clevrskills.dataset_tools.export.lerobot_features import write_json
+from clevrskills.dataset_tools.export.selection import Selection
+from clevrskills.dataset_tools.layout import DatasetError
+from clevrskills.errors import ClevrSkillsError
+
+if TYPE_CHECKING:
+    from clevrskills.core.interface import Turn
+    from clevrskills.dataset_tools.dataset import Episode
+
+NAMESPACE = "clevrskills"
+VERSION = "0.5.0"
+"""The first version of Minari that reads such files."""
+ORACLE, RANDOM = "oracle", "random"
+
+
+def write(selection: Selection, out: Path) -> None:
+    """Write all episodes of ``selection`` into the empty folder ``out``, a root of Minari datasets.
+
+    Raises:
+        ClevrSkillsError: The environments of a task do not tell their state.
+        DatasetError: An episode is damaged, or its actions do not solve its task here.
+    """
+    header, suite = selection.header, selection.suite
+    for (task, split), episodes in groupby(selection, lambda e: (e.info["task"], e.info["split"])):
+        arguments = header.task_args.get(task, {})
+        config = EnvConfig(task, split, header.robot, header.criteria, task_args=arguments)
+        folder, suffix = out / NAMESPACE / task, "v0" if split == "train" else f"{split}-v0"
+        env = suite.make(config)
+        try:
+            if not hasattr(env, "observer"):
+                raise ClevrSkillsError(f"{task} does not tell its state, which Minari's have")
+            with (
+                Storage(folder / f"{ORACLE}-{suffix}", config) as solved,
+                Storage(folder / f"{RANDOM}-{suffix}", config) as aimless,
+            ):
+                for episode in episodes:
+                    solved.add(episode, _again(env, episode))
+                    aimless.add(episode, _at_random(env, episode))
+        finally:
+            env.close()
+        scores = {"ref_min_score": aimless.mean_return, "ref_max_score": solved.mean_return}
+        for storage, algorithm in ((solved, ORACLE), (aimless, RANDOM)):
+            storage.describe(
+                out,
+                algorithm_name=algorithm,
+                description=f"{selection.suite.describe(task)['sentence']}; by the {algorithm} "
+                f"policy, split {split}",
+                num_episodes_average_score=storage.episodes,
+                **scores,
+            )
+
+
+@dataclass
+class Trajectory:
+    """An episode of N steps; lists of observations and of progress have N + 1 entries.
+
+    Attributes:
+        observations: State observations, (D,) float32.
+        progress: In [0, 1], 1 exactly on success.
+        actions: (7,) float32.
+        dense_rewards: On the scale of the published numbers.
+        success: Whether the goal holds at the end.
+    """
+
+    observations: list[np.ndarray]
+    progress: list[float]
+    actions: list[np.ndarray] = field(default_factory=list)
+    dense_rewards: list[float] = field(default_factory=list)
+    success: bool = False
+
+    @property
+    def rewards(self) -> np.ndarray:
+        """(N,) float32, as ``gym.make`` gives them: what each step adds to the progress."""
+        return np.diff(np.array(self.progress, np.float32))
+
+
+def _again(env: Any, episode: Episode) -> Trajectory:
+    """What comes of the recorded actions."""
+    actions = iter(episode.actions)
+    trajectory = _run(env, episode, lambda: next(actions), len(episode))
+    if trajectory.success != bool(episode.info["success"]):
+        raise DatasetError(f"{episode.id}: its actions do not solve its task on this machine")
+    return trajectory
+
+
+def _at_random(env: Any, episode: Episode) -> Trajectory:
+    """What comes of random actions until success or the step limit."""
+    interface = episode.suite.interface()
+    generator = np.random.default_rng(int(episode.info["seed"]))
+    return _run(env, episode, lambda: interface.random(generator))
+
+
+def _run(
+    env: Any, episode: Episode, act: Callable[[], np.ndarray], limit: int | None = None
+) -> Trajectory:
+    from clevrskills.envs.state_observation import observe
+
+    env.reset(seed=int(episode.info["seed"]))
+    trajectory = Trajectory([observe(env)], [float(env.outcome.progress[0])])
+
+    def keep(action: np.ndarray, turn: Turn) -> None:
+        trajectory.actions.append(np.asarray(action, np.float32))
+        trajectory.observations.append(observe(env))
+        trajectory.progress.append(turn.progress)
+        trajectory.dense_rewards.append(turn.reward)
+
+    rollout = Rollout(env, limit)
+    rollout.run(act, keep)
+    trajectory.success = rollout.success
+    return trajectory
+
+
+class Storage:
+    """Writes one Minari dataset; a context.
+
+    Args:
+        path: Its folder, ``clevrskills/TASK/NAME-v0``.
+        config: The environment.
+    """
+
+    def __init__(self, path: Path, config: EnvConfig) -> None:
+        self._path, self._config = path, config
+        self.episodes = self._steps = self._size = self._actions = 0
+        self._return = 0.0
+
+    @property
+    def mean_return(self) -> float:
+        """Of all episodes so far."""
+        return self._return / self.episodes
+
+    def __enter__(self) -> Self:
+        import h5py
+
+        (self._path / "data").mkdir(parents=True)
+        self._file = h5py.File(self._path / "data/main_data.hdf5", "w", track_order=True)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._file.close()
+
+    def add(self, episode: Episode, trajectory: Trajectory) -> None:
+        """Append an episode that starts as a recorded one does."""
+        steps = len(trajectory.actions)
+        group = self._file.create_group(f"episode_{self.episodes}")
+        group.attrs["id"] = self.episodes
+        group.attrs["seed"] = int(episode.info["seed"])
+        group.attrs["total_steps"] = steps
+        group.attrs["source"] = episode.id
+        group.attrs["instruction"] = str(episode.prompt["plain"])
+        group.attrs["success"] = trajectory.success
+        terminations = np.zeros(steps, bool)
+        terminations[-1] = trajectory.success
+        truncations = np.zeros(steps, bool)
+        truncations[-1] = not trajectory.success
+        columns = {
+            "observations": np.stack(trajectory.observations),
+            "actions": np.stack(trajectory.actions),
+            "rewards": trajectory.rewards,
+            "terminations": terminations,
+            "truncations": truncations,
+            "infos/progress": np.array(trajectory.progress, np.float32),
+            "infos/dense_reward": np.array([0.0, *trajectory.dense_rewards], np.float32),
+        }
+        for name, values in columns.items():
+            group.create_dataset(name, data=values, compression="gzip", shuffle=True)
+        self._size, self._actions = (columns[n].shape[1] for n in ("observations", "actions"))
+        self._return += float(trajectory.rewards.sum())
+        self._steps += steps
+        self.episodes += 1
+
+    def describe(self, root: Path, **said: Any) -> None:
+        """Write ``metadata.json``, once the episodes are there.
+
+        Args:
+            root: The folder that names of datasets are relative to.
+            said: What else is said of the dataset.
+        """
+        config = self._config
+        spec = copy.deepcopy(gymnasium.spec(env_id(config.task)))
+        spec.kwargs |= {
+            "obs_mode": "state",
+            "split": config.split,
+            "robot": config.robot,
+            "criteria": config.criteria,
+            "task_args": dict(config.task_args),
+        }
+        spaces = {
+            "observation_space": (-np.inf, np.inf, self._size),
+            "action_space": (-1.0, 1.0, self._actions),
+        }
+        size = (self._path / "data/main_data.hdf5").stat().st_size
+        write_json(
+            self._path / "data/metadata.json",
+            {
+                "dataset_id": self._path.relative_to(root).as_posix(),
+                "minari_version": VERSION,
+                "data_format": "hdf5",
+                "total_episodes": self.episodes,
+                "total_steps": self._steps,
+                "dataset_size": round(size / 1e6, 1),
+                **{name: _box(*values) for name, values in spaces.items()},
+                "env_spec": spec.to_json(),
+                "author": ["The ClevrSkills developers"],
+                "requirements": ["clevrskills"],
+                **said,
+            },
+        )
+
+
+def _box(low: float, high: float, size: int) -> str:
+    """A space of Gymnasium as Minari keeps it, JSON in a string."""
+    bounds = {"low": [low] * size, "high": [high] * size}
+    return json.dumps({"type": "Box", "dtype": "float32", "shape": [size], **bounds})
