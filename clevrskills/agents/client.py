@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import http.client
 import json
-import os
 import random
+import re
+import socket
 import time
 import urllib.error
 import urllib.parse
@@ -21,6 +22,7 @@ from typing import Any, Protocol
 from clevrskills.agents.messages import MEDIA, to_openai, tokens_of
 from clevrskills.core.policy import Message, PolicyError, PromptInput
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.serving.api_key import read_api_key
 
 LARGEST_REPLY = 20 * 2**20
 """Bytes of a reply."""
@@ -126,6 +128,13 @@ class ChatClient:
             raise ClevrSkillsError(f"{url!r} is no address; allowed: http://… or https://…")
         if parts.username or parts.password:
             raise ClevrSkillsError("the address holds a password; name a variable with key_env")
+        for name, _ in urllib.parse.parse_qsl(parts.query):
+            if re.search("key|token|secret|signature", name, re.IGNORECASE):
+                raise ClevrSkillsError(
+                    f"the address holds a secret, {name}; name a variable with key_env"
+                )
+        if not (timeout_s > 0 and retries >= 0):
+            raise ClevrSkillsError("timeout_s must be above 0, and retries at least 0")
         if media not in MEDIA:
             raise UnknownNameError("media", media, MEDIA)
         if isinstance(seed, str) and seed != "episode":
@@ -133,7 +142,7 @@ class ChatClient:
         whole = "/chat/completions" in parts.path
         self._url = url if whole else f"{url.rstrip('/')}/chat/completions"
         self._headers = {"Content-Type": "application/json", "Accept": "application/json"}
-        self._key = "" if key_env is None else _key(key_env)
+        self._key = read_api_key(key_env, "key_env")
         if self._key:
             bearer = key_header.lower() == "authorization"
             self._headers[key_header] = f"Bearer {self._key}" if bearer else self._key
@@ -141,7 +150,7 @@ class ChatClient:
         given = {name: value for name, value in sampling.items() if value is not None}
         self._request = {"model": model, **given, **(extra or {})}
         self._seed, self._timeout_s, self._retries = seed, float(timeout_s), int(retries)
-        self._media, self.max_tokens = media, max_tokens
+        self._media, self._heard = media, False
 
     def begin(self, prompt: PromptInput, env: Any = None) -> None:
         """An episode begins: its seed decides how long is waited before asking again."""
@@ -172,8 +181,8 @@ class ChatClient:
             usage["requests"] += 1
             for name, guess in estimated.items():
                 told = counted.get(name)
-                known = isinstance(told, int | float) and not isinstance(told, bool)
-                usage[name] += told if known and told >= 0 else guess
+                known = isinstance(told, int) and not isinstance(told, bool) and told >= 0
+                usage[name] += float(told if known else guess)
             if text.strip():
                 break
         return Reply(text if text.strip() else "", usage)
@@ -207,9 +216,13 @@ class ChatClient:
                     text = self._read(error)
                 except (OSError, http.client.HTTPException):
                     text = ""
+            self._heard = True
             raise self._refusal(error.code, text, error.headers.get("Retry-After")) from None
-        except (TimeoutError, http.client.HTTPException, OSError) as error:
+        except (http.client.HTTPException, OSError) as error:
+            if not self._heard and _is_absent(getattr(error, "reason", error)):
+                raise PolicyError(f"{self._url}: {self._trouble(error)}") from None
             raise _Transient(self._trouble(error)) from None
+        self._heard = True
         try:
             reply = json.loads(text)
         except ValueError:
@@ -259,18 +272,9 @@ class ChatClient:
         return f"no connection: {reason or type(error).__name__}"
 
 
-def _key(variable: str) -> str:
-    """The API key.
-
-    Raises:
-        ClevrSkillsError: There is none.
-    """
-    key = os.environ.get(variable, "").strip()
-    if not key:
-        raise ClevrSkillsError(f"key_env: there is no API key in the variable {variable}")
-    if not (key.isascii() and key.isprintable()):
-        raise ClevrSkillsError(f"key_env: what {variable} holds is not printable ASCII")
-    return key
+def _is_absent(error: object) -> bool:
+    """Whether nothing listens at an address, or it is none."""
+    return isinstance(error, ConnectionRefusedError | socket.gaierror)
 
 
 def _text(reply: Mapping[str, Any]) -> str:

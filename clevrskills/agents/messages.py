@@ -105,8 +105,7 @@ def digest(messages: Sequence[Message]) -> str:
 def _mark(part: str | ImagePart) -> Any:
     if isinstance(part, str):
         return part
-    pixels = np.ascontiguousarray(part.pixels)
-    return [list(pixels.shape), hashlib.sha256(pixels).hexdigest()]
+    return [list(part.pixels.shape), hashlib.sha256(part.pixels.tobytes()).hexdigest()]
 
 
 def tokens_of(messages: Sequence[Message]) -> int:

@@ -55,7 +55,8 @@ class PlainPrompter:
     history = 2
 
     def __init__(self, interface: Interface, views: Sequence[str] = ()) -> None:
-        self._interface, self.views = interface, tuple(views)
+        self._interface = interface
+        self.views: Sequence[str] = tuple(views)
 
     def begin(self, prompt: PromptInput) -> None:
         """An episode begins."""
@@ -74,7 +75,7 @@ class PlainPrompter:
             for turn in observation["turns"][-self.history :]
         ]
         now = [f"What is seen now ({name}):" for name in observation.get("views", {})]
-        parts: list[str | ImagePart] = lines and ["\n".join(["Last turns:", *lines])]
+        parts: list[str | ImagePart] = ["\n".join(["Last turns:", *lines])] if lines else []
         for told, (name, view) in zip(now, observation.get("views", {}).items(), strict=True):
             parts += [told, view if isinstance(view, str) else ImagePart(name, view)]
         last = f"Turn {observation['turn'] + 1}. What do you do?"

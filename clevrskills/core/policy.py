@@ -9,8 +9,9 @@ The simplest one is a class with two methods::
 It may say more by class attributes: ``action_spec``, what it believes its actions to mean, compared
 with the spec of the :class:`~clevrskills.core.interface.Interface`; ``observation``, the
 :class:`ObservationOptions` it was made for; ``track``, what it has learned from, in words;
+``batched = True`` if one object acts in several episodes at once, see :class:`BatchedPolicy`;
 ``concurrent = True`` if ``act`` waits for something else, so that the objects of several episodes
-may be asked at the same time, in threads; ``batched = True`` if one object acts in several episodes at once, see :class:`BatchedPolicy`;
+are asked at the same time, in threads;
 ``privileged = True`` if ``reset`` is to be given the environment and the episode as well.
 """
 

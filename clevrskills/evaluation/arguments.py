@@ -15,11 +15,11 @@ class EvaluateArgs(PoolArgs, SuiteArgs):
     """Evaluate a policy on frozen episodes; running it again continues."""
 
     policy: str
-    """The policy: `chat:URL`, a language model behind an OpenAI-compatible endpoint, or `chat:oracle`
-    and other stand-ins for one; `module:attribute`, `checkpoint:DIR` of `clevrskills train`, `rl:DIR` of
+    """The policy: `module:attribute`, `checkpoint:DIR` of `clevrskills train`, `rl:DIR` of
     `clevrskills rl`, `lerobot:DIR` of `lerobot-train`, `openpi://HOST:PORT`, `vla-eval://HOST:PORT`,
-    `gr00t://HOST:PORT`, `oracle`, `zero`, `random`, or `replay:DATASET` on the episodes of a
-    dataset."""
+    `gr00t://HOST:PORT`, `oracle`, `zero`, `random`, `replay:DATASET` on the episodes of a dataset,
+    or `chat:URL`, a language model behind an OpenAI-compatible endpoint; `chat:oracle` and others
+    stand in for one."""
     interface: str | None = None
     """What the policy acts by; by default the suite's first one."""
     feedback: Literal["none", "simple", "detailed"] | None = None
@@ -96,14 +96,14 @@ class EvaluateArgs(PoolArgs, SuiteArgs):
     video_camera: str | None = None
     """The camera that films; by default the suite's first."""
     keep_images: int = 0
-    """Keep what a policy that asks a language model is shown, in the first episodes of each task and
-    split, beside the transcripts."""
+    """Keep the images that a language model is sent, in so many of the first episodes of each task
+    and split, beside the transcripts."""
     max_cost: float | None = None
-    """Begin no more episodes once the replies of the run have cost so much, by the prices that the
-    policy is given; the same command with a higher number goes on."""
+    """Begin no more episodes once the run has cost so much, by `--policy-arg price_in=…
+    price_out=…`; the same command with a higher number goes on."""
     dry_run: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
-    """Send nothing: tell how many requests a policy that asks a language model would send, at most,
-    and about how many tokens and images, and what they cost."""
+    """Send nothing: print how many requests a policy that asks a language model would make at most,
+    about how many tokens and images, and their price."""
     label: str = ""
     """What tables call the policy."""
     note: str = ""

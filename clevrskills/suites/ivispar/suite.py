@@ -26,9 +26,9 @@ from clevrskills.suites.ivispar.boards import (
 from clevrskills.suites.ivispar.env import COUNTED, BoardEnv
 from clevrskills.suites.ivispar.interface import INDEX
 from clevrskills.suites.ivispar.original import read_config
-from clevrskills.suites.ivispar.prompter import BoardPrompter
+from clevrskills.suites.ivispar.prompts.prompter import BoardPrompter
+from clevrskills.suites.ivispar.prompts.reader import solve_text
 from clevrskills.suites.ivispar.published import PUBLISHED
-from clevrskills.suites.ivispar.reader import solve_text
 from clevrskills.suites.ivispar.views import VIEWS
 from clevrskills.suites.symbolic import SymbolicEpisode, SymbolicSuite
 

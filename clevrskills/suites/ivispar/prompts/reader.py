@@ -9,7 +9,7 @@ from clevrskills.agents.prompter import write_action
 from clevrskills.core.policy import Message
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.suites.ivispar.board import DIRECTIONS, Board, cell_of
-from clevrskills.suites.ivispar.prompter import CURRENT, GOAL
+from clevrskills.suites.ivispar.prompts.prompter import CURRENT, GOAL
 from clevrskills.suites.ivispar.search import solve
 
 

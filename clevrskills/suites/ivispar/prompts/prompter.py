@@ -61,7 +61,7 @@ class BoardPrompter:
         UnknownArgumentError: There is no such option.
     """
 
-    views = ("text", "text@goal")
+    views: Sequence[str] = ("text", "text@goal")
     history = 2
 
     def __init__(self, options: Mapping[str, Any]) -> None:
