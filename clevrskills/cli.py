@@ -9,6 +9,7 @@ from typing import Annotated, Any, Union
 
 import tyro
 
+from clevrskills.agents.stub import ChatStubArgs, chat_stub
 from clevrskills.baselines.training.dagger import DaggerArgs, dagger
 from clevrskills.baselines.training.train import TrainArgs, train
 from clevrskills.dataset_tools.card import CardArgs, card
@@ -151,6 +152,7 @@ COMMANDS: tuple[tuple[str, type, Callable[[Any], int]], ...] = (
     ("play", PlayArgs, play),
     ("curriculum", CurriculumArgs, curriculum),
     ("serve", ServeArgs, serve),
+    ("chat-stub", ChatStubArgs, chat_stub),
     ("train", TrainArgs, train),
     ("dagger", DaggerArgs, dagger),
     ("rl", RLArgs, rl),

@@ -181,8 +181,7 @@ class ChatClient:
             usage["requests"] += 1
             for name, guess in estimated.items():
                 told = counted.get(name)
-                known = isinstance(told, int) and not isinstance(told, bool) and told >= 0
-                usage[name] += float(told if known else guess)
+                usage[name] += told if type(told) is int and told >= 0 else guess
             if text.strip():
                 break
         return Reply(text if text.strip() else "", usage)

@@ -36,7 +36,7 @@ class ChatPolicy:
     """Asks a model what to do.
 
     Args:
-        model: Address of an endpoint, or a stand-in, one of
+        target: Address of an endpoint, or a stand-in, one of
             :data:`~clevrskills.agents.stand_ins.NAMES`.
         suite: What it acts in; it gives the prompter.
         interface: What it acts by.
@@ -57,7 +57,8 @@ class ChatPolicy:
 
     def __init__(
         self,
-        model: str,
+        target: str,
+        /,
         suite: Suite,
         interface: Interface,
         replay: str | None = None,
@@ -71,7 +72,7 @@ class ChatPolicy:
     ) -> None:
         if not isinstance(interface, TextInterface):
             raise ClevrSkillsError(
-                f"chat:{model} acts by words; the interface {interface.name} is of numbers"
+                f"chat:{target} acts by words; the interface {interface.name} is of numbers"
             )
         numbers = {
             "history": (history, 0),
@@ -95,25 +96,25 @@ class ChatPolicy:
         self.observation = ObservationOptions(
             cameras=(), proprioception=False, views=tuple(self._prompter.views) or None
         )
-        self._model = self._make_model(model, suite, replay, endpoint)
+        self._model = self._make_model(target, suite, replay, endpoint)
         self.concurrent = isinstance(self._model, ChatClient)
-        self.privileged = model == "oracle" and replay is None
-        self.track = "" if "://" in model else "none"
+        self.privileged = target == "oracle" and replay is None
+        self.track = "" if "://" in target else "none"
 
     def _make_model(
-        self, model: str, suite: Suite, replay: str | None, endpoint: Mapping[str, Any]
+        self, target: str, suite: Suite, replay: str | None, endpoint: Mapping[str, Any]
     ) -> Model:
-        remote = "://" in model
+        remote = "://" in target
         own = [*signature(ChatPolicy.__init__).parameters][4:-1]
         check_arguments(endpoint, [*own, *ENDPOINT] if remote else own)
         if replay is not None:
             return ReplayedModel(Path(replay))
         if not remote:
-            stand: Model = stand_in(model, suite, self._prompter)
+            stand: Model = stand_in(target, suite, self._prompter)
             return stand
         if "model" not in endpoint:
             raise ClevrSkillsError("name the model: --policy-arg model=NAME")
-        return ChatClient(model, **endpoint)
+        return ChatClient(target, **endpoint)
 
     def reset(self, prompt: PromptInput, *, env: Any = None, episode: Any = None) -> None:
         """An episode begins."""
