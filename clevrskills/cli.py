@@ -20,6 +20,7 @@ from clevrskills.dataset_tools.render.command import RenderArgs, render
 from clevrskills.dataset_tools.view.command import ViewArgs, view
 from clevrskills.dataset_tools.view.gallery import GalleryArgs, gallery
 from clevrskills.errors import ClevrSkillsError
+from clevrskills.evaluation.dialogue.reverify import ReverifyArgs, reverify
 from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
 from clevrskills.evaluation.freeze.command import FreezeArgs, freeze
 from clevrskills.evaluation.play import PlayArgs, play
@@ -146,6 +147,7 @@ COMMANDS: tuple[tuple[str, type, Callable[[Any], int]], ...] = (
     ("gallery", GalleryArgs, gallery),
     ("freeze", FreezeArgs, freeze),
     ("evaluate", EvaluateArgs, evaluate),
+    ("reverify", ReverifyArgs, reverify),
     ("report", ReportArgs, report),
     ("compare", CompareArgs, compare),
     ("plan", PlanArgs, plan),

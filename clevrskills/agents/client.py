@@ -296,7 +296,7 @@ def _text(reply: Mapping[str, Any]) -> str:
     except (KeyError, IndexError, TypeError, AttributeError):
         shown = _clipped(json.dumps(reply))
         raise PolicyError(f"an answer without a message of a model: {shown}") from None
-    return content
+    return content.encode(errors="replace").decode()  # half a surrogate pair cannot be written
 
 
 def _message(text: str) -> str:

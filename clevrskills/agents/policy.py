@@ -28,8 +28,6 @@ from clevrskills.errors import ClevrSkillsError, check_arguments
 
 ENDPOINT = tuple(name for name in signature(ChatClient.__init__).parameters)[2:]
 """Arguments of the client."""
-REPLY_TOKENS = 200
-"""Tokens that a reply is taken to have before there are any."""
 
 
 class ChatPolicy:
@@ -46,6 +44,7 @@ class ChatPolicy:
         image_px: Length of the longer side of an image, at most.
         price_in: Price of a million tokens that are sent.
         price_out: Price of a million tokens that are replied.
+        reply_tokens: What a reply is taken to have in estimates.
         prompt: Options of the suite's prompter.
         endpoint: Arguments of :class:`~clevrskills.agents.client.ChatClient`.
 
@@ -67,6 +66,7 @@ class ChatPolicy:
         image_px: int | None = None,
         price_in: float | None = None,
         price_out: float | None = None,
+        reply_tokens: int = 200,
         prompt: Mapping[str, Any] | None = None,
         **endpoint: Any,
     ) -> None:
@@ -78,6 +78,7 @@ class ChatPolicy:
             "history": (history, 0),
             "max_images": (max_images, 0),
             "image_px": (image_px, 8),
+            "reply_tokens": (reply_tokens, 0),
         }
         for name, (value, least) in numbers.items():
             if value is not None and (not isinstance(value, int) or value < least):
@@ -90,6 +91,7 @@ class ChatPolicy:
         if history is not None:
             self._prompter.history = history
         self._most, self._largest_px = max_images, image_px
+        self.reply_tokens = reply_tokens
         self.prices = None
         if price_in is not None or price_out is not None:
             self.prices = float(price_in or 0), float(price_out or 0)
@@ -179,7 +181,7 @@ class ChatPolicy:
                 self._remember(seen, Said(action, action))
             total["requests"] += 1
             total["prompt_tokens"] += tokens_of(request)
-            total["completion_tokens"] += REPLY_TOKENS
+            total["completion_tokens"] += self.reply_tokens
             total["images"] += len(images_of(request))
         if self.prices is not None:
             total["cost"] = self.price(total["prompt_tokens"], total["completion_tokens"])

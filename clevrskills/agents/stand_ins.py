@@ -136,7 +136,7 @@ def read_script(path: Path) -> list[str | Mapping[str, Any]]:
         ClevrSkillsError: It cannot be read, or is empty.
     """
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
     except (OSError, ValueError) as error:
         raise ClevrSkillsError(f"script {path}: {error}") from None
     replies: list[str | Mapping[str, Any]] = []
@@ -146,7 +146,7 @@ def read_script(path: Path) -> list[str | Mapping[str, Any]]:
         except ValueError:
             entry = line
         replies.append(entry if isinstance(entry, str | dict) else line)
-    if not replies:
+    if lines == [""]:
         raise ClevrSkillsError(f"script {path} is empty")
     return replies
 

@@ -168,7 +168,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         try:
             request = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))))
             if not self.path.partition("?")[0].endswith(COMPLETIONS):
-                answer = _refusal(404, f"there is only {COMPLETIONS}")
+                answer: Mapping[str, Any] = _refusal(404, f"there is only {COMPLETIONS}")
             else:
                 answer = type(self).answer(request)
         except (ValueError, KeyError, TypeError) as error:

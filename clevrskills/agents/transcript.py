@@ -22,6 +22,7 @@ from clevrskills.agents.client import Reply
 from clevrskills.agents.messages import digest
 from clevrskills.core.policy import ImagePart, Message, PolicyError, PromptInput
 from clevrskills.errors import ClevrSkillsError, DamagedError
+from clevrskills.jobs.journal import read_lines
 
 SHORT = 100
 """Characters up to which a text is repeated instead of named by its hash."""
@@ -67,8 +68,10 @@ class ReplayedModel:
             raise ClevrSkillsError(f"{folder} has no transcripts")
         self._paths = {}
         for path in paths:
-            with path.open(encoding="utf-8") as file:
-                self._paths[_line(path, file.readline())["policy_seed"]] = path
+            head: dict[str, Any] = next(read_lines(path, json.loads), {})
+            if "policy_seed" not in head:
+                raise DamagedError(f"{path} is no transcript")
+            self._paths[head["policy_seed"]] = path
 
     def begin(self, prompt: PromptInput, env: Any = None) -> None:
         """An episode begins; it is known by its seed.
@@ -79,9 +82,8 @@ class ReplayedModel:
         path = self._paths.get(prompt.seed)
         if path is None:
             raise PolicyError("there is no transcript of this episode")
-        lines = path.read_text(encoding="utf-8").splitlines()[1:]
-        self._turns = [_line(path, line) for line in lines][::-1]
-        self._path = path
+        _, *turns = read_lines(path, json.loads)
+        self._turns, self._path = turns[::-1], path
 
     def answer(self, messages: Sequence[Message]) -> Reply:
         """The reply of the next turn.
@@ -91,18 +93,10 @@ class ReplayedModel:
         """
         if not self._turns:
             raise PolicyError(f"{self._path} ends before the episode does")
-        turn = self._turns.pop()
+        turn: dict[str, Any] = self._turns.pop()
         if turn["request"] != digest(messages):
             raise PolicyError(
                 f"{self._path}, turn {turn['turn']}: another request was sent then, so its reply "
                 "is none to this one"
             )
         return Reply(turn["reply"], turn["usage"])
-
-
-def _line(path: Path, text: str) -> dict[str, Any]:
-    try:
-        line: dict[str, Any] = json.loads(text)
-        return line
-    except ValueError:
-        raise DamagedError(f"{path} is no transcript: {text[:40]!r}") from None

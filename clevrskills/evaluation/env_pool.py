@@ -60,12 +60,7 @@ class EnvPool:
     Args:
         config: What all workers have in common.
         options: What the policy is shown.
-
-    Attributes:
-        rollout: Class of what it starts.
     """
-
-    rollout: type[PolicyRollout] = PolicyRollout
 
     def __init__(self, config: WorkerConfig, options: ObservationOptions) -> None:
         self._worker, self._options = config, options
@@ -89,7 +84,7 @@ class EnvPool:
             told = worker.suite.told(episode, wording, number, look)
         video = self._video(slot, ref) if ref.film else None
         try:
-            return self.rollout(
+            return PolicyRollout(
                 *(env, episode, self._options, worker.rules, worker.suite, video, ref.repeat),
                 told=told,
                 wording=wording,

@@ -26,7 +26,6 @@ __all__ = ["EpisodeResult", "Evaluation", "Run", "open_evaluations", "read_resul
 
 RESULTS_DIR = "results"
 VIDEOS_DIR = "videos"
-TRANSCRIPTS_DIR = "transcripts"
 RUN_FILE = "run.json"
 SETTINGS = (
     *("suite", "robot", "criteria", "interface", "feedback", "stop", "stop_on_success"),
@@ -282,20 +281,13 @@ def video_path(root: Path, episode: str) -> Path:
     return root / VIDEOS_DIR / f"{episode}.mp4"
 
 
-def transcript_path(root: Path, episode: str) -> Path:
-    """Where the transcript of an episode is."""
-    return root / TRANSCRIPTS_DIR / f"{episode}.jsonl"
-
-
-def spent(root: Path) -> float:
-    """What all episodes of a run have cost, those that ended in errors included.
+def cost_of(root: Path) -> float:
+    """What a run has cost, its episodes that ended in errors included.
 
     Raises:
         DatasetError: A line cannot be read.
     """
-    paths = sorted((root / RESULTS_DIR).glob("*.jsonl"))
-    every = (result for path in paths for result in read_lines(path, EpisodeResult.from_json))
-    return sum(result.usage.get("cost", 0.0) for result in every)
+    return sum(result.usage.get("cost", 0.0) for result in _all_results(root))
 
 
 def read_run(root: Path) -> Run:
@@ -326,12 +318,16 @@ def read_results(root: Path) -> Iterator[EpisodeResult]:
         DatasetError: A line cannot be read.
     """
     latest: dict[str, EpisodeResult] = {}
-    for path in sorted((root / RESULTS_DIR).glob("*.jsonl")):
-        for result in read_lines(path, EpisodeResult.from_json):
-            known = latest.get(result.id)
-            if known is None or (result.counts, result.ended) >= (known.counts, known.ended):
-                latest[result.id] = result
+    for result in _all_results(root):
+        known = latest.get(result.id)
+        if known is None or (result.counts, result.ended) >= (known.counts, known.ended):
+            latest[result.id] = result
     yield from sorted(latest.values(), key=lambda r: (r.level, r.task, r.split, r.index, r.repeat))
+
+
+def _all_results(root: Path) -> Iterator[EpisodeResult]:
+    for path in sorted((root / RESULTS_DIR).glob("*.jsonl")):
+        yield from read_lines(path, EpisodeResult.from_json)
 
 
 def read_content(root: Path) -> Content:

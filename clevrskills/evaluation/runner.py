@@ -18,9 +18,9 @@ from clevrskills.evaluation.results import (
     RUN_FILE,
     EpisodeResult,
     Run,
+    cost_of,
     read_results,
     read_run,
-    spent,
     video_path,
 )
 from clevrskills.evaluation.worker import (
@@ -202,7 +202,7 @@ class Runner(work.JobQueue[Describe | Group, Description | Ended]):
         refs = _open(request, self._known, self._left_out)
         rounds = ROUNDS if request.args.max_cost is None else 1
         self.waiting.extend(groups(refs, request.args.batch, request.args.workers, rounds))
-        self._spent = spent(root)
+        self._spent = cost_of(root)
 
     def _take(self, group: Group, ended: Ended) -> None:
         refs = {ref.id: ref for ref in group.episodes}

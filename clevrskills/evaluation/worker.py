@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import io
 import time
 from collections import deque
 from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-from PIL import Image
 
 from clevrskills.core.policy import GaveUp, ObservationOptions, PolicyError
 from clevrskills.errors import ClevrSkillsError, one_line
+from clevrskills.evaluation.dialogue.transcripts import write_images, write_transcript
 from clevrskills.evaluation.env_pool import EnvPool, EpisodeRef, WorkerConfig
 from clevrskills.evaluation.policy_slots import Lost, acting
-from clevrskills.evaluation.results import EpisodeResult, transcript_path
+from clevrskills.evaluation.results import EpisodeResult
 from clevrskills.evaluation.rollout import PolicyRollout
-from clevrskills.jobs.files import StorageError, storage_errors, to_json, write_whole
+from clevrskills.jobs.files import StorageError
 from clevrskills.jobs.process_setup import now, return_freed_memory, trim_heap, worker_name
 
 HOPELESS = 3
@@ -168,7 +167,7 @@ class Evaluator:
         if result is None:
             self._lost.append(ref)
         else:
-            self._write_transcript(ref, rollout)
+            write_transcript(self._config.root, ref, rollout)
             self._end(ref, result)
         if rollout.video is not None:
             keep = result is not None and result.counts
@@ -177,33 +176,8 @@ class Evaluator:
     def _keep_images(self, ref: EpisodeRef, rollout: PolicyRollout) -> None:
         """Write what was just sent, of the first episodes of each task and split."""
         shown, rollout.shown = rollout.shown, {}
-        if ref.index >= self._config.keep_images or ref.repeat:
-            return
-        folder = transcript_path(self._config.root, ref.id).parent / "images" / ref.id
-        for name, pixels in shown.items():
-            file = io.BytesIO()
-            Image.fromarray(pixels).save(file, "png")
-            with storage_errors(folder):
-                folder.mkdir(parents=True, exist_ok=True)
-            write_whole(folder / f"{name}.png", file.getvalue())
-
-    def _write_transcript(self, ref: EpisodeRef, rollout: PolicyRollout) -> None:
-        if not rollout.transcript:
-            return
-        path, episode = transcript_path(self._config.root, ref.id), rollout.episode
-        head = {
-            "transcript": 1,
-            "episode": ref.id,
-            **{name: getattr(episode, name) for name in ("task", "split", "index", "seed")},
-            "drawn": ref.seed is not None,
-            "repeat": ref.repeat,
-            "content_hash": episode.content_hash,
-            "policy_seed": rollout.prompt.seed,
-        }
-        with storage_errors(path):
-            path.parent.mkdir(exist_ok=True)
-        lines = [to_json(line) + "\n" for line in (head, *rollout.transcript)]
-        write_whole(path, "".join(lines))
+        if ref.index < self._config.keep_images and not ref.repeat:
+            write_images(self._config.root, ref, shown)
 
     def _end(self, ref: EpisodeRef, result: EpisodeResult) -> None:
         self._results.append(replace(result, tries=ref.tries + 1))
