@@ -44,8 +44,8 @@ def message(role: Literal["user", "assistant"], parts: Sequence[str | ImagePart]
 
 
 class PlainPrompter:
-    """Tells of any suite whose commands are words: the prompt, what commands there are, what is
-    seen, and what came of the last turns.
+    """Tells of any suite whose commands are words: the prompt and its images, what commands there
+    are, what came of the last turns, and what is seen.
 
     Args:
         interface: What is acted by.
@@ -65,6 +65,7 @@ class PlainPrompter:
         format_ = f"End your reply with one line of its own:\n{write_action('<command>')}"
         about = self._interface.sentence or "One command each turn."
         self._system = "\n".join([f"Task: {prompt.text}", "", about, *known, "", format_])
+        self._images = prompt.images
 
     def messages(
         self, observation: Observation, history: Sequence[tuple[Observation, Said]]
@@ -74,10 +75,14 @@ class PlainPrompter:
             f"Turn {turn['index'] + 1}: {turn['action'] or '(unreadable)'}. {turn['message']}"
             for turn in observation["turns"][-self.history :]
         ]
-        now = [f"What is seen now ({name}):" for name in observation.get("views", {})]
-        parts: list[str | ImagePart] = ["\n".join(["Last turns:", *lines])] if lines else []
-        for told, (name, view) in zip(now, observation.get("views", {}).items(), strict=True):
-            parts += [told, view if isinstance(view, str) else ImagePart(name, view)]
+        parts: list[str | ImagePart] = []
+        for name, image in self._images.items():
+            parts += [f"Image of the task ({name}):", ImagePart(name, image)]
+        if lines:
+            parts.append("\n".join(["Last turns:", *lines]))
+        for name, view in observation.get("views", {}).items():
+            seen = view if isinstance(view, str) else ImagePart(name, view)
+            parts += [f"What is seen now ({name}):", seen]
         last = f"Turn {observation['turn'] + 1}. What do you do?"
         return [Message("system", (self._system,)), message("user", [*parts, last])]
 

@@ -60,10 +60,16 @@ class EnvPool:
     Args:
         config: What all workers have in common.
         options: What the policy is shown.
+        rollout: Class of what is started.
     """
 
-    def __init__(self, config: WorkerConfig, options: ObservationOptions) -> None:
-        self._worker, self._options = config, options
+    def __init__(
+        self,
+        config: WorkerConfig,
+        options: ObservationOptions,
+        rollout: type[PolicyRollout] = PolicyRollout,
+    ) -> None:
+        self._worker, self._options, self._rollout = config, options, rollout
         self._config: EnvConfig | None = None
         self._envs: dict[int, Environment] = {}
         self._films: dict[int, TrajectoryRenderer] = {}
@@ -84,7 +90,7 @@ class EnvPool:
             told = worker.suite.told(episode, wording, number, look)
         video = self._video(slot, ref) if ref.film else None
         try:
-            return PolicyRollout(
+            return self._rollout(
                 *(env, episode, self._options, worker.rules, worker.suite, video, ref.repeat),
                 told=told,
                 wording=wording,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +11,7 @@ import tyro
 from clevrskills.errors import ClevrSkillsError
 
 if TYPE_CHECKING:
+    from clevrskills.core.policy import Observation
     from clevrskills.evaluation.env_pool import EnvPool
     from clevrskills.evaluation.results import EpisodeResult
 
@@ -92,12 +93,16 @@ def reverify(args: ReverifyArgs) -> int:
 
 
 def _envs(root: Path, suite: Any) -> EnvPool:
-    """Environments as they were in a run, in which nothing is drawn."""
+    """Environments as they were in a run; what the policy was shown is not drawn again."""
     from clevrskills.core.policy import ObservationOptions
     from clevrskills.core.policy_loader import PolicySource
     from clevrskills.evaluation.env_pool import EnvPool, WorkerConfig
     from clevrskills.evaluation.results import read_run
-    from clevrskills.evaluation.rollout import Rules
+    from clevrskills.evaluation.rollout import PolicyRollout, Rules
+
+    class Unseen(PolicyRollout):
+        def _look(self) -> Observation:
+            return {}
 
     run = read_run(root)
     told: Any = run.feedback
@@ -106,7 +111,8 @@ def _envs(root: Path, suite: Any) -> EnvPool:
     )
     nobody = PolicySource("zero")
     config = WorkerConfig(root, suite, nobody, rules, 1, run.robot, run.criteria, "", "")
-    return EnvPool(config, ObservationOptions(cameras=(), proprioception=False, views=()))
+    seen = ObservationOptions(**run.observation)  # what is understood may depend on it
+    return EnvPool(config, replace(seen, cameras=tuple(seen.cameras)), Unseen)
 
 
 def _score(envs: EnvPool, path: Path, cause: str) -> EpisodeResult:

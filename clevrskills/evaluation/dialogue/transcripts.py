@@ -5,6 +5,7 @@
 
 import io
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -59,7 +60,7 @@ def write_images(root: Path, ref: EpisodeRef, images: Mapping[str, Any]) -> None
         Image.fromarray(pixels).save(file, "png")
         with storage_errors(folder):
             folder.mkdir(parents=True, exist_ok=True)
-        write_whole(folder / f"{name}.png", file.getvalue())
+        write_whole(folder / f"{re.sub(r'[^\w@.-]+', '_', name)}.png", file.getvalue())
 
 
 def read_transcript(path: Path) -> tuple[EpisodeRef, list[dict[str, Any]]]:
