@@ -10,13 +10,13 @@ import json
 import random
 import re
 import socket
-import time
 import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
+from time import monotonic, sleep, time
 from typing import Any, Protocol
 
 from clevrskills.agents.messages import MEDIA, to_openai, tokens_of
@@ -201,7 +201,7 @@ class ChatClient:
                     raise PolicyError(f"{self._url}: {error}{tries}") from None
                 wait_s = min(FIRST_WAIT_S * 2**again, LONGEST_WAIT_S)
                 wait_s *= self._jitter.uniform(0.5, 1.0)
-                time.sleep(wait_s if error.wait_s is None else error.wait_s)
+                sleep(wait_s if error.wait_s is None else error.wait_s)
         raise AssertionError("the last try returns or raises")
 
     def _once(self, body: bytes) -> dict[str, Any]:
@@ -240,13 +240,13 @@ class ChatClient:
         Raises:
             PolicyError: It is too large.
         """
-        ends_s, chunks, size = time.monotonic() + self._timeout_s, list[bytes](), 0
+        ends_s, chunks, size = monotonic() + self._timeout_s, list[bytes](), 0
         while chunk := response.read1(2**16):
             chunks.append(chunk)
             size += len(chunk)
             if size > LARGEST_REPLY:
                 raise PolicyError(f"{self._url} answers more than {LARGEST_REPLY >> 20} MB")
-            if time.monotonic() > ends_s:
+            if monotonic() > ends_s:
                 raise TimeoutError
         if response.length:  # less has arrived than was announced
             raise http.client.IncompleteRead(b"", response.length)
@@ -321,7 +321,7 @@ def _wait_s(told: str | None) -> float | None:
         seconds = float(told)
     except ValueError:
         try:
-            seconds = parsedate_to_datetime(told).timestamp() - time.time()
+            seconds = parsedate_to_datetime(told).timestamp() - time()
         except ValueError:
             return None
     return min(max(seconds, 0.0), 10 * LONGEST_WAIT_S) if seconds == seconds else None
