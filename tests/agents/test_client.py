@@ -123,9 +123,7 @@ def test_the_wait_follows_from_the_episode_and_grows_up_to_a_minute(waits: list[
         assert "status 500 (11 tries)" in refused(answers, seed=seed)
     first, second, other = waits[:10], waits[10:20], waits[20:]
     assert first == second != other
-    assert all(
-        limit / 2 <= wait <= limit for wait, limit in zip(first[7:], [60.0] * 3, strict=True)
-    )
+    assert all(30 <= wait <= 60 for wait in first[7:])
 
 
 @pytest.mark.parametrize(
@@ -232,9 +230,8 @@ def test_a_server_that_drips_is_left() -> None:
 
     thread = threading.Thread(target=drip)
     thread.start()
-    client = ChatClient(
-        f"http://127.0.0.1:{listener.getsockname()[1]}/v1", "m", None, timeout_s=0.2, retries=0
-    )
+    url = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
+    client = ChatClient(url, "m", timeout_s=0.2, retries=0)
     client.begin(PromptInput("", {}))
     with pytest.raises(PolicyError, match="no answer within"):
         client.answer(HELLO)

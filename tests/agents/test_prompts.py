@@ -138,9 +138,8 @@ def plain() -> PlainPrompter:
 def test_suites_without_a_prompter_are_told_of_plainly() -> None:
     prompter, image = plain(), np.zeros((4, 4, 3), np.uint8)
     prompter.begin(PromptInput("Switch on: red", {"goal": image}))
-    turns = [
-        {"index": k, "action": "" if k == 2 else f"do {k}", "message": "No."} for k in range(4)
-    ]
+    actions = ("do 0", "do 1", "", "do 3")
+    turns = [{"index": k, "action": do, "message": "No."} for k, do in enumerate(actions)]
     seen = {"turn": 4, "turns": turns, "views": {"state": "red is off", "top": image}}
     text = written(prompter.messages(seen, []))
     assert text.splitlines()[:2] == ["=== system", "Task: Switch on: red"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -111,8 +111,9 @@ def _envs(root: Path, suite: Any) -> EnvPool:
     )
     nobody = PolicySource("zero")
     config = WorkerConfig(root, suite, nobody, rules, 1, run.robot, run.criteria, "", "")
-    seen = ObservationOptions(**run.observation)  # what is understood may depend on it
-    return EnvPool(config, replace(seen, cameras=tuple(seen.cameras)), Unseen)
+    shown: dict[str, Any] = {**run.observation}  # what is understood may depend on it
+    shown["cameras"] = tuple(shown["cameras"])
+    return EnvPool(config, ObservationOptions(**shown), Unseen)
 
 
 def _score(envs: EnvPool, path: Path, cause: str) -> EpisodeResult:

@@ -12,6 +12,7 @@ from typing import Any
 
 from PIL import Image
 
+from clevrskills.errors import DamagedError
 from clevrskills.evaluation.env_pool import EpisodeRef
 from clevrskills.evaluation.rollout import PolicyRollout
 from clevrskills.jobs.files import storage_errors, to_json, write_whole
@@ -19,6 +20,7 @@ from clevrskills.jobs.journal import read_lines
 
 TRANSCRIPTS_DIR = "transcripts"
 VERSION = 1
+_NOT_IN_NAMES = re.compile(r"[^\w@.-]+")
 
 
 def transcript_path(root: Path, episode: str) -> Path:
@@ -60,7 +62,7 @@ def write_images(root: Path, ref: EpisodeRef, images: Mapping[str, Any]) -> None
         Image.fromarray(pixels).save(file, "png")
         with storage_errors(folder):
             folder.mkdir(parents=True, exist_ok=True)
-        write_whole(folder / f"{re.sub(r'[^\w@.-]+', '_', name)}.png", file.getvalue())
+        write_whole(folder / f"{_NOT_IN_NAMES.sub('_', name)}.png", file.getvalue())
 
 
 def read_transcript(path: Path) -> tuple[EpisodeRef, list[dict[str, Any]]]:
@@ -83,5 +85,7 @@ def read_transcript(path: Path) -> tuple[EpisodeRef, list[dict[str, Any]]]:
             raise ValueError(f"damaged line: {error!r}") from error
         return line
 
-    _, *turns = read_lines(path, parse)
+    turns = [*read_lines(path, parse)][1:]
+    if not refs:
+        raise DamagedError(f"{path} is damaged: it is empty")
     return refs[0], turns

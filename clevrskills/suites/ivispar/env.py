@@ -121,7 +121,7 @@ class BoardEnv(SymbolicEnv):
         return MOVED
 
     def _listed(self, text: str) -> tuple[bool, str, Mapping[str, str]]:
-        told = read_listing(text, self.colours, self.shapes)
+        told = read_listing(text, self.colours, self.shapes, self._drawn)
         if told is None:
             self.classes["illegal"] += 1
             return False, UNPARSABLE, {}
