@@ -62,7 +62,6 @@ def evaluate(args: EvaluateArgs, suite: Suite | None = None) -> int:
 
 def _report(request: EvaluationRequest, outcome: Outcome) -> None:
     """Print the results of all that is in the folder."""
-    from clevrskills.evaluation.dialogue.estimate import spent, usage_line
     from clevrskills.evaluation.report import tables
     from clevrskills.evaluation.report.suite_tables import suite_tables
     from clevrskills.evaluation.report.tables import print_lines, print_table
@@ -81,7 +80,6 @@ def _report(request: EvaluationRequest, outcome: Outcome) -> None:
             "levels": tables.records(tables.numbers(levels)),
             "tags": [],
             **{table.name: tables.records(table.data) for table in further},
-            "usage": spent(evaluations[0].results),
             "warnings": tables.clipped_lines(evaluations),
         }
         print(to_json(data, indent=1))
@@ -93,7 +91,6 @@ def _report(request: EvaluationRequest, outcome: Outcome) -> None:
         print_table(table.texts, table.title)
         print_lines(*filter(None, (table.note,)))
     print_lines(request.rule, tables.EXPLANATION, *tables.clipped_lines(evaluations))
-    print_lines(*filter(None, (usage_line(evaluations[0].results),)))
     if outcome.left_out:
         print_lines(f"Left out in words alone, as in the paper: {', '.join(outcome.left_out)}.")
     print_lines(f"Results are in {out}; `clevrskills report {out}` writes a page of them.")

@@ -27,6 +27,14 @@ __all__ = ["EpisodeResult", "Evaluation", "Run", "open_evaluations", "read_resul
 RESULTS_DIR = "results"
 VIDEOS_DIR = "videos"
 RUN_FILE = "run.json"
+USAGE = {
+    "requests": "requests",
+    "prompt_tokens": "tokens sent",
+    "completion_tokens": "tokens replied",
+    "images": "images",
+    "cost": "price",
+}
+"""What is counted of a policy that asks a language model, and what that is called."""
 SETTINGS = (
     *("suite", "robot", "criteria", "interface", "feedback", "stop", "stop_on_success"),
     *("observation", "wording", "chunk", "clip", "seed"),
@@ -91,8 +99,8 @@ class EpisodeResult:
             lines that say none are of revision 1; 0: another program does not state it.
     clipped: Share of the actions of numbers with an entry out of range, which was clipped, see
         :func:`clevrskills.core.interface.in_range`.
-    usage: Of a policy that asks a language model: ``requests`` that were answered,
-        ``prompt_tokens``, ``completion_tokens``, ``images`` and, if prices are known, ``cost``.
+    usage: What is counted of a policy that asks a language model, see :data:`USAGE`; ``cost`` if
+        prices are known.
     greatest: The greatest absolute value of each entry of them, by its label; empty: there were
         none, or the line is of before they were told.
     """

@@ -305,7 +305,7 @@ def _open(
         done = ref.id in known and known[ref.id].counts
         film = ref.film and not video_path(root, ref.id).exists()
         if ref.task not in omitted and (film or not done):
-            found.append(replace(ref, film=film))
+            found.append(replace(ref, film=film, counts=done))
     return found
 
 

@@ -344,7 +344,7 @@ def test_a_dry_run_sends_nothing_and_is_not_exceeded(
         told = json.loads(capsys.readouterr().out)
         assert not requests and not out.exists()
         assert main(words) == 0
-        used = json.loads(capsys.readouterr().out)["usage"]
+        (used,) = json.loads(capsys.readouterr().out)["usage"]
     assert (told["episodes"], told["requests"], told["images"]) == (6, 120, 0)
     assert used["requests"] == len(requests) == 120
     for name in ("prompt_tokens", "completion_tokens", "cost"):

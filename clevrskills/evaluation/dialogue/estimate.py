@@ -1,8 +1,7 @@
-"""Estimate of what a run with a language model costs, and the account of what it has cost."""
+"""Estimate of what a run with a language model sends and costs, before it begins."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -11,18 +10,9 @@ from clevrskills.errors import ClevrSkillsError
 if TYPE_CHECKING:
     from clevrskills.core.policy import Observation
     from clevrskills.evaluation.request import EvaluationRequest
-    from clevrskills.evaluation.results import EpisodeResult
 
 LOOKED_AT = 20
 """Episodes of each task and split that are started to be measured, at most."""
-USAGE = {
-    "requests": "requests",
-    "prompt_tokens": "tokens sent",
-    "completion_tokens": "tokens replied",
-    "images": "images",
-    "cost": "price",
-}
-"""What is counted, and what it is called."""
 
 
 class Talker(Protocol):
@@ -45,7 +35,7 @@ def dry_run(request: EvaluationRequest) -> int:
     """
     from clevrskills.core.policy_loader import is_privileged
     from clevrskills.evaluation.env_pool import EnvPool
-    from clevrskills.evaluation.results import RUN_FILE, read_results
+    from clevrskills.evaluation.results import RUN_FILE, USAGE, read_results
     from clevrskills.jobs.files import to_json
     from clevrskills.jobs.progress import Display
 
@@ -78,32 +68,10 @@ def dry_run(request: EvaluationRequest) -> int:
         print(to_json({**numbers, "left_out": len(done)}, indent=1))
         return 0
     print(f"{len(refs)} episodes" + (f", {len(done)} more are done" if done else ""))
-    print(f"at most: {_told({name: numbers[name] for name in USAGE})}")
+    told = [f"{numbers[name]:,} {word}" for name, word in USAGE.items() if name != "cost"]
+    price = f", price {numbers['cost']:,.4f}" if priced else ""
+    print(f"at most: {', '.join(told)}{price}")
     print(f"if a reply has {policy.reply_tokens} tokens, and a token is 4 characters or 750 pixels")
     if not priced:
         print("no price: --policy-arg price_in=… price_out=…, of a million tokens")
     return 0
-
-
-def spent(results: Iterable[EpisodeResult]) -> dict[str, float]:
-    """What episodes have cost."""
-    total: dict[str, float] = {}
-    for result in results:
-        for name, value in result.usage.items():
-            total[name] = total.get(name, 0) + value
-    return total
-
-
-def usage_line(results: Iterable[EpisodeResult]) -> str:
-    """What episodes have cost, in words; empty: no model was asked."""
-    total = spent(results)
-    return f"Asked of the model: {_told(total)}." if total else ""
-
-
-def _told(total: dict[str, Any]) -> str:
-    known = {name: total.get(name) for name in USAGE}
-    return ", ".join(
-        f"{USAGE[name]} {value:,.4f}" if name == "cost" else f"{value:,.0f} {USAGE[name]}"
-        for name, value in known.items()
-        if value is not None
-    )

@@ -29,12 +29,12 @@ def transcript_path(root: Path, episode: str) -> Path:
 
 
 def write_transcript(root: Path, ref: EpisodeRef, rollout: PolicyRollout) -> None:
-    """Write what was said in an episode, if something was.
+    """Write what was said in an episode, if something was; that of the result that counts stands.
 
     Raises:
         StorageError: The disk refused.
     """
-    if not rollout.transcript:
+    if not rollout.transcript or ref.counts:
         return
     path, episode = transcript_path(root, ref.id), rollout.episode
     head = {
