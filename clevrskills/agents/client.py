@@ -142,6 +142,7 @@ class ChatClient:
         whole = "/chat/completions" in parts.path
         self._url = url if whole else f"{url.rstrip('/')}/chat/completions"
         self._headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        self._headers["User-Agent"] = "clevrskills"  # some providers refuse that of the library
         self._key = read_api_key(key_env, "key_env")
         if self._key:
             bearer = key_header.lower() == "authorization"
@@ -168,7 +169,7 @@ class ChatClient:
         """
         data = {**self._request, "messages": to_openai(messages, self._media)}
         body = json.dumps(data, ensure_ascii=False).encode()
-        usage = dict.fromkeys(("requests", "prompt_tokens", "completion_tokens"), 0.0)
+        usage = dict.fromkeys(("requests", "prompt_tokens", "completion_tokens"), 0)
         text = ""
         for _ in range(1 + EMPTY_REPLIES):
             reply = self._ask(body)

@@ -26,6 +26,8 @@ from clevrskills.core.policy import (
 from clevrskills.core.suite import Prompter, Suite
 from clevrskills.errors import ClevrSkillsError, check_arguments
 
+SCHEMES = ("http://", "https://")
+"""How the address of an endpoint begins."""
 ENDPOINT = tuple(name for name in signature(ChatClient.__init__).parameters)[2:]
 """Arguments of the client."""
 
@@ -101,12 +103,12 @@ class ChatPolicy:
         self._model = self._make_model(target, suite, replay, endpoint)
         self.concurrent = isinstance(self._model, ChatClient)
         self.privileged = target == "oracle" and replay is None
-        self.track = "" if "://" in target else "none"
+        self.track = "" if target.startswith(SCHEMES) else "none"
 
     def _make_model(
         self, target: str, suite: Suite, replay: str | None, endpoint: Mapping[str, Any]
     ) -> Model:
-        remote = "://" in target
+        remote = target.startswith(SCHEMES)
         own = [*signature(ChatPolicy.__init__).parameters][4:-1]
         check_arguments(endpoint, [*own, *ENDPOINT] if remote else own)
         if replay is not None:

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from email.utils import formatdate
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import pytest
 
 from clevrskills.agents.client import ChatClient, Reply
 from clevrskills.agents.messages import images_of
-from clevrskills.agents.stub import _Handler, serving
+from clevrskills.agents.stub import _Handler, behaviour, serving
 from clevrskills.core.policy import ImagePart, Message, PolicyError, PromptInput
 from clevrskills.errors import ClevrSkillsError
 
@@ -202,6 +203,35 @@ def test_an_empty_reply_is_asked_for_three_times_more(waits: list[float]) -> Non
 )
 def test_forms_of_replies(message: Any, text: str) -> None:
     assert asked([{"body": json.dumps({"choices": [{"message": message}]})}])[0].text == text
+
+
+def test_scripts_of_servers(tmp_path: Path, waits: list[float]) -> None:
+    script = tmp_path / "script.jsonl"
+    script.write_text('{"status": 500, "body": ""}\n"two\\nlines"\nplain words\n')
+    with serving(behaviour(f"script:{script}")) as url:
+        client = ChatClient(url, "m")
+        client.begin(PromptInput("", {}))
+        assert [client.answer(HELLO).text for _ in range(3)] == [
+            *("two\nlines", "plain words", "two\nlines")
+        ]
+    assert len(waits) == 2
+    script.write_text('{"stauts": 500}\n')
+    with pytest.raises(ClevrSkillsError, match="stauts"):
+        behaviour(f"script:{script}")
+    script.write_text("")
+    with pytest.raises(ClevrSkillsError, match="is empty"):
+        behaviour(f"script:{script}")
+
+
+def test_what_is_no_request_is_refused_by_the_stub() -> None:
+    with serving(behaviour("garbage")) as url:
+        client = ChatClient(f"{url}/chat/completions/x", "m")
+        client.begin(PromptInput("", {}))
+        with pytest.raises(PolicyError, match="404: there is only /chat/completions"):
+            client.answer(HELLO)
+        client = ChatClient(url, "m", extra={"messages": 5})
+        client.begin(PromptInput("", {}))
+        assert client.answer(HELLO).text  # what is asked stands over what is extra
 
 
 def test_slow_servers(waits: list[float]) -> None:

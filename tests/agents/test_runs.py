@@ -42,7 +42,7 @@ def reader() -> Iterator[str]:
 
 
 def command(policy: str, out: Path, *more: object, episodes: int = 6) -> list[str]:
-    named = ["--policy-arg", "model=m"] if "://" in policy else []
+    named = ["--policy-arg", "model=m"] if policy.startswith("http") else []
     given = ["--suite", "ivispar", "--episodes", episodes, "--preset", "text", "--out", out]
     words = ["evaluate", "geoms", "--policy", f"chat:{policy}", *given, *named, *more]
     return [*map(str, words)]
@@ -89,7 +89,7 @@ def test_random_words_are_always_read(tmp_path: Path) -> None:
 
 
 def test_fixed_words_and_scripts(tmp_path: Path) -> None:
-    evaluate("fixed:action: move red cube left", tmp_path / "fixed")
+    evaluate("fixed:see http://h action: move red cube left", tmp_path / "fixed")
     assert {t["action"] for t in transcript(tmp_path / "fixed")[1:]} == {"move red cube left"}
     script = tmp_path / "script.txt"
     script.write_text('action: move red cube left\n"two\\naction: move blue sphere up"\n')
@@ -103,6 +103,7 @@ def test_fixed_words_and_scripts(tmp_path: Path) -> None:
     ("policy", "more", "told"),
     [
         ("orakel", (), "orakel"),
+        ("localhost:8000/v1", (), "allowed: http://"),
         ("script:nowhere.txt", (), "script nowhere.txt"),
         ("oracle", ("--interface", "index"), "acts by words"),
         ("oracle", ("--policy-arg", "histroy=1"), "histroy"),
