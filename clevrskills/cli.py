@@ -9,6 +9,7 @@ from typing import Annotated, Any, Union
 
 import tyro
 
+from clevrskills.agents.stub import ChatStubArgs, chat_stub
 from clevrskills.baselines.training.dagger import DaggerArgs, dagger
 from clevrskills.baselines.training.train import TrainArgs, train
 from clevrskills.dataset_tools.card import CardArgs, card
@@ -19,6 +20,7 @@ from clevrskills.dataset_tools.render.command import RenderArgs, render
 from clevrskills.dataset_tools.view.command import ViewArgs, view
 from clevrskills.dataset_tools.view.gallery import GalleryArgs, gallery
 from clevrskills.errors import ClevrSkillsError
+from clevrskills.evaluation.dialogue.reverify import ReverifyArgs, reverify
 from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
 from clevrskills.evaluation.freeze.command import FreezeArgs, freeze
 from clevrskills.evaluation.play import PlayArgs, play
@@ -145,12 +147,14 @@ COMMANDS: tuple[tuple[str, type, Callable[[Any], int]], ...] = (
     ("gallery", GalleryArgs, gallery),
     ("freeze", FreezeArgs, freeze),
     ("evaluate", EvaluateArgs, evaluate),
+    ("reverify", ReverifyArgs, reverify),
     ("report", ReportArgs, report),
     ("compare", CompareArgs, compare),
     ("plan", PlanArgs, plan),
     ("play", PlayArgs, play),
     ("curriculum", CurriculumArgs, curriculum),
     ("serve", ServeArgs, serve),
+    ("chat-stub", ChatStubArgs, chat_stub),
     ("train", TrainArgs, train),
     ("dagger", DaggerArgs, dagger),
     ("rl", RLArgs, rl),

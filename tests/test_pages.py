@@ -26,8 +26,8 @@ PAGES = {
 COMMANDS = {c.__metadata__[0].name: c.__origin__ for c in Command.__args__}
 PROGRAMS = {
     *("accelerate", "apt-get", "cd", "clevrskills", "exec", "export", "git", "lerobot-eval"),
-    *("lerobot-train", "make", "pip", "pre-commit", "python", "ray", "rerun", "tensorboard"),
-    "vla-eval",
+    *("lerobot-train", "llama-server", "make", "pip", "pre-commit", "python", "ray", "rerun"),
+    *("tensorboard", "vla-eval", "vllm"),
 }
 """Programs that pages call."""
 SCRIPTS = r"(?:benchmarks|examples|docs|tests|recipes)/\w+\.(?:py|md|sh)"
@@ -156,6 +156,7 @@ SMALL = {
 ELSEWHERE = (
     *("--driver ray", "SLURM", "serve ", "openpi://", "accelerate ", "--policy octo"),
     *("put_beside", "--package", "lamps", "random ", "curriculum", "blind:", "mine:"),
+    *("chat:http", "chat-stub"),
 )
 """What commands contain that other tests run, beside a server, a cluster or published weights."""
 MINE = """
@@ -192,7 +193,10 @@ def cut_down(line: str) -> list[str]:
 @pytest.mark.skipif(planner_obstacle() is not None, reason=str(planner_obstacle()))
 @pytest.mark.parametrize(
     "name",
-    ["datasets", "evaluation", "formats", "generation", "install", "language", "rl", "training"],
+    [
+        *("agents", "datasets", "evaluation", "formats", "generation", "install", "language"),
+        *("rl", "training"),
+    ],
 )
 def test_commands_of_the_page(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each with less to do, in the order of the page."""

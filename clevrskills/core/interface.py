@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from clevrskills.core.policy import PolicyError
+from clevrskills.core.policy import PolicyError, Said
 from clevrskills.errors import ClevrSkillsError
 
 __all__ = ["Actuator", "BoxInterface", "Interface", "Step", "TextInterface", "Turn", "in_range"]
@@ -268,6 +268,8 @@ class TextInterface:
         Raises:
             PolicyError: It is no text.
         """
+        if isinstance(answer, Said):
+            return [answer.action]
         if not isinstance(answer, str):
             raise PolicyError(f"an action of type {type(answer).__name__}; allowed: str")
         return [answer]

@@ -44,11 +44,13 @@ class Observer:
         """
         self._frames.clear()
         prompt = self._env.prompt if self._prompt is None else self._prompt
+        about = getattr(prompt, "about", {})
         if self._options.prompt == LANGUAGE:
             self._text = say(prompt)
-            return PromptInput(self._text, {}, seed)
+            return PromptInput(self._text, {}, seed, about)
         self._text = prompt.text
-        return PromptInput(self._text, prompt.images() if self._options.cameras else {}, seed)
+        images = prompt.images() if self._options.cameras else {}
+        return PromptInput(self._text, images, seed, about)
 
     def look(self) -> Observation:
         """The observation of the present state; to be called once after each control step, or at

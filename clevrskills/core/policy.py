@@ -10,11 +10,13 @@ It may say more by class attributes: ``action_spec``, what it believes its actio
 with the spec of the :class:`~clevrskills.core.interface.Interface`; ``observation``, the
 :class:`ObservationOptions` it was made for; ``track``, what it has learned from, in words;
 ``batched = True`` if one object acts in several episodes at once, see :class:`BatchedPolicy`;
+``concurrent = True`` if ``act`` waits for something else, so that the objects of several episodes
+are asked at the same time, in threads;
 ``privileged = True`` if ``reset`` is to be given the environment and the episode as well.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from numpy.typing import NDArray
@@ -25,11 +27,14 @@ from clevrskills.errors import ClevrSkillsError, UnknownNameError
 __all__ = [
     "BatchedPolicy",
     "GaveUp",
+    "ImagePart",
+    "Message",
     "Observation",
     "ObservationOptions",
     "Policy",
     "PolicyError",
     "PromptInput",
+    "Said",
 ]
 
 Observation = Mapping[str, Any]
@@ -43,6 +48,9 @@ proprioception      by name, as in ``agent`` of the environment's observation, e
 prompt              text: with placeholders, or in plain words
 step                number of control steps made so far
 views               if some were asked for, by name: an image as above, or text
+interface           where commands are in words: the spec of the interface
+turn, turns         where commands are in words: how many were taken, and for each its ``index``,
+                    ``action`` and the ``message`` that it told of itself
 =================== ============================================================================
 """
 
@@ -60,11 +68,61 @@ class PromptInput:
             shown no images.
         seed: For what the policy draws at random, so that the episode can be repeated; it follows
             from the episode.
+        about: What the suite says of the episode to every policy, such as the size of a board.
     """
 
     text: str
     images: Mapping[str, NDArray[Any]]
     seed: int = 0
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ImagePart:
+    """An image in a message.
+
+    Attributes:
+        name: What it shows, e.g. ``goal``; no two in a request have the same.
+        pixels: (H, W, 3) uint8.
+    """
+
+    name: str
+    pixels: NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Message:
+    """A message to a language model, or one that it is said to have written.
+
+    Attributes:
+        role: Who speaks.
+        parts: Texts and images, in order.
+    """
+
+    role: Literal["system", "user", "assistant"]
+    parts: tuple[str | ImagePart, ...]
+
+
+@dataclass(frozen=True)
+class Said:
+    """An answer in words, and how a policy came to it.
+
+    Attributes:
+        action: The command.
+        reply: All that the model wrote.
+        stop: Whether it says that it is done, which counts where that must be told.
+        usage: What it cost: ``requests``, ``prompt_tokens``, ``completion_tokens``, ``images``,
+            ``cost``.
+        record: What the transcript of the episode keeps of the request, as JSON data.
+        images: Images that were sent, by name.
+    """
+
+    action: str
+    reply: str = ""
+    stop: bool = False
+    usage: Mapping[str, float] = field(default_factory=dict)
+    record: Mapping[str, Any] = field(default_factory=dict)
+    images: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

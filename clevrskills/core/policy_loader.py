@@ -24,12 +24,17 @@ OF_FOLDER = {
     "checkpoint": "clevrskills.baselines:load",
     "rl": "clevrskills.rl.policy:RLPolicy",
     "lerobot": "clevrskills.integrations.lerobot_policy:LeRobotPolicy",
+    "chat": "clevrskills.agents.policy:ChatPolicy",
 }
-"""Those that are made from a folder, as in ``replay:DATASET``."""
+"""Those that are made from a folder, as in ``replay:DATASET``, or from an address."""
 CONNECT = "clevrskills.serving:connect"
 """What makes those behind an address."""
+CHAT = "chat:"
+"""How those begin that ask a language model."""
 FORMS = (
     *("oracle", "zero", "random", "replay:DATASET", "checkpoint:DIR", "rl:DIR", "lerobot:DIR"),
+    *("chat:URL", "chat:oracle", "chat:random", "chat:garbage", "chat:reader"),
+    *("chat:fixed:TEXT", "chat:script:FILE"),
     *("module:attribute", "openpi://HOST:PORT", "vla-eval://HOST:PORT", "gr00t://HOST:PORT"),
 )
 
@@ -40,8 +45,8 @@ class PolicySource:
 
     Attributes:
         name: A built-in policy, ``checkpoint:DIR``, ``rl:DIR``, ``lerobot:DIR``,
-            ``replay:DATASET``, ``module:attribute``, the address of a server, or a policy that
-            another distribution adds, ``NAME`` or ``NAME:DIR``.
+            ``replay:DATASET``, ``chat:URL``, ``module:attribute``, the address of a server, or
+            a policy that another distribution adds, ``NAME`` or ``NAME:DIR``.
         arguments: Arguments of the constructor, or of the connection.
         folder: A folder whose modules can be imported.
         overrides: What it is shown in place of what it asks for: attributes of
@@ -129,7 +134,7 @@ class PolicySource:
         return replace(options, cameras=tuple(dict.fromkeys(cameras)))
 
     def _make(self, suite: Suite | None, interface: str | None) -> Any:
-        if "://" in self.name:
+        if "://" in self.name and not self.name.startswith(CHAT):
             return _attribute(CONNECT)(self.name, **self.arguments)
         if self.folder and self.folder not in sys.path:
             sys.path.insert(0, self.folder)

@@ -5,17 +5,19 @@ A suite is found by its name, so that no tool imports one.
 
 import contextlib
 import importlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+import numpy as np
 from numpy.typing import NDArray
 
 from clevrskills.core.env_config import LOOKS, EnvConfig
 from clevrskills.core.feedback import Phrasebook
 from clevrskills.core.goal.predicate import Outcome, Predicate
 from clevrskills.core.interface import Interface
+from clevrskills.core.policy import Message, Observation, PromptInput, Said
 from clevrskills.core.registry import load, others
 from clevrskills.errors import ClevrSkillsError, UnknownNameError, one_line
 
@@ -26,6 +28,7 @@ __all__ = [
     "Oracle",
     "Preset",
     "Prompt",
+    "Prompter",
     "PublishedTable",
     "Suite",
     "TrajectoryRenderer",
@@ -127,6 +130,45 @@ class Oracle(Protocol):
     def failed(self) -> Sequence[tuple[int, int]]: ...
     def reset(self) -> None: ...
     def act(self) -> NDArray[Any]: ...
+
+
+Reader = Callable[[Sequence[Message]], str]
+"""What replies to messages, from their text alone."""
+
+
+class Prompter(Protocol):
+    """Tells a language model of an episode, and reads what it replies.
+
+    Attributes:
+        views: Names of the views that it shows unless others are asked for.
+        history: How many past turns it shows, at most.
+    """
+
+    views: Sequence[str]
+    history: int
+
+    def begin(self, prompt: PromptInput) -> None:
+        """An episode begins."""
+
+    def messages(
+        self, observation: Observation, history: Sequence[tuple[Observation, Said]]
+    ) -> list[Message]:
+        """What is sent.
+
+        Args:
+            observation: What is seen now.
+            history: What was seen at past turns and said then, the latest last; it may be longer
+                than what is shown.
+        """
+
+    def parse(self, reply: str) -> Said:
+        """What a reply says; of one that says nothing the action is empty."""
+
+    def reply(self, action: str) -> str:
+        """A reply that says an action, in the format that is asked for."""
+
+    def random(self, generator: np.random.Generator) -> str:
+        """Any action that can be said."""
 
 
 class TrajectoryRenderer(Protocol):
@@ -325,6 +367,27 @@ class Suite(Protocol):
         same name that all suites have.
         """
         return {}
+
+    def prompter(self, interface: Interface, options: Mapping[str, Any]) -> Prompter | None:
+        """What tells language models of its episodes; ``None``: nothing of its own.
+
+        Args:
+            interface: What they act by.
+            options: Options of the prompts, by name.
+
+        Raises:
+            UnknownNameError: There is no such option.
+        """
+        del interface, options
+        return None
+
+    def reader(self) -> Reader:
+        """What solves episodes from the texts that its prompter writes, for tests of them.
+
+        Raises:
+            ClevrSkillsError: There is none.
+        """
+        raise ClevrSkillsError(f"suite {self.name} has no reader")
 
     def presets(self) -> Mapping[str, Preset]:
         """Named bundles of options."""

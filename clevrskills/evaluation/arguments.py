@@ -17,8 +17,9 @@ class EvaluateArgs(PoolArgs, SuiteArgs):
     policy: str
     """The policy: `module:attribute`, `checkpoint:DIR` of `clevrskills train`, `rl:DIR` of
     `clevrskills rl`, `lerobot:DIR` of `lerobot-train`, `openpi://HOST:PORT`, `vla-eval://HOST:PORT`,
-    `gr00t://HOST:PORT`, `oracle`, `zero`, `random`, or `replay:DATASET` on the episodes of a
-    dataset."""
+    `gr00t://HOST:PORT`, `oracle`, `zero`, `random`, `replay:DATASET` on the episodes of a dataset,
+    or `chat:URL`, a language model behind an OpenAI-compatible endpoint; `chat:oracle` and others
+    stand in for one."""
     interface: str | None = None
     """What the policy acts by; by default the suite's first one."""
     feedback: Literal["none", "simple", "detailed"] | None = None
@@ -94,6 +95,15 @@ class EvaluateArgs(PoolArgs, SuiteArgs):
     """Film an episode, e.g. sort_test_007; may be given several times, and after the evaluation."""
     video_camera: str | None = None
     """The camera that films; by default the suite's first."""
+    keep_images: int = 0
+    """Keep the images that a language model is sent, in so many of the first episodes of each task
+    and split, beside the transcripts."""
+    max_cost: float | None = None
+    """Begin no more episodes once the run has cost so much, by `--policy-arg price_in=…
+    price_out=…`; the same command with a higher number goes on."""
+    dry_run: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Send nothing: print how many requests a policy that asks a language model would make at most,
+    about how many tokens and images, and their price."""
     label: str = ""
     """What tables call the policy."""
     note: str = ""

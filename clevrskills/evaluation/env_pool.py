@@ -31,6 +31,7 @@ class WorkerConfig:
     writer: str  # name of the writer, see `evaluation.results`
     video_camera: str  # what videos are filmed with
     wording: str = "own"  # what prompts say, one of `core.suite.WORDINGS`
+    keep_images: int = 0  # episodes of each task and split of which images that are sent are kept
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,7 @@ class EpisodeRef:
     # arguments of the task, if it is drawn
     task_args: Mapping[str, Any] = field(default_factory=dict)
     film: bool = False  # whether a video is made of it
+    counts: bool = False  # whether its result stands already, and it is done again to be filmed
     tries: int = 0  # how often it has ended in an error before
     repeat: int = 0  # how often it is run besides, before this time
 
@@ -59,10 +61,16 @@ class EnvPool:
     Args:
         config: What all workers have in common.
         options: What the policy is shown.
+        rollout: Class of what is started.
     """
 
-    def __init__(self, config: WorkerConfig, options: ObservationOptions) -> None:
-        self._worker, self._options = config, options
+    def __init__(
+        self,
+        config: WorkerConfig,
+        options: ObservationOptions,
+        rollout: type[PolicyRollout] = PolicyRollout,
+    ) -> None:
+        self._worker, self._options, self._rollout = config, options, rollout
         self._config: EnvConfig | None = None
         self._envs: dict[int, Environment] = {}
         self._films: dict[int, TrajectoryRenderer] = {}
@@ -83,7 +91,7 @@ class EnvPool:
             told = worker.suite.told(episode, wording, number, look)
         video = self._video(slot, ref) if ref.film else None
         try:
-            return PolicyRollout(
+            return self._rollout(
                 *(env, episode, self._options, worker.rules, worker.suite, video, ref.repeat),
                 told=told,
                 wording=wording,

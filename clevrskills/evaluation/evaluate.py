@@ -43,6 +43,10 @@ def evaluate(args: EvaluateArgs, suite: Suite | None = None) -> int:
 
     name = args.suite or suite_of(args.tasks)
     request = make_request(args, suite or load_suite(name, folder=args.frozen))
+    if args.dry_run:
+        from clevrskills.evaluation.dialogue.estimate import dry_run
+
+        return dry_run(request)
     root = request.config.root
     exists = open_folder(root, RUN_FILE, "no run of `clevrskills evaluate`")
     before = read_run(root) if exists else None

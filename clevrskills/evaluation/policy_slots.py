@@ -1,6 +1,7 @@
 """Policies in slots: one object for each slot, or one that acts in all of them at once."""
 
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol
 
 import numpy as np
@@ -78,12 +79,26 @@ class Singles:
                 self._fail(slot, error)
 
     def act(self, observations: Mapping[int, Observation]) -> dict[int, np.ndarray | Exception]:
-        answers: dict[int, np.ndarray | Exception] = {}
-        for slot, observation in observations.items():
+        slots = [slot for slot in observations if slot not in self._failed]
+
+        def ask(slot: int) -> tuple[Any, Exception | None]:
             try:
-                if slot not in self._failed:
-                    answers[slot] = self._policies[slot].act(observation)
+                return self._policies[slot].act(observations[slot]), None
             except Exception as error:
+                return None, error
+
+        # what waits for a server does so for all at once
+        together = all(getattr(self._policies[slot], "concurrent", False) for slot in slots)
+        if together and len(slots) > 1:
+            with ThreadPoolExecutor(len(slots)) as threads:
+                told = [*threads.map(ask, slots)]
+        else:
+            told = [*map(ask, slots)]
+        answers: dict[int, np.ndarray | Exception] = {}
+        for slot, (answer, error) in zip(slots, told, strict=True):
+            if error is None:
+                answers[slot] = answer
+            else:
                 self._fail(slot, error)
         return {**answers, **{slot: self._failed.pop(slot) for slot in [*self._failed]}}
 

@@ -57,7 +57,7 @@ def make_request(args: EvaluateArgs, suite: Suite) -> EvaluationRequest:
     check_least(
         args,
         **dict.fromkeys(("episodes", "repeat", "batch", "size", "history", "chunk"), 1),
-        **dict.fromkeys(("retries", "videos", "seed"), 0),
+        **dict.fromkeys(("retries", "videos", "seed", "keep_images", "max_cost"), 0),
     )
     args.check_pool()
     given = {f.name for f in fields(args) if getattr(args, f.name) != f.default}
@@ -88,6 +88,8 @@ def make_request(args: EvaluateArgs, suite: Suite) -> EvaluationRequest:
         raise ClevrSkillsError("nothing to evaluate: name tasks, or a level with --level")
     overrides = _overrides(args, suite)
     arguments = policy_arguments(args.policy_arg)
+    if args.max_cost is not None and not {"price_in", "price_out"} & {*arguments}:
+        raise ClevrSkillsError("--max-cost needs prices: --policy-arg price_in=… price_out=…")
     source = PolicySource(policy, arguments, os.getcwd(), overrides, suite.policies())
     refs, robot, criteria = _episodes(args, suite, policy, tasks, splits)
     refs = [replace(ref, repeat=k) for ref in refs for k in range(args.repeat)]
@@ -100,6 +102,7 @@ def make_request(args: EvaluateArgs, suite: Suite) -> EvaluationRequest:
         *(args.out.absolute(), suite, source, rules, args.batch, robot, criteria, args.writer),
         video_camera,
         wording,
+        args.keep_images,
     )
     frozen = {(ref.task, ref.split) for ref in refs if ref.seed is None}
     versions_of = {suite.header(*pair).benchmark for pair in frozen}
@@ -283,13 +286,17 @@ def left_out(request: EvaluationRequest, prompt: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(ref.task for ref in refs if ref.task not in named))
 
 
-def groups(refs: Sequence[EpisodeRef], batch: int, workers: int) -> Iterator[Group]:
-    """The episodes in groups of one task and split, each for one worker."""
+def groups(
+    refs: Sequence[EpisodeRef], batch: int, workers: int, rounds: int = ROUNDS
+) -> Iterator[Group]:
+    """The episodes in groups of one task and split, each for one worker; of a batch at most so many
+    in each place.
+    """
     for _, some in groupby(refs, key=lambda ref: (ref.task, ref.split)):
         same = list(some)
         size = 1
         if batch > 1:  # else a result is kept as soon as it is there
             share = -(-len(same) // workers)
-            size = max(batch, min(ROUNDS * batch, share))
+            size = max(batch, min(rounds * batch, share))
         for start in range(0, len(same), size):
             yield Group(tuple(same[start : start + size]))

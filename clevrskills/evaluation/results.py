@@ -5,6 +5,8 @@
     DIR/run.json                    the policy, how it was evaluated, versions
     DIR/results/<writer>.jsonl      one line for each episode that ended, well or not
     DIR/videos/<task>_<split>_<index>.mp4
+    DIR/transcripts/<task>_<split>_<index>.jsonl    what was said, of policies that talk
+    DIR/transcripts/images/<task>_<split>_<index>/  what they were shown, if it is kept
 """
 
 import json
@@ -25,6 +27,14 @@ __all__ = ["EpisodeResult", "Evaluation", "Run", "open_evaluations", "read_resul
 RESULTS_DIR = "results"
 VIDEOS_DIR = "videos"
 RUN_FILE = "run.json"
+USAGE = {
+    "requests": "requests",
+    "prompt_tokens": "tokens sent",
+    "completion_tokens": "tokens replied",
+    "images": "images",
+    "cost": "price",
+}
+"""What is counted of a policy that asks a language model, and what that is called."""
 SETTINGS = (
     *("suite", "robot", "criteria", "interface", "feedback", "stop", "stop_on_success"),
     *("observation", "wording", "chunk", "clip", "seed"),
@@ -89,6 +99,8 @@ class EpisodeResult:
             lines that say none are of revision 1; 0: another program does not state it.
     clipped: Share of the actions of numbers with an entry out of range, which was clipped, see
         :func:`clevrskills.core.interface.in_range`.
+    usage: What is counted of a policy that asks a language model, see :data:`USAGE`; ``cost`` if
+        prices are known.
     greatest: The greatest absolute value of each entry of them, by its label; empty: there were
         none, or the line is of before they were told.
     """
@@ -130,6 +142,7 @@ class EpisodeResult:
     revision: int = 1
     clipped: float = 0.0
     greatest: Mapping[str, float] = field(default_factory=dict)
+    usage: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def id(self) -> str:
@@ -144,7 +157,7 @@ class EpisodeResult:
     def to_json(self) -> str:
         """The line of the file, without its end."""
         data = asdict(self)
-        for name in ("repeat", "wording"):
+        for name in ("repeat", "wording", "usage"):
             if not data[name]:
                 del data[name]
         return to_json(data)
@@ -284,6 +297,15 @@ def video_path(root: Path, episode: str) -> Path:
     return root / VIDEOS_DIR / f"{episode}.mp4"
 
 
+def cost_of(root: Path) -> float:
+    """What a run has cost, its episodes that ended in errors included.
+
+    Raises:
+        DatasetError: A line cannot be read.
+    """
+    return sum(result.usage.get("cost", 0.0) for result in _all_results(root))
+
+
 def read_run(root: Path) -> Run:
     """Read ``run.json``.
 
@@ -312,12 +334,16 @@ def read_results(root: Path) -> Iterator[EpisodeResult]:
         DatasetError: A line cannot be read.
     """
     latest: dict[str, EpisodeResult] = {}
-    for path in sorted((root / RESULTS_DIR).glob("*.jsonl")):
-        for result in read_lines(path, EpisodeResult.from_json):
-            known = latest.get(result.id)
-            if known is None or (result.counts, result.ended) >= (known.counts, known.ended):
-                latest[result.id] = result
+    for result in _all_results(root):
+        known = latest.get(result.id)
+        if known is None or (result.counts, result.ended) >= (known.counts, known.ended):
+            latest[result.id] = result
     yield from sorted(latest.values(), key=lambda r: (r.level, r.task, r.split, r.index, r.repeat))
+
+
+def _all_results(root: Path) -> Iterator[EpisodeResult]:
+    for path in sorted((root / RESULTS_DIR).glob("*.jsonl")):
+        yield from read_lines(path, EpisodeResult.from_json)
 
 
 def read_content(root: Path) -> Content:

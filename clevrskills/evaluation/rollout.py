@@ -18,7 +18,7 @@ from clevrskills.core.feedback import Mode
 from clevrskills.core.goal.tree import depth, leaves_met
 from clevrskills.core.interface import BoxInterface, TextInterface, Turn, in_range
 from clevrskills.core.observer import Observer
-from clevrskills.core.policy import Observation, ObservationOptions, PromptInput
+from clevrskills.core.policy import Observation, ObservationOptions, PromptInput, Said
 from clevrskills.core.rollout import STEP_LIMIT, Rollout
 from clevrskills.core.suite import Environment, Episode, Prompt, Suite, TrajectoryRenderer
 from clevrskills.evaluation.results import EpisodeResult
@@ -105,6 +105,10 @@ class EpisodeVideo:
 class PolicyRollout(Rollout):
     """One episode, from its start in an environment to its end.
 
+    Attributes:
+        transcript: What was said, turn by turn, as JSON data; nothing of policies without words.
+        shown: Images that were sent and are not taken out yet, by name.
+
     Args:
         env: The environment; it is reset.
         episode: The episode.
@@ -139,6 +143,8 @@ class PolicyRollout(Rollout):
         self._clipped, self._greatest = 0, np.zeros(0)
         self._history, self.options = options.history, options
         self._actions: deque[tuple[Any, Any]] = deque()  # as they are taken, and as they were given
+        self.transcript, self.shown = list[dict[str, Any]](), dict[str, Any]()
+        self._usage = dict[str, float]()
         self._policy_s = self._env_s = 0.0
         self._began_s = time.perf_counter()
         with _Timer(self, "_env_s"):
@@ -164,7 +170,10 @@ class PolicyRollout(Rollout):
         """
         interface = self._interface
         actions = interface.read(answer, self._rules.clip)
-        if self._rules.declared and [*actions] == [DONE]:
+        if isinstance(answer, Said):
+            self._note(answer)
+        stop = isinstance(answer, Said) and answer.stop
+        if self._rules.declared and (stop or [*actions] == [DONE]):
             self.cause = "stopped"
             return
         asked = interface.numbers(answer) if isinstance(interface, BoxInterface) else actions
@@ -183,6 +192,8 @@ class PolicyRollout(Rollout):
         env, step = self.env, super().step(action)
         self._refused += not step.ok
         self._codes.update([step.code] if step.code else [])
+        if self.transcript:
+            self.transcript[-1] |= {"ok": step.ok, "code": step.code}
         if isinstance(action, str):
             message = self._suite.phrasebook().shown(step, self._rules.feedback)
             self._turns.append({"index": self.turns - 1, "action": action, "message": message})
@@ -197,6 +208,14 @@ class PolicyRollout(Rollout):
         if len(self._actions) < self._history and not self.ended:
             self.observation = self._look()
         return step
+
+    def _note(self, said: Said) -> None:
+        """Take note of what was said, for the transcript and the result."""
+        for name, value in said.usage.items():
+            self._usage[name] = self._usage.get(name, 0) + value
+        self.shown |= said.images
+        told = {"reply": said.reply, "action": said.action, "stop": said.stop}
+        self.transcript.append({"turn": self.turns, **said.record, **told, "usage": said.usage})
 
     def _look(self) -> Observation:
         """What the policy is shown now; what acts by words is told of its turns too."""
@@ -260,6 +279,7 @@ class PolicyRollout(Rollout):
             repeat=self._repeat,
             wording=self._wording,
             revision=self._suite.revision,
+            usage=self._usage,
             clipped=round(self._clipped / max(self.turns, 1), 6),
             greatest={
                 label: round(float(value), 6)

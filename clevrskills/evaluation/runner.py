@@ -18,6 +18,7 @@ from clevrskills.evaluation.results import (
     RUN_FILE,
     EpisodeResult,
     Run,
+    cost_of,
     read_results,
     read_run,
     video_path,
@@ -111,11 +112,29 @@ class Runner(work.JobQueue[Describe | Group, Description | Ended]):
         self._request, self._before, self._known, self._stack = request, before, known, stack
         self._levels = request.config.suite.levels()
         self._display: Display | None = None
-        self._given_up = 0
+        self._given_up, self._spent = 0, 0.0
+
+    def next(self) -> Describe | Group | None:
+        """The next job; none once enough money is spent."""
+        most = self._request.args.max_cost
+        if most is not None and self._spent >= most:
+            self.waiting.clear()
+        return super().next()
 
     def outcome(self) -> Outcome:
-        """What came of it, at the end."""
-        results = [self._known[ref.id] for ref in self._refs]
+        """What came of it, at the end.
+
+        Raises:
+            ClevrSkillsError: The money was spent before.
+        """
+        results = [self._known[ref.id] for ref in self._refs if ref.id in self._known]
+        left = len(self._refs) - sum(result.counts for result in results)
+        most = self._request.args.max_cost
+        if left and most is not None and self._spent >= most:
+            raise ClevrSkillsError(
+                f"{self._spent:.6g} of --max-cost {most:g} are spent, and {left} of "
+                f"{len(self._refs)} episodes are left; the same command with more goes on"
+            )
         errors = tuple(result for result in results if not result.counts)
         return Outcome(len(self._refs), errors, self._left_out)
 
@@ -181,7 +200,9 @@ class Runner(work.JobQueue[Describe | Group, Description | Ended]):
         display = Display("episodes", len(self._refs), len(self._counted))
         self._display = self._stack.enter_context(display)
         refs = _open(request, self._known, self._left_out)
-        self.waiting.extend(groups(refs, request.args.batch, request.args.workers))
+        rounds = ROUNDS if request.args.max_cost is None else 1
+        self.waiting.extend(groups(refs, request.args.batch, request.args.workers, rounds))
+        self._spent = cost_of(root)
 
     def _take(self, group: Group, ended: Ended) -> None:
         refs = {ref.id: ref for ref in group.episodes}
@@ -197,6 +218,7 @@ class Runner(work.JobQueue[Describe | Group, Description | Ended]):
         """Enter a result into the journal of the run."""
         assert self._display is not None
         before = self._known.get(result.id)
+        self._spent += result.usage.get("cost", 0.0)
         line = "" if result.counts else error_line(self._request.run.policy, result)
         if before is not None and before.counts:  # done again to be filmed: the first one stands
             names = ("episode", "cause", "steps", "total_reward")
@@ -283,7 +305,7 @@ def _open(
         done = ref.id in known and known[ref.id].counts
         film = ref.film and not video_path(root, ref.id).exists()
         if ref.task not in omitted and (film or not done):
-            found.append(replace(ref, film=film))
+            found.append(replace(ref, film=film, counts=done))
     return found
 
 

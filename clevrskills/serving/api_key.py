@@ -11,19 +11,25 @@ SCHEME = "Api-Key"
 """What comes before the key in the header ``Authorization``, as openpi's client writes it."""
 
 
-def read_api_key(variable: str | None) -> str | None:
+def read_api_key(variable: str | None, option: str = "api_key_env") -> str | None:
     """The key that a variable of the environment holds; ``None``: no variable is named.
+
+    Args:
+        variable: Its name.
+        option: What names it, for errors.
 
     Raises:
         ClevrSkillsError: There is no such variable, or no key in it.
     """
     if variable is None:
         return None
+    if not variable.isidentifier():  # not repeated: it may be the key itself
+        raise ClevrSkillsError(f"{option} is the name of a variable, such as OPENAI_API_KEY")
     key = os.environ.get(variable, "").strip()
     if not key:
-        raise ClevrSkillsError(f"api_key_env: there is no API key in the variable {variable}")
+        raise ClevrSkillsError(f"{option}: there is no API key in the variable {variable}")
     if not (key.isascii() and key.isprintable()):
-        raise ClevrSkillsError(f"api_key_env: what {variable} holds is not printable ASCII")
+        raise ClevrSkillsError(f"{option}: what {variable} holds is not printable ASCII")
     return key
 
 

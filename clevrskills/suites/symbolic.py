@@ -29,10 +29,17 @@ __all__ = ["SymbolicEnv", "SymbolicEpisode", "SymbolicOracle", "SymbolicSuite", 
 
 @dataclass(frozen=True)
 class TextPrompt:
-    """A prompt in words."""
+    """A prompt in words.
+
+    Attributes:
+        text: What is asked for.
+        others: Other texts that ask for the same.
+        about: What else every policy is told of the episode.
+    """
 
     text: str
     others: tuple[str, ...] = ()
+    about: Mapping[str, Any] = field(default_factory=dict)
 
     def plain(self, text: str | None = None) -> str:
         """The text itself."""

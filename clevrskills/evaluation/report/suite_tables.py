@@ -1,4 +1,4 @@
-"""Tables of what a suite adds: tags of episodes, refused turns, and published numbers."""
+"""Tables of what a suite adds: tags of episodes, refused turns, tokens, published numbers."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from clevrskills.evaluation.report.tables import (
     summarise,
     words,
 )
-from clevrskills.evaluation.results import EpisodeResult, Evaluation
+from clevrskills.evaluation.results import USAGE, EpisodeResult, Evaluation
 from clevrskills.evaluation.statistics import Estimate, mean, share
 
 FEWEST, MOST = 2, 24
@@ -48,6 +48,8 @@ def suite_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
         tables.append(_pivot_table(row, column, list(group)))
     if (refused := refusals(evaluations)) is not None:
         tables.append(refused)
+    if (usage := usage_table(evaluations)) is not None:
+        tables.append(usage)
     published: dict[str, PublishedTable] = {}
     for evaluation in evaluations:
         published |= {table.title: table for table in evaluation.suite.published()}
@@ -130,6 +132,25 @@ def refusals(evaluations: Sequence[Evaluation]) -> Table | None:
     if not data:
         return None
     return Table("refused", "What was refused", pd.DataFrame(data), pd.DataFrame(texts))
+
+
+def usage_table(evaluations: Sequence[Evaluation]) -> Table | None:
+    """What language models were asked in each run; ``None``: none was."""
+    data, texts = [], []
+    for evaluation in evaluations:
+        counted = [result for result in evaluation.results if result.usage]
+        if not counted:
+            continue
+        names = [name for name in USAGE if any(name in result.usage for result in counted)]
+        total = {name: sum(r.usage.get(name, 0) for r in counted) for name in names}
+        about = {"run": evaluation.label, "episodes": len(counted)}
+        data.append({**about, **total})
+        told = {USAGE[name]: f"{value:,.10g}" for name, value in total.items()}
+        texts.append({**{name: str(value) for name, value in about.items()}, **told})
+    if not data:
+        return None
+    told_of = pd.DataFrame(texts).fillna("-")
+    return Table("usage", "What language models were asked", pd.DataFrame(data), told_of)
 
 
 def _counts(results: Sequence[EpisodeResult], code: str) -> tuple[Estimate, Estimate]:

@@ -61,9 +61,7 @@ def read(
             repeats the move.
     """
     words = " ".join(text.lower().split())
-    known = {shape: shape for shape in shapes}
-    if drawn:
-        known |= {drawn_shape(shape): shape for shape in shapes}
+    known = _known(shapes, drawn)
     tiles = bool(geoms) and geoms[0][1] == "tile"
     if lenient:
         return _lenient(words, geoms, colours, known, tiles)
@@ -76,6 +74,12 @@ def read(
     else:
         geom = (first, known[second]) if first in colours and second in known else None
     return _command(geom, geoms, DIRECTIONS.index(direction))
+
+
+def _known(shapes: Sequence[str], drawn: bool) -> dict[str, str]:
+    """The shape that each word means."""
+    known = {shape: shape for shape in shapes}
+    return known | {drawn_shape(shape): shape for shape in shapes} if drawn else known
 
 
 def _lenient(
@@ -114,17 +118,23 @@ def _command(geom: Geom | None, geoms: Sequence[Geom], direction: int, times: in
 
 
 def read_listing(
-    text: str, colours: Sequence[str], shapes: Sequence[str]
+    text: str, colours: Sequence[str], shapes: Sequence[str], drawn: bool = False
 ) -> set[tuple[str, str, str]] | None:
     """The pieces of a listing, ``<cell> <color> <shape>; …``: cell in capitals, color, shape.
+
+    Args:
+        text: The listing.
+        colours: The colors of the set.
+        shapes: The shapes of the set.
+        drawn: Whether the names of drawn shapes are understood, too.
 
     Returns:
         ``None``: it is none.
     """
-    found = set()
+    found, known = set(), _known(shapes, drawn)
     for entry in filter(None, (part.strip() for part in re.split(r"[;\n]", text.strip(" .\n")))):
         match = re.fullmatch(r"([a-z]\d+) (\w+) (\w+)", " ".join(entry.lower().split()))
-        if match is None or match[2] not in colours or match[3] not in shapes:
+        if match is None or match[2] not in colours or match[3] not in known:
             return None
-        found.add((match[1].upper(), match[2], match[3]))
+        found.add((match[1].upper(), match[2], known[match[3]]))
     return found or None

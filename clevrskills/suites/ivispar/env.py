@@ -19,7 +19,7 @@ from clevrskills.suites.ivispar.commands import UNKNOWN_OBJECT, UNPARSABLE, read
 from clevrskills.suites.ivispar.predicates import AtCell, BoardWorld, Listed
 from clevrskills.suites.ivispar.search import Distance, solve
 from clevrskills.suites.ivispar.views import VIEWS, Marked, draw_view, text_view
-from clevrskills.suites.symbolic import SymbolicEnv, SymbolicEpisode
+from clevrskills.suites.symbolic import SymbolicEnv, SymbolicEpisode, TextPrompt
 
 MOVED, OCCUPIED, OUT_OF_BOUNDS, LISTED = "MOVED", "OCCUPIED", "OUT_OF_BOUNDS", "LISTED"
 CLASSES = {
@@ -70,6 +70,14 @@ class BoardEnv(SymbolicEnv):
             )
         )
 
+    @property
+    def prompt(self) -> TextPrompt:
+        """What the episode asks for, with the words of its set."""
+        about = {"size": self.puzzle.size, "colors": self.colours, "shapes": self.shapes}
+        asked = "tiles" if self.puzzle.geoms[0][1] == "tile" else "geoms"
+        asked = "listing" if self.listing else asked
+        return replace(super().prompt, about={"task": asked, **about})
+
     def apply(self, text: str | int) -> tuple[bool, str, Mapping[str, str]]:
         """Do what a command says; a number is 4 piece + direction.
 
@@ -113,7 +121,7 @@ class BoardEnv(SymbolicEnv):
         return MOVED
 
     def _listed(self, text: str) -> tuple[bool, str, Mapping[str, str]]:
-        told = read_listing(text, self.colours, self.shapes)
+        told = read_listing(text, self.colours, self.shapes, self._drawn)
         if told is None:
             self.classes["illegal"] += 1
             return False, UNPARSABLE, {}

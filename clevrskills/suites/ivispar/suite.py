@@ -11,7 +11,7 @@ import numpy as np
 
 from clevrskills.core.feedback import Phrasebook
 from clevrskills.core.interface import Interface, TextInterface
-from clevrskills.core.suite import Measure, Preset, PublishedTable
+from clevrskills.core.suite import Measure, Preset, PublishedTable, Reader
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.suites.ivispar.board import DIRECTIONS
 from clevrskills.suites.ivispar.boards import (
@@ -26,6 +26,8 @@ from clevrskills.suites.ivispar.boards import (
 from clevrskills.suites.ivispar.env import COUNTED, BoardEnv
 from clevrskills.suites.ivispar.interface import INDEX
 from clevrskills.suites.ivispar.original import read_config
+from clevrskills.suites.ivispar.prompts.prompter import BoardPrompter
+from clevrskills.suites.ivispar.prompts.reader import solve_text
 from clevrskills.suites.ivispar.published import PUBLISHED
 from clevrskills.suites.ivispar.views import VIEWS
 from clevrskills.suites.symbolic import SymbolicEpisode, SymbolicSuite
@@ -120,6 +122,12 @@ class IVisparSuite(SymbolicSuite):
                 {**_shown("view3d"), "feedback": "simple"},
             ),
         }
+
+    def prompter(self, interface: Interface, options: Mapping[str, Any]) -> BoardPrompter:
+        return BoardPrompter(options)
+
+    def reader(self) -> Reader:
+        return solve_text
 
     def measures(self) -> Sequence[Measure]:
         return (

@@ -131,11 +131,24 @@ def _labelled(
         for tile, cell in zip(tiles, cells, strict=False):
             z, x = divmod(cell, size)
             _write(pen, centres[z + 1, x + 1], tile, 44, "white")
+    _caption(pen, mark)
+    return np.asarray(canvas)
+
+
+def as_past(image: np.ndarray) -> np.ndarray:
+    """The image of the present board, (H, W, 3) uint8, marked as one of the past."""
+    image = image.copy()
+    image[(image == Marked.ACTIVE.value[1]).all(-1)] = Marked.PAST.value[1]
+    canvas = Image.fromarray(image)
+    _caption(ImageDraw.Draw(canvas), Marked.PAST)
+    return np.asarray(canvas)
+
+
+def _caption(pen: ImageDraw.ImageDraw, mark: Marked) -> None:
     caption, color = mark.value
     box = (WIDTH - 210, 20, WIDTH - 20, 90)
     pen.rectangle(box, fill=color, outline="white", width=4)
     _write(pen, ((box[0] + box[2]) / 2, (box[1] + box[3]) / 2), caption, 44, "white")
-    return np.asarray(canvas)
 
 
 def _edge(centres: np.ndarray, z: int, x: int, to_z: int, to_x: int) -> np.ndarray:

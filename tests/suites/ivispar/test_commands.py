@@ -139,3 +139,9 @@ def test_tiles() -> None:
 )
 def test_listings(text: str, found: set | None) -> None:
     assert read_listing(text, COLOURS, SHAPES) == found
+
+
+def test_a_listing_may_name_shapes_as_they_are_drawn() -> None:
+    text, found = "A1 red square; B2 blue sphere", {("A1", "red", "cube"), ("B2", "blue", "sphere")}
+    assert read_listing(text, COLOURS, SHAPES) is None
+    assert read_listing(text, COLOURS, SHAPES, drawn=True) == found

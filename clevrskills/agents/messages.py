@@ -1,0 +1,125 @@
+"""Messages as they are sent, counted, compared and kept: data of OpenAI's chat completions."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from clevrskills.core.policy import ImagePart, Message
+
+CHARACTERS_PER_TOKEN, PIXELS_PER_TOKEN = 4, 750
+"""What is taken for a token where the server does not count them, and before anything is sent."""
+MEDIA = ("png", "jpeg")
+
+
+def budgeted(
+    messages: Sequence[Message], most: int | None, largest_px: int | None
+) -> list[Message]:
+    """Messages within a budget of images: of too many the earliest are left out, which their place
+    says in words; what is too large is shrunk.
+
+    Args:
+        messages: The messages.
+        most: How many images there may be; ``None``: any number.
+        largest_px: How long the longer side of an image may be; ``None``: any length.
+    """
+    images = sum(isinstance(part, ImagePart) for message in messages for part in message.parts)
+    over = 0 if most is None else max(0, images - most)
+    fitting = []
+    for message in messages:
+        parts: list[str | ImagePart] = []
+        for part in message.parts:
+            if isinstance(part, ImagePart) and over:
+                over -= 1
+                parts.append("(image left out)")
+            else:
+                parts.append(part if isinstance(part, str) else _shrunk(part, largest_px))
+        fitting.append(replace(message, parts=tuple(parts)))
+    return fitting
+
+
+def _shrunk(part: ImagePart, largest_px: int | None) -> ImagePart:
+    height, width = part.pixels.shape[:2]
+    if largest_px is None or max(height, width) <= largest_px:
+        return part
+    scale = largest_px / max(height, width)
+    size = max(1, round(width * scale)), max(1, round(height * scale))
+    small = Image.fromarray(part.pixels).resize(size, Image.Resampling.LANCZOS)
+    return replace(part, pixels=np.asarray(small))
+
+
+def encode_image(pixels: np.ndarray, media: str = "png") -> bytes:
+    """An image file, ``png`` or ``jpeg``."""
+    file = io.BytesIO()
+    options = {"compress_level": 3} if media == "png" else {"quality": 90}
+    Image.fromarray(pixels).save(file, media, **options)
+    return file.getvalue()
+
+
+def to_openai(messages: Sequence[Message], media: str = "png") -> list[dict[str, Any]]:
+    """What stands under ``messages`` in a request; images as data URLs."""
+    data = []
+    for message in messages:
+        content: Any = [_part(part, media) for part in message.parts]
+        if len(content) == 1 and isinstance(message.parts[0], str):
+            content = message.parts[0]
+        data.append({"role": message.role, "content": content})
+    return data
+
+
+def _part(part: str | ImagePart, media: str) -> dict[str, Any]:
+    if isinstance(part, str):
+        return {"type": "text", "text": part}
+    data = base64.b64encode(encode_image(part.pixels, media)).decode()
+    return {"type": "image_url", "image_url": {"url": f"data:image/{media};base64,{data}"}}
+
+
+def from_openai(data: Sequence[Mapping[str, Any]]) -> list[Message]:
+    """Messages of a request, without their images.
+
+    Raises:
+        KeyError, TypeError: They are none.
+    """
+    messages = []
+    for entry in data:
+        content = entry["content"]
+        texts = [content] if isinstance(content, str) else [part.get("text") for part in content]
+        messages.append(Message(entry["role"], tuple(text for text in texts if text)))
+    return messages
+
+
+def digest(messages: Sequence[Message]) -> str:
+    """SHA-256, in hexadecimal, of what is sent: texts, and pixels of images."""
+    data = [[m.role, *(_mark(part) for part in m.parts)] for m in messages]
+    return hashlib.sha256(json.dumps(data, ensure_ascii=False).encode()).hexdigest()
+
+
+def _mark(part: str | ImagePart) -> Any:
+    if isinstance(part, str):
+        return part
+    return [list(part.pixels.shape), hashlib.sha256(part.pixels.tobytes()).hexdigest()]
+
+
+def tokens_of(messages: Sequence[Message]) -> int:
+    """How many tokens messages are, about."""
+    tokens = 0.0
+    for part in (part for message in messages for part in message.parts):
+        if isinstance(part, str):
+            tokens += len(part) / CHARACTERS_PER_TOKEN
+        else:
+            tokens += part.pixels.shape[0] * part.pixels.shape[1] / PIXELS_PER_TOKEN
+    return round(tokens)
+
+
+def images_of(messages: Sequence[Message]) -> dict[str, np.ndarray]:
+    """The images of messages by name."""
+    parts = (part for message in messages for part in message.parts)
+    return {part.name: part.pixels for part in parts if isinstance(part, ImagePart)}

@@ -1,0 +1,214 @@
+"""Chat policy: tells a language model of an episode, turn by turn, and does what it replies."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+from clevrskills.agents.client import ChatClient, Model
+from clevrskills.agents.messages import budgeted, images_of, tokens_of
+from clevrskills.agents.prompter import PlainPrompter
+from clevrskills.agents.stand_ins import stand_in
+from clevrskills.agents.transcript import Recorder, ReplayedModel
+from clevrskills.core.interface import Interface, TextInterface
+from clevrskills.core.policy import (
+    ImagePart,
+    Message,
+    Observation,
+    ObservationOptions,
+    PromptInput,
+    Said,
+)
+from clevrskills.core.suite import Prompter, Suite
+from clevrskills.errors import ClevrSkillsError, check_arguments
+
+SCHEMES = ("http://", "https://")
+"""How the address of an endpoint begins."""
+ENDPOINT = tuple(name for name in signature(ChatClient.__init__).parameters)[2:]
+"""Arguments of the client."""
+
+
+class ChatPolicy:
+    """Asks a model what to do.
+
+    Args:
+        target: Address of an endpoint, or a stand-in, one of
+            :data:`~clevrskills.agents.stand_ins.NAMES`.
+        suite: What it acts in; it gives the prompter.
+        interface: What it acts by.
+        replay: A run whose transcripts reply in place of the model.
+        history: Past turns that are shown, at most; ``None``: as many as the prompter shows.
+        max_images: Images of a request, at most; the earliest are left out.
+        image_px: Length of the longer side of an image, at most.
+        price_in: Price of a million tokens that are sent.
+        price_out: Price of a million tokens that are replied.
+        reply_tokens: What a reply is taken to have in estimates.
+        prompt: Options of the suite's prompter.
+        endpoint: Arguments of :class:`~clevrskills.agents.client.ChatClient`.
+
+    Raises:
+        ClevrSkillsError: The interface is not of words, or an argument is not allowed.
+    """
+
+    needs_suite = True
+
+    def __init__(
+        self,
+        target: str,
+        /,
+        suite: Suite,
+        interface: Interface,
+        replay: str | None = None,
+        history: int | None = None,
+        max_images: int | None = None,
+        image_px: int | None = None,
+        price_in: float | None = None,
+        price_out: float | None = None,
+        reply_tokens: int = 200,
+        prompt: Mapping[str, Any] | None = None,
+        **endpoint: Any,
+    ) -> None:
+        if not isinstance(interface, TextInterface):
+            raise ClevrSkillsError(
+                f"chat:{target} acts by words; the interface {interface.name} is of numbers"
+            )
+        numbers = {
+            "history": (history, 0),
+            "max_images": (max_images, 0),
+            "image_px": (image_px, 8),
+            "reply_tokens": (reply_tokens, 0),
+        }
+        for name, (value, least) in numbers.items():
+            if value is not None and (not isinstance(value, int) or value < least):
+                raise ClevrSkillsError(f"{name} must be a whole number from {least} on")
+        for name, price in (("price_in", price_in), ("price_out", price_out)):
+            known = isinstance(price, int | float) and math.isfinite(price) and price >= 0
+            if price is not None and not known:
+                raise ClevrSkillsError(f"{name} must be a price of a million tokens")
+        self._prompter = _prompter(suite, interface, prompt or {})
+        if history is not None:
+            self._prompter.history = history
+        self._most, self._largest_px = max_images, image_px
+        self.reply_tokens = reply_tokens
+        self.prices = None
+        if price_in is not None or price_out is not None:
+            self.prices = float(price_in or 0), float(price_out or 0)
+        self.observation = ObservationOptions(
+            cameras=(), proprioception=False, views=tuple(self._prompter.views) or None
+        )
+        self._model = self._make_model(target, suite, replay, endpoint)
+        self.concurrent = isinstance(self._model, ChatClient)
+        self.privileged = target == "oracle" and replay is None
+        self.track = "" if target.startswith(SCHEMES) else "none"
+
+    def _make_model(
+        self, target: str, suite: Suite, replay: str | None, endpoint: Mapping[str, Any]
+    ) -> Model:
+        remote = target.startswith(SCHEMES)
+        own = [*signature(ChatPolicy.__init__).parameters][4:-1]
+        check_arguments(endpoint, [*own, *ENDPOINT] if remote else own)
+        if replay is not None:
+            return ReplayedModel(Path(replay))
+        if not remote:
+            stand: Model = stand_in(target, suite, self._prompter)
+            return stand
+        if "model" not in endpoint:
+            raise ClevrSkillsError("name the model: --policy-arg model=NAME")
+        return ChatClient(target, **endpoint)
+
+    def reset(self, prompt: PromptInput, *, env: Any = None, episode: Any = None) -> None:
+        """An episode begins."""
+        self._prompter.begin(prompt)
+        self._model.begin(prompt, env)
+        self._recorder = Recorder()
+        self._history: list[tuple[Observation, Said]] = []
+
+    def act(self, observation: Observation) -> Said:
+        """What the model says to do.
+
+        Raises:
+            PolicyError: No reply has arrived.
+        """
+        messages = self.request(observation)
+        reply = self._model.answer(messages)
+        said = self._prompter.parse(reply.text)
+        images = images_of(messages)
+        usage = {**reply.usage, "images": len(images)}
+        if self.prices is not None:
+            usage["cost"] = self.price(usage["prompt_tokens"], usage["completion_tokens"])
+        said = replace(
+            said,
+            reply=reply.text,
+            usage=usage,
+            record=self._recorder.record(messages),
+            images=images,
+        )
+        self._remember(observation, said)
+        return said
+
+    def request(self, observation: Observation) -> list[Message]:
+        """What is sent, within the budget of images."""
+        messages = self._prompter.messages(observation, self._history)
+        prefix = f"turn_{observation['turn']:03d}"
+        named = [
+            replace(
+                message,
+                parts=tuple(
+                    replace(part, name=f"{prefix}_{part.name}")
+                    if isinstance(part, ImagePart)
+                    else part
+                    for part in message.parts
+                ),
+            )
+            for message in messages
+        ]
+        return budgeted(named, self._most, self._largest_px)
+
+    def estimate(self, observation: Observation, turns: int) -> dict[str, float]:
+        """What an episode costs that has only been seen at its start, if it is this long: requests,
+        tokens, images, price.
+        """
+        action = "x" * 4 * 5  # five tokens
+        total = dict.fromkeys(("requests", "prompt_tokens", "completion_tokens", "images"), 0.0)
+        request: list[Message] = []
+        for turn in range(turns):
+            if turn <= self._prompter.history or not request:
+                told = tuple({"index": k, "action": action, "message": ""} for k in range(turn))
+                seen = {**observation, "turn": turn, "turns": told}
+                request = self.request(seen)
+                self._remember(seen, Said(action, action))
+            total["requests"] += 1
+            total["prompt_tokens"] += tokens_of(request)
+            total["completion_tokens"] += self.reply_tokens
+            total["images"] += len(images_of(request))
+        if self.prices is not None:
+            total["cost"] = self.price(total["prompt_tokens"], total["completion_tokens"])
+        return total
+
+    def price(self, sent: float, replied: float) -> float:
+        """What so many tokens cost."""
+        assert self.prices is not None
+        return (sent * self.prices[0] + replied * self.prices[1]) / 1e6
+
+    def _remember(self, observation: Observation, said: Said) -> None:
+        self._history.append((observation, said))
+        shown = self._prompter.history
+        self._history = self._history[-shown:] if shown else []
+
+
+def _prompter(suite: Suite, interface: Interface, options: Mapping[str, Any]) -> Prompter:
+    """The suite's own prompter, or the plain one.
+
+    Raises:
+        ClevrSkillsError: There is no such option.
+    """
+    own = suite.prompter(interface, options)
+    if own is not None:
+        return own
+    check_arguments(options, ())
+    words = [name for name, kind in suite.views().items() if kind == "text"]
+    return PlainPrompter(interface, words)

@@ -1,0 +1,106 @@
+"""Prompters: the one for suites without their own, and the reader of replies that all share."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+
+from clevrskills.core.interface import Interface
+from clevrskills.core.policy import ImagePart, Message, Observation, PromptInput, Said
+
+ACTION = "action:"
+"""What comes before the action, on a line of its own."""
+_MARKS = str.maketrans("", "", "*#`")
+_ACTION = re.compile(rf"{ACTION}((?:(?!{ACTION}).)*)", re.IGNORECASE)
+
+
+def read_action(reply: str) -> str:
+    """What stands behind the last ``action:`` of a reply, up to the end of its line, without marks
+    of emphasis; empty: there is nothing.
+    """
+    found = [*_ACTION.finditer(reply.translate(_MARKS))]
+    return found[-1].group(1).strip() if found else ""
+
+
+def write_action(action: str) -> str:
+    """A reply that says an action."""
+    return f"{ACTION} {action}"
+
+
+def message(role: Literal["user", "assistant"], parts: Sequence[str | ImagePart]) -> Message:
+    """A message in which texts that follow each other are one, with a blank line between them."""
+    joined: list[str | ImagePart] = []
+    for part in parts:
+        last = joined[-1] if joined else None
+        if isinstance(part, str) and isinstance(last, str):
+            joined[-1] = f"{last}\n\n{part}"
+        else:
+            joined.append(part)
+    return Message(role, tuple(joined))
+
+
+class PlainPrompter:
+    """Tells of any suite whose commands are words: the prompt and its images, what commands there
+    are, what came of the last turns, and what is seen.
+
+    Args:
+        interface: What is acted by.
+        views: Names of the views that it shows unless others are asked for.
+    """
+
+    history = 2
+
+    def __init__(self, interface: Interface, views: Sequence[str] = ()) -> None:
+        self._interface = interface
+        self.views: Sequence[str] = tuple(views)
+
+    def begin(self, prompt: PromptInput) -> None:
+        """An episode begins."""
+        spec = self._interface.spec
+        known = [f"{name}: {_listed(value)}" for name, value in spec.items()]
+        format_ = f"End your reply with one line of its own:\n{write_action('<command>')}"
+        about = self._interface.sentence or "One command each turn."
+        self._system = "\n".join([f"Task: {prompt.text}", "", about, *known, "", format_])
+        self._images = prompt.images
+
+    def messages(
+        self, observation: Observation, history: Sequence[tuple[Observation, Said]]
+    ) -> list[Message]:
+        """What is sent: the rules, past turns, what is seen now."""
+        lines = [
+            f"Turn {turn['index'] + 1}: {turn['action'] or '(unreadable)'}. {turn['message']}"
+            for turn in observation["turns"][-self.history :]
+        ]
+        parts: list[str | ImagePart] = []
+        for name, image in self._images.items():
+            parts += [f"Image of the task ({name}):", ImagePart(name, image)]
+        if lines:
+            parts.append("\n".join(["Last turns:", *lines]))
+        for name, view in observation.get("views", {}).items():
+            seen = view if isinstance(view, str) else ImagePart(name, view)
+            parts += [f"What is seen now ({name}):", seen]
+        last = f"Turn {observation['turn'] + 1}. What do you do?"
+        return [Message("system", (self._system,)), message("user", [*parts, last])]
+
+    def parse(self, reply: str) -> Said:
+        """What a reply says."""
+        action = read_action(reply)
+        return Said(action, stop=action == "done")
+
+    def reply(self, action: str) -> str:
+        """A reply that says an action."""
+        return f"This is the next step.\n{write_action(action)}"
+
+    def random(self, generator: np.random.Generator) -> str:
+        """What the interface draws."""
+        return str(self._interface.random(generator))
+
+
+def _listed(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else json.dumps(value)

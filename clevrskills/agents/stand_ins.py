@@ -1,0 +1,180 @@
+"""Stand-ins: what replies in place of a model, to test prompts, parsers, servers and runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from clevrskills.agents.client import Reply
+from clevrskills.agents.messages import digest, tokens_of
+from clevrskills.core.policy import Message, PolicyError, PromptInput
+from clevrskills.core.suite import Prompter, Reader, Suite
+from clevrskills.errors import ClevrSkillsError, UnknownNameError
+
+GARBAGE = (
+    "I would rather think about this for a while.",
+    "action:",
+    "action: ???",
+    '{"action": "',
+    "action: please do whatever helps most",
+    "<think>The board is full and so",
+    "```\nstep(1, 2)\n```",
+    "   \n",
+)
+"""Replies that say nothing that can be done, of eight kinds."""
+NAMES = ("oracle", "random", "garbage", "reader", "fixed:TEXT", "script:FILE")
+
+
+class Oracle:
+    """Says what the oracle of the suite does next.
+
+    Args:
+        suite: What it acts in.
+        prompter: Knows the format of replies.
+    """
+
+    def __init__(self, suite: Suite, prompter: Prompter) -> None:
+        suite.require_oracle()
+        self._suite, self._prompter = suite, prompter
+
+    def begin(self, prompt: PromptInput, env: Any = None) -> None:
+        """An episode begins."""
+        self._oracle = self._suite.oracle(env)
+
+    def answer(self, messages: Sequence[Message]) -> Reply:
+        """The next reply."""
+        return counted(messages, self._prompter.reply(str(self._oracle.act())))
+
+
+class RandomWords:
+    """Says anything that can be said.
+
+    Args:
+        prompter: Knows what that is.
+    """
+
+    def __init__(self, prompter: Prompter) -> None:
+        self._prompter = prompter
+
+    def begin(self, prompt: PromptInput, env: Any = None) -> None:
+        """An episode begins."""
+        self._generator = np.random.default_rng(prompt.seed)
+
+    def answer(self, messages: Sequence[Message]) -> Reply:
+        """The next reply."""
+        action = self._prompter.random(self._generator)
+        return counted(messages, self._prompter.reply(action))
+
+
+class Spoken:
+    """Says what a function makes of the messages.
+
+    Args:
+        speak: The function.
+    """
+
+    def __init__(self, speak: Reader) -> None:
+        self._speak = speak
+
+    def begin(self, prompt: PromptInput, env: Any = None) -> None:
+        """An episode begins."""
+
+    def answer(self, messages: Sequence[Message]) -> Reply:
+        """The next reply.
+
+        Raises:
+            PolicyError: It finds nothing to reply to.
+        """
+        try:
+            text = self._speak(messages)
+        except ClevrSkillsError as error:
+            raise PolicyError(str(error)) from None
+        return counted(messages, text)
+
+
+class Script:
+    """Says what stands in a file, from its beginning in each episode.
+
+    Args:
+        path: The file, see :func:`read_script`.
+
+    Raises:
+        ClevrSkillsError: It cannot be read, or holds answers of a server.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._replies = []
+        for entry in read_script(path):
+            if not isinstance(entry, str):
+                raise ClevrSkillsError(f"{path} holds answers of a server; see chat-stub")
+            self._replies.append(entry)
+
+    def begin(self, prompt: PromptInput, env: Any = None) -> None:
+        """An episode begins."""
+        self._turn = 0
+
+    def answer(self, messages: Sequence[Message]) -> Reply:
+        """The next reply; after the last one the first."""
+        self._turn += 1
+        return counted(messages, self._replies[(self._turn - 1) % len(self._replies)])
+
+
+def garbage(messages: Sequence[Message]) -> str:
+    """One of :data:`GARBAGE`: always the same to the same messages, each as often."""
+    return GARBAGE[int(digest(messages)[:8], 16) % len(GARBAGE)]
+
+
+def read_script(path: Path) -> list[str | Mapping[str, Any]]:
+    """The replies of a script: one a line, as it is or as a text of JSON; an object of JSON is the
+    answer of a server.
+
+    Raises:
+        ClevrSkillsError: It cannot be read, or is empty.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
+    except (OSError, ValueError) as error:
+        raise ClevrSkillsError(f"script {path}: {error}") from None
+    replies: list[str | Mapping[str, Any]] = []
+    for line in lines:
+        try:
+            entry = json.loads(line)
+        except ValueError:
+            entry = line
+        replies.append(entry if isinstance(entry, str | dict) else line)
+    if lines == [""]:
+        raise ClevrSkillsError(f"script {path} is empty")
+    return replies
+
+
+def stand_in(name: str, suite: Suite, prompter: Prompter) -> Any:
+    """What replies under a name.
+
+    Raises:
+        ClevrSkillsError: There is none of this name, or the suite has none such.
+    """
+    kind, _, rest = name.partition(":")
+    if name == "oracle":
+        return Oracle(suite, prompter)
+    if name == "random":
+        return RandomWords(prompter)
+    if name == "garbage":
+        return Spoken(garbage)
+    if name == "reader":
+        return Spoken(suite.reader())
+    if kind == "fixed" and rest:
+        return Spoken(lambda _: rest)
+    if kind == "script" and rest:
+        return Script(Path(rest))
+    raise UnknownNameError("model", name, ["http://…", "https://…", *NAMES])
+
+
+def counted(messages: Sequence[Message], text: str) -> Reply:
+    """A reply with the tokens that it would cost, about; one of blanks is empty."""
+    replied = tokens_of([Message("assistant", (text,))])
+    usage = {"prompt_tokens": tokens_of(messages), "completion_tokens": replied}
+    return Reply(text if text.strip() else "", {"requests": 1, **usage})

@@ -1,0 +1,102 @@
+"""Transcripts: what was sent and replied in an episode, as data, and a model that replies so again.
+
+::
+
+    DIR/transcripts/<episode>.jsonl        a line on the episode, then one for each turn
+    DIR/transcripts/images/<episode>/      what was shown, where it is kept
+
+The line of a turn has ``request`` (a hash of all that was sent), ``messages`` (a text that stood in
+a line before is only named by its hash), ``reply``, ``action``, ``code`` and ``usage``.
+``clevrskills.evaluation`` writes them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from clevrskills.agents.client import Reply
+from clevrskills.agents.messages import digest
+from clevrskills.core.policy import ImagePart, Message, PolicyError, PromptInput
+from clevrskills.errors import ClevrSkillsError, DamagedError
+from clevrskills.jobs.journal import read_lines
+
+SHORT = 100
+"""Characters up to which a text is repeated instead of named by its hash."""
+
+
+class Recorder:
+    """Makes the record of each request of an episode."""
+
+    def __init__(self) -> None:
+        self._known: set[str] = set()
+
+    def record(self, messages: Sequence[Message]) -> dict[str, Any]:
+        """What is kept of a request."""
+        told = [{"role": m.role, "parts": [self._part(p) for p in m.parts]} for m in messages]
+        return {"request": digest(messages), "messages": told}
+
+    def _part(self, part: str | ImagePart) -> dict[str, str]:
+        if isinstance(part, ImagePart):
+            return {"image": part.name}
+        if len(part) <= SHORT:
+            return {"text": part}
+        name = hashlib.sha256(part.encode()).hexdigest()[:16]
+        if name in self._known:
+            return {"same": name}
+        self._known.add(name)
+        return {"text": part, "hash": name}
+
+
+class ReplayedModel:
+    """Replies as it stands in transcripts.
+
+    Args:
+        folder: Folder of a run, or of its transcripts.
+
+    Raises:
+        ClevrSkillsError: It has no transcripts, or a damaged one.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        inner = folder / "transcripts"
+        paths = sorted((inner if inner.is_dir() else folder).glob("*.jsonl"))
+        if not paths:
+            raise ClevrSkillsError(f"{folder} has no transcripts")
+        self._paths = {}
+        for path in paths:
+            head: dict[str, Any] = next(read_lines(path, json.loads), {})
+            if "policy_seed" not in head:
+                raise DamagedError(f"{path} is no transcript")
+            self._paths[head["policy_seed"]] = path
+
+    def begin(self, prompt: PromptInput, env: Any = None) -> None:
+        """An episode begins; it is known by its seed.
+
+        Raises:
+            PolicyError: There is no transcript of it.
+        """
+        path = self._paths.get(prompt.seed)
+        if path is None:
+            raise PolicyError("there is no transcript of this episode")
+        _, *turns = read_lines(path, json.loads)
+        self._turns, self._path = turns[::-1], path
+
+    def answer(self, messages: Sequence[Message]) -> Reply:
+        """The reply of the next turn.
+
+        Raises:
+            PolicyError: There is none, or something else was sent then.
+        """
+        if not self._turns:
+            raise PolicyError(f"{self._path} ends before the episode does")
+        turn: dict[str, Any] = self._turns.pop()
+        if turn["request"] != digest(messages):
+            raise PolicyError(
+                f"{self._path}, turn {turn['turn']}: another request was sent then, so its reply "
+                "is none to this one"
+            )
+        return Reply(turn["reply"], turn["usage"])

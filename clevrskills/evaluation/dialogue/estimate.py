@@ -1,0 +1,77 @@
+"""Estimate of what a run with a language model sends and costs, before it begins."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Protocol
+
+from clevrskills.errors import ClevrSkillsError
+
+if TYPE_CHECKING:
+    from clevrskills.core.policy import Observation
+    from clevrskills.evaluation.request import EvaluationRequest
+
+LOOKED_AT = 20
+"""Episodes of each task and split that are started to be measured, at most."""
+
+
+class Talker(Protocol):
+    """A policy that can tell what an episode costs."""
+
+    reply_tokens: int
+
+    def estimate(self, observation: Observation, turns: int) -> dict[str, float]:
+        """What an episode costs at most that has only been seen at its start."""
+
+
+def dry_run(request: EvaluationRequest) -> int:
+    """Print what would be sent and what it would cost; nothing is sent or written.
+
+    Returns:
+        The exit code, 0.
+
+    Raises:
+        ClevrSkillsError: The policy cannot be made, or asks no language model.
+    """
+    from clevrskills.core.policy_loader import is_privileged
+    from clevrskills.evaluation.env_pool import EnvPool
+    from clevrskills.evaluation.results import RUN_FILE, USAGE, read_results
+    from clevrskills.jobs.files import to_json
+    from clevrskills.jobs.progress import Display
+
+    config = request.config
+    policy = config.policy.make(config.suite, config.rules.interface)
+    if not hasattr(policy, "estimate"):
+        raise ClevrSkillsError(f"--dry-run: {config.policy.name} asks no language model")
+    envs = EnvPool(config, config.policy.options(policy, config.suite))
+    known = read_results(config.root) if (config.root / RUN_FILE).exists() else ()
+    done = {result.id for result in known if result.counts}
+    refs = [ref for ref in request.episodes if ref.id not in done]
+    total = dict.fromkeys(("episodes", *USAGE), 0.0)
+    with Display("episodes", len(refs)) as display:
+        for _, group in groupby(refs, key=lambda ref: (ref.task, ref.split)):
+            same = list(group)
+            step = -(-len(same) // LOOKED_AT)
+            looked_at = same[::step]
+            for ref in looked_at:
+                rollout = envs.start(0, ref)
+                about = {"env": rollout.env, "episode": rollout.episode}
+                policy.reset(rollout.prompt, **(about if is_privileged(policy) else {}))
+                for name, value in policy.estimate(rollout.observation, rollout.limit).items():
+                    total[name] += value * len(same) / len(looked_at)
+            total["episodes"] += len(same)
+            display.update(int(total["episodes"]))
+    priced = getattr(policy, "prices", None) is not None
+    numbers: dict[str, Any] = {name: round(total[name]) for name in ("episodes", *USAGE)}
+    numbers["cost"] = round(total["cost"], 6) if priced else None
+    if request.args.json:
+        print(to_json({**numbers, "left_out": len(done)}, indent=1))
+        return 0
+    print(f"{len(refs)} episodes" + (f", {len(done)} more are done" if done else ""))
+    told = [f"{numbers[name]:,} {word}" for name, word in USAGE.items() if name != "cost"]
+    price = f", price {numbers['cost']:,.4f}" if priced else ""
+    print(f"at most: {', '.join(told)}{price}")
+    print(f"if a reply has {policy.reply_tokens} tokens, and a token is 4 characters or 750 pixels")
+    if not priced:
+        print("no price: --policy-arg price_in=… price_out=…, of a million tokens")
+    return 0

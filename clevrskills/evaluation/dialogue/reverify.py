@@ -1,0 +1,136 @@
+"""``clevrskills reverify``: transcripts of a run, scored again without a model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import tyro
+
+from clevrskills.errors import ClevrSkillsError
+
+if TYPE_CHECKING:
+    from clevrskills.core.policy import Observation
+    from clevrskills.evaluation.env_pool import EnvPool
+    from clevrskills.evaluation.results import EpisodeResult
+
+SCORES = (
+    *("episode", "cause", "success_once", "success_at_end", "goal_fraction", "depth"),
+    *("total_reward", "progress", "steps", "turns", "refused", "codes", "measures"),
+)
+"""Fields of a result that must come out as they were."""
+SHOWN = 10
+
+
+@dataclass
+class ReverifyArgs:
+    """Score the transcripts of a run again: what was said is done anew, without a model."""
+
+    run: Annotated[Path, tyro.conf.Positional]
+    """Folder of the run of `clevrskills evaluate`."""
+    frozen: Path | None = None
+    """Folder of the frozen episodes, if they are not those of the suite."""
+    json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Print the result as JSON."""
+
+
+def reverify(args: ReverifyArgs) -> int:
+    """Score transcripts again, and print what comes out otherwise than it did.
+
+    Returns:
+        Exit code: 0 if all is as it was, else 1.
+
+    Raises:
+        ClevrSkillsError: There is no such run, it has no transcripts, or a damaged one.
+    """
+    from clevrskills.core.suite import load_suite
+    from clevrskills.evaluation.dialogue.transcripts import TRANSCRIPTS_DIR, transcript_path
+    from clevrskills.evaluation.results import read_results, read_run
+    from clevrskills.jobs.files import to_json
+    from clevrskills.jobs.progress import Display
+
+    run = read_run(args.run)
+    results = [result for result in read_results(args.run) if result.counts]
+    paths = {result.id: transcript_path(args.run, result.id) for result in results}
+    missing = [name for name, path in paths.items() if not path.is_file()]
+    if len(missing) == len(results):
+        raise ClevrSkillsError(f"{args.run} has no {TRANSCRIPTS_DIR} of episodes that count")
+    envs = _envs(args.run, load_suite(run.suite, folder=args.frozen))
+    changes: dict[str, dict[str, list[Any]]] = {}
+    now: list[EpisodeResult] = []
+    with Display("episodes", len(results) - len(missing)) as display:
+        for before in results:
+            if before.id in missing:
+                continue
+            now.append(_score(envs, paths[before.id], before.cause))
+            found = {n: [getattr(before, n), getattr(now[-1], n)] for n in SCORES}
+            differing = {name: pair for name, pair in found.items() if pair[0] != pair[1]}
+            if differing:
+                changes[before.id] = differing
+            display.update(len(now))
+    counts = {"episodes": len(now), "changed": len(changes), "without_transcript": len(missing)}
+    rates = {
+        "success_before": sum(r.success_once for r in results if r.id not in missing),
+        "success_now": sum(result.success_once for result in now),
+    }
+    if args.json:
+        print(to_json({"run": args.run, **counts, **rates, "changes": changes}, indent=1))
+        return 1 if changes else 0
+    for name, differing in [*changes.items()][:SHOWN]:
+        told = (f"{field} {old} before, {new} now" for field, (old, new) in differing.items())
+        print(f"{name}: {'; '.join(told)}")
+    if len(changes) > SHOWN:
+        print(f"and {len(changes) - SHOWN} more")
+    if missing:
+        print(f"{len(missing)} episodes have no transcript")
+    print(
+        f"{args.run}: {len(now)} episodes scored again, "
+        f"{f'{len(changes)} otherwise' if changes else 'all as before'}; successes "
+        f"{rates['success_before']} before, {rates['success_now']} now"
+    )
+    return 1 if changes else 0
+
+
+def _envs(root: Path, suite: Any) -> EnvPool:
+    """Environments as they were in a run; what the policy was shown is not drawn again."""
+    from clevrskills.core.policy import ObservationOptions
+    from clevrskills.core.policy_loader import PolicySource
+    from clevrskills.evaluation.env_pool import EnvPool, WorkerConfig
+    from clevrskills.evaluation.results import read_run
+    from clevrskills.evaluation.rollout import PolicyRollout, Rules
+
+    class Unseen(PolicyRollout):
+        def _look(self) -> Observation:
+            return {}
+
+    run = read_run(root)
+    told: Any = run.feedback
+    rules = Rules(
+        *(run.stop_on_success, run.chunk, run.clip, run.stop == "declared"), told, run.interface
+    )
+    nobody = PolicySource("zero")
+    config = WorkerConfig(root, suite, nobody, rules, 1, run.robot, run.criteria, "", "")
+    shown: dict[str, Any] = {**run.observation}  # what is understood may depend on it
+    shown["cameras"] = tuple(shown["cameras"])
+    return EnvPool(config, ObservationOptions(**shown), Unseen)
+
+
+def _score(envs: EnvPool, path: Path, cause: str) -> EpisodeResult:
+    """The result of what was said in an episode.
+
+    Args:
+        envs: Where it is done.
+        path: The transcript.
+        cause: Why it ended before; it stands where nothing else ends it.
+    """
+    from clevrskills.core.policy import Said
+    from clevrskills.evaluation.dialogue.transcripts import read_transcript
+
+    ref, turns = read_transcript(path)
+    rollout = envs.start(0, ref)
+    for turn in turns:
+        if rollout.ended:
+            break
+        rollout.go_on(Said(turn["action"], stop=turn["stop"]))
+    return rollout.result("" if rollout.ended else cause)

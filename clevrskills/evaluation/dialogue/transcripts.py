@@ -1,0 +1,91 @@
+"""Transcripts in the folder of a run: what was said in each episode, and what was shown.
+
+``clevrskills.agents.transcript`` tells what a line of a turn holds, and replies from them again.
+"""
+
+import io
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+from clevrskills.errors import DamagedError
+from clevrskills.evaluation.env_pool import EpisodeRef
+from clevrskills.evaluation.rollout import PolicyRollout
+from clevrskills.jobs.files import storage_errors, to_json, write_whole
+from clevrskills.jobs.journal import read_lines
+
+TRANSCRIPTS_DIR = "transcripts"
+VERSION = 1
+_NOT_IN_NAMES = re.compile(r"[^\w@.-]+")
+
+
+def transcript_path(root: Path, episode: str) -> Path:
+    """Where the transcript of an episode is."""
+    return root / TRANSCRIPTS_DIR / f"{episode}.jsonl"
+
+
+def write_transcript(root: Path, ref: EpisodeRef, rollout: PolicyRollout) -> None:
+    """Write what was said in an episode, if something was; that of the result that counts stands.
+
+    Raises:
+        StorageError: The disk refused.
+    """
+    if not rollout.transcript or ref.counts:
+        return
+    path, episode = transcript_path(root, ref.id), rollout.episode
+    head = {
+        "transcript": VERSION,
+        **{name: getattr(ref, name) for name in ("task", "split", "index", "repeat")},
+        "drawn_from": ref.seed,
+        "task_args": ref.task_args,
+        "episode": episode.content_hash,
+        "policy_seed": rollout.prompt.seed,
+    }
+    with storage_errors(path):
+        path.parent.mkdir(exist_ok=True)
+    write_whole(path, "".join(f"{to_json(line)}\n" for line in (head, *rollout.transcript)))
+
+
+def write_images(root: Path, ref: EpisodeRef, images: Mapping[str, Any]) -> None:
+    """Write images that were sent in an episode, by name.
+
+    Raises:
+        StorageError: The disk refused.
+    """
+    folder = root / TRANSCRIPTS_DIR / "images" / ref.id
+    for name, pixels in images.items():
+        file = io.BytesIO()
+        Image.fromarray(pixels).save(file, "png")
+        with storage_errors(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+        write_whole(folder / f"{_NOT_IN_NAMES.sub('_', name)}.png", file.getvalue())
+
+
+def read_transcript(path: Path) -> tuple[EpisodeRef, list[dict[str, Any]]]:
+    """The episode of a transcript, and its turns.
+
+    Raises:
+        DamagedError: A line cannot be read.
+    """
+    refs = list[EpisodeRef]()
+
+    def parse(text: bytes) -> dict[str, Any]:
+        line: dict[str, Any] = json.loads(text)
+        try:
+            if not refs:
+                place = line["task"], line["split"], line["index"], line["drawn_from"]
+                refs.append(EpisodeRef(*place, line["task_args"], repeat=line["repeat"]))
+            elif not (isinstance(line["action"], str) and isinstance(line["stop"], bool)):
+                raise ValueError("a turn without an action")
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"damaged line: {error!r}") from error
+        return line
+
+    turns = [*read_lines(path, parse)][1:]
+    if not refs:
+        raise DamagedError(f"{path} is damaged: it is empty")
+    return refs[0], turns

@@ -1,0 +1,183 @@
+"""Prompter of the boards: tells a language model of a puzzle, as text or by images."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from clevrskills.agents.prompter import message, read_action, write_action
+from clevrskills.core.policy import ImagePart, Message, Observation, PromptInput, Said
+from clevrskills.errors import check_arguments
+from clevrskills.suites.ivispar.board import DIRECTIONS
+from clevrskills.suites.ivispar.commands import drawn_shape
+from clevrskills.suites.ivispar.views import VIEWS, as_past
+
+GOAL, CURRENT, PAST = "Goal board", "Current board", "Past board"
+"""How boards are named."""
+_EXAMPLES = 4
+
+_ROLE = """\
+You are an expert in spatial reasoning.
+You solve a puzzle of sliding pieces on a board of {n} by {n} cells.
+Slide the pieces, one each turn, until every piece is where the goal board shows it.
+
+Each turn, do four things:
+1. Look at the current board: which piece is on which cell?
+2. Compare it with the goal board: which pieces are not where they belong?
+3. Look at the past boards and your own past actions: what did they change?
+4. Choose the action that brings the pieces nearest to the goal.
+
+Rules:
+- No cell holds more than one piece.
+- An action slides one piece by one cell: left, right, up or down.
+- Up is away from you, down is towards you.
+- No piece leaves the board, and none slides onto a cell that is taken."""
+_CELLS = """\
+A cell is named by the letter of its column, from left to right, and the number of its row,
+from near to far: A1 is the near left corner, {last} the far right one."""
+_NOTES = """\
+- Name the piece in an action, never a cell: no coordinates.
+- An action that changed nothing was not possible: choose another one."""
+_EXPLAIN = (
+    "Explain first, in a few sentences, how you choose. Then write the action as the last line:"
+)
+_PLAIN = "Reply with one line:"
+_LISTING = """\
+You are an expert in spatial reasoning. You are shown a board of {n} by {n} cells.
+Name every piece that is on the current board, with its cell. Leave none out, and add none."""
+
+
+class BoardPrompter:
+    """Tells of a puzzle: the rules once, then each turn up to two past boards with what was said
+    then, the goal, and the present board.
+
+    Args:
+        options: ``explain``: whether the model is asked to explain itself first; else it is to
+            reply with the action alone.
+
+    Raises:
+        UnknownArgumentError: There is no such option.
+    """
+
+    views: Sequence[str] = ("text", "text@goal")
+    history = 2
+
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        check_arguments(options, ("explain",))
+        self._explain = bool(options.get("explain", True))
+
+    def begin(self, prompt: PromptInput) -> None:
+        """An episode begins."""
+        self._about = prompt.about
+
+    def messages(
+        self, observation: Observation, history: Sequence[tuple[Observation, Said]]
+    ) -> list[Message]:
+        """What is sent."""
+        views = observation["views"]
+        drawn = any(VIEWS[name].drawn for name in views)
+        shown = [Message("system", (self._system(drawn, any(map(_is_text, views))),))]
+        told = {turn["index"]: turn["message"] for turn in observation["turns"]}
+        past = history[-self.history :] if self.history else ()
+        parts: list[str | ImagePart] = []
+        for k, (seen, said) in enumerate(past):
+            parts += self._boards(seen, PAST, f"past_{len(past) - k}")
+            action = write_action(said.action or "(none that could be read)")
+            shown += [message("user", parts), message("assistant", [action])]
+            result = told.get(seen["turn"])
+            parts = [f"Result: {result}"] if result else []
+        if not self._listing:
+            parts += self._boards(observation, GOAL, "goal", goal=True)
+        parts += self._boards(observation, CURRENT, "current")
+        shown.append(message("user", [*parts, self._ask(bool(past), views)]))
+        return shown
+
+    def parse(self, reply: str) -> Said:
+        """What a reply says."""
+        return Said(read_action(reply.lower()))
+
+    def reply(self, action: str) -> str:
+        """A reply that says an action."""
+        return f"This brings the pieces nearer to the goal.\n{write_action(action)}"
+
+    def random(self, generator: np.random.Generator) -> str:
+        """Any command of the words of the set; a listing of one piece."""
+        about, n = self._about, self._about["size"]
+        direction = str(generator.choice(DIRECTIONS))
+        if about["task"] == "tiles":
+            return f"move tile {generator.integers(1, n * n)} {direction}"
+        words = f"{generator.choice(about['colors'])} {generator.choice(about['shapes'])}"
+        if self._listing:
+            return f"{chr(ord('A') + generator.integers(n))}{generator.integers(1, n + 1)} {words}"
+        return f"move {words} {direction}"
+
+    @property
+    def _listing(self) -> bool:
+        return bool(self._about["task"] == "listing")
+
+    @property
+    def _format(self) -> str:
+        if self._listing:
+            return "<cell> <color> <shape>; <cell> <color> <shape>; …"
+        if self._about["task"] == "tiles":
+            return "move tile <number> <direction>"
+        return "move <color> <shape> <direction>"
+
+    def _system(self, drawn: bool, in_text: bool) -> str:
+        """The rules, in sections; without the past they are the same in all episodes of a set."""
+        about, n = self._about, self._about["size"]
+        shapes = [drawn_shape(shape) if drawn else shape for shape in about["shapes"]]
+        words = [f"Colors: {', '.join(about['colors'])}", f"Shapes: {', '.join(shapes)}"]
+        pairs = zip(about["colors"], shapes, DIRECTIONS, strict=False)
+        examples = [f"move {color} {shape} {way}" for color, shape, way in pairs][:_EXAMPLES]
+        if about["task"] == "tiles":
+            words = [f"Numbers: 1 to {n * n - 1}"]
+            examples = [f"move tile {k + 1} {way}" for k, way in enumerate(DIRECTIONS)]
+        if not self._listing:
+            words.append(f"Directions: {', '.join(DIRECTIONS)}")
+        sections = [(_LISTING if self._listing else _ROLE).format(n=n)]
+        if in_text or self._listing:
+            sections.append(_CELLS.format(last=f"{chr(ord('A') + n - 1)}{n}"))
+        if self._listing:
+            examples = [f"A1 {about['colors'][0]} {shapes[0]}; B3 {about['colors'][1]} {shapes[1]}"]
+        form = [f"An action is exactly: {self._format}", *words, "Examples:", *examples]
+        sections.append("\n".join(form))
+        if not self._listing:
+            sections.append(_NOTES)
+        return "\n\n".join(sections)
+
+    def _boards(
+        self, seen: Observation, title: str, name: str, goal: bool = False
+    ) -> list[str | ImagePart]:
+        """A board in all views of it."""
+        parts: list[str | ImagePart] = []
+        views = {v: shown for v, shown in seen["views"].items() if VIEWS[v].goal == goal}
+        for view, shown in views.items():
+            if _is_text(view):
+                parts.append(f"{title}:\n{shown}")
+                continue
+            pixels = as_past(shown) if title == PAST else shown
+            images = [v for v in views if not _is_text(v)]
+            parts += [
+                f"{title}:",
+                ImagePart(name if len(images) == 1 else f"{name}_{view}", pixels),
+            ]
+        return parts
+
+    def _ask(self, past: bool, views: Mapping[str, Any]) -> str:
+        """What is asked for each turn."""
+        lines = []
+        if not all(map(_is_text, views)):
+            named = {"active": "the current board", "goal": "the goal", "past": "a past board"}
+            marks = [f'"{mark}" is {board}' for mark, board in named.items()]
+            lines.append(f"The caption of an image says what it shows: {', '.join(marks)}.")
+        if past:
+            lines.append("If your last action changed nothing, it was not possible; try another.")
+        lines += [_EXPLAIN if self._explain else _PLAIN, write_action(self._format)]
+        return "\n".join(lines)
+
+
+def _is_text(view: str) -> bool:
+    return VIEWS[view].base == "text"

@@ -1,0 +1,46 @@
+"""Reader: solves boards from the text of a request alone, as a test of what prompts tell."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from clevrskills.agents.prompter import write_action
+from clevrskills.core.policy import Message
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.suites.ivispar.board import DIRECTIONS, Board, cell_of
+from clevrskills.suites.ivispar.prompts.prompter import CURRENT, GOAL
+from clevrskills.suites.ivispar.search import solve
+
+
+def solve_text(messages: Sequence[Message]) -> str:
+    """A reply with the next move of a shortest solution, or with the pieces that are listed.
+
+    Raises:
+        ClevrSkillsError: The boards are not told in words.
+    """
+    rules, *_, asked = ["\n".join(p for p in m.parts if isinstance(p, str)) for m in messages]
+    size = re.search(r"(\d+) by \d+ cells", rules)
+    now = _board(asked, CURRENT)
+    if size is None or not now:
+        raise ClevrSkillsError("the reader needs boards in words: --preset text")
+    if f"{GOAL}:" not in asked:
+        return write_action("; ".join(f"{cell} {piece}" for piece, cell in now.items()))
+    n, goal = int(size[1]), _board(asked, GOAL)
+    cells = {piece: (cell_of(cell, n), cell_of(goal[piece], n)) for piece, cell in now.items()}
+    start, end = zip(*((a, b) for a, b in cells.values() if None not in (a, b)), strict=True)
+    path = solve(Board(n), start, end)
+    if not path:
+        raise ClevrSkillsError("the reader finds no way to the goal")
+    piece, direction = path[0]
+    return (
+        f"The goal is {len(path)} moves away.\n"
+        f"{write_action(f'move {list(cells)[piece]} {DIRECTIONS[direction]}')}"
+    )
+
+
+def _board(text: str, title: str) -> dict[str, str]:
+    """The cell of each piece of a board."""
+    found = re.search(rf"^{title}:\n((?:[A-Z]\d+ \w+ \w+\n?)+)", text, re.MULTILINE)
+    lines = found[1].splitlines() if found else []
+    return {piece: cell for cell, piece in (line.split(" ", 1) for line in lines)}

@@ -1,0 +1,448 @@
+"""Runs of ``clevrskills evaluate`` with models, their stand-ins, and endpoints that fail."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from clevrskills.agents import stub
+from clevrskills.cli import main
+from clevrskills.evaluation.results import EpisodeResult, read_results
+from clevrskills.jobs.pool import InlinePool
+
+ROOT = Path(__file__).parents[2]
+TOY = ROOT / "tests" / "suites" / "toy_suite"
+PASSING = ("policy_s", "env_s", "wall_s", "worker", "ended", "tries")
+"""What may differ between runs."""
+PRICES = ("--policy-arg", "price_in=1", "--policy-arg", "price_out=10")
+
+
+@pytest.fixture(autouse=True)
+def inline(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everything in this process: quick."""
+    monkeypatch.setattr("clevrskills.jobs.work.open_pool", lambda _, make, *rest: InlinePool(make))
+
+
+@pytest.fixture(scope="module")
+def reader() -> Iterator[str]:
+    """Address of an endpoint that solves boards from what it is sent."""
+    with stub.serving(stub.behaviour("reader:ivispar")) as url:
+        yield url
+
+
+def command(policy: str, out: Path, *more: object, episodes: int = 6) -> list[str]:
+    named = ["--policy-arg", "model=m"] if policy.startswith("http") else []
+    given = ["--suite", "ivispar", "--episodes", episodes, "--preset", "text", "--out", out]
+    words = ["evaluate", "geoms", "--policy", f"chat:{policy}", *given, *named, *more]
+    return [*map(str, words)]
+
+
+def evaluate(policy: str, out: Path, *more: object, episodes: int = 6) -> list[EpisodeResult]:
+    assert main(command(policy, out, *more, episodes=episodes)) == 0
+    return [*read_results(out)]
+
+
+def core(out: Path) -> list[dict[str, Any]]:
+    """All that must not depend on who made it, nor when."""
+    return [{k: v for k, v in asdict(r).items() if k not in PASSING} for r in read_results(out)]
+
+
+def transcript(out: Path, index: int = 0) -> list[dict[str, Any]]:
+    text = (out / "transcripts" / f"geoms_base_{index:03d}.jsonl").read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def transcripts(out: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted((out / "transcripts").glob("*.jsonl"))}
+
+
+@pytest.mark.parametrize("name", ["oracle", "reader"])
+def test_stand_ins_that_solve_all(name: str, tmp_path: Path) -> None:
+    results = evaluate(name, tmp_path / "run", "--batch", 4)
+    assert all(result.measures["optimal"] for result in results)
+    assert {result.cause for result in results} == {"success"}
+
+
+def test_garbage_costs_turns_and_is_no_error(tmp_path: Path) -> None:
+    results = evaluate("garbage", tmp_path / "run")
+    assert not any(result.success_once for result in results)
+    assert all(r.codes == {"UNPARSABLE": 20} and r.turns == 20 for r in results)
+    assert len({t["reply"] for k in range(6) for t in transcript(tmp_path / "run", k)[1:]}) >= 7
+
+
+def test_random_words_are_always_read(tmp_path: Path) -> None:
+    results = evaluate("random", tmp_path / "run")
+    assert not any("UNPARSABLE" in result.codes for result in results)
+    evaluate("random", tmp_path / "again", "--batch", 3)
+    assert core(tmp_path / "again") == core(tmp_path / "run")
+
+
+def test_fixed_words_and_scripts(tmp_path: Path) -> None:
+    evaluate("fixed:see http://h action: move red cube left", tmp_path / "fixed")
+    assert {t["action"] for t in transcript(tmp_path / "fixed")[1:]} == {"move red cube left"}
+    script = tmp_path / "script.txt"
+    script.write_text('action: move red cube left\n"two\\naction: move blue sphere up"\n')
+    evaluate(f"script:{script}", tmp_path / "script", episodes=2)
+    for k in range(2):  # from its beginning in each episode
+        said = [turn["action"] for turn in transcript(tmp_path / "script", k)[1:4]]
+        assert said == ["move red cube left", "move blue sphere up", "move red cube left"]
+
+
+@pytest.mark.parametrize(
+    ("policy", "more", "told"),
+    [
+        ("orakel", (), "orakel"),
+        ("localhost:8000/v1", (), "allowed: http://"),
+        ("script:nowhere.txt", (), "script nowhere.txt"),
+        ("oracle", ("--interface", "index"), "acts by words"),
+        ("oracle", ("--policy-arg", "histroy=1"), "histroy"),
+        ("oracle", ("--policy-arg", "history=-1"), "history must be"),
+        ("oracle", ("--policy-arg", "price_in=free"), "price_in must be"),
+        ("oracle", ("--policy-arg", 'prompt={"explane": 1}'), "explane"),
+        ("oracle", ("--max-cost", 1), "--max-cost needs prices"),
+        ("oracle", ("--policy-arg", "replay=nowhere"), "nowhere has no transcripts"),
+        ("http://127.0.0.1:9/v1", ("--policy-arg", "key_env=NOT_THERE"), "NOT_THERE"),
+        ("http://127.0.0.1:9/v1", (), "no connection"),
+    ],
+)
+def test_bad_input_is_told_in_one_line(
+    policy: str,
+    more: tuple[Any, ...],
+    told: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(command(policy, tmp_path / "run", *more)) == 2
+    error = capsys.readouterr().err.strip().splitlines()[-1]
+    assert told in error and error.startswith("clevrskills: ")
+
+
+def test_a_model_needs_a_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = command("oracle", tmp_path / "run")
+    assert main([word.replace("chat:oracle", "chat:http://h/v1") for word in words]) == 2
+    assert "name the model: --policy-arg model=NAME" in capsys.readouterr().err
+
+
+def test_no_batch_changes_a_result(reader: str, tmp_path: Path) -> None:
+    for batch in (1, 4):
+        evaluate(reader, tmp_path / str(batch), "--batch", batch)
+    evaluate("reader", tmp_path / "here")
+    assert core(tmp_path / "1") == core(tmp_path / "4") == core(tmp_path / "here")
+    assert transcripts(tmp_path / "1") == transcripts(tmp_path / "4")
+
+
+def test_requests_of_a_batch_are_in_flight_together(tmp_path: Path) -> None:
+    present: list[int] = []
+    inside = [0]
+    answer = stub.behaviour("fixed:action: move red cube left")
+
+    def slow(request: Any) -> Any:
+        inside[0] += 1
+        time.sleep(0.02)
+        present.append(inside[0])
+        inside[0] -= 1
+        return answer(request)
+
+    with stub.serving(slow) as url:
+        evaluate(url, tmp_path / "run", "--batch", 4, episodes=4)
+    assert max(present) >= 2
+
+
+def test_a_server_that_dies_leaves_errors_and_what_was_done_before(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, answer, count = tmp_path / "run", stub.behaviour("reader:ivispar"), iter(range(10**6))
+
+    def dying(request: Any) -> Any:
+        return answer(request) if next(count) < 7 else {"status": 500, "body": "down"}
+
+    with stub.serving(dying) as url:
+        given = command(url, out, "--retries", 0, "--policy-arg", "retries=0")
+        assert main(given) == 2
+        assert "status 500: down" in capsys.readouterr().err
+        before = [*read_results(out)]
+        counted = [result for result in before if result.counts]
+        assert 0 < len(counted) < 6 and all(result.success_once for result in counted)
+        assert all(result.cause == "error" for result in before if not result.counts)
+        count = iter(range(0))  # it is up again
+
+        def healed(request: Any) -> Any:
+            return answer(request)
+
+    with stub.serving(healed, port=int(url.split(":")[2].split("/")[0])):
+        assert main(given) == 0
+    evaluate("reader", tmp_path / "whole")
+    ours, whole = core(out), core(tmp_path / "whole")
+    assert ours == whole
+
+
+def test_a_filter_is_an_error_and_no_turn(tmp_path: Path, capsys: Any) -> None:
+    answers = iter([{"reply": "x", "finish_reason": "content_filter"}])
+    fine = stub.behaviour("reader:ivispar")
+    with stub.serving(lambda request: next(answers, None) or fine(request)) as url:
+        words = command(url, tmp_path / "run", "--retries", 0)
+        assert main(words) == 2
+    assert "refused by the provider's filter" in capsys.readouterr().err
+    causes = [result.cause for result in read_results(tmp_path / "run")]
+    assert causes == ["error", *["success"] * 5]
+
+
+def test_empty_replies_cost_a_turn(tmp_path: Path) -> None:
+    with stub.serving(lambda _: {"reply": ""}) as url:
+        (result,) = evaluate(url, tmp_path / "run", episodes=1)
+    assert result.codes == {"UNPARSABLE": 20} and result.usage["requests"] == 80
+
+
+def test_no_key_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any) -> None:
+    monkeypatch.setenv("MY_KEY", "sk-very-secret")
+    answers = iter(["sk-very-secret", "action: sk-very-secret"])
+    with stub.serving(lambda _: {"reply": next(answers, "nothing")}) as url:
+        evaluate(url, tmp_path / "run", "--policy-arg", "key_env=MY_KEY", episodes=1)
+    files = [path for path in (tmp_path / "run").rglob("*") if path.is_file()]
+    assert len(files) >= 3
+    assert not any(b"very-secret" in path.read_bytes() for path in files)
+    assert "very-secret" not in "".join(capfd.readouterr())
+    assert "MY_KEY" in (tmp_path / "run" / "run.json").read_text()
+
+
+# --- transcripts
+
+
+def test_a_transcript_tells_of_each_turn(tmp_path: Path) -> None:
+    (result,) = evaluate("reader", tmp_path / "run", *PRICES, episodes=1)
+    head, *turns = transcript(tmp_path / "run")
+    assert (head["task"], head["split"], head["index"]) == ("geoms", "base", 0)
+    assert head["episode"] == result.episode
+    assert [turn["turn"] for turn in turns] == [*range(result.turns)]
+    assert {(turn["code"], turn["ok"]) for turn in turns} == {("MOVED", True)}
+    rules = [turn["messages"][0]["parts"][0] for turn in turns]
+    assert rules[0]["text"].startswith("You are") and rules[1] == {"same": rules[0]["hash"]}
+    assert turns[0]["reply"].endswith(f"action: {turns[0]['action']}")
+    total = {n: sum(turn["usage"][n] for turn in turns) for n in ("prompt_tokens", "cost")}
+    assert result.usage["prompt_tokens"] == total["prompt_tokens"] > 500
+    assert result.usage["cost"] == pytest.approx(total["cost"])
+    sent, replied = result.usage["prompt_tokens"], result.usage["completion_tokens"]
+    assert result.usage["cost"] == pytest.approx((sent + 10 * replied) / 1e6)
+
+
+def test_a_run_is_replayed_without_its_model(
+    reader: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = tmp_path / "first"
+    evaluate(reader, first)
+    replay = ("--policy-arg", f"replay={first}")
+    words = command("http://127.0.0.1:9/v1", tmp_path / "again", *replay)
+    assert main(words) == 0
+    assert core(tmp_path / "again") == core(first)
+    assert transcripts(tmp_path / "again") == transcripts(first)
+    capsys.readouterr()
+    # other prompts have other replies
+    options = (*replay, "--policy-arg", 'prompt={"explain": false}', "--retries", 0)
+    assert main(command("http://127.0.0.1:9/v1", tmp_path / "other", *options)) == 2
+    assert "another request was sent then" in capsys.readouterr().err
+    assert main(command("http://h/v1", tmp_path / "more", *replay, episodes=7)) == 2
+    assert "there is no transcript of this episode" in capsys.readouterr().err
+
+
+def test_transcripts_are_scored_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "run"
+    evaluate("random", out)
+    capsys.readouterr()
+    assert main(["reverify", str(out)]) == 0
+    assert "6 episodes scored again, all as before" in capsys.readouterr().out
+    path = out / "transcripts" / "geoms_base_002.jsonl"
+    lines = path.read_text().splitlines()
+    turn = json.loads(lines[1])
+    path.write_text("\n".join([lines[0], json.dumps({**turn, "action": "hm"}), *lines[2:]]) + "\n")
+    assert main(["reverify", str(out), "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert (found["episodes"], found["changed"]) == (6, 1)
+    assert [*found["changes"]] == ["geoms_base_002"]
+    assert found["changes"]["geoms_base_002"]["codes"][1]["UNPARSABLE"] == 1
+    path.unlink()
+    assert main(["reverify", str(out)]) == 0
+    assert "1 episodes have no transcript" in capsys.readouterr().out
+    for text, told in (("", "damaged"), ("{}\n", "is damaged in line 1"), ("x\n", "line 1")):
+        path.write_text(text)
+        assert main(["reverify", str(out)]) == 2
+        assert told in capsys.readouterr().err
+    shutil.rmtree(out / "transcripts")
+    assert main(["reverify", str(out)]) == 2
+    assert "has no transcripts" in capsys.readouterr().err
+
+
+def test_words_of_drawings_are_scored_again_as_they_were_read(tmp_path: Path) -> None:
+    words = command("fixed:action: A1 red square", tmp_path / "run", episodes=1)
+    words[words.index("text")] = "schematic"
+    words[words.index("geoms")] = "listing"
+    assert main(words) == 0
+    (result,) = read_results(tmp_path / "run")
+    assert result.codes == {"LISTED": 1}
+    assert main(["reverify", str(tmp_path / "run")]) == 0
+
+
+def test_images_are_kept_of_the_first_episodes(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    options = ("--keep-images", 1, "--policy-arg", "max_images=2", "--policy-arg", "image_px=200")
+    words = command("oracle", out, *options, episodes=2)
+    words[words.index("text")] = "schematic"
+    assert main(words) == 0
+    (folder,) = (out / "transcripts" / "images").iterdir()
+    assert folder.name == "geoms_base_000"
+    names = [path.stem for path in sorted(folder.iterdir())]
+    assert names == [f"turn_00{k}_{shown}" for k in (0, 1) for shown in ("current", "goal")]
+    assert np.asarray(Image.open(folder / "turn_000_goal.png")).shape == (150, 200, 3)
+    parts = [p for t in transcript(out)[1:] for m in t["messages"] for p in m["parts"]]
+    assert {part["image"] for part in parts if "image" in part} == {*names}
+    assert sum("(image left out)" in part.get("text", "") for part in parts) == 1
+    assert next(read_results(out)).usage["images"] == 4
+
+
+# --- costs
+
+
+def test_a_run_stops_where_the_money_does_and_goes_on_with_more(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "run"
+    assert main(command("reader", out, *PRICES, "--max-cost", 0.004)) == 2
+    error = capsys.readouterr().err
+    assert "of --max-cost 0.004 are spent, and" in error and "goes on" in error
+    done = len([*read_results(out)])
+    assert 0 < done < 6
+    assert main(command("reader", out, *PRICES, "--max-cost", 0.004)) == 2  # nothing more
+    assert len([*read_results(out)]) == done
+    assert main(command("reader", out, *PRICES, "--max-cost", 1)) == 0
+    evaluate("reader", tmp_path / "whole", *PRICES)
+    assert core(out) == core(tmp_path / "whole")
+    assert "tokens sent" in capsys.readouterr().out
+
+
+def test_a_dry_run_sends_nothing_and_is_not_exceeded(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    requests: list[Any] = []
+
+    def count(request: Any) -> Any:
+        requests.append(request)
+        return {"reply": "hm, " * 200}
+
+    out = tmp_path / "run"
+    with stub.serving(count) as url:
+        words = command(url, out, *PRICES, "--json")
+        assert main([*words, "--dry-run"]) == 0
+        told = json.loads(capsys.readouterr().out)
+        assert not requests and not out.exists()
+        assert main(words) == 0
+        (used,) = json.loads(capsys.readouterr().out)["usage"]
+    assert (told["episodes"], told["requests"], told["images"]) == (6, 120, 0)
+    assert used["requests"] == len(requests) == 120
+    for name in ("prompt_tokens", "completion_tokens", "cost"):
+        assert used[name] == pytest.approx(told[name], rel=0.1)
+    assert main([*command(url, out, *PRICES, episodes=8), "--dry-run"]) == 0
+    assert capsys.readouterr().out.startswith("2 episodes, 6 more are done\nat most: 40 requests, ")
+
+
+def test_a_dry_run_counts_images_and_knows_no_price(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = command("fixed:hm", tmp_path / "run", "--dry-run", episodes=2)
+    words[words.index("text")] = "schematic"
+    assert main(words) == 0
+    told = capsys.readouterr().out
+    assert f"{2 * (2 + 3 + 18 * 4)} images" in told and "no price" in told
+    words = command("oracle", tmp_path / "run", "--dry-run")
+    assert main([word.replace("chat:oracle", "greedy") for word in words]) == 2
+    assert "greedy asks no language model" in capsys.readouterr().err
+
+
+# --- other suites, other processes
+
+
+def test_a_suite_without_a_prompter_is_played(tmp_path: Path) -> None:
+    sys.path.insert(0, str(TOY))
+    try:
+        drawn = ("--suite", "lamps:Lamps", "--seed", 3, "--episodes", 4)
+        for name, success in (("oracle", True), ("garbage", False)):
+            words = ("evaluate", "lamps_two", "--policy", f"chat:{name}", *drawn)
+            assert main([*map(str, words), "--out", str(tmp_path / name)]) == 0
+            assert {r.success_once for r in read_results(tmp_path / name)} == {success}
+            assert main(["reverify", str(tmp_path / name)]) == 0
+    finally:
+        sys.path.remove(str(TOY))
+
+
+def process(*words: object, **options: Any) -> subprocess.Popen[str]:
+    call = [sys.executable, "-m", "clevrskills", *map(str, words)]
+    return subprocess.Popen(call, cwd=ROOT, stdout=subprocess.PIPE, text=True, **options)
+
+
+def port_of(path: Path) -> int:
+    ends_s = time.monotonic() + 60
+    while not path.exists():
+        assert time.monotonic() < ends_s
+        time.sleep(0.05)
+    return int(path.read_text())
+
+
+def test_the_stub_serves_until_it_is_ended(tmp_path: Path) -> None:
+    port_file = tmp_path / "port"
+    given = ("--port", 0, "--port-file", port_file, "--fail-first", 2, "--status", 429)
+    server = process("chat-stub", "--behaviour", "fixed:action: move red cube left", *given)
+    url = f"http://127.0.0.1:{port_of(port_file)}/v1"
+    out = tmp_path / "run"
+    (result,) = evaluate(url, out, "--policy-arg", "seed=episode", episodes=1)
+    assert result.usage["requests"] == 20
+    server.send_signal(signal.SIGTERM)
+    told, _ = server.communicate(timeout=60)
+    assert server.returncode == 0
+    assert url in told and told.endswith("stopped\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--behaviour", "rubbish"), "rubbish"),
+        (("--behaviour", "script:nowhere"), "nowhere"),
+        (("--behaviour", "reader:nosuite"), "nosuite"),
+        (("--behaviour", "reader:clevrskills"), "has no reader"),
+        (("--behaviour", "garbage", "--status", "200"), "status"),
+        (("--behaviour", "garbage", "--port", "99999"), "port 99999"),
+    ],
+)
+def test_a_stub_is_refused_in_one_line(
+    words: tuple[str, ...], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["chat-stub", *words]) == 2
+    assert told in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_run_that_is_killed_again_and_again_ends_as_an_undisturbed_one(
+    reader: str, tmp_path: Path
+) -> None:
+    out, generator = tmp_path / "run", np.random.default_rng(0)
+    words = [*command(reader, out, "--batch", 8, episodes=300)]
+    for _ in range(6):
+        run = process(*words, start_new_session=True, stderr=subprocess.DEVNULL)
+        try:
+            run.communicate(timeout=6 + 4 * generator.random())
+        except subprocess.TimeoutExpired:
+            os.killpg(run.pid, signal.SIGKILL)
+            run.communicate()
+    evaluate(reader, out, "--batch", 8, episodes=300)
+    evaluate(reader, tmp_path / "whole", "--batch", 1, episodes=300)
+    assert core(out) == core(tmp_path / "whole") and len(core(out)) == 300
+    assert transcripts(out) == transcripts(tmp_path / "whole")
+    assert all(result["measures"]["optimal"] for result in core(out))
