@@ -7,8 +7,8 @@
     DIR/optimizer.safetensors   what it takes to go on training; not at the end of a training
     DIR/tokenizer/              and other files that a policy adds
 
-The folder of a training run keeps the latest ones as ``RUN/checkpoints/<steps>/``; the zoo, which is
-part of the installed package, has those of published policies as ``zoo/NAME``. Imitation and
+The folder of a training run keeps the latest ones as ``RUN/checkpoints/<steps>/``; the zoo, which
+is part of the installed package, has those of published policies as ``zoo/NAME``. Imitation and
 reinforcement learning write this one format; nothing here is written whole or not at all, which is
 up to the caller.
 """
