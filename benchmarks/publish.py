@@ -67,7 +67,9 @@ def page(rows: list[Row]) -> str:
             )
         shares = [row["cpu_s_per_success"] / RELEASED_CPU_S[row["task"]] for row in mine]
         mean = float(np.exp(np.mean(np.log(shares))))
-        lines += ["", f"Cost, geometric mean: 1/{1 / mean:.0f} of the released code's.", ""]
+        hours = sum(row["cpu_s_per_success"] * row["successes"] for row in mine) / 3600
+        lines += ["", f"Cost, geometric mean: 1/{1 / mean:.0f} of the released code's."]
+        lines += [f"The table took {hours:.1f} CPU-hours.", ""]
         lines += ["| level | reward / step | paper |", "|---|---|---|"]
         for level, paper in PAPER_REWARD_PER_STEP.items():
             rates = [row["reward_per_step"] for row in mine if row["level"] == level]

@@ -7,7 +7,8 @@
     DIR/optimizer.safetensors   what it takes to go on training; not at the end of a training
     DIR/tokenizer/              and other files that a policy adds
 
-The folder of a training run keeps the latest ones as ``RUN/checkpoints/<steps>/``. Imitation and
+The folder of a training run keeps the latest ones as ``RUN/checkpoints/<steps>/``; the zoo, which is
+part of the installed package, has those of published policies as ``zoo/NAME``. Imitation and
 reinforcement learning write this one format; nothing here is written whole or not at all, which is
 up to the caller.
 """
@@ -21,12 +22,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from clevrskills.errors import ClevrSkillsError
+from clevrskills.errors import ClevrSkillsError, UnknownNameError
 
 CONFIG_FILE = "config.json"
 WEIGHTS_FILE = "model.safetensors"
 OPTIMIZER_FILE = "optimizer.safetensors"
 CHECKPOINTS_DIR = "checkpoints"
+ZOO = Path(__file__).parent.parent / "zoo"
+"""Where the package has its published policies, a folder for each."""
 FORMAT_VERSION = 1
 
 
@@ -41,12 +44,33 @@ def latest(run: Path) -> tuple[int, Path | None]:
     return (int(found[-1].name), found[-1]) if found else (0, None)
 
 
+def zoo_names() -> list[str]:
+    """Names of the published policies."""
+    return sorted(card.parent.name for card in ZOO.glob("*/README.md"))
+
+
+def located(path: Path) -> Path:
+    """The folder that a path means: ``zoo/NAME`` is a published policy, wherever one is.
+
+    Raises:
+        UnknownNameError: There is no published policy of this name.
+    """
+    if path.is_absolute() or path.parts[:1] != (ZOO.name,):
+        return path
+    name = "/".join(path.parts[1:])
+    if name not in zoo_names():
+        raise UnknownNameError("policy of the zoo", name, zoo_names())
+    return ZOO / name
+
+
 def find(path: Path) -> Path:
-    """The folder of a checkpoint: the one named, or the latest one of a training run.
+    """The folder of a checkpoint: the one named, the latest one of a training run, or, for
+    ``zoo/NAME``, that of a published policy.
 
     Raises:
         ClevrSkillsError: There is none.
     """
+    path = located(path)
     if (path / CONFIG_FILE).is_file():
         return path
     if not path.is_dir():

@@ -216,6 +216,14 @@ class Run:
     preset: str = ""
     track: str = ""
 
+    @property
+    def row(self) -> str:
+        """What its rows are of: suite and version of the frozen episodes, e.g.
+        ``clevrskills/ivispar@1``; without a version where the episodes were drawn.
+        """
+        name = self.suite if ":" in self.suite else f"clevrskills/{self.suite}"
+        return f"{name}@{self.benchmark}" if self.benchmark else name
+
 
 @dataclass(frozen=True)
 class Source:

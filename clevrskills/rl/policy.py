@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from clevrskills.core.checkpoint import latest
+from clevrskills.core.checkpoint import latest, located
 from clevrskills.core.policy import Observation, ObservationOptions, PolicyError, PromptInput
 from clevrskills.envs.state_observation import flat
 from clevrskills.rl.agent import STATE, to_tensors
@@ -25,7 +25,8 @@ def load_actor(folder: str | Path) -> Callable[[np.ndarray], np.ndarray]:
     Raises:
         ClevrSkillsError: There is no training, or it has no checkpoint yet.
     """
-    agent = load_agent(Path(folder), read_run(Path(folder)))
+    root = located(Path(folder))
+    agent = load_agent(root, read_run(root))
 
     def act(observation: np.ndarray) -> np.ndarray:
         with torch.no_grad():
@@ -50,7 +51,7 @@ class RLPolicy:
     action_spec = ACTION_SPEC
 
     def __init__(self, folder: str) -> None:
-        root = Path(folder)
+        root = located(Path(folder))
         self._run = read_run(root)
         self._agent = load_agent(root, self._run)
         self.track = f"open (reinforcement learning, {latest(root)[0]} steps)"

@@ -98,3 +98,20 @@ def test_what_does_not_fit(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text('{"format_version": 9}')
     with pytest.raises(ClevrSkillsError, match="has format version 9; this package reads 1"):
         checkpoint.read_config(tmp_path)
+
+
+def test_published_policies_are_found_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checkpoint, "ZOO", tmp_path / "installed" / "zoo")
+    folder = checkpoint.ZOO / "small"
+    folder.mkdir(parents=True)
+    checkpoint.write(folder, {}, {"x": torch.zeros(1)})
+    (folder / "README.md").write_text("# small\n")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "zoo" / "small").mkdir(parents=True)  # one of the user's, which is not meant
+    assert checkpoint.find(Path("zoo/small")) == folder
+    with pytest.raises(ClevrSkillsError, match="unknown policy of the zoo 'large'; allowed: small"):
+        checkpoint.find(Path("zoo/large"))
+    with pytest.raises(ClevrSkillsError, match="no checkpoint"):
+        checkpoint.find(tmp_path / "zoo" / "small")

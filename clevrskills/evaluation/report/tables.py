@@ -40,7 +40,7 @@ EXPLANATION = (
     "and nowhere else."
 )
 TEXT_COLUMNS = (
-    *("level", "task", "split", "run", "track", "model", "ended by"),
+    *("level", "task", "split", "run", "benchmark", "track", "model", "ended by"),
     *("tag", "value", "category", "code"),
 )
 TURNS = Measure("turns", "turns")
@@ -82,6 +82,7 @@ class Row:
         measures: What is measured besides: turns, where they are no control steps, and the suite's
             measures.
         track: What the policy has learned from; empty: it is not stated.
+        benchmark: Suite and version of its frozen episodes, e.g. ``clevrskills/ivispar@1``.
         tag: Name of the tag, for all tasks whose episodes have it; else empty.
         value: Its value.
     """
@@ -103,6 +104,7 @@ class Row:
     causes: Mapping[str, int]
     measures: Mapping[str, Estimate] = field(default_factory=dict)
     track: str = ""
+    benchmark: str = ""
     tag: str = ""
     value: str = ""
 
@@ -249,6 +251,8 @@ def words(rows: Sequence[Row], measures: Iterable[Measure] = ()) -> pd.DataFrame
         if row.tag:
             texts = {"tag": row.tag, "value": row.value, "tasks": str(row.tasks)}
         texts["split"] = row.split
+        if not row.task:
+            texts["benchmark"] = row.benchmark
         if several:
             texts["run"] = row.run
         texts["track"] = row.track or "not stated"
@@ -358,7 +362,7 @@ def _rows(
         ordered = sorted(evaluation.results, key=key)
         for (level, task, split), results in groupby(ordered, key=key):
             row = summarise(evaluation.label, level, task, split, results, measures)
-            row = replace(row, track=evaluation.run.track)
+            row = replace(row, track=evaluation.run.track, benchmark=evaluation.run.row)
             rows.append(((level, task, evaluation.rank(split), k), row))
     return [row for _, row in sorted(rows, key=lambda pair: pair[0])]
 

@@ -206,3 +206,13 @@ def test_numbers_do_not_depend_on_the_order_of_the_lines(tmp_path: Path) -> None
     pd.testing.assert_frame_equal(
         tables.numbers(tables.level_rows(one)), tables.numbers(tables.level_rows(other))
     )
+
+
+def test_rows_name_the_benchmark(tmp_path: Path) -> None:
+    cases = {"clevrskills/clevrskills@1": {"benchmark": 1}, "clevrskills/ivispar": {}}
+    cases["clevrskills/ivispar"] = {"suite": "ivispar"}
+    for name, settings in cases.items():
+        root = write_run(tmp_path / name, outcomes("pick", [True, False]), "mine", **settings)
+        rows = tables.level_rows(open_evaluations([root]))
+        assert tables.words(rows)["benchmark"].tolist() == [name]
+        assert tables.numbers(rows)["benchmark"].tolist() == [name]

@@ -1,0 +1,47 @@
+"""Install lines of the pages: pip finds versions that fit together for each of them."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+_LINE = re.compile(r"(?:^|`)pip install ([^`\n]+?)\s*(?:#.*)?(?:`|$)", re.MULTILINE)
+LINES = sorted({line for page in PAGES for line in _LINE.findall(page.read_text(encoding="utf-8"))})
+
+
+@pytest.fixture(scope="module")
+def pip(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """pip of an environment that has this package, as after the first line of the README."""
+    folder = tmp_path_factory.mktemp("install") / "venv"
+    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+    command = [str(folder / "bin" / "python"), "-m", "pip", "--disable-pip-version-check"]
+    subprocess.run([*command, "install", "--quiet", "--no-deps", ROOT], check=True)
+    return command
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("line", [line for line in LINES if "--index-url" not in line])
+def test_versions_are_found(pip: list[str], line: str) -> None:
+    words = shlex.split(line)
+    if any("lerobot" in word for word in words) and sys.version_info < (3, 12):
+        pytest.skip("LeRobot needs Python 3.12")
+    command = [*pip, "install", "--dry-run", "--quiet", *words]
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+
+
+def test_lines_name_what_is_there() -> None:
+    """Of each requirement of this package the extras exist, and files that are named."""
+    assert len(LINES) >= 10
+    extras = set(re.findall(r"^(\S+) = \[", (ROOT / "pyproject.toml").read_text(), re.MULTILINE))
+    for line in LINES:
+        for word in shlex.split(line):
+            for named in re.findall(r"^(?:clevrskills|\.)\[([^]]+)\]", word):
+                assert set(named.split(",")) <= extras, line
+            if word.startswith("./") or word == "constraints.txt":
+                assert (ROOT / word).exists(), line
