@@ -106,9 +106,7 @@ def test_it_learns_to_look_for_what_the_prompt_names() -> None:
                 images[n, 0, :, y : y + 5, x : x + 5] = color[:, None, None]
         here = torch.ones(count, 1, dtype=torch.bool)
         words = torch.stack([torch.full((count,), 7), 2 + which[:, 0]], 1)
-        prompts = Prompts(
-            words, words > 0, torch.zeros(0, 3, 32, 32), torch.full((count, 2), -1)
-        )
+        prompts = Prompts(words, words > 0, torch.zeros(0, 3, 32, 32), torch.full((count, 2), -1))
         seen = Observations({"camera": images}, torch.zeros(count, 1, 2), here)
         _, places = encoder(seen, *encoder.prompt(prompts))
         return (places[:, 0, :2] - corners[:, 0] / 27).norm(dim=-1)

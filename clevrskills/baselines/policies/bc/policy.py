@@ -24,6 +24,7 @@ from clevrskills.errors import ClevrSkillsError
 VACUUM = 6
 """The entry of an action that turns the vacuum on or off."""
 _PLACE_SCALE_M = 0.02
+_TOLD_PER_M = 5.0  # so that places count as much as other inputs of the head
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +36,10 @@ class BehaviorCloningConfig(SlotEncoderConfig):
         execution_horizon: How many of the next H actions are done before it looks again.
         vacuum_weight: Share of the loss of the vacuum, cross-entropy.
         place_weight: Share of the loss of the places of what the sub-task names.
+        told: Share of control steps in training at which the actions follow from where these things
+            are, and not from where the policy believes them to be: so it learns what to do
+            before it has learned to see.
+        told_noise_m: Standard deviation of what is added to these places.
     """
 
     learning_rate: float = 1e-3
@@ -42,6 +47,8 @@ class BehaviorCloningConfig(SlotEncoderConfig):
     execution_horizon: int = 4
     vacuum_weight: float = 0.1
     place_weight: float = 0.1
+    told: float = 0.5
+    told_noise_m: float = 0.01
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -82,7 +89,7 @@ class BehaviorCloning(LearnedPolicy[BehaviorCloningConfig]):
         super().__init__(config, spec)
         self.scene = SlotEncoder(config, self.tokenizer.size, self.state_size)
         self.head = nn.Sequential(
-            nn.Linear(self.scene.size, config.hidden),
+            nn.Linear(self.scene.size + 3 * PLACES, config.hidden),
             nn.GELU(),
             nn.LayerNorm(config.hidden),
             nn.Linear(config.hidden, config.hidden),
@@ -91,8 +98,11 @@ class BehaviorCloning(LearnedPolicy[BehaviorCloningConfig]):
         )
 
     def loss(self, batch: Batch) -> dict[str, Tensor]:
-        said, places = self._said(batch.observations, *self.scene.prompt(batch.prompts))
-        motion = masked_mean((said[..., :VACUUM] - batch.actions[..., :VACUUM]) ** 2, batch.action_mask)
+        prompts = self.scene.prompt(batch.prompts)
+        said, places = self._said(batch.observations, *prompts, told=batch.places)
+        motion = masked_mean(
+            (said[..., :VACUUM] - batch.actions[..., :VACUUM]) ** 2, batch.action_mask
+        )
         on = (self.normalize_action.inverse(batch.actions)[..., VACUUM:] > 0).float()
         decided = functional.binary_cross_entropy_with_logits(
             said[..., VACUUM:].float(), on, reduction="none"
@@ -100,7 +110,9 @@ class BehaviorCloning(LearnedPolicy[BehaviorCloningConfig]):
         vacuum = masked_mean(decided, batch.action_mask)
         named = batch.places.isfinite().all(-1) & batch.observations.mask[..., None]
         missed = (places.float() - batch.places.nan_to_num()) / _PLACE_SCALE_M
-        place = masked_mean(functional.smooth_l1_loss(missed, torch.zeros_like(missed), reduction="none"), named)
+        place = masked_mean(
+            functional.smooth_l1_loss(missed, torch.zeros_like(missed), reduction="none"), named
+        )
         weights = self.config.vacuum_weight, self.config.place_weight
         total = motion + weights[0] * vacuum + weights[1] * place
         return {"loss": total, "motion": motion, "vacuum": vacuum, "place": place}
@@ -120,11 +132,19 @@ class BehaviorCloning(LearnedPolicy[BehaviorCloningConfig]):
         return torch.cat([actions[..., :VACUUM], vacuum], -1), memories
 
     def _said(
-        self, observations: Observations, prompt: Tensor, mask: Tensor
+        self, observations: Observations, prompt: Tensor, mask: Tensor, told: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
         """At each step the next actions, (B, T, H, 7), the last entry as the logit of vacuum on,
-        and where the things are that the sub-task names, (B, T, 2, 3).
+        and where it believes the things to be that the sub-task names, (B, T, 2, 3); ``told`` is
+        where they are, for training.
         """
         seen, places = self.scene(observations, prompt, mask)
+        known = places
+        if told is not None and self.training:
+            told = told.reshape(places.shape)
+            share = torch.rand(len(told), 1, 1, device=told.device) < self.config.told
+            noisy = told + self.config.told_noise_m * torch.randn_like(told)
+            known = torch.where(share & told.isfinite(), noisy.nan_to_num(), places)
+        said = self.head(torch.cat([seen, _TOLD_PER_M * known.flatten(1)], -1))
         shape = observations.mask.shape
-        return self.head(seen).reshape(*shape, -1, 7), places.reshape(*shape, PLACES, 3)
+        return said.reshape(*shape, -1, 7), places.reshape(*shape, PLACES, 3)

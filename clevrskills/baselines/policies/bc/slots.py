@@ -43,7 +43,7 @@ class SlotEncoderConfig(PolicyConfig):
     heads: int = 4
     channels: int = 32
     layers: int = 3
-    patch_px: int = 4
+    patch_px: int = 6
     slots: int = 6
     rounds: int = 2
     prompt_layers: int = 1
@@ -88,9 +88,7 @@ class PromptReader(nn.Module):
             batch_first=True,
             norm_first=True,
         )
-        self.layers = nn.TransformerEncoder(
-            layer, config.prompt_layers, enable_nested_tensor=False
-        )
+        self.layers = nn.TransformerEncoder(layer, config.prompt_layers, enable_nested_tensor=False)
 
     def forward(self, prompts: Prompts) -> tuple[Tensor, Tensor]:
         """Tokens (B, L, width), and which of them exist (B, L)."""
@@ -183,12 +181,12 @@ class SlotEncoder(nn.Module):
         self.images = nn.ModuleDict({camera: Features(*sizes) for camera in config.cameras})
         self.slots = nn.Parameter(torch.randn(config.slots, width) * 0.5)
         self.state = nn.Sequential(
-            nn.Linear(state_size, width), nn.GELU(), nn.Linear(width, width)
+            nn.Linear(max(state_size, 1), width), nn.GELU(), nn.Linear(width, width)
         )
         self.rounds = nn.ModuleList(Round(config) for _ in range(config.rounds))
         self.norm = nn.LayerNorm(width)
         self.tell = nn.Linear(width, 3)
-        self.size = (config.slots + 1) * width + 3 * PLACES
+        self.size = (config.slots + 1) * width
 
     def forward(
         self, observations: Observations, prompt: Tensor, mask: Tensor
@@ -210,13 +208,14 @@ class SlotEncoder(nn.Module):
             camera: encoder(observations.images[camera].flatten(0, 1))
             for camera, encoder in self.images.items()
         }
-        state = self.state(observations.state.flatten(0, 1))
+        measured = observations.state.flatten(0, 1)
+        state = self.state(measured if measured.shape[1] else mask.new_zeros(len(mask), 1).float())
         slots = self.slots + state[:, None]
         for each in self.rounds:
             slots = each(slots, prompt, mask, features)
         slots = self.norm(slots)
         places = self.tell(slots[:, :PLACES])
-        return torch.cat([slots.flatten(1), state, places.flatten(1)], -1), places
+        return torch.cat([slots.flatten(1), state], -1), places
 
 
 _LOOKS = 16  # features whose places are looked for in the images of prompts
