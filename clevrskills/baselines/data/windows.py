@@ -154,7 +154,8 @@ class Windows(Dataset[dict[str, Any]]):
     for where they are.
 
     An entry has ``images`` by camera (T, 3, S, S) uint8, ``state`` (T, P), ``mask`` (T,),
-    ``actions`` (T, H, 7), ``action_mask`` (T, H), ``places`` (T, 2, 3) and ``prompt``. Can be pickled and forked.
+    ``actions`` (T, H, 7), ``action_mask`` (T, H), ``places`` (T, 2, 3) and ``prompt``. Can be
+    pickled and forked.
 
     Args:
         sources: Where the demonstrations are.

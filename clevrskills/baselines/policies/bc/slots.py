@@ -222,6 +222,8 @@ _LOOKS = 16  # features whose places are looked for in the images of prompts
 
 
 def _mean_places(weights: Tensor, features: Tensor) -> Tensor:
-    """Mean places, from -1 to 1, under weights (..., h w) of the pixels of features (N, C, h, w)."""
+    """Mean places, from -1 to 1, under weights (..., h w) of the pixels of features (N, C, h, w)
+    of images.
+    """
     with torch.autocast(weights.device.type, enabled=False):
         return weights @ grid(features).flatten(1).T.to(weights.dtype)
