@@ -3,7 +3,7 @@ their images, evaluates on frozen episodes, and writes one file of results, from
 docs/draw_cloning.py draws. What is done is not done again.
 
     python benchmarks/cloning.py --out cloning                     # hours; continues
-    python benchmarks/cloning.py trace --configuration small --bf16 --out cloning
+    python benchmarks/cloning.py trace --configuration compact --out cloning
     python docs/draw_cloning.py cloning/cloning.json
 """
 

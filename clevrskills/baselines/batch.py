@@ -67,12 +67,16 @@ class Batch(Movable):
         actions: At every step the next H actions, (B, T, H, 7); in ``loss`` they are normalized.
         action_mask: Which of them are to be learned, (B, T, H) bool: not those after the end of the
             demonstration, which repeat the last one, nor those of attempts that were given up.
+        places: Where what the sub-task at each step names is, in metres, (B, T, 2, 3): what is
+            handled, and what or where it is handled towards; not a number where the demonstrations
+            do not say it. Policies may learn to tell it; they are never shown it.
     """
 
     observations: Observations
     prompts: Prompts
     actions: Tensor
     action_mask: Tensor
+    places: Tensor
 
 
 def masked_mean(values: Tensor, mask: Tensor) -> Tensor:

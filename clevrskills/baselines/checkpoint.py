@@ -70,9 +70,12 @@ def describe(folder: Path) -> Description:
     """
     data = checkpoint.read_config(folder)
     try:
-        config = policy_type(data["policy"]).config_type.from_json(data["config"])
+        name = data["policy"]
+        if name == "bc" and "slots" not in data["config"]:  # up to version 0.2
+            name = "bc_v1"
+        config = policy_type(name).config_type.from_json(data["config"])
         spec = PolicySpec.from_json(data["spec"])
-        return Description(data["policy"], config, spec, data["provenance"])
+        return Description(name, config, spec, data["provenance"])
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         if isinstance(error, ClevrSkillsError):
             raise

@@ -21,6 +21,8 @@ POLICIES = {
     "octo": "clevrskills.baselines.policies.octo.policy:Octo",
 }
 """Where each policy is; a policy of one's own is named like that, ``module:Class``."""
+EARLIER = {"bc_v1": "clevrskills.baselines.policies.bc.first:FirstCloning"}
+"""Those of checkpoints of earlier versions."""
 
 
 def policy_type(name: str) -> type[LearnedPolicy]:
@@ -29,7 +31,7 @@ def policy_type(name: str) -> type[LearnedPolicy]:
     Raises:
         ClevrSkillsError: There is no such policy, or a package that it needs is not installed.
     """
-    path = POLICIES.get(name, name)
+    path = {**POLICIES, **EARLIER}.get(name, name)
     module_name, colon, attribute = path.partition(":")
     if not colon:
         raise UnknownNameError("policy", name, (*POLICIES, "module:Class"))

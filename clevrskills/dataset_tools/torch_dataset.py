@@ -7,6 +7,7 @@
     loader = DataLoader(samples, 32, shuffle=True, num_workers=4)
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,8 @@ from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import check_names
 
 __all__ = ["TrainingDataset", "collate"]
+
+_OBJECT, _PLACE = re.compile(r"\{obj:(\w+)\}"), re.compile(r"\{pos:([^}]+)\}")
 
 
 @dataclass(frozen=True)
@@ -94,6 +97,7 @@ class DatasetReader(WindowReader[DatasetTable]):
             state=np.concatenate([nothing, *measured], axis=1),
             actions=episode.actions,
             failed=columns["failed"].to_numpy(),
+            places=_places(episode),
             videos={camera: (episode.video_path(camera), 0) for camera in self._cameras},
             columns={
                 name: slice(stop - values.shape[1], stop)
@@ -269,3 +273,21 @@ def _kept(dataset: Dataset) -> np.ndarray:
 def _floats(values: np.ndarray) -> np.ndarray:
     """(N, k) float32, also of numbers and flags."""
     return values.astype(np.float32).reshape(len(values), -1)
+
+
+def _places(episode: Episode) -> np.ndarray:
+    """Where what the sub-task of each step names is, (N, 2, 3): its first object, and its second
+    one, or, where it names no other, the place that the arm's instruction names.
+    """
+    poses, keys = episode.object_poses, [body["key"] for body in episode.objects]
+    places = np.full((len(episode), 2, 3), np.nan, np.float32)
+    segments = episode.segments
+    for segment in segments["instruction"]:
+        for place in _PLACE.findall(segment["text"])[:1]:
+            places[segment["start"] : segment["stop"], 1] = [float(v) for v in place.split(",")]
+    for segment in segments["subtask"]:
+        steps = slice(segment["start"], segment["stop"])
+        for k, key in enumerate(_OBJECT.findall(segment["text"])[:2]):
+            if key in keys:
+                places[steps, k] = poses[steps, keys.index(key), :3]
+    return places

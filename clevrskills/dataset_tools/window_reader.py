@@ -29,12 +29,15 @@ class EpisodeTable:
         state: What the robot measures of itself at each state, (N or N + 1, P) float32.
         actions: (N, A) float32.
         failed: Which steps belong to an attempt that was given up, (N,) bool.
+        places: Where what the sub-task of each step names is, in metres, (N, 2, 3) float32: what is
+            handled, and what or where it is handled towards; not a number where there is none.
         videos: By camera: the file, and the number of the frame in it that shows the first state.
     """
 
     state: np.ndarray
     actions: np.ndarray
     failed: np.ndarray
+    places: np.ndarray
     videos: Mapping[str, tuple[Path, int]]
 
 
@@ -51,6 +54,7 @@ class Window:
         actions: (T, H, A) float32.
         action_exists: Which of the actions exist, (T, H) bool.
         action_failed: Which of them belong to an attempt that was given up, (T, H) bool.
+        places: Where what the sub-task names is, (T, 2, 3) float32, see :class:`EpisodeTable`.
     """
 
     steps: np.ndarray
@@ -59,6 +63,7 @@ class Window:
     actions: np.ndarray
     action_exists: np.ndarray
     action_failed: np.ndarray
+    places: np.ndarray
 
 
 Table = TypeVar("Table", bound=EpisodeTable)
@@ -119,6 +124,7 @@ class WindowReader(ABC, Generic[Table]):
             actions=table.actions[done],
             action_exists=acted == done,
             action_failed=table.failed[done],
+            places=table.places[existing],
         )
 
     def frames(self, number: int, steps: np.ndarray) -> dict[str, Tensor]:

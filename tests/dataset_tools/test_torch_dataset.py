@@ -9,8 +9,10 @@ from damage import EPISODE, edit_values, put
 from torch.utils.data import DataLoader
 
 from clevrskills.dataset_tools import Dataset, DatasetError
-from clevrskills.dataset_tools.torch_dataset import TrainingDataset, collate
+from clevrskills.dataset_tools.torch_dataset import DatasetReader, TrainingDataset, collate
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
+
+OLD = Path(__file__).parents[1] / "data" / "before_0_3" / "dataset"
 
 
 def test_samples_are_what_the_reader_reads(demos: Path) -> None:
@@ -164,3 +166,17 @@ def test_no_dataset_and_no_episodes(demos: Path, tmp_path: Path) -> None:
         TrainingDataset(tmp_path)
     with pytest.raises(ClevrSkillsError, match="has no episodes that fit"):
         TrainingDataset(Dataset(demos).filter(task="sort"))
+
+
+def test_places_of_what_the_sub_task_names() -> None:
+    """Of `Push {obj:object_0} towards {obj:object_1}`."""
+    dataset = Dataset(OLD)
+    (episode,), table = dataset, DatasetReader(dataset, (), ("qpos",)).table(0)
+    assert {s["text"] for s in episode.segments["subtask"]} >= {
+        "Push {obj:object_0} towards {obj:object_1}"
+    }
+    keys = [body["key"] for body in episode.objects]
+    for k, key in enumerate(("object_0", "object_1")):
+        expected = episode.object_poses[:-1, keys.index(key), :3]
+        np.testing.assert_array_equal(table.places[:, k], expected)
+    assert np.ptp(table.places[:, 0], axis=0).max() > 0.01  # it is pushed

@@ -186,7 +186,8 @@ class LeRobotSource(WindowReader[EpisodeTable]):
             chunk, file, start_s = (row[f"videos/{key}/{entry}"] for entry in _VIDEO)
             video = self._file(self._video_path, chunk, file, video_key=key)
             videos[camera] = video, round(start_s * self._fps)
-        return EpisodeTable(state, actions, rows[_COLUMNS[2]].to_numpy(), videos)
+        places = np.full((len(rows), 2, 3), np.nan, np.float32)  # exports do not have them
+        return EpisodeTable(state, actions, rows[_COLUMNS[2]].to_numpy(), places, videos)
 
     def _file(self, pattern: str, chunk: int, file: int, **names: str) -> Path:
         return self.root / pattern.format(chunk_index=chunk, file_index=file, **names)

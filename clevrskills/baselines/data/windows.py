@@ -154,7 +154,8 @@ class Windows(Dataset[dict[str, Any]]):
     for where they are.
 
     An entry has ``images`` by camera (T, 3, S, S) uint8, ``state`` (T, P), ``mask`` (T,),
-    ``actions`` (T, H, 7), ``action_mask`` (T, H) and ``prompt``. Can be pickled and forked.
+    ``actions`` (T, H, 7), ``action_mask`` (T, H), ``places`` (T, 2, 3) and ``prompt``. Can be
+    pickled and forked.
 
     Args:
         sources: Where the demonstrations are.
@@ -210,6 +211,7 @@ class Windows(Dataset[dict[str, Any]]):
             "mask": torch.from_numpy(window.exists),
             "actions": torch.from_numpy(window.actions),
             "action_mask": torch.from_numpy(learned),
+            "places": torch.from_numpy(window.places),
             "prompt": self._prompt(source_number, number),
         }
 
@@ -242,6 +244,7 @@ class Windows(Dataset[dict[str, Any]]):
             stack(prompts, self._tokenizer.pad),
             joined([w.actions for w in each]),
             acts & exists[:, :, None],
+            joined([w.places for w in each]),
         )
 
     def _places(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -301,6 +304,7 @@ def collate(windows: Sequence[Mapping[str, Any]] | Batch, pad: int) -> Batch:
         stack([window["prompt"] for window in windows], pad),
         stacked("actions"),
         stacked("action_mask"),
+        stacked("places"),
     )
 
 

@@ -11,6 +11,8 @@ import torch
 from learned_policies import batch_of, policy_and_windows, rollout
 
 from clevrskills.baselines.policies.act.policy import ActionChunking
+from clevrskills.baselines.policies.small_encoders import ImageEncoder
+from clevrskills.baselines.registry import configuration
 
 
 def test_actions_after_the_end_are_not_learned(demos: Path) -> None:
@@ -53,3 +55,27 @@ def test_a_new_episode_forgets_the_chunks(demos: Path) -> None:
     np.testing.assert_array_equal(rollout(policy, {0: 1}, 3)[0], first)
     together = rollout(policy, {0: 1, 1: 2}, 3)
     np.testing.assert_array_equal(together[0], first)
+
+
+def test_where_something_is_seen() -> None:
+    """A bright spot that moves to the right is found further to the right, by an eye that is made
+    to look for brightness.
+    """
+    config = configuration("act", "tiny", {})
+    eye = ImageEncoder(config)
+    eye.token = torch.nn.Identity()
+    places = []
+    with torch.no_grad():
+        for part in (eye.look.weight, eye.look.bias, eye.steer.weight, eye.steer.bias):
+            part.zero_()
+        for k, layer in enumerate(eye.convolutions):
+            layer.weight.zero_()
+            layer.weight[0, slice(3) if k == 0 else 0, 1, 1] = 1.0
+        eye.look.weight[0, 0] = 20.0
+        for column in (4, 12, 20, 28):
+            image = torch.zeros(1, 3, 32, 32)
+            image[..., 14:18, column - 2 : column + 2] = 1.0
+            places.append(eye(image, torch.zeros(1, config.width))[0, 0])
+    right = torch.stack(places)
+    assert (right.diff() > 0.3).all()
+    assert right[0] < -0.5 and right[-1] > 0.5

@@ -56,6 +56,7 @@ def window(policy: JAT, done: dict[int, list[np.ndarray]], steps: range) -> Batc
         stack(prompts, policy.tokenizer.pad),
         actions[:, :, None],
         mask[:, :, None],
+        torch.full((*mask.shape, 2, 3), torch.nan),
     )
 
 

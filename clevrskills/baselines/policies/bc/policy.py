@@ -7,31 +7,48 @@ start from rest is next to nothing, whichever way it goes, so nobody has to look
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
+from torch.nn.utils.rnn import pad_sequence
 
 from clevrskills.baselines.batch import Batch, Observations, Prompts, masked_mean
-from clevrskills.baselines.policies.small_encoders import TINY, SceneEncoder, SmallEncoderConfig
+from clevrskills.baselines.policies.bc.slots import PLACES, SlotEncoder, SlotEncoderConfig
 from clevrskills.baselines.policy import LearnedPolicy
 from clevrskills.baselines.prompts import WordTokenizer
 from clevrskills.baselines.spec import PolicySpec
 from clevrskills.errors import ClevrSkillsError
 
+VACUUM = 6
+"""The entry of an action that turns the vacuum on or off."""
+_PLACE_SCALE_M = 0.02
+_TOLD_PER_M = 5.0  # so that places count as much as other inputs of the head
+
 
 @dataclass(frozen=True, kw_only=True)
-class BehaviorCloningConfig(SmallEncoderConfig):
+class BehaviorCloningConfig(SlotEncoderConfig):
     """Configuration of :class:`BehaviorCloning`.
 
     Attributes:
         hidden: Units of each of the two hidden layers.
         execution_horizon: How many of the next H actions are done before it looks again.
+        vacuum_weight: Share of the loss of the vacuum, cross-entropy.
+        place_weight: Share of the loss of the places of what the sub-task names.
+        told: Share of control steps in training at which the actions follow from where these things
+            are, and not from where the policy believes them to be: so it learns what to do
+            before it has learned to see.
+        told_noise_m: Standard deviation of what is added to these places.
     """
 
     learning_rate: float = 1e-3
     hidden: int = 512
     execution_horizon: int = 4
+    vacuum_weight: float = 0.1
+    place_weight: float = 0.1
+    told: float = 0.5
+    told_noise_m: float = 0.01
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -43,25 +60,36 @@ class BehaviorCloningConfig(SmallEncoderConfig):
 
 
 class BehaviorCloning(LearnedPolicy[BehaviorCloningConfig]):
-    """Where things are in the images, by convolutions that the prompt steers; two hidden layers;
-    mean squared error.
+    """Slots that look for what the prompt names, and two hidden layers; mean squared error of the
+    motion, cross-entropy of the vacuum, and, in training alone, the error of telling where the
+    things are that the sub-task names.
     """
 
     config_type = BehaviorCloningConfig
     configurations: ClassVar = {
-        "default": BehaviorCloningConfig(),
-        "small": BehaviorCloningConfig(
-            image_size=96, width=128, heads=4, channels=(16, 32, 32), places=32, dropout=0.0
+        "default": BehaviorCloningConfig(
+            image_size=128, width=256, channels=64, layers=4, slots=8, rounds=3
         ),
-        "tiny": BehaviorCloningConfig(places=16, hidden=128, **TINY),
+        "compact": BehaviorCloningConfig(),
+        "tiny": BehaviorCloningConfig(
+            image_size=32,
+            width=64,
+            channels=16,
+            layers=1,
+            slots=3,
+            rounds=1,
+            hidden=128,
+            learning_rate=2e-3,
+            warm_up_steps=10,
+        ),
     }
     tokenizer = WordTokenizer()
 
     def __init__(self, config: BehaviorCloningConfig, spec: PolicySpec) -> None:
         super().__init__(config, spec)
-        self.scene = SceneEncoder(config, self.tokenizer.size, self.state_size)
+        self.scene = SlotEncoder(config, self.tokenizer.size, self.state_size)
         self.head = nn.Sequential(
-            nn.Linear(self.scene.count * config.width, config.hidden),
+            nn.Linear(self.scene.size + 3 * PLACES, config.hidden),
             nn.GELU(),
             nn.LayerNorm(config.hidden),
             nn.Linear(config.hidden, config.hidden),
@@ -70,19 +98,53 @@ class BehaviorCloning(LearnedPolicy[BehaviorCloningConfig]):
         )
 
     def loss(self, batch: Batch) -> dict[str, Tensor]:
-        actions = self._actions(batch.observations, self.scene.prompt(batch.prompts))
-        return {"loss": masked_mean((actions - batch.actions) ** 2, batch.action_mask)}
+        prompts = self.scene.prompt(batch.prompts)
+        said, places = self._said(batch.observations, *prompts, told=batch.places)
+        motion = masked_mean(
+            (said[..., :VACUUM] - batch.actions[..., :VACUUM]) ** 2, batch.action_mask
+        )
+        on = (self.normalize_action.inverse(batch.actions)[..., VACUUM:] > 0).float()
+        decided = functional.binary_cross_entropy_with_logits(
+            said[..., VACUUM:].float(), on, reduction="none"
+        )
+        vacuum = masked_mean(decided, batch.action_mask)
+        named = batch.places.isfinite().all(-1) & batch.observations.mask[..., None]
+        missed = (places.float() - batch.places.nan_to_num()) / _PLACE_SCALE_M
+        place = masked_mean(
+            functional.smooth_l1_loss(missed, torch.zeros_like(missed), reduction="none"), named
+        )
+        weights = self.config.vacuum_weight, self.config.place_weight
+        total = motion + weights[0] * vacuum + weights[1] * place
+        return {"loss": total, "motion": motion, "vacuum": vacuum, "place": place}
 
-    def begin(self, prompts: Prompts, seeds: Sequence[int]) -> list[Tensor]:
-        return list(self.scene.prompt(prompts))
+    def begin(self, prompts: Prompts, seeds: Sequence[int]) -> list[Any]:
+        tokens, mask = self.scene.prompt(prompts)
+        return [each[exist] for each, exist in zip(tokens, mask, strict=True)]
 
-    def step(
-        self, observations: Observations, memories: list[Tensor]
-    ) -> tuple[Tensor, list[Tensor]]:
-        actions = self._actions(observations, torch.stack(memories))
-        return actions[:, -1, : self.config.execution_horizon], memories
+    def step(self, observations: Observations, memories: list[Any]) -> tuple[Tensor, list[Any]]:
+        prompt = pad_sequence(memories, batch_first=True)
+        lengths = torch.tensor([len(memory) for memory in memories], device=prompt.device)
+        mask = torch.arange(prompt.shape[1], device=prompt.device) < lengths[:, None]
+        said, _ = self._said(observations, prompt, mask)
+        actions = said[:, -1, : self.config.execution_horizon].float()
+        on = torch.where(actions[..., VACUUM:] > 0, 1.0, -1.0)
+        vacuum = self.normalize_action(on.expand(actions.shape))[..., VACUUM:]
+        return torch.cat([actions[..., :VACUUM], vacuum], -1), memories
 
-    def _actions(self, observations: Observations, aim: Tensor) -> Tensor:
-        """The next actions at each step, (B, T, H, 7)."""
-        actions: Tensor = self.head(self.scene(observations, aim).flatten(1))
-        return actions.reshape(*observations.mask.shape, -1, 7)
+    def _said(
+        self, observations: Observations, prompt: Tensor, mask: Tensor, told: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """At each step the next actions, (B, T, H, 7), the last entry as the logit of vacuum on,
+        and where it believes the things to be that the sub-task names, (B, T, 2, 3); ``told`` is
+        where they are, for training.
+        """
+        seen, places = self.scene(observations, prompt, mask)
+        known = places
+        if told is not None and self.training:
+            told = told.reshape(places.shape)
+            share = torch.rand(len(told), 1, 1, device=told.device) < self.config.told
+            noisy = told + self.config.told_noise_m * torch.randn_like(told)
+            known = torch.where(share & told.isfinite(), noisy.nan_to_num(), places)
+        said = self.head(torch.cat([seen, _TOLD_PER_M * known.flatten(1)], -1))
+        shape = observations.mask.shape
+        return said.reshape(*shape, -1, 7), places.reshape(*shape, PLACES, 3)
