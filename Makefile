@@ -10,9 +10,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 CAN_RENDER := $(BIN)/python -c "from clevrskills.doctor.checks import check_renderer; exit(not check_renderer().ok)"
 INSTALLED := $(VENV)/.installed
+READERS := $(foreach name,readers rlds clients lerobot,.venv-$(name)/.installed)
 DEMO := demo
+# Python's compiled files are kept, or each of the many processes of the tests compiles all again.
+export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help setup vulkan demo test test-slow test-readers lint bench wheel release clean
+.PHONY: help setup vulkan demo test test-slow readers test-readers lint bench wheel release clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,12 +44,16 @@ test: setup vulkan ## the fast tests
 test-slow: setup vulkan ## the slow tests
 	@$(BIN)/python -m pytest -n auto --dist worksteal -m slow
 
+readers: $(READERS) ## the software that ours is to work with, each in an environment of its own
+	@:
+
+$(READERS): .venv-%/.installed: scripts/setup_%.sh
+	@EXTRAS=smolvla scripts/setup_$*.sh $(PYTHON)
+	@if [ -d $(@D) ]; then touch $@; fi
+
 test-readers: setup vulkan ## with the software that ours is to work with; installs that apart
-	@scripts/setup_readers.sh $(PYTHON)
-	@scripts/setup_rlds.sh $(PYTHON)
-	@scripts/setup_clients.sh $(PYTHON)
-	@EXTRAS=smolvla scripts/setup_lerobot.sh $(PYTHON)
-	@$(BIN)/python -m pytest -m readers
+	@$(MAKE) -j 2 -O readers
+	@$(BIN)/python -m pytest -n auto --dist worksteal -m readers $$(grep -rl --include='test_*.py' mark.readers tests)
 
 lint: setup ## ruff and mypy
 	@$(BIN)/ruff check .

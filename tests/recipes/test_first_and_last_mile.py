@@ -17,6 +17,10 @@ pytestmark = [
     pytest.mark.render,
     pytest.mark.skipif(planner_obstacle() is not None, reason=str(planner_obstacle())),
 ]
+with_program = pytest.mark.skipif(
+    not (LEROBOT / "bin" / "python").exists(),
+    reason="no LeRobot 0.6; make it with scripts/setup_lerobot.sh and Python 3.12",
+)
 TINY = "--policy.dim_model=32 --policy.n_heads=2 --policy.dim_feedforward=32"
 
 
@@ -30,10 +34,8 @@ def demonstrations(tmp_path_factory) -> Path:
 
 
 def with_lerobot(code: str, *arguments: object) -> None:
-    """Run Python where LeRobot is; skip where it, or what it needs for that, is not."""
+    """Run Python where LeRobot is; skip where what it needs for that is not."""
     program = LEROBOT / "bin" / "python"
-    if not program.exists():
-        pytest.skip("no LeRobot 0.6; make it with scripts/setup_lerobot.sh and Python 3.12")
     if subprocess.run([program, "-c", code], capture_output=True).returncode:
         pytest.skip(f"not installed: {code}")
     if arguments:
@@ -67,12 +69,14 @@ def run(recipe: str, out: Path, demonstrations: Path, **settings: object) -> Non
 
 
 @pytest.mark.readers
+@with_program
 def test_act(demonstrations, tmp_path):
     with_lerobot("import lerobot")
     run("act", tmp_path, demonstrations, BACKBONE="null", MORE=TINY)
 
 
 @pytest.mark.readers
+@with_program
 def test_smolvla(demonstrations, tmp_path):
     tiny = Path(__file__).with_name("tiny_smolvla.py")
     with_lerobot("import transformers, num2words", tiny, tmp_path / "tiny")

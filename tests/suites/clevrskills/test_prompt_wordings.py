@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from inline import one_worker_here
 
 from clevrskills.cli import main
 from clevrskills.core.suite import WORDINGS, Suite
@@ -89,7 +90,8 @@ def test_presets_are_evaluated_and_said(preset, tmp_path):
     out = tmp_path / "results"
     words = ["--policy", "zero", "--preset", preset, "--no-cameras", "--prompt", "language"]
     words += ["--seed", "7", "--episodes", "1", "--split", "train", "--out", str(out)]
-    assert main(["evaluate", "pick", *words]) == 0
+    with one_worker_here():
+        assert main(["evaluate", "pick", *words]) == 0
     run = json.loads((out / "run.json").read_text())
     assert (run["preset"], run["wording"]) == (preset, PRESETS[preset].options["wording"])
     (file,) = (out / "results").glob("*.jsonl")
@@ -106,7 +108,8 @@ def test_presets_are_evaluated_and_said(preset, tmp_path):
 def test_runs_of_different_wordings_are_not_one(tmp_path, capsys):
     words = ["evaluate", "pick", "--policy", "zero", "--no-cameras", "--seed", "7"]
     words += ["--episodes", "1", "--split", "train", "--out", str(tmp_path / "results")]
-    assert main(words) == 0
+    with one_worker_here():
+        assert main(words) == 0
     (file,) = (tmp_path / "results" / "results").glob("*.jsonl")
     assert json.loads(file.read_text())["wording"] == {
         "from": "own",

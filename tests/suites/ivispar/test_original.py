@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from inline import one_worker_here
 
 from clevrskills.core.suite import load_suite
 from clevrskills.errors import ClevrSkillsError
@@ -109,4 +110,5 @@ def test_frozen_from_files(tmp_path: Path) -> None:
     ]
     results = tmp_path / "results"
     run = ["evaluate", "--suite", "ivispar", "--policy", "oracle", "geoms", "--split", "base"]
-    assert main([*run, "--frozen", str(out), "--out", str(results)]) == 0
+    with one_worker_here():
+        assert main([*run, "--frozen", str(out), "--out", str(results)]) == 0
