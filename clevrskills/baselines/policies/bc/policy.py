@@ -98,8 +98,8 @@ class BehaviorCloning(LearnedPolicy[BehaviorCloningConfig]):
         )
 
     def loss(self, batch: Batch) -> dict[str, Tensor]:
-        prompts = self.scene.prompt(batch.prompts)
-        said, places = self._said(batch.observations, *prompts, told=batch.places)
+        prompt, mask = self.scene.prompt(batch.prompts)
+        said, places = self._said(batch.observations, prompt, mask, batch.places)
         motion = masked_mean(
             (said[..., :VACUUM] - batch.actions[..., :VACUUM]) ** 2, batch.action_mask
         )
