@@ -38,7 +38,7 @@ _LLAMA = {"intermediate_size": 128, "num_key_value_heads": 2}
 RANDOM_LANGUAGE_MODELS: dict[str, tuple[type, dict[str, Any]]] = {
     "tiny-opt": (OPTConfig, _sizes(64, 2, 4) | _OPT),
     "tiny-llama": (LlamaConfig, _sizes(64, 2, 4) | _LLAMA),
-    "compact-opt": (OPTConfig, _sizes(192, 3, 4) | _COMPACT_OPT),
+    "compact-opt": (OPTConfig, _sizes(192, 4, 4) | _COMPACT_OPT),
     "small-opt": (OPTConfig, _sizes(512, 8, 8) | _SMALL_OPT),
 }
 """Language models of random weights that read bytes: kind and sizes."""
