@@ -16,8 +16,8 @@ models where the goal is told in words. Unlike there, a prompt's images are part
 through a stem of their own that starts from nothing; the longest prompt has ``prompt_tokens``
 tokens, not 16; texts have no end token, and the padding of short ones is not seen; images are
 shifted and changed in brightness, contrast and saturation at random in training, not cropped to
-other sizes nor changed in hue. How many of the four actions are carried out before the next four are
-made is up to the evaluation: all of them, unless it is told otherwise.
+other sizes nor changed in hue. How many of the four actions are carried out before the next four
+are made is up to the evaluation: all of them, unless it is told otherwise.
 """
 
 from collections.abc import Sequence

@@ -5,16 +5,17 @@ an image, for each image of the prompt and then at each control step with those 
 The largest of its answers over the instruction, number by number, is what an LSTM gets; two small
 networks turn what that says into the pose and the gripper's state. Image encoder and language model
 stay as they were trained; the resampler between them, the cross-attention layers and what follows
-the language model are trained, as by RoboFlamingo's own code: with Huber's loss of the pose and, with
-a small weight, the cross-entropy of the gripper, images that are shifted at random, and a learning
-rate that stays after 5000 steps. The LSTM starts afresh from the
+the language model are trained, as by RoboFlamingo's own code: with Huber's loss of the pose and,
+with a small weight, the cross-entropy of the gripper, images that are shifted at random, and a
+learning rate that stays after 5000 steps. The LSTM starts afresh from the
 prompt's images and remembers ``steps`` control steps, when it acts as in training (RoboFlamingo's
 window), so a step's cost does not grow with the episode.
 
-Without ``weights``, resampler, cross-attention and all after it start at random, with gates ajar and
-a learning rate of ``scratch_rate``: at the published one closed gates would hardly open. Simplified: places
-of images within an instruction are marked by the image token, which stands for no image there;
-padding takes no part in the maximum; the answers are those of the last layer; where the robot's own
+Without ``weights``, resampler, cross-attention and all after it start at random, with gates ajar
+and a learning rate of ``scratch_rate``: at the published one closed gates would hardly open.
+
+Simplified: places of images within an instruction are marked by the image token, which stands for
+no image there; padding takes no part in the maximum; the answers are those of the last layer; where the robot's own
 state is told, a linear map of it is added to the answers.
 """
 
