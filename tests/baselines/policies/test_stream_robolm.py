@@ -288,3 +288,21 @@ def test_compact_learns_from_nothing_on_a_cpu(demos: Path) -> None:
     before, after = overfit(policy, batch_of(policy, windows, [0]), 30)
     assert after < 0.5 * before
     assert rollout(policy, {0: 1}, 2)[0][0].shape == (1, 7)
+
+
+def test_a_checkpoint_takes_published_weights_from_another_folder(
+    demos: Path, tmp_path: Path, backbones: dict[str, str]
+) -> None:
+    policy, _ = policy_and_windows("stream_robolm", demos, **backbones)
+    (tmp_path / "saved").mkdir()
+    about = checkpoint.Description("stream_robolm", policy.config, policy.spec, {})
+    checkpoint.write(tmp_path / "saved", policy, about)
+    (tmp_path / "moved").mkdir()
+    (tmp_path / "language").rename(tmp_path / "moved/language_model")
+    (tmp_path / "images").rename(tmp_path / "moved/image_encoder")
+    with pytest.raises(ClevrSkillsError, match="--policy-arg weights=DIR"):
+        load(tmp_path / "saved", "cpu")
+    again = load(tmp_path / "saved", "cpu", weights=str(tmp_path / "moved"))
+    np.testing.assert_array_equal(rollout(policy, {0: 1}, 2)[0], rollout(again, {0: 1}, 2)[0])
+    with pytest.raises(ClevrSkillsError, match="there is no folder language_model"):
+        load(tmp_path / "saved", "cpu", weights=str(tmp_path))
