@@ -15,8 +15,8 @@ Without ``weights``, resampler, cross-attention and all after it start at random
 and a learning rate of ``scratch_rate``: at the published one closed gates would hardly open.
 
 Simplified: places of images within an instruction are marked by the image token, which stands for
-no image there; padding takes no part in the maximum; the answers are those of the last layer; where the robot's own
-state is told, a linear map of it is added to the answers.
+no image there; padding takes no part in the maximum; the answers are those of the last layer; where
+the robot's own state is told, a linear map of it is added to the answers.
 """
 
 import logging
