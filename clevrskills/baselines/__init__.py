@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["load"]
 
 
-def load(path: str | Path, device: str | None = None) -> LearnedPolicy:
+def load(path: str | Path, device: str | None = None, weights: str | None = None) -> LearnedPolicy:
     """A trained policy; see :func:`clevrskills.baselines.checkpoint.load`."""
     from clevrskills.baselines import checkpoint
 
-    return checkpoint.load(path, device)
+    return checkpoint.load(path, device, weights)

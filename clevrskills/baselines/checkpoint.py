@@ -42,12 +42,14 @@ class Description:
         }
 
 
-def load(path: str | Path, device: str | None = None) -> LearnedPolicy:
+def load(path: str | Path, device: str | None = None, weights: str | None = None) -> LearnedPolicy:
     """A trained policy, ready to act.
 
     Args:
         path: Folder of a checkpoint, or of a training: then its latest checkpoint.
         device: Where it is to be; ``None``: on a GPU, if there is one.
+        weights: A folder with published weights, in place of those it was trained from: its folders
+            ``language_model`` and ``image_encoder``, of which one may be missing.
 
     Raises:
         ClevrSkillsError: It is not there or damaged, or acts otherwise than the environments.
@@ -55,11 +57,22 @@ def load(path: str | Path, device: str | None = None) -> LearnedPolicy:
     folder = checkpoint.find(Path(path))
     about = describe(folder)
     load_suite().interface().check(about.spec.action, str(path))
-    policy = build(about.policy, about.config, about.spec)
+    config = about.config if weights is None else _with_weights(about.config, Path(weights))
+    policy = build(about.policy, config, about.spec)
     fill(policy, folder)
     policy.track = str(Track.of(about.provenance) or "")
     device = device or ("cuda" if torch.cuda.is_available() else "cpu")
     return policy.to(device).eval()
+
+
+def _with_weights(config: PolicyConfig, folder: Path) -> PolicyConfig:
+    """A configuration whose published weights are in a folder."""
+    names = [name for name in ("language_model", "image_encoder") if hasattr(config, name)]
+    found = {name: str(folder / name) for name in names if (folder / name).is_dir()}
+    if not found:
+        wanted = " or ".join(names) or "any published weights: the policy has none"
+        raise ClevrSkillsError(f"weights={folder}: there is no folder {wanted}")
+    return config.changed(found)
 
 
 def describe(folder: Path) -> Description:

@@ -150,6 +150,11 @@ class LearnedPolicy(nn.Module, Generic[Config]):
         return set()
 
     @property
+    def learning_rate(self) -> float:
+        """Its highest learning rate in training."""
+        return self.config.learning_rate
+
+    @property
     def starts_published(self) -> bool:
         """Whether it starts from weights that others have published."""
         return getattr(self.config, "weights", None) is not None or bool(self.pretrained())

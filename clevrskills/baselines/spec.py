@@ -38,6 +38,8 @@ class PolicyConfig:
         weight_decay: For training.
         warm_up_steps: For training: steps in which the learning rate rises.
         max_gradient_norm: For training: where gradients are clipped.
+        final_rate: For training: the learning rate at the end, as a share of the highest; 1: it
+            stays there.
     """
 
     cameras: tuple[str, ...] = ("base_camera", "hand_camera")
@@ -51,6 +53,7 @@ class PolicyConfig:
     weight_decay: float = 1e-2
     warm_up_steps: int = 500
     max_gradient_norm: float = 1.0
+    final_rate: float = 0.1
 
     def __post_init__(self) -> None:
         for name in ("image_size", "steps", "starts_every", "horizon", "batch_size"):

@@ -24,7 +24,8 @@ def loading(what: str, name: str) -> Iterator[None]:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else repr(error)
         raise ClevrSkillsError(
             f"the {what} {name} cannot be loaded: {reason} Give the folder where its weights are, "
-            "or its name on the Hugging Face Hub"
+            "or its name on the Hugging Face Hub: --set in training (the entries are weights, "
+            "language_model and image_encoder), --policy-arg weights=DIR in evaluating"
         ) from error
 
 

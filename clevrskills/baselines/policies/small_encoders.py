@@ -76,14 +76,16 @@ class ImageEncoder(nn.Module):
         """Images (N, 3, S, S) in [0, 1], and what is looked for (N, width), 0 for nothing in
         particular -> tokens (N, width).
         """
-        features = torch.cat([images * 2 - 1, grid(images).expand(len(images), -1, -1, -1)], 1)
+        features = torch.cat(
+            [images * 2 - 1, pixel_places(images).expand(len(images), -1, -1, -1)], 1
+        )
         steered = self.steer(aim)[..., None, None].split(self.widths, 1)
         for convolution, norm, steer in zip(self.convolutions, self.norms, steered, strict=True):
             scale, shift = steer.chunk(2, 1)
             features = functional.gelu(norm(convolution(features)) * (1 + scale) + shift)
         activations = self.look(features).flatten(2)  # (N, places, pixels)
         weights = activations.softmax(-1)
-        places = weights @ grid(features).flatten(1).T.to(weights.dtype)  # (N, places, 2)
+        places = weights @ pixel_places(features).flatten(1).T.to(weights.dtype)  # (N, places, 2)
         clear = (weights * activations).sum(-1, keepdim=True)
         token: Tensor = self.token(torch.cat([places, clear], -1).flatten(1))
         return token
@@ -172,7 +174,7 @@ def layer(config: SmallEncoderConfig) -> dict[str, Any]:
     }
 
 
-def grid(images: Tensor) -> Tensor:
+def pixel_places(images: Tensor) -> Tensor:
     """Where the pixels of images (..., H, W) are, from -1 to 1: right and down, (2, H, W)."""
     down, right = (torch.linspace(-1, 1, n, device=images.device) for n in images.shape[-2:])
     return torch.stack(torch.meshgrid(right, down, indexing="xy")).to(images.dtype)

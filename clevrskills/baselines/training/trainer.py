@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from clevrskills.baselines.training.arguments import TrainArgs
 
 LOG_FILE = "log.jsonl"
-_FINAL_RATE = 0.1  # of the highest learning rate, at the end
 
 
 def learning_rate(step: int, steps: int, config: PolicyConfig) -> float:
-    """The learning rate at a step: it rises evenly, then falls like a cosine to a tenth."""
+    """The learning rate at a step: it rises evenly, then falls like a cosine to a share."""
     rising = min(1.0, (step + 1) / max(1, config.warm_up_steps))
     part = min(1.0, max(0, step - config.warm_up_steps) / max(1, steps - config.warm_up_steps))
-    falling = _FINAL_RATE + (1 - _FINAL_RATE) * 0.5 * (1 + math.cos(math.pi * part))
+    final = config.final_rate
+    falling = final + (1 - final) * 0.5 * (1 + math.cos(math.pi * part))
     return config.learning_rate * rising * falling
 
 
@@ -117,7 +117,8 @@ class Trainer:
 
     def _make_step(self, batches: Iterator[Batch]) -> dict[str, Tensor]:
         args, accelerator, config = self._args, self._accelerator, self._policy.config
-        rate = learning_rate(self.step, args.steps, config)
+        share = learning_rate(self.step, args.steps, config) / config.learning_rate
+        rate = self._policy.learning_rate * share
         for group in self._optimizer.param_groups:
             group["lr"] = rate
         losses: dict[str, Tensor] = {}

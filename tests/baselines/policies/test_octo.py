@@ -503,3 +503,12 @@ def test_weights_that_do_not_fit(demos: Path, tmp_path: Path) -> None:
     (tmp_path / "less/300000/default/checkpoint").write_bytes(b"\xc1")
     with pytest.raises(ClevrSkillsError, match="is no file of Flax"):
         new(demos, weights=str(tmp_path / "less"))
+
+
+def test_the_gripper_is_not_normalized(demos: Path) -> None:
+    policy, _ = policy_and_windows("octo", demos)
+    action = torch.full((1, 7), 0.7)
+    assert policy.normalize_action(action)[0, 6] == action[0, 6]
+    assert policy.normalize_action(action)[0, 0] != action[0, 0]
+    old, _ = policy_and_windows("octo", demos, normalize_gripper=True)
+    assert old.normalize_action(action)[0, 6] != action[0, 6]

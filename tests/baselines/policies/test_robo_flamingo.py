@@ -336,3 +336,12 @@ def test_backbones_that_are_not_there(demos: Path, tmp_path: Path, what: str) ->
     with pytest.raises(ClevrSkillsError, match="cannot be loaded: .*Give the folder") as caught:
         make(demos, **{what: str(tmp_path)})
     assert "\n" not in str(caught.value)
+
+
+def test_it_learns_to_see_without_published_weights(demos: Path) -> None:
+    default = configuration("robo_flamingo", "default", {})
+    assert default.weights is None and default.gate > 0.1 and default.learning_rate == 1e-6
+    policy, _ = policy_and_windows("robo_flamingo", demos, gate=default.gate, scratch_rate=1e-4)
+    assert policy.learning_rate == 1e-4
+    gates = [p for name, p in policy.named_parameters() if "attn_gate" in name]
+    assert gates and all(gate.tanh() > 0.4 for gate in gates)

@@ -11,12 +11,13 @@ import torch
 from learned_policies import (
     batch_of,
     observation,
+    overfit,
     policy_and_windows,
     prompt,
     rollout,
     save_tokenizer,
 )
-from streams import moment, side_by_side, stories
+from streams import moment, part, side_by_side, stories
 from transformers import AutoModel, ViTModel
 
 from clevrskills.baselines import checkpoint, load
@@ -67,6 +68,7 @@ def test_streaming_equals_the_whole_sequence(demos: Path, backbone: str) -> None
         "stream_robolm",
         demos,
         language_model=backbone,
+        steps=14,
         window=4,
         proprioception=True,
         lstm_layers=2,
@@ -87,19 +89,41 @@ def test_streaming_equals_the_whole_sequence(demos: Path, backbone: str) -> None
 
 
 @torch.no_grad()
+def test_long_episodes_are_acted_as_they_are_trained(demos: Path) -> None:
+    policy, _ = policy_and_windows(
+        "stream_robolm", demos, steps=48, starts_every=20, window=48, proprioception=True
+    )
+    assert isinstance(policy, StreamRoboLM)
+    policy.eval()
+    seen, prompts = stories(policy, 600, (1,))
+    memories = policy.begin(prompts, [1])
+    windows: dict[int, torch.Tensor] = {}
+    for step in range(600):
+        begin = -(-max(0, step - 47) // 20) * 20  # the earliest window that has this step
+        if begin not in windows:
+            window = part(seen, slice(None), slice(begin, begin + 48))
+            windows[begin] = policy._actions(window, prompts)[0, :, 0]
+        actions, memories = policy.step(moment(seen, step), memories)
+        assert (actions[0, 0] - windows[begin][step - begin]).abs().max() < 1e-4
+        assert len(memories[0].streams) <= 3
+    assert max(windows) > 540
+
+
+@torch.no_grad()
 def test_episodes_of_different_age_are_worked_on_together(demos: Path) -> None:
-    policy, _ = policy_and_windows("stream_robolm", demos, window=3)
+    policy, _ = policy_and_windows("stream_robolm", demos, window=3, steps=5, starts_every=3)
     assert isinstance(policy, StreamRoboLM)
     policy.eval()
     seen, prompts = stories(policy, 8, (1, 2))
-    whole = policy._actions(seen, prompts)[:, :, 0]
+    whole = policy._actions(part(seen, slice(None), slice(5)), prompts)[:, :, 0]
+    late = policy._actions(part(seen, slice(None), slice(3, 8)), prompts)[:, :, 0]
     memories = policy.begin(prompts, [1, 2])
     for step in range(5):
         _, memories[:1] = policy.step(moment(seen, step, FIRST), memories[:1])
     for step in range(3):
         both = [moment(seen, 5 + step, FIRST), moment(seen, step, SECOND)]
         actions, memories = policy.step(side_by_side(both, 0), memories)
-        assert (actions[0] - whole[0, 5 + step]).abs().max() < 1e-4
+        assert (actions[0] - late[0, 2 + step]).abs().max() < 1e-4
         assert (actions[1] - whole[1, step]).abs().max() < 1e-4
 
 
@@ -110,8 +134,9 @@ def test_what_is_remembered_does_not_grow(demos: Path) -> None:
     for step in range(20):
         policy.act({0: observation(policy, 0, step)})
         memory = policy._memories[0]
-        expected = length + min(step + 1, policy.config.window - 1)
-        assert all(t.shape[1] == expected for layer in memory.cache for t in layer)
+        expected = length + min(step % 8 + 1, policy.config.window - 1)
+        (stream,) = memory.streams
+        assert all(t.shape[1] == expected for layer in stream.cache for t in layer)
     assert memory.age == 20
 
 
@@ -128,7 +153,7 @@ def test_tokens_see_the_image_before_them(demos: Path) -> None:
 
     def keys(images: torch.Tensor) -> torch.Tensor:
         memory = policy.begin(replace(prompts, images=images), [0])[0]
-        return memory.cache[-1][0][:, 1:]  # without the token that begins
+        return memory.begun.cache[-1][0][:, 1:]  # without the token that begins
 
     before = keys(prompts.images)
     for picture, place in ((0, first), (1, second)):
@@ -251,3 +276,33 @@ def test_backbones_that_are_not_there(demos: Path, tmp_path: Path, what: str) ->
     with pytest.raises(ClevrSkillsError, match="cannot be loaded: .*Give the folder") as caught:
         policy_and_windows("stream_robolm", demos, **{what: str(tmp_path)})
     assert "\n" not in str(caught.value)
+
+
+# --- compact
+
+
+def test_compact_learns_from_nothing_on_a_cpu(demos: Path) -> None:
+    policy, windows = policy_and_windows("stream_robolm", demos, "compact", warm_up_steps=1)
+    assert not policy.starts_published and policy.pretrained() == set()
+    assert sum(p.numel() for p in policy.parameters()) < 4e6
+    before, after = overfit(policy, batch_of(policy, windows, [0]), 30)
+    assert after < 0.5 * before
+    assert rollout(policy, {0: 1}, 2)[0][0].shape == (1, 7)
+
+
+def test_a_checkpoint_takes_published_weights_from_another_folder(
+    demos: Path, tmp_path: Path, backbones: dict[str, str]
+) -> None:
+    policy, _ = policy_and_windows("stream_robolm", demos, **backbones)
+    (tmp_path / "saved").mkdir()
+    about = checkpoint.Description("stream_robolm", policy.config, policy.spec, {})
+    checkpoint.write(tmp_path / "saved", policy, about)
+    (tmp_path / "moved").mkdir()
+    (tmp_path / "language").rename(tmp_path / "moved/language_model")
+    (tmp_path / "images").rename(tmp_path / "moved/image_encoder")
+    with pytest.raises(ClevrSkillsError, match="--policy-arg weights=DIR"):
+        load(tmp_path / "saved", "cpu")
+    again = load(tmp_path / "saved", "cpu", weights=str(tmp_path / "moved"))
+    np.testing.assert_array_equal(rollout(policy, {0: 1}, 2)[0], rollout(again, {0: 1}, 2)[0])
+    with pytest.raises(ClevrSkillsError, match="there is no folder language_model"):
+        load(tmp_path / "saved", "cpu", weights=str(tmp_path))

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from clevrskills.baselines.batch import Observations, Prompts
-from clevrskills.baselines.policies.small_encoders import PROMPT_LENGTH, grid
+from clevrskills.baselines.policies.small_encoders import PROMPT_LENGTH, pixel_places
 from clevrskills.baselines.spec import PolicyConfig
 
 PLACES = 2
@@ -64,7 +64,7 @@ class Features(nn.Module):
 
     def forward(self, images: Tensor) -> Tensor:
         """Images in [0, 1]."""
-        placed = torch.cat([images * 2 - 1, grid(images).expand(len(images), -1, -1, -1)], 1)
+        placed = torch.cat([images * 2 - 1, pixel_places(images).expand(len(images), -1, -1, -1)], 1)
         features: Tensor = functional.relu(self.patches(placed))
         for layer, norm in zip(self.layers, self.norms, strict=True):
             features = features + functional.relu(norm(layer(features)))
@@ -226,4 +226,4 @@ def _mean_places(weights: Tensor, features: Tensor) -> Tensor:
     of images.
     """
     with torch.autocast(weights.device.type, enabled=False):
-        return weights @ grid(features).flatten(1).T.to(weights.dtype)
+        return weights @ pixel_places(features).flatten(1).T.to(weights.dtype)

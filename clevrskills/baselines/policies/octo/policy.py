@@ -14,13 +14,14 @@ What it leaves open is as in the published models, version 1.5, so that their we
 camera's images have three more channels, for the image of a goal: they are black, as in those
 models where the goal is told in words. Unlike there, a prompt's images are part of the task,
 through a stem of their own that starts from nothing; the longest prompt has ``prompt_tokens``
-tokens, not 16; texts have no end token, and the padding of short ones is not seen; images are not
-changed at random in training. How many of the four actions are carried out before the next four are
-made is up to the evaluation: all of them, unless it is told otherwise.
+tokens, not 16; texts have no end token, and the padding of short ones is not seen; images are
+shifted and changed in brightness, contrast and saturation at random in training, not cropped to
+other sizes nor changed in hue. How many of the four actions are carried out before the next four
+are made is up to the evaluation: all of them, unless it is told otherwise.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import torch
@@ -30,6 +31,7 @@ from torch.nn.utils.rnn import pad_sequence
 from transformers import T5Config, T5EncoderModel
 
 from clevrskills.baselines.batch import Batch, Observations, Prompts
+from clevrskills.baselines.policies.augmentation import change_colors, shift
 from clevrskills.baselines.policies.hub import LanguageTokenizer, loading
 from clevrskills.baselines.policies.octo.config import OctoConfig
 from clevrskills.baselines.policies.octo.head import DiffusionHead
@@ -83,15 +85,23 @@ class Octo(LearnedPolicy[OctoConfig]):
     config_type = OctoConfig
     configurations: ClassVar = {
         "default": OctoConfig(
-            weights="rail-berkeley/octo-base-1.5", language_model="google-t5/t5-base"
+            normalize_gripper=False,
+            shift_share=0.05,
+            color_share=0.1,
+            weights="rail-berkeley/octo-base-1.5",
+            language_model="google-t5/t5-base",
         ),
         "small": OctoConfig(
+            normalize_gripper=False,
+            shift_share=0.05,
+            color_share=0.1,
             width=384,
             heads=6,
             weights="rail-berkeley/octo-small-1.5",
             language_model="google-t5/t5-base",
         ),
         "tiny": OctoConfig(
+            normalize_gripper=False,
             image_size=32,
             small_size=16,
             learning_rate=5e-3,
@@ -114,6 +124,9 @@ class Octo(LearnedPolicy[OctoConfig]):
 
     def __init__(self, config: OctoConfig, spec: PolicySpec) -> None:
         super().__init__(config, spec)
+        if not config.normalize_gripper:
+            self.normalize_action.mean[-1] = 0.0
+            self.normalize_action.std[-1] = 1.0
         self.tokenizer = ByteTokenizer()
         if config.language_model is not None:
             self.tokenizer = LanguageTokenizer(config.language_model, image="<extra_id_0>")
@@ -142,9 +155,18 @@ class Octo(LearnedPolicy[OctoConfig]):
 
     def loss(self, batch: Batch) -> dict[str, Tensor]:
         tasks = self._read(batch.prompts)
-        readout = self.read_out(batch.observations, tasks)
+        seen = batch.observations
+        if self.training:
+            seen = replace(seen, images={n: self._varied(i) for n, i in seen.images.items()})
+        readout = self.read_out(seen, tasks)
         learned = (batch.actions.flatten(0, 1), batch.action_mask.flatten(0, 1))
         return {"loss": self.head.loss(readout.flatten(0, 1), *learned)}
+
+    def _varied(self, images: Tensor) -> Tensor:
+        """Images changed at random."""
+        images = shift(images, round(self.config.shift_share * images.shape[-1]))
+        share = self.config.color_share
+        return change_colors(images, share) if share else images
 
     def begin(self, prompts: Prompts, seeds: Sequence[int]) -> list[Memory]:
         generators = [Generator().manual_seed(seed) for seed in seeds]

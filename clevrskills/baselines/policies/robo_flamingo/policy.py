@@ -5,19 +5,24 @@ an image, for each image of the prompt and then at each control step with those 
 The largest of its answers over the instruction, number by number, is what an LSTM gets; two small
 networks turn what that says into the pose and the gripper's state. Image encoder and language model
 stay as they were trained; the resampler between them, the cross-attention layers and what follows
-the language model are trained, as by RoboFlamingo's own code. The loss is the mean squared error of
-the pose and, with a small weight, the cross-entropy of the gripper. The LSTM starts afresh from the
+the language model are trained, as by RoboFlamingo's own code: with Huber's loss of the pose and,
+with a small weight, the cross-entropy of the gripper, images that are shifted at random, and a
+learning rate that stays after 5000 steps. The LSTM starts afresh from the
 prompt's images and remembers ``steps`` control steps, when it acts as in training (RoboFlamingo's
 window), so a step's cost does not grow with the episode.
 
-Without ``weights``, resampler, cross-attention and all after it start at random. Simplified: places
-of images within an instruction are marked by the image token, which stands for no image there;
-padding takes no part in the maximum; the answers are those of the last layer; where the robot's own
-state is told, a linear map of it is added to the answers.
+Without ``weights``, resampler, cross-attention and all after it start at random, with gates ajar
+and a learning rate of ``scratch_rate``: at the published one closed gates would hardly open.
+
+Simplified: places of images within an instruction are marked by the image token, which stands for
+no image there; padding takes no part in the maximum; the answers are those of the last layer; where
+the robot's own state is told, a linear map of it is added to the answers.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import ClassVar
 
@@ -27,6 +32,7 @@ from torch.nn import functional
 from torch.nn.utils.rnn import pad_sequence
 
 from clevrskills.baselines.batch import Batch, Observations, Prompts, masked_mean
+from clevrskills.baselines.policies.augmentation import shift
 from clevrskills.baselines.policies.flamingo import (
     GatedCrossAttention,
     LookingModel,
@@ -43,6 +49,8 @@ from clevrskills.baselines.policies.robo_flamingo.weights import WORDS, load_pub
 from clevrskills.baselines.policy import LearnedPolicy
 from clevrskills.baselines.spec import PolicyConfig, PolicySpec
 
+log = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True, kw_only=True)
 class RoboFlamingoConfig(PolicyConfig):
@@ -55,7 +63,10 @@ class RoboFlamingoConfig(PolicyConfig):
         weights: File of published weights, of OpenFlamingo or RoboFlamingo.
         cross_every: Every how many layers there is cross-attention.
         cross_heads: Heads of the cross-attention, and of the resampler.
-        gate: What its gates start at, before the tanh.
+        gate: What its gates start at, before the tanh, without ``weights``; else it is theirs.
+        scratch_rate: Highest learning rate without ``weights``.
+        shifts_px: How far images are shifted at random in training, at 224 pixels: those of each
+            camera, in the order of ``cameras``.
         latents: Features of an image behind the resampler.
         resampler_depth: Layers of the resampler.
         lstm_width: Numbers in the state of the LSTM.
@@ -74,7 +85,12 @@ class RoboFlamingoConfig(PolicyConfig):
     weights: str | None = None
     cross_every: int = 1
     cross_heads: int = 8
-    gate: float = 0.0
+    gate: float = 0.5
+    scratch_rate: float = 1e-4
+    weight_decay: float = 0.1
+    warm_up_steps: int = 5000
+    final_rate: float = 1.0
+    shifts_px: tuple[int, ...] = (10, 4)
     latents: int = 64
     resampler_depth: int = 6
     lstm_width: int = 1024
@@ -161,6 +177,9 @@ class RoboFlamingo(LearnedPolicy[RoboFlamingoConfig]):
             image_encoder=TINY_IMAGE_ENCODER,
             cross_heads=2,
             gate=1.0,
+            scratch_rate=3e-3,
+            weight_decay=0.01,
+            shifts_px=(),
             latents=4,
             resampler_depth=1,
             lstm_width=128,
@@ -197,6 +216,14 @@ class RoboFlamingo(LearnedPolicy[RoboFlamingoConfig]):
     def start(self) -> None:
         if self.config.weights is not None:
             load_published(self, Path(self.config.weights))
+        log.info(
+            "robo_flamingo starts from %s",
+            self.config.weights or "random resampler and cross-attention (no weights given)",
+        )
+
+    @property
+    def learning_rate(self) -> float:
+        return self.config.scratch_rate if self.config.weights is None else super().learning_rate
 
     def pretrained(self) -> set[str]:
         """Language model and image encoder; of ``weights``, embeddings of words are kept."""
@@ -209,15 +236,28 @@ class RoboFlamingo(LearnedPolicy[RoboFlamingoConfig]):
         return names if self.config.weights is None else names - {WORDS}
 
     def loss(self, batch: Batch) -> dict[str, Tensor]:
-        pose, gripper = self._decide(batch.observations, batch.prompts)
+        seen = batch.observations
+        if self.training and self.config.shifts_px:
+            seen = replace(seen, images=self._shifted(seen.images))
+        pose, gripper = self._decide(seen, batch.prompts)
         done = self.normalize_action.inverse(batch.actions)
         closed = (done[..., 6:] > 0).to(gripper.dtype)
         errors = functional.binary_cross_entropy_with_logits(gripper, closed, reduction="none")
         parts = {
-            "pose": masked_mean((pose - done[..., :6]) ** 2, batch.action_mask),
+            "pose": masked_mean(
+                functional.huber_loss(pose, done[..., :6], reduction="none"), batch.action_mask
+            ),
             "gripper": masked_mean(errors, batch.action_mask),
         }
         return {"loss": parts["pose"] + self.config.gripper_weight * parts["gripper"], **parts}
+
+    def _shifted(self, images: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Images with those of each window moved alike, each camera's by a distance of its own."""
+        shifts = zip_longest(images, self.config.shifts_px[: len(images)], fillvalue=0)
+        return {
+            camera: shift(images[camera], round(most * self.config.image_size / 224))
+            for camera, most in shifts
+        }
 
     def begin(self, prompts: Prompts, seeds: Sequence[int]) -> list[Memory]:
         read = self._read(prompts)

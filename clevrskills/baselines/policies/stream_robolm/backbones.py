@@ -4,11 +4,13 @@ A name is one of those in :data:`RANDOM_LANGUAGE_MODELS` or :data:`RANDOM_IMAGE_
 ``from_pretrained`` takes: a folder, or a name on the Hugging Face Hub.
 """
 
+from itertools import pairwise
 from typing import Any
 
 import torch
 from peft import LoraConfig, inject_adapter_in_model
 from torch import Tensor, nn
+from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 from transformers import (
     AutoConfig,
@@ -21,6 +23,7 @@ from transformers import (
 )
 
 from clevrskills.baselines.policies.hub import loading
+from clevrskills.baselines.policies.small_encoders import pixel_places
 from clevrskills.baselines.prompts import ByteTokenizer
 
 
@@ -30,10 +33,12 @@ def _sizes(width: int, layers: int, heads: int) -> dict[str, int]:
 
 _OPT = {"word_embed_proj_dim": 64, "ffn_dim": 128, "dropout": 0.0}
 _SMALL_OPT = {"word_embed_proj_dim": 512, "ffn_dim": 2048, "dropout": 0.1}
+_COMPACT_OPT = {"word_embed_proj_dim": 192, "ffn_dim": 384, "dropout": 0.0}
 _LLAMA = {"intermediate_size": 128, "num_key_value_heads": 2}
 RANDOM_LANGUAGE_MODELS: dict[str, tuple[type, dict[str, Any]]] = {
     "tiny-opt": (OPTConfig, _sizes(64, 2, 4) | _OPT),
     "tiny-llama": (LlamaConfig, _sizes(64, 2, 4) | _LLAMA),
+    "compact-opt": (OPTConfig, _sizes(192, 4, 4) | _COMPACT_OPT),
     "small-opt": (OPTConfig, _sizes(512, 8, 8) | _SMALL_OPT),
 }
 """Language models of random weights that read bytes: kind and sizes."""
@@ -43,6 +48,9 @@ RANDOM_IMAGE_ENCODERS: dict[str, dict[str, Any]] = {
     "small-vit": {"patch_size": 16, "intermediate_size": 1536, **_sizes(384, 6, 6)},
 }
 """Vision transformers of random weights: their sizes."""
+
+CONVOLUTIONAL_ENCODER = "compact-cnn"
+"""Convolutions of random weights in place of a vision transformer."""
 
 _TOGETHER = 64  # images that are encoded at once where features are computed twice
 
@@ -150,3 +158,63 @@ class ImageEncoder(nn.Module):
         found = self.model(images * 2 - 1, interpolate_pos_encoding=True)
         features: Tensor = found.last_hidden_state
         return features
+
+
+class ConvolutionalEncoder(nn.Module):
+    """A small image encoder for training from scratch on a CPU: a grid of features, one for each
+    8 x 8 pixels, and one more that tells where some features are, finer than the grid.
+
+    Args:
+        image_size: Width and height of the images in pixels, a multiple of 8.
+
+    Attributes:
+        width: Numbers in a feature.
+        count: Features of an image.
+    """
+
+    width = 128
+    _channels = (5, 24, 32, 48)  # the first: colors, and where a pixel is
+    _places = 32
+
+    def __init__(self, image_size: int) -> None:
+        super().__init__()
+        self.convolutions = nn.ModuleList(
+            nn.Conv2d(before, after, 3, stride=2 if k < 2 else 1, padding=1)
+            for k, (before, after) in enumerate(pairwise(self._channels))
+        )
+        self.norms = nn.ModuleList(nn.GroupNorm(8, n) for n in self._channels[1:])
+        self.look = nn.Conv2d(self._channels[-1], self._places, 1)
+        nn.init.normal_(self.look.weight, std=0.5)  # so that each starts to look elsewhere
+        self.places = nn.Linear(3 * self._places, self.width)
+        self.grid = nn.Conv2d(self._channels[-1], self.width, 2, stride=2)
+        side = image_size // 8
+        self.count = side**2 + 1
+        self.position = nn.Parameter(torch.randn(side**2, self.width) * 0.02)
+
+    def start(self) -> None:
+        """It starts from nothing."""
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Images (N, 3, S, S) in [0, 1] -> features (N, count, width)."""
+        if not len(images):
+            return images.new_zeros(0, self.count, self.width)
+        where = pixel_places(images).expand(len(images), -1, -1, -1)
+        features = torch.cat([images * 2 - 1, where], 1)
+        for convolution, norm in zip(self.convolutions, self.norms, strict=True):
+            features = functional.gelu(norm(convolution(features)))
+        seen = self.look(features).flatten(2)  # (N, places, pixels)
+        weights = seen.softmax(-1)
+        places = weights @ pixel_places(features).flatten(1).T.to(weights.dtype)
+        clear = (weights * seen).sum(-1, keepdim=True)
+        fine = self.places(torch.cat([places, clear], -1).flatten(1))[:, None]
+        coarse = self.grid(features).flatten(2).transpose(1, 2) + self.position
+        return torch.cat([coarse, fine], 1)
+
+
+def make_image_encoder(
+    name: str, image_size: int, recompute: bool
+) -> ImageEncoder | ConvolutionalEncoder:
+    """An image encoder by its name; see :class:`ImageEncoder`."""
+    if name == CONVOLUTIONAL_ENCODER:
+        return ConvolutionalEncoder(image_size)
+    return ImageEncoder(name, image_size, recompute)

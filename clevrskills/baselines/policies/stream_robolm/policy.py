@@ -10,7 +10,9 @@ else is trained.
 
 The cost of a step does not grow with the episode: keys and values of what was read are kept, and a
 token attends to the whole prompt but only to the latest ``window`` control steps, in training as
-well. The LSTM remembers all that was before.
+well. A long episode is acted as it is trained, in windows of ``steps`` control steps: every
+``starts_every`` steps another stream begins behind the prompt, with an LSTM that remembers nothing,
+and is read along; the oldest stream acts, until it has ``steps`` steps.
 
 What the paper leaves open, and what is chosen here: an image is seen in all the features of the
 vision transformer; cross-attention before every fourth layer, and its gates ajar at the start, as
@@ -33,8 +35,10 @@ from clevrskills.baselines.policies.flamingo import GatedCrossAttention, Look, L
 from clevrskills.baselines.policies.hub import make_tokenizer
 from clevrskills.baselines.policies.stream_robolm.backbones import (
     RANDOM_LANGUAGE_MODELS,
+    ConvolutionalEncoder,
     ImageEncoder,
     load_trained,
+    make_image_encoder,
     make_language_model,
 )
 from clevrskills.baselines.policies.stream_robolm.cache import (
@@ -55,7 +59,7 @@ class StreamRoboLMConfig(PolicyConfig):
 
     Attributes:
         language_model: Name of the language model; see ``backbones.py``.
-        image_encoder: Name of the vision transformer.
+        image_encoder: Name of the vision transformer, or ``compact-cnn``.
         lora_rank: Rank of the language model's adapters; ``None``: its own weights are trained.
         cross_every: Every how many layers there is cross-attention.
         cross_heads: Heads of the cross-attention.
@@ -83,13 +87,22 @@ class StreamRoboLMConfig(PolicyConfig):
 
 
 @dataclass(frozen=True)
+class Stream:
+    """What was read of a window of an episode."""
+
+    cache: Cache  # what the language model has read and may still attend to
+    age: int  # control steps read
+    state: tuple[Tensor, Tensor]  # state of the LSTM, two tensors (layers, 1, width)
+
+
+@dataclass(frozen=True)
 class Memory:
     """What is remembered of an episode."""
 
-    cache: Cache  # what the language model has read and may still attend to
+    begun: Stream  # the prompt alone
     prompt: int  # length of the prompt, in tokens
     age: int  # control steps made
-    state: tuple[Tensor, Tensor]  # state of the LSTM, two tensors (layers, 1, width)
+    streams: tuple[Stream, ...]  # the oldest one first
 
 
 class Sight(nn.Module):
@@ -101,7 +114,9 @@ class Sight(nn.Module):
         cameras: The cameras.
     """
 
-    def __init__(self, images: ImageEncoder, cameras: tuple[str, ...]) -> None:
+    def __init__(
+        self, images: ImageEncoder | ConvolutionalEncoder, cameras: tuple[str, ...]
+    ) -> None:
         super().__init__()
         self.images = images
         self._cameras = cameras
@@ -123,14 +138,22 @@ class Sight(nn.Module):
         mask = mask.repeat_interleave(encoded.shape[1], 2)
         return lambda block, tokens: block(tokens, features, mask)
 
-    def steps(self, observations: Observations) -> Look:
-        """Its own images for each token of control steps (B, T, width), if the step exists."""
+    def steps(self, observations: Observations, rows: Tensor | None = None) -> Look:
+        """Its own images for each token of control steps (B, T, width), if the step exists.
+
+        Args:
+            observations: The control steps.
+            rows: Which of B single control steps the tokens (N, 1, width) stand for; ``None``:
+                each its own.
+        """
         places = observations.mask.nonzero(as_tuple=True)
         features = [
             self.images(observations.images[camera][places]) + kind
             for camera, kind in zip(self._cameras, self.kinds[1:], strict=True)
         ]
         joined = torch.cat(features, 1)
+        if rows is not None:
+            joined, places = joined[rows], (torch.arange(len(rows)), torch.zeros_like(rows))
 
         def look(block: GatedCrossAttention, tokens: Tensor) -> Tensor:
             attended = block(tokens[places][:, None], joined)[:, 0]
@@ -161,6 +184,25 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
             window=64,
             lstm_width=512,
         ),
+        "compact": StreamRoboLMConfig(
+            image_size=64,
+            proprioception=True,
+            steps=32,
+            starts_every=16,
+            learning_rate=5e-4,
+            batch_size=8,
+            warm_up_steps=100,
+            language_model="compact-opt",
+            image_encoder="compact-cnn",
+            lora_rank=None,
+            cross_every=2,
+            cross_heads=2,
+            gate=1.0,
+            window=32,
+            lstm_width=256,
+            lstm_layers=1,
+            recompute=False,
+        ),
         "tiny": StreamRoboLMConfig(
             image_size=32,
             steps=8,
@@ -184,7 +226,7 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
     def __init__(self, config: StreamRoboLMConfig, spec: PolicySpec) -> None:
         super().__init__(config, spec)
         self.tokenizer = make_tokenizer(config.language_model, RANDOM_LANGUAGE_MODELS)
-        images = ImageEncoder(config.image_encoder, config.image_size, config.recompute)
+        images = make_image_encoder(config.image_encoder, config.image_size, config.recompute)
         self.sight = Sight(images, config.cameras)
         model = make_language_model(config.language_model, config.lora_rank)
         self.language = LookingModel(
@@ -231,34 +273,51 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
         )
         zeros = tokens.new_zeros(self.config.lstm_layers, 1, self.config.lstm_width)
         return [
-            Memory(cut(cache, row, slice(length)), length, 0, (zeros, zeros))
+            Memory(Stream(cut(cache, row, slice(length)), 0, (zeros, zeros)), length, 0, ())
             for row, length in enumerate(mask.sum(1).tolist())
         ]
 
     def step(
         self, observations: Observations, memories: list[Memory]
     ) -> tuple[Tensor, list[Memory]]:
-        cache, mask = stack([memory.cache for memory in memories])
-        ages = torch.tensor([[m.prompt + m.age] for m in memories], device=self.device)
+        live = [self._live(memory) for memory in memories]
+        flat = [stream for streams in live for stream in streams]
+        counts = torch.tensor([len(streams) for streams in live], device=self.device)
+        rows = torch.arange(len(memories), device=self.device).repeat_interleave(counts)
+        lengths = [memories[row].prompt for row in rows.tolist()]
+        cache, mask = stack([stream.cache for stream in flat])
+        ages = [[length + s.age] for length, s in zip(lengths, flat, strict=True)]
         answers = self.language(
-            self.sight.steps(observations),
-            inputs_embeds=self.image_token.expand(len(memories), 1, -1),
+            self.sight.steps(observations, rows),
+            inputs_embeds=self.image_token.expand(len(flat), 1, -1),
             attention_mask=mask,
-            position_ids=ages.clamp(max=self._last_position),
+            position_ids=torch.tensor(ages, device=self.device).clamp(max=self._last_position),
             past_key_values=cache,
             use_cache=True,
         )
-        before = zip(*(memory.state for memory in memories), strict=True)
+        before = zip(*(stream.state for stream in flat), strict=True)
         hidden, cell = (torch.cat(parts, 1) for parts in before)
-        out, (hidden, cell) = self.lstm(_with_state(answers, observations), (hidden, cell))
-        after = []
-        for row, memory in enumerate(memories):
-            length = memory.cache[0][0].shape[-2] + 1
-            read = cut(cache, row, slice(-length, None))
-            read = forget(read, memory.prompt, self.config.window)
+        known = _with_state(answers, observations.state[rows])
+        out, (hidden, cell) = self._remember(known, (hidden, cell))
+        read = []
+        for row, (length, stream) in enumerate(zip(lengths, flat, strict=True)):
+            kept = cut(cache, row, slice(-(stream.cache[0][0].shape[-2] + 1), None))
             state = hidden[:, row : row + 1], cell[:, row : row + 1]
-            after.append(Memory(read, memory.prompt, memory.age + 1, state))
-        return self.head(out[:, -1]).unflatten(-1, (-1, 7)), after
+            kept = forget(kept, length, self.config.window)
+            read.append(Stream(kept, stream.age + 1, state))
+        first = counts.cumsum(0) - counts  # the oldest stream of each episode
+        after = [
+            Memory(m.begun, m.prompt, m.age + 1, tuple(read[k : k + n]))
+            for m, k, n in zip(memories, first.tolist(), counts.tolist(), strict=True)
+        ]
+        return self.head(out[first, -1]).unflatten(-1, (-1, 7)), after
+
+    def _live(self, memory: Memory) -> list[Stream]:
+        """The streams of an episode that read its next control step, the oldest one first."""
+        streams = [s for s in memory.streams if s.age < self.config.steps]
+        if memory.age % (self.config.starts_every or self.config.steps) == 0:
+            streams.append(memory.begun)
+        return streams
 
     def _actions(self, observations: Observations, prompts: Prompts) -> Tensor:
         """The next actions at each step, (B, T, H, 7)."""
@@ -278,9 +337,17 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
             position_ids=self._positions(mask, steps),
             use_cache=False,
         )
-        out, _ = self.lstm(_with_state(answers[:, -steps:], observations))
+        out, _ = self._remember(_with_state(answers[:, -steps:], observations.state))
         actions: Tensor = self.head(out)
         return actions.unflatten(-1, (-1, 7))
+
+    def _remember(
+        self, known: Tensor, state: tuple[Tensor, Tensor] | None = None
+    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        """The LSTM, in single precision: CPUs have none in bfloat16."""
+        with torch.autocast(known.device.type, enabled=False):
+            out, after = self.lstm(known.float(), state)
+            return out, after
 
     def _read(self, prompts: Prompts) -> tuple[Tensor, Tensor]:
         """Tokens of prompts with the one that begins each, (B, P, width), and which exist."""
@@ -306,6 +373,6 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
         return int(self.language.model.config.max_position_embeddings) - 1
 
 
-def _with_state(answers: Tensor, observations: Observations) -> Tensor:
+def _with_state(answers: Tensor, state: Tensor) -> Tensor:
     """Answers of the language model (B, T, width) with the robot's own state."""
-    return torch.cat([answers, observations.state.to(answers.dtype)], -1)
+    return torch.cat([answers, state.to(answers.dtype)], -1)
