@@ -64,7 +64,9 @@ class Features(nn.Module):
 
     def forward(self, images: Tensor) -> Tensor:
         """Images in [0, 1]."""
-        placed = torch.cat([images * 2 - 1, pixel_places(images).expand(len(images), -1, -1, -1)], 1)
+        placed = torch.cat(
+            [images * 2 - 1, pixel_places(images).expand(len(images), -1, -1, -1)], 1
+        )
         features: Tensor = functional.relu(self.patches(placed))
         for layer, norm in zip(self.layers, self.norms, strict=True):
             features = features + functional.relu(norm(layer(features)))
