@@ -22,7 +22,7 @@ the robot's own state is told, a linear map of it is added to the answers.
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import zip_longest
+from itertools import chain, repeat
 from pathlib import Path
 from typing import ClassVar
 
@@ -253,10 +253,10 @@ class RoboFlamingo(LearnedPolicy[RoboFlamingoConfig]):
 
     def _shifted(self, images: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Images with those of each window moved alike, each camera's by a distance of its own."""
-        shifts = zip_longest(images, self.config.shifts_px[: len(images)], fillvalue=0)
+        most_px = chain(self.config.shifts_px, repeat(0))
         return {
             camera: shift(images[camera], round(most * self.config.image_size / 224))
-            for camera, most in shifts
+            for camera, most in zip(images, most_px, strict=False)
         }
 
     def begin(self, prompts: Prompts, seeds: Sequence[int]) -> list[Memory]:
