@@ -70,6 +70,8 @@ class Batch(Movable):
         places: Where what the sub-task at each step names is, in metres, (B, T, 2, 3): what is
             handled, and what or where it is handled towards; not a number where the demonstrations
             do not say it. Policies may learn to tell it; they are never shown it.
+        sights: Where these places are in the image of each camera, right and down from -1 to 1,
+            (B, T, 2, C, 2); not a number where they are not in it.
     """
 
     observations: Observations
@@ -77,6 +79,7 @@ class Batch(Movable):
     actions: Tensor
     action_mask: Tensor
     places: Tensor
+    sights: Tensor
 
 
 def masked_mean(values: Tensor, mask: Tensor) -> Tensor:

@@ -27,6 +27,7 @@ from clevrskills.jobs.arguments import check_names
 
 __all__ = ["TrainingDataset", "collate"]
 
+_NEAR_M = 0.02  # places that are nearer to a camera are not in its image
 _OBJECT, _PLACE = re.compile(r"\{obj:(\w+)\}"), re.compile(r"\{pos:([^}]+)\}")
 
 
@@ -90,6 +91,7 @@ class DatasetReader(WindowReader[DatasetTable]):
         episode = Episode(self.paths[number])
         columns, prompt = episode.steps, episode.prompt
         images = episode.prompt_images() if self._prompt_images else {}
+        places = _places(episode)
         measured = [_floats(episode.proprioception(name)) for name in self._proprioception]
         stops = np.cumsum([values.shape[1] for values in measured])
         nothing = np.empty((len(columns) + 1, 0), np.float32)
@@ -97,7 +99,8 @@ class DatasetReader(WindowReader[DatasetTable]):
             state=np.concatenate([nothing, *measured], axis=1),
             actions=episode.actions,
             failed=columns["failed"].to_numpy(),
-            places=_places(episode),
+            places=places,
+            sights=_sights(episode, places, self._cameras),
             videos={camera: (episode.video_path(camera), 0) for camera in self._cameras},
             columns={
                 name: slice(stop - values.shape[1], stop)
@@ -291,3 +294,19 @@ def _places(episode: Episode) -> np.ndarray:
             if key in keys:
                 places[steps, k] = poses[steps, keys.index(key), :3]
     return places
+
+
+def _sights(episode: Episode, places: np.ndarray, cameras: Sequence[str]) -> np.ndarray:
+    """Where places (N, 2, 3) are in the images of cameras, (N, 2, C, 2)."""
+    sights = np.full((*places.shape[:2], len(cameras), 2), np.nan, np.float32)
+    for k, camera in enumerate(cameras):
+        about = episode.info["cameras"][camera]
+        extrinsics = episode.extrinsics(camera)[: len(places), None]  # (N, 1, 3, 4)
+        seen = (extrinsics[..., :3] @ places[..., None])[..., 0] + extrinsics[..., 3]
+        seen = seen @ np.asarray(about["intrinsic"], np.float32).T
+        ahead = np.where(seen[..., 2:] > _NEAR_M, seen[..., 2:], np.nan)
+        size = np.array([about["width"], about["height"]])
+        place = 2 * seen[..., :2] / ahead / size - 1
+        inside = (np.abs(place) < 1).all(-1, keepdims=True)
+        sights[:, :, k] = np.where(inside, place, np.nan)
+    return sights

@@ -31,6 +31,8 @@ class EpisodeTable:
         failed: Which steps belong to an attempt that was given up, (N,) bool.
         places: Where what the sub-task of each step names is, in metres, (N, 2, 3) float32: what is
             handled, and what or where it is handled towards; not a number where there is none.
+        sights: Where these places are in the image of each camera, right and down from -1 to 1,
+            (N, 2, C, 2) float32; not a number where they are not in it.
         videos: By camera: the file, and the number of the frame in it that shows the first state.
     """
 
@@ -38,6 +40,7 @@ class EpisodeTable:
     actions: np.ndarray
     failed: np.ndarray
     places: np.ndarray
+    sights: np.ndarray
     videos: Mapping[str, tuple[Path, int]]
 
 
@@ -55,6 +58,7 @@ class Window:
         action_exists: Which of the actions exist, (T, H) bool.
         action_failed: Which of them belong to an attempt that was given up, (T, H) bool.
         places: Where what the sub-task names is, (T, 2, 3) float32, see :class:`EpisodeTable`.
+        sights: Where that is in the images, (T, 2, C, 2) float32.
     """
 
     steps: np.ndarray
@@ -64,6 +68,7 @@ class Window:
     action_exists: np.ndarray
     action_failed: np.ndarray
     places: np.ndarray
+    sights: np.ndarray
 
 
 Table = TypeVar("Table", bound=EpisodeTable)
@@ -125,6 +130,7 @@ class WindowReader(ABC, Generic[Table]):
             action_exists=acted == done,
             action_failed=table.failed[done],
             places=table.places[existing],
+            sights=table.sights[existing],
         )
 
     def frames(self, number: int, steps: np.ndarray) -> dict[str, Tensor]:

@@ -1,6 +1,7 @@
 import pickle
 import shutil
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -9,7 +10,12 @@ from damage import EPISODE, edit_values, put
 from torch.utils.data import DataLoader
 
 from clevrskills.dataset_tools import Dataset, DatasetError
-from clevrskills.dataset_tools.torch_dataset import DatasetReader, TrainingDataset, collate
+from clevrskills.dataset_tools.torch_dataset import (
+    DatasetReader,
+    TrainingDataset,
+    _sights,
+    collate,
+)
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 
 OLD = Path(__file__).parents[1] / "data" / "before_0_3" / "dataset"
@@ -180,3 +186,26 @@ def test_places_of_what_the_sub_task_names() -> None:
         expected = episode.object_poses[:-1, keys.index(key), :3]
         np.testing.assert_array_equal(table.places[:, k], expected)
     assert np.ptp(table.places[:, 0], axis=0).max() > 0.01  # it is pushed
+
+
+def test_where_places_are_in_images() -> None:
+    """A place that is seen in the middle of a box of an image lies there."""
+    about = {"intrinsic": [[50.0, 0, 50], [0, 50.0, 50], [0, 0, 1]], "width": 100, "height": 100}
+    ahead = np.hstack([np.eye(3), [[0], [0], [1.0]]]).astype(np.float32)  # 1 m before the origin
+
+    class Filmed:
+        info: ClassVar = {"cameras": {"camera": about}}
+
+        def extrinsics(self, camera: str) -> np.ndarray:
+            assert camera == "camera"
+            return np.tile(ahead, (5, 1, 1))
+
+    places = np.zeros((4, 2, 3), np.float32)
+    places[1, 0] = [0.5, -0.25, 0]  # right and above: y is down
+    places[2, 0] = [0, 0, -1.5]  # behind the camera
+    places[3, 0] = [1.2, 0, 0]  # to the right of the image
+    places[:, 1] = np.nan
+    sights = _sights(Filmed(), places, ("camera",))
+    assert sights.shape == (4, 2, 1, 2) and np.isnan(sights[:, 1]).all()
+    np.testing.assert_allclose(sights[:2, 0, 0], [[0, 0], [0.5, -0.25]], atol=1e-6)
+    assert np.isnan(sights[2:, 0]).all()

@@ -186,8 +186,11 @@ class LeRobotSource(WindowReader[EpisodeTable]):
             chunk, file, start_s = (row[f"videos/{key}/{entry}"] for entry in _VIDEO)
             video = self._file(self._video_path, chunk, file, video_key=key)
             videos[camera] = video, round(start_s * self._fps)
-        places = np.full((len(rows), 2, 3), np.nan, np.float32)  # exports do not have them
-        return EpisodeTable(state, actions, rows[_COLUMNS[2]].to_numpy(), places, videos)
+        failed = rows[_COLUMNS[2]].to_numpy()
+        # exports do not have them
+        places = np.full((len(rows), 2, 3), np.nan, np.float32)
+        sights = np.full((len(rows), 2, len(self._cameras), 2), np.nan, np.float32)
+        return EpisodeTable(state, actions, failed, places, sights, videos)
 
     def _file(self, pattern: str, chunk: int, file: int, **names: str) -> Path:
         return self.root / pattern.format(chunk_index=chunk, file_index=file, **names)

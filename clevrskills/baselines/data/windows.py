@@ -154,8 +154,8 @@ class Windows(Dataset[dict[str, Any]]):
     for where they are.
 
     An entry has ``images`` by camera (T, 3, S, S) uint8, ``state`` (T, P), ``mask`` (T,),
-    ``actions`` (T, H, 7), ``action_mask`` (T, H), ``places`` (T, 2, 3) and ``prompt``. Can be
-    pickled and forked.
+    ``actions`` (T, H, 7), ``action_mask`` (T, H), ``places`` (T, 2, 3), ``sights``
+    (T, 2, C, 2) and ``prompt``. Can be pickled and forked.
 
     Args:
         sources: Where the demonstrations are.
@@ -212,6 +212,7 @@ class Windows(Dataset[dict[str, Any]]):
             "actions": torch.from_numpy(window.actions),
             "action_mask": torch.from_numpy(learned),
             "places": torch.from_numpy(window.places),
+            "sights": torch.from_numpy(window.sights),
             "prompt": self._prompt(source_number, number),
         }
 
@@ -245,6 +246,7 @@ class Windows(Dataset[dict[str, Any]]):
             joined([w.actions for w in each]),
             acts & exists[:, :, None],
             joined([w.places for w in each]),
+            joined([w.sights for w in each]),
         )
 
     def _places(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -305,6 +307,7 @@ def collate(windows: Sequence[Mapping[str, Any]] | Batch, pad: int) -> Batch:
         stacked("actions"),
         stacked("action_mask"),
         stacked("places"),
+        stacked("sights"),
     )
 
 

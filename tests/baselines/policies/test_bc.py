@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import torch
 from learned_policies import batch_of, policy_and_windows, rollout
 
 from clevrskills.baselines.batch import Observations, Prompts
+from clevrskills.baselines.policies.bc.policy import _looking_loss
 from clevrskills.baselines.policies.bc.slots import SlotEncoder
 from clevrskills.baselines.registry import build, configuration
 from clevrskills.errors import ClevrSkillsError
@@ -63,8 +65,9 @@ def test_what_is_padded_does_not_count(demos: Path) -> None:
         assert policy(replace(batch, action_mask=off, actions=wild))["loss"] == one != loss
         nothing = policy(replace(batch, action_mask=torch.zeros_like(off)))
         assert nothing["motion"] == nothing["vacuum"] == 0 and torch.isfinite(nothing["loss"])
-        unknown = policy(replace(batch, places=torch.full_like(batch.places, torch.nan)))
-        assert unknown["place"] == 0 and torch.isfinite(unknown["loss"])
+        blank = {n: torch.full_like(getattr(batch, n), torch.nan) for n in ("places", "sights")}
+        unknown = policy(replace(batch, **blank))
+        assert unknown["place"] == unknown["look"] == 0 and torch.isfinite(unknown["loss"])
 
 
 def test_it_does_the_first_of_the_actions_that_it_learns(demos: Path) -> None:
@@ -108,8 +111,8 @@ def test_it_learns_to_look_for_what_the_prompt_names() -> None:
         words = torch.stack([torch.full((count,), 7), 2 + which[:, 0]], 1)
         prompts = Prompts(words, words > 0, torch.zeros(0, 3, 32, 32), torch.full((count, 2), -1))
         seen = Observations({"camera": images}, torch.zeros(count, 1, 2), here)
-        _, places = encoder(seen, *encoder.prompt(prompts))
-        return (places[:, 0, :2] - corners[:, 0] / 27).norm(dim=-1)
+        sight = encoder(seen, *encoder.prompt(prompts))
+        return (sight.places[:, 0, :2] - corners[:, 0] / 27).norm(dim=-1)
 
     for _ in range(150):
         optimizer.zero_grad()
@@ -117,3 +120,19 @@ def test_it_learns_to_look_for_what_the_prompt_names() -> None:
         optimizer.step()
     with torch.no_grad():
         assert missed(256).median() < 0.1  # a guess in the middle misses by 0.39
+
+
+def test_what_it_looks_at_is_where_things_are() -> None:
+    """The loss of looking is small where attention is in the cell of the place, and ignores places
+    that are outside the image and steps that do not exist.
+    """
+    sights = torch.full((2, 2, 1, 2), torch.nan)
+    sights[0, 0, 0] = torch.tensor([0.9, -0.3])  # of 4 x 4 cells the last column, the second row
+    logits = torch.zeros(2, 2, 16)
+    exist = torch.ones(2, 1, dtype=torch.bool)
+    assert _looking_loss([logits], sights, exist) == pytest.approx(math.log(16))
+    logits[0, 0, 4 + 3] = 20.0
+    assert _looking_loss([logits], sights, exist) < 1e-6
+    assert _looking_loss([logits.roll(1, -1)], sights, exist) > 19
+    assert _looking_loss([logits.roll(1, -1)], sights, ~exist) == 0
+    assert _looking_loss([], sights[:, :, :0], exist) == 0

@@ -57,6 +57,7 @@ def window(policy: JAT, done: dict[int, list[np.ndarray]], steps: range) -> Batc
         actions[:, :, None],
         mask[:, :, None],
         torch.full((*mask.shape, 2, 3), torch.nan),
+        torch.full((*mask.shape, 2, 1, 2), torch.nan),
     )
 
 

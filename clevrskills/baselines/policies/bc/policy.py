@@ -5,6 +5,7 @@ actions though it does only the first few of them before it looks again: the fir
 start from rest is next to nothing, whichever way it goes, so nobody has to look to imitate it.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -15,7 +16,12 @@ from torch.nn import functional
 from torch.nn.utils.rnn import pad_sequence
 
 from clevrskills.baselines.batch import Batch, Observations, Prompts, masked_mean
-from clevrskills.baselines.policies.bc.slots import PLACES, SlotEncoder, SlotEncoderConfig
+from clevrskills.baselines.policies.bc.slots import (
+    PLACES,
+    Sight,
+    SlotEncoder,
+    SlotEncoderConfig,
+)
 from clevrskills.baselines.policy import LearnedPolicy
 from clevrskills.baselines.prompts import WordTokenizer
 from clevrskills.baselines.spec import PolicySpec
@@ -36,6 +42,7 @@ class BehaviorCloningConfig(SlotEncoderConfig):
         execution_horizon: How many of the next H actions are done before it looks again.
         vacuum_weight: Share of the loss of the vacuum, cross-entropy.
         place_weight: Share of the loss of the places of what the sub-task names.
+        look_weight: Share of the loss of looking at them in each image, cross-entropy.
         told: Share of control steps in training at which the actions follow from where these things
             are, and not from where the policy believes them to be: so it learns what to do
             before it has learned to see.
@@ -47,6 +54,7 @@ class BehaviorCloningConfig(SlotEncoderConfig):
     execution_horizon: int = 4
     vacuum_weight: float = 0.1
     place_weight: float = 0.1
+    look_weight: float = 0.05
     told: float = 0.5
     told_noise_m: float = 0.01
 
@@ -99,7 +107,7 @@ class BehaviorCloning(LearnedPolicy[BehaviorCloningConfig]):
 
     def loss(self, batch: Batch) -> dict[str, Tensor]:
         prompt, mask = self.scene.prompt(batch.prompts)
-        said, places = self._said(batch.observations, prompt, mask, batch.places)
+        said, sight = self._said(batch.observations, prompt, mask, batch.places)
         motion = masked_mean(
             (said[..., :VACUUM] - batch.actions[..., :VACUUM]) ** 2, batch.action_mask
         )
@@ -108,14 +116,17 @@ class BehaviorCloning(LearnedPolicy[BehaviorCloningConfig]):
             said[..., VACUUM:].float(), on, reduction="none"
         )
         vacuum = masked_mean(decided, batch.action_mask)
-        named = batch.places.isfinite().all(-1) & batch.observations.mask[..., None]
-        missed = (places.float() - batch.places.nan_to_num()) / _PLACE_SCALE_M
-        place = masked_mean(
-            functional.smooth_l1_loss(missed, torch.zeros_like(missed), reduction="none"), named
-        )
-        weights = self.config.vacuum_weight, self.config.place_weight
-        total = motion + weights[0] * vacuum + weights[1] * place
-        return {"loss": total, "motion": motion, "vacuum": vacuum, "place": place}
+        steps = batch.observations.mask.flatten()[:, None]  # (N, 1)
+        places = batch.places.flatten(0, 1)
+        missed = (sight.places.float() - places.nan_to_num()) / _PLACE_SCALE_M
+        size = functional.smooth_l1_loss(missed, torch.zeros_like(missed), reduction="none")
+        place = masked_mean(size, places.isfinite().all(-1) & steps)
+        look = _looking_loss(sight.looks, batch.sights.flatten(0, 1), steps)
+        parts = {"motion": motion, "vacuum": vacuum, "place": place, "look": look}
+        config = self.config
+        total = motion + config.vacuum_weight * vacuum
+        total = total + config.place_weight * place + config.look_weight * look
+        return {"loss": total, **parts}
 
     def begin(self, prompts: Prompts, seeds: Sequence[int]) -> list[Any]:
         tokens, mask = self.scene.prompt(prompts)
@@ -133,18 +144,34 @@ class BehaviorCloning(LearnedPolicy[BehaviorCloningConfig]):
 
     def _said(
         self, observations: Observations, prompt: Tensor, mask: Tensor, told: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
+    ) -> tuple[Tensor, Sight]:
         """At each step the next actions, (B, T, H, 7), the last entry as the logit of vacuum on,
-        and where it believes the things to be that the sub-task names, (B, T, 2, 3); ``told`` is
-        where they are, for training.
+        and what is seen; ``told`` is where the things are that the sub-task names, (B, T, 2, 3),
+        for training.
         """
-        seen, places = self.scene(observations, prompt, mask)
-        known = places
+        sight = self.scene(observations, prompt, mask)
+        known = sight.places
         if told is not None and self.training:
-            told = told.reshape(places.shape)
+            told = told.flatten(0, 1)
             share = torch.rand(len(told), 1, 1, device=told.device) < self.config.told
             noisy = told + self.config.told_noise_m * torch.randn_like(told)
-            known = torch.where(share & told.isfinite(), noisy.nan_to_num(), places)
-        said = self.head(torch.cat([seen, _TOLD_PER_M * known.flatten(1)], -1))
-        shape = observations.mask.shape
-        return said.reshape(*shape, -1, 7), places.reshape(*shape, PLACES, 3)
+            known = torch.where(share & told.isfinite(), noisy.nan_to_num(), known)
+        said = self.head(torch.cat([sight.numbers, _TOLD_PER_M * known.flatten(1)], -1))
+        return said.reshape(*observations.mask.shape, -1, 7), sight
+
+
+def _looking_loss(looks: Sequence[Tensor], sights: Tensor, steps: Tensor) -> Tensor:
+    """Cross-entropy of looking where something is: of logits (N, 2, h w) for each of C cameras,
+    places in their images (N, 2, C, 2) and which of the steps exist (N, 1).
+    """
+    total = steps.new_zeros((), dtype=torch.float32)
+    for k, logits in enumerate(looks):
+        place = sights[:, :, k]
+        wanted = place.isfinite().all(-1) & steps
+        side = math.isqrt(logits.shape[-1])
+        column, row = ((place.nan_to_num() + 1) / 2 * side).long().clamp(0, side - 1).unbind(-1)
+        missed = functional.cross_entropy(
+            logits.flatten(0, 1).float(), (row * side + column).flatten(), reduction="none"
+        )
+        total = total + (missed * wanted.flatten()).sum() / wanted.sum().clamp(min=1)
+    return total / max(len(looks), 1)

@@ -49,6 +49,22 @@ class SlotEncoderConfig(PolicyConfig):
     prompt_layers: int = 1
 
 
+@dataclass(frozen=True)
+class Sight:
+    """What is seen at N control steps.
+
+    Attributes:
+        numbers: (N, size).
+        places: Where the things are that the sub-task names, in metres, (N, 2, 3).
+        looks: For each camera where the slots of these things look last, as logits of the cells of
+            its features, (N, 2, h w).
+    """
+
+    numbers: Tensor
+    places: Tensor
+    looks: list[Tensor]
+
+
 class Features(nn.Module):
     """Features of an image, (N, 3, S, S) -> (N, C, S / patch, S / patch): of its patches, and then
     of what is around them.
@@ -112,7 +128,7 @@ class PromptReader(nn.Module):
 
 class Look(nn.Module):
     """Attention of slots (B, K, width) over the features (B, C, h, w) of an image: what is seen,
-    where, and how clearly -> (B, K, width).
+    where, and how clearly -> (B, K, width); and the logits of the first head, (B, K, h w).
     """
 
     def __init__(self, config: SlotEncoderConfig) -> None:
@@ -121,7 +137,7 @@ class Look(nn.Module):
         self.query = nn.Linear(config.width, config.heads * channels)
         self.out = nn.Linear(config.heads * (channels + 3), config.width)
 
-    def forward(self, slots: Tensor, features: Tensor) -> Tensor:
+    def forward(self, slots: Tensor, features: Tensor) -> tuple[Tensor, Tensor]:
         count, channels = features.shape[:2]
         queries = self.query(slots).reshape(count, -1, channels)  # (B, K heads, C)
         seen = features.flatten(2)
@@ -131,7 +147,7 @@ class Look(nn.Module):
         found = [weights.to(seen.dtype) @ seen.mT, _mean_places(weights, features), clear]
         joined = torch.cat([part.to(seen.dtype) for part in found], -1)
         told: Tensor = self.out(joined.reshape(count, -1, self.heads * (channels + 3)))
-        return told
+        return told, logits.unflatten(1, (-1, self.heads))[:, :, 0]
 
 
 class Round(nn.Module):
@@ -150,17 +166,20 @@ class Round(nn.Module):
 
     def forward(
         self, slots: Tensor, prompt: Tensor, mask: Tensor, features: dict[str, Tensor]
-    ) -> Tensor:
+    ) -> tuple[Tensor, list[Tensor]]:
         read, look, share, think = self.norms
         asked = read(slots)
         slots = slots + self.read(asked, prompt, prompt, ~mask, need_weights=False)[0]
         asked = look(slots)
+        looks = []
         for camera, eye in self.looks.items():
-            slots = slots + eye(asked, features[camera])
+            told, logits = eye(asked, features[camera])
+            slots = slots + told
+            looks.append(logits[:, :PLACES])
         asked = share(slots)
         slots = slots + self.share(asked, asked, asked, need_weights=False)[0]
         thought: Tensor = slots + self.think(think(slots))
-        return thought
+        return thought, looks
 
 
 class SlotEncoder(nn.Module):
@@ -190,19 +209,13 @@ class SlotEncoder(nn.Module):
         self.tell = nn.Linear(width, 3)
         self.size = (config.slots + 1) * width
 
-    def forward(
-        self, observations: Observations, prompt: Tensor, mask: Tensor
-    ) -> tuple[Tensor, Tensor]:
+    def forward(self, observations: Observations, prompt: Tensor, mask: Tensor) -> Sight:
         """What is seen at each control step.
 
         Args:
             observations: Of T control steps of B episodes.
             prompt: What :class:`PromptReader` made of their prompts, (B, L, width).
             mask: Which of its tokens exist, (B, L).
-
-        Returns:
-            Numbers (B T, size), and where the things are that the sub-task names, in metres,
-            (B T, 2, 3).
         """
         count = observations.mask.shape[1]
         prompt, mask = prompt.repeat_interleave(count, 0), mask.repeat_interleave(count, 0)
@@ -214,10 +227,10 @@ class SlotEncoder(nn.Module):
         state = self.state(measured if measured.shape[1] else mask.new_zeros(len(mask), 1).float())
         slots = self.slots + state[:, None]
         for each in self.rounds:
-            slots = each(slots, prompt, mask, features)
+            slots, looks = each(slots, prompt, mask, features)
         slots = self.norm(slots)
         places = self.tell(slots[:, :PLACES])
-        return torch.cat([slots.flatten(1), state], -1), places
+        return Sight(torch.cat([slots.flatten(1), state], -1), places, looks)
 
 
 _LOOKS = 16  # features whose places are looked for in the images of prompts
