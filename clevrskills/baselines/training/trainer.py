@@ -30,13 +30,18 @@ if TYPE_CHECKING:
 LOG_FILE = "log.jsonl"
 
 
-def learning_rate(step: int, steps: int, config: PolicyConfig) -> float:
-    """The learning rate at a step: it rises evenly, then falls like a cosine to a share."""
+def learning_rate(
+    step: int, steps: int, config: PolicyConfig, highest: float | None = None
+) -> float:
+    """The learning rate at a step: it rises evenly to the highest one, by default that of the
+    configuration, then falls like a cosine to a share.
+    """
+    highest = config.learning_rate if highest is None else highest
     rising = min(1.0, (step + 1) / max(1, config.warm_up_steps))
     part = min(1.0, max(0, step - config.warm_up_steps) / max(1, steps - config.warm_up_steps))
     final = config.final_rate
     falling = final + (1 - final) * 0.5 * (1 + math.cos(math.pi * part))
-    return config.learning_rate * rising * falling
+    return highest * rising * falling
 
 
 def make_optimizer(policy: LearnedPolicy) -> torch.optim.AdamW:
@@ -117,8 +122,7 @@ class Trainer:
 
     def _make_step(self, batches: Iterator[Batch]) -> dict[str, Tensor]:
         args, accelerator, config = self._args, self._accelerator, self._policy.config
-        share = learning_rate(self.step, args.steps, config) / config.learning_rate
-        rate = self._policy.learning_rate * share
+        rate = learning_rate(self.step, args.steps, config, self._policy.learning_rate)
         for group in self._optimizer.param_groups:
             group["lr"] = rate
         losses: dict[str, Tensor] = {}

@@ -22,7 +22,9 @@ from clevrskills.baselines.training.trainer import learning_rate, read_log
 from clevrskills.core.checkpoint import WEIGHTS_FILE, find, read_tensors
 from clevrskills.errors import ClevrSkillsError
 
-SMALL = ("batch_size=16", "dropout=0.2", "warm_up_steps=2")
+MEANS = ("told=0.0", "place_weight=0.0", "look_weight=0.0")
+"""Without what is random, and without means over what not every window has."""
+SMALL = ("batch_size=16", "told=0.2", "warm_up_steps=2")
 
 
 def args_for(out: Path, demos: Path, **more: object) -> TrainArgs:
@@ -71,14 +73,15 @@ def test_what_is_kept(undisturbed: Path) -> None:
     assert not (undisturbed / "checkpoints/00000009/optimizer.safetensors").exists()
     log = read_log(undisturbed)
     assert list(log) == [2, 3, 4, 6, 8, 9]
-    assert set(log[2]) == {"loss", "gradient_norm", "learning_rate", "seconds"}
+    parts = {"motion", "vacuum", "place", "look"}
+    assert set(log[2]) == {"loss", *parts, "gradient_norm", "learning_rate", "seconds"}
     assert 0 <= log[2]["seconds"] <= log[9]["seconds"]
     assert log[9]["loss"] < log[2]["loss"]
     assert list((undisturbed / "tensorboard").iterdir())
     about = checkpoint.describe(find(undisturbed))
     assert about.provenance["tasks"] == ["reach", "visit"] and about.provenance["seed"] == 0
     assert about.provenance["trained_parameters"] == about.provenance["parameters"] > 1e5
-    assert load(undisturbed, "cpu").config.dropout == 0.2
+    assert load(undisturbed, "cpu").config.told == 0.2
     assert load(undisturbed, "cpu").track == "open (8 demonstrations)"
 
 
@@ -124,7 +127,7 @@ def test_the_seed_decides(undisturbed: Path, demos: Path, tmp_path: Path) -> Non
 
 def test_several_batches_to_a_step(demos: Path, tmp_path: Path) -> None:
     """Two batches of two are one of four, where all windows have equally many steps to learn."""
-    sets = ("dropout=0.0", "horizon=1", "execution_horizon=1")
+    sets = (*MEANS, "horizon=1", "execution_horizon=1")
     one = args_for(tmp_path / "one", demos, steps=2, set=(*sets, "batch_size=4"))
     two = args_for(tmp_path / "two", demos, steps=2, set=(*sets, "batch_size=2"), accumulate=2)
     assert train(one) == 0
@@ -159,7 +162,7 @@ def test_from_a_checkpoint_with_another_configuration(
     args = args_for(tmp_path / "run", demos, start=undisturbed, set=("batch_size=2",), steps=1)
     assert train(args) == 0
     config = load(args.out, "cpu").config
-    assert (config.batch_size, config.dropout) == (2, 0.0)  # that of the checkpoint is 0.2
+    assert (config.batch_size, config.told) == (2, 0.5)  # that of the checkpoint is 0.2
     other = args_for(tmp_path / "other", demos, start=undisturbed, configuration="default")
     with pytest.raises(ClevrSkillsError, match="is not of this policy: .* do not fit"):
         train(other)
@@ -284,7 +287,7 @@ def test_killed(undisturbed: Path, demos: Path, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_two_processes(demos: Path, tmp_path: Path) -> None:
     """Two with batches of two are one with batches of four."""
-    sets = ("dropout=0.0", "horizon=1", "execution_horizon=1")
+    sets = (*MEANS, "horizon=1", "execution_horizon=1")
     one = args_for(tmp_path / "one", demos, set=(*sets, "batch_size=4"))
     assert train(one) == 0
     two = args_for(tmp_path / "two", demos)
