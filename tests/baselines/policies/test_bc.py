@@ -136,3 +136,13 @@ def test_what_it_looks_at_is_where_things_are() -> None:
     assert _looking_loss([logits.roll(1, -1)], sights, exist) > 19
     assert _looking_loss([logits.roll(1, -1)], sights, ~exist) == 0
     assert _looking_loss([], sights[:, :, :0], exist) == 0
+
+
+def test_without_images_it_is_blind(demos: Path) -> None:
+    """What a policy reaches that sees nothing but its prompt and itself."""
+    policy, windows = policy_and_windows("bc", demos, cameras=[])
+    batch = batch_of(policy, windows, [0, 1])
+    assert not batch.observations.images
+    told = policy(batch)
+    assert told["look"] == 0 and told["loss"].isfinite()
+    assert rollout(policy, {0: 1}, 1)[0][0].shape == (4, 7)
