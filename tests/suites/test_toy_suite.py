@@ -286,3 +286,10 @@ def test_demonstrations_are_made_and_checked(
     turns = Dataset(out).episode("lamps_two/test_00000000").turns
     assert set(turns["action"].str.split().str[0]) <= {"plug", "switch"}
     assert turns["success"].tolist() == [False] * (len(turns) - 1) + [True]
+    chat = tmp_path / "chat"
+    assert main(["export", str(out), "--to", "chat", "--out", str(chat)]) == 0
+    first, *_ = (chat / "conversations.jsonl").read_text().splitlines()
+    asked, replied = json.loads(first)["messages"][0], json.loads(first)["messages"][-1]
+    assert "Switch on:" in asked["content"] and replied["content"] in set(
+        Dataset(out)[0].turns["action"]
+    )
