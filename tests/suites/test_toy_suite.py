@@ -293,3 +293,7 @@ def test_demonstrations_are_made_and_checked(
     assert "Switch on:" in asked["content"] and replied["content"] in set(
         Dataset(out)[0].turns["action"]
     )
+    page = tmp_path / "page.html"
+    assert main(["view", str(out), "--out", str(page)]) == 0
+    assert all(action in page.read_text() for action in Dataset(out)[0].turns["action"])
+    assert main(["view", str(out), "--out", str(tmp_path / "folder")]) == 2
