@@ -25,6 +25,7 @@ from clevrskills.dataset_tools.layout import (
     POSE,
     STATES_FILE,
     STEPS_FILE,
+    TURNS_FILE,
     DatasetError,
     Header,
 )
@@ -80,6 +81,27 @@ class Episode:
     def steps(self) -> pd.DataFrame:
         """One row per control step."""
         return self._read_table(STEPS_FILE)
+
+    @cached_property
+    def turns(self) -> pd.DataFrame:
+        """One row per turn, where turns were recorded; ``views`` and ``texts`` are what was seen
+        before it: names of images and texts by view, as JSON; ``state`` likewise.
+        """
+        return self._read_table(TURNS_FILE)
+
+    def seen(self, turn: int) -> dict[str, Any]:
+        """The views after ``turn`` turns, by name: images (H, W, 3) uint8, or texts.
+
+        Raises:
+            IndexError: There are not so many turns.
+        """
+        if not 0 <= turn <= len(self.turns):
+            raise IndexError(f"turn {turn}: {self.id} has {len(self.turns)}")
+        end = turn == len(self.turns)
+        row = self.info["final"] if end else self.turns.iloc[turn]
+        names = json.loads(row["views"])
+        shown = dict(zip(names, self._named(names.values()), strict=True))
+        return {**shown, **json.loads(row["texts"])}
 
     @cached_property
     def cameras_table(self) -> pd.DataFrame:
@@ -224,8 +246,8 @@ class Episode:
         return dict(zip(names, self._named(names.values()), strict=True))
 
     def images(self) -> dict[str, np.ndarray]:
-        """All single images, of prompt and key-steps, by name, each (H, W, 3) uint8."""
-        if not self.cameras:
+        """All single images, of prompt, key-steps and turns, by name, each (H, W, 3) uint8."""
+        if not (self.path / IMAGES_FILE).is_file() and not self.cameras:
             return {}
         import io
 

@@ -15,11 +15,14 @@ from clevrskills.jobs.run_folder import check_settings, open_folder, versions
 
 FORMAT = "clevrskills"
 FORMAT_VERSION = 2
+TURNS_VERSION = 3
+"""Version of the format of datasets of turns."""
 DATASET_FILE = "dataset.json"
 MANIFEST_DIR = "manifest"
 EPISODE_FILE = "episode.json"
 STEPS_FILE = "steps.parquet"
 STATES_FILE = "states.npz"
+TURNS_FILE = "turns.parquet"
 CAMERAS_FILE = "cameras.parquet"
 IMAGES_FILE = "images.parquet"
 VIDEO_SUFFIXES = {"video": ".mp4", "depth": ".depth.mkv", "segmentation": ".segmentation.mkv"}
@@ -51,8 +54,12 @@ class Header:
         task_args: Arguments of tasks, by their keys.
         standard: Demonstrations of each task, if it is one of the standard datasets; see
             :mod:`clevrskills.dataset_tools.standard`.
+        interface: What was acted by, where turns are recorded; empty: control steps are. It and
+            the next two are in the files of datasets of turns alone.
+        suite: Where the tasks of turns are from.
+        views: Names of the views that were recorded at each turn.
         format: Name of the format.
-        format_version: Its version.
+        format_version: Its version: 3 where turns are recorded, else 2.
         versions: Versions of what made it.
     """
 
@@ -66,6 +73,9 @@ class Header:
     look: str = LOOKS[0]
     task_args: dict[str, dict[str, Any]] = field(default_factory=dict)
     standard: int | None = None
+    interface: str = ""
+    suite: str = ""
+    views: tuple[str, ...] = ()
     format: str = FORMAT
     format_version: int = FORMAT_VERSION
     versions: dict[str, str | None] = field(default_factory=versions, compare=False)
@@ -84,16 +94,21 @@ class Header:
             data = json.loads(path.read_text(encoding="utf-8"))
             if data["format"] != FORMAT:
                 raise DatasetError(f"{root} is not a dataset: format {data['format']!r}")
-            if data["format_version"] != FORMAT_VERSION:
+            if data["format_version"] not in (FORMAT_VERSION, TURNS_VERSION):
                 raise DatasetError(
                     f"{root} has format version {data['format_version']}; "
-                    f"this package reads {FORMAT_VERSION}"
+                    f"this package reads {FORMAT_VERSION} and {TURNS_VERSION}"
                 )
-            data = {"look": "flat", "standard": None, **data}
+            data = {"look": "flat", "standard": None, **_NO_TURNS, **data}
             values = {f.name: data[f.name] for f in fields(cls)}
         except (ValueError, KeyError, TypeError) as error:
             raise DatasetError(f"{path} is damaged: {error!r}") from error
-        return cls(**{**values, "cameras": tuple(values["cameras"])})
+        return cls(**values | {name: tuple(values[name]) for name in ("cameras", "views")})
+
+    def to_json(self) -> dict[str, Any]:
+        """The content of ``dataset.json``."""
+        left_out = () if self.interface else tuple(_NO_TURNS)
+        return {name: value for name, value in asdict(self).items() if name not in left_out}
 
     def open(self, root: Path) -> None:
         """Make ``root`` a dataset with this header, or check that it is one.
@@ -103,11 +118,15 @@ class Header:
             StorageError: It cannot be written.
         """
         if not open_folder(root, DATASET_FILE, "not a dataset"):
-            write_whole(root / DATASET_FILE, to_json(asdict(self), indent=1) + "\n")
+            write_whole(root / DATASET_FILE, to_json(self.to_json(), indent=1) + "\n")
             return
         settings = [f.name for f in fields(self) if f.compare and not f.name.startswith("format")]
         before, now = ({n: getattr(h, n) for n in settings} for h in (Header.read(root), self))
         check_settings(root, before, now, _words)
+
+
+_NO_TURNS: dict[str, Any] = {"interface": "", "suite": "", "views": ()}
+"""What the header of a dataset without turns does not say."""
 
 
 def _words(value: Any) -> str:

@@ -14,6 +14,7 @@ import tyro
 
 from clevrskills.cli import main
 from clevrskills.core.suite import load_suite
+from clevrskills.dataset_tools.dataset import Dataset
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.arguments import EvaluateArgs
 from clevrskills.evaluation.freeze import frozen
@@ -271,3 +272,28 @@ def test_it_is_found_by_its_entry_point(tmp_path: Path) -> None:
         )
         assert run.returncode == 0, run.stderr[-2000:]
         assert "lamps" in run.stdout
+
+
+def test_demonstrations_are_made_and_checked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "demos"
+    assert main(["generate", *TASKS, "--suite", SUITE, "--episodes", "3", "--out", str(out)]) == 0
+    capsys.readouterr()
+    assert main(["check", str(out), "--replay", "6", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert (report["episodes"], report["replayed"], report["faults"]) == (6, 6, [])
+    turns = Dataset(out).episode("lamps_two/test_00000000").turns
+    assert set(turns["action"].str.split().str[0]) <= {"plug", "switch"}
+    assert turns["success"].tolist() == [False] * (len(turns) - 1) + [True]
+    chat = tmp_path / "chat"
+    assert main(["export", str(out), "--to", "chat", "--out", str(chat)]) == 0
+    first, *_ = (chat / "conversations.jsonl").read_text().splitlines()
+    asked, replied = json.loads(first)["messages"][0], json.loads(first)["messages"][-1]
+    assert "Switch on:" in asked["content"] and replied["content"] in set(
+        Dataset(out)[0].turns["action"]
+    )
+    page = tmp_path / "page.html"
+    assert main(["view", str(out), "--out", str(page)]) == 0
+    assert all(action in page.read_text() for action in Dataset(out)[0].turns["action"])
+    assert main(["view", str(out), "--out", str(tmp_path / "folder")]) == 2

@@ -48,7 +48,7 @@ def read_catalogue(root: Path, suite: Suite) -> Catalogue:
     attempts: dict[tuple[str, str, int], tuple[str, ManifestLine]] = {}
     for place, line in _lines(root, catalogue.faults):
         key = (line.task, line.split, line.seed)
-        for what in _line_faults(line, tasks):
+        for what in _line_faults(line, tasks, suite.splits()):
             catalogue.faults.append(Fault("", place, what))
         if key in attempts and not _made_again(place, line, *attempts[key]):
             what = f"the same attempt as {attempts[key][0]}: remove one"
@@ -118,9 +118,13 @@ def _lines(root: Path, faults: list[Fault]) -> Iterator[tuple[str, ManifestLine]
                     yield place, ManifestLine.from_json(text)
 
 
-def _line_faults(line: ManifestLine, tasks: Collection[str]) -> Iterator[str]:
+def _line_faults(
+    line: ManifestLine, tasks: Collection[str], splits: Collection[str]
+) -> Iterator[str]:
     if line.task not in tasks:
         yield f"unknown task {line.task!r}"
+    if line.split not in splits:
+        yield f"unknown split {line.split!r}"
     if line.success == bool(line.kind):
         yield f"success is {line.success}, but kind {line.kind!r}"
     if line.success != bool(line.files):

@@ -98,21 +98,21 @@ def check_dataset(
         decode: Decode all frames of all videos.
         standard: Compare it with what is published of the standard datasets.
         workers: Number of processes.
-        suite: Where environments come from; ``None``: ClevrSkills.
+        suite: Where environments come from; ``None``: what the dataset names, else ClevrSkills.
 
     Raises:
         DatasetError: It is not a dataset, or of another format version.
         ClevrSkillsError: It was to be a standard dataset, but does not claim to be one.
     """
-    from clevrskills.core.suite import load_suite
+    from clevrskills.core.suite import DEFAULT, load_suite
     from clevrskills.dataset_tools.check.catalogue import read_catalogue
     from clevrskills.dataset_tools.check.fault import Fault
     from clevrskills.dataset_tools.layout import Header
     from clevrskills.dataset_tools.manifest import in_turn
     from clevrskills.dataset_tools.standard import check_header, missing_slots, read_standard
 
-    suite = suite or load_suite()
     header = Header.read(root)
+    suite = suite or load_suite(header.suite or DEFAULT)
     published = read_standard(suite) if standard else None
     size = 0 if published is None else check_header(root, header, published)
     catalogue = read_catalogue(root, suite)
@@ -148,6 +148,8 @@ class Checker:
     ) -> None:
         self._header, self._suite, self._decode = header, suite, decode
         self._standard = standard
+        kinds = suite.views() if header.views else {}
+        self._images = tuple(name for name in header.views if kinds.get(name) == "image")
         self._config: EnvConfig | None = None
         self._env: Environment | None = None
 
@@ -164,7 +166,10 @@ class Checker:
         if job.replay:
             return self._replay(job.path)
         keystep_camera = next(iter(self._suite.cameras()), "")
-        faults = check_episode(job.path, self._header, job.line, keystep_camera, self._decode)
+        faults = check_episode(
+            *(job.path, self._header, job.line, keystep_camera, self._decode),
+            images=bool(self._images),
+        )
         if self._standard is not None and not faults:
             episode = Episode(job.path)
             faults += (Fault(episode.id, "", what) for what in self._standard.faults(episode))
@@ -173,12 +178,16 @@ class Checker:
     def _replay(self, path: Path) -> list[Fault]:
         from clevrskills.dataset_tools.check.fault import Fault
         from clevrskills.dataset_tools.check.replay import replay
+        from clevrskills.dataset_tools.check.turns import replay_turns
         from clevrskills.dataset_tools.dataset import Episode
-        from clevrskills.dataset_tools.layout import STATES_FILE
+        from clevrskills.dataset_tools.layout import STATES_FILE, TURNS_FILE
 
         episode = Episode(path)
         env = self._environment(episode)
         try:
+            if of := self._header.interface:
+                what = replay_turns(episode, env, self._suite, of)
+                return [Fault(episode.id, TURNS_FILE, f"replay: {what}")] if what else []
             report = replay(episode, env)
         except Exception as error:  # the simulator raises what it likes
             return [Fault(episode.id, "", f"replay: {type(error).__name__}: {error}")]
@@ -193,7 +202,7 @@ class Checker:
             info["split"],
             info["robot"],
             info["criteria"],
-            cameras=(),
+            cameras=self._images,
             task_args=info["task_args"],
         )
         if self._env is None or config != self._config:

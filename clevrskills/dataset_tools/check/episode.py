@@ -18,6 +18,7 @@ from clevrskills.dataset_tools.layout import (
     POSE,
     STATES_FILE,
     STEPS_FILE,
+    TURNS_FILE,
     VIDEO_SUFFIXES,
 )
 
@@ -27,7 +28,12 @@ if TYPE_CHECKING:
 
 
 def check_episode(
-    path: Path, header: Header, line: ManifestLine | None, keystep_camera: str, decode: bool = False
+    path: Path,
+    header: Header,
+    line: ManifestLine | None,
+    keystep_camera: str,
+    decode: bool = False,
+    images: bool = False,
 ) -> list[Fault]:
     """Check all files of an episode, and that they fit each other and what is said of them.
 
@@ -37,17 +43,25 @@ def check_episode(
         line: What the manifest says of it; ``None``: nothing.
         keystep_camera: Name of the camera that takes the images of key-steps.
         decode: Decode all frames of all videos, not only the first and the last.
+        images: Whether views of turns are images.
     """
     name = "/".join(path.parts[-2:])
-    faults = _faults(path, header, line, keystep_camera, decode)
+    faults = _faults(path, header, line, keystep_camera, decode, images)
     return [Fault(name, file, what) for file, what in faults]
 
 
 def _faults(
-    path: Path, header: Header, line: ManifestLine | None, keystep_camera: str, decode: bool
+    path: Path,
+    header: Header,
+    line: ManifestLine | None,
+    keystep_camera: str,
+    decode: bool,
+    images: bool,
 ) -> Iterator[tuple[str, str]]:
     """Pairs of a file's name and what is wrong with it."""
-    expected = _files(header)
+    from clevrskills.dataset_tools.check import turns
+
+    expected = _files(header, images)
     existing = {p.relative_to(path).as_posix() for p in path.rglob("*") if not p.is_dir()}
     for file in sorted(expected - existing):
         yield file, "is missing"
@@ -62,6 +76,12 @@ def _faults(
     except (OSError, ValueError) as error:
         yield EPISODE_FILE, f"damaged: {error}"
         return
+    if header.interface:
+        faults = list(turns.info_faults(info, path, header, line))
+        yield from ((EPISODE_FILE, what) for what in faults)
+        if not faults and TURNS_FILE in existing:
+            yield from turns.table_faults(path, info, header)
+        return
     faults = list(schema_faults("episode", info))
     yield from ((EPISODE_FILE, what) for what in faults)
     if faults:
@@ -73,8 +93,10 @@ def _faults(
             yield from ((file, what) for what in check(path / file))
 
 
-def _files(header: Header) -> set[str]:
+def _files(header: Header, images: bool) -> set[str]:
     """Names of the files of an episode."""
+    if header.interface:
+        return {EPISODE_FILE, TURNS_FILE} | ({IMAGES_FILE} if images else set())
     files = {EPISODE_FILE, STEPS_FILE, STATES_FILE}
     if header.cameras:
         files |= {CAMERAS_FILE, IMAGES_FILE}

@@ -212,12 +212,12 @@ def _undecodable(container: Any, stream: Any, stamps: list[int], decode: bool) -
         yield f"frame {numbers} cannot be decoded"
 
 
-def image_faults(name: str, data: bytes | None) -> Iterator[str]:
-    """Check a JPEG image."""
+def image_faults(name: str, data: bytes | None, form: str = "JPEG") -> Iterator[str]:
+    """Check an image."""
     try:
         with Image.open(io.BytesIO(data or b"")) as image:
-            if image.format != "JPEG":
-                yield f"{name} is {image.format}, not JPEG"
+            if image.format != form:
+                yield f"{name} is {image.format}, not {form}"
             image.load()
     except Exception as error:  # Pillow raises OSError, SyntaxError, ValueError and others
         yield f"{name} is not a readable image: {_line(error)}"

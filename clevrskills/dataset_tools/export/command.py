@@ -26,8 +26,11 @@ FORMATS = {
     "maniskill": "maniskill:write",
     "rlds": "rlds:write",
     "minari": "minari:write",
+    "chat": "chat:write",
 }
 """What writes each format: a module of this package and a function."""
+OF_TURNS = ("chat",)
+"""Formats of what is recorded turn by turn; the others are of control steps."""
 IN_WORDS = ("lerobot", "lerobot-v3.1", "lerobot-v2.1", "rlds")
 """Formats that ask for a task in words alone."""
 
@@ -39,7 +42,8 @@ class ExportArgs:
     dataset: Annotated[Path, tyro.conf.Positional]
     """Folder of the dataset."""
     to: str
-    """The format: lerobot, lerobot-v3.1, lerobot-v2.1, clevrskills, maniskill, rlds or minari."""
+    """The format: lerobot, lerobot-v3.1, lerobot-v2.1, clevrskills, maniskill, rlds, minari or, of
+    turns, chat."""
     out: Path
     """Folder to write, which must not exist yet."""
     task: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
@@ -102,6 +106,13 @@ def write_dataset(selection: Selection, to: str, out: Path) -> tuple[Selection, 
     from clevrskills.jobs.progress import Display
 
     check_names(format=((to,), FORMATS))
+    if selection.header.interface and to not in OF_TURNS:
+        raise ClevrSkillsError(
+            f"{selection.root} records turns, not the steps of an arm; allowed: --to "
+            + ", ".join(OF_TURNS)
+        )
+    if to in OF_TURNS and not selection.header.interface:
+        raise ClevrSkillsError(f"{selection.root} has no turns: it records the steps of an arm")
     out = out.absolute()
     if out.exists() or out.is_symlink():
         raise ClevrSkillsError(f"{out} exists; give the name of a new folder")

@@ -54,6 +54,9 @@ class GenerateArgs(PoolArgs, CameraArgs, SuiteArgs):
     """When a task counts as solved, e.g. released; by default the suite's first criteria."""
     no_cameras: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
     """Film nothing: several times faster, and no renderer is needed."""
+    view: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    """Where turns are recorded: a view that is kept of each; may be given several times. By default
+    what the suite has in words."""
     json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
     """Print the summary as JSON."""
 
@@ -84,10 +87,10 @@ def generate(
     header, queues = _check(args, source, seeds)
     source.require_oracle()  # before anything is written
     header.open(args.out.absolute())
-    return write_into(args.out, lambda _: _generate(args, source, queues), args.writer)
+    return write_into(args.out, lambda _: _generate(args, source, queues, header), args.writer)
 
 
-def _generate(args: GenerateArgs, suite: Suite, queues: list[TaskQueue]) -> int:
+def _generate(args: GenerateArgs, suite: Suite, queues: list[TaskQueue], header: Header) -> int:
     from functools import partial
 
     from clevrskills.dataset_tools.generate.run import run
@@ -102,7 +105,8 @@ def _generate(args: GenerateArgs, suite: Suite, queues: list[TaskQueue]) -> int:
     history = read_history(root, [q.config.task for q in queues], queues[0].config.split)
     for queue in queues:
         queue.history = history[queue.config.task]
-    make = partial(make_worker, root, suite, args.writer)
+    views = header.views if header.interface else None
+    make = partial(make_worker, root, suite, args.writer, views)
     pool = partial(open_pool, args.driver, make, root, args.workers, args.timeout, args.address)
     lines = run(queues, pool, manifest, root)
     return _report(args, queues, [summarize(q, lines[q.config.task], args.workers) for q in queues])
@@ -138,14 +142,12 @@ def _standard(args: GenerateArgs, suite: Suite) -> GenerateArgs:
 def _check(args: GenerateArgs, suite: Suite, seeds: SeedRange) -> tuple[Header, list[TaskQueue]]:
     """Check the arguments; tasks are in the order of the suite, their history is not read yet."""
     from clevrskills.core.env_config import EnvConfig
+    from clevrskills.core.suite import path_of
     from clevrskills.dataset_tools.generate.schedule import TaskQueue
-    from clevrskills.dataset_tools.layout import Header
+    from clevrskills.dataset_tools.layout import TURNS_VERSION, Header
 
     interface = suite.interface()
-    if "shape" not in interface.spec:
-        raise ClevrSkillsError(
-            f"{suite.title} has no arm to record: its policies act by {interface.name}"
-        )
+    in_turns = "shape" not in interface.spec
     check_least(args, episodes=1, seed=0, size=1)
     if args.seed + args.episodes > SUBSTITUTE:
         raise ClevrSkillsError(
@@ -157,7 +159,12 @@ def _check(args: GenerateArgs, suite: Suite, seeds: SeedRange) -> tuple[Header, 
     tasks = args.select(levels, suite.groups())
     cameras = suite.default_cameras() if args.cameras is None else args.cameras
     cameras = () if args.no_cameras else cameras
+    if args.view and not in_turns:
+        raise ClevrSkillsError("--view is for suites of turns: name --cameras")
+    if in_turns and (args.cameras or args.depth or args.segmentation or args.size):
+        raise ClevrSkillsError(f"{suite.title} has no arm to film: name views with --view")
     check_names(
+        view=(args.view, suite.views() or ("(none)",)),
         split=((args.split,), suite.splits()),
         robot=((args.robot,), suite.robots()),
         criteria=((args.criteria,), suite.criteria()),
@@ -165,7 +172,7 @@ def _check(args: GenerateArgs, suite: Suite, seeds: SeedRange) -> tuple[Header, 
     )
     if not tasks:
         raise ClevrSkillsError("nothing to generate: name tasks, or a level with --level")
-    filmed = args.filmed(cameras, all_cameras)
+    filmed = args.filmed(() if in_turns else cameras, all_cameras)
     config = EnvConfig(
         "",
         args.split or suite.splits()[0],
@@ -173,6 +180,13 @@ def _check(args: GenerateArgs, suite: Suite, seeds: SeedRange) -> tuple[Header, 
         args.criteria or suite.criteria()[0],
         **filmed,
     )
+    turns: dict[str, Any] = {}
+    if in_turns:
+        kinds = suite.views()
+        views = args.view or tuple(name for name, kind in kinds.items() if kind == "text")
+        turns = {"interface": interface.name, "suite": path_of(suite), "views": views}
+        turns["format_version"] = TURNS_VERSION
+        config = replace(config, cameras=tuple(v for v in views if kinds[v] == "image"))
     given = task_arguments(args.arg, tuple(levels))
     for task, task_args in given.items():
         suite.check(task, task_args)
@@ -180,10 +194,11 @@ def _check(args: GenerateArgs, suite: Suite, seeds: SeedRange) -> tuple[Header, 
     header = Header(
         robot=config.robot,
         criteria=config.criteria,
-        fps=int(interface.spec["rate_hz"]),
+        fps=0 if in_turns else int(interface.spec["rate_hz"]),
         standard=args.standard,
         task_args=given,
         **filmed,
+        **turns,
     )
     slots, first_seed = range(index, args.episodes, of), seeds.start + args.seed
     configs = [replace(config, task=task, task_args=given.get(task, {})) for task in tasks]

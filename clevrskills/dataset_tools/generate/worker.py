@@ -14,6 +14,7 @@ from clevrskills.dataset_tools.generate.schedule import Attempt
 from clevrskills.dataset_tools.manifest import ManifestLine, file_hashes
 from clevrskills.dataset_tools.record.recorder import Recorder
 from clevrskills.dataset_tools.record.rollout import EpisodeResult, rollout
+from clevrskills.dataset_tools.record.turns import TurnRecorder, rollout_turns
 from clevrskills.errors import one_line
 from clevrskills.jobs.files import StorageError, TakenError
 from clevrskills.jobs.process_setup import (
@@ -32,12 +33,20 @@ class GenerateWorker:
         root: The dataset.
         suite: Where environments come from.
         writer: Name of the writer, see :mod:`clevrskills.dataset_tools.manifest`.
+        views: Views that are recorded at each turn; ``None``: control steps are recorded.
     """
 
-    def __init__(self, root: Path, suite: Suite, writer: str = "local") -> None:
+    def __init__(
+        self,
+        root: Path,
+        suite: Suite,
+        writer: str = "local",
+        views: tuple[str, ...] | None = None,
+    ) -> None:
         self._root = root
         self._suite = suite
         self._writer = writer
+        self._views = views
         self._config: EnvConfig | None = None
         self._made: tuple[Environment, Oracle, TrajectoryRenderer | None] | None = None
 
@@ -55,11 +64,12 @@ class GenerateWorker:
             return self._adopt(attempt, final)
         env, oracle, film = self._prepare(attempt.config)
         cpu_s, wall_s = time.process_time(), time.perf_counter()
-        with Recorder(
-            self._root, attempt.config, attempt.seed, self._suite, film, self._writer
-        ) as recorder:
+        with self._recorder(attempt, film) as recorder:
             try:
-                result = rollout(env, oracle, recorder, attempt.seed)
+                if isinstance(recorder, TurnRecorder):
+                    result = rollout_turns(env, oracle, recorder)
+                else:
+                    result = rollout(env, oracle, recorder, attempt.seed)
                 if result.success:
                     recorder.commit(success=True)
             except TakenError:
@@ -69,7 +79,7 @@ class GenerateWorker:
             except Exception as error:
                 self._config = None  # what it left behind is not to be trusted
                 reason = one_line(error)
-                result = EpisodeResult(False, recorder.steps, reason=reason, kind="crash")
+                result = EpisodeResult(False, len(recorder), reason=reason, kind="crash")
         files = file_hashes(final) if result.success else {}
         trim_heap()
         times_s = dict(result.times_s)
@@ -86,11 +96,20 @@ class GenerateWorker:
             files=files,
         )
 
+    def _recorder(
+        self, attempt: Attempt, film: TrajectoryRenderer | None
+    ) -> Recorder | TurnRecorder:
+        config, suite = attempt.config, self._suite
+        if self._views is None:
+            return Recorder(self._root, config, attempt.seed, suite, film, self._writer)
+        of = (config.task, config.split, attempt.seed, 0, config.robot, config.task_args)
+        return TurnRecorder(self._root, config, suite.draw(*of), suite, self._views, self._writer)
+
     def _adopt(self, attempt: Attempt, path: Path) -> ManifestLine:
         info = Episode(path).info
         return line_of(
             attempt,
-            steps=info["steps"],
+            steps=info["steps"] if self._views is None else info["turns"],
             total_reward=info["return"],
             worker=worker_name(),
             files=file_hashes(path),
@@ -102,18 +121,21 @@ class GenerateWorker:
                 self._made[0].close()
                 self._made = None
             with building(config.task):
-                env = self._suite.make(replace(config, cameras=()))
+                shown = () if self._views is None else config.cameras
+                env = self._suite.make(replace(config, cameras=shown))
                 self._made = env, self._suite.oracle(env), self._suite.trajectory_renderer(config)
             self._config = config
         return self._made
 
 
-def make_worker(root: Path, suite: Suite, writer: str = "local") -> GenerateWorker:
+def make_worker(
+    root: Path, suite: Suite, writer: str = "local", views: tuple[str, ...] | None = None
+) -> GenerateWorker:
     """A worker in a process of its own, whose memory is kept small."""
     return_freed_memory()
     block_pandas_import()
     torch.set_num_threads(1)
-    return GenerateWorker(root, suite, writer)
+    return GenerateWorker(root, suite, writer, views)
 
 
 def line_of(attempt: Attempt, kind: str = "", reason: str = "", **more: Any) -> ManifestLine:

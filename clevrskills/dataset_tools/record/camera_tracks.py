@@ -31,7 +31,8 @@ _WRITERS: dict[str, tuple[type[VideoWriter], str]] = {
     "segmentation": (SegmentationWriter, "segmentation"),
 }
 """What writes each kind of video, and which part of a view it is."""
-_IMAGE_TYPE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
+IMAGE_TYPE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
+"""A single image in a table."""
 
 
 class Footage:
@@ -135,7 +136,7 @@ class Footage:
             table = pa.table(
                 {
                     "name": pa.array(list(self._images), pa.string()),
-                    "image": pa.array(images, type=_IMAGE_TYPE),
+                    "image": pa.array(images, type=IMAGE_TYPE),
                 }
             )
             pq.write_table(table, self._directory / IMAGES_FILE, compression="none")

@@ -80,8 +80,7 @@ class Recorder:
     def __exit__(self, *_: object) -> None:
         self.discard()
 
-    @property
-    def steps(self) -> int:
+    def __len__(self) -> int:
         """Number of control steps recorded so far."""
         return len(self._rows)
 

@@ -53,6 +53,7 @@ def view(args: ViewArgs) -> int:
     from clevrskills.dataset_tools.dataset import Dataset
     from clevrskills.dataset_tools.manifest import read_manifest
     from clevrskills.dataset_tools.view.rerun_export import write_rerun
+    from clevrskills.dataset_tools.view.turns_page import turns_page
     from clevrskills.jobs.files import storage_errors, write_whole
 
     if args.limit is not None and args.limit < 1:
@@ -63,6 +64,8 @@ def view(args: ViewArgs) -> int:
     kind = args.out.suffix.lower()
     limit = args.limit or (PAGE_LIMIT if kind == ".html" else len(dataset))
     episodes = [dataset.episode(args.episode)] if args.episode else choose(dataset, limit)
+    if dataset.header.interface and kind != ".html":
+        raise ClevrSkillsError(f"{args.dataset} records turns: they are shown on a page, X.html")
     if kind == ".rrd" and len(episodes) > 1:
         raise ClevrSkillsError(f"{args.out} holds one episode: give --episode")
     failures = [line for line in read_manifest(args.dataset) if not line.success]
@@ -72,7 +75,11 @@ def view(args: ViewArgs) -> int:
     if kind == ".rrd":
         write_rerun(episodes[0], args.out)
     elif kind == ".html":
-        write_whole(args.out, page(episodes, title, len(dataset), failures))
+        if dataset.header.interface:
+            html = turns_page(episodes, title, len(dataset))
+        else:
+            html = page(episodes, title, len(dataset), failures)
+        write_whole(args.out, html)
     else:
         _write_folder(args.out, episodes, title, len(dataset), failures)
     print(f"{args.out}: {len(episodes)} of {len(dataset)} episodes")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from clevrskills.dataset_tools.dataset import Episode
 
 PLACEHOLDER = re.compile(r"(\{\w+:\w+\})")
-_IMAGE_PX = {"prompt": 128, "keystep": 224, "thumbnail": 96}
+_IMAGE_PX = {"prompt": 128, "keystep": 224, "thumbnail": 96, "turn": 480}
 _FACTS = ("task", "level", "split", "seed", "robot", "criteria", "success", "steps", "return")
 _LANES = {
     "subtask": ("subtask", "subgoal", "attempt", "predicate"),
@@ -47,7 +47,7 @@ def facts(episode: Episode) -> dict[str, Any]:
 def thumbnail(episode: Episode) -> bytes | None:
     """The last key-step as a small JPEG; ``None`` without cameras."""
     images = episode.keystep_images()
-    return _jpeg(images[-1], "thumbnail") if images else None
+    return jpeg(images[-1], "thumbnail") if images else None
 
 
 def contents(episode: Episode) -> dict[str, Any]:
@@ -138,7 +138,7 @@ def _keysteps(episode: Episode, images: Mapping[str, np.ndarray]) -> list[dict[s
         {
             "step": keystep["step"],
             "label": subtasks[keystep["step"]],
-            "image": data_uri(_jpeg(images[keystep["image"]], "keystep"))
+            "image": data_uri(jpeg(images[keystep["image"]], "keystep"))
             if keystep["image"]
             else None,
         }
@@ -150,7 +150,7 @@ def _prompt_parts(
     prompt: Mapping[str, Any], images: Mapping[str, np.ndarray]
 ) -> list[dict[str, str]]:
     """The prompt as ``{"text"}`` and ``{"image", "name"}`` entries."""
-    found = {k: data_uri(_jpeg(images[name], "prompt")) for k, name in prompt["images"].items()}
+    found = {k: data_uri(jpeg(images[name], "prompt")) for k, name in prompt["images"].items()}
     parts = (part for part in PLACEHOLDER.split(prompt["text"]) if part)
     return [{"image": found[p], "name": p} if p in found else {"text": p} for p in parts]
 
@@ -165,7 +165,7 @@ def _rounded(values: Any, digits: int) -> list[Any]:
     return rounded
 
 
-def _jpeg(image: np.ndarray, use: str) -> bytes:
+def jpeg(image: np.ndarray, use: str) -> bytes:
     """An image (H, W, 3), no larger than its use needs."""
     from PIL import Image
 

@@ -1,0 +1,180 @@
+"""Checks of an episode of turns, and its replay."""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from clevrskills.core.episode import RecordedName
+from clevrskills.core.suite import Environment, Suite
+from clevrskills.dataset_tools.check.fault import schema_faults
+from clevrskills.dataset_tools.check.tables import image_faults
+from clevrskills.dataset_tools.dataset import Episode
+from clevrskills.dataset_tools.layout import IMAGES_FILE, TURNS_FILE, Header
+from clevrskills.dataset_tools.manifest import ManifestLine
+from clevrskills.dataset_tools.record.turns import COLUMNS, look, state_json, turn_facts
+
+_RETURN_TOLERANCE = 1e-5  # of a sum of float32, relative
+
+
+def info_faults(
+    info: Mapping[str, Any], path: Path, header: Header, line: ManifestLine | None
+) -> Iterator[str]:
+    """What in ``episode.json`` is not as the schema says, or does not fit its directory, the header
+    or the manifest.
+    """
+    faults = list(schema_faults("turns", info))
+    yield from faults
+    if faults:
+        return
+    name = RecordedName.parse(f"{path.parent.name}/{path.name}")
+    facts: list[tuple[str, Any, str]] = [
+        *((key, getattr(name, key), "directory") for key in ("task", "split", "seed")),
+        ("robot", header.robot, "dataset"),
+        ("criteria", header.criteria, "dataset"),
+        ("success", True, "dataset"),
+    ]
+    if line is not None:
+        facts += [("turns", line.steps, "manifest"), ("return", line.total_reward, "manifest")]
+    for key, value, where in facts:
+        if info[key] != value:
+            yield f"{key} is {info[key]!r}, but {value!r} in the {where}"
+    for key in ("task", "split", "seed"):
+        if info["episode"].get(key) != info[key]:
+            yield f"{key} is {info[key]!r}, but {info['episode'].get(key)!r} in the start"
+    if info["turns"] > info["limit"]:
+        yield f"{info['turns']} turns, but the limit is {info['limit']}"
+
+
+def table_faults(path: Path, info: Mapping[str, Any], header: Header) -> Iterator[tuple[str, str]]:
+    """Names of files and what is wrong in them: the turns of the episode in a folder, and the
+    images that they name.
+    """
+    try:
+        table = pq.read_table(path / TURNS_FILE)
+    except (OSError, pa.ArrowException) as error:
+        yield TURNS_FILE, f"damaged: {str(error).splitlines()[0]}"
+        return
+    if table.schema.remove_metadata() != pa.schema(list(COLUMNS.items())):
+        differs = set(table.schema.remove_metadata()) ^ set(pa.schema(list(COLUMNS.items())))
+        names = ", ".join(sorted({field.name for field in differs})) or "their order"
+        yield TURNS_FILE, f"columns are not those of turns: {names}"
+        return
+    rows = table.to_pylist()
+    yield from ((TURNS_FILE, what) for what in _row_faults(rows, info, header))
+    yield from ((IMAGES_FILE, what) for what in _image_faults(path / IMAGES_FILE, rows, info))
+
+
+def _row_faults(
+    rows: list[dict[str, Any]], info: Mapping[str, Any], header: Header
+) -> Iterator[str]:
+    if len(rows) != info["turns"]:
+        yield f"{len(rows)} rows, not {info['turns']}"
+        return
+    whose = {"episode": f"{info['task']}/{info['split']}_{info['seed']:08d}"}
+    whose |= {name: info[name] for name in ("task", "split", "seed")}
+    stop = 0
+    for k, row in enumerate(rows):
+        last = k == len(rows) - 1
+        wrong = {
+            "is of another episode": any(row[name] != value for name, value in whose.items()),
+            f"turn is {row['turn']}": row["turn"] != k,
+            "success is not at the last turn, or not only there": row["success"] != last,
+            "holds of the whole goal and success disagree": row["holds"][:1] != [row["success"]],
+            "holds and terms are not those of the nodes": not len(row["holds"])
+            == len(row["terms"])
+            == len(info["nodes"]),
+            "reward is not finite": not np.isfinite(row["reward"]),
+            "progress is outside [0, 1]": not 0 <= row["progress"] <= 1,
+            "control steps do not follow those before": not stop
+            == row["step_start"]
+            <= row["step_stop"],
+        }
+        stop = row["step_stop"]
+        yield from (f"row {k}: {what}" for what, so in wrong.items() if so)
+    if stop != info["steps"]:
+        yield f"{stop} control steps, not {info['steps']}"
+    for place, seen in [*((f"row {k}", row) for k, row in enumerate(rows)), ("end", info["final"])]:
+        try:
+            shown = {**json.loads(seen["views"]), **json.loads(seen["texts"])}
+            json.loads(seen["state"])
+        except (ValueError, TypeError) as error:
+            yield f"{place}: what was seen is damaged: {error}"
+            continue
+        if set(shown) != set(header.views):
+            yield f"{place}: views are {', '.join(shown) or 'none'}, not those of the dataset"
+    total = sum(row["reward"] for row in rows)
+    if abs(total - info["return"]) > _RETURN_TOLERANCE * sum(abs(row["reward"]) for row in rows):
+        yield f"rewards add up to {total:.6g}, return is {info['return']:.6g}"
+
+
+def _image_faults(path: Path, rows: list[dict[str, Any]], info: Mapping[str, Any]) -> Iterator[str]:
+    try:
+        named = {n for seen in (*rows, info["final"]) for n in json.loads(seen["views"]).values()}
+    except (ValueError, AttributeError):
+        return  # said above
+    if not path.is_file():
+        return  # said elsewhere
+    try:
+        table = pq.read_table(path, columns=["name", "image"]).to_pylist()
+    except (OSError, pa.ArrowException) as error:
+        yield f"damaged: {str(error).splitlines()[0]}"
+        return
+    names = [row["name"] for row in table]
+    if sorted(names) != sorted(named):
+        differ = sorted({*names} ^ named) or sorted(n for n in names if names.count(n) > 1)
+        yield f"images are not those that turns name: {differ[0]}"
+    for row in table:
+        yield from image_faults(row["name"], row["image"]["bytes"], "PNG")
+
+
+def replay_turns(episode: Episode, env: Environment, suite: Suite, interface: str) -> str:
+    """Take the recorded turns again, from the recorded start; compared are states, views, rewards
+    and all that was said of each turn.
+
+    Args:
+        episode: The recording.
+        env: An environment of its task that shows the views of the recording that are images.
+        suite: Where it is from.
+        interface: What was acted by.
+
+    Returns:
+        What is the first to differ; empty: nothing.
+
+    Raises:
+        DatasetError: A file is missing or damaged.
+    """
+    info, rows = episode.info, episode.turns.to_dict("records")
+    start = suite.read_episode(info["episode"])
+    if start.content_hash != info["content_hash"]:
+        return "the start is not that of the content_hash"
+    env.reset(seed=start.seed, options={"episode": start})
+    acts = suite.interface(interface)
+    actuator = acts.begin(env)
+    for k in range(len(rows) + 1):
+        seen = rows[k] if k < len(rows) else info["final"]
+        if state_json(env) != seen["state"]:
+            return f"the state after {k} turns differs"
+        recorded = episode.seen(k)
+        images = [view for view, shown in recorded.items() if not isinstance(shown, str)]
+        now = look(env, tuple(recorded), images)
+        for view, shown in recorded.items():
+            if not np.array_equal(shown, now[view]):
+                return f"view {view} after {k} turns differs"
+        if k < len(rows):
+            text = rows[k]["action"]
+            action = text if isinstance(acts.none(), str) else json.loads(text)
+            for name, value in turn_facts(env, actuator.act(action), suite).items():
+                kind = COLUMNS[name]
+                again = pa.array([value], kind)
+                if again != pa.array([_plain(rows[k][name])], kind):
+                    return f"{name} of turn {k} differs"
+    return ""
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if isinstance(value, np.ndarray) else value

@@ -1,0 +1,127 @@
+"""Conversations for fine-tuning language models: one for each recorded turn, as they are asked in
+an evaluation, with the demonstrated action as the reply.
+
+``conversations.jsonl`` has a line for each: ``id``, ``messages`` (``role`` and ``content``, in
+which ``<image>`` stands for an image) and ``images``, the files that these are, in order.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from clevrskills.core.interface import Interface
+from clevrskills.core.policy import ImagePart, Message, PromptInput, Said
+from clevrskills.core.suite import Prompter, Suite, load_suite
+from clevrskills.dataset_tools.dataset import Episode
+from clevrskills.dataset_tools.export.selection import Selection
+from clevrskills.dataset_tools.record.turns import png
+
+FILE = "conversations.jsonl"
+IMAGE = "<image>"
+"""What stands for an image in a text."""
+
+
+def write(selection: Selection, out: Path) -> None:
+    """Write the conversations of some episodes of turns, their images beside them."""
+    suite = load_suite(selection.header.suite)
+    interface = suite.interface(selection.header.interface)
+    with (out / FILE).open("w", encoding="utf-8") as file:
+        for episode in selection:
+            files = _Images(out, f"images/{episode.id}")
+            for turn, (messages, reply) in enumerate(requests(episode, suite, interface)):
+                files.begin()
+                told = [{"role": m.role, "content": files.text(m)} for m in messages]
+                told.append({"role": "assistant", "content": reply})
+                row = {"id": f"{episode.id}/{turn}", "messages": told, "images": files.named}
+                file.write(json.dumps(row, ensure_ascii=False) + "\n")
+
+
+def requests(
+    episode: Episode, suite: Suite, interface: Interface
+) -> Iterator[tuple[list[Message], str]]:
+    """For each turn what a model is sent, and the reply that says the demonstrated action; as the
+    suite's own prompter has it, or else plainly.
+    """
+    prompter = suite.prompter(interface, {})
+    prompt = episode.prompt
+    about = PromptInput(prompt["plain"], {}, int(episode.info["seed"]), prompt.get("about", {}))
+    if prompter is not None:
+        prompter.begin(about)
+    history: list[tuple[Any, Said]] = []
+    turns: list[dict[str, Any]] = []
+    for k, row in enumerate(episode.turns.to_dict("records")):
+        seen = {
+            "images": {},
+            "proprioception": {},
+            "prompt": prompt["plain"],
+            "step": k,
+            "turn": k,
+            "turns": tuple(turns),
+            "views": episode.seen(k),
+        }
+        action = row["action"]
+        if prompter is None:
+            yield plain_messages(seen, interface), action
+        else:
+            yield prompter.messages(seen, history), prompter.reply(action)
+        said = {name: row[name] for name in ("action", "ok", "code", "message")}
+        turns.append({"index": k, **said})
+        history.append((seen, Said(action)))
+        history = history[-_shown(prompter) :]
+
+
+def plain_messages(observation: Mapping[str, Any], interface: Interface) -> list[Message]:
+    """What a model is sent where a suite has no prompter: the task and the words of the interface,
+    past turns with what came of them, and what is seen now.
+    """
+    spec = [f"{name}: {json.dumps(value)}" for name, value in interface.spec.items()]
+    rules = "\n".join([observation["prompt"], interface.sentence, *spec])
+    past = [
+        f"Turn {turn['index'] + 1}: {turn['action']} {turn['message']}".rstrip()
+        for turn in observation["turns"]
+    ]
+    parts: list[str | ImagePart] = ["\n".join([*past, "What do you do now?"])]
+    for name, view in observation["views"].items():
+        shown = view if isinstance(view, str) else ImagePart(name, view)
+        parts += [f"{name}:", shown]
+    return [Message("system", (rules.strip(),)), Message("user", tuple(parts))]
+
+
+def _shown(prompter: Prompter | None) -> int:
+    """How many past turns are kept, at least 1."""
+    return max(1, 1 if prompter is None else prompter.history)
+
+
+class _Images:
+    """The images of an episode, each written once.
+
+    Attributes:
+        named: Files of those of the present conversation, in order.
+    """
+
+    def __init__(self, out: Path, folder: str) -> None:
+        self._out, self._folder = out, folder
+        self._files: dict[bytes, str] = {}
+        self.named: list[str] = []
+
+    def begin(self) -> None:
+        """A conversation begins."""
+        self.named = []
+
+    def text(self, message: Message) -> str:
+        """What a message says, with :data:`IMAGE` for each image."""
+        words = []
+        for part in message.parts:
+            if isinstance(part, str):
+                words.append(part)
+                continue
+            data = png(part.pixels)
+            if data not in self._files:
+                file = f"{self._folder}/{len(self._files):03d}.png"
+                (self._out / file).parent.mkdir(parents=True, exist_ok=True)
+                (self._out / file).write_bytes(data)
+                self._files[data] = file
+            self.named.append(self._files[data])
+            words.append(IMAGE)
+        return "\n".join(words)

@@ -1,0 +1,77 @@
+"""Turns that are recorded: demonstrations of boards with what was seen at each turn."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from clevrskills.cli import main
+from clevrskills.dataset_tools.dataset import Dataset
+from clevrskills.dataset_tools.layout import Header
+from clevrskills.dataset_tools.manifest import latest_lines
+from clevrskills.jobs.pool import InlinePool
+
+VIEWS = ("text", "text@goal", "schematic")
+
+
+@pytest.fixture(scope="module")
+def boards(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three demonstrations of boards."""
+    out: Path = tmp_path_factory.mktemp("turns") / "boards"
+    views = [word for view in VIEWS for word in ("--view", view)]
+    command = ["generate", "geoms", "--suite", "ivispar", "--split", "train", "--episodes", "3"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("clevrskills.jobs.work.open_pool", lambda _, make, *rest: InlinePool(make))
+        assert main([*command, "--out", str(out), *views]) == 0
+    return out
+
+
+def test_a_dataset_of_turns_says_so(boards: Path) -> None:
+    header = Header.read(boards)
+    assert (header.format_version, header.interface, header.suite) == (3, "text", "ivispar")
+    assert header.views == VIEWS and header.cameras == ()
+    assert {p.name for p in Dataset(boards)[0].path.iterdir()} == {
+        "episode.json",
+        "turns.parquet",
+        "images.parquet",
+    }
+
+
+def test_a_dataset_of_control_steps_says_nothing_of_turns() -> None:
+    written = Header("xarm6", "paper", (), 20).to_json()
+    assert written["format_version"] == 2
+    assert not {"interface", "suite", "views"} & set(written)
+
+
+def test_each_turn_has_what_was_seen_before_it_and_what_came_of_it(boards: Path) -> None:
+    for episode in Dataset(boards):
+        turns, info = episode.turns, episode.info
+        assert len(turns) == info["turns"] == info["episode"]["tags"]["c1"]  # the shortest way
+        assert latest_lines(boards)[episode.id].steps == len(turns)
+        assert turns["success"].tolist() == [False] * (len(turns) - 1) + [True]
+        assert turns["reward"].sum() == pytest.approx(info["return"])
+        assert json.loads(turns["state"][0]) != json.loads(info["final"]["state"])
+        before, after = episode.seen(0), episode.seen(len(turns))
+        assert set(before) == set(VIEWS)
+        assert before["text"] != after["text"] == before["text@goal"] == after["text@goal"]
+        assert before["schematic"].shape == after["schematic"].shape
+        assert not np.array_equal(before["schematic"], after["schematic"])
+        assert all(len(row) == len(episode.nodes) for row in turns["holds"])
+        with pytest.raises(IndexError, match=f"{len(turns)}"):
+            episode.seen(len(turns) + 1)
+
+
+def test_only_images_that_differ_are_kept(boards: Path) -> None:
+    episode = Dataset(boards)[0]
+    assert len(episode.images()) == len(episode.turns) + 1
+
+
+def test_another_run_with_other_views_is_refused(
+    boards: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["generate", "geoms", "--suite", "ivispar", "--split", "train", "--episodes", "3"]
+    assert main([*command, "--out", str(boards), "--view", "text"]) == 2
+    assert "views" in capsys.readouterr().err
+    assert main([*command, "--out", str(boards), "--view", "photo"]) == 2
+    assert "unknown view 'photo'" in capsys.readouterr().err
