@@ -72,6 +72,9 @@ class Batch(Movable):
             do not say it. Policies may learn to tell it; they are never shown it.
         sights: Where these places are in the image of each camera, right and down from -1 to 1,
             (B, T, 2, C, 2); not a number where they are not in it.
+        waypoints: Pose of the end effector after what the arm does at each step, such as moving
+            above something, (B, T, 7); not a number where the demonstrations do not say it.
+            Policies may learn to tell it, too.
     """
 
     observations: Observations
@@ -80,6 +83,7 @@ class Batch(Movable):
     action_mask: Tensor
     places: Tensor
     sights: Tensor
+    waypoints: Tensor
 
 
 def masked_mean(values: Tensor, mask: Tensor) -> Tensor:

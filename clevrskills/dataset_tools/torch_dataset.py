@@ -101,6 +101,7 @@ class DatasetReader(WindowReader[DatasetTable]):
             failed=columns["failed"].to_numpy(),
             places=places,
             sights=_sights(episode, places, self._cameras),
+            waypoints=_waypoints(episode),
             videos={camera: (episode.video_path(camera), 0) for camera in self._cameras},
             columns={
                 name: slice(stop - values.shape[1], stop)
@@ -294,6 +295,15 @@ def _places(episode: Episode) -> np.ndarray:
             if key in keys:
                 places[steps, k] = poses[steps, keys.index(key), :3]
     return places
+
+
+def _waypoints(episode: Episode) -> np.ndarray:
+    """Pose of the end effector at the end of what the arm does at each step, (N, 7)."""
+    poses = episode.proprioception("ee_pose")
+    waypoints = np.full_like(poses[:-1], np.nan)
+    for segment in episode.segments["instruction"]:
+        waypoints[segment["start"] : segment["stop"]] = poses[segment["stop"]]
+    return waypoints
 
 
 def _sights(episode: Episode, places: np.ndarray, cameras: Sequence[str]) -> np.ndarray:

@@ -33,6 +33,8 @@ class EpisodeTable:
             handled, and what or where it is handled towards; not a number where there is none.
         sights: Where these places are in the image of each camera, right and down from -1 to 1,
             (N, 2, C, 2) float32; not a number where they are not in it.
+        waypoints: Pose of the end effector, as it is after what the arm does at each step, (N, 7)
+            float32; not a number where it is not known.
         videos: By camera: the file, and the number of the frame in it that shows the first state.
     """
 
@@ -41,6 +43,7 @@ class EpisodeTable:
     failed: np.ndarray
     places: np.ndarray
     sights: np.ndarray
+    waypoints: np.ndarray
     videos: Mapping[str, tuple[Path, int]]
 
 
@@ -59,6 +62,7 @@ class Window:
         action_failed: Which of them belong to an attempt that was given up, (T, H) bool.
         places: Where what the sub-task names is, (T, 2, 3) float32, see :class:`EpisodeTable`.
         sights: Where that is in the images, (T, 2, C, 2) float32.
+        waypoints: Pose of the end effector after what the arm does, (T, 7) float32.
     """
 
     steps: np.ndarray
@@ -69,6 +73,7 @@ class Window:
     action_failed: np.ndarray
     places: np.ndarray
     sights: np.ndarray
+    waypoints: np.ndarray
 
 
 Table = TypeVar("Table", bound=EpisodeTable)
@@ -131,6 +136,7 @@ class WindowReader(ABC, Generic[Table]):
             action_failed=table.failed[done],
             places=table.places[existing],
             sights=table.sights[existing],
+            waypoints=table.waypoints[existing],
         )
 
     def frames(self, number: int, steps: np.ndarray) -> dict[str, Tensor]:

@@ -188,6 +188,17 @@ def test_places_of_what_the_sub_task_names() -> None:
     assert np.ptp(table.places[:, 0], axis=0).max() > 0.01  # it is pushed
 
 
+def test_waypoints_are_where_the_end_effector_is_after_what_it_does() -> None:
+    dataset = Dataset(OLD)
+    (episode,), table = dataset, DatasetReader(dataset, (), ("qpos",)).table(0)
+    poses, segments = episode.proprioception("ee_pose"), episode.segments["instruction"]
+    assert len(segments) > 1
+    for segment in segments:
+        steps = slice(segment["start"], segment["stop"])
+        assert (table.waypoints[steps] == poses[segment["stop"]]).all()
+    assert np.isfinite(table.waypoints).all()
+
+
 def test_where_places_are_in_images() -> None:
     """A place that is seen in the middle of a box of an image lies there."""
     about = {"intrinsic": [[50.0, 0, 50], [0, 50.0, 50], [0, 0, 1]], "width": 100, "height": 100}

@@ -5,7 +5,8 @@
     FOLDER/<digest>/index.jsonl        a line for each demonstration that is there
     FOLDER/<digest>/<camera>.u8        (N, 3, S, S), a row for each step of all demonstrations
     FOLDER/<digest>/state.f32          (N, P), actions.f32 (N, 7), failed.u8 (N,),
-                                       places.f32 (N, 2, 3), sights.f32 (N, 2, C, 2)
+                                       places.f32 (N, 2, 3), sights.f32 (N, 2, C, 2),
+                                       waypoints.f32 (N, 7)
     FOLDER/<digest>/prompts.u8         the images of the prompts, (M, 3, S, S)
 
 The digest is that of the demonstrations, the cameras and the size, so other data never meet.
@@ -41,7 +42,7 @@ from clevrskills.jobs.work import JobQueue, open_pool, work
 
 INDEX_FILE, LOCK_FILE = "index.jsonl", "lock"
 ACTION_SIZE = 7
-_VERSION = 3
+_VERSION = 4
 _FORMS = ("multimodal", "language")
 
 
@@ -131,6 +132,7 @@ class PackedSource(WindowReader[EpisodeTable]):
             self.map("failed.u8")[rows].astype(bool),
             self.map("places.f32")[rows],
             self.map("sights.f32")[rows],
+            self.map("waypoints.f32")[rows],
             {},
         )
 
@@ -184,6 +186,7 @@ class PackedSource(WindowReader[EpisodeTable]):
             action_failed=self.map("failed.u8")[acting].astype(bool),
             places=self.map("places.f32")[rows],
             sights=self.map("sights.f32")[rows],
+            waypoints=self.map("waypoints.f32")[rows],
         )
         return window, {c: torch.from_numpy(self.map(f"{c}.u8")[rows]) for c in self.cameras}
 
@@ -227,6 +230,7 @@ class PackedSource(WindowReader[EpisodeTable]):
             "failed.u8": ((rows,), "u1"),
             "places.f32": ((rows, 2, 3), "f4"),
             "sights.f32": ((rows, 2, len(self.cameras), 2), "f4"),
+            "waypoints.f32": ((rows, 7), "f4"),
         }
         return arrays | {f"{camera}.u8": ((rows, *self._image), "u1") for camera in self.cameras}
 
@@ -264,6 +268,7 @@ class Packer:
         packed.map("failed.u8", "r+")[rows] = table.failed
         packed.map("places.f32", "r+")[rows] = table.places
         packed.map("sights.f32", "r+")[rows] = table.sights
+        packed.map("waypoints.f32", "r+")[rows] = table.waypoints
         for camera, frames in source.frames(number, every).items():
             scaled = scale_images(frames, packed.image_size)
             packed.map(f"{camera}.u8", "r+")[rows] = scaled.numpy()

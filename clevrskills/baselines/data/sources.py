@@ -190,7 +190,8 @@ class LeRobotSource(WindowReader[EpisodeTable]):
         # exports do not have them
         places = np.full((len(rows), 2, 3), np.nan, np.float32)
         sights = np.full((len(rows), 2, len(self._cameras), 2), np.nan, np.float32)
-        return EpisodeTable(state, actions, failed, places, sights, videos)
+        waypoints = np.full((len(rows), 7), np.nan, np.float32)
+        return EpisodeTable(state, actions, failed, places, sights, waypoints, videos)
 
     def _file(self, pattern: str, chunk: int, file: int, **names: str) -> Path:
         return self.root / pattern.format(chunk_index=chunk, file_index=file, **names)

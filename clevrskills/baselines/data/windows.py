@@ -155,7 +155,7 @@ class Windows(Dataset[dict[str, Any]]):
 
     An entry has ``images`` by camera (T, 3, S, S) uint8, ``state`` (T, P), ``mask`` (T,),
     ``actions`` (T, H, 7), ``action_mask`` (T, H), ``places`` (T, 2, 3), ``sights``
-    (T, 2, C, 2) and ``prompt``. Can be pickled and forked.
+    (T, 2, C, 2), ``waypoints`` (T, 7) and ``prompt``. Can be pickled and forked.
 
     Args:
         sources: Where the demonstrations are.
@@ -213,6 +213,7 @@ class Windows(Dataset[dict[str, Any]]):
             "action_mask": torch.from_numpy(learned),
             "places": torch.from_numpy(window.places),
             "sights": torch.from_numpy(window.sights),
+            "waypoints": torch.from_numpy(window.waypoints),
             "prompt": self._prompt(source_number, number),
         }
 
@@ -247,6 +248,7 @@ class Windows(Dataset[dict[str, Any]]):
             acts & exists[:, :, None],
             joined([w.places for w in each]),
             joined([w.sights for w in each]),
+            joined([w.waypoints for w in each]),
         )
 
     def _places(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -308,6 +310,7 @@ def collate(windows: Sequence[Mapping[str, Any]] | Batch, pad: int) -> Batch:
         stacked("action_mask"),
         stacked("places"),
         stacked("sights"),
+        stacked("waypoints"),
     )
 
 

@@ -11,7 +11,12 @@ import torch
 from learned_policies import batch_of, policy_and_windows, rollout
 
 from clevrskills.baselines.batch import Observations, Prompts
-from clevrskills.baselines.policies.bc.policy import _looking_loss
+from clevrskills.baselines.policies.bc.policy import (
+    _WAYPOINT_SCALES,
+    _looking_loss,
+    _missed,
+    _waypoints,
+)
 from clevrskills.baselines.policies.bc.slots import SlotEncoder
 from clevrskills.baselines.registry import build, configuration
 from clevrskills.errors import ClevrSkillsError
@@ -30,14 +35,14 @@ def test_its_steps_do_not_know_of_each_other(demos: Path) -> None:
     seen = policy._normalized(batch.observations)
     with torch.no_grad():
         read = policy.scene.prompt(replace(batch.prompts, images=batch.prompts.images / 255))
-        whole, _ = policy._said(seen, *read)
+        whole, *_ = policy._said(seen, *read)
         cut = replace(
             seen,
             images={name: images[:, 2:4] for name, images in seen.images.items()},
             state=seen.state[:, 2:4],
             mask=seen.mask[:, 2:4],
         )
-        part, _ = policy._said(cut, *read)
+        part, *_ = policy._said(cut, *read)
     assert (whole[:, 2:4] - part).abs().max() < 1e-5
     assert (whole[:, 2] - whole[:, 5]).abs().max() > 1e-4
 
@@ -65,9 +70,11 @@ def test_what_is_padded_does_not_count(demos: Path) -> None:
         assert policy(replace(batch, action_mask=off, actions=wild))["loss"] == one != loss
         nothing = policy(replace(batch, action_mask=torch.zeros_like(off)))
         assert nothing["motion"] == nothing["vacuum"] == 0 and torch.isfinite(nothing["loss"])
-        blank = {n: torch.full_like(getattr(batch, n), torch.nan) for n in ("places", "sights")}
+        names = ("places", "sights", "waypoints")
+        blank = {n: torch.full_like(getattr(batch, n), torch.nan) for n in names}
         unknown = policy(replace(batch, **blank))
-        assert unknown["place"] == unknown["look"] == 0 and torch.isfinite(unknown["loss"])
+        assert unknown["place"] == unknown["look"] == unknown["waypoint"] == 0
+        assert torch.isfinite(unknown["loss"])
 
 
 def test_it_does_the_first_of_the_actions_that_it_learns(demos: Path) -> None:
@@ -76,7 +83,7 @@ def test_it_does_the_first_of_the_actions_that_it_learns(demos: Path) -> None:
     assert batch.actions.shape[2] == 3 and policy(batch)["loss"].isfinite()
     with torch.no_grad():
         prompt, mask = torch.zeros(1, 4, 64), torch.ones(1, 4, dtype=torch.bool)
-        said, _ = policy._said(policy._normalized(batch.observations), prompt, mask)
+        said, *_ = policy._said(policy._normalized(batch.observations), prompt, mask)
     assert said.shape[2] == 3
     done = rollout(policy, {0: 1}, 1)[0][0]
     assert done.shape == (2, 7) and set(done[:, 6]) <= {-1.0, 1.0}  # the vacuum is on or off
@@ -136,6 +143,34 @@ def test_what_it_looks_at_is_where_things_are() -> None:
     assert _looking_loss([logits.roll(1, -1)], sights, exist) > 19
     assert _looking_loss([logits.roll(1, -1)], sights, ~exist) == 0
     assert _looking_loss([], sights[:, :, :0], exist) == 0
+
+
+def test_in_training_its_actions_follow_what_it_is_told(demos: Path) -> None:
+    """Always told, what it says changes with the places and waypoints; acting, it is not told."""
+    policy, windows = policy_and_windows("bc", demos, told=1.0, told_noise_m=0.0)
+    batch = batch_of(policy, windows, [0, 1])
+    far = [replace(batch, **{n: getattr(batch, n) + 0.3}) for n in ("places", "waypoints")]
+    with torch.no_grad():
+        for acting in (False, True):
+            policy.train(not acting)
+            motion = policy(batch)["motion"]
+            assert all((policy(other)["motion"] == motion) == acting for other in far)
+
+
+def test_the_error_of_a_waypoint_is_in_centimetres_and_tenths() -> None:
+    poses = torch.tensor([[0.1, 0.2, 0.3, 1.0, 0, 0, 0], [0.1, 0.2, 0.3, 0, 1.0, 0, 0]])
+    points = _waypoints(poses)
+    turns = torch.tensor([[1.0, 0, 0, 0, 1, 0], [1, 0, 0, 0, -1, 0]])
+    torch.testing.assert_close(points[:, 3:], turns)
+    steps, scale = torch.ones(2, dtype=torch.bool), torch.tensor(_WAYPOINT_SCALES)
+    moved = points.clone()
+    moved[:, 0] += 0.04  # two of its 2 cm: 1.5 of one entry of nine
+    assert _missed(moved - points, points, steps, scale) == pytest.approx(1.5 / 9)
+    turned = points.clone()
+    turned[:, 3] -= 0.2  # two of its tenths
+    assert _missed(turned - points, points, steps, scale) == pytest.approx(1.5 / 9)
+    unknown = torch.full_like(points, torch.nan)
+    assert _missed(moved - points, unknown, steps, scale) == 0
 
 
 def test_without_images_it_is_blind(demos: Path) -> None:

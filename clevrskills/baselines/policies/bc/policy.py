@@ -25,11 +25,14 @@ from clevrskills.baselines.policies.bc.slots import (
 from clevrskills.baselines.policy import LearnedPolicy
 from clevrskills.baselines.prompts import WordTokenizer
 from clevrskills.baselines.spec import PolicySpec
+from clevrskills.core.geometry import rotation_matrix
 from clevrskills.errors import ClevrSkillsError
 
 VACUUM = 6
 """The entry of an action that turns the vacuum on or off."""
 _PLACE_SCALE_M = 0.02
+_WAYPOINT = 9
+_WAYPOINT_SCALES = [_PLACE_SCALE_M] * 3 + [0.1] * 6  # position, entries of a rotation matrix
 _TOLD_PER_M = 5.0  # so that places count as much as other inputs of the head
 
 
@@ -43,9 +46,10 @@ class BehaviorCloningConfig(SlotEncoderConfig):
         vacuum_weight: Share of the loss of the vacuum, cross-entropy.
         place_weight: Share of the loss of the places of what the sub-task names.
         look_weight: Share of the loss of looking at them in each image, cross-entropy.
+        waypoint_weight: Share of the loss of the end effector's next waypoint.
         told: Share of control steps in training at which the actions follow from where these things
-            are, and not from where the policy believes them to be: so it learns what to do
-            before it has learned to see.
+            are, and not from where the policy believes them to be, and of those at which they
+            follow from the true waypoint: so it learns what to do before it has learned to see.
         told_noise_m: Standard deviation of what is added to these places.
     """
 
@@ -55,8 +59,9 @@ class BehaviorCloningConfig(SlotEncoderConfig):
     vacuum_weight: float = 0.1
     place_weight: float = 0.1
     look_weight: float = 0.05
+    waypoint_weight: float = 0.1
     told: float = 0.5
-    told_noise_m: float = 0.01
+    told_noise_m: float = 0.005
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -69,8 +74,9 @@ class BehaviorCloningConfig(SlotEncoderConfig):
 
 class BehaviorCloning(LearnedPolicy[BehaviorCloningConfig]):
     """Slots that look for what the prompt names, and two hidden layers; mean squared error of the
-    motion, cross-entropy of the vacuum, and, in training alone, the error of telling where the
-    things are that the sub-task names.
+    motion, cross-entropy of the vacuum, and, in training alone, the errors of telling where the
+    things are that the sub-task names, and at which pose the end effector will be after what the
+    arm does now.
     """
 
     config_type = BehaviorCloningConfig
@@ -96,8 +102,12 @@ class BehaviorCloning(LearnedPolicy[BehaviorCloningConfig]):
     def __init__(self, config: BehaviorCloningConfig, spec: PolicySpec) -> None:
         super().__init__(config, spec)
         self.scene = SlotEncoder(config, self.tokenizer.size, self.state_size)
+        told = self.scene.size + 3 * PLACES
+        self.waypoint = nn.Sequential(
+            nn.Linear(told, config.hidden), nn.GELU(), nn.Linear(config.hidden, _WAYPOINT)
+        )
         self.head = nn.Sequential(
-            nn.Linear(self.scene.size + 3 * PLACES, config.hidden),
+            nn.Linear(told + _WAYPOINT, config.hidden),
             nn.GELU(),
             nn.LayerNorm(config.hidden),
             nn.Linear(config.hidden, config.hidden),
@@ -107,7 +117,10 @@ class BehaviorCloning(LearnedPolicy[BehaviorCloningConfig]):
 
     def loss(self, batch: Batch) -> dict[str, Tensor]:
         prompt, mask = self.scene.prompt(batch.prompts)
-        said, sight = self._said(batch.observations, prompt, mask, batch.places)
+        waypoints = _waypoints(batch.waypoints.flatten(0, 1))
+        said, sight, way = self._said(
+            batch.observations, prompt, mask, (batch.places.flatten(0, 1), waypoints)
+        )
         motion = masked_mean(
             (said[..., :VACUUM] - batch.actions[..., :VACUUM]) ** 2, batch.action_mask
         )
@@ -118,14 +131,16 @@ class BehaviorCloning(LearnedPolicy[BehaviorCloningConfig]):
         vacuum = masked_mean(decided, batch.action_mask)
         steps = batch.observations.mask.flatten()[:, None]  # (N, 1)
         places = batch.places.flatten(0, 1)
-        missed = (sight.places.float() - places.nan_to_num()) / _PLACE_SCALE_M
-        size = functional.smooth_l1_loss(missed, torch.zeros_like(missed), reduction="none")
-        place = masked_mean(size, places.isfinite().all(-1) & steps)
+        place = _missed(sight.places - places.nan_to_num(), places, steps, _PLACE_SCALE_M)
+        scale = way.new_tensor(_WAYPOINT_SCALES)
+        reached = _missed(way - waypoints.nan_to_num(), waypoints, steps[:, 0], scale)
         look = _looking_loss(sight.looks, batch.sights.flatten(0, 1), steps)
         parts = {"motion": motion, "vacuum": vacuum, "place": place, "look": look}
+        parts["waypoint"] = reached
         config = self.config
         total = motion + config.vacuum_weight * vacuum
         total = total + config.place_weight * place + config.look_weight * look
+        total = total + config.waypoint_weight * reached
         return {"loss": total, **parts}
 
     def begin(self, prompts: Prompts, seeds: Sequence[int]) -> list[Any]:
@@ -136,28 +151,53 @@ class BehaviorCloning(LearnedPolicy[BehaviorCloningConfig]):
         prompt = pad_sequence(memories, batch_first=True)
         lengths = torch.tensor([len(memory) for memory in memories], device=prompt.device)
         mask = torch.arange(prompt.shape[1], device=prompt.device) < lengths[:, None]
-        said, _ = self._said(observations, prompt, mask)
+        said, *_ = self._said(observations, prompt, mask)
         actions = said[:, -1, : self.config.execution_horizon].float()
         on = torch.where(actions[..., VACUUM:] > 0, 1.0, -1.0)
         vacuum = self.normalize_action(on.expand(actions.shape))[..., VACUUM:]
         return torch.cat([actions[..., :VACUUM], vacuum], -1), memories
 
     def _said(
-        self, observations: Observations, prompt: Tensor, mask: Tensor, told: Tensor | None = None
-    ) -> tuple[Tensor, Sight]:
+        self,
+        observations: Observations,
+        prompt: Tensor,
+        mask: Tensor,
+        told: tuple[Tensor, Tensor] | None = None,
+    ) -> tuple[Tensor, Sight, Tensor]:
         """At each step the next actions, (B, T, H, 7), the last entry as the logit of vacuum on,
-        and what is seen; ``told`` is where the things are that the sub-task names, (B, T, 2, 3),
-        for training.
+        what is seen, and the next waypoint (N, 9), as :func:`_waypoints` gives it; ``told``, for
+        training, is where the things are that the sub-task names, (N, 2, 3), and that waypoint.
         """
         sight = self.scene(observations, prompt, mask)
-        known = sight.places
-        if told is not None and self.training:
-            told = told.flatten(0, 1)
-            share = torch.rand(len(told), 1, 1, device=told.device) < self.config.told
-            noisy = told + self.config.told_noise_m * torch.randn_like(told)
-            known = torch.where(share & told.isfinite(), noisy.nan_to_num(), known)
-        said = self.head(torch.cat([sight.numbers, _TOLD_PER_M * known.flatten(1)], -1))
-        return said.reshape(*observations.mask.shape, -1, 7), sight
+        places = self._perhaps_told(sight.places, told and told[0])
+        seen = torch.cat([sight.numbers, _TOLD_PER_M * places.flatten(1)], -1)
+        waypoint = self.waypoint(seen)
+        known = self._perhaps_told(waypoint, told and told[1])
+        far = torch.cat([_TOLD_PER_M * known[:, :3], known[:, 3:]], -1)
+        said = self.head(torch.cat([seen, far], -1))
+        return said.reshape(*observations.mask.shape, -1, 7), sight, waypoint
+
+    def _perhaps_told(self, believed: Tensor, told: Tensor | None) -> Tensor:
+        """What is believed, (N, ...), or, in training, at some of the steps about what is told."""
+        if told is None or not self.training:
+            return believed
+        share = torch.rand(len(told), *[1] * (told.dim() - 1), device=told.device)
+        noisy = told + self.config.told_noise_m * torch.randn_like(told)
+        return torch.where(
+            (share < self.config.told) & told.isfinite(), noisy.nan_to_num(), believed
+        )
+
+
+def _waypoints(poses: Tensor) -> Tensor:
+    """Positions and the first two rows of rotation matrices, (N, 9), of poses (N, 7)."""
+    return torch.cat([poses[:, :3], rotation_matrix(poses[:, 3:])[:, :2].flatten(1)], -1)
+
+
+def _missed(error: Tensor, wanted: Tensor, steps: Tensor, scale: Tensor | float) -> Tensor:
+    """Mean smooth error (..., k), in units of a scale, where what is wanted is known."""
+    missed = error.float() / scale
+    size = functional.smooth_l1_loss(missed, torch.zeros_like(missed), reduction="none")
+    return masked_mean(size, wanted.isfinite().all(-1) & steps)
 
 
 def _looking_loss(looks: Sequence[Tensor], sights: Tensor, steps: Tensor) -> Tensor:
