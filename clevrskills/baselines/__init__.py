@@ -12,16 +12,57 @@ it has to have, and ``clevrskills train --policy my_module:MyPolicy`` trains it.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, overload
 
 if TYPE_CHECKING:
+    from clevrskills.baselines.policies.bc.told import ToldPolicy
     from clevrskills.baselines.policy import LearnedPolicy
 
 __all__ = ["load"]
 
 
-def load(path: str | Path, device: str | None = None, weights: str | None = None) -> LearnedPolicy:
-    """A trained policy; see :func:`clevrskills.baselines.checkpoint.load`."""
+@overload
+def load(
+    path: str | Path,
+    device: str | None = ...,
+    weights: str | None = ...,
+    told: Literal[False] = ...,
+) -> LearnedPolicy: ...
+
+
+@overload
+def load(
+    path: str | Path,
+    device: str | None = ...,
+    weights: str | None = ...,
+    *,
+    told: Literal[True],
+) -> ToldPolicy: ...
+
+
+def load(
+    path: str | Path, device: str | None = None, weights: str | None = None, told: bool = False
+) -> LearnedPolicy | ToldPolicy:
+    """A trained policy; see :func:`clevrskills.baselines.checkpoint.load`.
+
+    Args:
+        path: Folder of a checkpoint, or of a training.
+        device: Where it is to be.
+        weights: A folder with published weights.
+        told: Tell it, from the simulation, where the things of the sub-task are: a yardstick.
+
+    Raises:
+        ClevrSkillsError: The checkpoint is not there or damaged, or its policy can't be told.
+    """
     from clevrskills.baselines import checkpoint
 
-    return checkpoint.load(path, device, weights)
+    policy = checkpoint.load(path, device, weights)
+    if not told:
+        return policy
+    from clevrskills.baselines.policies.bc.policy import BehaviorCloning
+    from clevrskills.baselines.policies.bc.told import ToldPolicy
+    from clevrskills.errors import ClevrSkillsError
+
+    if not isinstance(policy, BehaviorCloning):
+        raise ClevrSkillsError(f"told=true is for checkpoints of bc, and {path} is of another")
+    return ToldPolicy(policy)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from learned_policies import batch_of, policy_and_windows, rollout
+from learned_policies import batch_of, observation, policy_and_windows, prompt, rollout
 
 from clevrskills.baselines.batch import Observations, Prompts
 from clevrskills.baselines.policies.bc.policy import (
@@ -18,8 +18,10 @@ from clevrskills.baselines.policies.bc.policy import (
     _waypoints,
 )
 from clevrskills.baselines.policies.bc.slots import SlotEncoder
+from clevrskills.baselines.policies.bc.told import ToldPolicy
 from clevrskills.baselines.registry import build, configuration
 from clevrskills.errors import ClevrSkillsError
+from tests.support.envs import base, make_env
 
 
 def test_it_has_a_few_million_parameters(demos: Path) -> None:
@@ -181,3 +183,25 @@ def test_without_images_it_is_blind(demos: Path) -> None:
     told = policy(batch)
     assert told["look"] == 0 and told["loss"].isfinite()
     assert rollout(policy, {0: 1}, 1)[0][0].shape == (4, 7)
+
+
+def test_a_yardstick_is_told_where_things_are(demos: Path) -> None:
+    """From the state of the simulation: of what the sub-task names, and nothing else."""
+    made = make_env("push")
+    made.reset(seed=0)
+    env = base(made)
+    policy, _ = policy_and_windows("bc", demos)
+    told = ToldPolicy(policy.eval())
+    told.reset(prompt(1), env=env, episode=None)
+    keys = env.world.keys
+    for k, key in enumerate(("object_0", "object_1")):
+        where = env.world.body_pose[0, keys.index(key), :3]
+        torch.testing.assert_close(told.places()[0, k], where)
+    done = told.act(observation(policy, 1))
+    policy.told_places = told.places() + 0.3
+    assert (policy.act({0: observation(policy, 1)})[0] != done).any()
+    policy.told_places = torch.full((1, 2, 3), torch.nan)
+    believed = policy.act({0: observation(policy, 1)})[0]
+    policy.told_places = None
+    assert (policy.act({0: observation(policy, 1)})[0] == believed).all() and told.privileged
+    made.close()

@@ -1,0 +1,54 @@
+"""Told policy: `bc` that is told, while it acts, where the things of the sub-task are.
+
+A yardstick: what it does better than the same checkpoint without being told is what the checkpoint
+does not see.
+"""
+
+import re
+from typing import Any
+
+import numpy as np
+import torch
+
+from clevrskills.baselines.policies.bc.policy import BehaviorCloning
+from clevrskills.baselines.policies.bc.slots import PLACES
+from clevrskills.core.policy import Observation, PromptInput
+
+_OBJECT = re.compile(r"\{obj:(\w+)\}")
+
+
+class ToldPolicy:
+    """Acts in one episode after the other, from the state of the simulation.
+
+    Args:
+        policy: What acts.
+    """
+
+    privileged = True
+
+    def __init__(self, policy: BehaviorCloning) -> None:
+        self._policy = policy
+        self.observation, self.action_spec = policy.observation, policy.action_spec
+        self.track = f"open (told the places of things; {policy.track or 'track not known'})"
+
+    def reset(self, prompt: PromptInput, *, env: Any, episode: Any) -> None:
+        """An episode begins."""
+        self._env = env
+        self._policy.reset({0: prompt})
+
+    def act(self, observation: Observation) -> np.ndarray:
+        """The next actions, (H, 7)."""
+        self._policy.told_places = self.places().to(self._policy.device)
+        return self._policy.act({0: observation})[0]
+
+    def places(self) -> torch.Tensor:
+        """Where the first two things are that the present sub-task names, in metres, (1, 2, 3); not
+        a number where it names none. As in the datasets that the policy learned from.
+        """
+        env, places = self._env, torch.full((1, PLACES, 3), torch.nan)
+        leaf = env.goal.next_leaf(env.outcome)
+        if leaf is not None:
+            keys = _OBJECT.findall(leaf.describe(env.world))[:PLACES]
+            for k, key in enumerate(keys):
+                places[:, k] = env.world.position(env.world.index(key))
+        return places
