@@ -287,7 +287,7 @@ class TextInterface:
         """Compare what a policy declares of its actions with :attr:`spec`, field by field."""
         check_spec(self.spec, theirs, policy_name)
 
-    def begin(self, env: Any) -> TextActuator:
+    def begin(self, env: Any) -> Actuator:
         """What takes the commands."""
         return TextActuator(env)
 

@@ -56,8 +56,9 @@ def _plan(task: str, names: Names) -> Sequence[str]:
     for key, name in sorted(names.items(), key=lambda item: -len(item[1])):
         said = re.sub(rf"\b[Tt]he {re.escape(name)}\b", f"<{key}>", said)
     for pattern, plan in _PLANS:
-        if match := re.fullmatch(pattern, said):
-            return plan(names, match)
+        match = re.fullmatch(pattern, said)
+        if match and (commands := plan(names, match)):
+            return commands
     raise ClevrSkillsError(f"no plan for: {task}")
 
 
@@ -124,7 +125,7 @@ def _turned_back(names: Names, match: re.Match[str]) -> list[str]:
 
 
 def _traced(names: Names, match: re.Match[str]) -> list[str]:
-    return [f"move to {key}" for key, name in names.items() if name.startswith("green ")]
+    return [f"move to {key}" for key, name in names.items() if "green" in name.split()]
 
 
 def _named(names: Names, match: re.Match[str]) -> list[str]:
