@@ -100,13 +100,18 @@ class ChatPolicy:
         self.observation = ObservationOptions(
             cameras=(), proprioception=False, views=tuple(self._prompter.views) or None
         )
-        self._model = self._make_model(target, suite, replay, endpoint)
+        self._model = self._make_model(target, suite, interface, replay, endpoint)
         self.concurrent = isinstance(self._model, ChatClient)
         self.privileged = target == "oracle" and replay is None
         self.track = "" if target.startswith(SCHEMES) else "none"
 
     def _make_model(
-        self, target: str, suite: Suite, replay: str | None, endpoint: Mapping[str, Any]
+        self,
+        target: str,
+        suite: Suite,
+        interface: Interface,
+        replay: str | None,
+        endpoint: Mapping[str, Any],
     ) -> Model:
         remote = target.startswith(SCHEMES)
         own = [*signature(ChatPolicy.__init__).parameters][4:-1]
@@ -114,7 +119,7 @@ class ChatPolicy:
         if replay is not None:
             return ReplayedModel(Path(replay))
         if not remote:
-            stand: Model = stand_in(target, suite, self._prompter)
+            stand: Model = stand_in(target, suite, interface, self._prompter)
             return stand
         if "model" not in endpoint:
             raise ClevrSkillsError("name the model: --policy-arg model=NAME")

@@ -11,6 +11,7 @@ import numpy as np
 
 from clevrskills.agents.client import Reply
 from clevrskills.agents.messages import digest, tokens_of
+from clevrskills.core.interface import Interface
 from clevrskills.core.policy import Message, PolicyError, PromptInput
 from clevrskills.core.suite import Prompter, Reader, Suite
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
@@ -34,16 +35,17 @@ class Oracle:
 
     Args:
         suite: What it acts in.
+        interface: What it acts by.
         prompter: Knows the format of replies.
     """
 
-    def __init__(self, suite: Suite, prompter: Prompter) -> None:
+    def __init__(self, suite: Suite, interface: Interface, prompter: Prompter) -> None:
         suite.require_oracle()
-        self._suite, self._prompter = suite, prompter
+        self._suite, self._interface, self._prompter = suite, interface, prompter
 
     def begin(self, prompt: PromptInput, env: Any = None) -> None:
         """An episode begins."""
-        self._oracle = self._suite.oracle(env)
+        self._oracle = self._suite.solver(env, self._interface)
 
     def answer(self, messages: Sequence[Message]) -> Reply:
         """The next reply."""
@@ -151,7 +153,7 @@ def read_script(path: Path) -> list[str | Mapping[str, Any]]:
     return replies
 
 
-def stand_in(name: str, suite: Suite, prompter: Prompter) -> Any:
+def stand_in(name: str, suite: Suite, interface: Interface, prompter: Prompter) -> Any:
     """What replies under a name.
 
     Raises:
@@ -159,7 +161,7 @@ def stand_in(name: str, suite: Suite, prompter: Prompter) -> Any:
     """
     kind, _, rest = name.partition(":")
     if name == "oracle":
-        return Oracle(suite, prompter)
+        return Oracle(suite, interface, prompter)
     if name == "random":
         return RandomWords(prompter)
     if name == "garbage":

@@ -107,6 +107,10 @@ class Turn(Step):
 class Actuator(Protocol):
     """Takes the actions of an interface in one environment."""
 
+    @property
+    def limit(self) -> int:
+        """Turns after which the episode ends."""
+
     def act(self, action: Any, on_step: Callable[[Step], None] | None = None) -> Turn:
         """Take an action; ``on_step`` is called after each control step of it."""
 
@@ -238,6 +242,11 @@ class StepActuator:
 
     env: Any
 
+    @property
+    def limit(self) -> int:
+        """The environment's own limit."""
+        return int(self.env.limit)
+
     def act(self, action: NDArray[Any], on_step: Callable[[Step], None] | None = None) -> Turn:
         """Make one control step."""
         step = make_step(self.env, action)
@@ -278,7 +287,7 @@ class TextInterface:
         """Compare what a policy declares of its actions with :attr:`spec`, field by field."""
         check_spec(self.spec, theirs, policy_name)
 
-    def begin(self, env: Any) -> TextActuator:
+    def begin(self, env: Any) -> Actuator:
         """What takes the commands."""
         return TextActuator(env)
 
@@ -300,6 +309,11 @@ class TextActuator:
     """
 
     env: Any
+
+    @property
+    def limit(self) -> int:
+        """The environment's own limit."""
+        return int(self.env.limit)
 
     def act(self, action: str, on_step: Callable[[Step], None] | None = None) -> Turn:
         """Give a command."""

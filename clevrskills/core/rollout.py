@@ -6,7 +6,7 @@ Recording, evaluating, screening and replaying all run episodes by this.
 from collections.abc import Callable
 from typing import Any
 
-from clevrskills.core.interface import Actuator, StepActuator, Turn
+from clevrskills.core.interface import Actuator, Step, StepActuator, Turn
 from clevrskills.core.policy import GaveUp
 from clevrskills.core.suite import Environment
 
@@ -18,7 +18,7 @@ class Rollout:
 
     Args:
         env: The environment.
-        limit: Limit of turns; ``None``: the environment's own.
+        limit: Limit of turns; ``None``: that of the actuator.
         stop_on_success: Whether the episode ends when the goal holds; else at the limit.
         actuator: What takes the actions; ``None``: they are one control step each.
 
@@ -39,11 +39,14 @@ class Rollout:
         actuator: Actuator | None = None,
     ) -> None:
         self.env, self._stop_on_success = env, stop_on_success
-        self.limit = env.limit if limit is None else limit
         self._actuator = actuator or StepActuator(env)
+        self.limit = self._actuator.limit if limit is None else limit
         self.turns, self.steps, self.total_reward = 0, 0, 0.0
         self.success = self.success_once = False
         self.cause = ""
+
+    def on_control_step(self, step: Step) -> None:
+        """Called after each control step of a turn."""
 
     @property
     def ended(self) -> bool:
@@ -54,7 +57,7 @@ class Rollout:
 
     def step(self, action: Any) -> Turn:
         """Take one turn."""
-        turn = self._actuator.act(action)
+        turn = self._actuator.act(action, self.on_control_step)
         self.turns, self.steps = self.turns + 1, self.steps + turn.steps
         self.total_reward += turn.reward
         self.success, self.success_once = turn.success, self.success_once or turn.success

@@ -462,6 +462,11 @@ class Suite(Protocol):
     def oracle(self, env: Environment) -> Oracle:
         """What acts in an environment to show how its task is done."""
 
+    def solver(self, env: Environment, interface: Interface) -> Oracle:
+        """What acts in an environment by an interface to show how its task is done."""
+        del interface
+        return self.oracle(env)
+
     def trajectory_renderer(self, config: EnvConfig) -> TrajectoryRenderer | None:
         """Build what films the episodes of a configuration; ``None`` if it has no cameras."""
         return None

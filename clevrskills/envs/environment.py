@@ -25,9 +25,11 @@ from clevrskills.envs.episode import EpisodeSpec
 from clevrskills.envs.recorder_view import RecorderView
 from clevrskills.envs.scene_reuse import SceneReuse
 from clevrskills.envs.scene_sampling import DrawnScene, draw_scene, scene_of
+from clevrskills.envs.scene_text import STATE_VIEW, scene_text
 from clevrskills.envs.state_codec import StateCodec
 from clevrskills.envs.state_observation import Observer, flat
 from clevrskills.errors import ClevrSkillsError, UnknownNameError, check_arguments
+from clevrskills.jobs.arguments import check_names
 from clevrskills.predicates import GoalState, Outcome, Predicate, criteria
 from clevrskills.sim.actors import AT_REST, attach_hinges, build_body, put_body
 from clevrskills.sim.body_geometry import Solids
@@ -441,6 +443,16 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
     def action_spec(self) -> dict[str, Any]:
         """What an action means, as data."""
         return ACTION_SPEC
+
+    def look(self, views: Sequence[str]) -> Mapping[str, str]:
+        """What can be told of the scene in words: the view ``state``, see
+        :func:`clevrskills.envs.scene_text.scene_text`.
+
+        Raises:
+            UnknownNameError: There is no such view.
+        """
+        check_names(view=(views, (STATE_VIEW,)))
+        return {view: scene_text(self) for view in views}
 
     @property
     def limit(self) -> int:

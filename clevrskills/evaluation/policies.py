@@ -72,11 +72,11 @@ class OraclePolicy:
 
     def __init__(self, suite: Suite, interface: Interface) -> None:
         suite.require_oracle()
-        self._suite = suite
+        self._suite, self._interface = suite, interface
 
     def reset(self, prompt: PromptInput, *, env: Any, episode: Any) -> None:
         """An episode begins."""
-        self._oracle = self._suite.oracle(env)
+        self._oracle = self._suite.solver(env, self._interface)
 
     def act(self, observation: Observation) -> Any:
         """What the oracle does next.

@@ -16,7 +16,7 @@ import numpy as np
 from clevrskills.core.episode import RecordedName
 from clevrskills.core.feedback import Mode
 from clevrskills.core.goal.tree import depth, leaves_met
-from clevrskills.core.interface import BoxInterface, TextInterface, Turn, in_range
+from clevrskills.core.interface import BoxInterface, Step, TextInterface, Turn, in_range
 from clevrskills.core.observer import Observer
 from clevrskills.core.policy import Observation, ObservationOptions, PromptInput, Said
 from clevrskills.core.rollout import STEP_LIMIT, Rollout
@@ -149,7 +149,7 @@ class PolicyRollout(Rollout):
         self._began_s = time.perf_counter()
         with _Timer(self, "_env_s"):
             env.reset(options={"episode": episode})
-            self.limit = env.limit
+            self.limit = self._actuator.limit
             self._progress = float(env.outcome.progress[0])
             self._depth = depth(env.goal, env.outcome)
             self.observer = Observer(env, options, told)
@@ -202,12 +202,15 @@ class PolicyRollout(Rollout):
             reached = depth(env.goal, env.outcome)
             assert reached is not None
             self._depth = max(self._depth, reached)
-        if self.video is not None:
-            self.video.add(env)
         # only what the policy will be shown: images cost more than a step
         if len(self._actions) < self._history and not self.ended:
             self.observation = self._look()
         return step
+
+    def on_control_step(self, step: Step) -> None:
+        """Film it."""
+        if self.video is not None:
+            self.video.add(self.env)
 
     def _note(self, said: Said) -> None:
         """Take note of what was said, for the transcript and the result."""

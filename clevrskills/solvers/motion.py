@@ -7,6 +7,8 @@ import numpy as np
 from sapien import Pose
 
 from clevrskills.core.geometry import rotation_quaternion_np, rotation_vector_np
+from clevrskills.core.goal.predicate import GoalState, Leaf
+from clevrskills.core.goal.tree import state_of
 from clevrskills.core.policy import GaveUp
 from clevrskills.envs.environment import ClevrSkillsEnv
 from clevrskills.sim.robots.controller import EndEffectorDeltaController
@@ -124,6 +126,10 @@ class Arm:
     def set_label(self, action_class: str, label: str) -> None:
         """Say what the next actions do: in one word, and in a sentence with placeholders."""
         self.action_class, self.step_label = action_class, label
+
+    def remembered(self, leaf: Leaf) -> GoalState:
+        """What the episode remembers of a leaf of its goal."""
+        return state_of(leaf, self.env.goal, self.env.outcome)
 
     def mark_failed(self, start: int) -> None:
         """Note that the actions since a number of them came to nothing."""

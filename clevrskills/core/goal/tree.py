@@ -11,6 +11,7 @@ from torch import Tensor
 from clevrskills.core.goal.context import anywhere
 from clevrskills.core.goal.logical import Composite, Keeping, Order, Sequence, Wrapper
 from clevrskills.core.goal.predicate import GoalState, Leaf, Outcome, Predicate
+from clevrskills.errors import ClevrSkillsError
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +114,18 @@ def depth(goal: Predicate, outcome: Outcome, env: int = 0) -> tuple[int, int] | 
     found = [depth(part, result, env) for _, part, result in _used_parts(goal, outcome, env)]
     ordered = [pair for pair in found if pair is not None]
     return (sum(p[0] for p in ordered), sum(p[1] for p in ordered)) if ordered else None
+
+
+def state_of(leaf: Leaf, goal: Predicate, outcome: Outcome) -> GoalState:
+    """What a leaf of a goal remembers.
+
+    Raises:
+        ClevrSkillsError: It is no leaf of that goal.
+    """
+    for node, found in zip(nodes(goal), outcomes(goal, outcome), strict=True):
+        if node.predicate is leaf:
+            return found.state
+    raise ClevrSkillsError(f"{leaf.name} is no part of the goal")
 
 
 def _used_parts(

@@ -5,7 +5,7 @@ from collections.abc import Generator, Iterator
 import numpy as np
 from sapien import Pose
 
-from clevrskills.predicates import GoalState, Outcome, Predicate, Rotated
+from clevrskills.predicates import Predicate, Rotated
 from clevrskills.sim.robots.delta_action import ROTATION_RAD
 from clevrskills.solvers.grasps import down
 from clevrskills.solvers.motion import Actions, Arm, SkillFailed, turned_about_z
@@ -64,18 +64,7 @@ def solve_rotated(arm: Arm, goal: Predicate) -> Actions:
 
 def _left_rad(arm: Arm, goal: Rotated) -> float:
     """The turn about world z that is left."""
-    state = _state_of(goal, arm.env.goal, arm.env.outcome)
-    assert state is not None
-    return float(goal.angle_rad[0] - state["turned_rad"][0])
-
-
-def _state_of(leaf: Predicate, goal: Predicate, outcome: Outcome) -> GoalState | None:
-    """What a leaf of a goal tree remembers."""
-    if goal is leaf:
-        return outcome.state
-    parts = getattr(goal, "children", None) or ((goal.child,) if hasattr(goal, "child") else ())
-    found = (_state_of(leaf, *pair) for pair in zip(parts, outcome.children, strict=True))
-    return next((state for state in found if state is not None), None)
+    return float(goal.angle_rad[0] - arm.remembered(goal)["turned_rad"][0])
 
 
 def _upright(arm: Arm, body: int, xy: np.ndarray) -> Iterator[Pose]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clevrskills.core.env_config import LOOKS, EnvConfig
+from clevrskills.core.feedback import Phrasebook
 from clevrskills.core.interface import Interface
 from clevrskills.core.suite import (
     Environment,
@@ -15,6 +16,7 @@ from clevrskills.core.suite import (
     Oracle,
     Preset,
     Prompt,
+    Reader,
     StatePart,
     Suite,
 )
@@ -136,16 +138,36 @@ class ClevrSkillsSuite(Suite):
 
     def interfaces(self) -> Mapping[str, Interface]:
         from clevrskills.sim.robots.delta_action import DELTA
+        from clevrskills.suites.clevrskills.words.interface import SKILLS
 
-        return {DELTA.name: DELTA}
+        return {DELTA.name: DELTA, SKILLS.name: SKILLS}
+
+    def views(self) -> Mapping[str, str]:
+        from clevrskills.envs.scene_text import STATE_VIEW
+
+        return {**super().views(), STATE_VIEW: "text"}
+
+    def phrasebook(self) -> Phrasebook:
+        from clevrskills.suites.clevrskills.words.interface import CODES
+
+        return CODES
+
+    def policies(self) -> Mapping[str, str]:
+        return {"random_words": "clevrskills.suites.clevrskills.words.agents:RandomWords"}
+
+    def reader(self) -> Reader:
+        from clevrskills.suites.clevrskills.words.reader import reply
+
+        return reply
 
     def unspeakable(self) -> Sequence[str]:
         return KEYSTEP_TASKS
 
     def presets(self) -> Mapping[str, Preset]:
         from clevrskills.suites.clevrskills.prompt_wordings import PRESETS
+        from clevrskills.suites.clevrskills.words.interface import PRESETS as IN_WORDS
 
-        return PRESETS
+        return {**PRESETS, **IN_WORDS}
 
     def told(self, episode: Episode, wording: str, number: int, look: str = LOOKS[0]) -> Prompt:
         from clevrskills.envs.episode import EpisodeSpec
@@ -254,6 +276,17 @@ class ClevrSkillsSuite(Suite):
 
         assert isinstance(env, ClevrSkillsEnv)
         return Oracle(env)
+
+    def solver(self, env: Environment, interface: Interface) -> Oracle:
+        from clevrskills.envs.environment import ClevrSkillsEnv
+        from clevrskills.suites.clevrskills.words.agents import Commander
+        from clevrskills.suites.clevrskills.words.interface import SKILLS
+
+        if interface.name != SKILLS.name:
+            return self.oracle(env)
+        assert isinstance(env, ClevrSkillsEnv)
+        self.require_oracle()
+        return Commander(env)
 
     def trajectory_renderer(self, config: EnvConfig) -> TrajectoryRenderer | None:
         from clevrskills.sim.render.trajectory_renderer import TrajectoryRenderer

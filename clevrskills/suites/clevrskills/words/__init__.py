@@ -1,0 +1,1 @@
+"""Words for the 33 tasks: commands that skills carry out, and the scene as text."""

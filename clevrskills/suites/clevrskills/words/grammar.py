@@ -1,0 +1,301 @@
+"""Commands: the sentences of goal trees, said of what is in the scene.
+
+A command is read into the leaf of a goal tree that says the same, whatever the episode asks for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import radians
+
+import torch
+from torch import Tensor
+
+from clevrskills.core import geometry
+from clevrskills.core.goal.tree import state_of
+from clevrskills.core.policy import GaveUp
+from clevrskills.envs.environment import ClevrSkillsEnv
+from clevrskills.envs.scene_text import NAMES, bodies_of, shown_name
+from clevrskills.predicates import (
+    AtPose,
+    AtPoseOnTop,
+    AtPosition,
+    AtPositionPushed,
+    Balanced,
+    EndEffectorAtPose,
+    EndEffectorAtPosition,
+    Hit,
+    HitToppled,
+    Inside,
+    OnTop,
+    Picked,
+    Predicate,
+    PushedTowards,
+    Rotated,
+    SameStack,
+    ToppledStructure,
+    Touched,
+    TouchedPushed,
+    TouchedToppled,
+    Traced,
+)
+
+UNPARSABLE, UNKNOWN_OBJECT, AMBIGUOUS = "UNPARSABLE", "UNKNOWN_OBJECT", "AMBIGUOUS"
+NOT_HERE = "NOT_HERE"
+PUT_DOWN, WAIT = "put down", "wait"
+_NUMBER = r"\s*(-?\d+(?:\.\d+)?)\s*"
+_XY, _XYZ = rf"\({_NUMBER},{_NUMBER}\)", rf"\({_NUMBER},{_NUMBER},{_NUMBER}\)"
+_MOST_RAD = radians(170.0)
+_PLACEHOLDER = re.compile(r"\{obj:(\w+)\}")
+_ARTICLE = re.compile(r"^(the|a|an)\s+")
+
+
+@dataclass(frozen=True)
+class Command:
+    """What a command says.
+
+    Attributes:
+        leaf: What is to be achieved; ``None``: nothing, or it can't be read.
+        action: :data:`PUT_DOWN` or :data:`WAIT`, which need no goal; else empty.
+        code: What is wrong with it; empty: nothing.
+        args: What the sentence of the code names.
+    """
+
+    leaf: Predicate | None = None
+    action: str = ""
+    code: str = ""
+    args: Mapping[str, str] = field(default_factory=dict)
+
+
+class _Refused(Exception):  # noqa: N818 (nothing is in error)
+    """A command can't be carried out; its code and what that names."""
+
+    def __init__(self, code: str, **args: str) -> None:
+        super().__init__(code)
+        self.command = Command(code=code, args=args)
+
+
+def read(text: str, env: ClevrSkillsEnv) -> Command:
+    """Read a command; upper and lower case, a full stop at the end and articles are free.
+
+    Args:
+        text: The command.
+        env: The environment that it is for.
+    """
+    words = " ".join(text.lower().split()).removesuffix(".").rstrip()
+    if words in (PUT_DOWN, WAIT):
+        return Command(action=words)
+    try:
+        for pattern, build in _FORMS:
+            if match := pattern.fullmatch(words):
+                return Command(build(_Scene(env), *match.groups()).with_criteria(env.criteria))
+    except _Refused as refused:
+        return refused.command
+    return Command(code=UNPARSABLE)
+
+
+def say(leaf: Predicate, env: ClevrSkillsEnv) -> str:
+    """The command for a leaf of a goal tree: its own sentence, with keys of the scene.
+
+    Raises:
+        GaveUp: No command says it.
+    """
+    told = leaf.describe(env.world)
+    if isinstance(leaf, Rotated):
+        told = _what_is_left(leaf, env)
+    sentence = _PLACEHOLDER.sub(lambda match: match[1], told).partition(" after ")[0]
+    command = sentence[:1].lower() + sentence[1:]
+    if read(command, env).leaf is None:
+        raise GaveUp(f"no command says: {sentence}")
+    return command
+
+
+def _what_is_left(leaf: Rotated, env: ClevrSkillsEnv) -> str:
+    """The sentence of the place of what is to be elsewhere, then that of what is left to turn, in
+    parts of less than half a turn.
+    """
+    world = env.world
+    away = world.position(leaf.object)[0, :2] - leaf.position[0, :2]
+    if float(away.norm()) > env.criteria.position_m / 2:
+        return AtPosition.describe(leaf, world)
+    left = leaf.angle_rad - state_of(leaf, env.goal, env.outcome)["turned_rad"]
+    return replace(leaf, angle_rad=left.clamp(-_MOST_RAD, _MOST_RAD)).describe(world)
+
+
+class _Scene:
+    """What commands are about.
+
+    Args:
+        env: The environment.
+    """
+
+    def __init__(self, env: ClevrSkillsEnv) -> None:
+        self.env, self.world = env, env.world
+
+    def find(self, phrase: str) -> Tensor:
+        """The slot (1,) of what a phrase names: a key, a name, or words of a name.
+
+        Raises:
+            _Refused: Nothing here is called so, or several things are.
+        """
+        bodies, wanted = bodies_of(self.env), _ARTICLE.sub("", phrase.strip())
+        if wanted in bodies:
+            return self.world.index(wanted)
+        names = {
+            key: {shown_name(self.env, body, k) for k in range(NAMES)}
+            for key, body in bodies.items()
+        }
+        found = [key for key, called in names.items() if wanted in called]
+        if not found:
+            words = set(wanted.split())
+            found = [k for k, called in names.items() if any(words <= {*n.split()} for n in called)]
+        if len(found) == 1:
+            return self.world.index(found[0])
+        if found:
+            raise _Refused(AMBIGUOUS, phrase=wanted, names=", ".join(found))
+        raise _Refused(UNKNOWN_OBJECT, phrase=wanted, names=", ".join(bodies))
+
+    def several(self, phrases: str) -> Tensor:
+        """The slots (1, n) of what an enumeration names."""
+        named = [phrase for phrase in re.split(r",|\band\b", phrases) if phrase.strip()]
+        return torch.stack([self.find(phrase) for phrase in named], dim=-1)
+
+    def place(self, body: Tensor, x: str, y: str) -> Tensor:
+        """Where a body's origin is if it stands at a place of the table as it is now, (1, 3)."""
+        world = self.world
+        height = world.position(body)[:, 2] - world.bottom(body)
+        return torch.tensor([[float(x), float(y), float(height)]])
+
+    def own(self, kind: type[Predicate]) -> Predicate:
+        """The leaf of a type in the goal of the episode.
+
+        Raises:
+            _Refused: There is none.
+        """
+        found = [leaf for leaf in self.env.goal.leaves() if isinstance(leaf, kind)]
+        if not found:
+            raise _Refused(NOT_HERE)
+        return found[0]
+
+
+def _on(scene: _Scene, one: str, where: str, other: str) -> Predicate:
+    kind = OnTop if where in ("on", "onto", "on top of") else Inside
+    return kind(scene.find(one), scene.find(other))
+
+
+def _at(scene: _Scene, one: str, x: str, y: str, turn: str | None, other: str | None) -> Predicate:
+    body = scene.find(one)
+    place = scene.place(body, x, y)
+    if turn is None:
+        return AtPosition(body, place)
+    orientation = geometry.yaw_quaternion(torch.tensor([radians(float(turn))]))
+    if other is None:
+        return AtPose(body, place, orientation)
+    return AtPoseOnTop(body, place, orientation, scene.find(other))
+
+
+def _rotated(scene: _Scene, one: str, angle: str, direction: str) -> Predicate:
+    body = scene.find(one)
+    turn = torch.tensor([radians(float(angle)) * (-1 if direction == "clockwise" else 1)])
+    if float(turn.abs()) >= torch.pi:
+        raise _Refused(UNPARSABLE)
+    start = scene.world.pose(body)
+    x, y = start[0, :2].tolist()
+    return Rotated.by(body, start, turn, scene.place(body, x, y))
+
+
+def _thrown(scene: _Scene, one: str, other: str, falls: str | None) -> Predicate:
+    kind = HitToppled if falls else Hit
+    return kind(scene.find(one), scene.find(other))
+
+
+def _moved(scene: _Scene, x: str, y: str, z: str, *axis: str | None) -> Predicate:
+    place = torch.tensor([[float(x), float(y), float(z)]])
+    if axis[0] is None:
+        return EndEffectorAtPosition(place)
+    aim = torch.tensor([[float(v) for v in axis if v is not None]])
+    aim = aim / aim.norm().clamp(min=1e-6)
+    now = scene.world.end_effector_pose[:, 3:]
+    return EndEffectorAtPose(place, geometry.quaternion_multiply(_turn_to(now, aim), now))
+
+
+def _turn_to(orientation: Tensor, aim: Tensor) -> Tensor:
+    """The shortest turn (1, 4) after which the z axis of an orientation (1, 4) points along a
+    direction (1, 3).
+    """
+    axis = geometry.rotation_matrix(orientation)[..., 2]
+    cross = torch.linalg.cross(axis, aim)
+    sine, cosine = cross.norm(dim=-1, keepdim=True), (axis * aim).sum(-1, keepdim=True)
+    angle = torch.atan2(sine, cosine)
+    side = geometry.rotation_matrix(orientation)[..., 0]
+    unit = torch.where(sine > 1e-6, cross / sine.clamp(min=1e-6), side)
+    return geometry.rotation_quaternion(unit * angle)
+
+
+def _balanced(scene: _Scene, several: str) -> Predicate:
+    leaf = scene.own(Balanced)
+    assert isinstance(leaf, Balanced)
+    named, meant = set(scene.several(several)[0].tolist()), set(leaf.objects[0].tolist()) - {-1}
+    if named != meant:
+        raise _Refused(NOT_HERE)
+    return leaf
+
+
+_Build = Callable[..., Predicate]
+_ON = r"(on top of|onto|on|into|inside|in)"
+_FORMS: Sequence[tuple[re.Pattern[str], _Build]] = [
+    (re.compile(pattern), build)
+    for pattern, build in (
+        (r"pick (?:up )?(.+)", lambda s, a: Picked(s.find(a))),
+        (r"stack (.+?) on top of each other", lambda s, a: SameStack(s.several(a))),
+        (
+            rf"(?:put|place) (.+?) at {_XY}(?: turned to {_NUMBER} degrees(?: on (.+))?)?",
+            _at,
+        ),
+        (rf"(?:put|place|stack) (.+?) {_ON} (.+)", _on),
+        (
+            rf"push (.+?) to {_XY}",
+            lambda s, a, x, y: AtPositionPushed(s.find(a), s.place(s.find(a), x, y)),
+        ),
+        (r"push (.+?) towards? (.+)", lambda s, a, b: PushedTowards(s.find(a), s.find(b))),
+        (r"(?:rotate|turn) (.+?) (\d+(?:\.\d+)?) degrees (clockwise|anti-clockwise)", _rotated),
+        (r"throw (.+?) (?:to|at|into) (.+?)( such that it falls over)?", _thrown),
+        (r"(?:touch and )?push (.+)", lambda s, a: TouchedPushed(s.find(a))),
+        (r"topple the stack of (.+)", lambda s, a: ToppledStructure(s.several(a))),
+        (r"(?:touch and )?topple (.+)", lambda s, a: TouchedToppled(s.find(a))),
+        (r"touch (.+)", lambda s, a: Touched(s.find(a))),
+        (
+            rf"move (?:the end effector )?to {_XYZ}(?:, pointing along {_XYZ})?",
+            _moved,
+        ),
+        (r"move to (.+)", lambda s, a: Traced(s.find(a))),
+        (r"balance the scale with (.+)", _balanced),
+    )
+]
+COMMANDS = (
+    "pick up X",
+    "put down",
+    "put X on Y",
+    "put X in Y",
+    "put X at (x, y)",
+    "put X at (x, y) turned to N degrees",
+    "put X at (x, y) turned to N degrees on Y",
+    "push X",
+    "push X towards Y",
+    "push X to (x, y)",
+    "rotate X N degrees clockwise",
+    "rotate X N degrees anti-clockwise",
+    "throw X to Y",
+    "throw X to Y such that it falls over",
+    "touch X",
+    "topple X",
+    "stack X, Y and Z on top of each other",
+    "topple the stack of X, Y, Z",
+    "balance the scale with X, Y and Z",
+    "move to X",
+    "move to (x, y, z)",
+    "wait",
+)
+"""The forms of commands; X, Y and Z are keys or names of things, places are in metres."""

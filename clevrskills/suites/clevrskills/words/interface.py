@@ -1,0 +1,212 @@
+"""Interface of skills: a command in words each turn, carried out by the arm."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+import torch
+
+from clevrskills.core.feedback import Phrasebook
+from clevrskills.core.goal.predicate import GoalState, Leaf
+from clevrskills.core.goal.tree import nodes
+from clevrskills.core.interface import Step, TextInterface, Turn, make_step
+from clevrskills.core.suite import Preset
+from clevrskills.core.threads import single_threaded
+from clevrskills.envs.environment import ClevrSkillsEnv
+from clevrskills.envs.scene_text import STATE_VIEW
+from clevrskills.predicates import Predicate
+from clevrskills.solvers.motion import Actions, Arm, PlanFailed, SkillFailed
+from clevrskills.solvers.requirements import require_planner
+from clevrskills.solvers.skills import skill_for
+from clevrskills.solvers.skills.put_down import put_aside
+from clevrskills.suites.clevrskills.words.grammar import COMMANDS, PUT_DOWN, WAIT, Command, read
+
+WAIT_STEPS = 20
+"""Control steps of ``wait``, and in which what was done may come to rest."""
+MOST_STEPS = 600
+"""Control steps of a turn, at most."""
+SPARE_TURNS = 2
+CODES = Phrasebook(
+    {
+        "DONE": ("", ""),
+        "NOT_ACHIEVED": ("It was tried, and does not hold.", "not achieved"),
+        "FAILED": ("The arm gave up: {reason}.", "gave up"),
+        "UNREACHABLE": ("The arm does not get there: {reason}.", "unreachable"),
+        "TIMED_OUT": ("It took too long.", "gave up"),
+        "NOTHING_HELD": ("The gripper holds nothing.", "holding state"),
+        "NOT_HERE": ("There is nothing of this kind to do here.", "not here"),
+        "UNPARSABLE": ("That is no command.", "format"),
+        "UNKNOWN_OBJECT": ("There is no {phrase} here; there are: {names}.", "unknown object"),
+        "AMBIGUOUS": ("{phrase} may be {names}.", "ambiguous"),
+    }
+)
+
+PRESETS = {
+    "words": Preset(
+        "Commands in words; the prompt and the scene are told in words, too.",
+        {
+            "interface": "skills",
+            "view": (STATE_VIEW,),
+            "prompt": "language",
+            "feedback": "detailed",
+        },
+    ),
+    "words_images": Preset(
+        "Commands in words; the scene and what the prompt names are shown in images.",
+        {"interface": "skills", "view": ("base_camera",), "feedback": "detailed"},
+    ),
+}
+"""Named bundles of options of runs in words."""
+
+
+@dataclass(frozen=True)
+class SkillsInterface(TextInterface):
+    """Commands in words that skills carry out, one each turn."""
+
+    def begin(self, env: Any) -> SkillActuator:
+        """What takes the commands.
+
+        Raises:
+            ClevrSkillsError: The planner is not installed or can't run.
+        """
+        require_planner()
+        return SkillActuator(env)
+
+
+SKILLS = SkillsInterface(
+    "skills",
+    {
+        "commands": list(COMMANDS),
+        "examples": ["pick up object_0", "put object_0 on base_0", "put down", "wait"],
+    },
+    "one command each turn, which the arm carries out; X, Y and Z are keys or names of things, "
+    "places are in metres",
+)
+
+
+class CommandedArm(Arm):
+    """An arm that achieves what a command says, not what the episode asks for.
+
+    Args:
+        env: The environment.
+        generator: Source of all random choices.
+        leaf: What is to be achieved.
+
+    Attributes:
+        state: What is remembered of it since the command.
+        holds: Whether it holds now.
+    """
+
+    def __init__(self, env: ClevrSkillsEnv, generator: np.random.Generator, leaf: Leaf) -> None:
+        super().__init__(env, generator)
+        self._leaf = leaf
+        with torch.inference_mode():
+            self.state: GoalState = leaf.initial_state(env.world)
+        self.look()
+
+    def look(self) -> None:
+        """Look at what is to be achieved; to be called after each control step."""
+        with torch.inference_mode():
+            outcome = self._leaf.evaluate(self.env.world, self.state)
+        self.state, self.holds = outcome.state, bool(outcome.holds[0])
+
+    def remembered(self, leaf: Leaf) -> GoalState:
+        return self.state if leaf is self._leaf else super().remembered(leaf)
+
+
+class SkillActuator:
+    """Takes commands in one environment.
+
+    Args:
+        env: The environment.
+    """
+
+    def __init__(self, env: ClevrSkillsEnv) -> None:
+        self._env, self._turns = env, 0
+
+    @property
+    def limit(self) -> int:
+        """Turns after which the episode ends: two for each part of its goal, and two more."""
+        used = sum(node.active and node.leaf is not None for node in nodes(self._env.goal))
+        return 2 * used + SPARE_TURNS
+
+    @single_threaded
+    def act(self, action: str, on_step: Callable[[Step], None] | None = None) -> Turn:
+        """Carry out a command; it ends early where the goal of the episode holds."""
+        self._turns += 1
+        command = read(action, self._env)
+        if command.code:
+            return self._turn(0, 0.0, command)
+        if command.action == PUT_DOWN and int(self._env.world.held[0]) < 0:
+            return self._turn(0, 0.0, Command(code="NOTHING_HELD"))
+        entropy = (self._env.episode_seed, crc32(b"words"), self._env.elapsed_steps.item())
+        generator = np.random.default_rng(np.random.SeedSequence(entropy))
+        if command.leaf is None:
+            arm = Arm(self._env, generator)
+            actions = arm.wait(WAIT_STEPS) if command.action == WAIT else put_aside(arm)
+        else:
+            assert isinstance(command.leaf, Leaf)
+            arm = CommandedArm(self._env, generator, command.leaf)
+            actions = achieve(arm, command.leaf)
+        return self._run(arm, actions, on_step)
+
+    def _run(self, arm: Arm, actions: Actions, on_step: Callable[[Step], None] | None) -> Turn:
+        """Make the actions of a skill, to its end or the episode's success."""
+        steps, reward, ended = 0, 0.0, Command(code="DONE")
+        while True:
+            try:
+                action = next(actions)
+            except StopIteration:
+                break
+            except SkillFailed as failure:
+                code = "UNREACHABLE" if isinstance(failure, PlanFailed) else "FAILED"
+                ended = Command(code=code, args={"reason": str(failure)})
+                break
+            step = make_step(self._env, action)
+            arm.actions += 1
+            steps, reward = steps + 1, reward + step.reward
+            if isinstance(arm, CommandedArm):
+                arm.look()
+            if on_step is not None:
+                on_step(step)
+            if step.success:
+                break
+            if steps == MOST_STEPS:
+                ended = Command(code="TIMED_OUT")
+                break
+        if ended.code == "DONE" and isinstance(arm, CommandedArm) and not arm.holds:
+            if not bool(self._env.outcome.holds[0]):
+                ended = Command(code="NOT_ACHIEVED")
+        return self._turn(steps, reward, ended)
+
+    def _turn(self, steps: int, reward: float, ended: Command) -> Turn:
+        outcome = self._env.outcome
+        success = bool(outcome.holds[0])
+        return Turn(
+            reward=reward,
+            success=success,
+            progress=float(outcome.progress[0]),
+            terminated=success,
+            truncated=not success and self._turns >= self.limit,
+            ok=ended.code == "DONE",
+            code=ended.code,
+            args=ended.args,
+            steps=steps,
+        )
+
+
+def achieve(arm: CommandedArm, leaf: Predicate) -> Actions:
+    """Let the skill for a leaf do it, then wait until it holds.
+
+    Raises:
+        SkillFailed: It gave up.
+    """
+    yield from skill_for(leaf)(arm, leaf)
+    for _ in range(WAIT_STEPS):
+        if arm.holds:
+            return
+        yield from arm.wait(1)
