@@ -14,6 +14,7 @@ import torch
 
 from clevrskills.baselines.data.track import Track
 from clevrskills.baselines.policy import LearnedPolicy
+from clevrskills.baselines.published import KEPT, place, remembered, without_places
 from clevrskills.baselines.registry import build, policy_type
 from clevrskills.baselines.spec import PolicyConfig, PolicySpec
 from clevrskills.core import checkpoint
@@ -36,7 +37,7 @@ class Description:
         """The content of ``config.json``."""
         return {
             "policy": self.policy,
-            "config": asdict(self.config),
+            "config": without_places(asdict(self.config)),
             "spec": self.spec.to_json(),
             "provenance": {"versions": versions(), **self.provenance},
         }
@@ -48,8 +49,9 @@ def load(path: str | Path, device: str | None = None, weights: str | None = None
     Args:
         path: Folder of a checkpoint, or of a training: then its latest checkpoint.
         device: Where it is to be; ``None``: on a GPU, if there is one.
-        weights: A folder with published weights, in place of those it was trained from: its folders
-            ``language_model`` and ``image_encoder``, of which one may be missing.
+        weights: A folder with published weights: its folders ``language_model`` and
+            ``image_encoder``, of which one may be missing. ``None``: where the training run found
+            them, or else by their names on the Hugging Face Hub.
 
     Raises:
         ClevrSkillsError: It is not there or damaged, or acts otherwise than the environments.
@@ -57,22 +59,14 @@ def load(path: str | Path, device: str | None = None, weights: str | None = None
     folder = checkpoint.find(Path(path))
     about = describe(folder)
     load_suite().interface().check(about.spec.action, str(path))
-    config = about.config if weights is None else _with_weights(about.config, Path(weights))
+    config = remembered(about.config, folder)
+    if weights is not None:
+        config = place(about.config, Path(weights), KEPT)
     policy = build(about.policy, config, about.spec)
     fill(policy, folder)
     policy.track = str(Track.of(about.provenance) or "")
     device = device or ("cuda" if torch.cuda.is_available() else "cpu")
     return policy.to(device).eval()
-
-
-def _with_weights(config: PolicyConfig, folder: Path) -> PolicyConfig:
-    """A configuration whose published weights are in a folder."""
-    names = [name for name in ("language_model", "image_encoder") if hasattr(config, name)]
-    found = {name: str(folder / name) for name in names if (folder / name).is_dir()}
-    if not found:
-        wanted = " or ".join(names) or "any published weights: the policy has none"
-        raise ClevrSkillsError(f"weights={folder}: there is no folder {wanted}")
-    return config.changed(found)
 
 
 def describe(folder: Path) -> Description:

@@ -40,6 +40,8 @@ class PolicyConfig:
         max_gradient_norm: For training: where gradients are clipped.
         final_rate: For training: the learning rate at the end, as a share of the highest; 1: it
             stays there.
+        part_rates: For training: parts that learn at other rates, by the beginning of the names of
+            their parameters, each with a factor; the longest one that fits counts.
     """
 
     cameras: tuple[str, ...] = ("base_camera", "hand_camera")
@@ -54,6 +56,7 @@ class PolicyConfig:
     warm_up_steps: int = 500
     max_gradient_norm: float = 1.0
     final_rate: float = 0.1
+    part_rates: tuple[tuple[str, float], ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("image_size", "steps", "starts_every", "horizon", "batch_size"):
@@ -64,6 +67,9 @@ class PolicyConfig:
             raise ClevrSkillsError(
                 f"starts_every must be at most steps, {self.steps}, not {self.starts_every}"
             )
+        for part in self.part_rates:
+            if len(part) != 2 or not isinstance(part[0], str) or not _is_rate(part[1]):
+                raise ClevrSkillsError(f"part_rates must be pairs [PART, FACTOR], not {part!r}")
 
     def changed(self, changes: Mapping[str, Any]) -> Self:
         """The same with other values, given as JSON data.
@@ -121,6 +127,10 @@ class PolicySpec:
         return cls(
             ObservationOptions(**options), data["state_parts"], data["statistics"], data["action"]
         )
+
+
+def _is_rate(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
 
 
 def _of_kind(name: str, value: Any, kind: Any) -> Any:

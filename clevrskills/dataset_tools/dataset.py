@@ -25,6 +25,7 @@ from clevrskills.dataset_tools.layout import (
     POSE,
     STATES_FILE,
     STEPS_FILE,
+    TEACHER_ACTION,
     TURNS_FILE,
     DatasetError,
     Header,
@@ -112,6 +113,22 @@ class Episode:
     def actions(self) -> np.ndarray:
         """(N, A) float32; what they mean is ``action_spec`` of ``info``."""
         return self._column("action")
+
+    @property
+    def taught(self) -> bool:
+        """Whether a teacher said at each step what it would have done."""
+        return TEACHER_ACTION in self.steps
+
+    @property
+    def labels(self) -> np.ndarray:
+        """(N, A) float32: the actions to learn, a teacher's if there was one, else those done."""
+        return self._column(TEACHER_ACTION if self.taught else "action")
+
+    @property
+    def unlearned(self) -> np.ndarray:
+        """(N,) bool: the steps whose labels are of an attempt that was given up."""
+        failed: np.ndarray = self.steps["failed"].to_numpy()
+        return failed & (not self.taught)
 
     @property
     def rewards(self) -> np.ndarray:

@@ -31,6 +31,8 @@ CARD_FILE = "README.md"
 CROISSANT_FILE = "croissant.json"
 EPISODES_FILE = "episodes.parquet"
 """A row for each episode, beside the card."""
+TEACHER_ACTION = "teacher_action"
+"""Column of what a teacher would have done in the state before a step, where one was asked."""
 POSE = ("x", "y", "z", "qw", "qx", "qy", "qz")
 """Numbers of a pose: position in m and quaternion."""
 

@@ -97,8 +97,8 @@ class DatasetReader(WindowReader[DatasetTable]):
         nothing = np.empty((len(columns) + 1, 0), np.float32)
         return DatasetTable(
             state=np.concatenate([nothing, *measured], axis=1),
-            actions=episode.actions,
-            failed=columns["failed"].to_numpy(),
+            actions=episode.labels,
+            failed=episode.unlearned,
             places=places,
             sights=_sights(episode, places, self._cameras),
             waypoints=_waypoints(episode),
@@ -270,7 +270,7 @@ def collate(samples: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 def _kept(dataset: Dataset) -> np.ndarray:
     """Numbers of the steps that do not belong to an attempt that was given up."""
-    failed = [Episode(episode.path).steps["failed"].to_numpy() for episode in dataset]
+    failed = [Episode(episode.path).unlearned for episode in dataset]
     return np.flatnonzero(~np.concatenate(failed))
 
 

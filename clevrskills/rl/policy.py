@@ -43,6 +43,9 @@ class RLPolicy:
     Args:
         folder: Folder of the training.
 
+    Attributes:
+        task: Key of the task that it learned.
+
     Raises:
         ClevrSkillsError: There is no training, or it has no checkpoint yet.
     """
@@ -54,6 +57,7 @@ class RLPolicy:
         root = located(Path(folder))
         self._run = read_run(root)
         self._agent = load_agent(root, self._run)
+        self.task = self._run.task
         self.track = f"open (reinforcement learning, {latest(root)[0]} steps)"
         self.observation = ObservationOptions(
             self._run.cameras, self._run.size_px, proprioception=False, look=self._run.look

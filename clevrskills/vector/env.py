@@ -9,7 +9,8 @@ import gymnasium as gym
 import numpy as np
 
 from clevrskills.errors import ClevrSkillsError, UnknownNameError, check_arguments
-from clevrskills.vector.scene_batch import SceneBatch
+from clevrskills.tasks import LEVELS
+from clevrskills.vector.mixed import MixedSpec, Spec, make_batch, tasks_of
 from clevrskills.vector.spec import TaskVectorEnv, VectorSpec
 from clevrskills.vector.workers import LocalShard, RemoteShard, SharedArrays, rows_of
 
@@ -26,10 +27,11 @@ def make_vec(
     seed: int = 0,
     **spec: Any,
 ) -> gym.vector.VectorEnv:
-    """Make a vector environment of a task, as ``gym.make_vec("ClevrSkills/…-v1")`` does.
+    """Make a vector environment of a task, as ``gym.make_vec("ClevrSkills/…-v1")`` does, or of all
+    tasks of a level, see :mod:`clevrskills.vector.mixed`.
 
     Args:
-        task: Key of the task.
+        task: Key of the task, or a level, such as ``L0``.
         num_envs: Number of environments.
         backend: ``cpu``: a :class:`VectorEnv`; ``gpu``, experimental: a
             :class:`~clevrskills.vector.gpu.GpuVectorEnv`.
@@ -47,6 +49,10 @@ def make_vec(
     # gym.make_vec adds the task's limit to what it is given
     others = {_OTHER_NAMES[name]: spec.pop(name) for name in _OTHER_NAMES.keys() & spec.keys()}
     spec = {**others, **spec}
+    if task in LEVELS:
+        if backend != "cpu":
+            raise ClevrSkillsError(f"backend={backend!r}; allowed with the tasks of {task}: 'cpu'")
+        return VectorEnv(MixedSpec.of(tasks_of(task), **spec), num_envs, workers=workers, seed=seed)
     if backend == "gpu":
         from clevrskills.vector.gpu import GpuVectorEnv
 
@@ -57,7 +63,8 @@ def make_vec(
 
 
 class VectorEnv(TaskVectorEnv):
-    """Environments of one task, as Gymnasium defines a vector environment; numpy arrays.
+    """Environments of one task, or of all of a level, as Gymnasium defines a vector environment;
+    numpy arrays.
 
     Observations are (B, D) float32, see :mod:`clevrskills.envs.state_observation`; with
     ``obs_mode="rgb"`` a dict of images (B, H, W, 3) uint8 by camera and ``state``, (B, P), the
@@ -73,6 +80,8 @@ class VectorEnv(TaskVectorEnv):
     ``unsolvable``                  why the goal can't be achieved any more, empty if it can, (B,)
                                     texts
     ``clipped``                     whether an entry of the action lay outside [-1, 1], (B,)
+    ``task``                        key of the task, (B,) texts; of several tasks only, which have
+                                    no ``reward_terms``
     ``final_obs``, ``_final_obs``   the last observations, and where an episode ended, (B,) bool;
                                     only in steps in which one did
     ``final_info``, ``_final_info`` the infos above of the last states, and ``episode``: return,
@@ -87,11 +96,14 @@ class VectorEnv(TaskVectorEnv):
         workers: Processes that step them, this one among them.
         seed: Where the seeds of the first episodes count from.
 
+    Attributes:
+        layout: Where each entry stands in the state part of an observation: name, start, stop.
+
     Raises:
         ClevrSkillsError: A name is unknown or a value is not allowed.
     """
 
-    def __init__(self, spec: VectorSpec, num_envs: int, *, workers: int = 1, seed: int = 0) -> None:
+    def __init__(self, spec: Spec, num_envs: int, *, workers: int = 1, seed: int = 0) -> None:
         if num_envs < 1:
             raise ClevrSkillsError(f"num_envs={num_envs}; allowed: 1 and more")
         if not 1 <= workers <= num_envs:
@@ -99,7 +111,12 @@ class VectorEnv(TaskVectorEnv):
         self.spec_of_all, self.num_envs, self._seed = spec, num_envs, seed
         self.max_episode_steps = spec.step_limit
         *_, start, end = self._ends = np.linspace(0, num_envs, workers + 1).astype(int).tolist()
-        own = SceneBatch(spec, end - start)
+        self._tasks: np.ndarray | None = None
+        if isinstance(spec, MixedSpec):
+            keys = np.array([one.task for one in spec.specs], object)
+            self._tasks = keys[spec.task_of(num_envs)]
+        own = make_batch(spec, (start, end), num_envs)
+        self.layout = list(own.layout)
         self.terms, self._reasons = own.terms, np.array(own.reasons, object)
         kinds = [(name, (num_envs, *a.shape[1:]), a.dtype.str) for name, a in own.arrays().items()]
         kinds.append(("actions", (num_envs, 7), "<f4"))
@@ -111,7 +128,7 @@ class VectorEnv(TaskVectorEnv):
             self._block = SharedArrays(kinds)
             self._arrays = self._block.arrays
             for rows in pairwise(self._ends[:-1]):
-                self._shards.append(RemoteShard(spec, rows, self._block))
+                self._shards.append(RemoteShard(spec, rows, num_envs, self._block))
             self._wait()  # until they have started
         # Last, as it does in send what the others then do meanwhile.
         self._shards.append(LocalShard(own, rows_of(self._arrays, start, end)))
@@ -199,6 +216,7 @@ class VectorEnv(TaskVectorEnv):
             "progress": self._arrays["progress"].copy(),
             "reward_terms": {name: terms[:, k] for k, name in enumerate(self.terms)},
             "unsolvable": self._reasons[self._arrays["unsolvable"]],
+            **({} if self._tasks is None else {"task": self._tasks.copy()}),
         }
 
 

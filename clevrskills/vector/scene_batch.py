@@ -1,6 +1,7 @@
 """Batch of scenes: the environments of one process, evaluated together."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -8,7 +9,7 @@ import torch
 from clevrskills.core.episode import TRAINING
 from clevrskills.core.goal.tree import nodes, outcomes, reasons, used
 from clevrskills.core.threads import single_threaded
-from clevrskills.envs.state_observation import Observer, flat
+from clevrskills.envs.state_observation import Observer, flat, layout
 from clevrskills.predicates import GoalState
 from clevrskills.sim.body_geometry import Solids
 from clevrskills.sim.simulation import SimWorld
@@ -61,6 +62,12 @@ class SceneBatch:
     def terms(self) -> list[str]:
         """Names of the reward terms."""
         return [node.path for node in nodes(self._goal)]
+
+    @property
+    @torch.inference_mode()
+    def layout(self) -> list[dict[str, Any]]:
+        """Where each entry stands in the state part of an observation: name, start, stop."""
+        return layout(self._entries(self._observer(self._outcome)))
 
     @property
     def reasons(self) -> list[str]:
@@ -168,17 +175,22 @@ class SceneBatch:
 
     def _look(self) -> dict[str, np.ndarray]:
         """The observations of all environments, (B, ...)."""
-        entries = self._observer(self._outcome)
+        state = flat(self._entries(self._observer(self._outcome))).numpy()
         if not self._spec.images:
-            return {"state": flat(entries).numpy()}
-        own = {name: values for name, values in entries.items() if name.startswith("robot/")}
+            return {"state": state}
         for row, env in enumerate(self._envs):
             env.repaint(self._outcome, row)
         images = [env.capture() for env in self._envs]
         return {
             **{name: np.stack([taken[name] for taken in images]) for name in self._spec.images},
-            "state": flat(own).numpy(),
+            "state": state,
         }
+
+    def _entries(self, entries: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        """What of a state is told: beside images the robot's own part."""
+        if not self._spec.images:
+            return entries
+        return {name: values for name, values in entries.items() if name.startswith("robot/")}
 
 
 def _write(

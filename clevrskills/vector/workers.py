@@ -12,9 +12,10 @@ import numpy as np
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.pool import Answer, Ready, Refusal
 from clevrskills.jobs.processes import Processes
+from clevrskills.vector.mixed import MixedBatch, Spec, make_batch
 from clevrskills.vector.scene_batch import SceneBatch
-from clevrskills.vector.spec import VectorSpec
 
+Batch = SceneBatch | MixedBatch
 Array = tuple[str, tuple[int, ...], str]
 """Name, shape and data type of an array."""
 ALIGNED_BYTES = 64
@@ -23,7 +24,7 @@ ALIGNED_BYTES = 64
 class LocalShard:
     """Environments in this process, which write what they tell to arrays."""
 
-    def __init__(self, batch: SceneBatch, arrays: Mapping[str, np.ndarray]) -> None:
+    def __init__(self, batch: Batch, arrays: Mapping[str, np.ndarray]) -> None:
         self._batch, self._arrays = batch, arrays
 
     def send(self, call: str, *arguments: Any) -> None:
@@ -41,8 +42,10 @@ class LocalShard:
 class RemoteShard:
     """The same in a process of their own, for the rows from one to before another."""
 
-    def __init__(self, spec: VectorSpec, rows: tuple[int, int], block: SharedArrays) -> None:
-        self._driver = Processes(partial(_serve, spec, rows, block.name, block.kinds))
+    def __init__(
+        self, spec: Spec, rows: tuple[int, int], num_envs: int, block: SharedArrays
+    ) -> None:
+        self._driver = Processes(partial(_serve, spec, rows, num_envs, block.name, block.kinds))
         self._worker = self._driver.start()
 
     def send(self, call: str, *arguments: Any) -> None:
@@ -102,7 +105,7 @@ def rows_of(arrays: Mapping[str, np.ndarray], start: int, end: int) -> dict[str,
 
 
 def _do(
-    batch: SceneBatch, arrays: Mapping[str, np.ndarray], call: str, arguments: Sequence[Any]
+    batch: Batch, arrays: Mapping[str, np.ndarray], call: str, arguments: Sequence[Any]
 ) -> None:
     match call:
         case "reset":
@@ -112,12 +115,12 @@ def _do(
 
 
 def _serve(
-    spec: VectorSpec, rows: tuple[int, int], name: str, kinds: Sequence[Array]
+    spec: Spec, rows: tuple[int, int], num_envs: int, name: str, kinds: Sequence[Array]
 ) -> Callable[[Any], None]:
     """What does the calls in a worker process."""
     block = SharedArrays(kinds, name)
     arrays = rows_of(block.arrays, *rows)
-    batch = SceneBatch(spec, rows[1] - rows[0])
+    batch = make_batch(spec, rows, num_envs)
 
     def run(job: tuple[str, Sequence[Any]]) -> None:
         _do(batch, arrays, *job)

@@ -175,20 +175,23 @@ class LookingModel(nn.Module):
         return layers
 
     def embed(self, tokens: Tensor) -> Tensor:
-        """Tokens (N, L) -> tokens (N, L, width)."""
+        """Tokens (N, L) -> tokens (N, L, width) float32."""
         embedded: Tensor = self.model.get_input_embeddings()(tokens)
-        return embedded
+        return embedded.float()
 
     def forward(self, look: Look, **inputs: Any) -> Tensor:
-        """What the language model answers, (N, L, width).
+        """What the language model answers, (N, L, width) float32.
 
         Args:
-            look: Shows images to tokens.
-            **inputs: Of the language model.
+            look: Shows images to tokens, which it is given as float32 whatever the language model
+                computes with.
+            **inputs: Of the language model; ``inputs_embeds`` may be of another kind of numbers.
         """
 
         def before(block: Any, _: nn.Module, given: tuple[Any, ...]) -> Any:
-            return look(block, given[0]), *given[1:]
+            return look(block, given[0].float()).to(given[0].dtype), *given[1:]
+
+        inputs["inputs_embeds"] = inputs["inputs_embeds"].to(self.model.dtype)
 
         hooks = [
             self._layers[int(number)].register_forward_pre_hook(partial(before, block))
@@ -199,7 +202,7 @@ class LookingModel(nn.Module):
         finally:
             for hook in hooks:
                 hook.remove()
-        return answer
+        return answer.float()
 
 
 def feed_forward(width: int) -> nn.Sequential:

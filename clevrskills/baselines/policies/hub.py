@@ -1,32 +1,117 @@
-"""Hub: published weights and vocabularies, in a folder or by their name on Hugging Face."""
+"""Hub: published weights and vocabularies, in a folder or by their name on Hugging Face.
 
+A name of the hub is ``facebook/opt-1.3b``, or ``facebook/opt-1.3b@REVISION``.
+"""
+
+import re
 from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+import torch
 from transformers import AutoTokenizer
-from transformers.utils import cached_file
+from transformers.utils import cached_file, logging
 
 from clevrskills.baselines.prompts import ByteTokenizer, Tokenizer
-from clevrskills.errors import ClevrSkillsError
+from clevrskills.errors import ClevrSkillsError, UnknownNameError
 
 
 @contextmanager
 def loading(what: str, name: str) -> Iterator[None]:
-    """Errors of ``from_pretrained`` in a line.
+    """Errors of ``from_pretrained`` in a line, without its reports and progress bars.
 
     Raises:
         ClevrSkillsError: It cannot be loaded.
     """
+    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
     try:
         yield
     except (OSError, ValueError) as error:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else repr(error)
         raise ClevrSkillsError(
             f"the {what} {name} cannot be loaded: {reason} Give the folder where its weights are, "
-            "or its name on the Hugging Face Hub: --set in training (the entries are weights, "
-            "language_model and image_encoder), --policy-arg weights=DIR in evaluating"
+            "or its name on the Hugging Face Hub: --published-weights DIR or --set in training "
+            "(the entries are weights, language_model and image_encoder), "
+            "--policy-arg weights=DIR in evaluating"
         ) from error
+    finally:
+        logging.set_verbosity(verbosity)
+        if bars:
+            logging.enable_progress_bar()
+
+
+def language_dtype(name: str) -> torch.dtype:
+    """The kind of numbers that is called ``float32`` or ``bfloat16``.
+
+    Raises:
+        UnknownNameError: It has another name.
+    """
+    kinds = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+    if name not in kinds:
+        raise UnknownNameError("language_dtype", name, tuple(kinds))
+    return kinds[name]
+
+
+def address(name: str) -> dict[str, Any]:
+    """Where a published model is, in arguments of ``from_pretrained`` and ``cached_file``."""
+    if "@" not in name or Path(name).exists():
+        return {"path_or_repo_id": name}
+    repository, _, revision = name.rpartition("@")
+    return {"path_or_repo_id": repository, "revision": revision}
+
+
+def load_model(kind: Any, what: str, name: str, dtype: torch.dtype, **options: Any) -> Any:
+    """A published model with all its weights.
+
+    Args:
+        kind: Its class, of transformers.
+        what: What it is called in messages.
+        name: A folder, or a name of the hub.
+        dtype: Kind of numbers of its weights.
+        options: Further arguments of ``from_pretrained``.
+
+    Raises:
+        ClevrSkillsError: It cannot be loaded, or some of its weights are not there.
+    """
+    place = address(name)
+    with loading(what, name):
+        model, report = kind.from_pretrained(
+            place.pop("path_or_repo_id"),
+            dtype=dtype,
+            output_loading_info=True,
+            **place,
+            **options,
+        )
+    missing = sorted(report["missing_keys"])
+    if missing:
+        raise ClevrSkillsError(
+            f"the {what} {name} lacks {len(missing)} weights, such as {missing[0]}"
+        )
+    return model
+
+
+def revision(name: str) -> str | None:
+    """The commit of the hub that a published model on this machine is of; ``None``: unknown.
+
+    Args:
+        name: A folder, also one made by ``hf download --local-dir``, or a name of the hub.
+    """
+    folder = Path(name)
+    if folder.is_dir():
+        notes = sorted(folder.glob(".cache/huggingface/download/**/*.metadata"))
+        text = notes[0].read_text(encoding="utf-8") if notes else str(folder.resolve())
+    else:
+        found = cached_file(
+            **address(name), filename="config.json", local_files_only=True,
+            _raise_exceptions_for_missing_entries=False,
+            _raise_exceptions_for_connection_errors=False,
+        )  # fmt: skip
+        text = str(found or "")
+    commit = re.search(r"(?:^|snapshots/)([0-9a-f]{40})\b", text)
+    return commit and commit[1]
 
 
 def hub_file(name: str, file: str) -> Path:
@@ -40,7 +125,7 @@ def hub_file(name: str, file: str) -> Path:
         ClevrSkillsError: It is not there.
     """
     try:
-        return Path(cached_file(name, file))
+        return Path(cached_file(**address(name), filename=file))
     except (OSError, ValueError) as error:
         raise ClevrSkillsError(
             f"{name} has no {file} here, and it could not be downloaded: name a folder that has it"
@@ -66,7 +151,8 @@ class LanguageTokenizer:
 
     def __init__(self, name: str, image: str | None = None) -> None:
         with loading("tokenizer of", name):
-            self._tokenizer = AutoTokenizer.from_pretrained(name)
+            place = address(name)
+            self._tokenizer = AutoTokenizer.from_pretrained(place.pop("path_or_repo_id"), **place)
         known = self._tokenizer.get_vocab()
         if image is not None and image not in known:
             raise ClevrSkillsError(f"the tokenizer of {name} has no token {image}")

@@ -31,6 +31,9 @@ class TrainArgs:
     `learning_rate=1e-4`; may be given several times."""
     start: Annotated[Path | None, tyro.conf.arg(name="from")] = None
     """Checkpoint, or folder of a training, to go on from."""
+    published_weights: Path | None = None
+    """Folder with published weights: its folders `language_model`, `image_encoder` and `weights`,
+    as far as the policy names some. By default they are looked for on the Hugging Face Hub."""
     task: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
     """Only demonstrations of this task; may be given several times."""
     level: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()

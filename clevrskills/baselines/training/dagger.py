@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,21 +12,26 @@ import tyro
 
 from clevrskills.baselines.training.arguments import TrainArgs
 from clevrskills.baselines.training.train import require_training, train
+from clevrskills.core.checkpoint import located
 from clevrskills.core.episode import DAGGER
 from clevrskills.dataset_tools.generate.command import GenerateArgs, generate
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
+from clevrskills.evaluation.report.command import CompareArgs, compare
 from clevrskills.jobs.arguments import check_least
 
 if TYPE_CHECKING:
     from clevrskills.baselines.checkpoint import Description
     from clevrskills.core.suite import Suite
 
+ORACLE = "oracle"
 SEED = 1_000_000
 """The first seed by default, within the range of DAgger's own."""
 
 
 @dataclass(kw_only=True)
 class DaggerArgs:
-    """Let a policy act, let the oracle take over from where it gets to, train on that as well.
+    """Let a policy act, let a teacher show what to do where it gets to, train on that as well.
 
     A round has two parts, in OUT/round_<k>/demos and OUT/round_<k>/training; the next round starts
     from the latter. Running it again continues.
@@ -37,6 +43,10 @@ class DaggerArgs:
     """Demonstrations that it was trained on; may be given several times."""
     out: Path
     """Folder of the rounds."""
+    teacher: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ("oracle",)
+    """Who shows what to do: `oracle`, which takes over for a while, or `rl:DIR`, a policy that
+    reinforcement learning found from states, which says at every step what it would do in its task;
+    may be given several times. With both, the oracle has the tasks that no other one has."""
     task: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
     """Tasks to act in; by default all that the policy was trained on."""
     rounds: int = 1
@@ -59,6 +69,11 @@ class DaggerArgs:
     """Processes that load windows."""
     cache_gb: float = 0.0
     """Memory in which each of these keeps images, in GB."""
+    evaluate_episodes: int = 0
+    """Frozen episodes of each task on which the policy is evaluated before and after each round,
+    for a paired comparison; 0: none."""
+    evaluate_split: str = "val"
+    """Their split."""
 
 
 def dagger(args: DaggerArgs, suite: Callable[[Path], Suite] | None = None) -> int:
@@ -67,7 +82,7 @@ def dagger(args: DaggerArgs, suite: Callable[[Path], Suite] | None = None) -> in
     Args:
         args: How many, from where.
         suite: Gives, for the folder of a checkpoint, environments in which its policy and the
-            oracle act in turns; ``None``: ClevrSkills.
+            teacher act; ``None``: ClevrSkills.
 
     Returns:
         Exit code: 0, or that of the part that was stopped.
@@ -76,7 +91,7 @@ def dagger(args: DaggerArgs, suite: Callable[[Path], Suite] | None = None) -> in
         ClevrSkillsError: Bad arguments, or a part failed; what was finished is kept.
     """
     require_training()
-    check_least(args, rounds=1, episodes=1, steps=1, workers=1)
+    check_least(args, rounds=1, episodes=1, steps=1, workers=1, evaluate_episodes=0)
     from clevrskills.baselines.checkpoint import describe
     from clevrskills.baselines.training.dagger_rollout import DaggerSuite
     from clevrskills.core.checkpoint import find
@@ -86,25 +101,74 @@ def dagger(args: DaggerArgs, suite: Callable[[Path], Suite] | None = None) -> in
         folder = args.out / f"round_{number + 1}"
         at = find(start)
         about = describe(at)
-        code = generate(
-            _generate_args(args, about, number, folder / "demos"),
-            (suite or DaggerSuite)(at.absolute()),
-            DAGGER,
-        )
+        tasks = args.task or tuple(about.provenance["tasks"])
+        make = suite or partial(DaggerSuite, teachers=_teachers(args.teacher, tasks))
+        request = _generate_args(args, about, tasks, number, folder / "demos")
+        code = generate(request, make(at.absolute()), DAGGER)
         if code:
             return code
         data.append(folder / "demos")
         code = train(_train_args(args, about, start, tuple(data), folder / "training"))
         if code:
             return code
+        if args.evaluate_episodes:
+            before = args.out / f"round_{number}/after" if number else folder / "before"
+            for policy, out in ((at, before), (find(folder / "training"), folder / "after")):
+                code = code or _evaluate(args, tasks, policy, out)
+            if code:
+                return code
+            compare(CompareArgs(a=before, b=folder / "after"))
         start = folder / "training"
     return 0
 
 
-def _generate_args(args: DaggerArgs, about: Description, number: int, out: Path) -> GenerateArgs:
+def _teachers(names: Sequence[str], tasks: Sequence[str]) -> dict[str, str]:
+    """Names of teachers by task, but for tasks at which the oracle teaches.
+
+    Raises:
+        ClevrSkillsError: One cannot teach, there are two for a task, or there is none.
+    """
+    from clevrskills.baselines.training.dagger_rollout import make_teacher
+
+    found: dict[str, str] = {}
+    for name in names:
+        if name == ORACLE:
+            continue
+        # workers run elsewhere
+        head, _, rest = name.partition(":")
+        name = f"{head}:{located(Path(rest)).absolute()}" if head == "rl" else name
+        task = make_teacher(name).task
+        if task in found:
+            raise ClevrSkillsError(f"{found[task]} and {name} both teach {task}: name one of them")
+        found[task] = name
+    missing = [task for task in tasks if task not in found]
+    if missing and ORACLE not in names:
+        raise ClevrSkillsError(
+            f"no --teacher for {', '.join(missing)}: name one, or oracle for all others, or the "
+            "tasks to act in with --task"
+        )
+    return found
+
+
+def _evaluate(args: DaggerArgs, tasks: tuple[str, ...], policy: Path, out: Path) -> int:
+    """Evaluate a checkpoint on frozen episodes; what is there is not done again."""
+    request = EvaluateArgs(
+        policy=f"checkpoint:{policy.absolute()}",
+        tasks=tasks,
+        split=(args.evaluate_split,),
+        episodes=args.evaluate_episodes,
+        out=out,
+        workers=args.workers,
+    )
+    return evaluate(request)
+
+
+def _generate_args(
+    args: DaggerArgs, about: Description, tasks: tuple[str, ...], number: int, out: Path
+) -> GenerateArgs:
     out.parent.mkdir(parents=True, exist_ok=True)
     return GenerateArgs(
-        tasks=args.task or tuple(about.provenance["tasks"]),
+        tasks=tasks,
         episodes=args.episodes,
         seed=args.seed + number * args.episodes,
         out=out,

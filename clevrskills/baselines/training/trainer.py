@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.utils.data import DataLoader
 
 from clevrskills.baselines.checkpoint import Description, save
 from clevrskills.baselines.data.windows import Batches, Order, Windows, collate
 from clevrskills.core import checkpoint
+from clevrskills.errors import UnknownNameError
 from clevrskills.jobs.training_log import TrainingLog, read_reports
 
 if TYPE_CHECKING:
@@ -45,14 +46,34 @@ def learning_rate(
 
 
 def make_optimizer(policy: LearnedPolicy) -> torch.optim.AdamW:
-    """AdamW over all that is to be trained; biases and the like do not decay."""
-    trained = [p for p in policy.parameters() if p.requires_grad]
-    groups: list[dict[str, Any]] = [
-        {"params": [p for p in trained if p.ndim >= 2]},
-        {"params": [p for p in trained if p.ndim < 2], "weight_decay": 0.0},
-    ]
+    """AdamW over all that is to be trained; biases and the like do not decay. ``factor`` of a group
+    is what the learning rate is multiplied by.
+
+    Raises:
+        ClevrSkillsError: A part with a rate of its own is not there or not trained.
+    """
     config = policy.config
-    return torch.optim.AdamW(groups, config.learning_rate, weight_decay=config.weight_decay)
+    trained = [(name, p) for name, p in policy.named_parameters() if p.requires_grad]
+    rates = dict(config.part_rates)
+    for part in rates:
+        if not any(_is_of(name, part) for name, _ in trained):
+            known = sorted({name.partition(".")[0] for name, _ in trained})
+            raise UnknownNameError("part that is trained", part, known)
+    groups: dict[tuple[float, bool], list[nn.Parameter]] = {}
+    for name, parameter in trained:
+        parts = sorted((part for part in rates if _is_of(name, part)), key=len)
+        factor = rates[parts[-1]] if parts else 1.0
+        groups.setdefault((factor, parameter.ndim >= 2), []).append(parameter)
+    made: list[dict[str, Any]] = [
+        {"params": group, "factor": factor, **({} if decays else {"weight_decay": 0.0})}
+        for (factor, decays), group in sorted(groups.items(), key=lambda one: one[0], reverse=True)
+    ]
+    return torch.optim.AdamW(made, config.learning_rate, weight_decay=config.weight_decay)
+
+
+def _is_of(name: str, part: str) -> bool:
+    """Whether a parameter is in a part."""
+    return name == part or name.startswith(f"{part}.")
 
 
 class Trainer:
@@ -124,7 +145,7 @@ class Trainer:
         args, accelerator, config = self._args, self._accelerator, self._policy.config
         rate = learning_rate(self.step, args.steps, config, self._policy.learning_rate)
         for group in self._optimizer.param_groups:
-            group["lr"] = rate
+            group["lr"] = rate * group["factor"]
         losses: dict[str, Tensor] = {}
         for part in range(args.accumulate):
             entropy = (args.seed, self.step, part, accelerator.process_index)

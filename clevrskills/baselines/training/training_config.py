@@ -22,6 +22,7 @@ from clevrskills.baselines.data.windows import (
     packed,
 )
 from clevrskills.baselines.policy import LearnedPolicy
+from clevrskills.baselines.published import PLACES, pinned, place, places, remembered
 from clevrskills.baselines.registry import build, configuration
 from clevrskills.baselines.spec import PolicyConfig, PolicySpec
 from clevrskills.baselines.training.arguments import TrainArgs
@@ -42,6 +43,7 @@ class TrainingConfig:
     args: TrainArgs
     policy: str
     config: PolicyConfig
+    placed: PolicyConfig  # the same with the folders of published weights
     spec: PolicySpec  # what it sees and does
     start: Path | None  # folder of the checkpoint that it starts from; `None`: none
     before: Description | None  # what that says of itself
@@ -60,7 +62,7 @@ class TrainingConfig:
         Raises:
             ClevrSkillsError: One of them cannot be made.
         """
-        policy = build(self.policy, self.config, self.spec, self.args.seed)
+        policy = build(self.policy, self.placed, self.spec, self.args.seed)
         folder = latest or self.start
         if folder is None:
             policy.start()
@@ -80,7 +82,7 @@ class TrainingConfig:
             track = track.after(before)
         parameters = [(p.numel(), p.requires_grad) for p in policy.parameters()]
         provenance = {
-            **{k: v for k, v in self.identity.items() if k not in ("policy", "config")},
+            **{k: v for k, v in self.identity.items() if k not in ("policy", "config", PLACES)},
             "data": [str(source.root) for source in self.sources],
             "robot": self.sources[0].robot,
             "track": track.to_json(),
@@ -89,7 +91,8 @@ class TrainingConfig:
             "parameters": sum(count for count, _ in parameters),
             "trained_parameters": sum(count for count, trained in parameters if trained),
         }
-        return Description(self.policy, self.config, self.spec, provenance)
+        config = pinned(self.config, self.placed)
+        return Description(self.policy, config, self.spec, provenance)
 
 
 def prepare(args: TrainArgs) -> TrainingConfig:
@@ -116,9 +119,13 @@ def prepare(args: TrainArgs) -> TrainingConfig:
             )
         spec = replace(spec, statistics=before.spec.statistics)  # else its weights mean nothing
     weights = _weights(args)
+    placed = config if start is None else remembered(config, start)
+    if args.published_weights is not None:
+        placed = place(config, args.published_weights)
     identity = {
         "policy": name,
         "config": asdict(config),
+        PLACES: places(placed),
         "demonstrations": fingerprint(sources, selection),
         "prompt": args.prompt,
         "weights": weights,
@@ -126,7 +133,7 @@ def prepare(args: TrainArgs) -> TrainingConfig:
         **{key: getattr(args, key) for key in ("steps", "accumulate", "bf16", "seed")},
     }
     return TrainingConfig(
-        *(args, name, config, spec, start, before, sources, selection, weights, identity)
+        *(args, name, config, placed, spec, start, before, sources, selection, weights, identity)
     )
 
 
@@ -166,6 +173,8 @@ def open_training(root: Path, what: Mapping[str, Any]) -> None:
     if open_folder(root, TRAINING_FILE, "no training"):
         with storage_errors(path):
             before = json.loads(path.read_text(encoding="utf-8"))
+        for settings in (before, now):
+            settings.pop(PLACES, None)  # published weights may have been moved
         check_settings(root, before, now, _words, "trained")
     else:
         write_whole(path, to_json(now, indent=1) + "\n")

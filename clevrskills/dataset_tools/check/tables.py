@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from PIL import Image
 
 from clevrskills.core.episode import episode_id
-from clevrskills.dataset_tools.layout import POSE
+from clevrskills.dataset_tools.layout import POSE, TEACHER_ACTION
 from clevrskills.dataset_tools.record.columns import OWNER
 
 _FLAG, _REAL, _WHOLE = pa.bool_(), pa.float32(), pa.int32()
@@ -42,8 +42,11 @@ def steps_faults(path: Path, info: Mapping[str, Any]) -> Iterator[str]:
     owner = {"episode": episode_id(**owner), **owner}
     columns = _steps_columns(info)
     with contextlib.suppress(OSError, pa.ArrowException):
-        if set(OWNER) & set(pq.read_schema(path).names):  # before version 0.3 there were none
+        present = set(pq.read_schema(path).names)
+        if set(OWNER) & present:  # before version 0.3 there were none
             columns |= OWNER
+        if TEACHER_ACTION in present:
+            columns[TEACHER_ACTION] = columns["action"]
     table = yield from _read(path, int(info["steps"]), columns, lengths)
     if table is None:
         return
@@ -75,6 +78,9 @@ def steps_faults(path: Path, info: Mapping[str, Any]) -> Iterator[str]:
         != np.isin(rows, list(reached)),
         "object_poses are not finite": ~np.isfinite(table["object_poses"]).all(1),
     }
+    if TEACHER_ACTION in table:
+        inside = (np.abs(table[TEACHER_ACTION]) <= 1).all(1)
+        wrong[f"{TEACHER_ACTION} is outside [-1, 1]"] = ~inside
     for name in _TEXTS:
         if name not in _MAY_BE_EMPTY:
             wrong[f"{name} is empty"] = table[name] == ""

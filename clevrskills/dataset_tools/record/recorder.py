@@ -13,7 +13,12 @@ from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.episode import episode_id
 from clevrskills.core.interface import Step
 from clevrskills.core.suite import Environment, Oracle, Suite, TrajectoryRenderer
-from clevrskills.dataset_tools.layout import EPISODE_FILE, STATES_FILE, STEPS_FILE
+from clevrskills.dataset_tools.layout import (
+    EPISODE_FILE,
+    STATES_FILE,
+    STEPS_FILE,
+    TEACHER_ACTION,
+)
 from clevrskills.dataset_tools.record.camera_tracks import Footage, spent
 from clevrskills.dataset_tools.record.columns import measured, segments, steps_table
 from clevrskills.jobs.files import PartialDirectory, storage_errors, to_json
@@ -134,11 +139,13 @@ class Recorder:
         with spent(self.times_s, "write"):
             index = len(self._rows)
             holds, terms = env.goal_status()
+            told = getattr(oracle, TEACHER_ACTION, None)
             self._rows.append(
                 {
                     "step": index,
                     "timestamp": index / self._fps,
                     "action": np.asarray(action, dtype=np.float32).reshape(-1),
+                    **({} if told is None else {TEACHER_ACTION: np.asarray(told, np.float32)}),
                     **{name: getattr(step, name) for name in _STEP_FIELDS},
                     "subtask": self._words(oracle.subtask),
                     "instruction": self._words(oracle.step),

@@ -248,8 +248,24 @@ def test_a_published_t5_stays_as_it_is(demos: Path, t5: Path, tmp_path: Path) ->
     about = checkpoint.Description("octo", policy.config, policy.spec, {})
     checkpoint.write(tmp_path, policy, about)
     assert not kept & read_tensors(tmp_path / "model.safetensors").keys()
-    again = load(tmp_path, "cpu")
+    (tmp_path / "published").mkdir()
+    (tmp_path / "published/language_model").symlink_to(t5)
+    again = load(tmp_path, "cpu", str(tmp_path / "published"))
     np.testing.assert_array_equal(rollout(policy, {0: 1}, 1)[0], rollout(again, {0: 1}, 1)[0])
+
+
+def test_t5_in_half_the_memory(demos: Path, t5: Path) -> None:
+    exact, windows = policy_and_windows("octo", demos, language_model=str(t5))
+    policy, _ = policy_and_windows("octo", demos, language_model=str(t5), language_dtype="bfloat16")
+    assert isinstance(exact, Octo) and isinstance(policy, Octo)
+    kept = policy.pretrained()
+    kinds = {tensor.dtype for name, tensor in policy.state_dict().items() if name in kept}
+    assert torch.bfloat16 in kinds
+    batch = batch_of(policy, windows, [0])
+    prompts = replace(batch.prompts, images=batch.prompts.images / 255)
+    (expected,), (found,) = exact._read(prompts), policy._read(prompts)
+    assert found.dtype == torch.float32 and not torch.equal(found, expected)
+    torch.testing.assert_close(found, expected, atol=0.02, rtol=0.02)
 
 
 def test_a_t5_that_is_not_there(demos: Path, t5: Path, tmp_path: Path) -> None:

@@ -222,10 +222,36 @@ def test_a_checkpoint_does_not_need_them(demos: Path, tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     checkpoint.write(tmp_path / "run", policy, about)
     path.unlink()
-    again = load(tmp_path / "run", "cpu")
+    (tmp_path / "mpt").rename(tmp_path / "language_model")
+    again = load(tmp_path / "run", "cpu", str(tmp_path))
     before, after = (p.language.model.get_input_embeddings().weight for p in (policy, again))
     assert torch.equal(before, after)
     np.testing.assert_array_equal(rollout(policy, {0: 1}, 2)[0], rollout(again, {0: 1}, 2)[0])
+
+
+def test_a_frozen_language_model_takes_half_the_memory(demos: Path, tmp_path: Path) -> None:
+    mpt = early_mpt(tmp_path / "mpt")
+    save_tokenizer(mpt, ["Put", "near", "very", "</s>"], "</s>", "</s>")
+    exact = make(demos, language_model=str(mpt))
+    policy = make(demos, language_model=str(mpt), language_dtype="bfloat16")
+    kinds = {p.dtype for p in policy.language.model.parameters()}
+    assert kinds == {torch.bfloat16}
+    assert {p.dtype for p in policy.parameters() if p.requires_grad} == {torch.float32}
+    found, expected = (np.stack(rollout(p, {0: 1}, 3)[0]) for p in (policy, exact))
+    assert not np.array_equal(found, expected)
+    np.testing.assert_allclose(found[..., :6], expected[..., :6], atol=0.05)
+
+
+@pytest.mark.parametrize("kind", ["a file", "a folder"])
+def test_where_published_weights_are(demos: Path, tmp_path: Path, kind: str) -> None:
+    plain = make(demos)
+    path = tmp_path / ("checkpoint.pt" if kind == "a folder" else "other.pth")
+    torch.save(publish(plain, plain.tokenizer.image), path)
+    policy = make(demos, weights=str(tmp_path if kind == "a folder" else path))
+    norm = policy.state_dict()["resampler.norm.weight"]
+    torch.testing.assert_close(norm, plain.state_dict()["resampler.norm.weight"] + 0.1)
+    with pytest.raises(ClevrSkillsError, match="has no checkpoint.pt here"):
+        make(demos, weights=str(tmp_path / "nothing"))
 
 
 def drop_one(weights: dict[str, Tensor]) -> None:

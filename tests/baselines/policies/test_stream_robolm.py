@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,16 +18,17 @@ from learned_policies import (
     rollout,
     save_tokenizer,
 )
+from safetensors.torch import load_file, save_file
 from streams import moment, part, side_by_side, stories
 from transformers import AutoModel, ViTModel
 
 from clevrskills.baselines import checkpoint, load
 from clevrskills.baselines.policies.stream_robolm.backbones import ImageEncoder, make_language_model
 from clevrskills.baselines.policies.stream_robolm.cache import window_mask
-from clevrskills.baselines.policies.stream_robolm.policy import StreamRoboLM
+from clevrskills.baselines.policies.stream_robolm.policy import StreamRoboLM, StreamRoboLMConfig
 from clevrskills.baselines.registry import configuration
 from clevrskills.core.checkpoint import WEIGHTS_FILE, read_tensors
-from clevrskills.errors import ClevrSkillsError
+from clevrskills.errors import ClevrSkillsError, UnknownNameError
 
 BACKBONES = ["tiny-opt", "tiny-llama"]
 FIRST, SECOND = slice(1), slice(1, 2)
@@ -42,6 +44,7 @@ def test_the_papers_hyper_parameters() -> None:
         assert (config.learning_rate, config.batch_size, config.image_size) == (1e-6, 12, 256)
         assert config.cameras == ("base_camera", "hand_camera") and not config.proprioception
         assert config.language_model == model and config.lora_rank
+        assert config.language_dtype == "bfloat16"
 
 
 def test_what_a_token_attends_to() -> None:
@@ -218,14 +221,11 @@ def test_chunks_of_actions(demos: Path) -> None:
 def backbones(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, str]:
     """Folders of a language model and an image encoder, as transformers writes them."""
     torch.manual_seed(1)
-    make_language_model(request.param).save_pretrained(tmp_path / "language")
+    make_language_model(request.param).save_pretrained(tmp_path / "language_model")
     words = ["<unk>", "<s>", "</s>", "move", "to", "the", "Put", "very", "near", "over"]
-    save_tokenizer(tmp_path / "language", words, "</s>", "<unk>")
-    ImageEncoder("tiny-vit", 64).model.save_pretrained(tmp_path / "images")
-    return {
-        "language_model": str(tmp_path / "language"),
-        "image_encoder": str(tmp_path / "images"),
-    }
+    save_tokenizer(tmp_path / "language_model", words, "</s>", "<unk>")
+    ImageEncoder("tiny-vit", 64).model.save_pretrained(tmp_path / "image_encoder")
+    return {name: str(tmp_path / name) for name in ("language_model", "image_encoder")}
 
 
 def test_trained_backbones(demos: Path, tmp_path: Path, backbones: dict[str, str]) -> None:
@@ -246,8 +246,32 @@ def test_trained_backbones(demos: Path, tmp_path: Path, backbones: dict[str, str
     own = [name for name in kept if name.startswith("language.model.")]
     assert own and all("lora_" in name for name in own)
     assert any(name.startswith("sight.images.model.") for name in kept)
-    again = load(tmp_path / "saved", "cpu")
+    again = load(tmp_path / "saved", "cpu", str(tmp_path))
     np.testing.assert_array_equal(rollout(policy, {0: 1}, 2)[0], rollout(again, {0: 1}, 2)[0])
+
+
+def test_a_frozen_language_model_takes_half_the_memory(
+    demos: Path, backbones: dict[str, str]
+) -> None:
+    """Its weights are bfloat16, all that is trained is float32; what it answers hardly differs."""
+    exact, windows = policy_and_windows("stream_robolm", demos, **backbones)
+    policy, _ = policy_and_windows("stream_robolm", demos, **backbones, language_dtype="bfloat16")
+    assert {p.dtype for p in policy.parameters() if p.requires_grad} == {torch.float32}
+    kept = policy.pretrained()
+    assert {p.dtype for n, p in policy.named_parameters() if n in kept} == {torch.bfloat16}
+    batch = batch_of(policy, windows, [0, 1])
+    expected, found = exact(batch)["loss"], policy(batch)["loss"]
+    assert found != expected
+    torch.testing.assert_close(found, expected, atol=0.02, rtol=0.02)
+    acted, as_before = rollout(policy, {0: 1}, 4)[0], rollout(exact, {0: 1}, 4)[0]
+    np.testing.assert_allclose(acted, as_before, atol=0.02)
+    before, after = overfit(policy, batch, 20)
+    assert after < 0.7 * before
+
+
+def test_unknown_numbers() -> None:
+    with pytest.raises(UnknownNameError, match="language_dtype 'float8'; allowed: float32, bfl"):
+        StreamRoboLMConfig(language_dtype="float8")
 
 
 @pytest.mark.parametrize("lora_rank", [None, 4])
@@ -256,18 +280,18 @@ def test_a_checkpoint_does_not_need_what_was_trained(
 ) -> None:
     policy, _ = policy_and_windows("stream_robolm", demos, **backbones, lora_rank=lora_rank)
     assert isinstance(policy, StreamRoboLM)
-    images = ViTModel.from_pretrained(tmp_path / "images", add_pooling_layer=False)
+    images = ViTModel.from_pretrained(tmp_path / "image_encoder", add_pooling_layer=False)
     own = policy.sight.images.model.state_dict()
     assert all(torch.equal(own[name], tensor) for name, tensor in images.state_dict().items())
-    words = AutoModel.from_pretrained(tmp_path / "language").get_input_embeddings().weight
+    words = AutoModel.from_pretrained(tmp_path / "language_model").get_input_embeddings().weight
     assert torch.equal(policy.language.model.get_input_embeddings().weight, words)
     about = checkpoint.Description("stream_robolm", policy.config, policy.spec, {})
     (tmp_path / "saved").mkdir()
     checkpoint.write(tmp_path / "saved", policy, about)
-    (tmp_path / "images/model.safetensors").unlink()
+    (tmp_path / "image_encoder/model.safetensors").unlink()
     if lora_rank is None:
-        (tmp_path / "language/model.safetensors").unlink()
-    again = load(tmp_path / "saved", "cpu")
+        (tmp_path / "language_model/model.safetensors").unlink()
+    again = load(tmp_path / "saved", "cpu", str(tmp_path))
     np.testing.assert_array_equal(rollout(policy, {0: 1}, 2)[0], rollout(again, {0: 1}, 2)[0])
 
 
@@ -298,11 +322,35 @@ def test_a_checkpoint_takes_published_weights_from_another_folder(
     about = checkpoint.Description("stream_robolm", policy.config, policy.spec, {})
     checkpoint.write(tmp_path / "saved", policy, about)
     (tmp_path / "moved").mkdir()
-    (tmp_path / "language").rename(tmp_path / "moved/language_model")
-    (tmp_path / "images").rename(tmp_path / "moved/image_encoder")
+    for name in backbones:
+        (tmp_path / name).rename(tmp_path / "moved" / name)
+    config = json.loads((tmp_path / "saved/config.json").read_text())["config"]
+    assert (config["language_model"], config["image_encoder"]) == tuple(backbones)
     with pytest.raises(ClevrSkillsError, match="--policy-arg weights=DIR"):
         load(tmp_path / "saved", "cpu")
     again = load(tmp_path / "saved", "cpu", weights=str(tmp_path / "moved"))
     np.testing.assert_array_equal(rollout(policy, {0: 1}, 2)[0], rollout(again, {0: 1}, 2)[0])
     with pytest.raises(ClevrSkillsError, match="there is no folder language_model"):
         load(tmp_path / "saved", "cpu", weights=str(tmp_path))
+
+
+def test_weights_that_are_not_all_there(
+    demos: Path, tmp_path: Path, backbones: dict[str, str]
+) -> None:
+    path = tmp_path / "image_encoder/model.safetensors"
+    weights = load_file(path)
+    del weights["layernorm.weight"]
+    save_file(weights, path, metadata={"format": "pt"})
+    with pytest.raises(ClevrSkillsError, match="lacks 1 weights, such as layernorm.weight"):
+        policy_and_windows("stream_robolm", demos, **backbones)
+
+
+def test_loading_is_silent(
+    demos: Path, backbones: dict[str, str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    ViTModel(ViTModel.from_pretrained(backbones["image_encoder"]).config).save_pretrained(
+        backbones["image_encoder"]
+    )  # with a pooler, which is not used
+    capfd.readouterr()
+    policy_and_windows("stream_robolm", demos, **backbones)
+    assert capfd.readouterr() == ("", "")

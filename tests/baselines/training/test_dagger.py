@@ -4,24 +4,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from fabricated import outcomes, write_run
 from fake_source import SIZE, FakeEnv, FakeFilm, FakeOracle, FakeSource
 
 from clevrskills.baselines import checkpoint, load
 from clevrskills.baselines.data.sources import open_source
 from clevrskills.baselines.data.windows import Selection, Windows
 from clevrskills.baselines.training.dagger import DaggerArgs, dagger
-from clevrskills.baselines.training.dagger_rollout import POLICY, DaggerOracle
+from clevrskills.baselines.training.dagger_rollout import POLICY, DaggerOracle, TaughtOracle
 from clevrskills.baselines.training.train import TrainArgs, train
 from clevrskills.core.checkpoint import find
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.policy import ObservationOptions
 from clevrskills.dataset_tools import Dataset
+from clevrskills.dataset_tools.check.command import CheckArgs, check
 from clevrskills.errors import ClevrSkillsError
+from clevrskills.evaluation.evaluate import EvaluateArgs
 from clevrskills.jobs.pool import InlinePool
 from clevrskills.sim.robots.delta_action import DELTA
 
@@ -32,8 +36,31 @@ def inline(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("clevrskills.jobs.work.open_pool", lambda _, make, *rest: InlinePool(make))
 
 
+@dataclass(frozen=True)
+class Leaf:
+    """A leaf of the fake goal."""
+
+    text: str
+    name = "reached"
+
+    def describe(self, world: None) -> str:
+        return self.text
+
+
 class WatchedEnv(FakeEnv):
-    """Draws what a policy is shown."""
+    """Draws what a policy is shown, and has a goal that can be asked."""
+
+    outcome = world = None
+
+    @property
+    def goal(self) -> Any:
+        leaves = [Leaf(node["text"]) for node in self.nodes[1:]]
+        later = [*leaves, None]
+        return SimpleNamespace(
+            to_json=FakeEnv.goal.to_json,
+            leaves=lambda: leaves,
+            next_leaf=lambda _: later[self.reached],
+        )
 
     def __init__(self, config: EnvConfig) -> None:
         super().__init__(config)
@@ -181,6 +208,114 @@ def test_what_the_policy_did_is_not_learned(trained: Path, demos: Path, tmp_path
     steps = [episode.steps for episode in Dataset(root)]
     assert learned == sum(int((~s["failed"]).sum()) for s in steps) > 0
     assert learned < sum(map(len, steps))
+
+
+class Homing:
+    """A teacher: goes to the next target that was not reached, at a speed of its own."""
+
+    privileged = True
+    task = "visit"
+
+    def reset(self, prompt: None, *, env: Any, episode: Any) -> None:
+        assert (episode.task, prompt) == ("visit", None)
+        self._env = env
+
+    def act(self, observation: Any) -> np.ndarray:
+        guide = FakeOracle(self._env, {}, 0.0)
+        guide.reset()
+        return np.append(0.5 * guide.act()[:6], 0.25).astype(np.float32)
+
+
+class Images(Homing):
+    observation = ObservationOptions()
+
+
+class Unknowing:
+    """Acts by the state, and does not say in which task."""
+
+    privileged = True
+
+    def reset(self, *args: Any, **more: Any) -> None: ...
+
+    def act(self, observation: Any) -> np.ndarray:
+        return np.zeros(7, np.float32)
+
+
+@dataclass(frozen=True)
+class Taught(Turns):
+    def oracle(self, env: Any) -> Any:
+        return TaughtOracle(env, load(self.checkpoint, "cpu"), Homing(), DELTA)
+
+
+def test_a_teacher_labels_every_state(trained: Path, demos: Path, tmp_path: Path) -> None:
+    args = args_for(trained, demos, tmp_path / "out", task=("visit",))
+    assert dagger(args, lambda folder: Taught({}, checkpoint=folder)) == 0
+    root = args.out / "round_1/demos"
+    assert check(CheckArgs(dataset=root), FakeSource({})) == 0
+    policy = load(trained, "cpu")
+    windows = Windows(
+        [open_source(root, policy.config.cameras)], policy.config, Selection(), policy.tokenizer
+    )
+    episodes = list(Dataset(root))
+    assert len(windows) == sum(len(episode) for episode in episodes)
+    for episode in episodes:
+        mine = (episode.steps["skill"] == POLICY).to_numpy()
+        switch = int(mine.sum())
+        assert mine[:switch].all() and 0 < switch < len(episode)
+        assert (episode.steps["failed"].to_numpy() == mine).all() and not episode.unlearned.any()
+        # the policy's own actions are what was done, the teacher's what is learned
+        assert (episode.labels[:, 6] == 0.25).all()
+        assert (episode.actions[switch:] == episode.labels[switch:]).all()
+        assert (episode.actions[:switch] != episode.labels[:switch]).any(1).all()
+        assert (episode.steps["subtask"] != "").all()
+    learned = sum(int(windows[k]["action_mask"][:, 0].sum()) for k in range(len(windows)))
+    assert learned == sum(map(len, episodes))
+    assert all((windows[k]["actions"][..., 6] == 0.25).all() for k in range(len(windows)))
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        ((f"{__name__}:Homing",), "no --teacher for reach: name one, or oracle"),
+        ((f"{__name__}:Homing", f"{__name__}:Homing"), "both teach visit"),
+        ((f"{__name__}:Images", "oracle"), "Images is no teacher: it does not act by states"),
+        ((f"{__name__}:Unknowing", "oracle"), "it does not say for which task"),
+        (("rl:nowhere", "oracle"), "nowhere is no training of `clevrskills rl`"),
+        (("random", "oracle"), "random is no teacher"),
+    ],
+)
+def test_who_cannot_teach(
+    names: tuple[str, ...], message: str, trained: Path, demos: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(ClevrSkillsError, match=message):
+        dagger(args_for(trained, demos, tmp_path / "out", teacher=names))
+    assert not (tmp_path / "out").exists()
+
+
+def test_before_and_after_are_compared(
+    trained: Path,
+    demos: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    asked = []
+
+    def evaluated(request: EvaluateArgs) -> int:
+        asked.append(request)
+        solved = 2 * len(asked)
+        write_run(request.out, outcomes("trace", [k < solved for k in range(6)]))
+        return 0
+
+    monkeypatch.setattr("clevrskills.baselines.training.dagger.evaluate", evaluated)
+    args = args_for(trained, demos, tmp_path / "out", task=("visit",), evaluate_episodes=6)
+    assert dagger(args, lambda folder: Turns({}, checkpoint=folder)) == 0
+    before, after = asked
+    assert (before.tasks, before.episodes, before.split) == (("visit",), 6, ("val",))
+    assert before.policy.startswith(f"checkpoint:{trained}")
+    assert "round_1/training/checkpoints" in after.policy
+    shown = capsys.readouterr().out
+    assert "McNemar" in shown and "+33.3" in shown
 
 
 def test_bad_arguments(trained: Path, demos: Path, tmp_path: Path) -> None:

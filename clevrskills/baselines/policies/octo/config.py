@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from clevrskills.baselines.policies.hub import language_dtype
 from clevrskills.baselines.spec import PolicyConfig
 from clevrskills.errors import ClevrSkillsError
 
@@ -39,6 +40,8 @@ class OctoConfig(PolicyConfig):
             vocabulary too; ``None``: a small one that starts from nothing, is trained and reads
             bytes.
         text_layers: Layers of that small one.
+        language_dtype: Kind of numbers of a published language model:
+            ``bfloat16``, in half the memory, or ``float32``.
     """
 
     image_size: int = 256
@@ -68,6 +71,7 @@ class OctoConfig(PolicyConfig):
     weights: str | None = None
     language_model: str | None = None
     text_layers: int = 2
+    language_dtype: str = "float32"  # in checkpoints of before there was a choice
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -77,3 +81,4 @@ class OctoConfig(PolicyConfig):
             raise ClevrSkillsError("Octo is not told the robot's own state: no proprioception")
         if self.starts_every is not None:
             raise ClevrSkillsError("Octo sees the last steps only: no starts_every")
+        language_dtype(self.language_dtype)

@@ -32,7 +32,7 @@ from transformers import T5Config, T5EncoderModel
 
 from clevrskills.baselines.batch import Batch, Observations, Prompts
 from clevrskills.baselines.policies.augmentation import change_colors, shift
-from clevrskills.baselines.policies.hub import LanguageTokenizer, loading
+from clevrskills.baselines.policies.hub import LanguageTokenizer, language_dtype, load_model
 from clevrskills.baselines.policies.octo.config import OctoConfig
 from clevrskills.baselines.policies.octo.head import DiffusionHead
 from clevrskills.baselines.policies.octo.transformer import Stem, Transformer, visible
@@ -90,6 +90,7 @@ class Octo(LearnedPolicy[OctoConfig]):
             color_share=0.1,
             weights="rail-berkeley/octo-base-1.5",
             language_model="google-t5/t5-base",
+            language_dtype="bfloat16",
         ),
         "small": OctoConfig(
             normalize_gripper=False,
@@ -99,6 +100,7 @@ class Octo(LearnedPolicy[OctoConfig]):
             heads=6,
             weights="rail-berkeley/octo-small-1.5",
             language_model="google-t5/t5-base",
+            language_dtype="bfloat16",
         ),
         "tiny": OctoConfig(
             normalize_gripper=False,
@@ -220,7 +222,7 @@ class Octo(LearnedPolicy[OctoConfig]):
         """The tokens of each prompt, its words and then its images, (K, width)."""
         tokens, mask, index = prompts.first(self.config.prompt_tokens)
         read = self.text(input_ids=tokens, attention_mask=mask.long()).last_hidden_state
-        words = self.words(read) + self.word_places[: tokens.shape[1]]
+        words = self.words(read.float()) + self.word_places[: tokens.shape[1]]
         pictures = self.pictures(prompts.images) + self.patch_places
         tasks = []
         for row in range(len(tokens)):
@@ -248,8 +250,10 @@ def _text_encoder(config: OctoConfig, vocabulary: int) -> T5EncoderModel:
             dropout_rate=0.0,
         )
         return T5EncoderModel(new)
-    with loading("language model", config.language_model):
-        published: T5EncoderModel = T5EncoderModel.from_pretrained(
-            config.language_model, dropout_rate=0.0, dtype=torch.float32, use_safetensors=True
-        )
+    published: T5EncoderModel = load_model(
+        *(T5EncoderModel, "language model", config.language_model),
+        language_dtype(config.language_dtype),
+        dropout_rate=0.0,
+        use_safetensors=True,
+    )
     return published.requires_grad_(False)

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from transformers import CLIPVisionConfig, CLIPVisionModel, MptConfig, MptModel, PreTrainedConfig
 
-from clevrskills.baselines.policies.hub import loading
+from clevrskills.baselines.policies.hub import address, load_model, loading
 from clevrskills.baselines.prompts import ByteTokenizer
 from clevrskills.errors import ClevrSkillsError
 
@@ -58,12 +58,13 @@ class NormalizedMpt(MptModel):
         self.post_init()
 
 
-def make_language_model(name: str) -> NormalizedMpt:
+def make_language_model(name: str, dtype: torch.dtype = torch.float32) -> NormalizedMpt:
     """A language model that is not trained further.
 
     Args:
         name: A folder, a name on the Hugging Face Hub, or ``tiny-mpt``: a small random one that
             reads bytes.
+        dtype: Kind of numbers of published weights.
 
     Raises:
         ClevrSkillsError: It cannot be loaded, or is none of the early MPTs.
@@ -75,11 +76,13 @@ def make_language_model(name: str) -> NormalizedMpt:
             )
         )
     else:
+        place = address(name)
         with loading("language model", name):
-            data, _ = PreTrainedConfig.get_config_dict(name)
-            model = NormalizedMpt.from_pretrained(
-                name, config=_config(name, data), key_mapping=_NEW_NAMES, dtype=torch.float32
-            )
+            data, _ = PreTrainedConfig.get_config_dict(place.pop("path_or_repo_id"), **place)
+            config = _config(name, data)
+        model = load_model(
+            *(NormalizedMpt, "language model", name, dtype), config=config, key_mapping=_NEW_NAMES
+        )
     return model.requires_grad_(False)
 
 
@@ -117,8 +120,7 @@ class ClipEncoder(nn.Module):
             shape = {"num_attention_heads": 4, "image_size": 32, "patch_size": 16}
             self.model = CLIPVisionModel(CLIPVisionConfig(**sizes, **shape))
         else:
-            with loading("image encoder", name):
-                self.model = CLIPVisionModel.from_pretrained(name, dtype=torch.float32)
+            self.model = load_model(CLIPVisionModel, "image encoder", name, torch.float32)
         self.model.requires_grad_(False)
         config = self.model.config
         self.width: int = config.hidden_size

@@ -23,7 +23,6 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, repeat
-from pathlib import Path
 from typing import ClassVar
 
 import torch
@@ -38,14 +37,14 @@ from clevrskills.baselines.policies.flamingo import (
     LookingModel,
     PerceiverResampler,
 )
-from clevrskills.baselines.policies.hub import make_tokenizer
+from clevrskills.baselines.policies.hub import language_dtype, make_tokenizer
 from clevrskills.baselines.policies.robo_flamingo.backbones import (
     TINY_IMAGE_ENCODER,
     TINY_LANGUAGE_MODEL,
     ClipEncoder,
     make_language_model,
 )
-from clevrskills.baselines.policies.robo_flamingo.weights import WORDS, load_published
+from clevrskills.baselines.policies.robo_flamingo.weights import WORDS, load_published, weights_file
 from clevrskills.baselines.policy import LearnedPolicy
 from clevrskills.baselines.spec import PolicyConfig, PolicySpec
 
@@ -60,7 +59,8 @@ class RoboFlamingoConfig(PolicyConfig):
     Attributes:
         language_model: Name of the language model.
         image_encoder: Name of the image encoder; it scales images to the size it knows.
-        weights: File of published weights, of OpenFlamingo or RoboFlamingo.
+        weights: Published weights of OpenFlamingo or RoboFlamingo: a file, or a folder or name of
+            the hub that has a ``checkpoint.pt``.
         cross_every: Every how many layers there is cross-attention.
         cross_heads: Heads of the cross-attention, and of the resampler.
         gate: What its gates start at, before the tanh, without ``weights``; else it is theirs.
@@ -74,6 +74,8 @@ class RoboFlamingoConfig(PolicyConfig):
         lstm_dropout: Share of the features between them that are dropped in training.
         head_widths: Widths of the layers of the networks for pose and gripper.
         gripper_weight: Weight of the gripper's loss.
+        language_dtype: Kind of numbers of a published language model:
+            ``bfloat16``, in half the memory, or ``float32``.
     """
 
     steps: int = 12
@@ -98,6 +100,11 @@ class RoboFlamingoConfig(PolicyConfig):
     lstm_dropout: float = 0.1
     head_widths: tuple[int, ...] = (1024, 512, 256)
     gripper_weight: float = 0.01
+    language_dtype: str = "float32"  # in checkpoints of before there was a choice
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        language_dtype(self.language_dtype)
 
 
 @dataclass(frozen=True)
@@ -165,7 +172,7 @@ class RoboFlamingo(LearnedPolicy[RoboFlamingoConfig]):
 
     config_type = RoboFlamingoConfig
     configurations: ClassVar = {
-        "default": RoboFlamingoConfig(),
+        "default": RoboFlamingoConfig(language_dtype="bfloat16"),
         "tiny": RoboFlamingoConfig(
             image_size=32,
             steps=4,
@@ -197,7 +204,8 @@ class RoboFlamingo(LearnedPolicy[RoboFlamingoConfig]):
         self.resampler = PerceiverResampler(
             width, config.latents, config.resampler_depth, config.cross_heads
         )
-        model = make_language_model(config.language_model)
+        dtype = language_dtype(config.language_dtype)
+        model = make_language_model(config.language_model, dtype)
         self.language = LookingModel(
             model, width, config.cross_every, config.cross_heads, config.gate
         )
@@ -215,7 +223,7 @@ class RoboFlamingo(LearnedPolicy[RoboFlamingoConfig]):
 
     def start(self) -> None:
         if self.config.weights is not None:
-            load_published(self, Path(self.config.weights))
+            load_published(self, weights_file(self.config.weights))
         log.info(
             "robo_flamingo starts from %s",
             self.config.weights or "random resampler and cross-attention (no weights given)",

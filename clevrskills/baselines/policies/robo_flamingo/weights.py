@@ -9,11 +9,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from clevrskills.baselines.policies.hub import hub_file
 from clevrskills.baselines.policy import LearnedPolicy
 from clevrskills.errors import ClevrSkillsError
 
 WORDS = "language.model.wte.weight"
 """Embeddings of words, by this package's name."""
+WEIGHTS_FILE = "checkpoint.pt"
 _WORDS = "lang_encoder.transformer.wte.weight"
 _NEW_NAMES = (
     (re.compile(r"^perceiver\."), "resampler."),
@@ -22,6 +24,16 @@ _NEW_NAMES = (
     (re.compile(r"^(lang_encoder\.)?lm_head\.actions\.mlp\."), "head.pose."),
     (re.compile(r"^(lang_encoder\.)?lm_head\.gripper\.mlp\."), "head.gripper."),
 )
+
+
+def weights_file(name: str) -> Path:
+    """The file of published weights that are a file, or in a folder or on the hub.
+
+    Raises:
+        ClevrSkillsError: It is not there.
+    """
+    path = Path(name)
+    return path if path.suffix in (".pt", ".pth", ".bin") else hub_file(name, WEIGHTS_FILE)
 
 
 def load_published(policy: LearnedPolicy[Any], path: Path) -> None:

@@ -22,7 +22,7 @@ from transformers import (
     ViTModel,
 )
 
-from clevrskills.baselines.policies.hub import loading
+from clevrskills.baselines.policies.hub import address, load_model, loading
 from clevrskills.baselines.policies.small_encoders import pixel_places
 from clevrskills.baselines.prompts import ByteTokenizer
 
@@ -55,7 +55,9 @@ CONVOLUTIONAL_ENCODER = "compact-cnn"
 _TOGETHER = 64  # images that are encoded at once where features are computed twice
 
 
-def make_language_model(name: str, lora_rank: int | None = None) -> PreTrainedModel:
+def make_language_model(
+    name: str, lora_rank: int | None = None, dtype: torch.dtype = torch.float32
+) -> PreTrainedModel:
     """A causal language model without its head.
 
     Args:
@@ -63,6 +65,7 @@ def make_language_model(name: str, lora_rank: int | None = None) -> PreTrainedMo
         lora_rank: Rank of the adapters (LoRA, Hu et al. 2021, arXiv 2106.09685) that are trained in
             place of its own weights, on all its linear maps; ``None``: it is trained itself, and
             :func:`load_trained` loads where it starts.
+        dtype: Kind of numbers of published weights that are not trained; adapters are float32.
 
     Raises:
         ClevrSkillsError: It cannot be loaded.
@@ -73,17 +76,33 @@ def make_language_model(name: str, lora_rank: int | None = None) -> PreTrainedMo
         config = kind(vocab_size=ByteTokenizer.size, **fixed, **sizes)
         model = AutoModel.from_config(config, attn_implementation="sdpa")
     elif lora_rank is None:
-        with loading("language model", name):
-            model = AutoModel.from_config(
-                AutoConfig.from_pretrained(name), dtype=torch.float32, attn_implementation="sdpa"
-            )
+        config = load_config(AutoConfig, "language model", name)
+        model = AutoModel.from_config(config, dtype=torch.float32, attn_implementation="sdpa")
     else:
-        with loading("language model", name):
-            model = AutoModel.from_pretrained(name, dtype=torch.float32, attn_implementation="sdpa")
+        model = load_model(AutoModel, "language model", name, dtype, attn_implementation="sdpa")
     if lora_rank is not None:
         adapters = LoraConfig(r=lora_rank, lora_alpha=2 * lora_rank, target_modules="all-linear")
         inject_adapter_in_model(adapters, model)
+        for parameter in model.parameters():
+            if parameter.requires_grad:
+                parameter.data = parameter.data.float()
     return model
+
+
+def load_config(kind: Any, what: str, name: str) -> Any:
+    """The configuration of a published model.
+
+    Args:
+        kind: Its class, of transformers.
+        what: What the model is called in messages.
+        name: A folder, or a name of the hub.
+
+    Raises:
+        ClevrSkillsError: It cannot be loaded.
+    """
+    place = address(name)
+    with loading(what, name):
+        return kind.from_pretrained(place.pop("path_or_repo_id"), **place)
 
 
 def load_trained(model: PreTrainedModel, what: str, name: str, **options: Any) -> None:
@@ -99,8 +118,7 @@ def load_trained(model: PreTrainedModel, what: str, name: str, **options: Any) -
         ClevrSkillsError: They cannot be loaded.
     """
     if name not in (*RANDOM_LANGUAGE_MODELS, *RANDOM_IMAGE_ENCODERS):
-        with loading(what, name):
-            found = type(model).from_pretrained(name, dtype=torch.float32, **options)
+        found = load_model(type(model), what, name, torch.float32, **options)
         model.load_state_dict(found.state_dict())
 
 
@@ -129,8 +147,7 @@ class ImageEncoder(nn.Module):
         if name in RANDOM_IMAGE_ENCODERS:
             config = ViTConfig(image_size=image_size, **RANDOM_IMAGE_ENCODERS[name])
         else:
-            with loading("image encoder", name):
-                config = ViTConfig.from_pretrained(name)
+            config = load_config(ViTConfig, "image encoder", name)
         self.model = ViTModel(config, add_pooling_layer=False)
         self.name = name
         self.width: int = self.model.config.hidden_size

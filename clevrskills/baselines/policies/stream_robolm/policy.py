@@ -32,7 +32,7 @@ from transformers import DynamicCache
 
 from clevrskills.baselines.batch import Batch, Observations, Prompts, masked_mean
 from clevrskills.baselines.policies.flamingo import GatedCrossAttention, Look, LookingModel
-from clevrskills.baselines.policies.hub import make_tokenizer
+from clevrskills.baselines.policies.hub import language_dtype, make_tokenizer
 from clevrskills.baselines.policies.stream_robolm.backbones import (
     RANDOM_LANGUAGE_MODELS,
     ConvolutionalEncoder,
@@ -68,6 +68,8 @@ class StreamRoboLMConfig(PolicyConfig):
         lstm_width: Numbers in the state of the LSTM.
         lstm_layers: Layers of the LSTM.
         recompute: Whether features of images are computed twice in training, to save memory.
+        language_dtype: Kind of numbers of a published language model that is not trained:
+            ``bfloat16``, in half the memory, or ``float32``.
     """
 
     steps: int = 128
@@ -84,6 +86,11 @@ class StreamRoboLMConfig(PolicyConfig):
     lstm_width: int = 1024
     lstm_layers: int = 2
     recompute: bool = True
+    language_dtype: str = "float32"  # in checkpoints of before there was a choice
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        language_dtype(self.language_dtype)
 
 
 @dataclass(frozen=True)
@@ -167,9 +174,11 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
 
     config_type = StreamRoboLMConfig
     configurations: ClassVar = {
-        "default": StreamRoboLMConfig(),
-        "opt": StreamRoboLMConfig(),
-        "llama": StreamRoboLMConfig(language_model="meta-llama/Llama-3.2-3B"),
+        "default": StreamRoboLMConfig(language_dtype="bfloat16"),
+        "opt": StreamRoboLMConfig(language_dtype="bfloat16"),
+        "llama": StreamRoboLMConfig(
+            language_model="meta-llama/Llama-3.2-3B", language_dtype="bfloat16"
+        ),
         "small": StreamRoboLMConfig(
             image_size=128,
             steps=64,
@@ -228,7 +237,8 @@ class StreamRoboLM(LearnedPolicy[StreamRoboLMConfig]):
         self.tokenizer = make_tokenizer(config.language_model, RANDOM_LANGUAGE_MODELS)
         images = make_image_encoder(config.image_encoder, config.image_size, config.recompute)
         self.sight = Sight(images, config.cameras)
-        model = make_language_model(config.language_model, config.lora_rank)
+        dtype = language_dtype(config.language_dtype)
+        model = make_language_model(config.language_model, config.lora_rank, dtype)
         self.language = LookingModel(
             model, images.width, config.cross_every, config.cross_heads, config.gate
         )
