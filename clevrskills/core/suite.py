@@ -32,6 +32,7 @@ __all__ = [
     "PublishedTable",
     "Suite",
     "TrajectoryRenderer",
+    "Watcher",
     "load_suite",
     "suite_names",
 ]
@@ -130,6 +131,20 @@ class Oracle(Protocol):
     def failed(self) -> Sequence[tuple[int, int]]: ...
     def reset(self) -> None: ...
     def act(self) -> NDArray[Any]: ...
+
+
+class Watcher(Protocol):
+    """Watches one episode: tells what went wrong in it and how the arm moved."""
+
+    @property
+    def events(self) -> Sequence[Any]:
+        """What went wrong, each with a ``to_json``, in order after :meth:`finish`."""
+
+    def finish(self) -> None:
+        """The episode is over."""
+
+    def trajectory(self) -> Mapping[str, float]:
+        """Measures of the movement, by name."""
 
 
 Reader = Callable[[Sequence[Message]], str]
@@ -451,6 +466,11 @@ class Suite(Protocol):
         Raises:
             ClevrSkillsError: It cannot be built.
         """
+
+    def watcher(self, env: Environment) -> Watcher | None:
+        """What watches an episode from where an environment stands; ``None``: nothing does."""
+        del env
+        return None
 
     def require_oracle(self) -> None:
         """Check that the oracle can run here.

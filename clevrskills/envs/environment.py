@@ -1,7 +1,7 @@
 """Environment that runs any task, as ManiSkill defines one."""
 
 import gc
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, cached_property, partial
 from inspect import signature
@@ -78,6 +78,9 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
             or ``none``.
         reconfiguration_freq: ``None`` or 1: every episode has bodies of its own.
         kwargs: Passed on to ManiSkill's ``BaseEnv``.
+
+    Attributes:
+        after_step: Called after each control step, until the next episode.
 
     Raises:
         ClevrSkillsError: A name is unknown (it tells the allowed ones) or the machine cannot do
@@ -252,6 +255,7 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
     def _start(self, options: dict[str, Any]) -> None:
         """Put everything where it is at the start of an episode, and let it come to rest."""
         description, arm = self.agent.description, self.agent.robot._objs[0]
+        self.after_step: list[Callable[[], None]] = []
         self.vacuum.release()
         arm.qpos = np.array(description.neutral_qpos, np.float32)
         arm.root_pose = sapien.Pose(description.base_position)
@@ -387,6 +391,8 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
         self._look_at_goal()
         self._gain = self.outcome.progress - before
         self.goal_state = self.outcome.state
+        for look in self.after_step:
+            look()
 
     def _look_at_goal(self) -> None:
         self.outcome = self.goal.evaluate(self.world, self.goal_state)

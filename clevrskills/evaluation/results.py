@@ -103,6 +103,10 @@ class EpisodeResult:
         prices are known.
     greatest: The greatest absolute value of each entry of them, by its label; empty: there were
         none, or the line is of before they were told.
+    events: What went wrong, in order, as :class:`clevrskills.evaluation.events.kinds.Event` has it
+        as JSON.
+    trajectory: How the arm moved: ``path_m``, ``sparc``, ``first_contact_s`` if there was a
+        contact; empty: nothing watched the episode.
     """
 
     task: str
@@ -143,6 +147,8 @@ class EpisodeResult:
     clipped: float = 0.0
     greatest: Mapping[str, float] = field(default_factory=dict)
     usage: Mapping[str, float] = field(default_factory=dict)
+    events: Sequence[Mapping[str, Any]] = ()
+    trajectory: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def id(self) -> str:
@@ -157,7 +163,7 @@ class EpisodeResult:
     def to_json(self) -> str:
         """The line of the file, without its end."""
         data = asdict(self)
-        for name in ("repeat", "wording", "usage"):
+        for name in ("repeat", "wording", "usage", "events", "trajectory"):
             if not data[name]:
                 del data[name]
         return to_json(data)

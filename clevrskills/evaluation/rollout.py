@@ -152,6 +152,7 @@ class PolicyRollout(Rollout):
             self.limit = self._actuator.limit
             self._progress = float(env.outcome.progress[0])
             self._depth = depth(env.goal, env.outcome)
+            self._watcher = suite.watcher(env)
             self.observer = Observer(env, options, told)
             self.prompt: PromptInput = self.observer.begin(policy_seed(episode, repeat))
             self.observation: Observation = self._look()
@@ -247,6 +248,7 @@ class PolicyRollout(Rollout):
         if self._rules.declared:
             success = once = success and end == "stopped"
             end = end if self.cause else "no stop"
+        events, trajectory = self._watched()
         return EpisodeResult(
             task=episode.task,
             level=self._suite.levels().get(task.key, task.level),
@@ -288,7 +290,17 @@ class PolicyRollout(Rollout):
                 label: round(float(value), 6)
                 for label, value in zip(self._labels(), self._greatest, strict=False)
             },
+            events=events,
+            trajectory=trajectory,
         )
+
+    def _watched(self) -> tuple[list[dict[str, Any]], dict[str, float]]:
+        """What went wrong, and how the arm moved."""
+        if self._watcher is None:
+            return [], {}
+        self._watcher.finish()
+        events = [event.to_json() for event in self._watcher.events]
+        return events, dict(self._watcher.trajectory())
 
 
 class _Timer:

@@ -26,6 +26,7 @@ class AtPosition(PhysicalPredicate):
 
     name = "at_position"
     max_reward = PUT_DOWN_REWARD
+    handles = ("object",)
     object: Tensor
     position: Tensor
 

@@ -67,6 +67,7 @@ class Balanced(PhysicalPredicate):
     """
 
     name = "balanced"
+    handles = ("objects",)
     beam: Tensor
     plates: Tensor
     objects: Tensor

@@ -43,6 +43,8 @@ class Hit(PhysicalPredicate):
 
     name = "hit"
     max_reward = 12.0
+    handles = ("object",)
+    unsettles = ("object", "target")
     object: Tensor
     target: Tensor
 

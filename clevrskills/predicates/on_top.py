@@ -36,6 +36,7 @@ class OnTop(PhysicalPredicate):
 
     name = "on_top"
     max_reward = PUT_DOWN_REWARD
+    handles = ("top",)
     top: Tensor
     bottom: Tensor
 

@@ -2,7 +2,7 @@
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import torch
 from torch import Tensor
@@ -21,10 +21,22 @@ SHORT_OF_MOST = 0.999
 class PhysicalPredicate(Leaf):
     """A predicate about bodies and the robot of a :class:`~clevrskills.sim.world.World`."""
 
+    handles: ClassVar[tuple[str, ...]] = ()
+    """Names of the fields with bodies that the robot is to take, push, touch or throw; none: all
+    :meth:`bodies`."""
+    unsettles: ClassVar[tuple[str, ...]] = ()
+    """Names of the fields with bodies that may slide, fly or fall over on the way."""
+
     criteria: Criteria = dataclasses.field(default=PAPER, kw_only=True)
 
     def with_criteria(self, table: Criteria) -> Self:
         return dataclasses.replace(self, criteria=table)
+
+    def bodies(self) -> tuple[str, ...]:
+        """Names of the fields that name bodies: those of whole numbers, slots, -1 for none."""
+        values = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        whole = (torch.long, torch.int)
+        return tuple(n for n, v in values.items() if isinstance(v, Tensor) and v.dtype in whole)
 
     def _entry(self, name: str) -> Any:
         return self.criteria.name if name == "criteria" else super()._entry(name)

@@ -76,7 +76,7 @@ class Swapped(Composite):
         )
 
     @property
-    def _needed(self) -> Iterable[int]:
+    def needed(self) -> Iterable[int]:
         return 1, 2
 
     def next_index(self, outcome: Outcome) -> Tensor:

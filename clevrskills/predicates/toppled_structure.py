@@ -40,6 +40,7 @@ class ToppledStructure(PhysicalPredicate):
     """
 
     name = "toppled_structure"
+    unsettles = ("objects",)
     objects: Tensor
 
     @property

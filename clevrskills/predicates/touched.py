@@ -39,6 +39,7 @@ class Handled(PhysicalPredicate):
         object: Index of the body, (B,).
     """
 
+    unsettles = ("object",)
     object: Tensor
 
     own_way: ClassVar[bool] = False

@@ -146,18 +146,18 @@ class Composite(Predicate):
 
     @property
     def spoilers(self) -> tuple[str, ...]:
-        return tuple(f"{i}/{name}" for i in self._needed for name in self.children[i].spoilers)
+        return tuple(f"{i}/{name}" for i in self.needed for name in self.children[i].spoilers)
 
     def unsolvable(self, state: GoalState) -> dict[str, Tensor]:
         found: dict[str, Tensor] = {}
-        for i in self._needed:
+        for i in self.needed:
             for reason, where in self.children[i].unsolvable(_part_of(i, state)).items():
                 where = where & self._still_asks(i, state)
                 found[reason] = found[reason] | where if reason in found else where
         return found
 
     @property
-    def _needed(self) -> Iterable[int]:
+    def needed(self) -> Iterable[int]:
         """The children without which it can't hold, by number, where they are active."""
         return range(len(self.children))
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from collections.abc import Sequence as Several
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 
 import torch
@@ -95,6 +95,39 @@ def leaves_met(goal: Predicate, outcome: Outcome, env: int = 0) -> tuple[float, 
             part_met = 0.0
         met, of = met + part_met, of + part_of
     return met, of
+
+
+@dataclass(frozen=True)
+class LeafStatus:
+    """A leaf of a goal tree as one environment uses it."""
+
+    leaf: Leaf
+    met: bool  # it holds, or what it is part of does, or it is a step of an order that is behind
+    asked: bool  # it has to hold, now or from now on; not: its turn is over or still to come
+
+
+def leaf_status(
+    goal: Predicate, outcome: Outcome, env: int = 0, asked: bool = True
+) -> Iterator[LeafStatus]:
+    """The leaves that one environment uses, in order.
+
+    Args:
+        goal: The goal.
+        outcome: What it says.
+        env: The environment.
+        asked: Whether the goal itself is asked for.
+    """
+    if isinstance(goal, Leaf):
+        yield LeafStatus(goal, bool(outcome.holds[env]), asked)
+        return
+    stage = int(outcome.state["stage"][env]) if isinstance(goal, Order) else None
+    whole = bool(outcome.holds[env])
+    needed = goal.needed if isinstance(goal, Composite) else (0,)
+    for i, part, result in _used_parts(goal, outcome, env):
+        behind = stage is not None and i < stage
+        turn = asked and i in needed and (stage is None or i == stage)
+        for found in leaf_status(part, result, env, turn):
+            yield replace(found, met=found.met or whole or behind)
 
 
 def depth(goal: Predicate, outcome: Outcome, env: int = 0) -> tuple[int, int] | None:

@@ -52,6 +52,7 @@ def report(args: ReportArgs) -> int:
     """
     from clevrskills.evaluation.report import comparison as pairs
     from clevrskills.evaluation.report import tables
+    from clevrskills.evaluation.report.failures import failure_tables
     from clevrskills.evaluation.report.foreign import read_any
     from clevrskills.evaluation.report.suite_tables import suite_tables
     from clevrskills.evaluation.results import open_evaluations
@@ -64,7 +65,8 @@ def report(args: ReportArgs) -> int:
         if not evaluation.results:
             raise ClevrSkillsError(f"{evaluation.root}: no episode has ended yet")
     levels, tasks = tables.level_rows(evaluations), tables.task_rows(evaluations)
-    comparisons, further = _comparisons(evaluations), suite_tables(evaluations)
+    comparisons = _comparisons(evaluations)
+    further = [*suite_tables(evaluations), *failure_tables(evaluations)]
     out = args.out or args.runs[0] / "report"
     with storage_errors(out):
         out.mkdir(parents=True, exist_ok=True)

@@ -13,6 +13,7 @@ from typing import Any
 from clevrskills.core.suite import Suite
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.report.comparison import Comparison
+from clevrskills.evaluation.report.failures import first_kind
 from clevrskills.evaluation.report.tables import Row, measures_of
 from clevrskills.evaluation.results import SETTINGS, EpisodeResult, Evaluation
 from clevrskills.jobs.files import storage_errors
@@ -166,6 +167,8 @@ def _outcome(evaluation: Evaluation, result: EpisodeResult, video: str) -> dict[
         "steps": [result.steps, result.max_steps],
         "why": result.error or result.reason,
         "tries": result.tries,
+        "events": list(result.events),
+        "first": first_kind(result) if result.counts and result.trajectory else "",
         "video": video if evaluation.video(result) else None,
     }
 

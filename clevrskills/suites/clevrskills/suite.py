@@ -19,6 +19,7 @@ from clevrskills.core.suite import (
     Reader,
     StatePart,
     Suite,
+    Watcher,
 )
 from clevrskills.errors import ClevrSkillsError
 
@@ -264,6 +265,13 @@ class ClevrSkillsSuite(Suite):
         if config.cameras and not env.can_draw:
             raise ClevrSkillsError("the policy is to be shown images, but rendering is off")
         return env
+
+    def watcher(self, env: Environment) -> Watcher | None:
+        from clevrskills.envs.environment import ClevrSkillsEnv
+        from clevrskills.evaluation.events.tabletop import TabletopWatcher
+
+        assert isinstance(env, ClevrSkillsEnv)
+        return TabletopWatcher(env)
 
     def require_oracle(self) -> None:
         from clevrskills.solvers.requirements import require_planner

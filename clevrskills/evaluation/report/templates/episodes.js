@@ -63,6 +63,22 @@ function film(outcome) {
   return video;
 }
 
+/* What went wrong, along the steps of the episode; a click shows the moment in the video. */
+function timeline(outcome, screen) {
+  if (!outcome.events.length) return [];
+  const [steps] = outcome.steps;
+  const words = (e) => [`step ${e.step}: ${e.kind}`, e.object, e.detail, e.goal && `(at ${e.goal})`].filter(Boolean).join(" ");
+  const show = (e) => {
+    if (!(screen.duration > 0)) return;
+    screen.pause();
+    screen.currentTime = screen.duration * e.step / (steps + 1);
+  };
+  const marks = outcome.events.map((e) => element("button", {class: "event", title: words(e), "aria-label": words(e),
+    "--at": `${100 * Math.min(1, e.step / Math.max(steps, 1))}%`, onclick: () => show(e)}));
+  const lines = outcome.events.map((e) => element("li", {}, words(e)));
+  return [element("div", {class: "timeline"}, ...marks), element("ol", {class: "events"}, ...lines)];
+}
+
 /* Other programs don't state everything. */
 const stated = (value, digits) => (value === null ? "not stated" : value.toFixed(digits));
 
@@ -80,10 +96,13 @@ function outcomePanel(outcome, k) {
     ["steps", outcome.steps[1] === null ? stated(outcome.steps[0], 0) : outcome.steps.join(" of ")],
     ...(outcome.tries > 1 ? [["tries", outcome.tries]] : []),
     ...(outcome.why ? [["because", outcome.why]] : []),
+    ...(outcome.first ? [["failed first by", outcome.first]] : []),
   ];
+  const screen = film(outcome);
   return element("div", {class: "outcome"},
     element("div", {class: "heading"}, name, element("span", {class: good ? "chip good end" : "chip bad end"}, good ? "solved" : outcome.cause)),
-    film(outcome),
+    screen,
+    ...timeline(outcome, screen),
     element("table", {class: "number"}, ...facts.map((pair) => element("tr", {}, ...pair.map((text) => element("td", {}, String(text)))))));
 }
 

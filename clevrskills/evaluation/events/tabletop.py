@@ -1,0 +1,343 @@
+"""Watcher of tabletop episodes: tells failure events from the simulator and the goal tree.
+
+It looks once per control step, whatever the policy acts by, and changes nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import cos, hypot, radians
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from clevrskills.core.goal.tree import Node, leaf_status, nodes, reasons
+from clevrskills.envs.environment import ClevrSkillsEnv
+from clevrskills.evaluation.events.kinds import KINDS, Event
+from clevrskills.evaluation.events.trajectory import path_length_m, spectral_arc_length
+from clevrskills.predicates.avoiding import Avoiding
+from clevrskills.predicates.physical import PhysicalPredicate
+from clevrskills.sim.robots.delta_action import CONTROL_HZ
+
+__all__ = ["Roles", "TabletopWatcher"]
+
+DROP_M = 0.02
+"""Height above everything below, after the control step in which a body is let go, from which it
+was dropped: the oracle sets bodies down with less than 0.5 cm."""
+TOPPLE_RAD = radians(45)
+"""Tilt against the start from which a body has tipped over: half of the way to its side."""
+SWEPT_M = 0.05
+"""How far a body slides until it was swept away: half the size of the usual object."""
+CARRIED_M = 0.01
+"""How far a body has moved when it is asked whether what is held carries it."""
+NEAR_M = 0.10
+"""Distance between cups and body within which it was approached: the size of the usual object."""
+IDLE_S, IDLE_M, IDLE_COS = 3.0, 0.005, cos(radians(1.0) / 2)
+"""The arm is idle if it moves no further and turns no more than this for so long."""
+HELD_S, UNDONE_M, UNDONE_COS = 0.25, 0.02, cos(radians(20) / 2)
+"""How long a part of the goal must hold, and how far its bodies must then go or turn, to be undone:
+a body that is bumped and comes to rest again undoes nothing."""
+APART_S = 0.5
+"""How long nothing touches until a further collision of the same pair counts."""
+FALLEN_M = -0.05
+"""Height of a body's origin below which it is off the table."""
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Which bodies a goal is about, by slot.
+
+    Attributes:
+        handled: Those that the robot is to take, push, touch or throw.
+        named: Those that any part of the goal names.
+        unsettled: Those that may slide, fly or fall over.
+        avoided: Those that the robot must not touch.
+    """
+
+    handled: frozenset[int]
+    named: frozenset[int]
+    unsettled: frozenset[int]
+    avoided: frozenset[int]
+
+    @classmethod
+    def of(cls, tree: list[Node], env: int = 0) -> Roles:
+        """Those of a goal tree in one environment."""
+        handled, named, unsettled, avoided = set[int](), set[int](), set[int](), set[int]()
+        for node in tree:
+            predicate = node.predicate
+            if not node.active:
+                continue
+            if isinstance(predicate, Avoiding):
+                avoided |= _slots(predicate.objects, env)
+            elif isinstance(predicate, PhysicalPredicate):
+                named |= _slots_of(predicate, predicate.bodies(), env)
+                handled |= _handled(predicate, env)
+                unsettled |= _slots_of(predicate, predicate.unsettles, env)
+        return cls(*map(frozenset, (handled, named | avoided, unsettled, avoided - handled)))
+
+
+def _handled(predicate: PhysicalPredicate, env: int = 0) -> set[int]:
+    return _slots_of(predicate, predicate.handles or predicate.bodies(), env)
+
+
+def _slots_of(predicate: PhysicalPredicate, names: tuple[str, ...], env: int) -> set[int]:
+    found = set[int]()
+    for name in names:
+        found |= _slots(getattr(predicate, name), env)
+    return found
+
+
+def _slots(values: torch.Tensor, env: int) -> set[int]:
+    return {slot for slot in values[env].reshape(-1).tolist() if slot >= 0}
+
+
+class TabletopWatcher:
+    """Watches one episode, from where an environment stands after its reset.
+
+    Args:
+        env: The environment.
+
+    Attributes:
+        events: What went wrong so far, in order.
+    """
+
+    def __init__(self, env: ClevrSkillsEnv) -> None:
+        self._env, self._world, self._simulation = env, env.world, env.simulation
+        self._simulation.touches_matter = True
+        self.events = list[Event]()
+        self._step = 0
+        tree = nodes(env.goal)
+        self.roles = Roles.of(tree)
+        self._paths = {id(node.predicate): node.path for node in tree if node.leaf is not None}
+        self._leaves = [node for node in tree if node.leaf is not None and node.active]
+        bodies = env.layouts[0].bodies
+        self._movable = [k for k, b in enumerate(bodies) if b and b.movable and not b.ghost]
+        self._workspace = env.setting.workspace
+        pose = self._world.body_pose[0].numpy()
+        self._upright = {k: _up_row(pose[k, 3:]) for k in self._movable}
+        self._rest = {k: pose[k, :2].copy() for k in self._movable}  # where each was left
+        self._inside = {k for k in self._movable if self._reaches(pose[k])}
+        self._held = self._now_held()
+        self._moving = {self._held} - {-1}  # held, flying, falling: not left anywhere yet
+        self._told = set[tuple[str, int]]()  # what is told once until it is over
+        self._touching = dict[tuple[int, int], int]()  # pairs of collisions, and the step
+        self._met = [0] * len(self._leaves)  # steps for which leaves hold
+        self._done: dict[int, NDArray[Any]] = {}  # where everything was when they held last
+        self._lost: dict[int, int] = {}  # since when they do not
+        self._note_goal()
+        self._path = [self._tool()[:3]]
+        self._still = 0, self._tool()  # since when the arm stands here
+        self._near_m = np.inf
+        self._approach(pose)
+        self._contact: int | None = None
+        env.after_step.append(self._look)
+
+    # ---- what it tells ----
+
+    def finish(self) -> None:
+        """The episode is over: tell what only its end tells."""
+        if self.roles.handled and self._near_m > NEAR_M and self._step:
+            self._add("not approached", min(self.roles.handled))
+        order = list(KINDS)
+        self.events.sort(key=lambda event: (event.step, order.index(event.kind)))
+
+    def trajectory(self) -> dict[str, float]:
+        """How the tool centre point moved: ``path_m``, ``sparc`` and, if the robot touched a body,
+        ``first_contact_s``; nothing before the first step.
+        """
+        if len(self._path) < 2:
+            return {}
+        places = np.array(self._path, float)
+        speed = np.linalg.norm(np.diff(places, axis=0), axis=-1) * CONTROL_HZ
+        found = {
+            "path_m": round(path_length_m(places), 6),
+            "sparc": round(spectral_arc_length(speed, CONTROL_HZ), 6),
+        }
+        if self._contact is not None:
+            found["first_contact_s"] = round(self._contact / CONTROL_HZ, 6)
+        return found
+
+    # ---- one look per control step ----
+
+    def _look(self) -> None:
+        self._step += 1
+        pose = self._world.body_pose[0].numpy()
+        held = self._now_held()
+        self._note_grip(held)
+        self._note_touches()
+        self._approach(pose)
+        for slot in self._movable:
+            self._note_body(slot, pose[slot], held)
+        self._held = held
+        self._note_goal()
+        self._note_arm()
+
+    def _note_grip(self, held: int) -> None:
+        before = self._held
+        if held >= 0 and held != before and held not in self.roles.handled:
+            self._add("wrong grasp", held)
+        if before < 0 or held == before:
+            return
+        if self._env.agent.controller.vacuum_on:
+            self._add("dropped", before, detail="lost with the vacuum on")
+        elif before not in self.roles.unsettled:
+            height_m = float(self._world.clearance(torch.tensor([before])))
+            if height_m > DROP_M:
+                self._add("dropped", before, detail="let go in the air")
+
+    def _note_touches(self) -> None:
+        simulation, forbidden = self._simulation, self.roles.avoided
+        robot = (simulation.gripper, simulation.arm)
+        last = dict(self._touching)
+        for one, other in sorted(simulation.touched):
+            if other not in robot or one in robot:
+                continue
+            body = one < simulation.table
+            if body and self._contact is None:
+                self._contact = self._step
+            if body and (one in forbidden or one not in self.roles.named):
+                self._once("wrong touch", one)
+            if other == simulation.gripper and body:
+                continue
+            self._touching[one, other] = self._step
+            if self._step - last.get((one, other), -self._step - 1) > APART_S * CONTROL_HZ:
+                part = "arm" if other == simulation.arm else "gripper"
+                self._add("collision", one, detail=part)
+
+    def _note_body(self, slot: int, pose: NDArray[Any], held: int) -> None:
+        if slot == held:
+            self._moving.add(slot)
+            self._told -= {("toppled", slot)}
+            return
+        free = slot in self.roles.unsettled
+        tipped = float(self._upright[slot] @ _up_row(pose[3:])) < cos(TOPPLE_RAD)
+        if not tipped:
+            self._told -= {("toppled", slot)}
+        elif not free and self._once("toppled", slot):
+            self._moving.add(slot)
+        if slot in self._moving:
+            if self._at_rest(slot):
+                self._moving.discard(slot)
+                self._rest[slot] = pose[:2].copy()
+        else:
+            gone_m = float(np.hypot(*(pose[:2] - self._rest[slot])))
+            if gone_m > CARRIED_M and self._carried(slot, held):
+                self._moving.add(slot)
+            elif gone_m > SWEPT_M:
+                self._moving.add(slot)
+                if not free:
+                    self._add("swept", slot)
+        out = pose[2] < FALLEN_M or (not free and not self._reaches(pose))
+        if not out:
+            self._inside.add(slot)
+            self._told -= {("out of workspace", slot)}
+        elif slot in self._inside or pose[2] < FALLEN_M:
+            self._once("out of workspace", slot)
+
+    def _note_goal(self) -> None:
+        env = self._env
+        for leaf, status in enumerate(leaf_status(env.goal, env.outcome)):
+            if status.met or not status.asked:
+                self._met[leaf] = self._met[leaf] + 1 if status.asked else 0
+                self._lost.pop(leaf, None)
+                self._done[leaf] = self._world.body_pose[0].numpy()
+                continue
+            if self._met[leaf] >= HELD_S * CONTROL_HZ:
+                self._lost[leaf] = self._step
+            self._met[leaf] = 0
+            if leaf in self._lost and self._moved(leaf):
+                self._undone(leaf)
+        told = reasons(env.goal, env.goal.spoilers, env.outcome.state)
+        if told and told[0]:
+            self._once("unsolvable", -1, detail=told[0])
+
+    def _note_arm(self) -> None:
+        tool = self._tool()
+        self._path.append(tool[:3])
+        since, there = self._still
+        moved = float(np.linalg.norm(tool[:3] - there[:3])) > IDLE_M
+        if moved or abs(float(tool[3:] @ there[3:])) < IDLE_COS:
+            self._still = self._step, tool
+            self._told -= {("idle", -1)}
+        elif self._step - since >= IDLE_S * CONTROL_HZ:
+            self._once("idle", -1, step=since + 1)
+
+    # ---- questions ----
+
+    def _now_held(self) -> int:
+        return int(self._world.held[0])
+
+    def _tool(self) -> NDArray[Any]:
+        return self._world.end_effector_pose[0].double().numpy()
+
+    def _at_rest(self, slot: int) -> bool:
+        return bool(self._world.is_static(torch.tensor([slot]))[0])
+
+    def _carried(self, slot: int, held: int) -> bool:
+        """Whether what is held carries a body, directly or by others."""
+        if held < 0:
+            return False
+        below, known = [held], {held}
+        for lower in below:
+            for upper in self._movable:
+                two = torch.tensor([lower]), torch.tensor([upper])
+                if upper not in known and float(self._world.supports(*two)) > 0.5:
+                    if upper == slot:
+                        return True
+                    below.append(upper)
+                    known.add(upper)
+        return False
+
+    def _moved(self, leaf: int) -> bool:
+        """Whether a body that a leaf handles is no longer where it was when the leaf held."""
+        before, now = self._done[leaf], self._world.body_pose[0].numpy()
+        predicate = self._leaves[leaf].predicate
+        assert isinstance(predicate, PhysicalPredicate)
+        slots = sorted(_handled(predicate))
+        gone_m = np.linalg.norm(now[slots, :3] - before[slots, :3], axis=-1)
+        turned = np.abs((now[slots, 3:] * before[slots, 3:]).sum(-1))
+        return bool((gone_m > UNDONE_M).any() or (turned < UNDONE_COS).any())
+
+    def _reaches(self, pose: NDArray[Any]) -> bool:
+        """Whether the gripper reaches a body's place."""
+        x, y = float(pose[0]), float(pose[1])
+        return hypot(x - self._workspace.base_x_m, y) <= self._workspace.reach_m[1]
+
+    def _approach(self, pose: NDArray[Any]) -> None:
+        """Note how near the cups are to what is to be handled, by the spheres around bodies."""
+        if self._near_m <= NEAR_M or not self.roles.handled:
+            return
+        slots = sorted(self.roles.handled)
+        radius = self._world.solids.radius[0, slots].numpy()
+        away = np.linalg.norm(pose[slots, :3] - self._tool()[:3], axis=-1)
+        self._near_m = min(self._near_m, float((away - radius).min()) - self._world.cup_reach_m)
+
+    # ---- events ----
+
+    def _once(self, kind: str, slot: int, **more: Any) -> bool:
+        """Tell an event unless it was told and is not over."""
+        new = (kind, slot) not in self._told
+        if new:
+            self._told.add((kind, slot))
+            self._add(kind, slot, **more)
+        return new
+
+    def _undone(self, leaf: int) -> None:
+        self._add("undone", -1, step=self._lost.pop(leaf), goal=self._leaves[leaf].path)
+
+    def _add(
+        self, kind: str, slot: int, step: int | None = None, goal: str = "", detail: str = ""
+    ) -> None:
+        names = [*self._world.keys, "table"]
+        aim = self._env.goal.next_leaf(self._env.outcome)
+        goal = goal or (self._paths.get(id(aim), "") if aim is not None else "")
+        name = names[slot] if slot >= 0 else ""
+        self.events.append(Event(kind, self._step if step is None else step, name, goal, detail))
+
+
+def _up_row(quaternion: NDArray[Any]) -> NDArray[Any]:
+    """World up in the frame of a body with an orientation w, x, y, z, (3,)."""
+    w, x, y, z = quaternion.astype(float)
+    return np.array([2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)])

@@ -1,0 +1,107 @@
+"""Tables of failures: where episodes fail first, and how the arm moved."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+import pandas as pd
+
+from clevrskills.evaluation.events.kinds import KINDS, NOTHING, first_failure
+from clevrskills.evaluation.report.tables import Table, strata
+from clevrskills.evaluation.results import EpisodeResult, Evaluation
+from clevrskills.evaluation.statistics import mean, share
+
+MOVEMENT = {"path_m": "path (m)", "sparc": "SPARC", "first_contact_s": "first contact (s)"}
+"""Measures of a trajectory, and what tables for people call them."""
+MOST_TASKS = 4
+"""Tasks that are named beside a kind of failure, those with most episodes."""
+NOTE = (
+    "Failed episodes by the first event that changed what is on the table or what can be achieved; "
+    "if there was none, by the first event of all. In brackets: 95 % intervals of the mean over "
+    "tasks. " + "; ".join(f"{kind}: {meaning}" for kind, meaning in KINDS.items()) + "."
+)
+MOVEMENT_NOTE = (
+    "Means over tasks with 95 % intervals. Path: length of the way of the tool centre point. "
+    "SPARC: smoothness (Balasubramanian et al. 2015); about -1.4 for a straight reach, less for "
+    "jerky movements. First contact: when the robot first touched a body, of the episodes in "
+    "which it did."
+)
+
+
+def failure_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
+    """The tables of episodes that were watched; none of runs in which none was."""
+    groups = list(_groups(evaluations))
+    tables = []
+    if failures := [row for group in groups for row in _failures(*group)]:
+        data, texts = zip(*failures, strict=True)
+        frame = pd.DataFrame([line for lines in data for line in lines])
+        words = _without_repeats(pd.DataFrame(texts))
+        tables.append(Table("failures", "Where episodes fail first", frame, words, NOTE))
+    if groups:
+        data, texts = zip(*(_movement(*group) for group in groups), strict=True)
+        frame, words = pd.DataFrame(data), _without_repeats(pd.DataFrame(texts))
+        tables.append(Table("movement", "How the arm moved", frame, words, MOVEMENT_NOTE))
+    return tables
+
+
+def first_kind(result: EpisodeResult) -> str:
+    """Why a watched episode failed first; empty: it did not fail."""
+    if result.success_once:
+        return ""
+    first = first_failure(result.events)
+    return NOTHING if first is None else str(first["kind"])
+
+
+def _groups(evaluations: Sequence[Evaluation]) -> Iterator[tuple[str, str, list[EpisodeResult]]]:
+    """Run, split and watched episodes."""
+    for evaluation in evaluations:
+        watched = [r for r in evaluation.results if r.counts and r.trajectory]
+        watched.sort(key=lambda r: (evaluation.rank(r.split), r.split))
+        for split, group in groupby(watched, key=lambda r: r.split):
+            yield evaluation.label, split, list(group)
+
+
+def _failures(
+    run: str, split: str, results: Sequence[EpisodeResult]
+) -> Iterator[tuple[list[dict[str, object]], dict[str, str]]]:
+    """For each kind: its lines for programs, one a task, and its line for people."""
+    failed = [result for result in results if not result.success_once]
+    kinds = Counter(map(first_kind, failed))
+    for kind in sorted(kinds, key=lambda kind: (-kinds[kind], kind)):
+        tasks = Counter(r.task for r in failed if first_kind(r) == kind)
+        rate = share(strata(results, lambda r, kind=kind: first_kind(r) == kind))  # type: ignore[misc]
+        where = {"run": run, "split": split}
+        of = Counter(r.task for r in results)
+        lines: list[dict[str, object]] = [
+            {**where, "task": task, "failure": kind, "episodes": count, "of": of[task]}
+            for task, count in sorted(tasks.items())
+        ]
+        most = [f"{task} {count}" for task, count in tasks.most_common(MOST_TASKS)]
+        rest = len(tasks) - len(most)
+        yield (
+            lines,
+            {
+                **where,
+                "failed first by": kind,
+                "episodes": str(kinds[kind]),
+                "of all %": rate.percent(),
+                "tasks": ", ".join(most) + (f", {rest} more" if rest else ""),
+            },
+        )
+
+
+def _movement(
+    run: str, split: str, results: Sequence[EpisodeResult]
+) -> tuple[dict[str, object], dict[str, str]]:
+    data: dict[str, object] = {"run": run, "split": split, "episodes": len(results)}
+    texts = {name: str(value) for name, value in data.items()}
+    for name, heading in MOVEMENT.items():
+        estimate = mean(strata(results, lambda r, name=name: r.trajectory.get(name)))  # type: ignore[misc]
+        data |= estimate.columns(name)
+        texts[heading] = estimate.text()
+    return data, texts
+
+
+def _without_repeats(texts: pd.DataFrame) -> pd.DataFrame:
+    """Without the column of runs if there is one run only."""
+    return texts if texts["run"].nunique() > 1 else texts.drop(columns="run")

@@ -1,0 +1,89 @@
+"""Failure events of tabletop episodes: scripted failures, and episodes without any."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+
+from clevrskills.core.env_config import EnvConfig
+from clevrskills.core.rollout import Rollout
+from clevrskills.core.suite import load_suite
+from clevrskills.evaluation.events.kinds import KINDS, first_failure
+from clevrskills.evaluation.events.tabletop import TabletopWatcher
+from clevrskills.solvers.requirements import planner_obstacle
+from tests.support.envs import base, make_env
+from tests.support.failures import SCRIPTS
+
+needs_oracle = pytest.mark.skipif(planner_obstacle() is not None, reason=str(planner_obstacle()))
+
+
+def run(kind: str, seeds: range) -> Iterator[tuple[int, str, list[dict]]]:
+    """Scripted failures of a kind: their seeds, the body that each is about, the events."""
+    script = SCRIPTS[kind]
+    env = make_env(script.task, task_args=script.task_args)
+    for seed in seeds:
+        env.reset(seed=seed)
+        if script.start is not None:
+            script.start(env)
+        watcher = TabletopWatcher(base(env))
+        body = script.run(env, watcher)
+        watcher.finish()
+        yield seed, body, [event.to_json() for event in watcher.events]
+    env.close()
+
+
+@pytest.mark.parametrize("kind", SCRIPTS)
+def test_scripted_failure(kind: str) -> None:
+    """It is told, of the right body, and named as the first cause."""
+    for seed, body, events in run(kind, range(1)):
+        first = first_failure(events)
+        assert first is not None, seed
+        assert (first["kind"], first.get("object", "")) == (kind, body), (seed, events)
+        assert first["step"] >= 1
+
+
+@pytest.mark.slow
+def test_two_hundred_scripted_failures() -> None:
+    """At least 98 % are named as the first cause, of the right body."""
+    wrong = []
+    for kind in SCRIPTS:
+        for seed, body, events in run(kind, range(20)):
+            first = first_failure(events)
+            if first is None or (first["kind"], first.get("object", "")) != (kind, body):
+                wrong.append((kind, seed, body, events))
+    assert len(wrong) <= 4, wrong
+
+
+@needs_oracle
+@pytest.mark.parametrize("task", ["place", "rotate_restore", "swap"])
+def test_the_oracle_does_nothing_wrong(task: str) -> None:
+    """What is put, taken and put elsewhere as the goal asks is no failure."""
+    suite = load_suite()
+    env = suite.make(EnvConfig(task, "test", suite.robots()[0], "paper", cameras=()))
+    env.reset(options={"episode": suite.frozen(task, "test")[0]})
+    oracle = suite.oracle(env)
+    oracle.reset()
+    watcher = suite.watcher(env)
+    assert watcher is not None
+    rollout = Rollout(env)
+    assert rollout.run(oracle.act) == ("", "")
+    watcher.finish()
+    assert [event.to_json() for event in watcher.events] == []
+    found = watcher.trajectory()
+    assert set(found) == {"path_m", "sparc", "first_contact_s"}
+    assert 0.1 < found["path_m"] < 0.1 * 3**0.5 * rollout.steps and found["sparc"] < -1.0
+    env.close()
+
+
+def test_watching_ends_with_the_episode() -> None:
+    """A watcher of one episode tells nothing of the next one."""
+    env = make_env("pick")
+    env.reset(seed=0)
+    watcher = TabletopWatcher(base(env))
+    SCRIPTS["dropped"].run(env, watcher)
+    told = Counter(event.kind for event in watcher.events)
+    env.reset(seed=1)
+    SCRIPTS["dropped"].run(env, TabletopWatcher(base(env)))
+    assert Counter(event.kind for event in watcher.events) == told
+    assert set(told) <= set(KINDS)
+    env.close()
