@@ -83,6 +83,8 @@ def docstring(module: str, name: str) -> str | None:
     body = _tree(module).body
     for node, after in zip(body, [*body[1:], ast.Pass()], strict=True):
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
+            if "overload" in map(ast.unparse, node.decorator_list):
+                continue
             return ast.get_docstring(node)
         if isinstance(node, ast.ImportFrom) and name in (alias.name for alias in node.names):
             return docstring(node.module or "", name)
