@@ -19,23 +19,30 @@ import api_page
 import gymnasium as gym
 import numpy as np
 import tyro
+from imageio.v3 import imread
 from PIL import Image, ImageDraw, ImageFont
 from tasks_page import page
 
 from clevrskills.assets import pools
 from clevrskills.core.env_config import LOOKS
+from clevrskills.core.suite import load_suite
 from clevrskills.dataset_tools.view.gallery import Solved, card, solve, tiles
 from clevrskills.envs.environment import ClevrSkillsEnv
 from clevrskills.envs.scene_sampling import keystep_scenes
+from clevrskills.evaluation.results import read_results, video_path
 from clevrskills.sim.prompt_images import prompt_renderer
 from clevrskills.solvers.oracle import Oracle
 from clevrskills.tasks import tasks
 
-Part = Literal["page", "api", "limits", "film", "task", "objects", "looks", "viewer", "suite"]
+Part = Literal[
+    *("page", "api", "limits", "film", "policy", "task", "objects", "looks", "viewer", "suite")
+]
 HERE = Path(__file__).parent
 STEP_LIMITS = HERE.parent / "clevrskills" / "tasks" / "step_limits.json"
 TOY_SUITE = HERE.parent / "tests" / "suites" / "toy_suite" / "lamps.py"
 SORT_SEED, LOOKS_SEED = 32, 4
+ACTS, TRIED = "checkpoint:zoo/bc-compact-l0", 6
+"""Policy that is filmed, and how many episodes of each skill are tried."""
 MOMENTS = (0.0, 0.18, 0.38, 0.74, 1.0)
 """Shares of the oracle's episode after which it is shown."""
 COLUMNS, ROWS, TILE_PX = 12, 4, 128
@@ -49,17 +56,46 @@ OURS = ("stack", "sort", "balance", "swap_push")
 """Tasks of ManiSkill, and of this package, that are shown beside each other."""
 
 
-def film(episodes: Sequence[Solved]) -> None:
-    """An animation of all tasks; every episode takes as long as the others."""
+def film(episodes: Sequence[Solved], name: str = "gallery.webp") -> None:
+    """An animation of tasks; every episode takes as long as the others."""
     frames = []
     for k in range(FILM_FRAMES):
         share = k / (FILM_FRAMES - 1)
         moments = [round(share * (len(episode.frames) - 1)) for episode in episodes]
         frames.append(Image.fromarray(tiles(episodes, moments, FILM_TILE_PX)))
     frames[0].save(
-        HERE / "gallery.webp", save_all=True, append_images=frames[1:], loop=0,
+        HERE / name, save_all=True, append_images=frames[1:], loop=0,
         duration=[*[FILM_MS] * (FILM_FRAMES - 1), FILM_HOLD_MS], quality=58, method=6,
     )  # fmt: skip
+
+
+def acting() -> Sequence[Solved]:
+    """The first of some frozen test episodes of each skill that the policy of the zoo solves; of a
+    skill of which it solves none, the first of all.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        run = Path(folder) / "run"
+        command = (
+            sys.executable,
+            "-m",
+            "clevrskills",
+            "evaluate",
+            "--policy",
+            ACTS,
+            "--level",
+            "L0",
+        )
+        some = ("--split", "test", "--episodes", str(TRIED), "--videos", str(TRIED))
+        subprocess.run([*command, *some, "--out", run], check=True)
+        results = sorted(read_results(run), key=lambda r: (r.task, not r.success_once, r.index))
+        shown = {result.task: result for result in reversed(results)}
+        return [
+            Solved(
+                key, "L0", shown[key].seed, "", (), tuple(imread(video_path(run, shown[key].id)))
+            )
+            for key in load_suite().levels()
+            if key in shown
+        ]
 
 
 def task_sheet() -> Image.Image:
@@ -231,6 +267,8 @@ def main(
     if not parts or "film" in parts:
         episodes = [solve(key, seed) for key in tasks()]
         film(episodes)
+    if not parts or "policy" in parts:
+        film(acting(), "policy.webp")
     if not parts:
         folder = HERE / "tasks"
         folder.mkdir(exist_ok=True)
