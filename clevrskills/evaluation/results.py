@@ -209,6 +209,9 @@ class Run:
         wording: What prompts said, one of :data:`~clevrskills.core.suite.WORDINGS`.
         preset: The named bundle of options that was given.
         track: What the policy has learned from; empty: it is not stated.
+        sequential: Of a run that stops when its interval is narrow enough: the ``width`` of that,
+            the ``population``, how many episodes of each task and split are drawn from, and
+            ``tasks``, how many tasks and splits there are.
     """
 
     policy: str
@@ -234,6 +237,7 @@ class Run:
     wording: str = "own"
     preset: str = ""
     track: str = ""
+    sequential: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def row(self) -> str:
