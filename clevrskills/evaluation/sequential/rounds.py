@@ -21,7 +21,8 @@ __all__ = ["BLOCK", "Estimate", "estimate", "in_blocks", "order", "round_means"]
 SEED = 20261124
 BLOCK = 5
 """Rounds that are handed out together, task by task, as each change of the task costs a new
-environment; the evaluation stops at the end of a block at the earliest, but counts by rounds."""
+environment. Episodes of rounds that are not complete when it stops stay in the results and count
+for nothing in the sequential interval."""
 
 Pair = tuple[str, str]
 """Task and split."""
