@@ -18,7 +18,7 @@ from clevrskills.evaluation.sequential.confidence import ALPHA, Bettor, confiden
 
 SEED = 20261124
 EPISODES = 200
-"""Frozen episodes of a task: of the splits train and test together."""
+"""Frozen episodes of a task."""
 
 
 def coverage(policies: int, tasks: int, generator: np.random.Generator) -> dict[str, float]:

@@ -103,7 +103,7 @@ class EpisodeResult:
         prices are known.
     greatest: The greatest absolute value of each entry of them, by its label; empty: there were
         none, or the line is of before they were told.
-    events: What went wrong, in order, as :class:`clevrskills.evaluation.events.kinds.Event` has it
+    events: What went wrong, in order, as :class:`clevrskills.envs.events.kinds.Event` has it
         as JSON.
     trajectory: How the arm moved: ``path_m``, ``sparc``, ``first_contact_s`` if there was a
         contact; empty: nothing watched the episode.

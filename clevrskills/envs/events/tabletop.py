@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from clevrskills.core.goal.tree import Node, leaf_status, nodes, reasons
 from clevrskills.envs.environment import ClevrSkillsEnv
-from clevrskills.evaluation.events.kinds import KINDS, Event
-from clevrskills.evaluation.events.trajectory import path_length_m, spectral_arc_length
+from clevrskills.envs.events.kinds import KINDS, Event
+from clevrskills.envs.events.trajectory import path_length_m, spectral_arc_length
 from clevrskills.predicates.avoiding import Avoiding
 from clevrskills.predicates.physical import PhysicalPredicate
 from clevrskills.sim.robots.delta_action import CONTROL_HZ
