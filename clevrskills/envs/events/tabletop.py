@@ -21,8 +21,6 @@ from clevrskills.predicates.avoiding import Avoiding
 from clevrskills.predicates.physical import PhysicalPredicate
 from clevrskills.sim.robots.delta_action import CONTROL_HZ
 
-__all__ = ["Roles", "TabletopWatcher"]
-
 DROP_M = 0.02
 """Height above everything below, after the control step in which a body is let go, from which it
 was dropped: the oracle sets bodies down with less than 0.5 cm."""

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ALPHA", "Bettor", "confidence_sequence"]
-
 ALPHA = 0.05
 CELLS = 1000
 """Candidates for the mean lie on a grid of so many cells; an interval reaches to the next one."""

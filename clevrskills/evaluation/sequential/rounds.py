@@ -16,8 +16,6 @@ from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.results import EpisodeResult
 from clevrskills.evaluation.sequential.confidence import confidence_sequence
 
-__all__ = ["BLOCK", "Estimate", "estimate", "in_blocks", "order", "round_means"]
-
 SEED = 20261124
 BLOCK = 5
 """Rounds that are handed out together, task by task, as each change of the task costs a new
