@@ -37,6 +37,10 @@ class EvaluateArgs(PoolArgs, SuiteArgs):
     given several times; by default both of these, or those that the suite names."""
     episodes: int | None = None
     """Episodes of each task and split; by default 20, or what the suite names."""
+    until_width: float | None = None
+    """Stop when the 95 % interval of the mean success over the tasks is so narrow, e.g. 0.1 for ten
+    percentage points: all frozen episodes, or the first --episodes, in a shuffled order, one of
+    each task in turn, by a confidence sequence that holds whenever one stops."""
     repeat: int = 1
     """How often each episode is run; what the policy draws differs."""
     out: Path

@@ -66,11 +66,13 @@ def _report(request: EvaluationRequest, outcome: Outcome) -> None:
     from clevrskills.evaluation.report.suite_tables import suite_tables
     from clevrskills.evaluation.report.tables import print_lines, print_table
     from clevrskills.evaluation.results import open_evaluations
+    from clevrskills.evaluation.sequential.tables import sequential_tables
     from clevrskills.jobs.files import to_json
 
     out, evaluations = request.args.out, open_evaluations([request.config.root])
     tasks, levels = tables.task_rows(evaluations), tables.level_rows(evaluations)
     measures, further = tables.measures_of(evaluations), suite_tables(evaluations)
+    further += sequential_tables(evaluations)
     if request.args.json:
         data = {
             "run": out,

@@ -1,7 +1,7 @@
 """Evaluation request: what is to be evaluated, from the checked arguments of the command."""
 
 import os
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import groupby
@@ -20,6 +20,7 @@ from clevrskills.evaluation.env_pool import EpisodeRef, WorkerConfig
 from clevrskills.evaluation.results import Run
 from clevrskills.evaluation.rollout import Rules
 from clevrskills.evaluation.selection import check_in_words, frozen_tasks, task_splits
+from clevrskills.evaluation.sequential.rounds import in_blocks, same_count
 from clevrskills.evaluation.worker import Group
 from clevrskills.jobs.arguments import check_least, check_names
 from clevrskills.jobs.run_folder import versions
@@ -92,6 +93,11 @@ def make_request(args: EvaluateArgs, suite: Suite) -> EvaluationRequest:
         raise ClevrSkillsError("--max-cost needs prices: --policy-arg price_in=… price_out=…")
     source = PolicySource(policy, arguments, os.getcwd(), overrides, suite.policies())
     refs, robot, criteria = _episodes(args, suite, policy, tasks, splits)
+    sequential = {}
+    if args.until_width is not None:
+        _check_sequential(args, policy)
+        refs, population = _in_rounds(refs)
+        sequential = {"width": args.until_width, "population": population}
     refs = [replace(ref, repeat=k) for ref in refs for k in range(args.repeat)]
     stop = args.stop or ("limit" if args.keep_going else "goal")
     interface, wording = suite.interface(args.interface).name, args.wording or "own"
@@ -134,10 +140,43 @@ def make_request(args: EvaluateArgs, suite: Suite) -> EvaluationRequest:
         wording=wording,
         preset=args.preset or "",
         track=args.track,
+        sequential=sequential,
     )
     index, of = args.part
     refs = [ref for ref in filmed(refs, args.videos, args.video) if ref.index % of == index]
     return EvaluationRequest(args, config, tuple(refs), run)
+
+
+def _check_sequential(args: EvaluateArgs, policy: str) -> None:
+    """Check that a run may stop when its interval is narrow enough.
+
+    Raises:
+        ClevrSkillsError: It may not.
+    """
+    if not 0.0 < (args.until_width or 0.0) < 1.0:
+        raise ClevrSkillsError(f"--until-width {args.until_width}; allowed: above 0 and below 1")
+    others = {
+        "--seed": args.seed is not None,
+        "--repeat": args.repeat > 1,
+        "--shard": args.part[1] > 1,
+        "--policy replay:": policy.startswith(REPLAY),
+        "--videos": bool(args.videos or args.video),
+    }
+    for name, given in others.items():
+        if given:
+            raise ClevrSkillsError(f"--until-width and {name} exclude each other")
+
+
+def _in_rounds(refs: Sequence[EpisodeRef]) -> tuple[list[EpisodeRef], int]:
+    """Episodes in the order of a sequential evaluation, and how many of each task there are.
+
+    Raises:
+        ClevrSkillsError: There are not as many of each.
+    """
+    known = {(ref.task, ref.split, ref.index): ref for ref in refs}
+    counts = Counter((ref.task, ref.split) for ref in refs)
+    count = same_count(counts)
+    return [known[key] for key in in_blocks(list(counts), count)], count
 
 
 def _with_preset(args: EvaluateArgs, suite: Suite, given: set[str]) -> EvaluateArgs:
@@ -177,7 +216,7 @@ def _episodes(
 ) -> tuple[list[EpisodeRef], str, str]:
     """The episodes, their robot and criteria."""
     robot, criteria = args.robot or suite.robots()[0], args.criteria or suite.criteria()[0]
-    count = args.episodes or suite.episodes
+    count = args.episodes or (suite.episodes if args.until_width is None else None)
     pairs = task_splits(suite, tasks, splits, args.tasks)
     if tasks and not pairs:
         raise ClevrSkillsError(f"none of these tasks has the split {' or '.join(splits)}")

@@ -103,7 +103,7 @@ class EpisodeResult:
         prices are known.
     greatest: The greatest absolute value of each entry of them, by its label; empty: there were
         none, or the line is of before they were told.
-    events: What went wrong, in order, as :class:`clevrskills.evaluation.events.kinds.Event` has it
+    events: What went wrong, in order, as :class:`clevrskills.envs.events.kinds.Event` has it
         as JSON.
     trajectory: How the arm moved: ``path_m``, ``sparc``, ``first_contact_s`` if there was a
         contact; empty: nothing watched the episode.
@@ -209,6 +209,9 @@ class Run:
         wording: What prompts said, one of :data:`~clevrskills.core.suite.WORDINGS`.
         preset: The named bundle of options that was given.
         track: What the policy has learned from; empty: it is not stated.
+        sequential: Of a run that stops when its interval is narrow enough: the ``width`` of that,
+            the ``population``, how many episodes of each task and split are drawn from, and
+            ``tasks``, how many tasks and splits there are.
     """
 
     policy: str
@@ -234,6 +237,7 @@ class Run:
     wording: str = "own"
     preset: str = ""
     track: str = ""
+    sequential: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def row(self) -> str:

@@ -23,6 +23,7 @@ from clevrskills.evaluation.results import (
     read_run,
     video_path,
 )
+from clevrskills.evaluation.sequential.rounds import estimate, round_means
 from clevrskills.evaluation.worker import (
     HOPELESS,
     Describe,
@@ -73,7 +74,8 @@ def run(request: EvaluationRequest, before: Run | None) -> Outcome:
         check_same(config.root, before, request.run, config.policy.overrides)
         tasks = left_out(request, str(before.observation["prompt"]))
         if not _open(request, known, tasks):
-            open_run(config.root, before, replace(request.run, observation=before.observation))
+            now = _sequential(replace(request.run, observation=before.observation), request, tasks)
+            open_run(config.root, before, now)
             return Outcome(len(request.episodes), (), tasks)
 
     def limit_s(job: Group | Describe) -> float:
@@ -113,13 +115,28 @@ class Runner(work.JobQueue[Describe | Group, Description | Ended]):
         self._levels = request.config.suite.levels()
         self._display: Display | None = None
         self._given_up, self._spent = 0, 0.0
+        self._rounds, self._decided = 0, False
 
     def next(self) -> Describe | Group | None:
-        """The next job; none once enough money is spent."""
+        """The next job; none once enough money is spent, or enough is known."""
         most = self._request.args.max_cost
-        if most is not None and self._spent >= most:
+        if (most is not None and self._spent >= most) or self._narrow():
             self.waiting.clear()
         return super().next()
+
+    def _narrow(self) -> bool:
+        """Whether the run is to stop when its interval is narrow enough, and it is."""
+        width = self._request.args.until_width
+        if width is None or self._display is None:
+            return False
+        pairs = sorted({(ref.task, ref.split) for ref in self._refs})
+        known = {(r.task, r.split, r.index): r for r in self._counted.values()}
+        count = int(self._request.run.sequential["population"])
+        means = round_means(known, pairs, count, lambda result: result.success_once)
+        if len(means) > self._rounds:
+            self._rounds = len(means)
+            self._decided = estimate(means, count, len(pairs), width).decided
+        return self._decided
 
     def outcome(self) -> Outcome:
         """What came of it, at the end.
@@ -191,8 +208,8 @@ class Runner(work.JobQueue[Describe | Group, Description | Ended]):
             renderer=about.renderer,
             track=about.track or said,
         )
-        open_run(root, self._before, now)
         self._left_out = left_out(request, about.observation.prompt)
+        open_run(root, self._before, _sequential(now, request, self._left_out))
         self._refs = [ref for ref in request.episodes if ref.task not in self._left_out]
         results = [self._known[ref.id] for ref in self._refs if ref.id in self._known]
         self._counted = {result.id: result for result in results if result.counts}
@@ -292,6 +309,15 @@ def open_run(root: Path, before: Run | None, now: Run) -> None:
                     *(root, "versions" if name == "versions" else "images", one, other),
                 )
         run = replace(before, episodes={**before.episodes, **now.episodes})
+        if now.sequential:
+            populations = {int(r.sequential["population"]) for r in (before, now) if r.sequential}
+            if len(populations) > 1:
+                low, high = sorted(populations)
+                raise ClevrSkillsError(
+                    f"{root} has runs drawn from {low} and from {high} episodes of each task, in "
+                    "other orders: give the same --episodes, or another folder"
+                )
+            run = replace(run, sequential=now.sequential)
     if run != before:
         write_whole(root / RUN_FILE, to_json(asdict(run), indent=1) + "\n")
 
@@ -307,6 +333,14 @@ def _open(
         if ref.task not in omitted and (film or not done):
             found.append(replace(ref, film=film, counts=done))
     return found
+
+
+def _sequential(run: Run, request: EvaluationRequest, omitted: tuple[str, ...]) -> Run:
+    """A run that says how many episodes a round has, if it is done in rounds."""
+    if not run.sequential:
+        return run
+    tasks = {(ref.task, ref.split) for ref in request.episodes if ref.task not in omitted}
+    return replace(run, sequential={**run.sequential, "tasks": len(tasks)})
 
 
 def _plain(value: Any) -> Any:

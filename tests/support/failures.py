@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 import torch
 
+from clevrskills.envs.events.tabletop import TabletopWatcher
 from clevrskills.envs.gymnasium_env import GymnasiumEnv
-from clevrskills.evaluation.events.tabletop import TabletopWatcher
 from clevrskills.sim.suction import sealable_spot
 from tests.support.envs import base, go_to, stay
 

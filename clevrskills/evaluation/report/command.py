@@ -56,6 +56,7 @@ def report(args: ReportArgs) -> int:
     from clevrskills.evaluation.report.foreign import read_any
     from clevrskills.evaluation.report.suite_tables import suite_tables
     from clevrskills.evaluation.results import open_evaluations
+    from clevrskills.evaluation.sequential.tables import sequential_tables
     from clevrskills.jobs.files import storage_errors, to_json
 
     if not args.runs:
@@ -66,7 +67,11 @@ def report(args: ReportArgs) -> int:
             raise ClevrSkillsError(f"{evaluation.root}: no episode has ended yet")
     levels, tasks = tables.level_rows(evaluations), tables.task_rows(evaluations)
     comparisons = _comparisons(evaluations)
-    further = [*suite_tables(evaluations), *failure_tables(evaluations)]
+    further = [
+        *suite_tables(evaluations),
+        *failure_tables(evaluations),
+        *sequential_tables(evaluations),
+    ]
     out = args.out or args.runs[0] / "report"
     with storage_errors(out):
         out.mkdir(parents=True, exist_ok=True)
@@ -174,6 +179,9 @@ class CompareArgs:
     """Folder of the second run."""
     at_end: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
     """Compare success after the last step, not after any step."""
+    sequential: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Test by rounds, one episode of each task, in the shuffled order of `evaluate --until-width`:
+    valid however often one looks and whenever one stops."""
     episodes: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
     """List the episodes, too, at which only one of them succeeded."""
     json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
@@ -191,6 +199,8 @@ def compare(args: CompareArgs) -> int:
     from clevrskills.evaluation.results import open_evaluations
 
     a, b = open_evaluations([args.a, args.b], read_any)
+    if args.sequential:
+        return _compare_sequentially(args, a, b)
     comparison = compare_runs(a, b, "end" if args.at_end else "once")
     if args.json:
         from clevrskills.jobs import files
@@ -205,4 +215,29 @@ def compare(args: CompareArgs) -> int:
         for label, ids in ((comparison.a, comparison.lost), (comparison.b, comparison.won)):
             print_lines(f"only {label}: " + (", ".join(ids) or "none"))
     print_lines(*comparison.remarks, EXPLANATION)
+    return 0
+
+
+def _compare_sequentially(args: CompareArgs, a: Evaluation, b: Evaluation) -> int:
+    """Print the comparison by rounds.
+
+    Raises:
+        ClevrSkillsError: The runs can't be compared so.
+    """
+    from dataclasses import asdict
+
+    from clevrskills.evaluation.report.comparison import compare_runs
+    from clevrskills.evaluation.sequential.tables import compare_sequentially
+    from clevrskills.jobs import files
+
+    if args.at_end or args.episodes:
+        raise ClevrSkillsError("--sequential excludes --at-end and --episodes")
+    compare_runs(a, b)  # whether they can be compared at all
+    found = compare_sequentially(a, b)
+    if args.json:
+        print(files.to_json(asdict(found), indent=1))
+        return 0
+    from clevrskills.evaluation.report.tables import print_lines
+
+    print_lines(*found.lines())
     return 0

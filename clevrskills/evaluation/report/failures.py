@@ -6,7 +6,7 @@ from itertools import groupby
 
 import pandas as pd
 
-from clevrskills.evaluation.events.kinds import KINDS, NOTHING, first_failure
+from clevrskills.envs.events.kinds import KINDS, NOTHING, first_failure
 from clevrskills.evaluation.report.tables import Table, strata
 from clevrskills.evaluation.results import EpisodeResult, Evaluation
 from clevrskills.evaluation.statistics import mean, share

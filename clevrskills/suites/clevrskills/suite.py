@@ -268,7 +268,7 @@ class ClevrSkillsSuite(Suite):
 
     def watcher(self, env: Environment) -> Watcher | None:
         from clevrskills.envs.environment import ClevrSkillsEnv
-        from clevrskills.evaluation.events.tabletop import TabletopWatcher
+        from clevrskills.envs.events.tabletop import TabletopWatcher
 
         assert isinstance(env, ClevrSkillsEnv)
         return TabletopWatcher(env)

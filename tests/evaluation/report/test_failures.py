@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from fabricated import result, write_run
 
-from clevrskills.evaluation.events.kinds import first_failure
+from clevrskills.envs.events.kinds import first_failure
 from clevrskills.evaluation.report.command import ReportArgs, report
 from clevrskills.evaluation.report.failures import failure_tables
 from clevrskills.evaluation.results import EpisodeResult, open_evaluations

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from clevrskills.evaluation.events.trajectory import path_length_m, spectral_arc_length
+from clevrskills.envs.events.trajectory import path_length_m, spectral_arc_length
 
 
 def bell(seconds: float, rate_hz: float) -> np.ndarray:

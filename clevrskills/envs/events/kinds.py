@@ -4,8 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-__all__ = ["KINDS", "LASTING", "Event", "first_failure"]
-
 KINDS = {
     "wrong grasp": "the gripper took hold of a body that the goal does not ask to handle",
     "wrong touch": "the robot touched a body that the goal does not name, or that is to be avoided",

@@ -5,8 +5,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["path_length_m", "spectral_arc_length"]
-
 PADDING = 4
 CUTOFF_HZ = 10.0
 LEAST_AMPLITUDE = 0.05

@@ -15,13 +15,11 @@ from numpy.typing import NDArray
 
 from clevrskills.core.goal.tree import Node, leaf_status, nodes, reasons
 from clevrskills.envs.environment import ClevrSkillsEnv
-from clevrskills.evaluation.events.kinds import KINDS, Event
-from clevrskills.evaluation.events.trajectory import path_length_m, spectral_arc_length
+from clevrskills.envs.events.kinds import KINDS, Event
+from clevrskills.envs.events.trajectory import path_length_m, spectral_arc_length
 from clevrskills.predicates.avoiding import Avoiding
 from clevrskills.predicates.physical import PhysicalPredicate
 from clevrskills.sim.robots.delta_action import CONTROL_HZ
-
-__all__ = ["Roles", "TabletopWatcher"]
 
 DROP_M = 0.02
 """Height above everything below, after the control step in which a body is let go, from which it

@@ -8,8 +8,8 @@ import pytest
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.rollout import Rollout
 from clevrskills.core.suite import load_suite
-from clevrskills.evaluation.events.kinds import KINDS, first_failure
-from clevrskills.evaluation.events.tabletop import TabletopWatcher
+from clevrskills.envs.events.kinds import KINDS, first_failure
+from clevrskills.envs.events.tabletop import TabletopWatcher
 from clevrskills.solvers.requirements import planner_obstacle
 from tests.support.envs import base, make_env
 from tests.support.failures import SCRIPTS

@@ -1,0 +1,1 @@
+"""Sequential evaluation: intervals and tests that hold whenever one stops."""
