@@ -90,6 +90,7 @@ class EpisodeResult:
         refused: Turns that the environment refused.
         codes: How often turns had each code.
         measures: Numbers of the suite's own, by name.
+        curves: Curves of the suite's own, by name: a number at the start and after each turn.
         tags: What the suite says of the episode, for tables.
         repeat: How often the episode was run before, with other draws of the policy.
         wording: What the policy was told: ``from``, one of
@@ -143,6 +144,7 @@ class EpisodeResult:
     clipped: float = 0.0
     greatest: Mapping[str, float] = field(default_factory=dict)
     usage: Mapping[str, float] = field(default_factory=dict)
+    curves: Mapping[str, list[float]] = field(default_factory=dict)
 
     @property
     def id(self) -> str:
@@ -157,7 +159,7 @@ class EpisodeResult:
     def to_json(self) -> str:
         """The line of the file, without its end."""
         data = asdict(self)
-        for name in ("repeat", "wording", "usage"):
+        for name in ("repeat", "wording", "usage", "curves"):
             if not data[name]:
                 del data[name]
         return to_json(data)
