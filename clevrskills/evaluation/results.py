@@ -90,6 +90,7 @@ class EpisodeResult:
         refused: Turns that the environment refused.
         codes: How often turns had each code.
         measures: Numbers of the suite's own, by name.
+        curves: Curves of the suite's own, by name: a number at the start and after each turn.
         tags: What the suite says of the episode, for tables.
         repeat: How often the episode was run before, with other draws of the policy.
         wording: What the policy was told: ``from``, one of
@@ -149,6 +150,7 @@ class EpisodeResult:
     usage: Mapping[str, float] = field(default_factory=dict)
     events: Sequence[Mapping[str, Any]] = ()
     trajectory: Mapping[str, float] = field(default_factory=dict)
+    curves: Mapping[str, list[float]] = field(default_factory=dict)
 
     @property
     def id(self) -> str:
@@ -163,7 +165,7 @@ class EpisodeResult:
     def to_json(self) -> str:
         """The line of the file, without its end."""
         data = asdict(self)
-        for name in ("repeat", "wording", "usage", "events", "trajectory"):
+        for name in ("repeat", "wording", "usage", "events", "trajectory", "curves"):
             if not data[name]:
                 del data[name]
         return to_json(data)

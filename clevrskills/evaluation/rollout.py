@@ -280,6 +280,7 @@ class PolicyRollout(Rollout):
             refused=self._refused,
             codes=dict(self._codes),
             measures=dict(getattr(self.env, "measures", dict)()),
+            curves={k: [*v] for k, v in getattr(self.env, "curves", dict)().items()},
             tags=dict(getattr(episode, "tags", {})),
             repeat=self._repeat,
             wording=self._wording,

@@ -91,6 +91,9 @@ def test_recorded_for_reports(tmp_path: Path) -> None:
     results = {result.index: result for result in read_results(out)}
     assert results[17].success_once and not results[3].success_once
     assert read_run(out).policy == "human" and read_run(out).track == "none"
+    regret = results[17].curves["regret"]
+    assert regret == [0.0] * (results[17].max_turns + 1)
+    assert results[3].curves["regret"][:2] == [0.0, 1.0]  # a turn that is lost
     assert main(["report", str(out)]) == 0
 
 

@@ -129,6 +129,7 @@ def _write(
     from clevrskills.dataset_tools.pages import render
     from clevrskills.evaluation.report import comparison as pairs
     from clevrskills.evaluation.report import tables
+    from clevrskills.evaluation.report.curves import drawings
     from clevrskills.evaluation.report.page_data import contents, videos
     from clevrskills.evaluation.report.suite_tables import pivots
     from clevrskills.jobs.files import write_whole
@@ -159,6 +160,7 @@ def _write(
         videos=videos(evaluations, out),
         tables=files,
         pivots=pivots(evaluations),
+        drawings=drawings(evaluations),
         notes=notes,
     )
     write_whole(out / PAGE, page)

@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from clevrskills.core.suite import PublishedTable
+from clevrskills.evaluation.report.curves import curve_tables
 from clevrskills.evaluation.report.tables import (
     Row,
     Table,
@@ -46,6 +47,7 @@ def suite_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
         tables.append(Table("tags", "By tag", numbers(rows), texts))
     for (row, column), group in groupby(pivots(evaluations), key=lambda p: (p.row, p.column)):
         tables.append(_pivot_table(row, column, list(group)))
+    tables += curve_tables(evaluations)
     if (refused := refusals(evaluations)) is not None:
         tables.append(refused)
     if (usage := usage_table(evaluations)) is not None:

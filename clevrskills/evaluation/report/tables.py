@@ -239,7 +239,8 @@ def episodes(evaluations: Sequence[Evaluation]) -> pd.DataFrame:
         for evaluation in evaluations
         for result in evaluation.results
     )
-    return frame if frame["repeat"].any() else frame.drop(columns="repeat")
+    empty = [name for name in ("repeat", "curves") if not frame[name].any()]
+    return frame.drop(columns=empty)
 
 
 def words(rows: Sequence[Row], measures: Iterable[Measure] = ()) -> pd.DataFrame:

@@ -41,7 +41,7 @@ class RandomMoves:
         piece, direction = self.choose()
         if not self._in_words:
             return 4 * piece + direction
-        return f"move {self.env.puzzle.name_of[piece]} {DIRECTIONS[direction]}"
+        return f"move {self.env.name_of(piece)} {DIRECTIONS[direction]}"
 
     def choose(self) -> tuple[int, int]:
         """Piece and direction."""
@@ -55,8 +55,7 @@ class RandomMoves:
         names = sorted(cell for cell, *_ in env.pieces())
         drawn = [chr(ord("A") + c % env.puzzle.size) + str(c // env.puzzle.size + 1) for c in cells]
         return "; ".join(
-            f"{cell} {name}"
-            for cell, name in zip(drawn[: len(names)], env.puzzle.name_of, strict=True)
+            f"{cell} {env.name_of(piece)}" for piece, cell in enumerate(drawn[: len(names)])
         )
 
 

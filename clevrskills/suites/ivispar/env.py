@@ -15,7 +15,13 @@ from clevrskills.core.goal.logical import Set
 from clevrskills.core.policy import PolicyError
 from clevrskills.suites.ivispar.board import DIRECTIONS, State, cell_name
 from clevrskills.suites.ivispar.boards import Puzzle, palette
-from clevrskills.suites.ivispar.commands import UNKNOWN_OBJECT, UNPARSABLE, read, read_listing
+from clevrskills.suites.ivispar.commands import (
+    UNKNOWN_OBJECT,
+    UNPARSABLE,
+    drawn_shape,
+    read,
+    read_listing,
+)
 from clevrskills.suites.ivispar.predicates import AtCell, BoardWorld, Listed
 from clevrskills.suites.ivispar.search import Distance, solve
 from clevrskills.suites.ivispar.views import VIEWS, Marked, draw_view, text_view
@@ -99,7 +105,7 @@ class BoardEnv(SymbolicEnv):
         before = self.distances[-1]
         if not code:
             code = MOVED
-            args = {"piece": self.puzzle.name_of[piece], "direction": DIRECTIONS[direction]}
+            args = {"piece": self.name_of(piece), "direction": DIRECTIONS[direction]}
             for _ in range(times):
                 code = self._move(piece, direction)
                 if code != MOVED:
@@ -144,9 +150,18 @@ class BoardEnv(SymbolicEnv):
 
     def solve(self) -> str:
         if self.listing:
-            return "; ".join(sorted(" ".join(piece) for piece in self.pieces()))
+            cells = [cell_name(cell, self.puzzle.size) for cell in self.state]
+            return "; ".join(sorted(f"{cell} {self.name_of(k)}" for k, cell in enumerate(cells)))
         piece, direction = self.next_move()
-        return f"move {self.puzzle.name_of[piece]} {DIRECTIONS[direction]}"
+        return f"move {self.name_of(piece)} {DIRECTIONS[direction]}"
+
+    def name_of(self, piece: int) -> str:
+        """What a piece is called where the configuration's views are shown: as it is drawn, if one
+        of them is a drawing.
+        """
+        color, shape = self.puzzle.geoms[piece]
+        drawn = self._drawn and shape != "tile"
+        return f"{color} {drawn_shape(shape)}" if drawn else self.puzzle.name_of[piece]
 
     def next_move(self) -> tuple[int, int]:
         """The next move of a shortest solution."""

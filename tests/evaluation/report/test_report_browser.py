@@ -1,6 +1,7 @@
 """The pages of reports in a real browser, opened from disk."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -95,6 +96,29 @@ def test_numbers_are_those_of_the_results(tab: Browser, page: Path) -> None:
     assert found["depth"][0].startswith("50.0 % [")
     assert found["test"][0] == "33.3 % [6.1, 79.2] n 366.7 % [20.8, 93.9] n 3"
     assert found["both"] == ["picktrain", "picktest", "pushtrain", "sorttrain"]
+
+
+def test_curves_of_runs_are_drawn(tab: Browser, tmp_path: Path) -> None:
+    runs = []
+    for name, regret in (("base", [0.0, 2.0, 4.0]), ("new", [0.0, 0.0, 0.0])):
+        episodes = [replace(result("pick", k, T), curves={"regret": regret}) for k in range(3)]
+        runs.append(write_run(tmp_path / name, episodes, name))
+    report(ReportArgs(runs=tuple(runs), out=tmp_path / "out"))
+    tab.open(tmp_path / "out" / "report.html")
+    found = tab.run(
+        HELPERS
+        + """
+        const lines = [...document.querySelectorAll(".curves polyline")];
+        const ends = lines.map((line) => [...line.points].at(-1));
+        return {
+          legend: texts(".curves .legend span"), across: texts(".curves .across"),
+          ends: ends.map(({x, y}) => [x, y]),
+          colours: lines.map((line) => getComputedStyle(line).stroke),
+        };"""
+    )
+    assert found["legend"] == ["base", "new"] and found["across"] == ["0", "1", "2", "turns"]
+    assert found["ends"] == [[640, 0], [640, 240]]
+    assert len(set(found["colours"])) == 2
 
 
 def test_what_other_programs_do_not_state(tab: Browser, tmp_path: Path) -> None:

@@ -157,3 +157,26 @@ def test_views() -> None:
     assert env.look(["text"])["text"].endswith("D3 green pyramid")
     assert not np.array_equal(env.capture()["schematic"], image)
     assert env.prompt.text == "" and DIRECTIONS[0] == "left"
+
+
+@pytest.mark.parametrize(
+    "camera, cube, pyramid",
+    [("view3d", "cube", "pyramid"), ("schematic", "square", "triangle")],
+)
+def test_pieces_are_called_what_the_view_shows(camera: str, cube: str, pyramid: str) -> None:
+    pieces = (0, 15), (2, 11)  # red cube, blue sphere
+    env = started(episode(*pieces), cameras=(camera,))
+    said = env.solve()
+    assert said in (f"move red {cube} right", f"move {env.name_of(1)} down")
+    turn = env.command(said)
+    assert turn.ok and turn.args["piece"] in said
+    assert env.command(f"move red {cube} down").args["piece"] == f"red {cube}"
+    listing = started(episode((0, 1, 15), (2, 1, 11), "listing", 1), cameras=(camera,))
+    listed = listing.solve()
+    assert listed.startswith(f"A1 red {cube};") and listed.endswith(f"D4 green {pyramid}")
+    assert listing.command(listed).success
+
+
+def test_numbered_tiles_are_called_tiles_in_drawings() -> None:
+    tiles = SUITE.frozen("tiles", "base")[0]
+    assert started(tiles, cameras=("schematic",)).solve().startswith("move tile ")

@@ -1,0 +1,161 @@
+"""Curves over the turns of an episode: the mean of each run, as a table and as a drawing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from clevrskills.evaluation.report.tables import Table, strata
+from clevrskills.evaluation.results import EpisodeResult, Evaluation
+from clevrskills.evaluation.statistics import Estimate, mean
+
+WIDTH, HEIGHT = 640, 240
+"""Size of the area of a drawing, in pixels."""
+TICKS = 5
+"""Numbers along each axis, about."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The mean of a curve over the episodes of a run and split, turn by turn.
+
+    Attributes:
+        name: What it is of, such as ``regret``.
+        split: Name of the split.
+        run: Label of the run.
+        number: Number of the run, which gives its color.
+        means: At the start, and after each turn.
+    """
+
+    name: str
+    split: str
+    run: str
+    number: int
+    means: tuple[Estimate, ...]
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """Curves with the same name and split, in one drawing.
+
+    Attributes:
+        name: What they are of.
+        split: Name of the split.
+        curves: The curves.
+    """
+
+    name: str
+    split: str
+    curves: tuple[Curve, ...]
+
+    @property
+    def turns(self) -> int:
+        """Turns along the axis."""
+        return max(1, *(len(curve.means) - 1 for curve in self.curves))
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """Least and greatest number of the other axis, 0 included."""
+        ends = [_ends(estimate) for curve in self.curves for estimate in curve.means]
+        low, high = min(0.0, *(low for low, _ in ends)), max(0.0, *(high for _, high in ends))
+        return low, high if high > low else low + 1.0
+
+    @property
+    def ticks(self) -> tuple[list[tuple[int, float]], list[tuple[float, float]]]:
+        """Numbers along both axes, each with its place in pixels."""
+        low, high = self.range
+        step = _round_step(self.turns)
+        across = [(turn, self._x(turn)) for turn in range(0, self.turns + 1, max(1, int(step)))]
+        step = _round_step(high - low)
+        first, last = math.ceil(low / step), math.floor(high / step)
+        return across, [(k * step, self._y(k * step)) for k in range(first, last + 1)]
+
+    def line(self, curve: Curve) -> str:
+        """Points of a curve, as SVG writes them."""
+        return " ".join(self._point(t, e.value) for t, e in enumerate(curve.means))
+
+    def band(self, curve: Curve) -> str:
+        """Outline of the intervals of a curve, as SVG writes it."""
+        ends = [_ends(estimate) for estimate in curve.means]
+        above = [self._point(turn, high) for turn, (_, high) in enumerate(ends)]
+        below = [self._point(turn, low) for turn, (low, _) in enumerate(ends)]
+        return " ".join([*above, *reversed(below)])
+
+    def _point(self, turn: int, value: float) -> str:
+        return f"{self._x(turn):.1f},{self._y(value):.1f}"
+
+    def _x(self, turn: int) -> float:
+        return WIDTH * turn / self.turns
+
+    def _y(self, value: float) -> float:
+        low, high = self.range
+        return HEIGHT * (high - value) / (high - low)
+
+
+def drawings(evaluations: Sequence[Evaluation]) -> list[Drawing]:
+    """A drawing for each curve and split that any run has."""
+    ranks = {r.split: e.rank(r.split) for e in evaluations for r in e.results}
+    made = []
+    for name in dict.fromkeys(n for e in evaluations for r in e.results for n in r.curves):
+        for split in sorted(ranks, key=lambda split: (ranks[split], split)):
+            curves = []
+            for number, evaluation in enumerate(evaluations):
+                found = [r for r in evaluation.results if r.split == split and r.counts]
+                found = [r for r in found if r.curves.get(name)]
+                if found:
+                    means = tuple(_means(name, found))
+                    curves.append(Curve(name, split, evaluation.label, number, means))
+            if curves:
+                made.append(Drawing(name, split, tuple(curves)))
+    return made
+
+
+def curve_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
+    """The same as tables, a row for each turn."""
+    tables = []
+    for drawing in drawings(evaluations):
+        data = [
+            {"split": drawing.split, "run": curve.run, "turn": turn, **e.columns(drawing.name)}
+            for curve in drawing.curves
+            for turn, e in enumerate(curve.means)
+        ]
+        texts = [
+            {
+                "turn": str(turn),
+                **{
+                    curve.run: curve.means[turn].text() if turn < len(curve.means) else "-"
+                    for curve in drawing.curves
+                },
+            }
+            for turn in range(drawing.turns + 1)
+        ]
+        name = f"curve-{drawing.name}-{drawing.split}"
+        title = f"{drawing.name.capitalize()} by turn, {drawing.split}"
+        tables.append(Table(name, title, pd.DataFrame(data), pd.DataFrame(texts), NOTE))
+    return tables
+
+
+NOTE = "An episode that is over keeps its last number."
+
+
+def _means(name: str, results: Sequence[EpisodeResult]) -> list[Estimate]:
+    def at(turn: int) -> Estimate:
+        return mean(strata(results, lambda r: r.curves[name][min(turn, len(r.curves[name]) - 1)]))
+
+    return [at(turn) for turn in range(max(len(r.curves[name]) for r in results))]
+
+
+def _ends(estimate: Estimate) -> tuple[float, float]:
+    """The interval, or the number itself where there is none."""
+    if math.isnan(estimate.low):
+        return estimate.value, estimate.value
+    return estimate.low, estimate.high
+
+
+def _round_step(length: float) -> float:
+    """1, 2 or 5 times a power of 10, so that a length has about :data:`TICKS` of it."""
+    power = 10.0 ** math.floor(math.log10(length / TICKS))
+    return next((k * power for k in (1, 2, 5, 10) if length <= TICKS * k * power), 10 * power)
