@@ -35,7 +35,16 @@ from clevrskills.solvers.oracle import Oracle
 from clevrskills.tasks import tasks
 
 Part = Literal[
-    *("page", "api", "limits", "film", "policy", "task", "objects", "looks", "viewer", "suite")
+    "page",
+    "api",
+    "limits",
+    "film",
+    "policy",
+    "task",
+    "objects",
+    "looks",
+    "viewer",
+    "suite",
 ]
 HERE = Path(__file__).parent
 STEP_LIMITS = HERE.parent / "clevrskills" / "tasks" / "step_limits.json"
