@@ -60,8 +60,8 @@ class Roles:
     avoided: frozenset[int]
 
     @classmethod
-    def of(cls, tree: list[Node], env: int = 0) -> Roles:
-        """Those of a goal tree in one environment."""
+    def of(cls, tree: list[Node], count: int, env: int = 0) -> Roles:
+        """Those of a goal tree in one environment, of so many slots."""
         handled, named, unsettled, avoided = set[int](), set[int](), set[int](), set[int]()
         for node in tree:
             predicate = node.predicate
@@ -73,7 +73,9 @@ class Roles:
                 named |= _slots_of(predicate, predicate.bodies(), env)
                 handled |= _handled(predicate, env)
                 unsettled |= _slots_of(predicate, predicate.unsettles, env)
-        return cls(*map(frozenset, (handled, named | avoided, unsettled, avoided - handled)))
+        slots = {*range(count)}  # predicates of others may count what are no slots
+        found = (handled, named | avoided, unsettled, avoided - handled)
+        return cls(*(frozenset(each & slots) for each in found))
 
 
 def _handled(predicate: PhysicalPredicate, env: int = 0) -> set[int]:
@@ -107,7 +109,7 @@ class TabletopWatcher:
         self.events = list[Event]()
         self._step = 0
         tree = nodes(env.goal)
-        self.roles = Roles.of(tree)
+        self.roles = Roles.of(tree, len(self._world.keys))
         self._paths = {id(node.predicate): node.path for node in tree if node.leaf is not None}
         self._leaves = [node for node in tree if node.leaf is not None and node.active]
         bodies = env.layouts[0].bodies
@@ -292,8 +294,9 @@ class TabletopWatcher:
         """Whether a body that a leaf handles is no longer where it was when the leaf held."""
         before, now = self._done[leaf], self._world.body_pose[0].numpy()
         predicate = self._leaves[leaf].predicate
-        assert isinstance(predicate, PhysicalPredicate)
-        slots = sorted(_handled(predicate))
+        if not isinstance(predicate, PhysicalPredicate):
+            return True  # it does not say which
+        slots = sorted(_handled(predicate) & self.roles.handled)
         gone_m = np.linalg.norm(now[slots, :3] - before[slots, :3], axis=-1)
         turned = np.abs((now[slots, 3:] * before[slots, 3:]).sum(-1))
         return bool((gone_m > UNDONE_M).any() or (turned < UNDONE_COS).any())

@@ -7,7 +7,7 @@ import torch
 
 from clevrskills.core.goal.logical import Wrapper
 from clevrskills.core.goal.predicate import SymbolicPredicate
-from clevrskills.core.goal.tree import depth, leaves_met
+from clevrskills.core.goal.tree import depth, leaf_status, leaves_met
 from clevrskills.predicates import Keeping, Leaf, Once, Order, Outcome, Predicate, Sequence, Set
 from clevrskills.sim.tensor_world import TensorWorld
 from tests.support.worlds import CUBE, make_world, pose
@@ -90,6 +90,21 @@ def test_a_sequence_counts_what_holds_from_the_start() -> None:
     assert depth(goal, after(goal, "110", "010")) == (0, 3)
     used = Sequence((A, B, C), torch.tensor([[False, True, True]]))
     assert depth(used, after(used, "010")) == (1, 2)
+
+
+def test_only_the_step_whose_turn_it_is_is_asked_for() -> None:
+    """What is behind may break, and what is ahead does not count yet."""
+    goal = Set((A, Order((B, C))))
+
+    def status(*bits: str) -> list[tuple[bool, bool]]:
+        return [(each.met, each.asked) for each in leaf_status(goal, after(goal, *bits))]
+
+    assert status("000") == [(False, True), (False, True), (False, False)]
+    assert status("010") == [(False, True), (True, False), (False, True)]
+    assert status("010", "000") == [(False, True), (True, False), (False, True)]
+    assert status("001") == [(False, True), (False, True), (True, False)]
+    unused = replace(goal, active=torch.tensor([[True, False]]))
+    assert [each.leaf for each in leaf_status(unused, after(unused, "100"))] == [A]
 
 
 def test_nested_orders() -> None:
