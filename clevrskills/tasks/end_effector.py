@@ -15,8 +15,8 @@ GOAL_M = ((-0.25, -0.3, 0.1), (0.05, 0.3, 0.4))
 """Lowest and highest corner of the space of the goals (released code of ClevrSkills 1.0.0)."""
 APART_M = 0.15
 """Distance between goals, and from the end effector at the start: three times the tolerance."""
-STARTS_M = tuple(robot.start_position for robot in ROBOTS.values())
-"""Where the end effectors of the two robots are at the start."""
+STARTS_M = tuple(ROBOTS[name].start_position for name in ("xarm6", "panda"))
+"""Where the end effectors of the robots that do these tasks are at the start."""
 TILT_RAD = (np.pi / 2, 3 * np.pi / 2)
 """Range of the turn about world x; half way the gripper points straight down."""
 GRIPPER_M = np.array([*product((-0.02, 0.02), (-0.045, 0.045), (-0.125, 0.0))])

@@ -176,7 +176,9 @@ def tall_scene():
 
 
 def far_ends(planner):
-    out = [Pose([0.52, y, 0.15], down(0.0)) for y in (0.2, -0.2)]
+    # the wrist of the UR5e stands beside the plane of its arm: further from the wall
+    aside_m = 0.25 if planner._description.name == "ur5e" else 0.2
+    out = [Pose([0.52, y, 0.15], down(0.0)) for y in (aside_m, -aside_m)]
     planner.set_scene(tall_scene(), None)
     start = planner.solve(out[0], neutral(planner), generator())
     assert start is not None

@@ -11,6 +11,7 @@ from clevrskills.envs.environment import ClevrSkillsEnv
 from clevrskills.envs.gymnasium_env import GymnasiumEnv
 from clevrskills.predicates import Picked
 from clevrskills.sim.body import Body
+from clevrskills.sim.robots.description import ROBOTS
 from clevrskills.tasks import Layout, Task
 from tests.support.worlds import Thing
 from tests.support.worlds import pose as stand
@@ -87,6 +88,7 @@ class Bench(Task):
     """Known bodies at known places, for tests; not registered."""
 
     level = "L0"
+    robots = tuple(ROBOTS)
     sentence = "Pick up the first body"
     max_steps = 1000
 

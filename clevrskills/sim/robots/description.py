@@ -10,7 +10,7 @@ from pathlib import Path
 from clevrskills.core.registry import load, others
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.sim.cache import cached_directory
-from clevrskills.sim.robots import gripper, panda, xarm6
+from clevrskills.sim.robots import gripper, panda, ur5e, xarm6
 from clevrskills.sim.robots.geometry import Joint, Link, Vector, Visual, srdf_text, urdf_text
 
 __all__ = ["HandCamera", "ROBOTS", "RobotDescription", "robot"]
@@ -116,7 +116,7 @@ class RobotDescription:
 def _content_hash() -> str:
     """Hash of the code that writes the files, so that other code writes to another directory."""
     digest = hashlib.sha256()
-    for module in ("description", "geometry", "gripper", "meshes", "panda", "xarm6"):
+    for module in ("description", "geometry", "gripper", "meshes", "panda", "ur5e", "xarm6"):
         digest.update(Path(__file__).with_name(f"{module}.py").read_bytes())
     return digest.hexdigest()[:16]
 
@@ -159,6 +159,23 @@ ROBOTS = {
         joints=panda.JOINTS,
         disabled_pairs=panda.DISABLED_PAIRS,
         visuals=panda.write_visuals,
+        stiffness=20000.0,
+        damping=400.0,
+    ),
+    "ur5e": RobotDescription(
+        name="ur5e",
+        reach_m=0.91,
+        joint_names=tuple(f"joint{i}" for i in range(1, 7)),
+        neutral_qpos=ur5e.NEUTRAL_QPOS,
+        base_position=(-0.60, 0.0, 0.0),
+        start_position=(-0.13, 0.0, 0.40),
+        cup_centers=gripper.CUP_CENTERS_M,
+        cup_radius=ur5e.GRIPPER.cup_radius_m,
+        cup_tip_z=ur5e.GRIPPER.cup_tip_z_m,
+        links=ur5e.LINKS,
+        joints=ur5e.JOINTS,
+        disabled_pairs=ur5e.DISABLED_PAIRS,
+        visuals=ur5e.write_visuals,
         stiffness=20000.0,
         damping=400.0,
     ),

@@ -105,9 +105,10 @@ class ClevrSkillsSuite(Suite):
         return {one: other, other: one}.get(split, "")
 
     def robots(self) -> Sequence[str]:
-        from clevrskills.sim.robots.description import ROBOTS, other_robots
+        from clevrskills.sim.robots.description import other_robots
+        from clevrskills.tasks.base import Task
 
-        return (*ROBOTS, *other_robots())
+        return (*Task.robots, *other_robots())
 
     def criteria(self) -> Sequence[str]:
         from clevrskills.predicates.criteria import CRITERIA

@@ -12,7 +12,11 @@ from clevrskills.sim.robots.controller import kinematics
 from clevrskills.sim.robots.description import ROBOTS, RobotDescription, robot
 from clevrskills.sim.robots.geometry import Cylinder
 
-TCP_AT_NEUTRAL_M = {"xarm6": (-0.090, 0.0, 0.4066), "panda": (-0.1057, 0.0, 0.2954)}
+TCP_AT_NEUTRAL_M = {
+    "xarm6": (-0.090, 0.0, 0.4066),
+    "panda": (-0.1057, 0.0, 0.2954),
+    "ur5e": (-0.13, 0.0, 0.40),
+}
 DOWN = (0.0, 1.0, 0.0, 0.0)
 
 
@@ -93,6 +97,88 @@ def test_joints_and_limits_reach_the_simulator(description):
     assert (limits[:, 1] >= description.neutral_qpos).all()
 
 
+UR5E_TABLE = (
+    (0.0, 0.1625, pi / 2),
+    (-0.425, 0.0, 0.0),
+    (-0.3922, 0.0, 0.0),
+    (0.0, 0.1333, pi / 2),
+    (0.0, 0.0997, -pi / 2),
+    (0.0, 0.0996, 0.0),
+)
+"""Universal Robots, "DH parameters for calculations of kinematics and dynamics", row UR5e: a and d
+in metres, alpha in radians."""
+
+
+def flange_of_ur5e(qpos: np.ndarray) -> np.ndarray:
+    """Pose of the flange (4, 4) in the manufacturer's base frame, by the textbook's product."""
+    pose = np.eye(4)
+    for (a, d, alpha), theta in zip(UR5E_TABLE, qpos, strict=True):
+        c, s, ca, sa = np.cos(theta), np.sin(theta), np.cos(alpha), np.sin(alpha)
+        pose = pose @ [
+            [c, -s * ca, s * sa, a * c],
+            [s, c * ca, -c * sa, a * s],
+            [0, sa, ca, d],
+            [0, 0, 0, 1],
+        ]
+    return pose
+
+
+def test_the_ur5e_moves_as_its_published_table_says():
+    arm, description = kinematics("ur5e"), robot("ur5e")
+    half_turn = np.diag([-1.0, -1.0, 1.0, 1.0])  # the base faces +x
+    for qpos in random_qpos(description, 50):
+        flange = arm.link_poses(qpos)["flange"].to_transformation_matrix()
+        np.testing.assert_allclose(flange, half_turn @ flange_of_ur5e(qpos), atol=2e-6)
+
+
+def test_known_places_of_the_ur5e():
+    """At zero the arm is stretched out, 0.8172 m from the shoulder to the last wrists."""
+    place = kinematics("ur5e").link_poses(np.zeros(6))["flange"].p
+    np.testing.assert_allclose(place, (0.8172, 0.2329, 0.0628), atol=1e-6)
+
+
+def test_published_masses_of_the_ur5e():
+    """The arm's center of mass at zero, from the published centers in the published frames."""
+    description = robot("ur5e")
+    links = {link.name: link.inertia for link in description.links}
+    masses = [links[f"link{i}"].mass_kg for i in range(1, 7)]
+    assert masses == [3.761, 8.058, 2.846, 1.37, 1.3, 0.365]
+    poses = kinematics("ur5e").link_poses(np.zeros(6))
+    centers = {
+        name: poses[name].to_transformation_matrix() @ (*links[name].center_m, 1.0)
+        for name in ("link1", "link2", "link3", "link4", "link5")
+    }
+    expected = {
+        "link1": (0.0, 0.00193, 0.1625 - 0.02561),
+        "link2": (0.2125, 0.11336, 0.1625),
+        "link3": (0.425 + 0.2422, 0.0265, 0.1625),
+        "link4": (0.8172, 0.1333 - 0.0018, 0.1625 - 0.01634),
+        "link5": (0.8172, 0.1333 + 0.01634, 0.1625 - 0.0979),
+    }
+    for name, center in expected.items():
+        np.testing.assert_allclose(centers[name][:3], center, atol=1e-6, err_msg=name)
+
+
+def test_published_limits_of_the_ur5e():
+    limits = np.array(robot("ur5e").joint_limits)
+    assert (limits[2] == (-pi, pi)).all()
+    assert (np.delete(limits, 2, axis=0) == (-2 * pi, 2 * pi)).all()
+
+
+@pytest.mark.parametrize(
+    ("tip_m", "radius_m"), [(0.035, 0.91), (0.20, 0.87), (0.28, 0.84), (0.34, 0.81), (0.40, 0.77)]
+)
+def test_reach_of_the_ur5e_at_heights(tip_m, radius_m):
+    """Straight down, towers included."""
+    from sapien import Pose
+
+    arm = kinematics("ur5e")
+    near = np.array(robot("ur5e").neutral_qpos)
+    qpos = arm.inverse(Pose([radius_m, 0.0, tip_m], DOWN), near)
+    assert qpos is not None and arm.within_limits(qpos)
+    assert arm.inverse(Pose([radius_m + 0.03, 0.0, tip_m], DOWN), near) is None
+
+
 def test_published_limits_of_the_xarm6():
     limits = robot("xarm6").joint_limits
     assert limits[1] == (-2.059, 2.0944)
@@ -142,6 +228,7 @@ def test_no_self_collision_where_the_gripper_works(description):
     [
         ("xarm6", "link_base", (3.17, 1.07, -0.18, -1.03, -0.49, 3.67)),
         ("panda", "panda_link0", (1.22, -1.05, 2.29, -2.93, -2.47, 2.96, -1.39)),
+        ("ur5e", "link_base", (1.92, -0.31, 2.37, 0.64, 1.82, -1.96)),
     ],
 )
 def test_gripper_in_the_base_is_found(name, base, qpos):

@@ -1,0 +1,272 @@
+"""Universal Robots UR5e: kinematics, inertia and collision primitives.
+
+Lengths, masses and centers of mass are the manufacturer's published numbers ("DH parameters for
+calculations of kinematics and dynamics", row UR5e), limits those of its data sheet and of its ROS
+description. It publishes no inertia tensors for this arm, because they are negligible: those here
+are of solid cylinders. The primitives enclose the housings.
+
+The frame of a link stands at its own joint's axis: that of Denavit and Hartenberg one before,
+turned by the joint. The base faces +x, half a turn from the manufacturer's frame.
+"""
+
+from math import pi
+from pathlib import Path
+
+import numpy as np
+
+from clevrskills.sim.robots import meshes
+from clevrskills.sim.robots.geometry import Box, Cylinder, Inertia, Joint, Link, Vector, Visual
+from clevrskills.sim.robots.gripper import (
+    GripperDimensions,
+    gripper_joints,
+    gripper_links,
+    gripper_looks,
+)
+from clevrskills.sim.robots.meshes import Color, Mesh, moved, pillar, tube
+
+GRIPPER = GripperDimensions(
+    head_bottom_m=0.0865,
+    head_top_m=0.1115,
+    head_size_m=(0.065, 0.090),
+    cup_tip_m=0.1265,
+    cup_radius_m=0.0142,
+    tcp_m=0.1254,
+)
+DH = (
+    (0.0, 0.1625, pi / 2),
+    (-0.425, 0.0, 0.0),
+    (-0.3922, 0.0, 0.0),
+    (0.0, 0.1333, pi / 2),
+    (0.0, 0.0997, -pi / 2),
+    (0.0, 0.0996, 0.0),
+)
+"""Denavit-Hartenberg parameters of the six joints: a in metres, d in metres, alpha in radians."""
+MASSES = (
+    (3.761, (0.0, -0.02561, 0.00193)),
+    (8.058, (0.2125, 0.0, 0.11336)),
+    (2.846, (0.15, 0.0, 0.0265)),
+    (1.37, (0.0, -0.0018, 0.01634)),
+    (1.3, (0.0, 0.0018, 0.01634)),
+    (0.365, (0.0, 0.0, -0.001159)),
+)
+"""Mass in kilograms and center of mass in the Denavit-Hartenberg frame of each link."""
+_HOUSINGS = ((0.06, 0.15), (0.055, 0.54), (0.045, 0.49), (0.04, 0.12), (0.04, 0.12), (0.0375, 0.05))
+"""Radius and length of the solid cylinder whose inertia each link has, in metres."""
+SPEED_RADPS = pi
+_ELBOW = 2
+_ALONG_X, _ALONG_Y = (0.0, pi / 2, 0.0), (pi / 2, 0.0, 0.0)
+SHOULDER_M, FOREARM_M = 0.138, 0.007
+"""How far the middles of the upper arm and of the forearm are from the shoulder, along its axis."""
+_UPPER_M, _FORE_M, _WRIST_1_M, _WRIST_2_M = -DH[1][0], -DH[2][0], DH[3][1], DH[4][1]
+_SHOULDER_HEIGHT_M, _FLANGE_M = DH[0][1], DH[5][1]
+
+
+def _inertia(index: int) -> Inertia:
+    """That of a link about its center of mass, in the link's own frame."""
+    (a, d, alpha), (mass_kg, (x, y, z)), (radius, length) = (
+        DH[index],
+        MASSES[index],
+        _HOUSINGS[index],
+    )
+    cos, sin = round(np.cos(alpha)), round(np.sin(alpha))
+    center = (x + a, cos * y - sin * z, d + sin * y + cos * z)
+    along, across = mass_kg * radius**2 / 2, mass_kg * (3 * radius**2 + length**2) / 12
+    long_x = index in (1, 2)  # the two tubes lie along x, the rest along z
+    xx, zz = (along, across) if long_x else (across, along)
+    return Inertia(mass_kg, center, (xx, 0.0, 0.0, across, 0.0, zz))
+
+
+def _origin(index: int) -> tuple[Vector, Vector]:
+    """Where a joint stands in the link before it, and how it is turned."""
+    if index == 0:
+        return (0.0, 0.0, 0.0), (0.0, 0.0, pi)
+    a, d, alpha = DH[index - 1]
+    return (a, 0.0, d), (alpha, 0.0, 0.0)
+
+
+_NAMES = ("link_base", *(f"link{i}" for i in range(1, 7)))
+_ARM_JOINTS = tuple(
+    Joint(
+        f"joint{i + 1}",
+        _NAMES[i],
+        _NAMES[i + 1],
+        *_origin(i),
+        "revolute",
+        (-pi, pi) if i == _ELBOW else (-2 * pi, 2 * pi),
+        150.0 if i <= _ELBOW else 28.0,
+        SPEED_RADPS,
+    )
+    for i in range(6)
+)
+_COLLISIONS: tuple[tuple[Box | Cylinder, ...], ...] = (
+    (
+        Cylinder(0.0745, 0.030, (0, 0, 0.015)),
+        Cylinder(0.0640, 0.095, (0, 0, 0.0475)),
+    ),
+    (
+        Cylinder(0.0600, 0.126, (0, 0, 0.159)),
+        Cylinder(0.0600, 0.136, (0, -0.008, _SHOULDER_HEIGHT_M), _ALONG_Y),
+    ),
+    (
+        Cylinder(0.0600, 0.122, (0, 0, SHOULDER_M)),
+        Cylinder(0.0530, _UPPER_M, (-_UPPER_M / 2, 0, SHOULDER_M), _ALONG_X),
+        Cylinder(0.0575, 0.122, (-_UPPER_M, 0, SHOULDER_M)),
+    ),
+    (
+        Cylinder(0.0550, 0.130, (0, 0, FOREARM_M)),
+        Cylinder(0.0460, _FORE_M, (-_FORE_M / 2, 0, FOREARM_M), _ALONG_X),
+        Cylinder(0.0430, 0.104, (-_FORE_M, 0, FOREARM_M)),
+    ),
+    (
+        Cylinder(0.0415, 0.116, (0, 0, 0.1185)),
+        Cylinder(0.0415, 0.097, (0, -0.0055, _WRIST_1_M), _ALONG_Y),
+    ),
+    (
+        Cylinder(0.0415, 0.088, (0, 0, 0.0995)),
+        Cylinder(0.0415, 0.097, (0, 0.0055, _WRIST_2_M), _ALONG_Y),
+    ),
+    (Cylinder(0.0375, 0.0446, (0, 0, 0.0773)),),
+)
+_BASE = Inertia(4.0, (0.0, 0.0, 0.05), (0.0077, 0.0, 0.0, 0.0077, 0.0, 0.0082))
+
+LINKS = (
+    *map(Link, _NAMES, (_BASE, *map(_inertia, range(6))), _COLLISIONS),
+    Link("flange", Inertia(0.001, (0.0, 0.0, 0.0), (1e-6, 0.0, 0.0, 1e-6, 0.0, 1e-6))),
+    *gripper_links(GRIPPER),
+)
+JOINTS = (
+    *_ARM_JOINTS,
+    Joint("flange_mount", "link6", "flange", (0.0, 0.0, _FLANGE_M)),
+    *gripper_joints(GRIPPER, "flange"),
+)
+NEUTRAL_QPOS = (-0.287564, -1.663219, 1.562811, -1.470388, -pi / 2, -1.858360)
+# neighbours, and pairs that are apart whatever the joints do
+DISABLED_PAIRS = (
+    *zip(_NAMES[:6], _NAMES[1:], strict=False),
+    ("link_base", "link2"),
+    ("link3", "link5"),
+    ("link4", "link6"),
+    ("link4", "gripper"),
+    ("link5", "gripper"),
+    ("link6", "gripper"),
+)
+
+
+_SILVER = (0.60, 0.61, 0.62)
+_BLUE = (0.20, 0.41, 0.60)
+_SEAM = (0.06, 0.06, 0.065)
+_FLANGE = (0.34, 0.35, 0.36)
+Looks = list[tuple[Mesh, Color]]
+
+
+def _lid(x_m: float, y_m: float, radius_m: float, face_m: float, up: bool) -> Looks:
+    """A blue lid with its seam on a joint, bulging out of its housing's face, up or down z."""
+    thick, rise = 0.014, 1 if up else -1
+    low, high = sorted((face_m - rise * thick, face_m))
+    seam = sorted((face_m - rise * (thick + 0.003), face_m - rise * thick))
+    fillets = (0.002, 0.010) if up else (0.010, 0.002)
+    return [
+        (pillar([(x_m, y_m, radius_m)], low, high, fillets), _BLUE),
+        (pillar([(x_m, y_m, radius_m - 0.001)], seam[0], seam[1], (0.0, 0.0)), _SEAM),
+    ]
+
+
+def _turned(looks: Looks, xyz_m: Vector, turn: str) -> Looks:
+    return [(moved(mesh, xyz_m, turn), color) for mesh, color in looks]
+
+
+def _base_looks() -> Looks:
+    plug = moved(pillar([(0, 0, 0.012)], 0.0, 0.020, (0.0, 0.002), 12), (-0.056, 0, 0.045), "-x")
+    return [
+        (pillar([(0, 0, 0.0745)], 0.0, 0.018, (0.0, 0.003)), _SILVER),
+        (pillar([(0, 0, 0.0635)], 0.017, 0.092, (0.0, 0.003)), _SILVER),
+        (pillar([(0, 0, 0.0580)], 0.090, 0.098, (0.0, 0.0)), _SEAM),
+        (plug, _SEAM),
+    ]
+
+
+def _link1_looks() -> Looks:
+    r, z = 0.0590, _SHOULDER_HEIGHT_M
+    lid = _lid(0, 0, r, 0.060, True)
+    neck = pillar([(0, 0, r)], -0.046, 0.072, (0.004, 0.002))
+    return [
+        (pillar([(0, 0, r)], 0.0965, z + 0.05, (0.002, 0.040)), _SILVER),
+        (moved(neck, (0, 0, z), "-y"), _SILVER),
+        *_turned(lid, (0, 0, z), "y"),
+        (moved(pillar([(0, 0, 0.055)], 0.070, 0.076, (0.0, 0.0)), (0, 0, z), "-y"), _SEAM),
+    ]
+
+
+def _tube_looks(length_m: float, middle_m: float, radii_m: tuple[float, float, float]) -> Looks:
+    """A tube along -x, waisted where it leaves its joints; radii of both ends and of the middle."""
+    first, last, slim = radii_m
+    stations = [
+        (0.0, 0.0, middle_m, first, first),
+        (-0.07, 0.0, middle_m, first, first),
+        (-0.10, 0.0, middle_m, slim, slim),
+        (-length_m + 0.09, 0.0, middle_m, slim, slim),
+        (-length_m + 0.06, 0.0, middle_m, last, last),
+        (-length_m, 0.0, middle_m, last, last),
+    ]
+    return [(tube(stations, (0.0, 0.0, 1.0)), _SILVER)]
+
+
+def _link2_looks() -> Looks:
+    near, far, elbow = SHOULDER_M - 0.061, SHOULDER_M + 0.061, -_UPPER_M
+    return [
+        (pillar([(0, 0, 0.0590)], near, far - 0.016, (0.002, 0.002)), _SILVER),
+        *_lid(0, 0, 0.0590, far, True),
+        *_tube_looks(_UPPER_M, SHOULDER_M, (0.0520, 0.0500, 0.0440)),
+        (pillar([(elbow, 0, 0.0570)], near + 0.001, far - 0.016, (0.002, 0.002)), _SILVER),
+        *_lid(elbow, 0, 0.0570, far, True),
+    ]
+
+
+def _link3_looks() -> Looks:
+    low, high, wrist = FOREARM_M - 0.064, FOREARM_M + 0.064, -_FORE_M
+    return [
+        (pillar([(0, 0, 0.0540)], low + 0.016, high - 0.002, (0.002, 0.002)), _SILVER),
+        *_lid(0, 0, 0.0540, low, False),
+        (pillar([(0, 0, 0.0500)], high - 0.003, high + 0.005, (0.0, 0.0)), _SEAM),
+        *_tube_looks(_FORE_M, FOREARM_M, (0.0455, 0.0400, 0.0360)),
+        (pillar([(wrist, 0, 0.0420)], FOREARM_M - 0.036, FOREARM_M + 0.052), _SILVER),
+        *_lid(wrist, 0, 0.0420, FOREARM_M - 0.050, False),
+    ]
+
+
+def _wrist_looks(length_m: float, low_m: float, turn: str) -> Looks:
+    """A wrist's housing: a pillar up its axis, a neck towards the next joint, a lid behind it."""
+    r, back = 0.0405, {"y": "-y", "-y": "y"}[turn]
+    neck = pillar([(0, 0, r)], -0.028, 0.0515, (0.004, 0.002))
+    end = pillar([(0, 0, r - 0.003)], 0.050, 0.056, (0.0, 0.0))
+    return [
+        (pillar([(0, 0, r)], low_m, length_m + 0.040, (0.002, 0.012)), _SILVER),
+        (pillar([(0, 0, r - 0.003)], low_m - 0.004, low_m + 0.002, (0.0, 0.0)), _SEAM),
+        (moved(neck, (0, 0, length_m), turn), _SILVER),
+        (moved(end, (0, 0, length_m), turn), _SEAM),
+        *_turned(_lid(0, 0, r, 0.0425, True), (0, 0, length_m), back),
+    ]
+
+
+def _link6_looks() -> Looks:
+    plug = pillar([(0, 0, 0.006)], 0.0, 0.014, (0.0, 0.001), 12)
+    return [
+        (pillar([(0, 0, 0.0375)], 0.0560, 0.0880, (0.002, 0.002)), _SILVER),
+        (pillar([(0, 0, 0.0315)], 0.0870, _FLANGE_M, (0.0, 0.001)), _FLANGE),
+        (moved(plug, (0.0, -0.036, 0.074), "-y"), _SEAM),
+    ]
+
+
+def write_visuals(directory: Path) -> dict[str, list[Visual]]:
+    """Writes the meshes of the robot's looks into `directory`; returns them by link name."""
+    looks = {
+        "link_base": _base_looks(),
+        "link1": _link1_looks(),
+        "link2": _link2_looks(),
+        "link3": _link3_looks(),
+        "link4": _wrist_looks(_WRIST_1_M, 0.062, "-y"),
+        "link5": _wrist_looks(_WRIST_2_M, 0.057, "y"),
+        "link6": _link6_looks(),
+        "gripper": gripper_looks(GRIPPER),
+    }
+    return meshes.write_visuals(directory, looks)
