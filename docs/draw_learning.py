@@ -1,7 +1,7 @@
-"""Draws the learning curves of docs/rl.md and writes its table, from what benchmarks/learning.py
-measured.
+"""Draws the learning curves of docs/rl.md and writes its table, from what
+`clevrskills rl --protocol states` measured.
 
-python docs/draw_learning.py [learning.json]
+python docs/draw_learning.py [results.json]
 """
 
 from itertools import groupby

@@ -109,6 +109,39 @@ def share(strata: Sequence[np.ndarray]) -> Estimate:
     return _hull(estimate, low, high)
 
 
+def interquartile_mean(strata: Sequence[np.ndarray]) -> Estimate:
+    """Mean of the middle half of the scores of training runs, with the interval of the stratified
+    bootstrap: runs are resampled within each task (Agarwal et al. 2021, arXiv 2108.13264).
+
+    A task with one run gives no interval.
+
+    Args:
+        strata: For each task the score of each of its runs, (n,).
+    """
+    strata = [np.asarray(scores, float) for scores in strata if len(scores)]
+    n = sum(map(len, strata))
+    if not strata:
+        return Estimate(math.nan, math.nan, math.nan, 0)
+    value = float(_middle(np.concatenate(strata)[None])[0])
+    if min(map(len, strata)) < 2:
+        return Estimate(value, math.nan, math.nan, n)
+    generator = np.random.default_rng(SEED)
+    drawn = [
+        scores[generator.integers(len(scores), size=(RESAMPLES, len(scores)))] for scores in strata
+    ]
+    means = _middle(np.concatenate(drawn, axis=1))
+    low, high = np.quantile(means, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+    return Estimate(value, float(low), float(high), n)
+
+
+def _middle(scores: np.ndarray) -> np.ndarray:
+    """Means of the middle half of scores (m, n), (m,): a quarter is cut off at either end."""
+    cut = scores.shape[1] // 4
+    ranked = np.sort(scores, axis=1)
+    middle: np.ndarray = ranked[:, cut : ranked.shape[1] - cut].mean(axis=1)
+    return middle
+
+
 @dataclass(frozen=True, slots=True)
 class Pairs:
     """How two policies did on the same episodes: numbers of episodes, or shares of them."""

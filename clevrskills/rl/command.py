@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
@@ -22,10 +24,22 @@ _LEAST_PX = 36  # what the convolutions need
 
 @dataclass(frozen=True, kw_only=True)
 class RLArgs(Settings):
-    """Learn a task by PPO from its rewards; running it again continues."""
+    """Learn a task by PPO from its rewards; running it again continues.
 
+    With --protocol: every task of a protocol, each with several seeds, and the table of all.
+    """
+
+    task: Annotated[str, tyro.conf.Positional] = ""
+    """Key of the task, e.g. `pick`; with --protocol, by default all of it."""
     out: Path
-    """Folder of the training run."""
+    """Folder of the training run, or of all those of a protocol."""
+    protocol: Literal["states"] | None = None
+    """Train and evaluate by a protocol, which decides all settings: states, the twelve skills of L0
+    from states."""
+    seeds: tuple[int, ...] = (0, 1, 2)
+    """Seeds of the trainings of each task of a protocol."""
+    evaluate_episodes: int = 50
+    """Frozen episodes of each split on which each policy of a protocol is evaluated."""
     workers: int = 1
     """Processes that environments are spread over, the learner's among them. The result is the same
     for any number."""
@@ -60,6 +74,10 @@ def rl(args: RLArgs, make_envs: Callable[[Run, int], VectorEnv] | None = None) -
     from clevrskills.jobs.run_folder import write_into
     from clevrskills.rl.train import train
 
+    if args.protocol is not None:
+        return _by_protocol(args, make_envs)
+    if not args.task:
+        raise ClevrSkillsError("name a task, or a protocol with --protocol")
     run = _check(args)
     root = args.out.absolute()
     open_run(root, run)
@@ -81,6 +99,55 @@ def rl(args: RLArgs, make_envs: Callable[[Run, int], VectorEnv] | None = None) -
         f"{args.out} has the policy; `clevrskills evaluate --policy rl:{args.out} {args.task} "
         "--out DIR` evaluates it"
     )
+    return 0
+
+
+def _by_protocol(args: RLArgs, make_envs: Callable[[Run, int], VectorEnv] | None) -> int:
+    """Do all trainings of a protocol, and print its table."""
+    from pandas import DataFrame
+
+    from clevrskills.evaluation.report.tables import print_lines, print_table
+    from clevrskills.rl.protocol import (
+        COLUMNS,
+        PROTOCOLS,
+        differing,
+        run_protocol,
+        summarize,
+        table_rows,
+        write_results,
+    )
+
+    assert args.protocol is not None
+    known = PROTOCOLS[args.protocol]
+    check_names(task=((args.task,) if args.task else (), tuple(known)))
+    check_least(args, workers=1, threads=1, save_every=1, evaluate_episodes=1)
+    for name in (*differing(args), *(["arg"] if args.arg else [])):
+        option = name.replace("_", "-")
+        raise ClevrSkillsError(f"--{option} is decided by the protocol {args.protocol}")
+    if not args.seeds or min(args.seeds) < 0:
+        raise ClevrSkillsError(f"--seeds {args.seeds}; allowed: numbers from 0 on")
+
+    def learn(settings: Settings, folder: Path) -> int:
+        same = {entry.name: getattr(settings, entry.name) for entry in fields(Settings)}
+        rest = {name: getattr(args, name) for name in ("workers", "device", "threads")}
+        request = RLArgs(**same, **rest, out=folder, save_every=args.save_every)
+        with contextlib.redirect_stdout(io.StringIO()):
+            return rl(request, make_envs)
+
+    root, tasks = args.out.absolute(), (args.task,) if args.task else tuple(known)
+    code = run_protocol(
+        *(args.protocol, root, tasks, args.seeds, args.evaluate_episodes, args.workers), learn
+    )
+    if code:
+        return code
+    trainings = write_results(root)["trainings"]
+    print_table(DataFrame(table_rows(trainings), columns=list(COLUMNS)))
+    done = len({row["task"] for row in trainings})
+    for split, mean in summarize(trainings).items():
+        print_lines(
+            f"{split}: interquartile mean {mean.percent()} % of {mean.n} trainings, {done} of "
+            f"{len(known)} tasks"
+        )
     return 0
 
 

@@ -11,6 +11,7 @@ from clevrskills.evaluation.statistics import (
     Estimate,
     Pairs,
     holm,
+    interquartile_mean,
     mean,
     paired_difference,
     rate,
@@ -199,3 +200,38 @@ def test_holm() -> None:
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
     assert holm([0.9, 0.8]) == [1.0, 1.0]
     assert holm([]) == []
+
+
+def test_the_interquartile_mean_is_that_of_scipy() -> None:
+    from scipy.stats import trim_mean
+
+    generator = np.random.default_rng(0)
+    for runs in (2, 3, 5):
+        scores = generator.uniform(size=(7, runs))
+        found = interquartile_mean(list(scores))
+        assert found.value == pytest.approx(trim_mean(scores, 0.25, axis=None))
+        assert found.low < found.value < found.high and found.n == 7 * runs
+        assert found == interquartile_mean(list(scores))
+
+
+def test_single_runs_have_no_interval() -> None:
+    found = interquartile_mean([np.array([0.2, 0.4]), np.array([0.9])])
+    assert found.value == pytest.approx(0.5) and math.isnan(found.low)
+    assert math.isnan(interquartile_mean([]).value)
+
+
+def test_extremes_do_not_move_the_interquartile_mean() -> None:
+    middle = [np.array([0.4, 0.5]), np.array([0.5, 0.6])]
+    far = [np.array([0.0, 0.5]), np.array([0.5, 1.0])]
+    assert interquartile_mean(middle).value == interquartile_mean(far).value == 0.5
+
+
+def test_the_bootstrap_of_runs_covers() -> None:
+    """About 95 % of the intervals have the true mean."""
+    generator = np.random.default_rng(3)
+    tasks = np.linspace(0.2, 0.8, 4)
+    hits = 0
+    for _ in range(100):
+        found = interquartile_mean([generator.normal(mean, 0.05, 8) for mean in tasks])
+        hits += found.low <= 0.5 <= found.high
+    assert 85 <= hits <= 100

@@ -1,0 +1,232 @@
+"""Protocols of reinforcement learning: tasks, settings, seeds, and what is reported of them.
+
+::
+
+    DIR/<task>-<seed>/training/      a training run, see :mod:`clevrskills.rl.run`
+    DIR/<task>-<seed>/evaluation/    what came of it on frozen episodes
+    DIR/results.json                 all that are there: settings, curve, successes; and the summary
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import platform
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
+from clevrskills.evaluation.results import read_results
+from clevrskills.evaluation.statistics import Estimate, interquartile_mean, rate
+from clevrskills.jobs.files import to_json, write_whole
+from clevrskills.rl.checkpoint import steps_made
+from clevrskills.rl.run import PPOConfig, Settings, read_run
+from clevrskills.rl.train import read_progress
+
+RESULTS_FILE = "results.json"
+BINS = 50
+"""Points of a curve."""
+CURVES = ("success_once", "success_at_end", "return")
+HELD = 1.0
+"""Mean of the vacuum at first, where an episode begins with an object in the gripper."""
+
+
+def _of(
+    task: str, steps: int, limit: int | None = None, head_starts: float = 0.0, **ppo: float
+) -> Settings:
+    return Settings(
+        task=task,
+        total_steps=steps,
+        episode_steps=limit,
+        head_starts=head_starts,
+        terminate_on_success=True,
+        ppo=PPOConfig(**ppo),  # type: ignore[arg-type]
+    )
+
+
+_PUSHED: dict[str, float] = {
+    "vacuum_mean": -1.0,
+    "initial_std": 0.05,
+    "learning_rate": 3e-4,
+    "gamma": 0.97,
+    "gae_lambda": 0.9,
+}
+PROTOCOLS: Mapping[str, Mapping[str, Settings]] = {
+    "states": {
+        settings.task: settings
+        for settings in (
+            _of("match_pose", 250_000),
+            _of("move_without_hitting", 400_000, 60),
+            _of("pick", 500_000),
+            _of("place", 400_000, 60, vacuum_mean=HELD),
+            _of("push", 1_500_000, 60, **{**_PUSHED, "initial_std": 0.07, "gamma": 0.95}),
+            _of("rotate", 200_000),
+            _of("throw", 800_000, 18, initial_std=0.3, vacuum_mean=0.6),
+            _of("throw_topple", 800_000, 18, initial_std=0.3, vacuum_mean=0.6),
+            _of("touch", 500_000, 80),
+            _of("touch_push", 450_000, 120, 0.3, **_PUSHED),
+            _of("touch_topple", 350_000, 120, 0.3, **_PUSHED),
+            _of("trace", 250_000),
+        )
+    }
+}
+"""Settings of each task. Episodes are cut off where the task's limit leaves time to make up for
+mistakes, as a learner has more of first attempts."""
+
+
+def run_protocol(
+    name: str,
+    root: Path,
+    tasks: Sequence[str],
+    seeds: Sequence[int],
+    episodes: int,
+    workers: int,
+    learn: Callable[[Settings, Path], int],
+) -> int:
+    """Do the trainings and evaluations that are missing, then write the results.
+
+    Args:
+        name: The protocol.
+        root: Folder of all of them.
+        tasks: Which tasks of it.
+        seeds: Seeds of the trainings of each task.
+        episodes: Frozen episodes of each split that each policy does.
+        workers: Processes that evaluate.
+        learn: Makes, or goes on with, the training run of some settings in a folder.
+
+    Returns:
+        Exit code: 0, or that of the part that was stopped.
+    """
+    for task in tasks:
+        for seed in seeds:
+            folder = root / f"{task}-{seed}"
+            folder.mkdir(parents=True, exist_ok=True)
+            settings = replace(PROTOCOLS[name][task], seed=seed)
+            code = learn(settings, folder / "training")
+            if code:
+                return code
+            request = EvaluateArgs(
+                policy=f"rl:{(folder / 'training').absolute()}",
+                tasks=(task,),
+                episodes=episodes,
+                out=folder / "evaluation",
+                workers=workers,
+            )
+            with contextlib.redirect_stdout(io.StringIO()):
+                code = evaluate(request)
+            if code:
+                return code
+            write_results(root)
+    return 0
+
+
+def write_results(root: Path) -> dict[str, Any]:
+    """Gather what is in the folder of a protocol, write it, and return it."""
+    found = sorted(root.glob("*-*/evaluation"))
+    trainings = [describe(path.parent / "training", path) for path in found]
+    trainings.sort(key=lambda row: (row["task"], row["seed"]))
+    summary = {
+        split: {"value": mean.value, "low": mean.low, "high": mean.high, "trainings": mean.n}
+        for split, mean in summarize(trainings).items()
+    }
+    results = {"trainings": trainings, "interquartile_mean": summary}
+    write_whole(root / RESULTS_FILE, to_json(results, indent=1) + "\n")
+    return results
+
+
+def describe(training: Path, evaluation: Path) -> dict[str, Any]:
+    """A training run and how well it did, as JSON data."""
+    run, lines = read_run(training), read_progress(training)
+    solved: dict[str, list[bool]] = defaultdict(list)
+    for result in read_results(evaluation):
+        if result.counts:
+            solved[result.split].append(result.success_once)
+    return {
+        "task": run.task,
+        "seed": run.seed,
+        "steps": steps_made(training),
+        "minutes": round(lines[-1]["seconds"] / 60, 1),
+        "machine": _machine(),
+        "settings": asdict(run),
+        "curve": curve(lines, run.total_steps),
+        "evaluation": {
+            split: {"successes": sum(each), "episodes": len(each)} for split, each in solved.items()
+        },
+    }
+
+
+def curve(lines: Sequence[Mapping[str, float]], total_steps: int) -> dict[str, list[float | None]]:
+    """Means over the episodes that ended in each of :data:`BINS` parts of a training run; ``None``
+    where none ended.
+    """
+    ended = [line for line in lines if line["episode/count"]]
+    place = [min(BINS - 1, int(BINS * line["steps"] / total_steps)) for line in ended]
+    weights = [line["episode/count"] for line in ended]
+    count = np.bincount(place, weights, BINS)
+    found: dict[str, list[float | None]] = {
+        "steps": [round((k + 0.5) * total_steps / BINS) for k in range(BINS)]
+    }
+    for name in CURVES:
+        values = np.array([line[f"episode/{name}"] for line in ended])
+        sums = np.bincount(place, weights * values, BINS)
+        found[name] = [
+            round(float(s / n), 4) if n else None for s, n in zip(sums, count, strict=True)
+        ]
+    return found
+
+
+def summarize(trainings: Sequence[Mapping[str, Any]]) -> dict[str, Estimate]:
+    """By split: the interquartile mean of the success rates of all training runs."""
+    rates: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for row in trainings:
+        for split, result in row["evaluation"].items():
+            rates[split][row["task"]].append(result["successes"] / result["episodes"])
+    return {
+        split: interquartile_mean([np.array(each) for each in by_task.values()])
+        for split, by_task in rates.items()
+    }
+
+
+def table_rows(trainings: Sequence[Mapping[str, Any]]) -> Iterator[list[str]]:
+    """Task, seeds, steps, split, successes of each seed, rate with interval; a row for each task
+    and split.
+    """
+    tasks = dict.fromkeys(row["task"] for row in trainings)
+    for task in tasks:
+        group = [row for row in trainings if row["task"] == task]
+        for split in dict.fromkeys(name for row in group for name in row["evaluation"]):
+            results = [row["evaluation"][split] for row in group if split in row["evaluation"]]
+            won = [result["successes"] for result in results]
+            of = sum(result["episodes"] for result in results)
+            outcomes = np.arange(of) < sum(won)
+            yield [
+                *(task, ", ".join(str(row["seed"]) for row in group)),
+                *(f"{max(row['steps'] for row in group):,}", split),
+                *(", ".join(map(str, won)), rate(outcomes).percent()),
+            ]
+
+
+COLUMNS = ("task", "seeds", "steps", "split", "successes", "% [95 %]")
+
+
+def differing(settings: Settings) -> list[str]:
+    """Names of settings that are not as they are by default, which a protocol decides itself."""
+    default = Settings(task=settings.task)
+    names = [f.name for f in fields(Settings) if f.name != "ppo"]
+    found = [name for name in names if getattr(settings, name) != getattr(default, name)]
+    own = [f.name for f in fields(PPOConfig)]
+    return found + [n for n in own if getattr(settings.ppo, n) != getattr(default.ppo, n)]
+
+
+def _machine() -> str:
+    """The processor and how many of its cores there are."""
+    cpuinfo = Path("/proc/cpuinfo")
+    text = cpuinfo.read_text(encoding="utf-8") if cpuinfo.exists() else ""
+    models = [line.split(":")[1].strip() for line in text.splitlines() if "model name" in line]
+    return f"{models[0] if models else platform.machine()}, {os.cpu_count()} cores"
