@@ -10,6 +10,7 @@ docs/draw_cloning.py draws. What is done is not done again.
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
@@ -20,7 +21,6 @@ from typing import Annotated, Any
 import numpy as np
 import tyro
 from common import print_table
-from learning import command, machine
 
 from clevrskills.baselines import checkpoint
 from clevrskills.baselines.training.trainer import read_log
@@ -28,6 +28,7 @@ from clevrskills.core.checkpoint import find
 from clevrskills.core.statistics import wilson
 from clevrskills.evaluation.results import EpisodeResult, read_results
 from clevrskills.jobs.files import to_json, write_whole
+from clevrskills.rl.protocol import machine
 
 POINTS = 100
 """Points of a curve."""
@@ -67,6 +68,17 @@ class CloningArgs:
     """The splits."""
     workers: int = 2
     """Processes that make demonstrations, load them, and evaluate."""
+
+
+def command(*words: object) -> None:
+    """Run ``clevrskills``.
+
+    Raises:
+        SystemExit: It failed.
+    """
+    code = subprocess.run([sys.executable, "-m", "clevrskills", *map(str, words)]).returncode
+    if code:
+        raise SystemExit(code)
 
 
 def main(args: CloningArgs) -> int:

@@ -152,7 +152,7 @@ def describe(training: Path, evaluation: Path) -> dict[str, Any]:
         "seed": run.seed,
         "steps": steps_made(training),
         "minutes": round(lines[-1]["seconds"] / 60, 1),
-        "machine": _machine(),
+        "machine": machine(),
         "settings": asdict(run),
         "curve": curve(lines, run.total_steps),
         "evaluation": {
@@ -224,7 +224,7 @@ def differing(settings: Settings) -> list[str]:
     return found + [n for n in own if getattr(settings.ppo, n) != getattr(default.ppo, n)]
 
 
-def _machine() -> str:
+def machine() -> str:
     """The processor and how many of its cores there are."""
     cpuinfo = Path("/proc/cpuinfo")
     text = cpuinfo.read_text(encoding="utf-8") if cpuinfo.exists() else ""

@@ -1,9 +1,8 @@
-"""The page on reinforcement learning is true; learning curves are means over episodes."""
+"""The page on reinforcement learning is true."""
 
 from __future__ import annotations
 
 import re
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,14 +15,6 @@ from clevrskills.rl.run import PPOConfig
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "rl.md").read_text(encoding="utf-8")
-
-
-@pytest.fixture
-def benchmark(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
-    yield __import__("learning")
-    for name in ("learning", "common"):
-        sys.modules.pop(name)
 
 
 def test_options_exist(capsys: pytest.CaptureFixture[str]) -> None:
@@ -51,20 +42,3 @@ def test_the_vector_environment_of_the_page() -> None:
 def test_options_of_ppo_are_those_of_the_command() -> None:
     args = tyro.cli(RLArgs, args="trace --out x --gamma 0.9 --hidden 8 8".split())
     assert args.ppo == replace(PPOConfig(), gamma=0.9, hidden=(8, 8))
-
-
-def test_a_curve_is_a_mean_over_episodes(benchmark) -> None:
-    lines = [
-        {"steps": 10, "episode/count": 0.0},
-        {"steps": 11, "episode/count": 1.0, "episode/success_once": 1.0,
-         "episode/success_at_end": 0.0, "episode/return": 5.0},
-        {"steps": 19, "episode/count": 3.0, "episode/success_once": 0.0,
-         "episode/success_at_end": 0.0, "episode/return": 1.0},
-        {"steps": 1000, "episode/count": 2.0, "episode/success_once": 1.0,
-         "episode/success_at_end": 0.5, "episode/return": 9.0},
-    ]  # fmt: skip
-    found = benchmark.curve(lines, 1000)
-    assert found["steps"][0] == 10 and len(found["steps"]) == benchmark.BINS
-    assert found["success_once"][0] == 0.25 and found["return"][0] == 2.0
-    assert found["success_at_end"][-1] == 0.5 and found["return"][-1] == 9.0
-    assert set(found["return"][1:-1]) == {None}
