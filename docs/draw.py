@@ -50,7 +50,7 @@ HERE = Path(__file__).parent
 STEP_LIMITS = HERE.parent / "clevrskills" / "tasks" / "step_limits.json"
 TOY_SUITE = HERE.parent / "tests" / "suites" / "toy_suite" / "lamps.py"
 SORT_SEED, LOOKS_SEED = 32, 4
-ACTS, TRIED = "checkpoint:zoo/bc-compact-l0", 6
+ACTS, TRIED = "checkpoint:zoo/bc-compact-l0", 4
 """Policy that is filmed, and how many episodes of each skill are tried."""
 MOMENTS = (0.0, 0.18, 0.38, 0.74, 1.0)
 """Shares of the oracle's episode after which it is shown."""
