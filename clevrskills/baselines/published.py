@@ -83,7 +83,8 @@ def pinned(config: PolicyConfig, placed: PolicyConfig) -> PolicyConfig:
     """
     changes: dict[str, str] = {}
     for entry, name in _named(config).items():
-        if "/" in name and "@" not in name and not Path(name).exists():
+        path = Path(name)
+        if "/" in name and "@" not in name and not (path.is_absolute() or path.exists()):
             from clevrskills.baselines.policies.hub import revision
 
             commit = revision(_named(placed)[entry])

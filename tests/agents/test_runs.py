@@ -416,7 +416,7 @@ def test_the_stub_serves_until_it_is_ended(tmp_path: Path) -> None:
         (("--behaviour", "rubbish"), "rubbish"),
         (("--behaviour", "script:nowhere"), "nowhere"),
         (("--behaviour", "reader:nosuite"), "nosuite"),
-        (("--behaviour", "reader:tests.suites.toy_suite.lamps:Lamps"), "has no reader"),
+        (("--behaviour", "reader:tests.support.fake_suite:FakeSuite"), "has no reader"),
         (("--behaviour", "garbage", "--status", "200"), "status"),
         (("--behaviour", "garbage", "--port", "99999"), "port 99999"),
     ],

@@ -26,7 +26,6 @@ from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.predicates import Order, Picked, from_json
 from clevrskills.predicates.touched import SPOILED
 from clevrskills.sim.prompt import Prompt
-from clevrskills.sim.robots.description import ROBOTS
 from clevrskills.sim.suction import pose_in_gripper
 from clevrskills.solvers.oracle import Oracle
 from clevrskills.tasks import Task, tasks
@@ -396,7 +395,7 @@ def test_the_goal_is_looked_at_once_in_a_step(sort, monkeypatch):
 # ---- observations ----
 
 
-@pytest.mark.parametrize("robot", ROBOTS)
+@pytest.mark.parametrize("robot", Task.robots)
 @pytest.mark.parametrize("obs_mode", ["state", "state_dict", "none", IMAGE_MODE])
 def test_observations_are_in_their_space(obs_mode, robot):
     env = make_env("place", obs_mode, robot=robot)

@@ -10,6 +10,7 @@ from clevrskills.errors import UnknownNameError
 from clevrskills.sim.prompt_images import BACKGROUND, PromptRenderer, prompt_renderer
 from clevrskills.sim.render import shaders
 from clevrskills.sim.robots.description import ROBOTS
+from clevrskills.tasks.base import Task
 
 pytestmark = pytest.mark.render
 ROOT = Path(__file__).parents[2]
@@ -101,7 +102,7 @@ def test_bodies_leave_no_trace(shared):
     np.testing.assert_array_equal(shared.scene_image([]), empty)
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", Task.robots)
 def test_a_robot_is_shown_at_its_joint_angles(shared, name):
     empty = shared.scene_image([]).astype(int)
     neutral = np.array(ROBOTS[name].neutral_qpos)

@@ -21,6 +21,7 @@ from clevrskills.sim.setting import TABLETOP
 from clevrskills.solvers.motion import SkillFailed
 from clevrskills.solvers.oracle import Oracle
 from clevrskills.tasks import task
+from clevrskills.tasks.base import Task
 from clevrskills.tasks.end_effector import APART_M, gripper_points
 from clevrskills.tasks.l0.move_without_hitting import SIZE_M
 from clevrskills.tasks.l0.trace import DIAMETER_M, WAY_M
@@ -74,7 +75,7 @@ def put_arm(env, position, orientation=(0.0, 1.0, 0.0, 0.0)):
 
 
 @pytest.mark.parametrize("key", [MATCH, AVOID, TRACE])
-@pytest.mark.parametrize("robot", ROBOTS)
+@pytest.mark.parametrize("robot", Task.robots)
 def test_goals_are_apart_from_each_other_and_from_the_start(key, robot):
     arguments = {MATCH: {"num_goals": 4}, TRACE: {"num_goals": 5}, AVOID: {}}[key]
     start = NeutralPose.of(robot).pose[0, :3].numpy()
@@ -86,7 +87,7 @@ def test_goals_are_apart_from_each_other_and_from_the_start(key, robot):
 
 @pytest.mark.parametrize("key", [MATCH, AVOID])
 @pytest.mark.parametrize("split", SPLITS)
-@pytest.mark.parametrize("robot", ROBOTS)
+@pytest.mark.parametrize("robot", Task.robots)
 def test_the_arm_is_in_view_and_clear_in_every_key_step(key, split, robot):
     arm = arm_surface(robot)
     for seed in SEEDS:
@@ -137,7 +138,7 @@ def test_an_obstacle_is_near_the_straight_way():
 
 
 @pytest.mark.parametrize("goals", [2, 3, 4, 5])
-@pytest.mark.parametrize("robot", ROBOTS)
+@pytest.mark.parametrize("robot", Task.robots)
 def test_no_way_through_the_goals_of_a_trace_is_short(goals, robot):
     start = NeutralPose.of(robot).pose[0, :3].numpy()
     for seed in range(20):
@@ -354,7 +355,7 @@ def _colour(image, place):
 
 
 @pytest.mark.render
-@pytest.mark.parametrize("robot", ROBOTS)
+@pytest.mark.parametrize("robot", Task.robots)
 def test_a_key_step_shows_the_arm_as_the_base_camera_sees_it(robot):
     made = make_env(MATCH, obs_mode="rgb", robot=robot)
     made.reset(seed=5)

@@ -73,7 +73,7 @@ def test_what_is_kept(undisturbed: Path) -> None:
     assert not (undisturbed / "checkpoints/00000009/optimizer.safetensors").exists()
     log = read_log(undisturbed)
     assert list(log) == [2, 3, 4, 6, 8, 9]
-    parts = {"motion", "vacuum", "place", "look"}
+    parts = {"motion", "vacuum", "place", "look", "waypoint"}
     assert set(log[2]) == {"loss", *parts, "gradient_norm", "learning_rate", "seconds"}
     assert 0 <= log[2]["seconds"] <= log[9]["seconds"]
     assert log[9]["loss"] < log[2]["loss"]
