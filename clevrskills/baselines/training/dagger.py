@@ -69,6 +69,10 @@ class DaggerArgs:
     """Processes that load windows."""
     cache_gb: float = 0.0
     """Memory in which each of these keeps images, in GB."""
+    cache_dir: Path | None = None
+    """Folder in which all images are kept, decoded and scaled, for all rounds and trainings."""
+    balance: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Draw windows of all tasks equally often."""
     evaluate_episodes: int = 0
     """Frozen episodes of each task on which the policy is evaluated before and after each round,
     for a paired comparison; 0: none."""
@@ -175,6 +179,7 @@ def _generate_args(
         robot=about.provenance["robot"],
         cameras=about.spec.observation.cameras,
         size=about.spec.observation.size_px,
+        look=about.spec.observation.look,
         workers=args.workers,
     )
 
@@ -195,4 +200,6 @@ def _train_args(
         cpu=args.cpu,
         workers=args.load_workers,
         cache_gb=args.cache_gb,
+        cache_dir=args.cache_dir,
+        balance=args.balance,
     )
