@@ -6,13 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import tyro
 
 from clevrskills.baselines.training.arguments import TrainArgs
 from clevrskills.baselines.training.train import require_training, train
 from clevrskills.core.checkpoint import located
+from clevrskills.core.env_config import Look
 from clevrskills.core.episode import DAGGER
 from clevrskills.dataset_tools.generate.command import GenerateArgs, generate
 from clevrskills.errors import ClevrSkillsError
@@ -179,7 +180,7 @@ def _generate_args(
         robot=about.provenance["robot"],
         cameras=about.spec.observation.cameras,
         size=about.spec.observation.size_px,
-        look=about.spec.observation.look,
+        look=cast(Look, about.spec.observation.look),
         workers=args.workers,
     )
 

@@ -29,7 +29,7 @@ from clevrskills.suites.ivispar.original import read_config
 from clevrskills.suites.ivispar.prompts.prompter import BoardPrompter
 from clevrskills.suites.ivispar.prompts.reader import solve_text
 from clevrskills.suites.ivispar.published import PUBLISHED
-from clevrskills.suites.ivispar.views import VIEWS
+from clevrskills.suites.ivispar.views import SINGLE, VIEWS
 from clevrskills.suites.symbolic import SymbolicEpisode, SymbolicSuite
 
 _SPLITS = ("train", "val", *SETS)
@@ -116,6 +116,10 @@ class IVisparSuite(SymbolicSuite):
             "random3d": Preset("the same from cameras drawn at random", _shown("random3d")),
             "nolabels": Preset(
                 "in three dimensions, without names of cells", _shown("view3d-none")
+            ),
+            "single": Preset(
+                "in three dimensions, all boards in one image",
+                {"view": (SINGLE,), "feedback": "none"},
             ),
             "feedback": Preset(
                 "in three dimensions, and told whether a move was made",
