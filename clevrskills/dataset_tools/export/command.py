@@ -27,9 +27,10 @@ FORMATS = {
     "rlds": "rlds:write",
     "minari": "minari:write",
     "chat": "chat:write",
+    "ivispar": "ivispar:write",
 }
 """What writes each format: a module of this package and a function."""
-OF_TURNS = ("chat",)
+OF_TURNS = ("chat", "ivispar")
 """Formats of what is recorded turn by turn; the others are of control steps."""
 IN_WORDS = ("lerobot", "lerobot-v3.1", "lerobot-v2.1", "rlds")
 """Formats that ask for a task in words alone."""
@@ -43,7 +44,7 @@ class ExportArgs:
     """Folder of the dataset."""
     to: str
     """The format: lerobot, lerobot-v3.1, lerobot-v2.1, clevrskills, maniskill, rlds, minari or, of
-    turns, chat."""
+    turns, chat and ivispar."""
     out: Path
     """Folder to write, which must not exist yet."""
     task: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
