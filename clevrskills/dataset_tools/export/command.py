@@ -19,9 +19,9 @@ from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import check_names
 
 FORMATS = {
-    "lerobot": "lerobot:write",
-    "lerobot-v3.1": "lerobot:write_v31",
-    "lerobot-v2.1": "lerobot_v21:write",
+    "lerobot": "lerobot.v30:write",
+    "lerobot-v3.1": "lerobot.v30:write_v31",
+    "lerobot-v2.1": "lerobot.v21:write",
     "clevrskills": "paper:write",
     "maniskill": "maniskill:write",
     "rlds": "rlds:write",

@@ -297,7 +297,7 @@ def _serve(
 ) -> None:
     """Play on a page."""
     from clevrskills.dataset_tools.pages import render
-    from clevrskills.evaluation.play_page import PlayPage
+    from clevrskills.evaluation.play.page import PlayPage
     from clevrskills.jobs.files import to_json
 
     views = rollout.options.views or ()
@@ -327,7 +327,7 @@ def _serve(
 
     page = render(
         "play.html",
-        "evaluation.report",
+        "evaluation.play",
         title=rollout.episode.task,
         prompt=rollout.episode.prompt.plain(),
         sentence=interface.sentence,

@@ -17,9 +17,9 @@ from browser import CHROMIUM, Browser
 from clevrskills.cli import main
 from clevrskills.core.suite import load_suite
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.evaluation import play_page
-from clevrskills.evaluation.play import PlayArgs, play
-from clevrskills.evaluation.play_page import PlayPage
+from clevrskills.evaluation.play import page as play_page
+from clevrskills.evaluation.play.command import PlayArgs, play
+from clevrskills.evaluation.play.page import PlayPage
 from clevrskills.evaluation.results import read_results
 from clevrskills.suites.ivispar.board import DIRECTIONS
 from clevrskills.suites.ivispar.boards import Puzzle
