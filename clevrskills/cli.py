@@ -26,6 +26,7 @@ from clevrskills.evaluation.freeze.command import FreezeArgs, freeze
 from clevrskills.evaluation.play.command import PlayArgs, play
 from clevrskills.evaluation.power import PlanArgs, plan
 from clevrskills.evaluation.report.command import CompareArgs, ReportArgs, compare, report
+from clevrskills.evaluation.submission.command import SubmissionArgs, submission
 from clevrskills.rl.command import RLArgs, rl
 from clevrskills.serving.command import ServeArgs, serve
 from clevrskills.suites.clevrskills.check_task import CheckTaskArgs, check_task
@@ -150,6 +151,7 @@ COMMANDS: tuple[tuple[str, type, Callable[[Any], int]], ...] = (
     ("reverify", ReverifyArgs, reverify),
     ("report", ReportArgs, report),
     ("compare", CompareArgs, compare),
+    ("submission", SubmissionArgs, submission),
     ("plan", PlanArgs, plan),
     ("play", PlayArgs, play),
     ("curriculum", CurriculumArgs, curriculum),

@@ -17,6 +17,7 @@ from typing import Annotated, Any, Literal
 
 import api_page
 import gymnasium as gym
+import leaderboard_page
 import numpy as np
 import tyro
 from imageio.v3 import imread
@@ -37,6 +38,7 @@ from clevrskills.tasks import tasks
 Part = Literal[
     "page",
     "api",
+    "leaderboard",
     "limits",
     "film",
     "policy",
@@ -288,6 +290,8 @@ def main(
         (HERE / "tasks.md").write_text(page(prompts, "tasks"), encoding="utf-8")
     if not parts or "api" in parts:
         (HERE / "api.md").write_text(api_page.page(), encoding="utf-8")
+    if not parts or "leaderboard" in parts:
+        leaderboard_page.PAGE.write_text(leaderboard_page.page(), encoding="utf-8")
     if not parts or "limits" in parts:
         limits = {key: task.max_steps for key, task in tasks().items()}
         STEP_LIMITS.write_text(json.dumps(limits, indent=1) + "\n", encoding="utf-8")

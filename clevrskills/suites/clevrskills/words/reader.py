@@ -125,7 +125,8 @@ def _turned_back(names: Names, match: re.Match[str]) -> list[str]:
 
 
 def _traced(names: Names, match: re.Match[str]) -> list[str]:
-    return [f"move to {key}" for key, name in names.items() if "green" in name.split()]
+    goals = {key: name for key, name in names.items() if key.startswith("goal_")}
+    return [f"move to {key}" for key, name in goals.items() if "green" in name.split()]
 
 
 def _named(names: Names, match: re.Match[str]) -> list[str]:

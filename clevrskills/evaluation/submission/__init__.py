@@ -1,0 +1,1 @@
+"""Submissions to the leaderboard: a run in one small file, packed, verified, tabled."""
