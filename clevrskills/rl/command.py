@@ -98,9 +98,10 @@ def rl(args: RLArgs, make_envs: Callable[[Run, int], VectorEnv] | None = None) -
     code = write_into(args.out, learn, kept="the last checkpoint")
     if code:
         return code
+    suite = "" if args.suite == CLEVRSKILLS else f" --suite {args.suite}"
     print(
-        f"{args.out} has the policy; `clevrskills evaluate --policy rl:{args.out} {args.task} "
-        "--out DIR` evaluates it"
+        f"{args.out} has the policy; `clevrskills evaluate{suite} --policy rl:{args.out} "
+        f"{args.task} --out DIR` evaluates it"
     )
     return 0
 
@@ -201,5 +202,6 @@ def _check_moves(args: RLArgs) -> Run:
         if entry.name not in allowed and getattr(args, entry.name) != entry.default:
             option = entry.name.replace("_", "-")
             raise ClevrSkillsError(f"--{option} is an option of the suite {CLEVRSKILLS} alone")
+    suite.training_envs(args.task, args.num_envs, args.seed)  # before a folder is made
     same = {name: getattr(args, name) for name in ("task", "suite", "ppo", *_COUNTS)}
     return Run(**same, robot=NO_ROBOT, cameras=())
