@@ -529,6 +529,16 @@ class Suite(Protocol):
         """
         raise ClevrSkillsError(f"suite {self.name} reads no files of others")
 
+    def training_envs(self, task: str, num_envs: int, seed: int) -> Any:
+        """A Gymnasium vector environment of drawn episodes of a task, for reinforcement learning:
+        ``Discrete`` actions, ``places`` an attribute, see :mod:`clevrskills.rl.agent`. Its
+        environments have ``training_observation()`` and ``training_command(action)``.
+
+        Raises:
+            ClevrSkillsError: There is none for the task.
+        """
+        raise ClevrSkillsError(f"there is no reinforcement learning of {task} in {self.name}")
+
     def original_file(self, episode: Any) -> tuple[str, Mapping[str, Any]]:
         """Name and JSON data of the file that an episode is in the original that a suite
         re-implements.

@@ -7,10 +7,10 @@ from typing import Any, Self
 
 import numpy as np
 import torch
-from gymnasium.spaces import Dict
+from gymnasium.spaces import Dict, Discrete
 from gymnasium.vector import VectorEnv
 from torch import Tensor, nn
-from torch.distributions import Independent, Normal
+from torch.distributions import Categorical, Independent, Normal
 
 from clevrskills.rl.run import PPOConfig
 
@@ -36,17 +36,24 @@ class Spaces:
         actions: How many numbers its action has.
         channels: How many channels its images have, all cameras together; 0: it sees none.
         size_px: Width and height of its images.
+        places: In how many places of a board it can move, in each in as many ways; 0: its actions
+            are numbers.
     """
 
     state: int
     actions: int
     channels: int = 0
     size_px: int = 0
+    places: int = 0
 
     @classmethod
     def of(cls, envs: VectorEnv) -> Self:
-        """Those of environments."""
-        space, actions = envs.single_observation_space, envs.single_action_space.shape[0]
+        """Those of environments; with moves, ``places`` is an attribute of theirs."""
+        space = envs.single_observation_space
+        if isinstance(envs.single_action_space, Discrete):
+            moves = int(envs.single_action_space.n)
+            return cls(space.shape[0], moves, places=envs.places)
+        actions = envs.single_action_space.shape[0]
         if not isinstance(space, Dict):
             return cls(space.shape[0], actions)
         images = [entry for name, entry in space.items() if name != STATE]
@@ -154,6 +161,15 @@ class Agent(nn.Module):
         """The expected return, (B,)."""
         return self.returns.undo(self.critic(self._features(observation))).squeeze(-1)
 
+    def sample(self, chosen: Independent, generator: torch.Generator) -> Tensor:
+        """Actions (B, A) drawn from their distribution."""
+        noise = torch.randn(chosen.mean.shape, generator=generator).to(chosen.mean.device)
+        return chosen.mean + chosen.stddev * noise
+
+    def bounded(self, actions: Tensor) -> Tensor:
+        """Actions as environments take them."""
+        return actions.clamp(-1.0, 1.0)
+
     def act(self, observation: Tensors) -> Tensor:
         """The mean action (B, A), cut to [-1, 1]."""
         action: Tensor = self.policy(self._features(observation)).clamp(-1.0, 1.0)
@@ -165,6 +181,64 @@ class Agent(nn.Module):
             return state
         images = observation[IMAGES].float() / 255.0 - 0.5
         return torch.cat((state, self.image_encoder(images)), dim=-1)
+
+
+class MovesAgent(nn.Module):
+    """Probabilities of moves on a board and the value of what is seen.
+
+    A move is a number, place by place. The state is what is to be said of each place, and then for
+    each move whether it can be made: one that can't is never chosen. What is said of a place counts
+    for its moves in the same way everywhere, to which a network that sees the whole board adds.
+
+    Args:
+        spaces: What it sees and does; ``places`` is not 0.
+        config: Sizes of its layers.
+    """
+
+    image_encoder = None
+
+    def __init__(self, spaces: Spaces, config: PPOConfig) -> None:
+        super().__init__()
+        self.spaces = spaces
+        self.returns = RunningScale(1)
+        inputs = spaces.state - spaces.actions
+        self.here = nn.Linear(inputs // spaces.places, spaces.actions // spaces.places)
+        nn.init.zeros_(self.here.weight)
+        nn.init.zeros_(self.here.bias)
+        self.policy = _layers(inputs, config.hidden, spaces.actions, last_gain=0.01)
+        self.critic = _layers(inputs, config.hidden, 1, last_gain=1.0)
+
+    def forward(self, observation: Tensors) -> tuple[Categorical, Tensor]:
+        """The distribution of moves, and values (B,) on the scale of ``returns``."""
+        features, possible = self._parts(observation)
+        here = self.here(features.unflatten(-1, (self.spaces.places, -1))).flatten(-2)
+        scores = (self.policy(features) + here).masked_fill(possible == 0, -1e9)
+        return Categorical(logits=scores), self.critic(features).squeeze(-1)
+
+    def value(self, observation: Tensors) -> Tensor:
+        """The expected return, (B,)."""
+        return self.returns.undo(self.critic(self._parts(observation)[0])).squeeze(-1)
+
+    def sample(self, chosen: Categorical, generator: torch.Generator) -> Tensor:
+        """Moves (B,) drawn from their distribution."""
+        return torch.multinomial(chosen.probs, 1, generator=generator).squeeze(-1)
+
+    def bounded(self, actions: Tensor) -> Tensor:
+        """Moves as environments take them."""
+        return actions
+
+    def act(self, observation: Tensors) -> Tensor:
+        """The likeliest move, (B,)."""
+        return self(observation)[0].probs.argmax(-1)
+
+    def _parts(self, observation: Tensors) -> tuple[Tensor, Tensor]:
+        state, moves = observation[STATE], self.spaces.actions
+        return state[..., :-moves], state[..., -moves:]
+
+
+def make_agent(spaces: Spaces, config: PPOConfig) -> Agent | MovesAgent:
+    """The networks for what is seen and done."""
+    return MovesAgent(spaces, config) if spaces.places else Agent(spaces, config)
 
 
 def _linear(layer: Any, gain: float) -> Any:

@@ -17,7 +17,7 @@ from clevrskills.core import checkpoint
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.files import PartialDirectory, storage_errors
 from clevrskills.jobs.run_folder import versions
-from clevrskills.rl.agent import Agent, Spaces
+from clevrskills.rl.agent import Agent, MovesAgent, Spaces, make_agent
 from clevrskills.rl.ppo import PPO
 from clevrskills.rl.run import Run
 
@@ -86,7 +86,7 @@ def steps_made(root: Path) -> int:
     return steps
 
 
-def load_agent(root: Path, run: Run) -> Agent:
+def load_agent(root: Path, run: Run) -> Agent | MovesAgent:
     """The networks of a training run.
 
     Raises:
@@ -105,9 +105,9 @@ def load_agent(root: Path, run: Run) -> Agent:
     return agent.eval()
 
 
-def _make_agent(spaces: Mapping[str, int], run: Run) -> Agent:
+def _make_agent(spaces: Mapping[str, int], run: Run) -> Agent | MovesAgent:
     with torch.random.fork_rng():  # the weights drawn here are overwritten
-        return Agent(Spaces(**spaces), run.ppo)
+        return make_agent(Spaces(**spaces), run.ppo)
 
 
 def _read_single(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:

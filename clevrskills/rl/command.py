@@ -14,12 +14,15 @@ import tyro
 from clevrskills.core.env_config import LOOKS, Look
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import check_least, check_names
-from clevrskills.rl.run import Run, Settings, open_run
+from clevrskills.rl.run import CLEVRSKILLS, Run, Settings, open_run
 
 if TYPE_CHECKING:
     from gymnasium.vector import VectorEnv
 
 _LEAST_PX = 36  # what the convolutions need
+_COUNTS = ("num_envs", "total_steps", "seed")
+NO_ROBOT = "none"
+"""Robot of suites that have none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,9 +98,10 @@ def rl(args: RLArgs, make_envs: Callable[[Run, int], VectorEnv] | None = None) -
     code = write_into(args.out, learn, kept="the last checkpoint")
     if code:
         return code
+    suite = "" if args.suite == CLEVRSKILLS else f" --suite {args.suite}"
     print(
-        f"{args.out} has the policy; `clevrskills evaluate --policy rl:{args.out} {args.task} "
-        "--out DIR` evaluates it"
+        f"{args.out} has the policy; `clevrskills evaluate{suite} --policy rl:{args.out} "
+        f"{args.task} --out DIR` evaluates it"
     )
     return 0
 
@@ -162,6 +166,8 @@ def _check(args: RLArgs) -> Run:
     from clevrskills.sim.setting import TABLETOP
     from clevrskills.tasks import task
 
+    if args.suite != CLEVRSKILLS:
+        return _check_moves(args)
     task_args = policy_arguments(args.arg)
     check_names(
         split=((args.split,), load_suite().splits()),
@@ -176,3 +182,26 @@ def _check(args: RLArgs) -> Run:
     same = {entry.name: getattr(args, entry.name) for entry in fields(Settings)}
     same["cameras"] = args.cameras if args.obs == "rgb" else ()
     return Run(**same, size_px=args.size, look=args.look, task_args=task_args)
+
+
+def _check_moves(args: RLArgs) -> Run:
+    """The training that is asked for, in a suite without a robot.
+
+    Raises:
+        ClevrSkillsError: An argument is not allowed, or says what is of ClevrSkills alone.
+    """
+    from clevrskills.core.suite import load_suite
+
+    suite = load_suite(args.suite)
+    check_names(
+        task=((args.task,), tuple(suite.levels())), device=((args.device,), ("cpu", "cuda"))
+    )
+    check_least(args, num_envs=1, total_steps=1, threads=1, save_every=1, seed=0)
+    allowed = {"task", "suite", "out", "ppo", "device", "threads", "save_every", *_COUNTS}
+    for entry in fields(RLArgs):
+        if entry.name not in allowed and getattr(args, entry.name) != entry.default:
+            option = entry.name.replace("_", "-")
+            raise ClevrSkillsError(f"--{option} is an option of the suite {CLEVRSKILLS} alone")
+    suite.training_envs(args.task, args.num_envs, args.seed)  # before a folder is made
+    same = {name: getattr(args, name) for name in ("task", "suite", "ppo", *_COUNTS)}
+    return Run(**same, robot=NO_ROBOT, cameras=())

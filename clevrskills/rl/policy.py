@@ -1,6 +1,6 @@
 """Policy of a training run, for ``clevrskills evaluate --policy rl:DIR TASK``."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ import torch
 from clevrskills.core.checkpoint import latest, located
 from clevrskills.core.policy import Observation, ObservationOptions, PolicyError, PromptInput
 from clevrskills.envs.state_observation import flat
-from clevrskills.rl.agent import STATE, to_tensors
+from clevrskills.rl.agent import STATE, MovesAgent, to_tensors
 from clevrskills.rl.checkpoint import load_agent
 from clevrskills.rl.run import read_run
 from clevrskills.sim.robots.delta_action import ACTION_SPEC
@@ -38,7 +38,8 @@ def load_actor(folder: str | Path) -> Callable[[np.ndarray], np.ndarray]:
 class RLPolicy:
     """Acts as it was learned, without the noise of learning.
 
-    It is shown the state of the simulation, or, with images, what it saw while it learned.
+    It is shown the state of the simulation, or, with images, what it saw while it learned. Moves on
+    boards are drawn by their probabilities, from the seed of the episode.
 
     Args:
         folder: Folder of the training.
@@ -51,12 +52,14 @@ class RLPolicy:
     """
 
     privileged = True
-    action_spec = ACTION_SPEC
+    action_spec: Mapping[str, Any] | None = ACTION_SPEC
 
     def __init__(self, folder: str) -> None:
         root = located(Path(folder))
         self._run = read_run(root)
         self._agent = load_agent(root, self._run)
+        if isinstance(self._agent, MovesAgent):
+            self.action_spec = None  # it gives commands
         self.task = self._run.task
         self.track = f"open (reinforcement learning, {latest(root)[0]} steps)"
         self.observation = ObservationOptions(
@@ -75,10 +78,12 @@ class RLPolicy:
         ):
             if now != learned:
                 raise PolicyError(f"what was learned is the {kind} {learned}, not {now}")
-        self._env = env
+        self._env, self._generator = env, torch.Generator().manual_seed(prompt.seed)
 
-    def act(self, observation: Observation) -> np.ndarray:
-        """The mean action, (7,)."""
+    def act(self, observation: Observation) -> np.ndarray | str:
+        """The mean action, (7,), or a command."""
+        if isinstance(self._agent, MovesAgent):
+            return self._move(self._agent)
         images = {name: image[None] for name, image in observation["images"].items()}
         entries = self._env.observer(self._env.outcome)
         if images:  # then the state is the robot's own
@@ -86,3 +91,13 @@ class RLPolicy:
         with torch.no_grad():
             action = self._agent.act(to_tensors({**images, STATE: flat(entries).numpy()}))
         return action[0].numpy()
+
+    def _move(self, agent: MovesAgent) -> str:
+        state = self._env.training_observation()
+        if state.shape != (agent.spaces.state,):
+            raise PolicyError("what was learned is boards of another size")
+        with torch.no_grad():
+            chosen, _ = agent(to_tensors(state[None]))
+            move = agent.sample(chosen, self._generator)
+        command: str = self._env.training_command(int(move))
+        return command

@@ -1,8 +1,9 @@
 """PPO: proximal policy optimization (Schulman et al. 2017, arXiv 1707.06347).
 
-Actions are drawn from a Gaussian and cut to [-1, 1]. States and returns are brought to a common
-scale by their running mean and variance. Where an episode ends by its step limit, the return goes
-on with the value of its last observation; only where it terminates nothing follows.
+Actions are drawn from a Gaussian and cut to [-1, 1], or are moves on a board. Returns, and states
+but those of boards, are brought to a common scale by their running mean and variance. Where an
+episode ends by its step limit, the return goes on with the value of its last observation; only
+where it terminates nothing follows.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import torch._dynamo  # optimizers import it; here it comes before scenes, whose
 from gymnasium.vector import VectorEnv
 from torch import Tensor, nn
 
-from clevrskills.rl.agent import STATE, Agent, Array, Spaces, Tensors, to_tensors
+from clevrskills.rl.agent import STATE, Agent, Array, Spaces, Tensors, make_agent, to_tensors
 from clevrskills.rl.run import PPOConfig
 
 EPISODE = ("return", "length", "success_once", "success_at_end")
@@ -72,7 +73,7 @@ class PPO:
         self.generator = torch.Generator().manual_seed(seed)
         with torch.random.fork_rng():  # torch initializes layers by its global generator
             torch.manual_seed(seed)
-            self.agent = Agent(Spaces.of(envs), config).to(device)
+            self.agent = make_agent(Spaces.of(envs), config).to(device)
         self.optimizer = torch.optim.Adam(self.agent.parameters(), config.learning_rate, eps=1e-5)
 
     @property
@@ -85,8 +86,8 @@ class PPO:
         observation, _ = self.envs.reset(seed=seed)
         self._on_gpu = isinstance(observation, Tensor)
         self._observation = self._tensors(observation)
-        if not self.agent.states.count:
-            self._measure_states()
+        if isinstance(self.agent, Agent) and not self.agent.states.count:
+            self._measure_states(self.agent)
             self._observation = self._tensors(self.envs.reset(seed=seed)[0])
 
     def iterate(self) -> dict[str, float]:
@@ -102,7 +103,8 @@ class PPO:
         rollout, metrics = self._collect()
         collected_s = time.perf_counter()
         metrics |= self._update(rollout)
-        self.agent.states.add(rollout.observations[STATE].flatten(0, 1))
+        if isinstance(self.agent, Agent):
+            self.agent.states.add(rollout.observations[STATE].flatten(0, 1))
         steps = rollout.actions.shape[0] * rollout.actions.shape[1]
         self.steps += steps
         now_s = time.perf_counter()
@@ -115,14 +117,14 @@ class PPO:
     def _tensors(self, observation: Any) -> Tensors:
         return to_tensors(observation, self.device)
 
-    def _measure_states(self) -> None:
+    def _measure_states(self, agent: Agent) -> None:
         """Act at random, to see on which scale states are before anything is learned from them."""
         states = [self._observation[STATE]]
         for _ in range(self.config.rollout_steps):
-            shape = (self.envs.num_envs, self.agent.spaces.actions)
+            shape = (self.envs.num_envs, agent.spaces.actions)
             actions = torch.rand(shape, generator=self.generator) * 2.0 - 1.0
             states.append(self._tensors(self.envs.step(self._as_they_are(actions))[0])[STATE])
-        self.agent.states.add(torch.cat(states))
+        agent.states.add(torch.cat(states))
         self.steps += self.config.rollout_steps * self.envs.num_envs
 
     @torch.no_grad()
@@ -132,14 +134,13 @@ class PPO:
         stats = EpisodeStats()
         for _ in range(self.config.rollout_steps):
             chosen, value = self.agent(self._observation)
-            noise = torch.randn(chosen.mean.shape, generator=self.generator).to(self.device)
-            action = chosen.mean + chosen.stddev * noise
+            action = self.agent.sample(chosen, self.generator)
             for name, entry in self._observation.items():
                 observations[name].append(entry)
             steps["actions"].append(action)
             steps["log_probs"].append(chosen.log_prob(action))
             steps["values"].append(self.agent.returns.undo(value))
-            cut = self._as_they_are(action.clamp(-1.0, 1.0))
+            cut = self._as_they_are(self.agent.bounded(action))
             observation, reward, terminated, truncated, infos = self.envs.step(cut)
             stats.add(reward, infos)
             self._observation = self._tensors(observation)
@@ -199,9 +200,10 @@ class PPO:
                     break
                 names = ("value",)  # it shares nothing with the policy, and has more to learn
         means = {name: float(np.mean(values)) for name, values in found.items()}
+        if isinstance(self.agent, Agent):
+            means["policy/std"] = float(self.agent.log_std.detach().exp().mean())
         return means | {
             "losses/explained_variance": 1.0 - float(unexplained),
-            "policy/std": float(self.agent.log_std.detach().exp().mean()),
             "policy/learning_rate": self.optimizer.param_groups[0]["lr"],
         }
 

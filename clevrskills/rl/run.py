@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 RUN_FILE = "run.json"
 PROGRESS_FILE = "progress.jsonl"
+CLEVRSKILLS = "clevrskills"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,6 +105,8 @@ class Settings:
 
     task: Annotated[str, tyro.conf.Positional]
     """Key of the task, e.g. `pick`."""
+    suite: str = CLEVRSKILLS
+    """Suite of the task; options about robots, images and rewards are of clevrskills alone."""
     backend: Literal["cpu", "gpu"] = "cpu"
     """Where scenes are simulated; gpu is experimental."""
     num_envs: int = 32
@@ -154,8 +157,14 @@ class Run(Settings):
 
     def make_envs(self, workers: int) -> VectorEnv:
         """The environments, in ``workers`` processes, this one among them."""
+        from clevrskills.core.suite import load_suite
         from clevrskills.vector import make_vec
 
+        if self.suite != CLEVRSKILLS:
+            envs: VectorEnv = load_suite(self.suite).training_envs(
+                self.task, self.num_envs, self.seed
+            )
+            return envs
         return make_vec(
             self.task,
             num_envs=self.num_envs,
@@ -188,6 +197,7 @@ def read_run(root: Path) -> Run:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         data.setdefault("look", "flat")  # before there were others
+        data.setdefault("suite", CLEVRSKILLS)
         values = {f.name: data[f.name] for f in fields(Run)}
         ppo = {f.name: _frozen(data["ppo"][f.name]) for f in fields(PPOConfig)}
     except (ValueError, KeyError, TypeError) as error:

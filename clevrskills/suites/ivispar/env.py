@@ -24,6 +24,7 @@ from clevrskills.suites.ivispar.commands import (
 )
 from clevrskills.suites.ivispar.predicates import AtCell, BoardWorld, Listed
 from clevrskills.suites.ivispar.search import Distance, solve
+from clevrskills.suites.ivispar.vector import observe_cells
 from clevrskills.suites.ivispar.views import VIEWS, Marked, draw_view, text_view
 from clevrskills.suites.symbolic import SymbolicEnv, SymbolicEpisode, TextPrompt
 
@@ -83,6 +84,16 @@ class BoardEnv(SymbolicEnv):
         asked = "tiles" if self.puzzle.geoms[0][1] == "tile" else "geoms"
         asked = "listing" if self.listing else asked
         return replace(super().prompt, about={"task": asked, **about})
+
+    def training_observation(self) -> np.ndarray:
+        """What :func:`~clevrskills.suites.ivispar.vector.observe_cells` says of the board."""
+        cells, goals = np.array([self.state]), np.array([self.puzzle.goal])
+        return observe_cells(cells, goals, self.puzzle.size)[0]
+
+    def training_command(self, action: int) -> str:
+        """The command of a move, 4 cell + direction, of a piece that is there."""
+        piece = self.state.index(action // len(DIRECTIONS))
+        return f"move {self.name_of(piece)} {DIRECTIONS[action % len(DIRECTIONS)]}"
 
     def apply(self, text: str | int) -> tuple[bool, str, Mapping[str, str]]:
         """Do what a command says; a number is 4 piece + direction.

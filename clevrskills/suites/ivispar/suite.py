@@ -29,6 +29,7 @@ from clevrskills.suites.ivispar.original import export_config, read_config
 from clevrskills.suites.ivispar.prompts.prompter import BoardPrompter
 from clevrskills.suites.ivispar.prompts.reader import solve_text
 from clevrskills.suites.ivispar.published import PUBLISHED
+from clevrskills.suites.ivispar.vector import CellVectorEnv
 from clevrskills.suites.ivispar.views import SINGLE, VIEWS
 from clevrskills.suites.symbolic import SymbolicEpisode, SymbolicSuite
 
@@ -195,6 +196,16 @@ class IVisparSuite(SymbolicSuite):
             self.episode(task, split, index, index, of, puzzle)
             for index, (_, puzzle) in enumerate(puzzles)
         ]
+
+    def training_envs(self, task: str, num_envs: int, seed: int) -> CellVectorEnv:
+        if task != "geoms":
+            super().training_envs(task, num_envs, seed)
+        frozen = [
+            Puzzle.from_json(episode.start["puzzle"])
+            for split in ("val", *SETS)
+            for episode in self.frozen("geoms", split)
+        ]
+        return CellVectorEnv(num_envs, seed, avoid=[(board.start, board.goal) for board in frozen])
 
     def original_file(self, episode: SymbolicEpisode) -> tuple[str, Mapping[str, Any]]:
         data = export_config(episode)

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from gymnasium.spaces import Box, Discrete
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
 
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.suites.ivispar.board import DIRECTIONS, Board
 
-__all__ = ["BoardVectorEnv"]
+__all__ = ["BoardVectorEnv", "CellVectorEnv", "observe_cells"]
 
 _FIRST = 1024  # boards that are drawn at once
+SOLVED_REWARD = 4.0
+"""What a solved board is worth beside the way to it, to one that learns."""
+PIECES = range(8, 15)
+"""Pieces on the boards that one learns on, as in the set ``interference``."""
 
 
 class BoardVectorEnv:
@@ -25,10 +33,12 @@ class BoardVectorEnv:
         pieces: Pieces on each, k.
         size: Cells in a row, n.
         turns: Turns until a board begins anew.
-        scramble: Random moves between goal and start, at most.
+        scramble: Random moves between goal and start, at most, or from least to most.
         seed: Of all that is drawn.
         starts: Starts and goals to begin from, two arrays (M, k) of cells, one after the other;
             ``None``: they are drawn.
+        avoid: Starts and goals, (k,) each, of boards that are not drawn, in whatever order their
+            pieces are.
 
     Raises:
         ClevrSkillsError: There is no room for so many pieces.
@@ -40,9 +50,10 @@ class BoardVectorEnv:
         pieces: int,
         size: int = 4,
         turns: int = 20,
-        scramble: int = 24,
-        seed: int = 0,
+        scramble: int | tuple[int, int] = 24,
+        seed: int | np.random.SeedSequence = 0,
         starts: tuple[np.ndarray, np.ndarray] | None = None,
+        avoid: Iterable[tuple[Sequence[int], Sequence[int]]] = (),
     ) -> None:
         if not 1 <= pieces < size * size:
             raise ClevrSkillsError(f"{size} x {size} cells have room for 1 to {size * size - 1}")
@@ -58,7 +69,9 @@ class BoardVectorEnv:
         self._apart = apart.reshape(-1)
         self._generator = np.random.default_rng(seed)
         self._rows = np.arange(num_envs)
-        self._scramble, self._fixed = scramble, starts
+        least, most = scramble if isinstance(scramble, tuple) else (1, scramble)
+        self._least, self._scramble, self._fixed = least, most, starts
+        self._avoid = {tuple(sorted(zip(goal, start, strict=True))) for start, goal in avoid}
         self._next = 0
         self._pool = starts or self._drawn()
 
@@ -160,7 +173,7 @@ class BoardVectorEnv:
         taken = np.zeros((count, n2 + 1), bool)
         taken[:, n2] = True
         taken[rows[:, None], cells] = True
-        lengths = generator.integers(1, self._scramble + 1, count)
+        lengths = generator.integers(self._least, self._scramble + 1, count)
         for made in range(self._scramble):
             actions = generator.integers(self.num_actions, size=count)
             piece, direction = actions >> 2, actions & 3
@@ -170,5 +183,136 @@ class BoardVectorEnv:
             taken[rows, before] = False
             taken[rows, after] = True
             cells[rows, piece] = after
-        differ = (cells != goals).any(1)
-        return cells[differ], goals[differ]
+        kept = (cells != goals).any(1)
+        if self._avoid:
+            pairs = np.stack((goals, cells), -1).tolist()
+            drawn = (tuple(sorted(map(tuple, board))) for board in pairs)
+            kept &= [board not in self._avoid for board in drawn]
+        return cells[kept], goals[kept]
+
+
+def observe_cells(cells: np.ndarray, goals: np.ndarray, size: int) -> np.ndarray:
+    """Boards as a network is shown them, with pieces in no order.
+
+    Args:
+        cells: Where the pieces are, (B, k).
+        goals: Where they are to be, (B, k).
+        size: Cells in a row, n.
+
+    Returns:
+        (B, n n (4n + 4)) float32. For each cell first 4n numbers: whether it has a piece, how far
+        that one's goal is to the right and away, one-hot of 2n - 1 each, whether a piece has its
+        goal here, and how far that one is, the same way; then, after all cells, for each cell and
+        direction whether its piece can be moved.
+    """
+    count, k = cells.shape
+    n2, span = size * size, 2 * size - 1
+    said = 2 * (1 + 2 * span)
+    rows = np.arange(count)[:, None]
+    planes = np.zeros((count, n2, said), np.float32)
+    right = goals % size - cells % size + size - 1
+    away = goals // size - cells // size + size - 1
+    for places, first in ((cells, 0), (goals, said // 2)):
+        planes[rows, places, first] = 1.0
+        planes[rows, places, first + 1 + right] = 1.0
+        planes[rows, places, first + 1 + span + away] = 1.0
+    taken = np.zeros((count, n2 + 1), bool)
+    taken[rows, cells] = True
+    taken[:, n2] = True
+    beside = np.array(Board(size).neighbours)
+    target = np.where(beside < 0, n2, beside)  # (n n, 4)
+    possible = taken[:, :n2, None] & ~taken[:, target]
+    flat = (planes.reshape(count, -1), possible.reshape(count, -1))
+    return np.concatenate(flat, axis=1, dtype=np.float32)
+
+
+class CellVectorEnv(VectorEnv):
+    """Boards of 8 to 14 pieces as a Gymnasium vector environment, for learning.
+
+    A move is 4 cell + direction, so that it does not matter how many pieces there are. An
+    observation is that of :func:`observe_cells`, the reward that of :class:`BoardVectorEnv` and,
+    with the last move, :data:`SOLVED_REWARD`.
+
+    Args:
+        num_envs: Number of boards; as many of each number of pieces, or nearly.
+        seed: Of all that is drawn; :meth:`reset` takes another.
+        turns: Turns until a board begins anew.
+        scramble: Random moves between goal and start, from least to most.
+        avoid: Starts and goals, (k,) each, of boards that must not be drawn.
+
+    Attributes:
+        places: Number of cells.
+    """
+
+    metadata = {"autoreset_mode": AutoresetMode.SAME_STEP}  # noqa: RUF012
+
+    def __init__(
+        self,
+        num_envs: int,
+        seed: int = 0,
+        turns: int = 28,
+        scramble: tuple[int, int] = (8, 60),
+        avoid: Iterable[tuple[Sequence[int], Sequence[int]]] = (),
+    ) -> None:
+        if num_envs < len(PIECES):
+            raise ClevrSkillsError(f"num_envs is {num_envs}; allowed: {len(PIECES)} or more")
+        self.num_envs, self._seed, self._turns, self._scramble = num_envs, seed, turns, scramble
+        self._avoid, self._size = list(avoid), 4
+        self.places = self._size**2
+        inputs = observe_cells(np.zeros((1, 1), int), np.zeros((1, 1), int), self._size).shape[1]
+        self.single_observation_space = Box(0.0, 1.0, (inputs,), np.float32)
+        self.single_action_space = Discrete(len(DIRECTIONS) * self.places)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        """Begin all boards anew."""
+        del options
+        entropy = self._seed if seed is None else seed
+        counts = [len(part) for part in np.array_split(np.arange(self.num_envs), len(PIECES))]
+        self._parts = [
+            BoardVectorEnv(
+                *(count, pieces, self._size, self._turns, self._scramble),
+                seed=np.random.SeedSequence((entropy, pieces)),
+                avoid=self._avoid,
+            )
+            for count, pieces in zip(counts, PIECES, strict=True)
+        ]
+        for part in self._parts:
+            part.reset()
+        self._length = np.zeros(self.num_envs, np.int64)
+        self._return = np.zeros(self.num_envs, np.float32)
+        return self._look(), {}
+
+    def step(
+        self, actions: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+        """Move on each board. Time that runs out ends an episode like success does."""
+        found, first = [], 0
+        for part in self._parts:
+            mine = actions[first : first + part.num_envs]
+            cell, direction = mine >> 2, mine & 3
+            piece = (part.cells == cell[:, None]).argmax(1)
+            found.append(part.step(4 * piece + direction))
+            first += part.num_envs
+        rewards, solved, over = (np.concatenate([step[k] for step in found]) for k in (1, 2, 3))
+        rewards = rewards + SOLVED_REWARD * solved.astype(np.float32)
+        self._length += 1
+        self._return += rewards
+        ended = solved | over
+        infos: dict[str, Any] = {}
+        if ended.any():
+            once = solved.astype(np.float32)
+            told = {"return": self._return.copy(), "length": self._length.astype(np.float32)}
+            told |= {"success_once": once, "success_at_end": once}
+            infos = {"final_info": {"episode": told}, "_final_info": ended}
+            self._length[ended] = 0
+            self._return[ended] = 0.0
+        return self._look(), rewards, ended, np.zeros_like(ended), infos
+
+    def _look(self) -> np.ndarray:
+        return np.concatenate(
+            [observe_cells(part.cells, part.goals, self._size) for part in self._parts]
+        )

@@ -5,7 +5,12 @@ import pytest
 
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.suites.ivispar.board import Board
-from clevrskills.suites.ivispar.vector import BoardVectorEnv
+from clevrskills.suites.ivispar.vector import (
+    SOLVED_REWARD,
+    BoardVectorEnv,
+    CellVectorEnv,
+    observe_cells,
+)
 
 
 def check_planes(env: BoardVectorEnv, planes: np.ndarray) -> None:
@@ -67,3 +72,74 @@ def test_the_same_seed_the_same_boards() -> None:
 def test_no_room() -> None:
     with pytest.raises(ClevrSkillsError, match="3 x 3 cells have room for 1 to 8"):
         BoardVectorEnv(2, 9, 3)
+
+
+def test_boards_to_avoid_are_not_drawn() -> None:
+    all_starts = BoardVectorEnv(256, 1, 2, seed=3)
+    all_starts.reset()
+    drawn = set(zip(all_starts.cells[:, 0].tolist(), all_starts.goals[:, 0].tolist(), strict=True))
+    assert len(drawn) == 12  # a piece on 4 cells, its goal on the 3 others
+    env = BoardVectorEnv(256, 1, 2, seed=3, avoid=[((0,), (1,)), ((2,), (3,))])
+    env.reset()
+    left = set(zip(env.cells[:, 0].tolist(), env.goals[:, 0].tolist(), strict=True))
+    assert drawn - left == {(0, 1), (2, 3)}
+
+
+def test_the_order_of_pieces_hides_no_board_to_avoid() -> None:
+    every = BoardVectorEnv(512, 2, 2, seed=4)
+    every.reset()
+    first = (every.cells[0].tolist(), every.goals[0].tolist())
+    turned = (first[0][::-1], first[1][::-1])
+    env = BoardVectorEnv(512, 2, 2, seed=4, avoid=[turned])
+    env.reset()
+    for cells, goals in zip(env.cells.tolist(), env.goals.tolist(), strict=True):
+        assert (cells, goals) not in (first, turned)
+
+
+def test_cells_are_observed_whatever_the_order_of_pieces() -> None:
+    cells, goals = np.array([[0, 5, 6]]), np.array([[3, 5, 10]])
+    seen = observe_cells(cells, goals, 4)
+    assert seen.shape == (1, 16 * 30 + 64)
+    np.testing.assert_array_equal(seen, observe_cells(cells[:, ::-1], goals[:, ::-1], 4))
+    places, possible = seen[0, :480].reshape(16, 30), seen[0, 480:].reshape(16, 4)
+    # the piece in A1 has its goal 3 cells to the right in its row; nothing has its goal there
+    assert places[0].nonzero()[0].tolist() == [0, 1 + 6, 8 + 3]
+    # D1 is wanted by it, and empty
+    assert places[3].nonzero()[0].tolist() == [15, 16 + 6, 23 + 3]
+    assert not places[15].any()
+    board = Board(4)
+    made = {(cells[0, piece], to) for piece, to, _ in board.moves(tuple(cells[0].tolist()))}
+    assert set(zip(*(part.tolist() for part in possible.nonzero()), strict=True)) == made
+
+
+def test_moves_by_cell_are_those_by_piece() -> None:
+    env = CellVectorEnv(21, seed=1, turns=3)
+    seen, _ = env.reset(seed=2)
+    assert seen.shape == env.observation_space.shape
+    assert [part.pieces for part in env._parts] == list(range(8, 15))
+    generator = np.random.default_rng(0)
+    for turn in range(3):
+        before = [part.cells.copy() for part in env._parts]
+        possible = seen[:, -64:]
+        assert possible.any(1).all()
+        moves = np.array([generator.choice(row.nonzero()[0]) for row in possible])
+        seen, reward, ended, truncated, infos = env.step(moves)
+        assert not truncated.any()
+        if turn < 2:
+            for cells, part, mine, over in zip(
+                before, env._parts, moves.reshape(7, 3), ended.reshape(7, 3), strict=True
+            ):
+                moved = (cells != part.cells).sum(1)
+                assert (moved[~over] == 1).all()  # one piece, and it could
+                for row in (~over).nonzero()[0]:
+                    assert mine[row] // 4 in cells[row] and mine[row] // 4 not in part.cells[row]
+    assert ended.sum() >= 15  # the turns of all that were not solved before are over
+    told = infos["final_info"]["episode"]
+    assert (told["length"][ended] <= 3).all()
+    solved = told["success_once"][ended] == 1
+    assert (told["return"][ended][solved] >= SOLVED_REWARD).all()
+
+
+def test_learning_boards_need_one_of_each_number_of_pieces() -> None:
+    with pytest.raises(ClevrSkillsError, match="num_envs is 6; allowed: 7 or more"):
+        CellVectorEnv(6)
