@@ -36,7 +36,7 @@ def load_actor(folder: str | Path) -> Callable[[np.ndarray], np.ndarray]:
 
 
 class RLPolicy:
-    """Acts as it was learned, without the noise of learning.
+    """Acts as it was learned; movements are without the noise of learning.
 
     It is shown the state of the simulation, or, with images, what it saw while it learned. Moves on
     boards are drawn by their probabilities, from the seed of the episode.
