@@ -26,7 +26,7 @@ from common import print_table
 
 from clevrskills.dataset_tools import Dataset
 from clevrskills.dataset_tools.export.command import write_dataset
-from clevrskills.dataset_tools.export.lerobot_features import task_sentences
+from clevrskills.dataset_tools.export.lerobot.features import task_sentences
 from clevrskills.dataset_tools.export.selection import select
 from clevrskills.dataset_tools.manifest import read_manifest
 

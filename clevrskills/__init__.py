@@ -61,7 +61,11 @@ def keys_of(entry: EntryPoint) -> Iterator[str]:
 
 def env_id(task_key: str) -> str:
     """Gymnasium id of a task, e.g. ``ClevrSkills/SimpleManipulation-v1``."""
-    return "ClevrSkills/" + "".join(word.capitalize() for word in task_key.split("_")) + "-v1"
+    return f"ClevrSkills/{_camel(task_key)}-v1"
+
+
+def _camel(key: str) -> str:
+    return "".join(word.capitalize() for word in key.split("_"))
 
 
 def batched_id(task_key: str) -> str:
@@ -95,6 +99,17 @@ for _key in task_keys():
             disable_env_checker=True,
             order_enforce=False,
             additional_wrappers=_Wrappers([_LIMITED]),
+        )
+
+_SYMBOLIC = {"IVispar": ("ivispar", ("geoms", "tiles", "listing"))}
+"""Head of the Gymnasium ids, suite and tasks of each suite of symbols."""
+
+for _head, (_suite, _tasks) in _SYMBOLIC.items():
+    for _key in _tasks:
+        gymnasium.register(
+            id=f"{_head}/{_camel(_key)}-v1",
+            entry_point="clevrskills.suites.gymnasium_env:make",
+            kwargs={"suite": _suite, "task": _key},
         )
 
 

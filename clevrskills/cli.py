@@ -23,7 +23,7 @@ from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.dialogue.reverify import ReverifyArgs, reverify
 from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
 from clevrskills.evaluation.freeze.command import FreezeArgs, freeze
-from clevrskills.evaluation.play import PlayArgs, play
+from clevrskills.evaluation.play.command import PlayArgs, play
 from clevrskills.evaluation.power import PlanArgs, plan
 from clevrskills.evaluation.report.command import CompareArgs, ReportArgs, compare, report
 from clevrskills.rl.command import RLArgs, rl

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[1]
 GROUPS: Mapping[str, str] = {
     "Run an environment": (
         "clevrskills envs.gymnasium_env envs.environment core.env_config vector vector.gpu "
-        "suites.ivispar.vector suites.ivispar.original "
+        "suites.gymnasium_env suites.ivispar.vector suites.ivispar.original "
         "envs.scene_sampling sim.prompt sim.prompt_images sim.render.video "
         "sim.robots.delta_action errors"
     ),
@@ -25,7 +25,8 @@ GROUPS: Mapping[str, str] = {
         "baselines baselines.policy baselines.spec baselines.batch baselines.prompts rl.policy"
     ),
     "Use other software": (
-        "integrations.lerobot_env integrations.sb3 integrations.skrl integrations.vla_eval"
+        "integrations.inspect_tasks integrations.lerobot_env integrations.openenv_server "
+        "integrations.sb3 integrations.skrl integrations.vla_eval"
     ),
     "Add a task": (
         "tasks tasks.base tasks.bank tasks.layout tasks.arguments sim.body sim.setting assets "

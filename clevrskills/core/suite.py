@@ -529,6 +529,16 @@ class Suite(Protocol):
         """
         raise ClevrSkillsError(f"suite {self.name} reads no files of others")
 
+    def original_file(self, episode: Any) -> tuple[str, Mapping[str, Any]]:
+        """Name and JSON data of the file that an episode is in the original that a suite
+        re-implements.
+
+        Raises:
+            ClevrSkillsError: The suite writes no such files.
+        """
+        del episode
+        raise ClevrSkillsError(f"suite {self.name} writes no files of others")
+
     def read_episode(self, data: Mapping[str, Any]) -> Episode:
         """An episode from JSON data.
 

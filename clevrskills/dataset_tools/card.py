@@ -61,18 +61,22 @@ def write_card(root: Path) -> Path:
 
 
 def _croissant(root: Path) -> str:
+    from clevrskills.core.suite import load_suite
     from clevrskills.dataset_tools.croissant import croissant
     from clevrskills.dataset_tools.layout import Header
     from clevrskills.dataset_tools.manifest import latest_lines
 
     lines = latest_lines(root).values()
-    tasks = len({line.task for line in lines})
+    tasks, header = len({line.task for line in lines}), Header.read(root)
+    kind = "robotic manipulation, made in simulation by a scripted oracle"
+    if header.interface:
+        kind = f"the suite {load_suite(header.suite).title}, made by a solver"
     description = (
-        f"{len(lines)} demonstrations of {tasks} tasks of robotic manipulation, made in simulation "
-        "by a scripted oracle with the Python package clevrskills."
+        f"{len(lines)} demonstrations of {tasks} tasks of {kind} with the Python package "
+        "clevrskills."
     )
     date = max((line.ended[:10] for line in lines), default="")
-    return croissant(root, Header.read(root), root.resolve().name, description, date)
+    return croissant(root, header, root.resolve().name, description, date)
 
 
 def card_text(root: Path) -> str:
@@ -84,14 +88,14 @@ def card_text(root: Path) -> str:
         DatasetError: It is not a dataset, or its manifest is damaged.
     """
     from clevrskills.core.suite import load_suite, suite_of
-    from clevrskills.dataset_tools.layout import Header
+    from clevrskills.dataset_tools.layout import IMAGES_FILE, Header
     from clevrskills.dataset_tools.manifest import KINDS, read_manifest
 
     header = Header.read(root)
     attempts = {(line.task, line.split, line.seed): line for line in read_manifest(root)}
     made = [line for line in attempts.values() if line.success]
     cameras = _cameras(root, made)
-    suite = load_suite(suite_of(sorted({line.task for line in attempts.values()})))
+    suite = load_suite(header.suite or suite_of(sorted({line.task for line in attempts.values()})))
     rows, failures = _rows(list(attempts.values()), suite)
     sizes: Counter[str] = Counter()
     for line in made:
@@ -104,6 +108,10 @@ def card_text(root: Path) -> str:
         mark=MARK,
         name=root.resolve().name,
         header=header,
+        title=suite.title,
+        turns=bool(header.interface),
+        rows_name="turns" if header.interface else "steps",
+        images=any(Path(name).name == IMAGES_FILE for name in sizes),
         versions=header.versions,
         renderers=sorted({camera["renderer"] for _, camera in cameras}),
         cameras=list(
@@ -133,12 +141,13 @@ def _write_episodes(root: Path) -> None:
     import pyarrow.parquet as pq
 
     from clevrskills.core.suite import load_suite, suite_of
-    from clevrskills.dataset_tools.layout import EPISODES_FILE
+    from clevrskills.dataset_tools.layout import EPISODES_FILE, Header
     from clevrskills.dataset_tools.manifest import latest_lines
     from clevrskills.jobs.files import write_whole
 
     lines = sorted(latest_lines(root).values(), key=lambda line: line.id)
-    levels = load_suite(suite_of(sorted({line.task for line in lines}))).levels()
+    name = Header.read(root).suite or suite_of(sorted({line.task for line in lines}))
+    levels = load_suite(name).levels()
     columns: dict[str, pa.Array] = {
         "episode": pa.array([line.id for line in lines], pa.string()),
         "task": pa.array([line.task for line in lines], pa.string()),
@@ -198,7 +207,7 @@ def _cameras(root: Path, made: Sequence[ManifestLine]) -> list[tuple[str, dict[s
     from clevrskills.dataset_tools.dataset import Episode
 
     first = {(line.task, line.split): line.id for line in reversed(made)}
-    described = [Episode(root / name).info["cameras"] for name in first.values()]
+    described = [Episode(root / name).info.get("cameras", {}) for name in first.values()]
     return [item for cameras in described for item in cameras.items()]
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from clevrskills.dataset_tools.layout import EPISODES_FILE, STEPS_FILE, Header
+from clevrskills.dataset_tools.layout import EPISODES_FILE, STEPS_FILE, TURNS_FILE, Header
 from clevrskills.jobs.files import to_json
 
 _CONTEXT = {
@@ -61,7 +61,7 @@ _OWNER = {
 _EPISODES = {
     **_OWNER,
     "level": (_TEXT, "level of the task"),
-    "steps": (_WHOLE, "number of control steps"),
+    "steps": (_WHOLE, "number of control steps, or of turns"),
     "return": (_REAL, "sum of the rewards"),
     "bytes": (_WHOLE, "size of its files"),
 }
@@ -76,6 +76,30 @@ _STEPS = {
     "predicate": (_TEXT, "kind of the sub-goal"),
     "skill": (_TEXT, "what solves it"),
     "failed": (_FLAG, "whether the step belongs to an attempt that was given up"),
+}
+_TURNS = {
+    **_OWNER,
+    "turn": (_WHOLE, "number of the turn"),
+    "action": (_TEXT, "the command"),
+    "ok": (_FLAG, "whether the environment did what was asked"),
+    "code": (_TEXT, "what came of it"),
+    "message": (_TEXT, "the same in words"),
+    "reward": (_REAL, "what the turn added to the reward"),
+    "progress": (_REAL, "progress of the state after it, 0 to 1"),
+    "success": (_FLAG, "whether the goal holds in that state"),
+    "state": (_TEXT, "that state, as JSON"),
+    "texts": (_TEXT, "what was seen before it in words, by view, as JSON"),
+}
+_RAI_TURNS = {
+    "rai:dataCollection": (
+        "Simulated: a solver, which reads the state, solved episodes drawn from seeds. No person "
+        "took part."
+    ),
+    "rai:dataUseCases": "Fine-tuning and testing of agents that plan in words.",
+    "rai:dataLimitations": (
+        "Small worlds of symbols with one solver's demonstrations; success in them says little of "
+        "other worlds."
+    ),
 }
 _RAI = {
     "rai:dataCollection": (
@@ -116,6 +140,10 @@ def croissant(root: Path, header: Header, name: str, description: str, date: str
         description: What it is, in a sentence.
         date: When its last episode was made, ISO 8601; empty: it has none.
     """
+    turns = bool(header.interface)
+    name_of_rows, file = ("turns", TURNS_FILE) if turns else ("steps", STEPS_FILE)
+    rows = f"{name_of_rows}-files"
+    sentence = f"a row for each {'turn' if turns else 'control step'}"
     digest = hashlib.sha256((root / EPISODES_FILE).read_bytes()).hexdigest()
     data = {
         "@context": _CONTEXT,
@@ -136,6 +164,7 @@ def croissant(root: Path, header: Header, name: str, description: str, date: str
         ),
         "isLiveDataset": False,
         **_RAI,
+        **(_RAI_TURNS if turns else {}),
         "distribution": [
             {
                 "@type": "cr:FileObject",
@@ -147,17 +176,17 @@ def croissant(root: Path, header: Header, name: str, description: str, date: str
             },
             {
                 "@type": "cr:FileSet",
-                "@id": "steps-files",
-                "name": "steps-files",
+                "@id": rows,
+                "name": rows,
                 "encodingFormat": "application/x-parquet",
-                "includes": f"*/*/{STEPS_FILE}",
+                "includes": f"*/*/{file}",
             },
         ],
         "recordSet": [
             _records(
                 "episodes", "a row for each episode", "fileObject", "episodes-file", _EPISODES
             ),
-            _records("steps", "a row for each control step", "fileSet", "steps-files", _STEPS),
+            _records(name_of_rows, sentence, "fileSet", rows, _TURNS if turns else _STEPS),
         ],
     }
     return to_json(data, indent=1) + "\n"

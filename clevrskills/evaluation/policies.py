@@ -11,7 +11,7 @@ from clevrskills.core.interface import Interface
 from clevrskills.core.policy import Observation, ObservationOptions, PromptInput
 from clevrskills.core.suite import Suite
 from clevrskills.dataset_tools.dataset import Dataset, Episode
-from clevrskills.dataset_tools.export.lerobot_features import task_sentences
+from clevrskills.dataset_tools.export.lerobot.features import task_sentences
 from clevrskills.dataset_tools.layout import DatasetError, Header
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.results import NO_TRACK

@@ -38,7 +38,7 @@ def board(task: str, split: str, preset: str, moves: tuple[str, ...] = MOVES) ->
     env.reset(options={"episode": SUITE.frozen(task, split)[7]})
     prompter = SUITE.prompter(SUITE.interface(None), {})
     prompter.begin(PromptInput(env.prompt.text, {}, 0, env.prompt.about))
-    kinds, blank = SUITE.views(), np.zeros((900, 1200, 3), np.uint8)
+    kinds, blank = SUITE.views(), np.zeros((900, 2400, 3), np.uint8)
     turns: list[dict[str, Any]] = []
     history: list[Any] = []
     requests = []

@@ -13,7 +13,7 @@ from fake_suite import FakeSuite
 from clevrskills.core.policy import ObservationOptions, PolicyError
 from clevrskills.core.policy_loader import PolicySource
 from clevrskills.dataset_tools.dataset import Dataset
-from clevrskills.dataset_tools.export.lerobot_modality import modality
+from clevrskills.dataset_tools.export.lerobot.modality import modality
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
 from clevrskills.evaluation.results import read_results

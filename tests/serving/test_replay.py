@@ -12,7 +12,7 @@ from clevrskills.core.episode import RecordedName
 from clevrskills.core.policy import PolicyError, PromptInput
 from clevrskills.core.policy_loader import PolicySource
 from clevrskills.dataset_tools.dataset import Dataset
-from clevrskills.dataset_tools.export.lerobot_features import task_sentences
+from clevrskills.dataset_tools.export.lerobot.features import task_sentences
 from clevrskills.dataset_tools.generate.command import GenerateArgs, generate
 from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
 from clevrskills.evaluation.freeze.command import FreezeArgs, freeze

@@ -296,4 +296,14 @@ def test_demonstrations_are_made_and_checked(
     page = tmp_path / "page.html"
     assert main(["view", str(out), "--out", str(page)]) == 0
     assert all(action in page.read_text() for action in Dataset(out)[0].turns["action"])
-    assert main(["view", str(out), "--out", str(tmp_path / "folder")]) == 2
+    assert main(["view", str(out), "--out", str(tmp_path / "folder")]) == 0
+    assert len([*(tmp_path / "folder/episodes").rglob("*.html")]) == 6
+    assert main(["export", str(out), "--to", "ivispar", "--out", str(tmp_path / "boards")]) == 2
+    assert not (tmp_path / "boards").exists()
+    assert main(["card", str(out)]) == 0
+    card = (out / "README.md").read_text()
+    turns = sum(len(episode.turns) for episode in Dataset(out))
+    assert f"| turns | {turns} |" in card and "robot" not in card
+    sets = json.loads((out / "croissant.json").read_text())["recordSet"]
+    columns = {f["name"].removeprefix("turns/") for s in sets[1:] for f in s["field"]}
+    assert len(columns) > 10 and columns <= set(Dataset(out)[0].turns.columns)

@@ -97,6 +97,12 @@ class Browser:
             self.ask("Page.navigate", url=address)
             self._wait_for_load(before)
 
+    def visit(self, url: str) -> None:
+        """Open a page that is served."""
+        before = self._loads
+        self.ask("Page.navigate", url=url)
+        self._wait_for_load(before)
+
     def follow(self, selector: str) -> None:
         """Click a link and wait until its page is loaded."""
         before = self._loads

@@ -19,7 +19,7 @@ from clevrskills.core.episode import RecordedName
 from clevrskills.core.policy import PromptInput
 from clevrskills.core.suite import load_suite
 from clevrskills.dataset_tools.dataset import Dataset, Episode
-from clevrskills.dataset_tools.export.lerobot_features import (
+from clevrskills.dataset_tools.export.lerobot.features import (
     image_key,
     task_sentences,
 )

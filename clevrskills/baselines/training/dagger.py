@@ -6,13 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import tyro
 
 from clevrskills.baselines.training.arguments import TrainArgs
 from clevrskills.baselines.training.train import require_training, train
 from clevrskills.core.checkpoint import located
+from clevrskills.core.env_config import Look
 from clevrskills.core.episode import DAGGER
 from clevrskills.dataset_tools.generate.command import GenerateArgs, generate
 from clevrskills.errors import ClevrSkillsError
@@ -69,6 +70,10 @@ class DaggerArgs:
     """Processes that load windows."""
     cache_gb: float = 0.0
     """Memory in which each of these keeps images, in GB."""
+    cache_dir: Path | None = None
+    """Folder in which all images are kept, decoded and scaled, for all rounds and trainings."""
+    balance: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Draw windows of all tasks equally often."""
     evaluate_episodes: int = 0
     """Frozen episodes of each task on which the policy is evaluated before and after each round,
     for a paired comparison; 0: none."""
@@ -175,6 +180,7 @@ def _generate_args(
         robot=about.provenance["robot"],
         cameras=about.spec.observation.cameras,
         size=about.spec.observation.size_px,
+        look=cast(Look, about.spec.observation.look),
         workers=args.workers,
     )
 
@@ -195,4 +201,6 @@ def _train_args(
         cpu=args.cpu,
         workers=args.load_workers,
         cache_gb=args.cache_gb,
+        cache_dir=args.cache_dir,
+        balance=args.balance,
     )

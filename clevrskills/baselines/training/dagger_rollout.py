@@ -244,7 +244,8 @@ class DaggerSuite:
         from clevrskills.core.checkpoint import find
 
         options = describe(find(self.checkpoint)).spec.observation
-        return self.suite.make(replace(config, cameras=options.cameras, size_px=options.size_px))
+        size_px, look = options.size_px, options.look
+        return self.suite.make(replace(config, cameras=options.cameras, size_px=size_px, look=look))
 
     def oracle(self, env: Environment) -> Oracle:
         """What acts in an environment: the policy, and who shows it what to do."""

@@ -19,17 +19,18 @@ from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.arguments import check_names
 
 FORMATS = {
-    "lerobot": "lerobot:write",
-    "lerobot-v3.1": "lerobot:write_v31",
-    "lerobot-v2.1": "lerobot_v21:write",
+    "lerobot": "lerobot.v30:write",
+    "lerobot-v3.1": "lerobot.v30:write_v31",
+    "lerobot-v2.1": "lerobot.v21:write",
     "clevrskills": "paper:write",
     "maniskill": "maniskill:write",
     "rlds": "rlds:write",
     "minari": "minari:write",
     "chat": "chat:write",
+    "ivispar": "ivispar:write",
 }
 """What writes each format: a module of this package and a function."""
-OF_TURNS = ("chat",)
+OF_TURNS = ("chat", "ivispar")
 """Formats of what is recorded turn by turn; the others are of control steps."""
 IN_WORDS = ("lerobot", "lerobot-v3.1", "lerobot-v2.1", "rlds")
 """Formats that ask for a task in words alone."""
@@ -43,7 +44,7 @@ class ExportArgs:
     """Folder of the dataset."""
     to: str
     """The format: lerobot, lerobot-v3.1, lerobot-v2.1, clevrskills, maniskill, rlds, minari or, of
-    turns, chat."""
+    turns, chat and ivispar."""
     out: Path
     """Folder to write, which must not exist yet."""
     task: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clevrskills import env_id
-from clevrskills.dataset_tools.export.lerobot_features import task_sentences
+from clevrskills.dataset_tools.export.lerobot.features import task_sentences
 from clevrskills.dataset_tools.export.selection import Selection
 from clevrskills.jobs.files import to_json
 

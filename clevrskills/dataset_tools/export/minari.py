@@ -22,7 +22,7 @@ import numpy as np
 from clevrskills import env_id
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.rollout import Rollout
-from clevrskills.dataset_tools.export.lerobot_features import write_json
+from clevrskills.dataset_tools.export.lerobot.features import write_json
 from clevrskills.dataset_tools.export.selection import Selection
 from clevrskills.dataset_tools.layout import DatasetError
 from clevrskills.errors import ClevrSkillsError

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clevrskills.dataset_tools.export.lerobot_features import task_sentences, write_json
+from clevrskills.dataset_tools.export.lerobot.features import task_sentences, write_json
 from clevrskills.dataset_tools.export.remux import whole_video
 from clevrskills.dataset_tools.export.selection import Selection
 from clevrskills.dataset_tools.export.tfrecord import ShardWriter, example

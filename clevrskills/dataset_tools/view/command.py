@@ -64,8 +64,11 @@ def view(args: ViewArgs) -> int:
     kind = args.out.suffix.lower()
     limit = args.limit or (PAGE_LIMIT if kind == ".html" else len(dataset))
     episodes = [dataset.episode(args.episode)] if args.episode else choose(dataset, limit)
-    if dataset.header.interface and kind != ".html":
-        raise ClevrSkillsError(f"{args.dataset} records turns: they are shown on a page, X.html")
+    turns = bool(dataset.header.interface)
+    if turns and kind == ".rrd":
+        raise ClevrSkillsError(
+            f"{args.dataset} records turns, which Rerun can't show: name X.html or a folder"
+        )
     if kind == ".rrd" and len(episodes) > 1:
         raise ClevrSkillsError(f"{args.out} holds one episode: give --episode")
     failures = [line for line in read_manifest(args.dataset) if not line.success]
@@ -75,13 +78,13 @@ def view(args: ViewArgs) -> int:
     if kind == ".rrd":
         write_rerun(episodes[0], args.out)
     elif kind == ".html":
-        if dataset.header.interface:
+        if turns:
             html = turns_page(episodes, title, len(dataset))
         else:
             html = page(episodes, title, len(dataset), failures)
         write_whole(args.out, html)
     else:
-        _write_folder(args.out, episodes, title, len(dataset), failures)
+        _write_folder(args.out, episodes, title, len(dataset), failures, turns)
     print(f"{args.out}: {len(episodes)} of {len(dataset)} episodes")
     return 0
 
@@ -135,11 +138,13 @@ def _write_folder(
     title: str,
     total: int,
     failures: Sequence[ManifestLine],
+    turns: bool,
 ) -> None:
     """Write ``index.html``, and for each episode ``episodes/<id>.html`` and ``.jpg``."""
     from rich.progress import track
 
     from clevrskills.dataset_tools.view.page_data import facts, thumbnail
+    from clevrskills.dataset_tools.view.turns_page import turns_page
     from clevrskills.jobs.files import storage_errors, write_whole
 
     cards: list[dict[str, Any]] = []
@@ -156,7 +161,8 @@ def _write_folder(
             path.parent.mkdir(parents=True, exist_ok=True)
             if image:
                 path.with_suffix(".jpg").write_bytes(image)
-        write_whole(path, page([episode], title, total, links=links))
+        write = turns_page if turns else page
+        write_whole(path, write([episode], title, total, links=links))
         cards.append({**facts(episode), "page": paths[k], "image": bool(image)})
     failed = [
         {k: v for k, v in asdict(line).items() if k not in ("times_s", "files", "worker")}

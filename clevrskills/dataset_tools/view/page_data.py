@@ -39,14 +39,20 @@ def facts(episode: Episode) -> dict[str, Any]:
     return {
         "id": episode.id,
         **{name: info[name] for name in _FACTS},
+        "steps": info.get("turns", info["steps"]),
         "return": round(info["return"], 2),
         "plain": episode.prompt["plain"],
     }
 
 
 def thumbnail(episode: Episode) -> bytes | None:
-    """The last key-step as a small JPEG; ``None`` without cameras."""
-    images = episode.keystep_images()
+    """The last key-step, or the first view of the first turn, as a small JPEG; ``None`` without
+    images.
+    """
+    if "turns" in episode.info:
+        images = [view for view in episode.seen(0).values() if not isinstance(view, str)][:1]
+    else:
+        images = episode.keystep_images()
     return jpeg(images[-1], "thumbnail") if images else None
 
 

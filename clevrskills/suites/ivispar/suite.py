@@ -25,11 +25,11 @@ from clevrskills.suites.ivispar.boards import (
 )
 from clevrskills.suites.ivispar.env import COUNTED, BoardEnv
 from clevrskills.suites.ivispar.interface import INDEX
-from clevrskills.suites.ivispar.original import read_config
+from clevrskills.suites.ivispar.original import export_config, read_config
 from clevrskills.suites.ivispar.prompts.prompter import BoardPrompter
 from clevrskills.suites.ivispar.prompts.reader import solve_text
 from clevrskills.suites.ivispar.published import PUBLISHED
-from clevrskills.suites.ivispar.views import VIEWS
+from clevrskills.suites.ivispar.views import SINGLE, VIEWS
 from clevrskills.suites.symbolic import SymbolicEpisode, SymbolicSuite
 
 _SPLITS = ("train", "val", *SETS)
@@ -117,6 +117,10 @@ class IVisparSuite(SymbolicSuite):
             "nolabels": Preset(
                 "in three dimensions, without names of cells", _shown("view3d-none")
             ),
+            "single": Preset(
+                "in three dimensions, all boards in one image",
+                {"view": (SINGLE,), "feedback": "none"},
+            ),
             "feedback": Preset(
                 "in three dimensions, and told whether a move was made",
                 {**_shown("view3d"), "feedback": "simple"},
@@ -191,6 +195,10 @@ class IVisparSuite(SymbolicSuite):
             self.episode(task, split, index, index, of, puzzle)
             for index, (_, puzzle) in enumerate(puzzles)
         ]
+
+    def original_file(self, episode: SymbolicEpisode) -> tuple[str, Mapping[str, Any]]:
+        data = export_config(episode)
+        return f"{data['config_instance_id']}.json", data
 
     def episode(
         self, task: str, split: str, index: int, seed: int, of: str, puzzle: Puzzle

@@ -17,6 +17,8 @@ from clevrskills.suites.ivispar.looks import WIDTH
 from clevrskills.suites.ivispar.schematic import draw_board
 
 IMAGES = ("view3d", "schematic", "random3d", "top3d")
+SINGLE = "single3d"
+"""Goal and present board in one image, left and right, in three dimensions."""
 LABELS = ("both", "edge", "cell", "none")
 
 
@@ -33,7 +35,7 @@ class View:
     """What is shown, and how.
 
     Attributes:
-        base: ``text`` or one of :data:`IMAGES`.
+        base: ``text``, one of :data:`IMAGES`, or :data:`SINGLE`.
         labels: Which cells are named, one of :data:`LABELS`: at the edge, on free cells, both.
         goal: Whether the goal is shown, not the present board.
     """
@@ -57,6 +59,7 @@ class View:
 def _all_views() -> dict[str, View]:
     views = [View("text", goal=goal) for goal in (False, True)]
     views += [View(*entry) for entry in product(IMAGES, LABELS, (False, True))]  # type: ignore[arg-type]
+    views.append(View(SINGLE))
     return {view.name: view for view in views}
 
 
@@ -71,7 +74,7 @@ def text_view(puzzle: Puzzle, cells: State) -> str:
 
 
 def draw_view(view: View, puzzle: Puzzle, cells: State, mark: Marked, seed: int = 0) -> np.ndarray:
-    """An image of a board, (900, 1200, 3) uint8.
+    """An image of a board, (900, 1200, 3) uint8; of :data:`SINGLE` twice as wide.
 
     Args:
         view: Which.
@@ -83,6 +86,9 @@ def draw_view(view: View, puzzle: Puzzle, cells: State, mark: Marked, seed: int 
     Raises:
         ClevrSkillsError: There is no renderer, for views in three dimensions.
     """
+    if view.base == SINGLE:
+        boards = ((View("view3d"), puzzle.goal, Marked.GOAL), (View("view3d"), cells, mark))
+        return np.hstack([draw_view(of, puzzle, there, said) for of, there, said in boards])
     if view.drawn:
         image, centres = draw_board(puzzle, cells, mark.value[1])
     else:
@@ -133,6 +139,20 @@ def _labelled(
             _write(pen, centres[z + 1, x + 1], tile, 44, "white")
     _caption(pen, mark)
     return np.asarray(canvas)
+
+
+def in_one(image: np.ndarray, past: Sequence[np.ndarray]) -> np.ndarray:
+    """One image of goal and present board and, below, of the boards before it, the latest right.
+
+    Args:
+        image: What :data:`SINGLE` shows now, (900, 2400, 3) uint8.
+        past: The same of up to two turns before, the latest last.
+    """
+    if not past:
+        return image
+    boards = [as_past(seen[:, WIDTH:]) for seen in past]
+    blank = np.zeros_like(boards[0])
+    return np.vstack([image, np.hstack([blank] * (2 - len(boards)) + boards)])
 
 
 def as_past(image: np.ndarray) -> np.ndarray:

@@ -56,6 +56,20 @@ def test_each_turn_is_a_conversation_with_its_images(boards: Path, tmp_path: Pat
     assert files == {file for row in rows for file in row["images"]}
 
 
+def test_boards_are_written_as_the_original_has_them_and_read_back(
+    boards: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "original"
+    assert main(["export", str(boards), "--to", "ivispar", "--out", str(out)]) == 0
+    suite = load_suite("ivispar")
+    read_back = suite.imported("geoms", "train", out / "geoms_train")
+    drawn = [suite.draw("geoms", "train", seed) for seed in range(2)]
+    starts = [json.dumps(e.start["puzzle"], sort_keys=True) for e in drawn]
+    assert sorted(json.dumps(e.start["puzzle"], sort_keys=True) for e in read_back) == sorted(
+        starts
+    )
+
+
 def test_a_suite_without_a_prompter_is_asked_plainly() -> None:
     interface = load_suite("ivispar").interface()
     turn = {"index": 0, "action": "move red cube up", "message": "That is taken."}
@@ -78,5 +92,5 @@ def test_formats_of_control_steps_are_refused(
 ) -> None:
     assert main(["export", str(boards), "--to", "lerobot", "--out", str(tmp_path / "out")]) == 2
     (line,) = capsys.readouterr().err.strip().splitlines()
-    assert line.endswith("records turns, not the steps of an arm; allowed: --to chat")
+    assert line.endswith("records turns, not the steps of an arm; allowed: --to chat, ivispar")
     assert not (tmp_path / "out").exists()

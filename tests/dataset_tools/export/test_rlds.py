@@ -11,7 +11,7 @@ import pytest
 
 from clevrskills.dataset_tools import Dataset
 from clevrskills.dataset_tools.export.command import write_dataset
-from clevrskills.dataset_tools.export.lerobot_features import task_sentences
+from clevrskills.dataset_tools.export.lerobot.features import task_sentences
 from clevrskills.dataset_tools.export.rlds import STEP
 from clevrskills.dataset_tools.export.selection import select
 

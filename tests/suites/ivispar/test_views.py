@@ -7,7 +7,7 @@ from clevrskills.core.suite import load_suite
 from clevrskills.suites.ivispar.boards import COLOURS, SHAPES, Puzzle
 from clevrskills.suites.ivispar.looks import INK, ring
 from clevrskills.suites.ivispar.schematic import draw_board
-from clevrskills.suites.ivispar.views import VIEWS, Marked, draw_view, text_view
+from clevrskills.suites.ivispar.views import SINGLE, VIEWS, Marked, draw_view, in_one, text_view
 
 SUITE = load_suite("ivispar")
 GEOMS = [("red", "cube"), ("blue", "sphere"), ("green", "pyramid"), ("yellow", "cylinder")]
@@ -16,7 +16,7 @@ BASE = [(color, shape) for color in COLOURS[:4] for shape in SHAPES[:4]]
 
 
 def test_names_of_views() -> None:
-    assert list(SUITE.views()) == list(VIEWS) and len(VIEWS) == 2 + 2 * 4 * 4
+    assert list(SUITE.views()) == list(VIEWS) and len(VIEWS) == 2 + 2 * 4 * 4 + 1
     assert all(view.name == name for name, view in VIEWS.items())
     assert SUITE.views()["text@goal"] == "text" and SUITE.views()["top3d-none"] == "image"
     for preset in SUITE.presets().values():
@@ -52,6 +52,27 @@ def test_marks_and_labels() -> None:
     assert (differ["schematic"] == (differ["schematic-edge"] | differ["schematic-cell"])).all()
     goal = draw_view(VIEWS["schematic@goal"], PUZZLE, PUZZLE.goal, Marked.GOAL)
     assert goal[5, 5].tolist() == list(Marked.GOAL.value[1]) == [100, 191, 106]
+
+
+def test_all_boards_in_one_image() -> None:
+    """Goal left, present board right; past ones below, the latest on the right."""
+    moved = (4, 5, 10, 15)
+    seen = [
+        draw_view(VIEWS[SINGLE], PUZZLE, cells, Marked.ACTIVE) for cells in (PUZZLE.start, moved)
+    ]
+    goal, present = (
+        draw_view(VIEWS[name], PUZZLE, cells, mark)
+        for name, cells, mark in (
+            ("view3d@goal", PUZZLE.goal, Marked.GOAL),
+            ("view3d", moved, Marked.ACTIVE),
+        )
+    )
+    assert (seen[1] == np.hstack([goal, present])).all()
+    assert in_one(seen[1], []) is seen[1]
+    one = in_one(seen[1], seen[:1])
+    assert one.shape == (1800, 2400, 3) and (one[:900] == seen[1]).all()
+    assert not one[900:, :1200].any() and one[905, 1205].tolist() == list(Marked.PAST.value[1])
+    assert (in_one(seen[1], seen)[900:, :1200] == one[900:, 1200:]).all()
 
 
 def test_rings_of_tiles() -> None:

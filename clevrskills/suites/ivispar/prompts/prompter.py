@@ -12,7 +12,7 @@ from clevrskills.core.policy import ImagePart, Message, Observation, PromptInput
 from clevrskills.errors import check_arguments
 from clevrskills.suites.ivispar.board import DIRECTIONS
 from clevrskills.suites.ivispar.commands import drawn_shape
-from clevrskills.suites.ivispar.views import VIEWS, as_past
+from clevrskills.suites.ivispar.views import SINGLE, VIEWS, as_past, in_one
 
 GOAL, CURRENT, PAST = "Goal board", "Current board", "Past board"
 """How boards are named."""
@@ -88,6 +88,9 @@ class BoardPrompter:
             shown += [message("user", parts), message("assistant", [action])]
             result = told.get(seen["turn"])
             parts = [f"Result: {result}"] if result else []
+        if SINGLE in views:
+            before = [seen["views"][SINGLE] for seen, _ in past]
+            parts += ["Boards:", ImagePart("boards", in_one(views[SINGLE], before))]
         if not self._listing:
             parts += self._boards(observation, GOAL, "goal", goal=True)
         parts += self._boards(observation, CURRENT, "current")
@@ -155,11 +158,14 @@ class BoardPrompter:
         parts: list[str | ImagePart] = []
         views = {v: shown for v, shown in seen["views"].items() if VIEWS[v].goal == goal}
         for view, shown in views.items():
+            if view == SINGLE:
+                parts += [f"{title}: in the image of all boards"] if title == PAST else []
+                continue
             if _is_text(view):
                 parts.append(f"{title}:\n{shown}")
                 continue
             pixels = as_past(shown) if title == PAST else shown
-            images = [v for v in views if not _is_text(v)]
+            images = [v for v in views if not _is_text(v) and v != SINGLE]
             parts += [
                 f"{title}:",
                 ImagePart(name if len(images) == 1 else f"{name}_{view}", pixels),
@@ -173,6 +179,8 @@ class BoardPrompter:
             named = {"active": "the current board", "goal": "the goal", "past": "a past board"}
             marks = [f'"{mark}" is {board}' for mark, board in named.items()]
             lines.append(f"The caption of an image says what it shows: {', '.join(marks)}.")
+        if SINGLE in views:
+            lines.append("One image has all boards; of past ones the latest is on the right.")
         if past:
             lines.append("If your last action changed nothing, it was not possible; try another.")
         lines += [_EXPLAIN if self._explain else _PLAIN, write_action(self._format)]

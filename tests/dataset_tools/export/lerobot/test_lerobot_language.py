@@ -8,8 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from clevrskills.dataset_tools import Dataset, Episode
-from clevrskills.dataset_tools.export.lerobot_features import task_sentences
-from clevrskills.dataset_tools.export.lerobot_language import event_rows, persistent_rows
+from clevrskills.dataset_tools.export.lerobot.features import task_sentences
+from clevrskills.dataset_tools.export.lerobot.language import event_rows, persistent_rows
 from clevrskills.sim.body import Body
 from clevrskills.sim.prompt import Keystep, Prompt
 

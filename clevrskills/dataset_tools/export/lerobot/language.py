@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from clevrskills.dataset_tools.dataset import Episode
-from clevrskills.dataset_tools.export.lerobot_features import image_key, task_sentences
+from clevrskills.dataset_tools.export.lerobot.features import image_key, task_sentences
 
 SEEN = 0.1
 """An object of which at least this share is visible can be seen."""

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from clevrskills.dataset_tools.dataset import Episode
-from clevrskills.dataset_tools.export.lerobot_features import LeRobotWriter, Row
-from clevrskills.dataset_tools.export.lerobot_modality import write_modality
+from clevrskills.dataset_tools.export.lerobot.features import LeRobotWriter, Row
+from clevrskills.dataset_tools.export.lerobot.modality import write_modality
 from clevrskills.dataset_tools.export.remux import JoinedVideo, Recording
 from clevrskills.dataset_tools.export.selection import Selection
 from clevrskills.jobs.files import to_json

@@ -13,7 +13,7 @@ from clevrskills.dataset_tools import Dataset, Episode
 from clevrskills.dataset_tools.export.command import write_dataset
 from clevrskills.dataset_tools.export.selection import select
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 READERS = ROOT / ".venv-readers"
 pytestmark = [pytest.mark.readers, pytest.mark.slow]
 
@@ -24,7 +24,7 @@ def read(version: str, dataset: Path, folder: Path) -> dict[str, np.ndarray]:
     if not package.is_dir():
         python = " with Python 3.12" if version == "0.6" else ""
         pytest.skip(f"no lerobot {version}; make it with scripts/setup_readers.sh{python}")
-    script = Path(__file__).parent / "readers/lerobot_reader.py"
+    script = Path(__file__).parents[1] / "readers/lerobot_reader.py"
     out = folder / "read.npz"
     environment = {
         **os.environ,

@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from clevrskills.dataset_tools import Dataset, DatasetError, Episode
-from clevrskills.dataset_tools.export import lerobot
 from clevrskills.dataset_tools.export.command import write_dataset
+from clevrskills.dataset_tools.export.lerobot import v30 as lerobot
 from clevrskills.dataset_tools.export.selection import select
 from clevrskills.dataset_tools.generate.command import GenerateArgs, generate
 from clevrskills.sim.render.video import VideoWriter, read_video

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -30,7 +30,7 @@ class PlayArgs:
     """Play an episode: read commands, tell what came of each.
 
     At the terminal, `?` explains what can be said, `goals` tells what is still to be done, and
-    `quit` ends.
+    `quit` ends. With `--browser` it is played on a page.
     """
 
     task: Annotated[str, tyro.conf.Positional]
@@ -60,6 +60,11 @@ class PlayArgs:
     """Commands separated by `;`, or a file with one in each line, or `-` for the standard input;
     by default they are read from the terminal. Of numbers, one action in each command, such as
     `0 0 -1 0 0 0 -1 x20`; `x20` repeats it."""
+    browser: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Play on a page in the browser, with all views and a line for commands; this machine alone can
+    open it."""
+    port: int = 0
+    """Port of that page; 0: one that is free."""
     images: Path | None = None
     """Folder for the images of the views: turn_000_VIEW.png shows the start."""
     record: Path | None = None
@@ -93,6 +98,8 @@ def play(args: PlayArgs, suite: Suite | None = None) -> int:
 
     suite = suite or load_suite(args.suite or suite_of([args.task]))
     interface = suite.interface(args.interface)
+    if args.browser and args.commands is not None:
+        raise ClevrSkillsError("--browser reads commands from its page: leave out --commands")
     given = None if args.commands is None else list(_given(args.commands))
     rollout, episode = _start(args, suite)
     views = rollout.options.views or ()
@@ -100,10 +107,9 @@ def play(args: PlayArgs, suite: Suite | None = None) -> int:
     log = Log()
     if not quiet:
         print(f"{episode.prompt.plain()}  (at most {rollout.limit} turns)")
-    _show(args, rollout, views, log, quiet)
-    for text in _typed(rollout, interface) if given is None else given:
-        if rollout.ended:
-            break
+    _show(args, rollout, views, log, quiet or args.browser)
+
+    def take(text: str) -> None:
         for action in actions_of(interface, text):
             if rollout.ended:
                 break
@@ -111,7 +117,15 @@ def play(args: PlayArgs, suite: Suite | None = None) -> int:
             log.turns.append(_entry(suite, rollout, text, turn, args.feedback))
             if not quiet:
                 _tell(log.turns[-1])
-        _show(args, rollout, views, log, quiet)
+        _show(args, rollout, views, log, quiet or args.browser)
+
+    if args.browser:
+        _serve(args, rollout, interface, log, take)
+    else:
+        for text in _typed(rollout, interface) if given is None else given:
+            if rollout.ended:
+                break
+            take(text)
     result = rollout.result("" if rollout.ended else "quit")
     if args.record is not None:
         _record(args, suite, rollout, args.record)
@@ -274,6 +288,76 @@ def _typed(rollout: PolicyRollout, interface: Interface) -> Iterator[str]:
             yield text
 
 
+def _serve(
+    args: PlayArgs,
+    rollout: PolicyRollout,
+    interface: Interface,
+    log: Log,
+    take: Callable[[str], None],
+) -> None:
+    """Play on a page."""
+    from clevrskills.dataset_tools.pages import render
+    from clevrskills.evaluation.play.page import PlayPage
+    from clevrskills.jobs.files import to_json
+
+    views = rollout.options.views or ()
+
+    def state(_: object = None) -> dict[str, Any]:
+        env = rollout.env
+        end = "" if not rollout.ended else "Solved." if rollout.success else "Not solved."
+        return {
+            "turns": log.turns,
+            "limit": rollout.limit,
+            "progress": float(env.outcome.progress[0]),
+            "views": [_drawn(name, view) for name, view in _looked(rollout, views).items()],
+            "goals": [] if args.record else goals(env),  # it might say too much
+            "end": end,
+            "success": rollout.success,
+        }
+
+    def act(data: Any) -> dict[str, Any]:
+        if not isinstance(data, dict) or not isinstance(data.get("text"), str):
+            raise ClevrSkillsError('a turn is {"text": COMMAND}')
+        if not rollout.ended:
+            take(data["text"].strip())
+        return state()
+
+    def over(_: object = None) -> dict[str, Any]:
+        return {**state(), "end": state()["end"] or "Ended before it was solved."}
+
+    page = render(
+        "play.html",
+        "evaluation.play",
+        title=rollout.episode.task,
+        prompt=rollout.episode.prompt.plain(),
+        sentence=interface.sentence,
+        grammar=to_json(dict(interface.spec), indent=1),
+        example=str((interface.spec.get("examples") or ["a command"])[0]),
+    )
+    server = PlayPage(page, {"/state": state, "/act": act, PlayPage.QUIT: over}, args.port)
+    print(
+        f"play at {server.url}; Ctrl-C ends it",
+        file=sys.stderr if args.json else sys.stdout,
+        flush=True,
+    )
+    server.run()
+
+
+def _drawn(name: str, view: Any) -> dict[str, str]:
+    """A view as a page shows it."""
+    from clevrskills.dataset_tools.view.page_data import data_uri, jpeg
+
+    if isinstance(view, str):
+        return {"name": name, "text": view}
+    return {"name": name, "image": data_uri(jpeg(view, "turn"))}
+
+
+def _looked(rollout: PolicyRollout, views: Sequence[str]) -> dict[str, Any]:
+    """The views now, by name."""
+    shown = rollout.observer.look()["views"]
+    return {name: shown[name] for name in views}
+
+
 def _entry(
     suite: Suite, rollout: PolicyRollout, text: str, turn: Turn, feedback: str
 ) -> dict[str, Any]:
@@ -299,9 +383,7 @@ def _show(
     args: PlayArgs, rollout: PolicyRollout, views: Sequence[str], log: Log, quiet: bool
 ) -> None:
     """Print the views that are text, and write those that are images."""
-    shown = rollout.observer.look()["views"]
-    for name in views:
-        view = shown[name]
+    for name, view in _looked(rollout, views).items():
         if isinstance(view, str):
             if not quiet:
                 _print_view(name, view)

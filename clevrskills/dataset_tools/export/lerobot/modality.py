@@ -5,7 +5,7 @@ from typing import Any
 
 from clevrskills.core.interface import ACTION_MODALITIES, STATE_MODALITIES
 from clevrskills.dataset_tools.dataset import Episode
-from clevrskills.dataset_tools.export.lerobot_features import (
+from clevrskills.dataset_tools.export.lerobot.features import (
     ANNOTATIONS,
     image_key,
     state_parts,

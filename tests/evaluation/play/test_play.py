@@ -8,7 +8,7 @@ import pytest
 from clevrskills.cli import main
 from clevrskills.core.suite import load_suite
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.evaluation.play import PlayArgs, play
+from clevrskills.evaluation.play.command import PlayArgs, play
 from clevrskills.evaluation.results import read_results, read_run
 from clevrskills.suites.ivispar.board import DIRECTIONS
 from clevrskills.suites.ivispar.boards import Puzzle

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from clevrskills.dataset_tools.dataset import Episode
-from clevrskills.dataset_tools.export.lerobot_features import LeRobotWriter, Row
-from clevrskills.dataset_tools.export.lerobot_modality import write_modality
+from clevrskills.dataset_tools.export.lerobot.features import LeRobotWriter, Row
+from clevrskills.dataset_tools.export.lerobot.modality import write_modality
 from clevrskills.dataset_tools.export.remux import JoinedVideo, Recording
 from clevrskills.dataset_tools.export.selection import Selection
 
@@ -169,7 +169,7 @@ class _Writer(LeRobotWriter):
         self, episode: Episode, row: Row, videos: Row, frames: pa.Table, stats: Row
     ) -> None:
         if self._language:
-            from clevrskills.dataset_tools.export.lerobot_language import with_language
+            from clevrskills.dataset_tools.export.lerobot.language import with_language
 
             frames = with_language(frames, episode)
         self._data.begin()

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 
 from clevrskills.dataset_tools import Dataset, Episode
-from clevrskills.dataset_tools.export import lerobot_v21
 from clevrskills.dataset_tools.export.command import write_dataset
+from clevrskills.dataset_tools.export.lerobot import v21 as lerobot_v21
 from clevrskills.dataset_tools.export.selection import select
 from clevrskills.sim.render.video import read_video
 

@@ -1,0 +1,31 @@
+"""Configuration files of iVISPAR: one JSON file for each recorded board, as the original reads it,
+in a folder for each task and split, such as ``geoms_train``.
+"""
+
+from pathlib import Path
+
+from clevrskills.core.suite import load_suite
+from clevrskills.dataset_tools.export.selection import Selection
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.jobs.files import to_json
+
+SUITE = "ivispar"
+
+
+def write(selection: Selection, out: Path) -> None:
+    """Write the boards of some episodes; their number in the name of the file is their seed.
+
+    Raises:
+        ClevrSkillsError: They are of another suite.
+    """
+    if selection.header.suite != SUITE:
+        raise ClevrSkillsError(f"{selection.root} has no boards of {SUITE}")
+    suite = load_suite(SUITE)
+    for recorded in selection:
+        info = recorded.info
+        seed = int(info["seed"])
+        episode = suite.draw(info["task"], info["split"], seed, index=seed)
+        name, data = suite.original_file(episode)
+        folder = out / f"{info['task']}_{info['split']}"
+        folder.mkdir(exist_ok=True)
+        (folder / name).write_text(to_json(data, indent=1) + "\n", encoding="utf-8")

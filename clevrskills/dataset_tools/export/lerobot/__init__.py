@@ -1,0 +1,1 @@
+"""Datasets of LeRobot: versions 3.0, 3.1 and 2.1."""

@@ -1,0 +1,1 @@
+"""Playing episodes by hand: at the terminal, from a script, on a page."""

@@ -1,0 +1,128 @@
+"""Page on which an episode is played by hand, served to browsers of this machine alone."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import queue
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from clevrskills.errors import ClevrSkillsError
+
+HOST = "127.0.0.1"
+_LONGEST = 100_000  # bytes of a request
+
+
+class PlayPage:
+    """Serves a page and does what it asks for, in the thread that calls :meth:`run`.
+
+    A simulator belongs to one thread: threads of the server only hand requests over.
+
+    Args:
+        page: The page, HTML.
+        actions: What the page may ask for, by path: JSON data in, JSON data out.
+        port: Port to listen at; 0: one that is free.
+
+    Attributes:
+        url: Address of the page.
+
+    Raises:
+        ClevrSkillsError: The port is taken.
+    """
+
+    QUIT = "/quit"
+
+    def __init__(
+        self, page: str, actions: Mapping[str, Callable[[Any], Any]], port: int = 0
+    ) -> None:
+        self._page, self._actions = page, actions
+        self._asked: queue.Queue[tuple[str, Any, queue.Queue[tuple[int, Any]]]] = queue.Queue()
+        try:
+            self._server = ThreadingHTTPServer((HOST, port), self._handler())
+        except OSError as error:
+            raise ClevrSkillsError(f"port {port} can't be used: {error.strerror}") from None
+        self._server.daemon_threads = True
+        self.url = f"http://{HOST}:{self._server.server_port}"
+
+    def run(self) -> None:
+        """Serve until the page says that it is over, or Ctrl-C."""
+        thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        thread.start()
+        with self._closing(thread), contextlib.suppress(KeyboardInterrupt):
+            path = ""
+            while path != self.QUIT:
+                path, data, answer = self._asked.get()
+                answer.put(self._answer(path, data))
+
+    @contextlib.contextmanager
+    def _closing(self, thread: threading.Thread) -> Iterator[None]:
+        try:
+            yield
+        finally:
+            self._server.shutdown()
+            self._server.server_close()
+            thread.join()
+
+    def _answer(self, path: str, data: Any) -> tuple[int, Any]:
+        """Status and JSON data."""
+        if path not in self._actions:
+            return 404, {"error": f"no {path}"}
+        try:
+            return 200, self._actions[path](data)
+        except ClevrSkillsError as error:
+            return 400, {"error": str(error)}
+
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
+        owner = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                if not self._ours():
+                    return
+                if self.path == "/":
+                    self._send(200, "text/html; charset=utf-8", owner._page.encode())
+                else:
+                    self._send(404, "text/plain", b"no such page")
+
+            def do_POST(self) -> None:
+                if not self._ours():
+                    return
+                length = int(self.headers.get("Content-Length") or 0)
+                if length > _LONGEST or self.headers.get_content_type() != "application/json":
+                    self._send(400, "text/plain", b"JSON data of at most 100 kB, please")
+                    return
+                try:
+                    data = json.loads(self.rfile.read(length) or b"null")
+                except ValueError:
+                    self._send(400, "text/plain", b"this is no JSON")
+                    return
+                answer: queue.Queue[tuple[int, Any]] = queue.Queue()
+                owner._asked.put((self.path, data, answer))
+                status, told = answer.get()
+                self._send(status, "application/json", json.dumps(told).encode())
+
+            def _ours(self) -> bool:
+                """Whether it comes from the page itself: other sites may name us, too."""
+                here = owner.url.removeprefix("http://")
+                allowed = (here, here.replace(HOST, "localhost"))
+                origin = self.headers.get("Origin", owner.url).removeprefix("http://")
+                if self.headers.get("Host") in allowed and origin in allowed:
+                    return True
+                self._send(403, "text/plain", b"for pages of this machine alone")
+                return False
+
+            def _send(self, status: int, kind: str, body: bytes) -> None:
+                self.send_response(status)
+                self.send_header("Content-Type", kind)
+                self.send_header("Content-Length", str(len(body)))
+                self.send_header("Cache-Control", "no-store")
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, format: str, *args: Any) -> None:
+                """Nothing: the terminal tells of turns."""
+
+        return Handler

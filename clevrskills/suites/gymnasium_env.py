@@ -1,0 +1,184 @@
+"""Environments in words as Gymnasium defines them: an episode of a symbolic suite, a command a
+step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from string import printable
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from clevrskills.core.env_config import EnvConfig
+from clevrskills.core.feedback import MODES, Mode
+from clevrskills.core.interface import TextInterface
+from clevrskills.core.policy import PolicyError
+from clevrskills.core.suite import Episode, building, load_suite
+from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.jobs.arguments import check_names
+
+__all__ = ["SymbolicGymnasiumEnv", "make"]
+
+TEXT_LENGTH = 20_000
+"""Characters of the longest text that is observed."""
+COMMAND_LENGTH = 400
+"""Characters of the longest command that is drawn from the action space."""
+_SEEDS = 2**31
+
+
+class SymbolicGymnasiumEnv(gym.Env[dict[str, Any], Any]):
+    """Episodes of a task of a symbolic suite.
+
+    An observation has ``prompt`` (what is asked for), ``message`` (what came of the last turn),
+    and an entry for each view: text, or an image (H, W, 3) uint8. The reward of a step is how much
+    the goal's reward rose by it. ``info`` has ``success``, ``is_success``, ``progress``, ``ok`` and
+    ``code`` of the turn; ``info["episode_id"]`` names the episode at its start.
+
+    ``reset(seed=s)`` draws the episode of a seed; ``reset(options={"index": i})`` takes frozen
+    episode i of the split, ``reset(options={"episode": e})`` one that is at hand.
+
+    Args:
+        suite: Name of the suite.
+        task: Key of the task.
+        split: Name of the split; ``None``: the one that is evaluated.
+        views: What is shown; ``None``: all that is text.
+        interface: What is acted by; ``None``: commands in words.
+        feedback: What turns tell of themselves.
+        criteria: When the task counts as solved; ``None``: the suite's first criteria.
+
+    Raises:
+        ClevrSkillsError: A name is unknown (it tells the allowed ones).
+    """
+
+    metadata = {"render_modes": ["rgb_array"]}  # noqa: RUF012
+
+    def __init__(
+        self,
+        suite: str,
+        task: str,
+        split: str | None = None,
+        views: Sequence[str] | None = None,
+        interface: str | None = None,
+        feedback: Mode = "simple",
+        criteria: str | None = None,
+        render_mode: str | None = None,
+    ) -> None:
+        self._suite = found = load_suite(suite)
+        known = found.views()
+        images = [name for name, kind in known.items() if kind == "image"]
+        self._views = tuple(n for n, k in known.items() if k == "text") if views is None else views
+        self._split = split or found.default_splits()[0]
+        check_names(
+            task=((task,), found.levels()),
+            split=((self._split,), found.splits_of(task)),
+            view=(self._views, known),
+            criteria=((criteria,), found.criteria()),
+            feedback=((feedback,), MODES),
+        )
+        if render_mode not in (None, *self.metadata["render_modes"]):
+            raise UnknownNameError("render_mode", render_mode, self.metadata["render_modes"])
+        if render_mode and not images:
+            raise ClevrSkillsError(f"suite {suite} has no images: render_mode has to be None")
+        self.render_mode = render_mode
+        self._interface, self._feedback, self._task = found.interface(interface), feedback, task
+        shown = tuple(name for name in self._views if name in images)
+        # a world of symbols draws at any time; cameras decide what its pieces are called
+        config = EnvConfig(
+            task, self._split, criteria=criteria or found.criteria()[0], cameras=shown
+        )
+        with building(task):
+            self._env: Any = found.make(config)
+        self._film = next((n for n in self._views if n in images), images[0] if images else "")
+        text = gym.spaces.Text(TEXT_LENGTH, min_length=0, charset=printable)
+        self.action_space: gym.Space[Any] = gym.spaces.Text(
+            COMMAND_LENGTH, min_length=0, charset=printable
+        )
+        if not isinstance(self._interface, TextInterface):
+            self.action_space = gym.spaces.Discrete(self._interface.spec["most"])
+        spaces: dict[str, gym.Space[Any]] = {"prompt": text, "message": text}
+        for name in self._views:
+            spaces[name] = self._image_space(name) if name in images else text
+        self.observation_space = gym.spaces.Dict(spaces)
+
+    def _image_space(self, name: str) -> gym.spaces.Box:
+        """The space of an image, whose size an episode tells."""
+        episode = self._suite.draw(self._task, self._split, 0)
+        self._env.reset(options={"episode": episode})
+        return gym.spaces.Box(0, 255, self._env.look((name,))[name].shape, np.uint8)
+
+    def reset(
+        self, *, seed: int | None = None, options: Mapping[str, Any] | None = None
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Start an episode; without a seed or an option the next one that is drawn.
+
+        Raises:
+            ClevrSkillsError: There is no such option or frozen episode.
+        """
+        super().reset(seed=seed)
+        options = options or {}
+        check_names(option=(tuple(options), ("index", "episode")))
+        self._env.reset(options={"episode": self._chosen(seed, options)})
+        self._actuator = self._interface.begin(self._env)
+        info = {"episode_id": self._env.episode.id, **self._info()}
+        return self._observation(""), info
+
+    def _chosen(self, seed: int | None, options: Mapping[str, Any]) -> Episode:
+        if "episode" in options:
+            episode: Episode = options["episode"]
+            return episode
+        if "index" in options:
+            frozen = self._suite.frozen(self._task, self._split)
+            if not 0 <= options["index"] < len(frozen):
+                raise ClevrSkillsError(
+                    f"index {options['index']}: there are {len(frozen)} frozen episodes"
+                )
+            return frozen[options["index"]]
+        drawn = int(self.np_random.integers(_SEEDS)) if seed is None else seed
+        return self._suite.draw(self._task, self._split, drawn)
+
+    def step(self, action: Any) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
+        """Take a turn; what can't be done, or not be read, uses it up."""
+        (command,) = self._interface.read(action)
+        try:
+            turn = self._actuator.act(command)
+        except PolicyError:  # a number that this episode has no action for
+            turn = self._actuator.act("")
+        message = self._suite.phrasebook().shown(turn, self._feedback)
+        info = {"ok": turn.ok, "code": turn.code, **self._info()}
+        if turn.ended:
+            info["ended"] = turn.ended
+        ended = turn.terminated or bool(turn.ended)
+        return self._observation(message), turn.reward, ended, turn.truncated, info
+
+    def _info(self) -> dict[str, Any]:
+        outcome = self._env.outcome
+        success = bool(outcome.holds[0])
+        return {
+            "success": success,
+            "is_success": success,
+            "progress": float(outcome.progress[0]),
+        }
+
+    def _observation(self, message: str) -> dict[str, Any]:
+        shown = {"prompt": self._env.prompt.plain(), "message": message}
+        return {**shown, **self._env.look(self._views)}
+
+    def oracle_action(self) -> str:
+        """The command that solves the episode next; raises GaveUp where there is none."""
+        command: str = self._env.solve()
+        return command
+
+    def render(self) -> Any:
+        """The first image among the views, or the suite's first one, (H, W, 3) uint8."""
+        return self._env.look((self._film,))[self._film] if self.render_mode else None
+
+    def close(self) -> None:
+        """Release the environment."""
+        self._env.close()
+
+
+def make(suite: str, task: str, **kwargs: Any) -> SymbolicGymnasiumEnv:
+    """What ``gym.make("IVispar/…-v1", **kwargs)`` calls; see :class:`SymbolicGymnasiumEnv`."""
+    return SymbolicGymnasiumEnv(suite, task, **kwargs)
