@@ -8,7 +8,7 @@ import pytest
 from clevrskills.core.interface import check_spec
 from clevrskills.core.policy import PolicyError
 from clevrskills.core.rollout import Rollout
-from clevrskills.evaluation.play import actions_of
+from clevrskills.evaluation.play.command import actions_of
 from clevrskills.suites.lohoravens.interfaces.actuator import CODES
 from clevrskills.suites.lohoravens.interfaces.numbers import (
     PICK_PLACE,
