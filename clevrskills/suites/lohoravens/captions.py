@@ -13,8 +13,6 @@ import numpy as np
 from clevrskills.envs.recorder_view import RecorderView
 from clevrskills.suites.lohoravens.things import Scene, Thing
 
-__all__ = ["CAPTIONS", "Memory"]
-
 CAPTIONS = ("caption_objects", "caption_positions", "caption_change")
 """Views in words: how many there are of each colour and kind; where each is, too; what moved in the
 last turn, too."""

@@ -14,8 +14,6 @@ from clevrskills.jobs.arguments import check_names
 from clevrskills.suites.lohoravens.captions import CAPTIONS, Memory
 from clevrskills.suites.lohoravens.noise import CLEAN, Noise, noise_generator
 
-__all__ = ["HEIGHT_VIEW", "LoHoRavensEnv", "VIEWS"]
-
 HEIGHT_VIEW = "height"
 """Name of the view of heights in the map, (128, 256) float32 in metres."""
 VIEWS: Mapping[str, str] = {HEIGHT_VIEW: "array", **dict.fromkeys((*CAPTIONS, STATE_VIEW), "text")}

@@ -12,8 +12,6 @@ import numpy as np
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.sim.robots.delta_action import CONTROL_HZ
 
-__all__ = ["CLEAN", "NOISES", "Noise", "read_noise"]
-
 
 @dataclass(frozen=True)
 class Noise:

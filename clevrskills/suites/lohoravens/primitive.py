@@ -22,8 +22,6 @@ from clevrskills.solvers.motion import Actions, Arm, PlanFailed, yaw_of
 from clevrskills.solvers.skills.put_down import backed_off
 from clevrskills.suites.lohoravens.setting import FIELD
 
-__all__ = ["Move", "pick_and_place"]
-
 PLACED = "PLACED"
 OUT_OF_FIELD, UNREACHABLE = "OUT_OF_FIELD", "UNREACHABLE"
 NOTHING_PICKED, DROPPED, TIMED_OUT = "NOTHING_PICKED", "DROPPED", "TIMED_OUT"

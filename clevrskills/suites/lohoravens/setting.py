@@ -10,8 +10,6 @@ from clevrskills.sim.cameras import FixedCamera
 from clevrskills.sim.robots.description import ROBOTS
 from clevrskills.sim.setting import TABLETOP, Setting, Workspace
 
-__all__ = ["FIELD", "FIELD_MIDDLE_M", "MAP", "PIXEL_M", "SETTING"]
-
 PIXEL_M = 0.003125
 """What a pixel of the map shows (LoHoRavens, after CLIPort)."""
 FIELD = Workspace(

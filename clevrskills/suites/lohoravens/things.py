@@ -14,8 +14,6 @@ from clevrskills.sim.setting import Workspace
 from clevrskills.sim.world import World
 from clevrskills.suites.lohoravens.setting import FIELD, FIELD_MIDDLE_M
 
-__all__ = ["AREAS", "COLORS", "Scene", "Thing", "area_bounds_m"]
-
 COLORS = (
     "blue",
     "red",

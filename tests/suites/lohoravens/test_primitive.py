@@ -5,8 +5,10 @@ from math import pi
 import numpy as np
 import pytest
 
+from clevrskills.solvers.motion import Actions, PlanFailed
 from clevrskills.suites.lohoravens.interfaces import actuator
 from clevrskills.suites.lohoravens.noise import Noise
+from clevrskills.suites.lohoravens.primitive import PrimitiveArm
 from clevrskills.suites.lohoravens.setting import FIELD, SETTING
 from tests.suites.lohoravens.field import (
     BIG_M,
@@ -92,6 +94,23 @@ def test_what_is_lost_on_the_way_is_dropped() -> None:
     assert np.hypot(*(place_of(env, 0)[:2] - A)) < 0.03
     start = SETTING.qpos_at_start("ur5e")
     np.testing.assert_allclose(env.proprioception()["qpos"], start, atol=0.02)
+
+
+def test_what_cannot_be_brought_on_is_put_back(monkeypatch) -> None:
+    env = field(block("one", "red", *A), block("other", "blue", *B))
+    before, move, moves = place_of(env, 0), PrimitiveArm.move, []
+
+    def blocked(arm: PrimitiveArm, *args) -> Actions:
+        moves.append(args)
+        if len(moves) == 2:  # above the pick it came, from there on there is no way
+            raise PlanFailed("no path")
+        return move(arm, *args)
+
+    monkeypatch.setattr(PrimitiveArm, "move", blocked)
+    turn = turns(env)(*A, 0.0, -0.10, 0.0, 0.0)
+    assert (turn.code, turn.ok) == ("UNREACHABLE", False) and turn.steps > 0 and len(moves) == 3
+    assert int(env.world.held[0]) == -1
+    np.testing.assert_allclose(place_of(env, 0), before, atol=2e-3)
 
 
 def test_a_turn_that_takes_too_long_and_the_one_after_it(monkeypatch) -> None:

@@ -23,8 +23,6 @@ from clevrskills.suites.lohoravens.primitive import (
     pick_and_place,
 )
 
-__all__ = ["CODES", "PickPlaceActuator", "Request"]
-
 MOST_STEPS = 300
 """Control steps of a turn, at most."""
 DONE = "DONE"

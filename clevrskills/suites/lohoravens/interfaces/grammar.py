@@ -12,8 +12,6 @@ from dataclasses import dataclass
 
 from clevrskills.suites.lohoravens.things import AREAS, COLORS, KINDS, SAME_COLORS
 
-__all__ = ["DONE_COMMAND", "FORMS", "Instruction", "Phrase", "Refused", "Spot", "parse"]
-
 DONE_COMMAND = "done"
 SIDES = ("left", "right", "top", "bottom")
 FREE_AREA = "free area"

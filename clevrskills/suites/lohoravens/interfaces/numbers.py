@@ -18,8 +18,6 @@ from clevrskills.suites.lohoravens.interfaces.actuator import PickPlaceActuator,
 from clevrskills.suites.lohoravens.primitive import Move
 from clevrskills.suites.lohoravens.setting import FIELD, MAP, PIXEL_M
 
-__all__ = ["PICK_PLACE", "PICK_PLACE_PIXELS", "PixelInterface", "PoseInterface"]
-
 TURNS = 36
 """Turns that are told apart in pixels, all around."""
 NOWHERE_M, NOWHERE_PX = 10.0, -1000

@@ -38,8 +38,6 @@ from clevrskills.suites.lohoravens.things import (
     area_bounds_m,
 )
 
-__all__ = ["PICK_PLACE_TEXT", "ground"]
-
 GRID_M = 0.01
 """Distance between the places that are looked at for a free one."""
 GAP_M, FREE_GAP_M = 0.010, 0.030
