@@ -31,8 +31,10 @@ STATES: Mapping[str, tuple[State, ...]] = {
     "WineBottle": (State(filled="wine"),),
     **dict.fromkeys(("Potato", "PotatoSliced", "BreadSliced", "EggCracked", "TomatoSliced"),
                     (State(cooked=True),)),
-    **dict.fromkeys(("Book", "Laptop", "Box", "Cabinet", "WallCabinet", "Drawer", "Fridge", "Toilet"),
-                    (State(open=True),)),
+    **dict.fromkeys(
+        ("Book", "Laptop", "Box", "Cabinet", "WallCabinet", "Drawer", "Fridge", "Toilet"),
+        (State(open=True),),
+    ),
     "Microwave": (State(open=True), State(on=True)),
     "Mirror": (State(dirty=True), State(sprayed=True), State(dirty=True, sprayed=True)),
     **dict.fromkeys(

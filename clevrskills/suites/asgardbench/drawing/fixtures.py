@@ -308,17 +308,11 @@ def mirror(look: Look) -> Model:
         rng = np.random.Generator(np.random.PCG64(7))
         wet = Surface(blend((0.70, 0.78, 0.84), (1.0, 1.0, 1.0), look.strength))
         rim = Surface(blend((0.70, 0.78, 0.84), (0.30, 0.46, 0.60), look.strength))
-        for x, z, r in zip(
-            rng.uniform(-300, 300, 90),
-            rng.uniform(70, 870, 90),
-            rng.uniform(7, 15, 90),
-            strict=True,
-        ):
-            run = [(float(x), -20.0, float(z)), (float(x), -20.0, float(z) - 2.2 * float(r))]
-            pieces.append(Piece(rod(run, [0.7 * r, r], 10), rim))
-            pieces.append(
-                Piece(ball(0.62 * r, 4, 0.62 * r, 6).moved(x, -19 - 0.8 * r, z - 2.9 * r), wet)
-            )
+        drops = np.column_stack([rng.uniform(-300, 300, 90), rng.uniform(70, 870, 90)])
+        for (x, z), r in zip(drops.tolist(), rng.uniform(7, 15, 90).tolist(), strict=True):
+            trail = rod([(x, -20, z), (x, -20, z - 2.2 * r)], [0.7 * r, r], 10)
+            drop = ball(0.62 * r, 4, 0.62 * r, 6).moved(x, -19 - 0.8 * r, z - 2.9 * r)
+            pieces += [Piece(trail, rim), Piece(drop, wet)]
     return Model(tuple(pieces))
 
 
@@ -328,20 +322,16 @@ def toilet(look: Look) -> Model:
                  ([(0.6 * a, 0.75 * b - 290) for a, b in rounded_rectangle(360, 460, 150)], 180),
                  ([(a, b - 330) for a, b in rounded_rectangle(360, 470, 160)], 370)])  # fmt: skip
     ring = rounded_rectangle(360, 470, 160)
+
+    def oval(across: float, along: float) -> list[tuple[float, float]]:
+        return [(across * a, along * b - 330) for a, b in ring]
+
     rim = vessel(
-        [
-            ([(a, b - 330) for a, b in ring], 340),
-            ([(1.02 * a, 1.02 * b - 330) for a, b in ring], 400),
-        ],
-        [
-            ([(0.72 * a, 0.74 * b - 330) for a, b in ring], 400),
-            ([(0.5 * a, 0.55 * b - 330) for a, b in ring], 372),
-        ],
+        [(oval(1, 1), 340), (oval(1.02, 1.02), 400)],
+        [(oval(0.72, 0.74), 400), (oval(0.5, 0.55), 372)],
     )
-    pond = prism([(0.48 * a, 0.53 * b - 330) for a, b in ring], 2, 373)
-    cistern = loft(
-        [(rounded_rectangle(380, 180, 30), 380), (rounded_rectangle(400, 190, 30), 760)]
-    )
+    pond = prism(oval(0.48, 0.53), 2, 373)
+    cistern = loft([(rounded_rectangle(380, 180, 30), 380), (rounded_rectangle(400, 190, 30), 760)])
     button = lathe([(26, 772), (24, 780)], 20)
     lid = prism([(0.98 * a, 0.98 * b - 330) for a, b in ring], 22, 404)
     pieces = [Piece(part, PORCELAIN) for part in (foot, rim)]

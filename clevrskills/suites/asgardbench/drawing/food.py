@@ -106,8 +106,8 @@ def potato(look: Look) -> Model:
     pieces = [Piece(body, look.browned(raw))]
     if look.state.cooked:
         flesh = blend(raw.color, (1.0, 0.93, 0.55), look.strength)
-        cut = [(-34, 0), (-12, -8), (14, -9), (34, 0), (12, 9), (-14, 8)]
-        pieces.append(Piece(prism(cut, 4, 62.5), Surface(flesh)))
+        cut = [(-22, 0), (-10, -5), (10, -6), (22, 0), (9, 6), (-11, 5)]
+        pieces.append(Piece(prism(cut, 7, 60), Surface(flesh)))
     return Model(tuple(pieces))
 
 
@@ -147,8 +147,10 @@ def bread(look: Look) -> Model:
     crust = Surface((0.72, 0.43, 0.16), "speckle", (0.54, 0.29, 0.09), 0.08)
     ring = rounded_rectangle(200, 92, 20)
     small = rounded_rectangle(190, 82, 20)
-    body = loft([(small, 0), (ring, 12), (ring, 56), (rounded_rectangle(206, 98, 24), 70),
-                 (rounded_rectangle(194, 82, 24), 90), (rounded_rectangle(160, 46, 18), 98)])  # fmt: skip
+    crown = [rounded_rectangle(206, 98, 24), rounded_rectangle(194, 82, 24)]
+    top = rounded_rectangle(160, 46, 18)
+    rings = [(small, 0), (ring, 12), (ring, 56), (crown[0], 70), (crown[1], 90), (top, 98)]
+    body = loft(rings)
     pale = Surface((0.93, 0.80, 0.55))
     cuts = [
         Piece(rod([(x - 14, -26, 96), (x, 0, 99), (x + 14, 26, 96)], [2, 5, 2], 8), pale)

@@ -106,22 +106,19 @@ def pot(look: Look) -> Model:
 
 
 def kettle(look: Look) -> Model:
-    """Round-bellied kettle with a spout, a lid and a handle over the top."""
+    """Round-bellied kettle with spout, lid, a handle over the top and a gauge of what is in it."""
     body = Surface((0.13, 0.42, 0.38), gloss=0.45)
     belly = lathe([(84, 0), (92, 6), (96, 40), (84, 84), (58, 112), (44, 118)], 40)
     lid = lathe([(46, 117), (44, 122), (14, 128), (9, 130), (12, 138), (10, 146), (2, 148)], 32)
     spout = rod([(80, 0, 56), (112, 0, 84), (132, 0, 116), (146, 0, 124)], [18, 14, 10, 9])
     hoop = rod(arc3((0, 0, 92), 88, 20, 160, "xz", 13), 7)
-    fill = look.liquid(8, 126.5, body.color)
-    tip = tuple(
-        Piece(
-            piece.solid.moved(x=146),
-            piece.surface,
-        )
-        for piece in fill
-    )
+    pale = Surface((0.86, 0.90, 0.90))
+    gauge = [Piece(box(26, 10, 66, y=-91, bottom=18), pale)]
+    if look.state.filled is not None:
+        level = look.liquid(1, 1, pale.color)[0].surface
+        gauge.append(Piece(box(20, 12, 50, y=-92, bottom=20), level))
     return Model(
-        (Piece(belly, body), Piece(lid, STEEL), Piece(spout, body), Piece(hoop, HANDLE), *tip)
+        (Piece(belly, body), Piece(lid, STEEL), Piece(spout, body), Piece(hoop, HANDLE), *gauge)
     )
 
 

@@ -18,10 +18,12 @@ from clevrskills.suites.asgardbench.drawing.surfaces import Contrast, Surface, m
 SIZE_PX = 1024
 FOV_RAD = radians(60)
 AMBIENT = (0.50, 0.50, 0.51)
-SUN = ((0.30, 0.38, -1.0), (1.62, 1.56, 1.44))
+SUN = ((0.10, 0.42, -1.0), (1.62, 1.56, 1.44))
 """Direction and color of the light that casts shadows."""
 FILLS = (((-0.75, 0.55, -0.45), (0.55, 0.56, 0.60)), ((0.6, -0.85, -0.35), (0.42, 0.42, 0.44)))
 SHADOW_MAP_PX = 2048
+CEILING = (0.93, 0.92, 0.90)
+"""Color where nothing is drawn, sRGB: a ceiling would keep the light out."""
 Pose = tuple[float, float, float, float]
 """x, y, z in metres and yaw in radians."""
 
@@ -111,7 +113,10 @@ class Stage:
         """Take an image, (n, n, 3) uint8."""
         self._offscreen.scene.update_render()
         self._camera.take_picture()
-        return np.asarray(self._camera.get_picture("Color"))[..., :3].copy()
+        drawn = np.asarray(self._camera.get_picture("Color"), np.float32)
+        # alpha is the share of a pixel that was drawn; the rest is the ceiling
+        image = drawn[..., :3] + (255 - drawn[..., 3:]) * np.array(CEILING, np.float32)
+        return image.round().clip(0, 255).astype(np.uint8)
 
     def segmentation(self) -> tuple[np.ndarray, dict[int, Hashable]]:
         """Which entity each pixel of the last image shows.
@@ -168,7 +173,8 @@ def mesh(piece: Piece) -> Mesh:
         # rows of an image go down; the ends of the texture are not to be mixed
         uvs = np.column_stack([around, 1 - up.clip(0.01, 0.99)])
     else:
-        uvs = uvs * (TEXTURE_PERIOD_M / piece.surface.period_m) + 0.5
+        level = np.abs(normals[:, 2:]) > 0.75  # there the middle of the texture is at the origin
+        uvs = uvs * (TEXTURE_PERIOD_M / piece.surface.period_m) + 0.5 * level
         uvs[:, 1] = 1 - uvs[:, 1]
     return vertices, normals, uvs.astype(np.float32), faces
 
