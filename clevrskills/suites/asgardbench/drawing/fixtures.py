@@ -300,7 +300,7 @@ def window(look: Look) -> Model:
 
 def mirror(look: Look) -> Model:
     """Mirror in a frame: streaks of light; smears when dirty, droplets when sprayed."""
-    glass = look.dirt(Surface((0.66, 0.76, 0.82), "gradient", (0.84, 0.90, 0.94), 0.7))
+    glass = look.dirt(Surface((0.66, 0.76, 0.82), "gradient", (0.84, 0.90, 0.94), 0.45))
     pieces = [Piece(part, DARK_WOOD) for part in _frame(740, 940, 40, 36)]
     pane = box(670, 6, 870, y=-16, bottom=35)
     pieces.append(Piece(pane, glass))

@@ -120,8 +120,8 @@ def _shell(size_m: tuple[float, float], palette: Palette) -> Model:
     """Floor, four walls and skirting boards."""
     wide, deep = 1000 * size_m[0], 1000 * size_m[1]
     if palette.tiled:
-        floor = Surface((0.80, 0.82, 0.82), "tiles", (0.60, 0.62, 0.62), 0.6)
-        wall = Surface(palette.wall, "tiles", (0.97, 0.97, 0.96), 0.5)
+        floor = Surface((0.80, 0.82, 0.82), "tiles", (0.60, 0.62, 0.62), 0.45)
+        wall = Surface((0.93, 0.95, 0.95), "tiles", palette.wall, 0.3)
     else:
         floor = Surface(palette.floor, "planks", _darker(palette.floor), 0.9)
         wall = Surface(palette.wall)

@@ -17,6 +17,7 @@ RoomKind = Literal["kitchen", "bathroom", "living_room"]
 ROOM_KINDS: tuple[RoomKind, ...] = get_args(RoomKind)
 Pose = tuple[float, float, float, float]
 COUNTER_M, MODULE_M = 0.92, 0.60
+PLAIN = State()
 EYE_M = 1.58
 """Height of the agent's camera (AsgardBench's repository)."""
 
@@ -35,7 +36,7 @@ class Placed:
     id: str
     kind: str
     pose: Pose
-    state: State = State()
+    state: State = PLAIN
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,7 @@ class _List(list[Placed]):
         y: float,
         z: float = 0.0,
         yaw: float = 0.0,
-        state: State = State(),
+        state: State = PLAIN,
     ) -> None:
         count = sum(placed.kind == kind for placed in self)
         name = kind if count == 0 else f"{kind}_{count + 1}"

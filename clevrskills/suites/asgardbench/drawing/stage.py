@@ -20,7 +20,7 @@ FOV_RAD = radians(60)
 AMBIENT = (0.50, 0.50, 0.51)
 SUN = ((0.10, 0.42, -1.0), (1.62, 1.56, 1.44))
 """Direction and color of the light that casts shadows."""
-FILLS = (((-0.75, 0.55, -0.45), (0.55, 0.56, 0.60)), ((0.6, -0.85, -0.35), (0.42, 0.42, 0.44)))
+FILLS = (((-0.75, 0.55, -0.45), (0.70, 0.71, 0.75)), ((0.6, -0.85, -0.35), (0.78, 0.77, 0.76)))
 SHADOW_MAP_PX = 2048
 CEILING = (0.93, 0.92, 0.90)
 """Color where nothing is drawn, sRGB: a ceiling would keep the light out."""
