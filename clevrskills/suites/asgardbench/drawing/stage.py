@@ -12,6 +12,7 @@ import sapien
 
 from clevrskills.assets.meshes import TEXTURE_PERIOD_M, render_mesh
 from clevrskills.sim.render.offscreen import OffscreenScene, looking_at, render_device
+from clevrskills.suites.asgardbench.drawing.catalogue import builder
 from clevrskills.suites.asgardbench.drawing.model import Look, Model, Piece, State
 from clevrskills.suites.asgardbench.drawing.surfaces import Contrast, Surface, material
 
@@ -149,8 +150,6 @@ def model(kind: str, state: State, contrast: Contrast = "high") -> Model:
     Raises:
         ValueError: The type is unknown.
     """
-    from clevrskills.suites.asgardbench.drawing.catalogue import builder
-
     return builder(kind)(Look(state, contrast))
 
 
