@@ -17,6 +17,7 @@ from typing import Annotated, Any, Literal
 
 import api_page
 import gymnasium as gym
+import household_sheets
 import leaderboard_page
 import numpy as np
 import tyro
@@ -47,6 +48,7 @@ Part = Literal[
     "looks",
     "viewer",
     "suite",
+    "household",
 ]
 HERE = Path(__file__).parent
 STEP_LIMITS = HERE.parent / "clevrskills" / "tasks" / "step_limits.json"
@@ -303,6 +305,8 @@ def main(
         looks_sheet().save(HERE / "looks.jpg", quality=58)
     if not parts or "viewer" in parts:
         viewer()
+    if not parts or "household" in parts:
+        household_sheets.draw(HERE)
     if not parts or "suite" in parts:
         path = HERE / "suites.md"
         path.write_text(suites_page(path.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,6 +1,6 @@
 """A lit scene without physics, in which images are taken."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 
 import numpy as np
@@ -31,19 +31,29 @@ class OffscreenScene:
         device: SAPIEN's name of the render device, e.g. "cpu" or "cuda:0"; None leaves the choice
             to SAPIEN.
         numbers: Whether its cameras tell the number of the entity that each pixel shows.
+        lighting: What adds the lights; None adds those of the look.
 
     Attributes:
         numbered: Whether they tell it as "Number"; else, where the installed shaders are unknown,
             by "PositionSegmentation".
     """
 
-    def __init__(self, look: str, device: str | None = None, numbers: bool = False) -> None:
+    def __init__(
+        self,
+        look: str,
+        device: str | None = None,
+        numbers: bool = False,
+        lighting: Callable[[sapien.Scene], None] | None = None,
+    ) -> None:
         self._look, self._numbers = look, numbers
         pack = shaders.use_shader_pack(look, numbers=numbers)
         self.numbered = numbers and pack != shaders.STOCK_PACK
         system = sapien.render.RenderSystem(*([sapien.Device(device)] if device else []))
         self.scene = _Scene([system])
-        scene_visuals.load_lighting(self.scene, look)
+        if lighting is None:
+            scene_visuals.load_lighting(self.scene, look)
+        else:
+            lighting(self.scene)
 
     def add_camera(
         self,

@@ -1,0 +1,239 @@
+"""Models: pieces of a thing or fixture, the joints some of them move by, and their states."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+import numpy as np
+
+from clevrskills.assets.outlines import Points, circle
+from clevrskills.assets.solids import Patch, Solid, lathe, loft, vessel
+from clevrskills.suites.asgardbench.drawing.surfaces import (
+    STRENGTH,
+    Color,
+    Contrast,
+    Overlay,
+    Surface,
+)
+
+Liquid = Literal["water", "coffee", "wine"]
+LIQUIDS: tuple[Liquid, ...] = get_args(Liquid)
+LIQUID_COLOR: Mapping[str, Color] = {
+    "water": (0.16, 0.47, 0.86),
+    "coffee": (0.17, 0.08, 0.03),
+    "wine": (0.42, 0.03, 0.10),
+}
+
+
+@dataclass(frozen=True)
+class State:
+    """What of an entity's state can be seen.
+
+    Attributes:
+        dirty: Whether it has brown blotches.
+        cooked: Whether it is browned; an egg: opaque white.
+        filled: The liquid in it, if any.
+        open: Whether its door, drawer or lid is open.
+        on: Whether it is switched on.
+        sprayed: Whether droplets are on it.
+    """
+
+    dirty: bool = False
+    cooked: bool = False
+    filled: Liquid | None = None
+    open: bool = False
+    on: bool = False
+    sprayed: bool = False
+
+
+@dataclass(frozen=True)
+class Joint:
+    """How pieces of a fixture move.
+
+    Attributes:
+        kind: ``hinge``: turns about an axis; ``slide``: is shifted along it.
+        variable: The state that moves it.
+        axis: Unit vector in the fixture's frame.
+        origin_mm: A point of the axis.
+        travel: Degrees or millimetres when open or on.
+    """
+
+    kind: Literal["hinge", "slide"]
+    variable: Literal["open", "on"]
+    axis: tuple[float, float, float]
+    travel: float
+    origin_mm: tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+    def matrix(self, state: State) -> np.ndarray:
+        """Pose of what moves in the fixture's frame, (4, 4), metres."""
+        value = self.travel * float(getattr(state, self.variable))
+        pose = np.eye(4)
+        axis = np.asarray(self.axis)
+        if self.kind == "slide":
+            pose[:3, 3] = axis * value / 1000
+            return pose
+        angle = np.radians(value)
+        skew = np.cross(np.eye(3), axis)
+        turn = np.eye(3) + np.sin(angle) * skew + (1 - np.cos(angle)) * skew @ skew
+        origin = np.asarray(self.origin_mm) / 1000
+        pose[:3, :3], pose[:3, 3] = turn, origin - turn @ origin
+        return pose
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """A solid (millimetres) with one surface, and the name of its joint if it moves."""
+
+    solid: Solid
+    surface: Surface
+    joint: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """All that is drawn of a thing or fixture: its frame is on the floor or on what it stands on,
+    z up; a fixture's front faces −y.
+    """
+
+    pieces: tuple[Piece, ...]
+    joints: Mapping[str, Joint] = field(default_factory=dict)
+
+    def bounds_m(self) -> np.ndarray:
+        """(2, 3) lowest and highest corner with all joints at rest."""
+        low, high = zip(*(piece.solid.bounds() for piece in self.pieces), strict=True)
+        return np.stack([np.min(low, axis=0), np.max(high, axis=0)]) / 1000
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a builder is told: the state, and how strongly it shows."""
+
+    state: State
+    contrast: Contrast = "high"
+
+    @property
+    def strength(self) -> float:
+        return STRENGTH[self.contrast]
+
+    def dirt(self, surface: Surface) -> Surface:
+        """The surface, dirty if the state says so."""
+        return self._over(surface, "dirt", self.state.dirty)
+
+    def browned(self, surface: Surface) -> Surface:
+        """The surface, browned if the state says so."""
+        return self._over(surface, "browned", self.state.cooked)
+
+    def lit(self, off: Color, on: Color) -> Surface:
+        """The surface of a lamp, ring or screen."""
+        share = self.strength * self.state.on
+        color = blend(off, on, share)
+        return Surface(color, glow=0.9 if self.state.on else 0.0, strength=self.strength)
+
+    def liquid(self, radius_mm: float, z_mm: float, below: Color) -> tuple[Piece, ...]:
+        """The level of what fills a vessel, a disc; nothing where it is empty."""
+        if self.state.filled is None:
+            return ()
+        color = blend(below, LIQUID_COLOR[self.state.filled], self.strength)
+        disc = lathe([(radius_mm, z_mm - 1.0), (radius_mm, z_mm)], 32)
+        return (Piece(disc, Surface(color)),)
+
+    def _over(self, surface: Surface, overlay: Overlay, there: bool) -> Surface:
+        return surface.with_overlay(overlay if there else None, self.strength)
+
+
+Builder = Callable[[Look], Model]
+
+
+def blend(a: Color, b: Color, share: float) -> Color:
+    """The color that lies between two, at a share from the first."""
+    x, y, z = (p + (q - p) * share for p, q in zip(a, b, strict=True))
+    return x, y, z
+
+
+def rod(path: Sequence[Sequence[float]], radius: float | Sequence[float], n: int = 10) -> Solid:
+    """Round bar along a path, (k, 3) mm; closed by flat ends."""
+    points = np.asarray(path, dtype=np.float64)
+    radii = np.broadcast_to(np.asarray(radius, dtype=np.float64), len(points))
+    ways = np.gradient(points, axis=0)
+    ways /= np.linalg.norm(ways, axis=1, keepdims=True)
+    side = np.cross(ways[0], (0.0, 0.0, 1.0) if abs(ways[0][2]) < 0.9 else (0.0, 1.0, 0.0))
+    turns = 2 * np.pi * np.arange(n + 1) / n
+    rings = []
+    for point, way, r in zip(points, ways, radii, strict=True):
+        side = side - way * (side @ way)
+        side /= np.linalg.norm(side)
+        up = np.cross(way, side)
+        rings.append(point + r * (np.outer(np.cos(turns), side) + np.outer(np.sin(turns), up)))
+    grid = np.concatenate(rings)
+    index = np.arange(len(grid)).reshape(len(points), n + 1)
+    a, b = index[:-1, :-1].ravel(), index[:-1, 1:].ravel()
+    c, d = index[1:, 1:].ravel(), index[1:, :-1].ravel()
+    faces = np.concatenate([np.column_stack([a, b, c]), np.column_stack([a, c, d])])
+    k = np.arange(1, n - 1)
+    fan = np.column_stack([np.zeros_like(k), k, k + 1])
+    ends = (Patch(rings[0][:-1], fan[:, ::-1]), Patch(rings[-1][:-1], fan))
+    return Solid((Patch(grid, faces, (len(points), n + 1)), *ends), ())
+
+
+def arc3(
+    center: Sequence[float], radius: float, start_deg: float, end_deg: float, plane: str, n: int = 9
+) -> list[tuple[float, float, float]]:
+    """Points of an arc in the ``xz``, ``yz`` or ``xy`` plane, mm."""
+    i, j = ("xyz".index(plane[0]), "xyz".index(plane[1]))
+    points = []
+    for angle in np.radians(np.linspace(start_deg, end_deg, n)):
+        point = list(map(float, center))
+        point[i] += radius * float(np.cos(angle))
+        point[j] += radius * float(np.sin(angle))
+        points.append((point[0], point[1], point[2]))
+    return points
+
+
+def ball(rx: float, ry: float, rz: float, n: int = 12, bump: float = 0.0, waves: int = 0) -> Solid:
+    """Ellipsoid that stands on z = 0; `bump` is the share by which waves shift its radius."""
+    rings = []
+    for angle in np.linspace(-np.pi / 2, np.pi / 2, n + 1):
+        r, z = float(np.cos(angle)) + 1e-4, float(np.sin(angle))
+        turns = np.linspace(0, 2 * np.pi, 33)[:-1]
+        scale = 1 + bump * np.cos(waves * turns + 5 * angle)
+        ring: Points = [
+            (float(rx * r * s * np.cos(t)), float(ry * r * s * np.sin(t)))
+            for s, t in zip(scale, turns, strict=True)
+        ]
+        rings.append((ring, rz + rz * z))
+    return loft(rings)
+
+
+def round_vessel(
+    outer: Sequence[tuple[float, float]], inner: Sequence[tuple[float, float]], n: int = 40
+) -> Solid:
+    """Vessel of revolution; `outer` (radius, z) bottom to rim, `inner` rim to floor, mm."""
+    return vessel([(circle(r, n), z) for r, z in outer], [(circle(r, n), z) for r, z in inner])
+
+
+def revolved(profile: Sequence[tuple[float, float]], n: int = 40) -> Solid:
+    """Open surface of revolution; seen from the left of its profile's way, (radius, z) mm."""
+    turns = 2 * np.pi * np.arange(n + 1) / n
+    r, z = np.asarray(profile, dtype=np.float64).T
+    points = np.stack(
+        np.broadcast_arrays(r[:, None] * np.cos(turns), r[:, None] * np.sin(turns), z[:, None]), -1
+    ).reshape(-1, 3)
+    index = np.arange(len(points)).reshape(len(profile), n + 1)
+    a, b = index[:-1, :-1].ravel(), index[:-1, 1:].ravel()
+    c, d = index[1:, 1:].ravel(), index[1:, :-1].ravel()
+    faces = np.concatenate([np.column_stack([a, b, c]), np.column_stack([a, c, d])])
+    return Solid((Patch(points, faces),), ())
+
+
+def hollow(
+    outer: Sequence[tuple[float, float]],
+    inner: Sequence[tuple[float, float]],
+    outside: Surface,
+    inside: Surface,
+) -> tuple[Piece, Piece]:
+    """Round vessel of two surfaces; `outer` (radius, z) bottom to rim, `inner` rim to floor, mm."""
+    shell = revolved([(0.01, outer[0][1]), *outer, inner[0]])
+    lining = revolved([*inner, (0.01, inner[-1][1])])
+    return Piece(shell, outside), Piece(lining, inside)

@@ -1,0 +1,224 @@
+"""Surfaces: colors, patterns, gloss and what lies on them, as textures made by code."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Literal, get_args
+from zlib import crc32
+
+import numpy as np
+import sapien
+
+from clevrskills.assets import patterns
+
+Color = tuple[float, float, float]
+Pattern = Literal[
+    "plain", "wood", "planks", "tiles", "stone", "fabric", "speckle", "gradient", "print", "view"
+]
+Overlay = Literal["dirt", "browned", "droplets"]
+Contrast = Literal["high", "medium", "low"]
+CONTRASTS: tuple[Contrast, ...] = get_args(Contrast)
+STRENGTH: dict[Contrast, float] = {"high": 1.0, "medium": 0.5, "low": 0.2}
+"""Share of the difference between two states that is drawn."""
+TEXTURE_PX = 256
+_COVERAGE = {"dirt": 0.42, "browned": 0.55, "droplets": 0.3}
+_OVERLAY_COLOR: dict[str, Color] = {
+    "dirt": (0.25, 0.13, 0.04),
+    "browned": (0.33, 0.16, 0.05),
+    "droplets": (0.97, 0.99, 1.0),
+}
+
+
+@dataclass(frozen=True)
+class Surface:
+    """How a piece of a model looks.
+
+    Attributes:
+        color: sRGB, each 0 to 1.
+        pattern: What is printed on it.
+        second: The pattern's other color, sRGB.
+        period_m: Length after which the pattern repeats.
+        gloss: Share of highlights, 0 to 1: what a shiny body would mirror of the room.
+        glow: Share of the color that shines by itself, 0 to 1.
+        overlay: What lies on it, if anything.
+        strength: Share of the overlay's and glow's difference that is drawn, 0 to 1.
+    """
+
+    color: Color
+    pattern: Pattern = "plain"
+    second: Color = (0.0, 0.0, 0.0)
+    period_m: float = 0.1
+    gloss: float = 0.0
+    glow: float = 0.0
+    overlay: Overlay | None = None
+    strength: float = 1.0
+
+    def with_overlay(self, overlay: Overlay | None, strength: float = 1.0) -> Surface:
+        """The surface with something on it; that takes its gloss."""
+        if overlay is None:
+            return self
+        return replace(self, overlay=overlay, strength=strength, gloss=0.0)
+
+    @property
+    def mirrors(self) -> bool:
+        """Whether the texture is looked up by the normal, as a reflection, not by the place."""
+        return self.gloss > 0 and self.pattern == "plain" and self.overlay is None
+
+
+@lru_cache(maxsize=1024)
+def material(surface: Surface) -> sapien.render.RenderMaterial:
+    """SAPIEN's material of a surface, uploaded once."""
+    made = sapien.render.RenderMaterial(base_color=[1, 1, 1, 1], roughness=0.9)
+    if surface.pattern == "plain" and surface.overlay is None and not surface.mirrors:
+        made.base_color = [*(_linear(surface.color)), 1.0]
+    else:
+        pixels = (texture(surface).clip(0, 1) * 255).round().astype(np.uint8)
+        opaque = np.full((*pixels.shape[:2], 1), 255, np.uint8)
+        made.base_color_texture = sapien.render.RenderTexture2D(
+            np.concatenate([pixels, opaque], axis=-1), "R8G8B8A8Unorm", mipmap_levels=5, srgb=True
+        )
+    if surface.glow > 0:
+        power = surface.glow * surface.strength
+        made.emission = [*(power * c for c in _linear(surface.color)), 1.0]
+    return made
+
+
+def texture(surface: Surface) -> np.ndarray:
+    """Image of a surface, (n, n, 3) sRGB in 0 to 1, deterministic."""
+    n = TEXTURE_PX
+    if surface.mirrors:
+        return _reflections(surface)
+    image = _PATTERNS[surface.pattern](surface, n)
+    if surface.overlay is not None:
+        image = _overlaid(image, surface, n)
+    return image
+
+
+def _linear(color: Color) -> list[float]:
+    return [c**2.2 for c in color]
+
+
+def _seed(*words: object) -> int:
+    return crc32(repr(words).encode())
+
+
+def _overlaid(image: np.ndarray, surface: Surface, n: int) -> np.ndarray:
+    kind = surface.overlay
+    assert kind is not None
+    coarse, fine = {"dirt": (2, 6), "browned": (3, 9), "droplets": (14, 26)}[kind]
+    field = patterns.noise(n, _seed(kind), coarse, fine)
+    edge = np.quantile(field, 1 - _COVERAGE[kind])
+    mask = np.clip((field - edge) / 0.05 + 0.5, 0, 1)
+    shade = 0.8 + 0.4 * patterns.noise(n, _seed(kind, "shade"), 4, 20)[..., None]
+    if kind == "browned":
+        mask = 0.55 + 0.45 * mask  # browned all over, darker in patches
+    strength = surface.strength
+    over = np.asarray(_OVERLAY_COLOR[kind]) * (shade if kind != "droplets" else 1.0)
+    return image + (over - image) * (mask * strength)[..., None]
+
+
+def _reflections(surface: Surface) -> np.ndarray:
+    """What a body mirrors, by azimuth (u) and height (v, from below to above) of the normal."""
+    n = TEXTURE_PX
+    u, v = patterns.grid(n)
+    lamp = np.exp(-(((v - 0.80) / 0.05) ** 2)) * np.clip(np.cos(4 * np.pi * u) * 3, 0, 1)
+    window = np.exp(-(((v - 0.58) / 0.10) ** 4)) * np.clip(np.cos(6 * np.pi * u + 1) * 4 - 2, 0, 1)
+    dark = np.exp(-(((v - 0.40) / 0.10) ** 2))
+    base = np.asarray(surface.color) * np.ones((n, n, 1))
+    light = (0.75 * lamp + 0.5 * window).clip(0, 1)[..., None] * surface.gloss
+    image = base * (1 - 0.5 * surface.gloss * dark[..., None])
+    return image + (1 - image) * light
+
+
+def _plain(surface: Surface, n: int) -> np.ndarray:
+    return np.asarray(surface.color) * np.ones((n, n, 1))
+
+
+def _wood(surface: Surface, n: int) -> np.ndarray:
+    grain = patterns.noise(n, _seed(surface.color), 2, 60, stretch=14)
+    bands = patterns.noise(n, _seed(surface.color, 2), 1, 6, stretch=10)
+    return patterns.mix(surface.color, surface.second, 0.45 * grain + 0.4 * bands).swapaxes(0, 1)
+
+
+def _planks(surface: Surface, n: int) -> np.ndarray:
+    image = _wood(surface, n)
+    x, y = patterns.grid(n)
+    board = np.floor(y * 5)
+    tone = 0.9 + 0.2 * ((board * 0.618) % 1)
+    gap = np.abs((y * 5) % 1 - 0.5) > 0.485
+    gap |= np.abs((x + board * 0.37) % 1 - 0.5) > 0.496
+    return image * tone[..., None] * np.where(gap, 0.6, 1.0)[..., None]
+
+
+def _tiles(surface: Surface, n: int) -> np.ndarray:
+    x, y = patterns.grid(n)
+    row = np.floor(y * 2)
+    shifted = (x + 0.5 * row * (surface.second[0] < 0.99)) % 1
+    joint = (np.abs(shifted - 0.5) > 0.485) | (np.abs((y * 2) % 1 - 0.5) > 0.47)
+    tone = 1 + 0.06 * (patterns.noise(n, 5, 1, 5) - 0.5)
+    return patterns.mix(_plain(surface, n) * tone[..., None], surface.second, joint.astype(float))
+
+
+def _stone(surface: Surface, n: int) -> np.ndarray:
+    cloud = patterns.noise(n, _seed(surface.color), 1, 8)
+    fine = patterns.noise(n, _seed(surface.color, 2), 30, 90)
+    vein = np.exp(-((np.abs(patterns.noise(n, 11, 1, 5) - 0.5) / 0.02) ** 2))
+    return patterns.mix(surface.color, surface.second, 0.25 * cloud + 0.2 * fine + 0.35 * vein)
+
+
+def _fabric(surface: Surface, n: int) -> np.ndarray:
+    x, y = patterns.grid(n)
+    weave = 0.5 + 0.25 * np.sin(2 * np.pi * 32 * x) + 0.25 * np.sin(2 * np.pi * 32 * y)
+    mottled = patterns.noise(n, _seed(surface.color), 3, 30)
+    return patterns.mix(surface.color, surface.second, 0.35 * weave + 0.3 * mottled)
+
+
+def _speckle(surface: Surface, n: int) -> np.ndarray:
+    field = patterns.noise(n, _seed(surface.color), 12, 40)
+    return patterns.mix(surface.color, surface.second, np.clip((field - 0.7) * 8, 0, 1))
+
+
+def _gradient(surface: Surface, n: int) -> np.ndarray:
+    x, y = patterns.grid(n)
+    streak = np.exp(-((((x + 0.7 * y) % 1 - 0.5) / 0.07) ** 2)) * 0.35
+    streak += np.exp(-((((x + 0.7 * y) % 1 - 0.68) / 0.02) ** 2)) * 0.3
+    image = patterns.mix(surface.color, surface.second, np.abs(2 * y - 1))
+    return image + (1 - image) * streak[..., None]
+
+
+def _print(surface: Surface, n: int) -> np.ndarray:
+    """Lines of text with a heading and a picture."""
+    x, y = patterns.grid(n)
+    line = (np.floor(y * 28) % 2 == 0) & (np.abs((x * 3) % 1 - 0.5) < 0.43)
+    ragged = patterns.noise(n, 3, 20, 60) > 0.2
+    heading = (np.abs(y - 0.86) < 0.05) & (np.abs(x - 0.5) < 0.42)
+    picture = (np.abs(x - 0.5) < 0.15) & (np.abs(y - 0.62) < 0.14)
+    mask = np.where(y > 0.78, heading, np.where(picture, 0.6, line & ragged))
+    return patterns.mix(surface.color, surface.second, mask.astype(float))
+
+
+def _view(surface: Surface, n: int) -> np.ndarray:
+    """Hills under a sky with a sun: what is seen out of a window or on a screen."""
+    x, y = patterns.grid(n)
+    sky = patterns.mix((0.80, 0.91, 0.98), (0.36, 0.62, 0.90), np.clip(y * 1.6 - 0.6, 0, 1))
+    far = patterns.fill((y - 0.42 - 0.06 * np.sin(2 * np.pi * (x + 0.1))) * 1.0)
+    near = patterns.fill((y - 0.27 - 0.05 * np.sin(2 * np.pi * (2 * x + 0.4))) * 1.0)
+    sun = patterns.fill(np.hypot(x - 0.72, y - 0.78) - 0.07)
+    image = patterns.mix(sky, (1.0, 0.95, 0.70), sun)
+    image = patterns.mix(image, (0.45, 0.66, 0.46), far)
+    return patterns.mix(image, (0.28, 0.50, 0.25), near)
+
+
+_PATTERNS = {
+    "plain": _plain,
+    "wood": _wood,
+    "planks": _planks,
+    "tiles": _tiles,
+    "stone": _stone,
+    "fabric": _fabric,
+    "speckle": _speckle,
+    "gradient": _gradient,
+    "print": _print,
+    "view": _view,
+}
