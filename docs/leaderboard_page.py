@@ -56,9 +56,9 @@ def page() -> str:
         check(found)
         groups[found.suite, found.run["interface"]].append(found)
     parts = [INTRODUCTION]
-    for (suite, interface), found in sorted(groups.items()):
-        version = found[0].run["benchmark"]
-        parts += [f"## {suite}@{version}, interface `{interface}`\n", _table(found), ""]
+    for (suite, interface), group in sorted(groups.items()):
+        version = group[0].run["benchmark"]
+        parts += [f"## {suite}@{version}, interface `{interface}`\n", _table(group), ""]
     return "\n".join(parts).rstrip() + "\n"
 
 
