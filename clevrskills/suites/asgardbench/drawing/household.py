@@ -404,7 +404,7 @@ def carton(look: Look) -> Model:
     for name, side in (("front", -1), ("back", 1)):
         flap = box(296, 108, 5, y=side * 55, bottom=200)
         flaps.append(Piece(flap, card, name))
-        joints[name] = Joint("hinge", "open", (side * -1.0, 0, 0), -130.0, (0, side * 110.0, 202))
+        joints[name] = Joint("hinge", "open", (side * -1.0, 0, 0), 130.0, (0, side * 110.0, 202))
         tape = box(40, 108, 0.8, y=side * 55, bottom=205)
         flaps.append(Piece(tape, Surface((0.90, 0.82, 0.62)), name))
     return Model((*walls, floor, *flaps), joints)
