@@ -186,14 +186,21 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
     def _camera(self, name: str, camera: FixedCamera) -> CameraConfig:
         return CameraConfig(
             name,
-            pose=sapien_utils.look_at(camera.eye_m, camera.target_m),
-            width=camera.size_px,
+            pose=sapien_utils.look_at(camera.eye_m, camera.target_m, camera.up),
+            width=camera.width_of(camera.size_px),
             height=camera.size_px,
             fov=camera.fov_rad,
             near=NEAR_M,
             far=FAR_M,
             shader_pack=self._shader_pack,
         )
+
+    def _setup_sensors(self, options: dict) -> None:
+        super()._setup_sensors(options)
+        for name, camera in self._fixed_cameras.items():
+            if camera.orthographic_m is not None:  # of which ManiSkill knows nothing
+                (lens,) = self._sensors[name].camera._render_cameras
+                lens.set_orthographic_parameters(NEAR_M, FAR_M, camera.orthographic_m / 2)
 
     def _load_scene(self, options: dict) -> None:
         drawn = self.can_draw = self.scene.can_render()
@@ -257,7 +264,7 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
         description, arm = self.agent.description, self.agent.robot._objs[0]
         self.after_step: list[Callable[[], None]] = []
         self.vacuum.release()
-        arm.qpos = np.array(description.neutral_qpos, np.float32)
+        arm.qpos = self.setting.qpos_at_start(self.robot_name).astype(np.float32)
         arm.root_pose = sapien.Pose(description.base_position)
         self.agent.controller.reset()
         for body, actor in zip(self.layouts[0].bodies, self._actors, strict=True):
@@ -554,6 +561,23 @@ def _freeze_imports() -> None:
     gc.freeze()
 
 
+def _sizes(config: EnvConfig) -> dict[str, Any]:
+    """What ManiSkill is told of the sizes of images, where they are not each camera's own: one of
+    all cameras, and those of the cameras whose images are not square.
+    """
+    if config.size_px is None:
+        return {}
+    sizes: dict[str, Any] = {"width": config.size_px, "height": config.size_px}
+    setting = task(config.task).setting
+    for name in config.cameras:
+        camera = setting.camera(name)
+        if camera is not None:
+            height = camera.height_of(config.size_px)
+            own = {"width": camera.width_of(height), "height": height}
+            sizes |= {name: own} if own["width"] != own["height"] else {}
+    return sizes
+
+
 def make_env(config: EnvConfig, obs_mode: str = "none", **options: Any) -> ClevrSkillsEnv:
     """Make an environment from its configuration.
 
@@ -565,7 +589,6 @@ def make_env(config: EnvConfig, obs_mode: str = "none", **options: Any) -> Clevr
     Raises:
         ClevrSkillsError: A name is unknown, or the machine cannot do what is asked for.
     """
-    size = {} if config.size_px is None else {"width": config.size_px, "height": config.size_px}
     names: dict[str, Any] = {
         "split": config.split,
         "robot_name": config.robot,
@@ -578,7 +601,7 @@ def make_env(config: EnvConfig, obs_mode: str = "none", **options: Any) -> Clevr
         task_args=config.task_args,
         obs_mode=obs_mode,
         cameras=config.cameras,
-        sensor_configs=size,
+        sensor_configs=_sizes(config),
         render_backend=(config.render_backend or shaders.default_backend())
         if config.cameras
         else "none",

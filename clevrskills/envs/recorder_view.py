@@ -8,8 +8,9 @@ from mani_skill.envs.sapien_env import BaseEnv
 
 from clevrskills.core.goal.tree import Node, outcomes
 from clevrskills.envs.scene_sampling import DrawnScene
-from clevrskills.errors import ClevrSkillsError
+from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.predicates import Criteria, Outcome, Predicate
+from clevrskills.sim.cameras import FixedCamera, orthographic_depth_m
 from clevrskills.sim.prompt import Prompt
 from clevrskills.sim.robots.delta_action import CONTROL_HZ
 from clevrskills.sim.simulation import SIM_HZ, SimWorld
@@ -44,6 +45,7 @@ class RecorderView(BaseEnv):
     outcome: Outcome
     _nodes: list[Node]
     _camera_names: tuple[str, ...]
+    _fixed_cameras: dict[str, FixedCamera]
 
     @property
     def episode_seed(self) -> int:
@@ -81,6 +83,33 @@ class RecorderView(BaseEnv):
             # by channel, at a third of the cost of copying the slice
             images[name] = np.stack([color[..., i] for i in range(3)], axis=-1)
         return images
+
+    def height_map(self, name: str) -> np.ndarray:
+        """Heights over the table of what an orthographic camera that looks straight down shows.
+
+        Args:
+            name: Its name.
+
+        Returns:
+            (H, W) float32 in metres, rounded to micrometres.
+
+        Raises:
+            UnknownNameError: The environment has no such camera.
+            ClevrSkillsError: It is no such camera, or rendering is off.
+        """
+        if name not in self._fixed_cameras:
+            raise UnknownNameError("camera", name, tuple(self._fixed_cameras))
+        camera = self._fixed_cameras[name]
+        if camera.orthographic_m is None or camera.eye_m[:2] != camera.target_m[:2]:
+            raise ClevrSkillsError(f"{name} is no orthographic camera that looks straight down")
+        if not self.can_draw:
+            raise ClevrSkillsError("a height map was asked for, but rendering is off")
+        self.scene.update_render(update_sensors=True, update_human_render_cameras=False)
+        sensor = self._sensors[name]
+        sensor.capture()
+        buffer = sensor.camera._render_cameras[0].get_picture("GbufferDepth")
+        heights = camera.eye_m[2] - orthographic_depth_m(buffer.astype(np.float64))
+        return np.round(heights, 6).astype(np.float32) + np.float32(0.0)
 
     def proprioception(self) -> dict[str, np.ndarray]:
         """qpos, qvel, ee_pose (7,), ee_velocity (6,), vacuum_on (1,), holding (1,) of the robot."""

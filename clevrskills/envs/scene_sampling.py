@@ -19,6 +19,7 @@ from clevrskills.sim.prompt import Keystep, Prompt
 from clevrskills.sim.robots.clearance import arm_surface
 from clevrskills.sim.robots.controller import kinematics
 from clevrskills.sim.robots.description import robot
+from clevrskills.sim.setting import TABLETOP, Setting
 from clevrskills.sim.suction import pose_in_gripper
 from clevrskills.sim.tensor_world import TensorWorld
 from clevrskills.tasks import Layout, LayoutError, Task, stack_roles
@@ -92,11 +93,11 @@ class NeutralPose:
 
     @classmethod
     @cache
-    def of(cls, robot_name: str) -> NeutralPose:
-        """The gripper of a robot in its neutral pose."""
+    def of(cls, robot_name: str, setting: Setting = TABLETOP) -> NeutralPose:
+        """The gripper of a robot at the start, where a setting has it."""
         description = robot(robot_name)
         base = Pose(description.base_position)
-        tcp = base * kinematics(robot_name).forward(np.array(description.neutral_qpos))
+        tcp = base * kinematics(robot_name).forward(setting.qpos_at_start(robot_name))
         tips = [(x, y, description.cup_tip_z) for x, y in description.cup_centers]
         return cls(
             robot_name,
@@ -140,7 +141,9 @@ def draw_scene(
         except LayoutError:
             continue
         if not is_fair(
-            scene.goal, scene.start, NeutralPose.of(robot_name) if task.shows_robot else None
+            scene.goal,
+            scene.start,
+            NeutralPose.of(robot_name, task.setting) if task.shows_robot else None,
         ):
             continue
         allowed = _allowed_wordings(task, layout, prompt_index, prompt_style)
@@ -225,7 +228,7 @@ def scene_of(
     """
     solids = _solids(layout)
     goal = task.goal(stack_roles([layout])).with_criteria(criteria)
-    start = start_world(task, layout, solids, NeutralPose.of(robot_name))
+    start = start_world(task, layout, solids, NeutralPose.of(robot_name, task.setting))
     if start is None:
         raise LayoutError("the gripper cannot hold what it should hold at the start")
     return DrawnScene(layout, solids, start, goal, lambda _: prompt)

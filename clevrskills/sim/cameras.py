@@ -11,6 +11,8 @@ import numpy as np
 __all__ = ["FixedCamera"]
 
 NEAR_M, FAR_M = 0.01, 10.0
+UPRIGHT = (0.0, 0.0, 1.0)
+"""What is up in the images of most cameras."""
 MIN_SIZE_PX = 16
 TABLE_ID, ROBOT_ID = 254, 255
 """What the table and the robot are in a segmentation; 0 is the background, 1 + k is body k."""
@@ -23,22 +25,51 @@ class FixedCamera:
     Attributes:
         eye_m: World position.
         target_m: World point in the middle of the image.
-        fov_rad: Field of view; images are square.
-        size_px: Width and height.
+        fov_rad: Vertical field of view.
+        size_px: Height of its images, and their width if that is not given.
+        width_px: Their width; ``None``: they are square.
+        up: World direction that is up in its images, not along the view.
+        orthographic_m: If it is an orthographic camera, what its images show from top to bottom, in
+            metres, however far away; ``fov_rad`` does not matter then.
     """
 
     eye_m: tuple[float, float, float]
     target_m: tuple[float, float, float]
     fov_rad: float
     size_px: int = 256
+    width_px: int | None = None
+    up: tuple[float, float, float] = UPRIGHT
+    orthographic_m: float | None = None
+
+    def height_of(self, size_px: int | None) -> int:
+        """Height of its images where a size of images is asked for: that, or its own if none is, or
+        if it is orthographic, as its scale matters.
+        """
+        return self.size_px if size_px is None or self.orthographic_m is not None else size_px
+
+    def width_of(self, height_px: int) -> int:
+        """Width of its images if they are so high."""
+        return round(height_px * (self.width_px or self.size_px) / self.size_px)
+
+    @property
+    def pixel_m(self) -> float:
+        """What a pixel of an orthographic camera shows.
+
+        Raises:
+            ValueError: It is none.
+        """
+        if self.orthographic_m is None:
+            raise ValueError("a perspective camera has no scale")
+        return self.orthographic_m / self.size_px
 
     def sees(self, points: np.ndarray, margin: float = 0.02) -> bool:
         """Whether world points (N, 3) are in the image, a margin (share of half its width) off its
         edge.
         """
         across, down, depth = self._in_its_frame(points)
-        half = tan(self.fov_rad / 2) * (1.0 - margin) * depth
-        inside = (np.abs(across) <= half) & (np.abs(down) <= half)
+        half = self._half_height(depth, 1.0 - margin)
+        wide = half * (self.width_of(self.size_px) / self.size_px)
+        inside = (np.abs(across) <= wide) & (np.abs(down) <= half)
         return bool((inside & (depth > 0.01)).all())
 
     def pixels(self, points: np.ndarray) -> np.ndarray:
@@ -46,8 +77,16 @@ class FixedCamera:
         left corner, (N, 2).
         """
         across, down, depth = self._in_its_frame(points)
-        half = np.tan(self.fov_rad / 2) * depth
-        return self.size_px / 2 * (1.0 + np.stack((across, down), axis=-1) / half[..., None])
+        half = self._half_height(depth)
+        aspect = self.width_of(self.size_px) / self.size_px
+        places = np.stack((across, down), axis=-1) / half[..., None]
+        return self.size_px / 2 * ((aspect, 1.0) + places)
+
+    def _half_height(self, depth: np.ndarray, share: float = 1.0) -> np.ndarray:
+        """Half of what it sees from top to bottom so far ahead (N,), or a share of that, metres."""
+        if self.orthographic_m is not None:
+            return np.full_like(depth, self.orthographic_m / 2 * share)
+        return tan(self.fov_rad / 2) * share * depth
 
     def _in_its_frame(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """World points (N, 3) to the right, down and ahead of it, metres, each (N,)."""
@@ -60,7 +99,7 @@ class FixedCamera:
         """To its left, up and ahead, unit vectors (3,) in the world."""
         eye, target = np.asarray(self.eye_m), np.asarray(self.target_m)
         forward = (target - eye) / np.linalg.norm(target - eye)
-        left = np.cross([0.0, 0.0, 1.0], forward)
+        left = np.cross(self.up, forward)
         left /= np.linalg.norm(left)
         return left, np.cross(forward, left), forward
 
@@ -79,6 +118,7 @@ class Camera:
         height: Height of its images in pixels.
         fov_rad: Vertical field of view.
         mounting: Where it is, in the world or on a link of the robot, as JSON data.
+        orthographic_m: Of an orthographic camera, what it sees from top to bottom in metres.
     """
 
     name: str
@@ -86,11 +126,17 @@ class Camera:
     height: int
     fov_rad: float
     mounting: Mapping[str, Any]
+    orthographic_m: float | None = None
 
     @property
     def intrinsic(self) -> np.ndarray:
-        """The matrix (3, 3) from camera coordinates (x right, y down, z ahead) to pixels."""
-        focal = self.height / 2 / tan(self.fov_rad / 2)
+        """The matrix (3, 3) from camera coordinates (x right, y down, z ahead) to pixels; of an
+        orthographic camera z is to be 1 whatever the distance.
+        """
+        if self.orthographic_m is None:
+            focal = self.height / 2 / tan(self.fov_rad / 2)
+        else:
+            focal = self.height / self.orthographic_m
         return np.array(
             [[focal, 0.0, self.width / 2], [0.0, focal, self.height / 2], [0.0, 0.0, 1.0]]
         )
@@ -102,6 +148,7 @@ class Camera:
             "height": self.height,
             "fov_rad": self.fov_rad,
             "intrinsic": self.intrinsic.tolist(),
+            **({"orthographic_m": self.orthographic_m} if self.orthographic_m else {}),
             **self.mounting,
         }
 
@@ -134,6 +181,12 @@ class View:
         """Millimetres along the optical axis, (H, W) uint16; 0: nothing within range."""
         depth = NEAR_M / (1.0 - self.buffer.astype(np.float64) * (1.0 - NEAR_M / FAR_M))
         return np.where(self.buffer < 1.0, np.rint(1e3 * depth), 0.0).astype(np.uint16)
+
+
+def orthographic_depth_m(buffer: np.ndarray) -> np.ndarray:
+    """Depth along the optical axis of what an orthographic camera's renderer keeps, (H, W)."""
+    depth_m: np.ndarray = NEAR_M + buffer * (FAR_M - NEAR_M)
+    return depth_m
 
 
 def to_buffer(depth_m: np.ndarray) -> np.ndarray:

@@ -97,16 +97,17 @@ class PromptRenderer:
             qpos: Its joint angles (n,).
 
         Returns:
-            (256, 256, 3) uint8.
+            (H, W, 3) uint8, of the size of that camera's.
 
         Raises:
             UnknownNameError: There is no such texture or robot.
         """
         main = self._setting.main_camera
         if robot not in self._table_scenes:
-            scene = _OneCamera(self._setting.look, main.size_px, main.fov_rad, self._device)
+            size = main.width_of(main.size_px), main.size_px
+            scene = _OneCamera(self._setting.look, size, main.fov_rad, self._device)
             scene.add(scene_visuals.table_visuals(self._setting))
-            scene.aim(main.eye_m, main.target_m)
+            scene.aim(main.eye_m, main.target_m, main.up)
             self._table_scenes[robot] = scene, scene.add_robot(robot) if robot else {}
         scene, links = self._table_scenes[robot]
         if robot is not None:
@@ -121,7 +122,8 @@ class PromptRenderer:
         size = OBJECT_CAMERA.size_px
         if self._object_scene is None:
             fov_rad = OBJECT_CAMERA.fov_rad
-            self._object_scene = _OneCamera(self._setting.look, 2 * size, fov_rad, self._device)
+            whole = (2 * size, 2 * size)
+            self._object_scene = _OneCamera(self._setting.look, whole, fov_rad, self._device)
         view = np.array(OBJECT_CAMERA.eye_m) / np.linalg.norm(OBJECT_CAMERA.eye_m)
         around_m = radius_m or float(np.linalg.norm(shape.vertices, axis=1).max())
         distance_m = OBJECT_MARGIN * around_m
@@ -143,18 +145,25 @@ def prompt_renderer(setting: Setting = TABLETOP) -> PromptRenderer:
 class _OneCamera(OffscreenScene):
     """A scene with one camera."""
 
-    def __init__(self, look: str, size: int, fov_rad: float, device: str | None) -> None:
+    def __init__(
+        self, look: str, size: tuple[int, int], fov_rad: float, device: str | None
+    ) -> None:
         super().__init__(look, device)
-        self._camera = self.add_camera("camera", size, size, fov_rad)
+        self._camera = self.add_camera("camera", *size, fov_rad)
 
-    def aim(self, eye_m: Sequence[float], target_m: Sequence[float]) -> None:
-        """Puts the camera at `eye_m`, looking at `target_m`, upright."""
-        self._camera.entity.set_pose(looking_at(eye_m, target_m))
+    def aim(
+        self,
+        eye_m: Sequence[float],
+        target_m: Sequence[float],
+        up: Sequence[float] = (0.0, 0.0, 1.0),
+    ) -> None:
+        """Puts the camera at `eye_m`, looking at `target_m`, with a direction up."""
+        self._camera.entity.set_pose(looking_at(eye_m, target_m, up))
 
     def render(
         self, placed: Sequence[tuple[Sequence[sapien.render.RenderShape], Sequence[float]]]
     ) -> np.ndarray:
-        """Takes an image with these shapes at these poses as well: (size, size, 4) uint8."""
+        """Takes an image with these shapes at these poses as well: (H, W, 4) uint8."""
         entities = [self.add(shapes, pose) for shapes, pose in placed]
         self.scene.update_render()
         self._camera.take_picture()

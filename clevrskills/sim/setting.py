@@ -4,11 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import hypot, pi
 
+import numpy as np
+
 from clevrskills.core.env_config import LOOKS
 from clevrskills.core.registry import load, others
 from clevrskills.errors import UnknownNameError
 from clevrskills.sim.cameras import FixedCamera
-from clevrskills.sim.robots.description import ROBOTS
+from clevrskills.sim.robots.description import ROBOTS, robot
 
 __all__ = ["Setting", "TABLETOP", "Workspace"]
 
@@ -50,6 +52,8 @@ class Setting:
         table_center_m: World x and y of the middle of the table, whose top is at z = 0.
         table_size_m: Its size along x and y.
         look: How images look, one of :data:`~clevrskills.core.env_config.LOOKS`.
+        start_qpos: Joint angles of robots at the start, by name, where their neutral ones would
+            hide what the cameras are to see.
     """
 
     name: str
@@ -59,6 +63,7 @@ class Setting:
     table_center_m: tuple[float, float] = (-0.5, 0.0)
     table_size_m: tuple[float, float] = (1.7, 2.2)
     look: str = LOOKS[0]
+    start_qpos: Mapping[str, tuple[float, ...]] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         if self.look not in LOOKS:
@@ -68,6 +73,14 @@ class Setting:
     def main_camera(self) -> FixedCamera:
         """The first camera of :attr:`watch`."""
         return self.cameras[self.watch[0]]
+
+    def qpos_at_start(self, robot_name: str) -> np.ndarray:
+        """Joint angles (n,) of a robot at the start of an episode, rad.
+
+        Raises:
+            UnknownNameError: There is no such robot.
+        """
+        return np.array(self.start_qpos.get(robot_name) or robot(robot_name).neutral_qpos)
 
     def camera_names(self) -> tuple[str, ...]:
         """Names of all cameras, those that other distributions add last.

@@ -46,12 +46,21 @@ class OffscreenScene:
         scene_visuals.load_lighting(self.scene, look)
 
     def add_camera(
-        self, name: str, width: int, height: int, fov_rad: float
+        self,
+        name: str,
+        width: int,
+        height: int,
+        fov_rad: float,
+        orthographic_m: float | None = None,
     ) -> sapien.render.RenderCameraComponent:
-        """Add a camera with a vertical field of view, and take its first image."""
+        """Add a camera with a vertical field of view, or an orthographic one that sees so much from
+        top to bottom, and take its first image.
+        """
         # shaders and image formats are global: make the camera while they are set
         shaders.use_shader_pack(self._look, numbers=self._numbers)
         camera = self.scene.add_camera(name, width, height, fov_rad, NEAR_M, FAR_M)
+        if orthographic_m is not None:
+            camera.set_orthographic_parameters(NEAR_M, FAR_M, orthographic_m / 2)
         self.scene.update_render()
         camera.take_picture()
         camera.get_picture("Color")  # waits: what is being drawn must not be taken down
@@ -79,11 +88,13 @@ class OffscreenScene:
         return entity
 
 
-def looking_at(eye_m: Sequence[float], target_m: Sequence[float]) -> sapien.Pose:
-    """Pose of an upright camera at a place that looks at another."""
+def looking_at(
+    eye_m: Sequence[float], target_m: Sequence[float], up: Sequence[float] = (0.0, 0.0, 1.0)
+) -> sapien.Pose:
+    """Pose of a camera at a place that looks at another, upright or with another direction up."""
     forward = np.subtract(target_m, eye_m)
     forward = forward / np.linalg.norm(forward)
-    left = np.cross((0.0, 0.0, 1.0), forward)
+    left = np.cross(up, forward)
     left = left / np.linalg.norm(left)
     matrix = np.eye(4)
     matrix[:3] = np.column_stack([forward, left, np.cross(forward, left), eye_m])

@@ -14,7 +14,16 @@ import sapien
 from clevrskills.assets import Shape
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.sim.body import Body
-from clevrskills.sim.cameras import MIN_SIZE_PX, ROBOT_ID, TABLE_ID, Camera, View, to_buffer
+from clevrskills.sim.cameras import (
+    MIN_SIZE_PX,
+    ROBOT_ID,
+    TABLE_ID,
+    UPRIGHT,
+    Camera,
+    View,
+    orthographic_depth_m,
+    to_buffer,
+)
 from clevrskills.sim.prompt import Prompt
 from clevrskills.sim.render import scene_visuals
 from clevrskills.sim.render.offscreen import OffscreenScene, link_poses, looking_at, render_device
@@ -31,7 +40,8 @@ def camera(
     Args:
         name: One of the setting's.
         robot_name: The robot, which may carry it.
-        size_px: Width and height of its images; ``None``: its own.
+        size_px: Height of its images, and width if they are square; ``None``: its own. That of an
+            orthographic camera, a matter of scale, stays.
         setting: Where the others stand.
 
     Raises:
@@ -42,9 +52,12 @@ def camera(
     if size_px is not None and (size_px < MIN_SIZE_PX or size_px % 2):
         raise ClevrSkillsError(f"size of images {size_px}: allowed are even numbers from 16")
     if fixed is not None:
-        size = size_px or fixed.size_px
+        size = fixed.height_of(size_px)
         place: dict[str, Any] = {"eye_m": list(fixed.eye_m), "target_m": list(fixed.target_m)}
-        return Camera(name, size, size, fixed.fov_rad, place)
+        if fixed.up != UPRIGHT:
+            place["up"] = list(fixed.up)
+        width = fixed.width_of(size)
+        return Camera(name, width, size, fixed.fov_rad, place, fixed.orthographic_m)
     description = robot(robot_name)
     hand = description.hand_camera
     size = size_px or hand.size_px
@@ -94,12 +107,13 @@ class TrajectoryRenderer:
         drawn = OffscreenScene(self._setting.look, self._device or render_device(), True)
         # first, as each takes an image of what is there
         self._cameras = {
-            name: drawn.add_camera(name, one.width, one.height, one.fov_rad)
+            name: drawn.add_camera(name, one.width, one.height, one.fov_rad, one.orthographic_m)
             for name, one in self.cameras.items()
         }
         for name, one in self.cameras.items():
             if "eye_m" in one.mounting:
-                pose = looking_at(one.mounting["eye_m"], one.mounting["target_m"])
+                up = one.mounting.get("up", UPRIGHT)
+                pose = looking_at(one.mounting["eye_m"], one.mounting["target_m"], up)
                 self._cameras[name].entity.set_pose(pose)
         self._labels = np.zeros(1, np.uint8)
         # the nearest first: what they hide need not be shaded
@@ -154,7 +168,7 @@ class TrajectoryRenderer:
                 pose = sapien.Pose(place["position_m"], place["quaternion_wxyz"])
                 camera.entity.set_pose(links[place["link"]] * pose)
         self._scene.scene.update_render()
-        return {name: self._view(camera) for name, camera in self._cameras.items()}
+        return {name: self._view(name, camera) for name, camera in self._cameras.items()}
 
     def _repaint(self, textures: Mapping[str, str]) -> None:
         for body, entity in zip(self.bodies, self._entities, strict=True):
@@ -163,10 +177,12 @@ class TrajectoryRenderer:
                 scene_visuals.repaint(entity, body.geometry, texture)
         self._repainted = dict(textures)
 
-    def _view(self, camera: sapien.render.RenderCameraComponent) -> View:
+    def _view(self, name: str, camera: sapien.render.RenderCameraComponent) -> View:
         camera.take_picture()
         if self._scene.numbered:
             numbers, buffer = camera.get_picture("Number"), camera.get_picture("GbufferDepth")
+            if self.cameras[name].orthographic_m is not None:
+                buffer = to_buffer(orthographic_depth_m(buffer))
         else:  # x, y, z in millimetres, y up and z backwards, and the number of the entity
             geometry = camera.get_picture("PositionSegmentation")
             numbers, buffer = geometry[..., 3], to_buffer(-1e-3 * geometry[..., 2])

@@ -1,0 +1,1 @@
+"""LoHoRavens suite: long-horizon rearrangement of blocks from one sentence."""

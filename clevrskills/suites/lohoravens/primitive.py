@@ -1,0 +1,319 @@
+"""Pick-and-place primitive: one pick, one place, and the arm back beside the field.
+
+Where to grasp is the policy's business: the gripper goes straight down at the pick, whatever is
+there, and what it holds goes down at the place until it touches something. Only the way there is
+planned around what is known to stand on the field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass
+from math import pi
+
+import numpy as np
+import torch
+from sapien import Pose
+
+from clevrskills.core import geometry
+from clevrskills.sim.setting import Workspace
+from clevrskills.solvers.grasps import down
+from clevrskills.solvers.motion import Actions, Arm, PlanFailed, yaw_of
+from clevrskills.solvers.skills.put_down import backed_off
+from clevrskills.suites.lohoravens.setting import FIELD
+
+__all__ = ["Move", "pick_and_place"]
+
+PLACED = "PLACED"
+OUT_OF_FIELD, UNREACHABLE = "OUT_OF_FIELD", "UNREACHABLE"
+NOTHING_PICKED, DROPPED, TIMED_OUT = "NOTHING_PICKED", "DROPPED", "TIMED_OUT"
+"""What comes of a turn of the arm; only the first one is what was asked for."""
+
+OUTSIDE_M = 0.02
+"""How far outside the field a pick or place may be."""
+APPROACH_M = 0.06
+"""Height above what is under the point from which the gripper goes straight down."""
+SLOW_M, SLOW_PER_STEP_M = 0.01, 0.0025
+"""Last part of the way down, and the way of a control step there."""
+OVERTRAVEL_M = 0.004
+"""How much further than to the surface it goes until it gives up."""
+LIFT_M = 0.06
+ABOVE_M = 0.045
+"""Height above what is under the place from which what is held is lowered."""
+TOUCH_M = 2e-4
+"""Gap to what is below at which what is held touches it."""
+REST_STEPS = 20
+"""Control steps, one second, in which all must come to rest."""
+SAME_SURFACE_M = 0.003
+"""How far below the highest body under a point another one still counts as under it."""
+HELD_CELL_M = 0.004
+"""What is held is planned with as a box of whole cells, so that plans for equal blocks are alike."""
+
+Outcome = Generator[np.ndarray, None, str]
+"""Actions (7,), and in the end what came of them, a code."""
+
+
+@dataclass(frozen=True)
+class Move:
+    """A pick and a place in the world: x and y in metres, turn of the gripper about the vertical in
+    rad. What is picked turns by the difference of the turns.
+    """
+
+    pick: tuple[float, float, float]
+    place: tuple[float, float, float]
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Move:
+        """Read six numbers: x, y, yaw of the pick, then of the place."""
+        x, y, yaw, to_x, to_y, to_yaw = map(float, values)
+        return cls((x, y, yaw), (to_x, to_y, to_yaw))
+
+
+class PrimitiveArm(Arm):
+    """An arm that plans with boxes of whole cells around what it holds, see :data:`HELD_CELL_M`."""
+
+    def _held_box(self, body: int, grip: Pose) -> tuple[np.ndarray, np.ndarray]:
+        size, center = super()._held_box(body, grip)
+        low = np.floor((center - size / 2) / HELD_CELL_M + 0.25) * HELD_CELL_M
+        high = np.ceil((center + size / 2) / HELD_CELL_M - 0.25) * HELD_CELL_M
+        low[2] = (center - size / 2)[2]  # just below the cups
+        return high - low, (low + high) / 2
+
+
+def in_field(move: Move, field: Workspace = FIELD) -> bool:
+    """Whether pick and place are in the field or just outside."""
+    return all(
+        low - OUTSIDE_M <= value <= high + OUTSIDE_M
+        for x, y, _ in (move.pick, move.place)
+        for value, (low, high) in ((x, field.x_m), (y, field.y_m))
+    )
+
+
+def pick_and_place(arm: Arm, move: Move) -> Outcome:
+    """Take what is at the pick, put it down at the place, go home.
+
+    Returns:
+        ``PLACED``; ``OUT_OF_FIELD`` or, where no way is seen, ``UNREACHABLE``, before anything
+        moves; ``NOTHING_PICKED``; ``DROPPED``: lost on the way; ``UNREACHABLE`` on the way: it
+        was put back to where it was taken.
+    """
+    if not in_field(move):
+        return OUT_OF_FIELD
+    if arm.held >= 0:  # by what acted before
+        arm.vacuum = False
+        yield from arm.wait(2)
+    plan = _plan(arm, move)
+    if plan is None:
+        return UNREACHABLE
+    try:
+        code = yield from _carry(arm, plan)
+    except PlanFailed:
+        code = UNREACHABLE
+        if arm.held >= 0:
+            yield from _put_back(arm, plan)
+    arm.vacuum = False
+    yield from _go_home(arm)
+    return code
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """Poses of the end effector: with the cups at the pick, and at the same height at the place."""
+
+    pick: Pose
+    place: Pose
+
+
+def _plan(arm: Arm, move: Move) -> _Plan | None:
+    """The turn of the gripper with which it reaches pick and place, of those that turn what is
+    picked alike; ``None``: with none.
+    """
+    owners, height = _under(arm, move.pick[:2])
+    onto, top = _under(arm, move.place[:2])
+    turn = move.place[2] - move.pick[2]
+    yaws = sorted(
+        (move.pick[2] + k * pi / 2 for k in range(4)),
+        key=lambda yaw: (round(abs(_wrapped(yaw - arm.yaw_rad)), 6), yaw),
+    )
+    for yaw in yaws:
+        tip = _tip(arm, (*move.pick[:2], height), yaw)
+        end = _tip(arm, (*move.place[:2], top + max(height, 0.0)), yaw + turn)
+        arm.update_planning_scene(ignore=owners)
+        at_pick = arm.reachable(tip)
+        if at_pick is None:
+            continue
+        arm.update_planning_scene(ignore=(*owners, *onto))
+        if arm.reachable(end, at_pick) is None:
+            continue
+        arm.update_planning_scene()
+        above = arm.reachable(backed_off(tip, APPROACH_M))
+        if above is not None:
+            return _Plan(tip, end)
+    return None
+
+
+def _wrapped(angle_rad: float) -> float:
+    """An angle in [-pi, pi)."""
+    return (angle_rad + pi) % (2 * pi) - pi
+
+
+def _tip(arm: Arm, place: Sequence[float], yaw_rad: float) -> Pose:
+    """The end effector's pose with the cups at a place (3,), straight down."""
+    return Pose(list(place), _near(arm, down(yaw_rad))) * Pose([0, 0, -arm.cup_tip_z_m])
+
+
+def _near(arm: Arm, orientation: np.ndarray) -> np.ndarray:
+    """One of the two quaternions (4,) of an orientation, the one near the arm's present one."""
+    return orientation if float(np.dot(orientation, arm.pose.q)) >= 0 else -orientation
+
+
+def _present(arm: Arm) -> Iterator[int]:
+    """Slots of all solid bodies that are not held."""
+    for slot in range(len(arm.world.keys)):
+        if bool(arm.world.solids.present[0, slot]) and slot != arm.held:
+            yield slot
+
+
+def _heights(arm: Arm, places: np.ndarray) -> dict[int, float]:
+    """Greatest height of each body above places (N, 2), of those that are there."""
+    world, found = arm.world, {}
+    xy = torch.as_tensor(places, dtype=torch.float32)
+    for slot in _present(arm):
+        planes = world.planes(torch.tensor([slot]))[0]
+        height = geometry.surface_height(planes, world.body_pose[0, slot], xy)
+        if float(height.max()) > -1.0:
+            found[slot] = float(height.max())
+    return found
+
+
+def _under(arm: Arm, place: Sequence[float]) -> tuple[tuple[int, ...], float]:
+    """Slots of what is right under a place (2,), and its height; nothing: that of the table."""
+    heights = _heights(arm, np.array([place]))
+    top = max((0.0, *heights.values()))
+    return tuple(k for k, z in heights.items() if z >= top - SAME_SURFACE_M), top
+
+
+def _carry(arm: Arm, plan: _Plan) -> Outcome:
+    """Take it, bring it, let it go.
+
+    Raises:
+        PlanFailed: There is no way on.
+    """
+    arm.set_label("move", "Move above the pick")
+    yield from arm.move(backed_off(plan.pick, APPROACH_M))
+    arm.set_label("pick", "Pick")
+    arm.vacuum = True
+    yield from _descend_to_take(arm, plan.pick)
+    body = arm.held
+    if body < 0:
+        arm.vacuum = False
+        yield from arm.rise(APPROACH_M)
+        return NOTHING_PICKED
+    arm.set_label("lift", f"Lift {arm.label(body)}")
+    if not (yield from _while_held(arm, body, arm.rise(LIFT_M))):
+        return DROPPED
+    below_m = float(arm.pose.p[2]) - float(arm.world.bottom(torch.tensor([body]))[0])
+    x, y, _ = plan.place.p
+    surface = max((0.0, *_heights(arm, _footprint(arm, body, plan)).values()))
+    lowered = Pose([x, y, surface + below_m], plan.place.q)
+    arm.set_label("move", f"Carry {arm.label(body)}")
+    over = Pose([0, 0, ABOVE_M]) * lowered
+    if not (yield from _while_held(arm, body, arm.move(over))):
+        return DROPPED
+    arm.set_label("place", f"Put {arm.label(body)} down")
+    if not (yield from _while_held(arm, body, _lower(arm, body, lowered))):
+        return DROPPED
+    yield from _let_go(arm)
+    return PLACED
+
+
+def _footprint(arm: Arm, body: int, plan: _Plan) -> np.ndarray:
+    """Places (N, 2) that a held body will be above when it is at its place."""
+    points = arm.world.world_points(torch.tensor([body]))[0].double().numpy()
+    tool, turn = arm.pose, yaw_of(plan.place.q) - yaw_of(arm.pose.q)
+    # the gripper points down: seen from above it turns by the opposite of its own axis
+    cos, sin = np.cos(turn), np.sin(turn)
+    offsets = (points[:, :2] - tool.p[:2]) @ np.array([[cos, sin], [-sin, cos]])
+    around = np.unique(np.round(offsets * 0.98, 3), axis=0)
+    return np.concatenate((around, np.zeros((1, 2)))) + plan.place.p[:2]
+
+
+def _while_held(arm: Arm, body: int, actions: Actions) -> Generator[np.ndarray, None, bool]:
+    """Make actions as long as a body is held; whether it still is."""
+    for action in actions:
+        if arm.held != body:
+            return False
+        yield action
+    return arm.held == body
+
+
+def _descend_to_take(arm: Arm, tip: Pose) -> Actions:
+    """Go down until something is held, or the surface was reached."""
+    yield from arm.straight(backed_off(tip, SLOW_M))
+    for action in arm.straight(backed_off(tip, -OVERTRAVEL_M), SLOW_PER_STEP_M):
+        if arm.held >= 0:
+            return
+        yield action
+    for action in arm.wait(2):
+        if arm.held >= 0:
+            return
+        yield action
+
+
+def _lower(arm: Arm, body: int, lowered: Pose) -> Actions:
+    """Lower a held body until it touches something, or should have."""
+    yield from arm.straight(Pose([0, 0, SLOW_M]) * lowered)
+    for action in arm.straight(Pose([0, 0, -OVERTRAVEL_M]) * lowered, SLOW_PER_STEP_M):
+        if _touches(arm, body):
+            return
+        yield action
+
+
+def _touches(arm: Arm, body: int) -> bool:
+    """Whether a held body touches anything but the robot."""
+    key = arm.world.keys[body]
+    return any(
+        key in (one, other) and not {"gripper", "arm"} & {one, other} and gap <= TOUCH_M
+        for one, other, gap in arm.env.world.contacts()
+    )
+
+
+def _let_go(arm: Arm) -> Actions:
+    """Let go, back off straight up and wait until all rests."""
+    arm.vacuum = False
+    yield from arm.wait(1)
+    yield from arm.rise(LIFT_M)
+    arm.set_label("wait", "Wait until all rests")
+    movable = arm.world.solids.movable[0]
+    for action in arm.wait(REST_STEPS):
+        at_rest = arm.world.once("still everywhere", _still)
+        if bool((at_rest | ~movable).all()):
+            return
+        yield action
+
+
+def _still(world: object) -> torch.Tensor:
+    """Whether each body is at rest, (K,)."""
+    found = [world.is_static(torch.tensor([k])) for k in range(len(world.keys))]  # type: ignore[attr-defined]
+    return torch.cat(found)
+
+
+def _put_back(arm: Arm, plan: _Plan) -> Actions:
+    """Put what is held back to where it was taken."""
+    body = arm.held
+    arm.set_label("place", f"Put {arm.label(body)} back")
+    here = Pose([*plan.pick.p[:2], float(arm.pose.p[2])], plan.pick.q)
+    yield from arm.straight(here)
+    yield from _while_held(arm, body, _lower(arm, body, plan.pick))
+    yield from _let_go(arm)
+
+
+def _go_home(arm: Arm) -> Actions:
+    """Go to where the arm hides nothing; as far up as can be where there is no way."""
+    arm.set_label("home", "Go home")
+    kinematics = arm.planner.kinematics
+    qpos = arm.env.setting.qpos_at_start(arm.env.robot_name)
+    try:
+        yield from arm.move(arm.base * kinematics.forward(qpos))
+    except PlanFailed:
+        yield from arm.rise(LIFT_M)
