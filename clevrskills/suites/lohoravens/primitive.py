@@ -47,7 +47,7 @@ REST_STEPS = 20
 SAME_SURFACE_M = 0.003
 """How far below the highest body under a point another one still counts as under it."""
 HELD_CELL_M = 0.004
-"""What is held is planned with as a box of whole cells, so that plans for equal blocks are alike."""
+"""What is held is planned with as a box of whole cells: plans for equal blocks are alike."""
 
 Outcome = Generator[np.ndarray, None, str]
 """Actions (7,), and in the end what came of them, a code."""

@@ -1,0 +1,120 @@
+"""Captions: what is on the field, in words, as someone would see it who looks closely.
+
+What was hidden at the start, under something else, is not told of until it has been uncovered.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+
+from clevrskills.envs.recorder_view import RecorderView
+from clevrskills.suites.lohoravens.things import Scene, Thing
+
+__all__ = ["CAPTIONS", "Memory"]
+
+CAPTIONS = ("caption_objects", "caption_positions", "caption_change")
+"""Views in words: how many there are of each colour and kind; where each is, too; what moved in the
+last turn, too."""
+MOVED_M = 0.02
+"""How far a thing is to have moved to be told of."""
+
+
+class Memory:
+    """What captions are to remember of an episode that has just begun.
+
+    Args:
+        env: The environment.
+
+    Attributes:
+        hidden_at_start: Keys of what something stood on then.
+    """
+
+    def __init__(self, env: RecorderView) -> None:
+        scene = Scene(env)
+        self.hidden_at_start = {thing.key for thing in scene.blocks if scene.covered(thing)}
+        self._hidden = self.hidden_at_start
+        self._before: dict[str, np.ndarray] = {}
+        self._told: dict[str, str] = {}
+
+    def note(self, env: RecorderView) -> None:
+        """A turn begins: remember where everything is, and what is uncovered by now."""
+        scene = self._look(env)
+        self._before = {thing.key: scene.place(thing) for thing in scene.blocks}
+        self._told = {thing.key: where(scene, thing) for thing in scene.blocks}
+
+    def _look(self, env: RecorderView) -> Scene:
+        """The scene now; what is uncovered in it is hidden no more."""
+        scene = Scene(env)
+        self._hidden = {
+            thing.key
+            for thing in scene.blocks
+            if thing.key in self._hidden and scene.covered(thing)
+        }
+        return scene
+
+    def caption(self, env: RecorderView, view: str) -> str:
+        """A caption of the scene now, one of :data:`CAPTIONS`."""
+        scene = self._look(env)
+        seen = [thing for thing in scene.things if thing.key not in self._hidden]
+        lines = [counted(seen)]
+        if view != CAPTIONS[0]:
+            lines += [f"{_the(thing)} is {where(scene, thing)}." for thing in seen]
+        if view == CAPTIONS[2]:
+            lines.append(self._changes(scene, seen))
+        return "\n".join(lines)
+
+    def _changes(self, scene: Scene, seen: list[Thing]) -> str:
+        """What moved since the last turn began."""
+        moved = [
+            thing
+            for thing in seen
+            if thing.key in self._before
+            and np.linalg.norm(scene.place(thing) - self._before[thing.key]) > MOVED_M
+        ]
+        if not moved:
+            return "Nothing has moved."
+        return " ".join(
+            f"{_the(t)} has moved: it was {self._told[t.key]} and is now {where(scene, t)}."
+            for t in moved
+        )
+
+
+def counted(things: list[Thing]) -> str:
+    """How many there are of each size, colour and kind."""
+    names = Counter(_name(thing) for thing in things)
+    parts = [f"{count} {_plural(name) if count > 1 else name}" for name, count in names.items()]
+    if not parts:
+        return "There is nothing on the table."
+    verb = "is" if next(iter(names.values())) == 1 else "are"
+    return f"There {verb} {_joined(parts)}."
+
+
+def where(scene: Scene, thing: Thing) -> str:
+    """In which area a thing is, and what it is on or in."""
+    area = f"in the {scene.area(thing)} area"
+    below = [
+        ("in" if other.kind == "bowl" else "on", other)
+        for other in scene.things
+        if (scene.inside if other.kind == "bowl" else scene.stands_on)(thing, other)
+    ]
+    if not below:
+        return area
+    return f"{area}, {_joined([f'{word} the {_name(other)}' for word, other in below])}"
+
+
+def _name(thing: Thing) -> str:
+    return f"{thing.size} {thing.name}" if thing.kind == "block" else thing.name
+
+
+def _the(thing: Thing) -> str:
+    return f"The {_name(thing)}"
+
+
+def _plural(name: str) -> str:
+    return f"{name}es" if name.endswith("x") else f"{name}s"
+
+
+def _joined(parts: list[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

@@ -1,0 +1,104 @@
+"""Environment of LoHoRavens: turns and their limit, noise, height map and captions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from clevrskills.envs.environment import ClevrSkillsEnv
+from clevrskills.envs.scene_text import STATE_VIEW
+from clevrskills.jobs.arguments import check_names
+from clevrskills.suites.lohoravens.captions import CAPTIONS, Memory
+from clevrskills.suites.lohoravens.noise import CLEAN, Noise, noise_generator
+
+__all__ = ["HEIGHT_VIEW", "LoHoRavensEnv", "VIEWS"]
+
+HEIGHT_VIEW = "height"
+"""Name of the view of heights in the map, (128, 256) float32 in metres."""
+VIEWS: Mapping[str, str] = {HEIGHT_VIEW: "array", **dict.fromkeys((*CAPTIONS, STATE_VIEW), "text")}
+"""What it shows beside the images of cameras, and of which kind that is."""
+PRIMITIVE_TURNS = 3
+"""Turns of a primitive."""
+STEPS_PER_TURN = 60
+"""Control steps that stand for a turn where there are none."""
+
+
+class LoHoRavensEnv(ClevrSkillsEnv):
+    """Runs a task of the suite; ``roles["n_min"]`` of its layout says how many moves it needs.
+
+    Args:
+        task_key: Key of the task.
+        noise: Noise of images, heights, actions and grip.
+        kwargs: As of :class:`~clevrskills.envs.environment.ClevrSkillsEnv`.
+
+    Attributes:
+        noise: That.
+        turns: Turns taken.
+        codes: How often each code came of them.
+        memory: What captions remember of the episode.
+    """
+
+    def __init__(self, task_key: str, *, noise: Noise = CLEAN, **kwargs: Any) -> None:
+        self.noise = noise
+        super().__init__(task_key, **{"robot_name": "ur5e"} | kwargs)
+
+    def _start(self, options: dict[str, Any]) -> None:
+        super()._start(options)
+        self.turns, self.codes = 0, Counter[str]()
+        self.memory = Memory(self)
+
+    @property
+    def turn_limit(self) -> int:
+        """Turns after which an episode ends: twice what is needed, and four more."""
+        if self.task.level == "primitive":
+            return PRIMITIVE_TURNS
+        return 2 * int(self.layouts[0].roles["n_min"]) + 4
+
+    @property
+    def limit(self) -> int:
+        """Control steps after which an episode without turns ends."""
+        return self._limit or STEPS_PER_TURN * self.turn_limit
+
+    @limit.setter
+    def limit(self, steps: int) -> None:
+        self._limit = steps
+
+    def begin_turn(self) -> None:
+        """Take note of where everything is; to be called before a turn."""
+        self.memory.note(self)
+
+    def end_turn(self, code: str) -> None:
+        """Count a turn, of which a code tells what came."""
+        self.turns += 1
+        self.codes[code] += 1
+
+    def _noise(self, name: str) -> np.random.Generator:
+        """What the noise of a view is drawn from now."""
+        return noise_generator(self.episode_seed, name, self.turns, int(self.elapsed_steps[0]))
+
+    def capture(self) -> dict[str, np.ndarray]:
+        """Take an image (H, W, 3) uint8 with every camera, with noise."""
+        images = super().capture()
+        return {name: self.noise.on_image(p, self._noise(name)) for name, p in images.items()}
+
+    def look(self, views: Sequence[str]) -> Mapping[str, Any]:
+        """What is shown beside the images of cameras, see :data:`VIEWS`.
+
+        Raises:
+            UnknownNameError: There is no such view.
+            ClevrSkillsError: Heights are asked for, but the map is not among the cameras.
+        """
+        check_names(view=(views, VIEWS))
+        found: dict[str, Any] = {}
+        for view in views:
+            if view == HEIGHT_VIEW:
+                heights = self.height_map("map")
+                found[view] = self.noise.on_heights(heights, self._noise(view))
+            elif view in CAPTIONS:
+                found[view] = self.memory.caption(self, view)
+            else:
+                found |= super().look((view,))
+        return found

@@ -1,0 +1,145 @@
+"""Actuator of picks and places: carries out one each turn, and tells what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+
+from clevrskills.core.feedback import Phrasebook
+from clevrskills.core.interface import Step, Turn, make_step
+from clevrskills.core.threads import single_threaded
+from clevrskills.suites.lohoravens.env import LoHoRavensEnv
+from clevrskills.suites.lohoravens.noise import noise_generator
+from clevrskills.suites.lohoravens.primitive import (
+    PLACED,
+    TIMED_OUT,
+    Move,
+    Outcome,
+    PrimitiveArm,
+    pick_and_place,
+)
+
+__all__ = ["CODES", "PickPlaceActuator", "Request"]
+
+MOST_STEPS = 300
+"""Control steps of a turn, at most."""
+DONE = "DONE"
+CODES = Phrasebook(
+    {
+        PLACED: ("It was picked and placed.", ""),
+        "OUT_OF_FIELD": ("The pick or the place is outside the field.", "out of field"),
+        "UNREACHABLE": ("The arm finds no way there.", "unreachable"),
+        "NOTHING_PICKED": ("Nothing was picked.", "missed"),
+        "DROPPED": ("It was lost on the way.", "dropped"),
+        TIMED_OUT: ("It took too long.", "timed out"),
+        DONE: ("The policy says that it is done.", ""),
+        "UNPARSABLE": ("That is no instruction of the known form.", "format"),
+        "UNKNOWN_COLOR": ("There is no color {word}.", "unknown object"),
+        "NO_SUCH_OBJECT": ("There is no {phrase}.", "unknown object"),
+        "COVERED": ("Something stands on the {phrase}.", "covered"),
+        "NOT_MOVABLE": ("The {phrase} cannot be moved.", "not movable"),
+        "NO_ROOM": ("There is no room {phrase}.", "no room"),
+    }
+)
+"""What came of a turn; only with the first one was done what was asked for."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a policy asks for.
+
+    Attributes:
+        move: The pick and the place; ``None``: nothing that could be tried.
+        code: Why not.
+        args: What the sentence of the code names.
+    """
+
+    move: Move | None = None
+    code: str = ""
+    args: Mapping[str, str] = field(default_factory=dict)
+
+
+class PickPlaceActuator:
+    """Takes picks and places in one environment.
+
+    Args:
+        env: The environment.
+        read: What an action asks for, as the scene is now.
+    """
+
+    def __init__(self, env: LoHoRavensEnv, read: Callable[[Any, LoHoRavensEnv], Request]) -> None:
+        self._env, self._read = env, read
+
+    @property
+    def limit(self) -> int:
+        """Turns after which the episode ends."""
+        return self._env.turn_limit
+
+    @single_threaded
+    def act(self, action: Any, on_step: Callable[[Step], None] | None = None) -> Turn:
+        """Try a pick and a place; a turn that cannot be tried takes no time."""
+        env = self._env
+        request = self._read(action, env)
+        env.begin_turn()
+        if request.move is None:
+            return self._end(request.code, request.args)
+        seed, turn = env.episode_seed, env.turns
+        noise, move = noise_generator(seed, "turn", turn), request.move
+        if env.noise.action_mm:
+            places = np.array([move.pick, move.place])
+            places[:, :2] += env.noise.on_places(noise)
+            move = replace(move, pick=tuple(places[0]), place=tuple(places[1]))
+        entropy = np.random.SeedSequence((seed, crc32(b"primitive"), turn))
+        arm = PrimitiveArm(env, np.random.default_rng(entropy))
+        return self._run(arm, pick_and_place(arm, move), noise, on_step)
+
+    def _run(
+        self,
+        arm: PrimitiveArm,
+        actions: Outcome,
+        noise: np.random.Generator,
+        on_step: Callable[[Step], None] | None,
+    ) -> Turn:
+        """Make the control steps of a turn; what is held is lost now and then, if noise says so."""
+        steps, reward, drop = 0, 0.0, self._env.noise.drop_per_step
+        while steps < MOST_STEPS:
+            try:
+                action = next(actions)
+            except StopIteration as end:
+                return self._end(end.value, steps=steps, reward=reward)
+            if drop and arm.held >= 0 and noise.random() < drop:
+                arm.vacuum = False
+                action[6] = -1.0
+            step = make_step(self._env, action)
+            arm.actions += 1
+            steps, reward = steps + 1, reward + step.reward
+            if on_step is not None:
+                on_step(step)
+        return self._end(TIMED_OUT, steps=steps, reward=reward)
+
+    def _end(
+        self,
+        code: str,
+        args: Mapping[str, str] | None = None,
+        steps: int = 0,
+        reward: float = 0.0,
+    ) -> Turn:
+        env = self._env
+        env.end_turn(code)
+        success = bool(env.outcome.holds[0])
+        return Turn(
+            reward=reward,
+            success=success,
+            progress=float(env.outcome.progress[0]),
+            terminated=success,
+            truncated=not success and env.turns >= self.limit,
+            ok=code == PLACED,
+            code=code,
+            args=args or {},
+            steps=steps,
+            ended="stopped" if code == DONE else "",
+        )

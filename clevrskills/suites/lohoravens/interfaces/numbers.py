@@ -1,0 +1,171 @@
+"""Interfaces of six numbers: pick and place in the world, or in pixels of the map."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import pi
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clevrskills.core.interface import BoxInterface, check_spec
+from clevrskills.core.policy import PolicyError
+from clevrskills.sim.setting import Workspace
+from clevrskills.solvers.requirements import require_planner
+from clevrskills.suites.lohoravens.interfaces.actuator import PickPlaceActuator, Request
+from clevrskills.suites.lohoravens.primitive import Move
+from clevrskills.suites.lohoravens.setting import FIELD, MAP, PIXEL_M
+
+__all__ = ["PICK_PLACE", "PICK_PLACE_PIXELS", "PixelInterface", "PoseInterface"]
+
+TURNS = 36
+"""Turns that are told apart in pixels, all around."""
+NOWHERE_M, NOWHERE_PX = 10.0, -1000
+
+
+@dataclass(frozen=True)
+class PoseInterface:
+    """A pick and a place in the world: x, y, turn each; nothing is clipped.
+
+    Attributes:
+        name: Name of the interface.
+        spec: What the numbers mean.
+        sentence: That in words.
+        labels: Short names of the numbers.
+    """
+
+    name: str
+    spec: Mapping[str, Any]
+    sentence: str
+    labels: Sequence[str]
+
+    def read(self, answer: Any, clip: bool = True) -> NDArray[Any]:
+        """The actions of an answer, (H, 6); of a text, six numbers separated by blanks.
+
+        Raises:
+            PolicyError: It is something else, or not finite.
+        """
+        del clip  # whatever is outside the field is refused by the environment
+        if isinstance(answer, str):
+            answer = _numbers(answer)
+        found = BoxInterface(self.name, self.spec).numbers(answer).astype(np.float64)
+        if not np.isfinite(found).all():
+            raise PolicyError("an entry of an action is not a number")
+        return found
+
+    def check(self, theirs: Mapping[str, Any], policy_name: str) -> None:
+        """Compare what a policy declares of its actions with :attr:`spec`, field by field."""
+        check_spec(self.spec, theirs, policy_name)
+
+    def begin(self, env: Any) -> PickPlaceActuator:
+        """What takes the actions.
+
+        Raises:
+            ClevrSkillsError: The planner is not installed or can't run.
+        """
+        require_planner()
+        return PickPlaceActuator(env, self.request)
+
+    def request(self, action: NDArray[Any], env: Any) -> Request:
+        """What an action (6,) asks for."""
+        del env
+        return Request(Move.of(action))
+
+    def none(self, after: Any = None) -> NDArray[Any]:
+        """A pick far outside the field, (6,)."""
+        del after
+        return np.array([NOWHERE_M, NOWHERE_M, 0.0] * 2)
+
+    def random(self, generator: np.random.Generator) -> NDArray[Any]:
+        """Any pick and place in the field, (6,)."""
+        low, high = ([FIELD.x_m[k], FIELD.y_m[k], (-pi, pi)[k]] for k in range(2))
+        return generator.uniform(low, high, (2, 3)).reshape(-1)
+
+
+@dataclass(frozen=True)
+class PixelInterface(PoseInterface):
+    """A pick and a place in the map: row, column, number of the turn each."""
+
+    def read(self, answer: Any, clip: bool = True) -> NDArray[Any]:
+        """The actions of an answer, (H, 6) whole numbers.
+
+        Raises:
+            PolicyError: It is something else, or a number is not whole.
+        """
+        found = super().read(answer, clip)
+        if (found != np.rint(found)).any():
+            raise PolicyError("an entry of an action is not a whole number; allowed: pixels, turns")
+        return found
+
+    def request(self, action: NDArray[Any], env: Any) -> Request:
+        """What an action (6,) asks for."""
+        del env
+        return Request(Move.of([*_world(action[:3]), *_world(action[3:])]))
+
+    def none(self, after: Any = None) -> NDArray[Any]:
+        """A pick far outside the map, (6,)."""
+        del after
+        return np.array([NOWHERE_PX, NOWHERE_PX, 0] * 2)
+
+    def random(self, generator: np.random.Generator) -> NDArray[Any]:
+        """Any pick and place in the map, (6,)."""
+        assert MAP.width_px is not None
+        return generator.integers(0, (MAP.size_px, MAP.width_px, TURNS), (2, 3)).reshape(-1)
+
+
+def _numbers(text: str) -> list[float]:
+    try:
+        return [float(word) for word in text.split()]
+    except ValueError:
+        raise PolicyError(f"{text!r} is no action; allowed: six numbers") from None
+
+
+def _world(pixel: NDArray[Any], field: Workspace = FIELD) -> tuple[float, float, float]:
+    """World x and y of the middle of a pixel, and the turn in rad."""
+    row, column, turn = map(float, pixel)
+    x, y = field.x_m[0] + (row + 0.5) * PIXEL_M, field.y_m[0] + (column + 0.5) * PIXEL_M
+    return x, y, turn % TURNS * (2 * pi / TURNS)
+
+
+def pixel_of(place: Sequence[float], field: Workspace = FIELD) -> tuple[int, int, int]:
+    """Row, column and number of the turn nearest to a place: world x, y and turn in rad."""
+    x, y, yaw = map(float, place)
+    row, column = (int((v - low) // PIXEL_M) for v, low in ((x, field.x_m[0]), (y, field.y_m[0])))
+    return row, column, round(yaw * TURNS / (2 * pi)) % TURNS
+
+
+PICK_PLACE = PoseInterface(
+    "pick_place",
+    {
+        "shape": [6],
+        "frame": "world",
+        "parts": [
+            {"name": "pick", "indices": [0, 1, 2], "units": "m, m, rad"},
+            {"name": "place", "indices": [3, 4, 5], "units": "m, m, rad"},
+        ],
+        "field_x_m": list(FIELD.x_m),
+        "field_y_m": list(FIELD.y_m),
+    },
+    "six numbers: x, y and turn of the pick, then of the place, in metres and radians",
+    ("pick x", "pick y", "pick turn", "place x", "place y", "place turn"),
+)
+PICK_PLACE_PIXELS = PixelInterface(
+    "pick_place_pixels",
+    {
+        "shape": [6],
+        "frame": "map",
+        "parts": [
+            {"name": "pick", "indices": [0, 1, 2], "units": "row, column, turn"},
+            {"name": "place", "indices": [3, 4, 5], "units": "row, column, turn"},
+        ],
+        "height_px": MAP.size_px,
+        "width_px": MAP.width_px,
+        "pixel_m": PIXEL_M,
+        "turns": TURNS,
+    },
+    "six whole numbers: row, column and number of the turn (10 degrees each) of the pick, then of "
+    "the place, in the map",
+    ("pick row", "pick column", "pick turn", "place row", "place column", "place turn"),
+)
