@@ -84,10 +84,14 @@ class Body:
         return not self.static and self.hinge is None
 
     @property
+    def color(self) -> str:
+        """Name of its texture without the namespace of a palette; empty: plain."""
+        return bare_name(self.texture or "")
+
+    @property
     def name(self) -> str:
         """Its name in a sentence, e.g. ``red swirl bowl``."""
-        texture = bare_name(self.texture or "")
-        return " ".join(filter(None, (self.qualifier, texture, self.noun or self.shape)))
+        return " ".join(filter(None, (self.qualifier, self.color, self.noun or self.shape)))
 
     def called(self, names: int, among: Iterable[Body] = ()) -> str:
         """Its name in a set of names of :mod:`clevrskills.assets.names`, told from other bodies."""

@@ -11,7 +11,7 @@ import numpy as np
 from clevrskills.assets.palettes import PALETTES
 from clevrskills.tasks.layout import EpisodeRng, LayoutError
 
-__all__ = ["CATEGORIES", "COLORS", "COLORS_OF_SPLIT", "choose_colors", "texture_of"]
+__all__ = ["CATEGORIES", "COLORS", "COLORS_OF_SPLIT", "all_apart", "choose_colors", "texture_of"]
 
 NAMESPACE = "ravens"
 COLORS = tuple(PALETTES[NAMESPACE])[:11]
@@ -61,10 +61,20 @@ def choose_colors(
     Raises:
         LayoutError: There are not so many.
     """
+    found = all_apart(rng, pool, apart_from)
+    if len(found) < count:
+        raise LayoutError(f"no {count} colors that look apart")
+    return found[:count]
+
+
+def all_apart(
+    rng: EpisodeRng, pool: Sequence[str], apart_from: Sequence[str] = ()
+) -> list[str]:
+    """Colors of a pool, in a drawn order, that look apart from each other and from some others; no
+    further one does.
+    """
     found: list[str] = []
     for color in rng.textures.permutation(list(pool)).tolist():
         if all(look_apart(color, other) for other in (*found, *apart_from)):
             found.append(color)
-        if len(found) == count:
-            return found
-    raise LayoutError(f"no {count} colors that look apart")
+    return found

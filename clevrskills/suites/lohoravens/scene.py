@@ -9,15 +9,18 @@ import numpy as np
 from clevrskills.assets import shape
 from clevrskills.sim.body import Body, Pose
 from clevrskills.sim.setting import Workspace
-from clevrskills.suites.lohoravens.areas import area_bounds_m
+from clevrskills.suites.lohoravens.things import AREAS, area_bounds_m
 from clevrskills.suites.lohoravens.palette import texture_of
 from clevrskills.suites.lohoravens.setting import FIELD
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError, Table
 
-__all__ = ["BIG_M", "SMALL_M", "Block", "FieldScene", "size_word"]
+__all__ = ["BIG_M", "SMALL_M", "Block", "FieldScene", "QUADRANTS", "SIDES", "size_word"]
 
 SMALL_M, BIG_M = 0.04, 0.06
 """Sides of the two sizes of blocks."""
+QUADRANTS = tuple(area for area in AREAS if " " in area)
+SIDES = {"left": (0.0, -1.0), "right": (0.0, 1.0), "top": (-1.0, 0.0), "bottom": (1.0, 0.0)}
+"""Directions in the world, (x, y), by name; the top is near the robot."""
 DENSITY = 600.0
 ZONE_M, MAT_M = 0.10, 0.001
 """Side and height of a zone."""
@@ -40,6 +43,47 @@ def _inset(field: Workspace, by_m: float) -> Workspace:
 INNER = _inset(FIELD, INSET_M)
 BOWLS = _inset(FIELD, 0.065)
 TOWERS = replace(BOWLS, reach_m=(0.28, TOWER_REACH_M))
+
+
+BORDER_M = 0.03
+"""How far inside an area what is meant by it lies at the start, and outside what is not."""
+BEYOND_M, SHORT_M = 0.055, 0.035
+"""How far beyond another block, along an axis, what is on that side of it lies at least, and what
+is not at most."""
+
+
+def within(area: str) -> Workspace:
+    """Where blocks are surely in an area."""
+    low, high = area_bounds_m(area)
+    return _cut(low + BORDER_M, high - BORDER_M)
+
+
+def beside(place_m: tuple[float, float], side: str, beyond: bool) -> Workspace:
+    """Where blocks are surely on a side of a place, or surely not.
+
+    Raises:
+        LayoutError: There is no room.
+    """
+    (axis, sign), at = _axis(side), place_m
+    bounds = np.array([INNER.x_m, INNER.y_m])
+    limit = at[axis] + sign * (BEYOND_M if beyond else SHORT_M)
+    bounds[axis, 0 if (sign > 0) == beyond else 1] = limit
+    return _cut(bounds[:, 0], bounds[:, 1])
+
+
+def _axis(side: str) -> tuple[int, float]:
+    """Axis and sign of a side."""
+    x, y = SIDES[side]
+    return (0, x) if x else (1, y)
+
+
+def _cut(low: np.ndarray, high: np.ndarray) -> Workspace:
+    """The part of the field between two corners."""
+    x_m = (max(float(low[0]), INNER.x_m[0]), min(float(high[0]), INNER.x_m[1]))
+    y_m = (max(float(low[1]), INNER.y_m[0]), min(float(high[1]), INNER.y_m[1]))
+    if x_m[0] >= x_m[1] or y_m[0] >= y_m[1]:
+        raise LayoutError("no room there")
+    return replace(INNER, x_m=x_m, y_m=y_m)
 
 
 def size_word(side_m: float) -> str:
@@ -84,21 +128,17 @@ class FieldScene:
         self._bodies: list[Body | None] = [None] * len(slots)
         self.blocks: list[Block] = []
 
-    def block(
-        self, color: str, side_m: float = SMALL_M, area: str = "", border_m: float = 0.0
-    ) -> Block:
-        """Put a block at a free place, of an area if one is named, some way inside its border.
+    def block(self, color: str, side_m: float = SMALL_M, where: Workspace = INNER) -> Block:
+        """Put a block at a free place.
+
+        Args:
+            color: Its color.
+            side_m: Its side.
+            where: Where its middle may be, see :func:`within` and :func:`beside`.
 
         Raises:
             LayoutError: There is none.
         """
-        where = INNER
-        if area:
-            low, high = area_bounds_m(area)
-            low, high = low + border_m, high - border_m
-            x_m = (max(low[0], INNER.x_m[0]), min(high[0], INNER.x_m[1]))
-            y_m = (max(low[1], INNER.y_m[0]), min(high[1], INNER.y_m[1]))
-            where = replace(INNER, x_m=x_m, y_m=y_m)
         size = (side_m,) * 3
         pose = self._table.place(shape("cube", size, DENSITY), workspace=where)
         slot = self._enter("block", lambda key: _block(key, color, side_m, pose))

@@ -89,7 +89,7 @@ class RavensTask(Task):
 
     def pool(self, rng: EpisodeRng) -> Sequence[str]:
         """Colors of the split."""
-        return COLORS if self.all_colors else COLORS_OF_SPLIT[rng._split_name]
+        return COLORS if self.all_colors else COLORS_OF_SPLIT[rng.split_name]
 
     def draw(self, seed: int, attempt: int, split: str) -> tuple[Layout, EpisodeRng]:
         """As of :class:`~clevrskills.tasks.base.Task`; no split has the places of another one.

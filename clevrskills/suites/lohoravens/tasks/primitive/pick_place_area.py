@@ -8,17 +8,14 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from clevrskills.predicates import Keeping, Predicate
-from clevrskills.suites.lohoravens.areas import AREAS, QUADRANTS, area_bounds_m
+from clevrskills.suites.lohoravens.things import AREAS, area_bounds_m
 from clevrskills.suites.lohoravens.predicates.kept import Untouched
 from clevrskills.suites.lohoravens.predicates.put_in import InArea
-from clevrskills.suites.lohoravens.scene import FieldScene
+from clevrskills.suites.lohoravens.scene import QUADRANTS, FieldScene, within
 from clevrskills.suites.lohoravens.tasks.base import RavensTask, block_slots
 from clevrskills.suites.lohoravens.wordings.primitive import PICK_PLACE_AREA
 from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.layout import EpisodeRng, Layout
-
-BORDER_M = 0.03
-"""How far inside its quadrant the block is at the start."""
 
 
 @dataclass(kw_only=True, eq=False)
@@ -43,7 +40,7 @@ class PickPlaceArea(RavensTask):
         for color in self.colors(rng, int(rng.roles.integers(2, 4))):
             scene.bowl(color)
         color, *others = self.colors(rng, int(rng.roles.integers(2, 4)))
-        picked = scene.block(color, area=QUADRANTS[source], border_m=BORDER_M)
+        picked = scene.block(color, where=within(QUADRANTS[source]))
         for other in others:
             scene.block(other)
         low, high = area_bounds_m(AREAS[target])

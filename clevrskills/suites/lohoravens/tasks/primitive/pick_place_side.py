@@ -9,10 +9,9 @@ import numpy as np
 from torch import Tensor
 
 from clevrskills.predicates import Keeping, Predicate
-from clevrskills.suites.lohoravens.areas import SIDES
 from clevrskills.suites.lohoravens.predicates.kept import Untouched
 from clevrskills.suites.lohoravens.predicates.put_in import InArea
-from clevrskills.suites.lohoravens.scene import INNER, FieldScene
+from clevrskills.suites.lohoravens.scene import INNER, SIDES, FieldScene
 from clevrskills.suites.lohoravens.tasks.base import RavensTask, block_slots
 from clevrskills.suites.lohoravens.wordings.primitive import PICK_PLACE_SIDE
 from clevrskills.tasks.bank import Fields
