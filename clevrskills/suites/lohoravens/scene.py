@@ -171,6 +171,10 @@ class FieldScene:
             "bowl", lambda key: Body(key, BOWL, texture, pose, static=True, noun=BOWL_NOUN)
         )
 
+    def keep_free(self, place_m: np.ndarray, radius_m: float) -> None:
+        """Let nothing else stand at a place (2,)."""
+        self._table.reserve(float(place_m[0]), float(place_m[1]), radius_m)
+
     def _enter(self, kind: str, make) -> int:  # type: ignore[no-untyped-def]
         for slot, key in enumerate(self.slots):
             if key.startswith(kind) and self._bodies[slot] is None:

@@ -72,18 +72,16 @@ class MoveBetweenAreas(RavensTask):
             color = str(rng.textures.choice(meant_colors))
             moved.append(scene.block(color, side_m, within(QUADRANTS[source])))
         for number in range(others):
-            # another size or color may lie in the quadrant, the first does
+            # those that differ in size or color may lie anywhere, the first in the quadrant
             differs = bool(least) and (number == 0 or bool(rng.roles.integers(2)))
-            elsewhere = (source + 1 + int(rng.roles.integers(3))) % 4
-            where = QUADRANTS[source if differs and not number else elsewhere]
+            where = (source + 1 + int(rng.roles.integers(3))) % 4
             if differs:
-                where = where if not number else QUADRANTS[int(rng.roles.integers(4))]
-            size_m = (BIG_M + SMALL_M - side_m) if self.by_size and differs else side_m
-            if self.by_size and self.by_color and differs and rng.roles.integers(2):
-                size_m = side_m  # it differs in its color
-            same_size = size_m == side_m
-            colors = other_colors if self.by_color and differs and same_size else pool
-            scene.block(str(rng.textures.choice(colors)), size_m, within(where))
+                where = int(rng.roles.integers(4)) if number else source
+            of_color = self.by_color and differs and (not self.by_size or rng.roles.integers(2))
+            of_size = self.by_size and differs and not of_color
+            colors = other_colors if of_color else pool
+            other_m = BIG_M + SMALL_M - side_m if of_size else side_m
+            scene.block(str(rng.textures.choice(colors)), other_m, within(QUADRANTS[where]))
         low, high = area_bounds_m(QUADRANTS[target])
         roles = {
             "objects": scene.slots_of(moved, MOST_MOVED),

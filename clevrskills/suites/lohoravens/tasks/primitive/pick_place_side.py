@@ -19,6 +19,8 @@ from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
 
 BESIDE_M, TOLERANCE_M = 0.16, 0.04
 """How far beside it the place is, and how far from that the block may be along x and y."""
+FREE_M = 0.04
+"""What is kept free around the place."""
 
 
 @dataclass(kw_only=True, eq=False)
@@ -39,16 +41,18 @@ class PickPlaceSide(RavensTask):
     def layout(self, rng: EpisodeRng) -> Layout:
         scene = FieldScene(rng, self.slots)
         side = int(rng.roles.integers(len(SIDES)))
-        blocks = [scene.block(c) for c in self.colors(rng, int(rng.roles.integers(2, 4)))]
-        for color in self.colors(rng, int(rng.roles.integers(2, 4))):
-            scene.bowl(color)
-        picked, other = blocks[:2]
+        color, *colors = self.colors(rng, int(rng.roles.integers(2, 4)))
+        other = scene.block(color)
         place = np.array(other.place_m) + BESIDE_M * np.array(tuple(SIDES.values())[side])
         limits = np.array((INNER.x_m, INNER.y_m))
         if (place < limits[:, 0]).any() or (place > limits[:, 1]).any():
             raise LayoutError("the place is outside the field")
         if not INNER.contains(*place):
             raise LayoutError("the place is out of reach")
+        scene.keep_free(place, FREE_M)
+        picked, *_ = [scene.block(color) for color in colors]
+        for color in self.colors(rng, int(rng.roles.integers(2, 4))):
+            scene.bowl(color)
         roles = {"object": picked.slot, "other": other.slot, "side": side}
         bounds = {"low": place - TOLERANCE_M, "high": place + TOLERANCE_M}
         return scene.layout(1, **roles, **bounds, others=scene.others([picked], 2))
