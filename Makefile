@@ -10,7 +10,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CAN_RENDER := $(BIN)/python -c "from clevrskills.doctor.checks import check_renderer; exit(not check_renderer().ok)"
 INSTALLED := $(VENV)/.installed
-READERS := $(foreach name,readers rlds clients lerobot,.venv-$(name)/.installed)
+READERS := $(foreach name,readers rlds clients agents lerobot,.venv-$(name)/.installed)
 DEMO := demo
 # Python's compiled files are kept, or each of the many processes of the tests compiles all again.
 export PYTHONDONTWRITEBYTECODE :=

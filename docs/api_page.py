@@ -25,7 +25,8 @@ GROUPS: Mapping[str, str] = {
         "baselines baselines.policy baselines.spec baselines.batch baselines.prompts rl.policy"
     ),
     "Use other software": (
-        "integrations.lerobot_env integrations.sb3 integrations.skrl integrations.vla_eval"
+        "integrations.inspect_tasks integrations.lerobot_env integrations.openenv_server "
+        "integrations.sb3 integrations.skrl integrations.vla_eval"
     ),
     "Add a task": (
         "tasks tasks.base tasks.bank tasks.layout tasks.arguments sim.body sim.setting assets "

@@ -77,7 +77,10 @@ def third_party_imports() -> dict[str, Path]:
     return {name: file for name, file in found.items() if name not in own}
 
 
-NAMED_OTHERWISE = {"rerun": "rerun-sdk"}  # found through a .pth file, or not installed
+NAMED_OTHERWISE = {
+    "rerun": "rerun-sdk",
+    "openenv": "openenv-core",
+}  # found through a .pth file, or not installed
 
 
 def test_every_import_is_declared():

@@ -25,8 +25,18 @@ PAGES = {
 }
 COMMANDS = {c.__metadata__[0].name: c.__origin__ for c in Command.__args__}
 PROGRAMS = {
-    *("accelerate", "apt-get", "cd", "clevrskills", "exec", "export", "git", "lerobot-eval"),
-    *("lerobot-train", "llama-server", "make", "pip", "pre-commit", "python", "ray", "rerun"),
+    *("accelerate", "apt-get", "cd", "clevrskills", "exec", "export", "git", "inspect"),
+    *(
+        "lerobot-eval",
+        "lerobot-train",
+        "llama-server",
+        "make",
+        "pip",
+        "pre-commit",
+        "python",
+        "ray",
+        "rerun",
+    ),
     *("tensorboard", "vla-eval", "vllm"),
 }
 """Programs that pages call."""

@@ -9,7 +9,7 @@ from inspect import signature
 from pathlib import Path
 from typing import Any
 
-from clevrskills.agents.client import ChatClient, Model
+from clevrskills.agents.client import ChatClient, Model, Reply
 from clevrskills.agents.messages import budgeted, images_of, tokens_of
 from clevrskills.agents.prompter import PlainPrompter
 from clevrskills.agents.stand_ins import stand_in
@@ -139,7 +139,10 @@ class ChatPolicy:
             PolicyError: No reply has arrived.
         """
         messages = self.request(observation)
-        reply = self._model.answer(messages)
+        return self.read(observation, messages, self._model.answer(messages))
+
+    def read(self, observation: Observation, messages: list[Message], reply: Reply) -> Said:
+        """What a reply says to do, of what was sent for an observation."""
         said = self._prompter.parse(reply.text)
         images = images_of(messages)
         usage = {**reply.usage, "images": len(images)}
@@ -152,7 +155,7 @@ class ChatPolicy:
             record=self._recorder.record(messages),
             images=images,
         )
-        self._remember(observation, said)
+        self.remember(observation, said)
         return said
 
     def request(self, observation: Observation) -> list[Message]:
@@ -185,7 +188,7 @@ class ChatPolicy:
                 told = tuple({"index": k, "action": action, "message": ""} for k in range(turn))
                 seen = {**observation, "turn": turn, "turns": told}
                 request = self.request(seen)
-                self._remember(seen, Said(action, action))
+                self.remember(seen, Said(action, action))
             total["requests"] += 1
             total["prompt_tokens"] += tokens_of(request)
             total["completion_tokens"] += self.reply_tokens
@@ -199,7 +202,8 @@ class ChatPolicy:
         assert self.prices is not None
         return (sent * self.prices[0] + replied * self.prices[1]) / 1e6
 
-    def _remember(self, observation: Observation, said: Said) -> None:
+    def remember(self, observation: Observation, said: Said) -> None:
+        """Take note of what was said, for later requests."""
         self._history.append((observation, said))
         shown = self._prompter.history
         self._history = self._history[-shown:] if shown else []

@@ -29,6 +29,7 @@ class Rollout:
         success: Whether the goal holds now.
         success_once: Whether it has held after any turn.
         cause: Why the environment itself ended the episode; empty: it did not.
+        last_turn: What came of the last turn; ``None``: there was none yet.
     """
 
     def __init__(
@@ -44,6 +45,7 @@ class Rollout:
         self.turns, self.steps, self.total_reward = 0, 0, 0.0
         self.success = self.success_once = False
         self.cause = ""
+        self.last_turn: Turn | None = None
 
     def on_control_step(self, step: Step) -> None:
         """Called after each control step of a turn."""
@@ -61,7 +63,7 @@ class Rollout:
         self.turns, self.steps = self.turns + 1, self.steps + turn.steps
         self.total_reward += turn.reward
         self.success, self.success_once = turn.success, self.success_once or turn.success
-        self.cause = turn.ended
+        self.cause, self.last_turn = turn.ended, turn
         return turn
 
     def run(

@@ -6,6 +6,7 @@ What was hidden at the start, under something else, is not told of until it has 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 
 import numpy as np
 
@@ -42,7 +43,7 @@ class Memory:
         """A turn begins: remember where everything is, and what is uncovered by now."""
         scene = self._look(env)
         self._before = {thing.key: scene.place(thing) for thing in scene.blocks}
-        self._told = {thing.key: where(scene, thing) for thing in scene.blocks}
+        self._told = {thing.key: where(scene, thing, self._hidden) for thing in scene.blocks}
 
     def _look(self, env: RecorderView) -> Scene:
         """The scene now; what is uncovered in it is hidden no more."""
@@ -60,7 +61,7 @@ class Memory:
         seen = [thing for thing in scene.things if thing.key not in self._hidden]
         lines = [counted(seen)]
         if view != CAPTIONS[0]:
-            lines += [f"{_the(thing)} is {where(scene, thing)}." for thing in seen]
+            lines += [f"{_the(thing)} is {where(scene, thing, self._hidden)}." for thing in seen]
         if view == CAPTIONS[2]:
             lines.append(self._changes(scene, seen))
         return "\n".join(lines)
@@ -76,8 +77,9 @@ class Memory:
         if not moved:
             return "Nothing has moved."
         return " ".join(
-            f"{_the(t)} has moved: it was {self._told[t.key]} and is now {where(scene, t)}."
-            for t in moved
+            f"{_the(thing)} has moved: it was {self._told[thing.key]} and is now "
+            f"{where(scene, thing, self._hidden)}."
+            for thing in moved
         )
 
 
@@ -91,13 +93,14 @@ def counted(things: list[Thing]) -> str:
     return f"There {verb} {_joined(parts)}."
 
 
-def where(scene: Scene, thing: Thing) -> str:
-    """In which area a thing is, and what it is on or in."""
+def where(scene: Scene, thing: Thing, hidden: Collection[str] = ()) -> str:
+    """In which area a thing is, and what it is on or in, but for what is hidden."""
     area = f"in the {scene.area(thing)} area"
     below = [
         ("in" if other.kind == "bowl" else "on", other)
         for other in scene.things
-        if (scene.inside if other.kind == "bowl" else scene.stands_on)(thing, other)
+        if other.key not in hidden
+        and (scene.inside if other.kind == "bowl" else scene.stands_on)(thing, other)
     ]
     if not below:
         return area

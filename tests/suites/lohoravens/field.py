@@ -18,12 +18,16 @@ SMALL_M, BIG_M = 0.04, 0.06
 
 
 class FieldBench(Bench):
-    """Known bodies on the field, the first of which is to be put on the second; not registered."""
+    """Known bodies on the field, the first of which is to be put on another one; not registered."""
 
     setting = SETTING
 
+    def __init__(self, bodies: tuple[Body, ...], onto: int) -> None:
+        super().__init__(bodies)
+        self._onto = onto
+
     def layout(self, draw):
-        roles = {"top": np.array(0), "bottom": np.array(1), "n_min": np.array(2)}
+        roles = {"top": np.array(0), "bottom": np.array(self._onto), "n_min": np.array(2)}
         return Layout(self.bodies, roles)
 
     def goal(self, roles) -> Predicate:
@@ -47,10 +51,10 @@ def bowl(key: str, color: str, x: float, y: float) -> Body:
     return Body(key, "bowl", color, (x, y, 0.018, 1.0, 0.0, 0.0, 0.0), size, static=True)
 
 
-def field(*bodies: Body, **kwargs) -> LoHoRavensEnv:
+def field(*bodies: Body, onto: int = 1, **kwargs) -> LoHoRavensEnv:
     """An environment with some bodies on the field, just reset."""
     options = {"obs_mode": "none", "render_backend": "none"} | kwargs
-    with patch("clevrskills.envs.environment.task", lambda key: FieldBench(bodies)):
+    with patch("clevrskills.envs.environment.task", lambda key: FieldBench(bodies, onto)):
         env = LoHoRavensEnv("bench", **options)
     env.reset(seed=0)
     return env

@@ -7,7 +7,7 @@ import pytest
 
 from clevrskills.suites.lohoravens.interfaces import actuator
 from clevrskills.suites.lohoravens.noise import Noise
-from clevrskills.suites.lohoravens.setting import SETTING
+from clevrskills.suites.lohoravens.setting import FIELD, SETTING
 from tests.suites.lohoravens.field import (
     BIG_M,
     SMALL_M,
@@ -106,6 +106,42 @@ def test_a_turn_that_takes_too_long_and_the_one_after_it(monkeypatch) -> None:
     assert int(env.world.held[0]) == 0
     assert act(-0.10, -0.20, 0.0, *B, 0.0).code != "TIMED_OUT"
     assert int(env.world.held[0]) == -1
+
+
+def _gap_m(one: tuple[float, ...], other: tuple[float, ...]) -> float:
+    """Gap between the outlines of two blocks: x, y, side of each."""
+    apart = max(abs(one[0] - other[0]), abs(one[1] - other[1]))
+    return apart - 0.55 * (one[2] + other[2])
+
+
+def _somewhere(rng: np.random.Generator, side_m: float, others) -> tuple[float, float, float]:
+    """A free place in the field for a block, as far from others as at the start of an episode."""
+    while True:
+        half = side_m / 2
+        x, y = (rng.uniform(low + half, high - half) for low, high in (FIELD.x_m, FIELD.y_m))
+        here = (x, y, side_m)
+        if all(_gap_m(here, o) >= (0.015 if o[2] == side_m else 0.03) for o in others):
+            return here
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
+def test_blocks_in_a_crowd_go_where_they_should(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    items: list[tuple[float, float, float]] = []
+    for side_m in (SMALL_M,) * 6 + (BIG_M,) * 3:
+        items.append(_somewhere(rng, side_m, items))
+    env = field(*(block(f"block_{k}", "red", *item) for k, item in enumerate(items)))
+    act = turns(env)
+    for k in rng.permutation(len(items))[:6].tolist():
+        others = items[:k] + items[k + 1 :]
+        target = _somewhere(rng, items[k][2], others)
+        turn = act(*items[k][:2], 0.0, *target[:2], 0.0)
+        assert turn.code == "PLACED", (k, items[k], target)
+        np.testing.assert_allclose(place_of(env, k)[:2], target[:2], atol=3e-3)
+        items[k] = target
+        for j, item in enumerate(items):  # nothing else was touched
+            np.testing.assert_allclose(place_of(env, j)[:2], item[:2], atol=3e-3)
 
 
 @pytest.mark.slow

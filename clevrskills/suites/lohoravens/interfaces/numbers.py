@@ -71,7 +71,7 @@ class PoseInterface:
     def request(self, action: NDArray[Any], env: Any) -> Request:
         """What an action (6,) asks for."""
         del env
-        return Request(Move.of(action))
+        return Request(Move.of(action.tolist()))
 
     def none(self, after: Any = None) -> NDArray[Any]:
         """A pick far outside the field, (6,)."""

@@ -1,0 +1,168 @@
+"""Tasks of inspect_ai: frozen episodes of suites in words, with our environments as the loop.
+
+``inspect eval clevrskills/ivispar --model openai/gpt-4o -T preset=text``: what a model is sent, how
+its replies are read, limits and success are those of ``clevrskills evaluate --policy chat:…``.
+Needs the extra ``inspect``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from inspect_ai import Task, task
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.model import (
+    ChatMessage,
+    ChatMessageAssistant,
+    ChatMessageSystem,
+    ChatMessageUser,
+    ContentImage,
+    ContentText,
+    get_model,
+)
+from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
+from inspect_ai.solver import Generate, Solver, TaskState, solver
+
+from clevrskills.agents.client import Reply
+from clevrskills.agents.messages import to_openai
+from clevrskills.core.policy import Message
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.evaluation.env_pool import EnvPool, EpisodeRef
+from clevrskills.evaluation.request import EvaluationRequest
+from clevrskills.integrations.word_episodes import make_policy, make_pool, word_request
+
+__all__ = ["clevrskills", "episodes", "ivispar"]
+
+RESULT = "result"
+"""Key of an episode's result in the store of its sample."""
+_MESSAGES = {
+    "system": ChatMessageSystem,
+    "user": ChatMessageUser,
+    "assistant": ChatMessageAssistant,
+}
+_MEASURES = ("success", "goal_fraction", "progress", "refused")
+
+
+@task
+def episodes(suite: str = "ivispar", **options: Any) -> Task:
+    """Frozen episodes of any suite in words.
+
+    Args:
+        suite: Name of the suite.
+        options: See :func:`~clevrskills.integrations.word_episodes.word_request`.
+
+    Raises:
+        ClevrSkillsError: Something is not allowed.
+    """
+    request = word_request(suite, **options)
+    found = request.config.suite
+    samples = [
+        Sample(
+            id=ref.id,
+            input=f"Episode {ref.id}",
+            metadata={"task": ref.task, "split": ref.split, "index": ref.index},
+        )
+        for ref in request.episodes
+    ]
+    return Task(
+        dataset=MemoryDataset(samples, name=found.name),
+        solver=played(request),
+        scorer=outcome([*_MEASURES, *(measure.name for measure in found.measures())]),
+        name=found.name,
+        metadata={"episodes": dict(request.run.episodes), "benchmark": request.run.benchmark},
+    )
+
+
+@task
+def ivispar(preset: str = "text", tasks: str = "geoms", **options: Any) -> Task:
+    """Sliding boards of iVISPAR."""
+    return episodes("ivispar", preset=preset, tasks=tasks, **options)
+
+
+@task
+def clevrskills(preset: str = "words", **options: Any) -> Task:
+    """The 33 tasks of ClevrSkills, acted in words."""
+    return episodes("clevrskills", preset=preset, **options)
+
+
+@solver
+def played(request: EvaluationRequest) -> Solver:
+    """Plays an episode: each turn the model is sent what it is sent in an evaluation.
+
+    Args:
+        request: The evaluation.
+    """
+    make_policy(request)  # tells of a wrong argument before anything begins
+    free: list[EnvPool] = []
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        del generate  # it would add to the messages; ours are told anew each turn
+        of = state.metadata
+        ref = EpisodeRef(of["task"], of["split"], of["index"], repeat=state.epoch - 1)
+        policy = make_policy(request)
+        # each has an environment, which is used again when its episode is over
+        pool = free.pop() if free else make_pool(request, policy)
+        try:
+            rollout = pool.start(0, ref)
+            policy.reset(rollout.prompt)
+            model = get_model()
+            while not rollout.ended:
+                observation = rollout.observation
+                messages = policy.request(observation)
+                state.messages = [as_inspect(message) for message in messages]
+                state.output = await model.generate(state.messages)
+                if state.output.stop_reason == "content_filter":
+                    raise ClevrSkillsError(f"{ref.id}: the reply was filtered")
+                state.messages.append(state.output.message)
+                reply = Reply(state.output.completion, _usage(state))
+                rollout.go_on(policy.read(observation, messages, reply))
+        finally:
+            free.append(pool)
+        state.store.set(RESULT, asdict(rollout.result()))
+        state.completed = True
+        return state
+
+    return solve
+
+
+@scorer(metrics={"*": [mean(), stderr()]})
+def outcome(measures: Sequence[str]) -> Scorer:
+    """Scores of an episode: whether it was solved, and what else its result says.
+
+    Args:
+        measures: Names of numbers of the result, or of its measures.
+    """
+
+    async def score(state: TaskState, target: Target) -> Score:
+        del target
+        result: dict[str, Any] = state.store.get(RESULT)
+        known = {**result, **result["measures"], "success": result["success_at_end"]}
+        value = {name: float(known[name]) for name in measures if name in known}
+        last = state.output.completion
+        return Score(value=value, answer=last, explanation=result["cause"], metadata=result)
+
+    return score
+
+
+def as_inspect(message: Message) -> ChatMessage:
+    """A message as inspect_ai has it, images as data."""
+    (told,) = to_openai([message])
+    kind, content = _MESSAGES[message.role], told["content"]
+    if isinstance(content, str):
+        return kind(content=content)
+    return kind(
+        content=[
+            ContentText(text=part["text"])
+            if part["type"] == "text"
+            else ContentImage(image=part["image_url"]["url"])
+            for part in content
+        ]
+    )
+
+
+def _usage(state: TaskState) -> dict[str, float]:
+    usage = state.output.usage
+    sent, replied = (usage.input_tokens, usage.output_tokens) if usage else (0, 0)
+    return {"requests": 1.0, "prompt_tokens": sent, "completion_tokens": replied}

@@ -1,0 +1,227 @@
+"""Environment server of OpenEnv: episodes of suites in words, for trainers and harnesses.
+
+``python -m clevrskills.integrations.openenv_server --suite ivispar --tasks geoms --preset text``:
+what is shown, limits and success are those of ``clevrskills evaluate --policy chat:…``. Needs the
+extra ``openenv``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+from typing import Annotated, Any, Literal
+from uuid import uuid4
+
+import tyro
+from fastapi import FastAPI
+from openenv.core.env_server import Action, Environment, Observation, State, create_fastapi_app
+from pydantic import Field
+
+from clevrskills.agents.client import Reply
+from clevrskills.agents.messages import to_openai
+from clevrskills.core.policy import Said
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.evaluation.env_pool import EpisodeRef
+from clevrskills.integrations.word_episodes import make_policy, make_pool, word_request
+
+__all__ = ["WordAction", "WordEnvironment", "WordObservation", "WordState", "make_app"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServeArgs:
+    """Serve episodes in words as OpenEnv does; Ctrl-C ends it."""
+
+    suite: str = "ivispar"
+    """The suite."""
+    tasks: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    """Keys of tasks; may be given several times; by default all that have frozen episodes."""
+    level: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    """Only tasks of this level; may be given several times."""
+    split: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    """Splits; may be given several times; by default those that the suite evaluates."""
+    seed: int | None = None
+    """Draw episodes from this seed on, in place of frozen ones: for training, of split `train`."""
+    count: int | None = None
+    """Episodes of each task and split; by default as many as are evaluated."""
+    preset: str | None = None
+    """Named bundle of options, see docs/agents.md."""
+    view: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    """What is shown; may be given several times."""
+    feedback: Literal["none", "simple", "detailed"] | None = None
+    """What turns tell of themselves."""
+    interface: str | None = None
+    """What is acted by; it has to be in words."""
+    host: str = "127.0.0.1"
+    """Address to listen at; 0.0.0.0: all of this machine's."""
+    port: int = 8000
+    """Port to listen at."""
+    sessions: int = 8
+    """Clients at the same time; each has an environment of its own."""
+
+
+class WordAction(Action):
+    """A turn: a command, or a model's reply to the messages, of which the command is read."""
+
+    command: str | None = Field(default=None, description="a command, as it is")
+    reply: str | None = Field(default=None, description="a reply to `messages`")
+
+
+class WordObservation(Observation):
+    """What is seen before a turn, and what came of the last one."""
+
+    prompt: str = Field(default="", description="what is asked for")
+    messages: list[dict[str, Any]] = Field(
+        default_factory=list,
+        description="what a model is sent, as OpenAI's chat completions have it, images as data",
+    )
+    ok: bool = Field(default=True, description="whether the last turn was done")
+    code: str = Field(default="", description="what came of it")
+    message: str = Field(default="", description="the same in words, as far as feedback tells")
+    success: bool = False
+    progress: float = 0.0
+
+
+class WordState(State):
+    """Which episode, and how far it is."""
+
+    task: str = ""
+    split: str = ""
+    limit: int = 0
+    result: dict[str, Any] | None = Field(default=None, description="of an episode that is over")
+
+
+class WordEnvironment(Environment[WordAction, WordObservation, WordState]):
+    """Episodes of a suite in words; ``reset`` takes the next one, or ``episode_id`` names one, such
+    as ``geoms_base_007``, or a ``seed`` draws one.
+
+    Args:
+        options: See :func:`~clevrskills.integrations.word_episodes.word_request`.
+
+    Raises:
+        ClevrSkillsError: Something is not allowed.
+    """
+
+    SUPPORTS_CONCURRENT_SESSIONS = True
+    REQUIRES_SINGLE_THREAD_EXECUTOR = True  # a simulator belongs to one thread
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__()
+        self._request = word_request(**options)
+        self._policy = make_policy(self._request)
+        self._pool = make_pool(self._request, self._policy)
+        self._next = 0
+        self._rollout: Any = None
+        self._state = WordState()
+
+    def reset(
+        self, seed: int | None = None, episode_id: str | None = None, **_: Any
+    ) -> WordObservation:
+        """Start an episode.
+
+        Raises:
+            ClevrSkillsError: There is no episode of this name.
+        """
+        ref = self._chosen(seed, episode_id)
+        self._rollout = rollout = self._pool.start(0, ref)
+        self._policy.reset(rollout.prompt)
+        self._state = WordState(
+            episode_id=ref.id if ref.seed is None else f"{ref.task}_{ref.split}_{uuid4().hex}",
+            task=ref.task,
+            split=ref.split,
+            limit=rollout.limit,
+        )
+        return self._observe()
+
+    def _chosen(self, seed: int | None, name: str | None) -> EpisodeRef:
+        frozen = self._request.episodes
+        if name is not None:
+            by_name = {ref.id: ref for ref in frozen}
+            if name not in by_name:
+                raise ClevrSkillsError(f"no episode {name}; there are {frozen[0].id} and so on")
+            return by_name[name]
+        if seed is not None:
+            of = frozen[seed % len(frozen)]
+            return EpisodeRef(of.task, of.split, 0, seed)
+        self._next += 1
+        return frozen[(self._next - 1) % len(frozen)]
+
+    def step(self, action: WordAction, timeout_s: float | None = None, **_: Any) -> WordObservation:
+        """Take a turn.
+
+        Raises:
+            ClevrSkillsError: No episode is running, or the action is none.
+        """
+        rollout = self._rollout
+        if rollout is None or rollout.ended:
+            raise ClevrSkillsError("no episode is running: reset first")
+        if (action.command is None) == (action.reply is None):
+            raise ClevrSkillsError("an action has either a command or a reply")
+        reward, observation = rollout.total_reward, rollout.observation
+        if action.reply is not None:
+            messages = self._policy.request(observation)
+            said = self._policy.read(observation, messages, Reply(action.reply, _NO_USAGE))
+        else:
+            said = Said(action.command or "")
+            self._policy.remember(observation, said)
+        rollout.go_on(said)
+        self._state.step_count += 1
+        if rollout.ended:
+            self._state.result = asdict(rollout.result())
+        return self._observe(rollout.total_reward - reward)
+
+    def _observe(self, reward: float | None = None) -> WordObservation:
+        rollout = self._rollout
+        last = rollout.last_turn
+        return WordObservation(
+            done=rollout.ended,
+            reward=reward,
+            prompt=rollout.prompt.text,
+            messages=[] if rollout.ended else to_openai(self._policy.request(rollout.observation)),
+            ok=last.ok if last else True,
+            code=last.code if last else "",
+            message=rollout.observation["turns"][-1]["message"] if last else "",
+            success=rollout.success,
+            progress=float(rollout.env.outcome.progress[0]),
+        )
+
+    @property
+    def state(self) -> WordState:
+        """Which episode, and how far it is."""
+        return self._state
+
+
+_NO_USAGE = {"requests": 1.0, "prompt_tokens": 0.0, "completion_tokens": 0.0}
+
+
+def make_app(sessions: int = 8, **options: Any) -> FastAPI:
+    """The server as an application, for uvicorn and the like.
+
+    Args:
+        sessions: Clients at the same time.
+        options: See :func:`~clevrskills.integrations.word_episodes.word_request`.
+
+    Raises:
+        ClevrSkillsError: Something is not allowed.
+    """
+    make_policy(word_request(**options))  # tells of it before anything is served
+    return create_fastapi_app(
+        lambda: WordEnvironment(**options),
+        WordAction,
+        WordObservation,
+        max_concurrent_envs=sessions,
+    )
+
+
+def main(args: ServeArgs) -> None:
+    """Serve until Ctrl-C."""
+    import uvicorn
+
+    own = ("host", "port", "sessions")
+    options = {f.name: getattr(args, f.name) for f in fields(args) if f.name not in own}
+    uvicorn.run(make_app(args.sessions, **options), host=args.host, port=args.port)
+
+
+if __name__ == "__main__":
+    try:
+        main(tyro.cli(ServeArgs))
+    except ClevrSkillsError as error:
+        raise SystemExit(f"clevrskills: {error}") from None

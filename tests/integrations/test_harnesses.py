@@ -1,0 +1,155 @@
+"""Episodes in words as inspect_ai and OpenEnv run them, where scripts/setup_agents.sh was run."""
+
+import json
+import os
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clevrskills.cli import main
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.evaluation.results import read_results
+from clevrskills.integrations.word_episodes import make_policy, word_request
+
+ROOT = Path(__file__).parents[2]
+PYTHON = ROOT / ".venv-agents/bin/python"
+DRIVER = Path(__file__).parent / "harness_driver.py"
+COUNT = 12
+
+
+@pytest.fixture(scope="module")
+def python() -> Path:
+    if not PYTHON.exists():
+        pytest.skip("no inspect_ai; make it with scripts/setup_agents.sh")
+    return PYTHON
+
+
+def drive(python: Path, *arguments: str, home: Path, **more: str) -> Any:
+    environment = {**os.environ, "HOME": str(home), "PYTHONPATH": str(ROOT), **more}
+    done = subprocess.run(
+        [python, DRIVER, *arguments], cwd=ROOT, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.fixture(scope="module")
+def ours(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Results of the command with the same stand-in, by episode."""
+    out = tmp_path_factory.mktemp("ours") / "out"
+    command = ["evaluate", "geoms", "--suite", "ivispar", "--preset", "text"]
+    command += ["--policy", "chat:reader", "--episodes", str(COUNT), "--out", str(out)]
+    assert main(command) == 0
+    return {result.id: result for result in read_results(out)}
+
+
+def same(result: dict[str, Any], ours: Any) -> bool:
+    names = (
+        "success_at_end",
+        "cause",
+        "turns",
+        "refused",
+        "codes",
+        "measures",
+        "episode",
+        "curves",
+    )
+    return all(result[name] == getattr(ours, name) for name in names)
+
+
+@pytest.mark.readers
+@pytest.mark.slow
+def test_inspect_gives_the_results_of_the_command(
+    python: Path, ours: dict[str, Any], tmp_path: Path
+) -> None:
+    told = drive(
+        *(python, "inspect", "ivispar", "text", "geoms", str(COUNT), str(tmp_path / "logs")),
+        home=tmp_path,
+    )
+    assert told["results"].keys() == ours.keys() and len(ours) == COUNT
+    assert all(same(result, ours[name]) for name, result in told["results"].items())
+    rate = sum(result.success_at_end for result in ours.values()) / COUNT
+    assert told["means"]["success"] == rate == 1.0 and told["means"]["optimal"] == 1.0
+    usage = {name: result["usage"]["prompt_tokens"] for name, result in told["results"].items()}
+    assert usage == {name: 3 * result.turns for name, result in ours.items()}
+
+
+@pytest.mark.readers
+@pytest.mark.slow
+def test_inspect_sends_images_and_counts_what_cannot_be_read(python: Path, tmp_path: Path) -> None:
+    told = drive(
+        *(python, "inspect", "ivispar", "schematic", "geoms", "2", str(tmp_path / "logs")),
+        home=tmp_path,
+        REPLY="I cannot see.",
+    )
+    assert told["images"] == ["data:image/png;base64,"] and told["means"]["success"] == 0
+    assert {r["codes"]["UNPARSABLE"] for r in told["results"].values()} == {20}
+
+
+@pytest.fixture
+def server(python: Path, tmp_path: Path) -> Iterator[str]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    module = "clevrskills.integrations.openenv_server"
+    options = ["--tasks", "geoms", "--preset", "text", "--port", str(port)]
+    environment = {**os.environ, "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    log = (tmp_path / "log").open("w")
+    running = subprocess.Popen(
+        [python, "-m", module, *options], cwd=ROOT, env=environment, stdout=log, stderr=log
+    )
+    while running.poll() is None:  # until it listens
+        try:
+            socket.create_connection(("127.0.0.1", port), 1).close()
+            break
+        except OSError:
+            time.sleep(0.1)
+    assert running.poll() is None, (tmp_path / "log").read_text()
+    yield f"http://127.0.0.1:{port}"
+    running.terminate()
+    running.wait(20)
+
+
+@pytest.mark.readers
+@pytest.mark.slow
+def test_openenv_gives_the_results_of_the_command(
+    python: Path, server: str, ours: dict[str, Any], tmp_path: Path
+) -> None:
+    told = drive(python, "openenv", server, str(COUNT), home=tmp_path)
+    assert told["results"].keys() == ours.keys()
+    assert all(same(result, ours[name]) for name, result in told["results"].items())
+    assert all(abs(r - ours[name].total_reward) < 1e-6 for name, r in told["rewards"].items())
+    refused = told["refused"]
+    assert (refused["ok"], refused["code"], refused["progress"]) == (False, "UNPARSABLE", 0.0)
+    assert len(told["errors"]) == 2
+    assert all("either a command or a reply" in error for error in told["errors"])
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"suite": "chess"}, "suite"),
+        ({"suite": "ivispar", "tasks": "geom"}, "geom"),
+        ({"suite": "ivispar", "preset": "blurred"}, "preset"),
+        ({"suite": "ivispar", "interface": "index"}, "of numbers"),
+        ({"suite": "ivispar", "policy_arg": "colour=red"}, "colour"),
+        ({"suite": "clevrskills", "tasks": "pick"}, "of numbers"),
+    ],
+)
+def test_bad_options_are_refused(options: dict[str, Any], told: str) -> None:
+    with pytest.raises(ClevrSkillsError, match=told):
+        make_policy(word_request(**options))
+
+
+def test_names_may_be_a_list_or_a_text() -> None:
+    one, other = (
+        word_request("ivispar", tasks=t, count=3) for t in ("geoms, tiles", ["geoms", "tiles"])
+    )
+    assert one.episodes == other.episodes and len(one.episodes) == 6
+    drawn = word_request("ivispar", tasks="geoms", split="train", seed=4, count=2)
+    assert [ref.seed for ref in drawn.episodes] == [4, 5]
