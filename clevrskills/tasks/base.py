@@ -277,7 +277,7 @@ def tasks() -> dict[str, type[Task]]:
     _load_others()
     ours = {key: cls for key, cls in _TASKS.items() if cls.suite == Task.suite}
     order = {key: (not is_own(cls), cls.level, key) for key, cls in ours.items()}
-    return {key: _TASKS[key] for key in sorted(_TASKS, key=order.__getitem__)}
+    return {key: ours[key] for key in sorted(ours, key=order.__getitem__)}
 
 
 @cache

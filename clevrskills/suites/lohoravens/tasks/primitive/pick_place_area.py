@@ -17,6 +17,8 @@ from clevrskills.suites.lohoravens.wordings.primitive import PICK_PLACE_AREA
 from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.layout import EpisodeRng, Layout
 
+CENTER = "center"
+
 
 @dataclass(kw_only=True, eq=False)
 class PickPlaceArea(RavensTask):
@@ -37,13 +39,15 @@ class PickPlaceArea(RavensTask):
         scene = FieldScene(rng, self.slots)
         source = int(rng.roles.integers(len(QUADRANTS)))
         target = (source + 1 + int(rng.roles.integers(len(AREAS) - 1))) % len(AREAS)
+        low, high = area_bounds_m(AREAS[target])
+        if AREAS[target] == CENTER:
+            scene.keep_free((low + high) / 2, (high - low).min() / 2)
         for color in self.colors(rng, int(rng.roles.integers(2, 4))):
             scene.bowl(color)
         color, *others = self.colors(rng, int(rng.roles.integers(2, 4)))
         picked = scene.block(color, where=within(QUADRANTS[source]))
         for other in others:
             scene.block(other)
-        low, high = area_bounds_m(AREAS[target])
         roles = {"object": picked.slot, "low": low, "high": high}
         kept = {"others": scene.others([picked], 2), "source": source, "target": target}
         return scene.layout(1, **roles, **kept)
