@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from clevrskills.assets.palettes import bare_name, palette_color
 from clevrskills.assets.textures import COLOURS
 
 SEEN_NAMES, HELD_OUT_NAMES = (0, 1, 2), (3, 4)
@@ -183,6 +184,8 @@ def texture_words(texture: str, names: int = 0, others: Iterable[str] = ()) -> s
         names: Number of the set.
         others: Names of the textures that it must be told from.
     """
+    if palette_color(texture) is not None:
+        return bare_name(texture)
     bright = texture.removeprefix("dark ")
     kind = next((kind for kind in FAMILIES if bright.endswith(kind)), "")
     colors = bright.removesuffix(kind).split()

@@ -7,6 +7,7 @@ import numpy as np
 
 from clevrskills.assets import patterns
 from clevrskills.assets.others import other_texture, others
+from clevrskills.assets.palettes import palette_color
 from clevrskills.assets.splits import pools
 from clevrskills.assets.tints import TINTS
 from clevrskills.errors import UnknownNameError
@@ -57,6 +58,9 @@ def texture(name: str) -> np.ndarray:
         UnknownNameError: There is no texture of that name.
         ClevrSkillsError: That of another distribution cannot be drawn.
     """
+    color = palette_color(name)
+    if color is not None:
+        return _to_bytes(np.broadcast_to(np.array(color) / 255, (TEXTURE_PX, TEXTURE_PX, 3)))
     if name not in texture_names():
         added = others("textures", texture_names())
         if name not in added:

@@ -578,12 +578,18 @@ def _sizes(config: EnvConfig) -> dict[str, Any]:
     return sizes
 
 
-def make_env(config: EnvConfig, obs_mode: str = "none", **options: Any) -> ClevrSkillsEnv:
+def make_env(
+    config: EnvConfig,
+    obs_mode: str = "none",
+    kind: type[ClevrSkillsEnv] | None = None,
+    **options: Any,
+) -> ClevrSkillsEnv:
     """Make an environment from its configuration.
 
     Args:
         config: What it is made from; without cameras it needs no renderer.
         obs_mode: ``none``: images are taken when they are asked for; or another one.
+        kind: Class of it, of a suite with one of its own.
         **options: Other arguments of :class:`ClevrSkillsEnv`.
 
     Raises:
@@ -594,7 +600,7 @@ def make_env(config: EnvConfig, obs_mode: str = "none", **options: Any) -> Clevr
         "robot_name": config.robot,
         "criteria_name": config.criteria,
     }
-    return ClevrSkillsEnv(
+    return (kind or ClevrSkillsEnv)(
         config.task,
         **{name: value for name, value in names.items() if value},
         look=config.look,

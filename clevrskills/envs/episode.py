@@ -11,11 +11,11 @@ import numpy as np
 
 from clevrskills.core.episode import episode_name
 from clevrskills.envs.scene_sampling import draw_scene
-from clevrskills.errors import ClevrSkillsError
+from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.sim.body import Body
 from clevrskills.sim.prompt import Keystep, Prompt
 from clevrskills.sim.setting import TABLETOP, Setting
-from clevrskills.tasks import Layout, Task, tasks
+from clevrskills.tasks import Layout, Task
 from clevrskills.tasks import task as make_task
 
 
@@ -156,8 +156,10 @@ class EpisodeSpec:
 
 
 def _setting(task: str) -> Setting:
-    kind = tasks().get(task)
-    return kind.setting if kind else TABLETOP
+    try:
+        return make_task(task).setting
+    except UnknownNameError:
+        return TABLETOP
 
 
 def _arguments(task: Task) -> dict[str, Any]:

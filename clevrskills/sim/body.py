@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from clevrskills.assets import Shape, shape, shape_words, texture_words
+from clevrskills.assets.palettes import bare_name
 
 __all__ = ["Body", "Hinge", "Pose"]
 
@@ -83,9 +84,14 @@ class Body:
         return not self.static and self.hinge is None
 
     @property
+    def color(self) -> str:
+        """Name of its texture without the namespace of a palette; empty: plain."""
+        return bare_name(self.texture or "")
+
+    @property
     def name(self) -> str:
         """Its name in a sentence, e.g. ``red swirl bowl``."""
-        return " ".join(filter(None, (self.qualifier, self.texture, self.noun or self.shape)))
+        return " ".join(filter(None, (self.qualifier, self.color, self.noun or self.shape)))
 
     def called(self, names: int, among: Iterable[Body] = ()) -> str:
         """Its name in a set of names of :mod:`clevrskills.assets.names`, told from other bodies."""

@@ -54,6 +54,7 @@ class Task(ABC):
 
     Attributes:
         key: Name of the task, e.g. ``sort``.
+        suite: Name of the suite that it is of; its tasks are imported by it.
         level: ``L0``, ``L1`` or ``L2``.
         sentence: What it asks for, in words, for tables of tasks.
         predicates: Types of its goal's predicates, each once, in the order of the tree, for tables
@@ -73,6 +74,7 @@ class Task(ABC):
     """
 
     key: ClassVar[str]
+    suite: ClassVar[str] = "clevrskills"
     level: ClassVar[str]
     sentence: ClassVar[str]
     predicates: ClassVar[tuple[type[Predicate], ...]] = ()
@@ -101,7 +103,7 @@ class Task(ABC):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "key" in cls.__dict__:
-            if cls.level not in LEVELS:
+            if cls.suite == Task.suite and cls.level not in LEVELS:
                 raise UnknownNameError("level", cls.level, LEVELS)
             check_new("task", cls.key, _TASKS.get(cls.key), cls)
             _TASKS[cls.key] = cls
@@ -262,8 +264,8 @@ def stack_roles(layouts: Sequence[Layout], device: torch.device | str = "cpu") -
 
 
 def tasks() -> dict[str, type[Task]]:
-    """All tasks by key, level by level, those of the package first: every module below
-    ``clevrskills.tasks`` and what other distributions add.
+    """All tasks of the ClevrSkills suite by key, level by level, those of the package first: every
+    module below ``clevrskills.tasks`` and what other distributions add.
 
     Raises:
         ClevrSkillsError: Another distribution adds what cannot be imported, or a key twice.
@@ -273,8 +275,9 @@ def tasks() -> dict[str, type[Task]]:
         for module in pkgutil.iter_modules(package.__path__):
             importlib.import_module(f"{package.__name__}.{module.name}")
     _load_others()
-    order = {key: (not is_own(cls), cls.level, key) for key, cls in _TASKS.items()}
-    return {key: _TASKS[key] for key in sorted(_TASKS, key=order.__getitem__)}
+    ours = {key: cls for key, cls in _TASKS.items() if cls.suite == Task.suite}
+    order = {key: (not is_own(cls), cls.level, key) for key, cls in ours.items()}
+    return {key: ours[key] for key in sorted(ours, key=order.__getitem__)}
 
 
 @cache
@@ -296,7 +299,7 @@ def _load_others() -> None:
 
 
 def task(key: str, **arguments: Any) -> Task:
-    """Make a task.
+    """Make a task, of this suite or of another one whose tasks are imported.
 
     Args:
         key: Its key.
@@ -307,10 +310,11 @@ def task(key: str, **arguments: Any) -> Task:
         ClevrSkillsError: An argument has a value that is not allowed.
     """
     known = tasks()
-    if key not in known:
+    kind = known.get(key) or _TASKS.get(key)
+    if kind is None:
         raise UnknownNameError("task", key, tuple(known))
-    names = ("variant", *allowed_arguments(known[key]))
+    names = ("variant", *allowed_arguments(kind))
     for name in arguments:
         if name not in names:
             raise UnknownNameError(f"argument of {key}", name, names)
-    return known[key](**arguments)
+    return kind(**arguments)

@@ -172,6 +172,11 @@ class EpisodeRng:
         self.places.bit_generator.state = place.state
         return place
 
+    @property
+    def split_name(self) -> str:
+        """Name of the split."""
+        return self._split_name
+
     def number(self, count: Count) -> int:
         """A number from the least to the greatest, drawn for the roles."""
         return int(self.roles.integers(count[0], count[1], endpoint=True))

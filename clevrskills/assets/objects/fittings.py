@@ -4,7 +4,7 @@ import numpy as np
 
 from clevrskills.assets.objects.registry import FITTINGS, Item
 from clevrskills.assets.outlines import Points, circle, rounded_rectangle
-from clevrskills.assets.solids import Solid, lathe, loft, prism
+from clevrskills.assets.solids import Solid, lathe, loft, prism, vessel
 
 
 def _sphere() -> Solid:
@@ -32,7 +32,16 @@ def _scale_plate() -> Solid:
     return lathe([(7, 0), (7, 17), (22, 22), (66, 28), (70, 30), (70, 36)])
 
 
+def _shallow_bowl() -> Solid:
+    """116 mm wide, the rim 36 mm high, the flat floor 80 mm wide and 8 mm high: a 40 mm cube lies
+    flat in it.
+    """
+    outside = [(circle(44, 32), 0.0), (circle(58, 32), 36.0)]
+    return vessel(outside, [(circle(55, 32), 36.0), (circle(40, 32), 8.0)])
+
+
 FITTINGS["scale foot"] = Item(_scale_foot, density=1000)
 FITTINGS["scale beam"] = Item(_scale_beam, density=500)
 FITTINGS["scale plate"] = Item(_scale_plate, density=500)
 FITTINGS["sphere"] = Item(_sphere, density=1000)
+FITTINGS["shallow bowl"] = Item(_shallow_bowl, density=800)

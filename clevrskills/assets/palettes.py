@@ -1,0 +1,41 @@
+"""Palettes: plain colors of suites, each in a namespace of its own, such as ``ravens/red``."""
+
+from collections.abc import Mapping
+
+__all__ = ["PALETTES", "bare_name", "palette_color"]
+
+Rgb = tuple[int, int, int]
+
+PALETTES: Mapping[str, Mapping[str, Rgb]] = {
+    "ravens": {
+        "blue": (78, 121, 167),
+        "red": (255, 87, 89),
+        "green": (89, 169, 78),
+        "orange": (242, 142, 43),
+        "yellow": (237, 201, 72),
+        "purple": (176, 122, 161),
+        "pink": (255, 157, 167),
+        "cyan": (118, 183, 178),
+        "brown": (156, 117, 95),
+        "white": (255, 255, 255),
+        "gray": (186, 176, 172),
+        "indigo": (75, 0, 130),
+        "violet": (143, 0, 255),
+        "black": (0, 0, 0),
+        "silver": (192, 192, 192),
+        "gold": (255, 215, 0),
+    },
+}
+"""sRGB colors by namespace and name; those of ``ravens`` are LoHoRavens', the first eleven in use
+by default."""
+
+
+def palette_color(texture: str) -> Rgb | None:
+    """The color of a texture of a palette; ``None``: it is of none."""
+    namespace, slash, name = texture.partition("/")
+    return PALETTES.get(namespace, {}).get(name) if slash else None
+
+
+def bare_name(texture: str) -> str:
+    """The name of a texture without its namespace, as it stands in a sentence."""
+    return texture.rpartition("/")[2]

@@ -1,0 +1,131 @@
+"""Blocks that are left alone: unmoved, or out of where they do not belong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from clevrskills.core.goal.predicate import GoalState, Outcome
+from clevrskills.predicates.physical import PhysicalPredicate
+from clevrskills.sim.world import World
+from clevrskills.suites.lohoravens.predicates.resting import flat_share
+
+__all__ = ["NoneInArea", "NoneInZone", "Untouched"]
+
+MOVED_M = 0.02
+"""From how far on a block counts as moved."""
+ZONE_SHARE = 0.5
+"""Share of the footprint over a zone from which on a block is in it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Kept(PhysicalPredicate):
+    """Something is true of blocks that was true at the start.
+
+    Args:
+        objects: Indices of the blocks, -1 for none, (B, n).
+    """
+
+    max_reward = 1.0
+    objects: Tensor
+
+    def _said(self, fine: Tensor, state: GoalState) -> Outcome:
+        """The outcome from whether each block is fine, (B, n) bool."""
+        fine = fine | (self.objects < 0)
+        return self.outcome(fine.all(-1), torch.zeros_like(fine[:, 0], dtype=torch.float32), state=state)
+
+    def _named(self, world: World, env: int) -> str:
+        names = [f"{{obj:{world.keys[k]}}}" for k in self.objects[env].tolist() if k >= 0]
+        return ", ".join(names) or "everything else"
+
+    def realize(self, world: World, where: Tensor | None = None) -> None:
+        """Nothing: it is true at the start."""
+
+
+@dataclass(frozen=True, eq=False)
+class Untouched(Kept):
+    """No block has moved by 2 cm or more since the start."""
+
+    name = "untouched"
+
+    def initial_state(self, world: World) -> GoalState:
+        return {"from": self._places(world)}
+
+    def _places(self, world: World) -> Tensor:
+        """World positions of the blocks, (B, n, 3)."""
+        slots = self.objects.clamp(min=0)
+        return world.repeat(slots.shape[1]).position(slots.flatten()).view(*slots.shape, 3).clone()
+
+    def evaluate(self, world: World, state: GoalState) -> Outcome:
+        moved_m = (self._places(world) - state["from"]).norm(dim=-1)
+        return self._said(moved_m < MOVED_M, state)
+
+    def describe(self, world: World, env: int = 0) -> str:
+        return f"Leave {self._named(world, env)} where it is"
+
+
+@dataclass(frozen=True, eq=False)
+class NoneIn(Kept):
+    """No block is in a region but those that were at the start."""
+
+    def inside(self, world: World) -> Tensor:
+        """Which blocks are in the region, (B, n) bool."""
+        raise NotImplementedError
+
+    def initial_state(self, world: World) -> GoalState:
+        return {"was": self.inside(world)}
+
+    def evaluate(self, world: World, state: GoalState) -> Outcome:
+        return self._said(~self.inside(world) | state["was"], state)
+
+
+@dataclass(frozen=True, eq=False)
+class NoneInZone(NoneIn):
+    """No block has half of its footprint or more over a zone, at any height, but those that had at
+    the start.
+
+    Args:
+        zones: Indices of the zones, -1 for none, (B, m).
+    """
+
+    name = "none_in_zone"
+    zones: Tensor
+
+    def inside(self, world: World) -> Tensor:
+        shape = (*self.objects.shape, self.zones.shape[1])
+        body = self.objects.clamp(min=0)[:, :, None].expand(shape)
+        zone = self.zones.clamp(min=0)[:, None].expand(shape)
+        several = world.repeat(shape[1] * shape[2])
+        over = flat_share(several, body.flatten(), zone.flatten()).view(shape) >= ZONE_SHARE
+        return (over & (self.zones >= 0)[:, None]).any(-1)
+
+    def describe(self, world: World, env: int = 0) -> str:
+        zones = [f"{{obj:{world.keys[k]}}}" for k in self.zones[env].tolist() if k >= 0]
+        return f"Keep {self._named(world, env)} out of {', '.join(zones)}"
+
+
+@dataclass(frozen=True, eq=False)
+class NoneInArea(NoneIn):
+    """No block has its middle within a rectangle of the table but those that had at the start.
+
+    Args:
+        low: Least x and y, (B, 2) m.
+        high: Greatest x and y, (B, 2) m.
+    """
+
+    name = "none_in_area"
+    low: Tensor
+    high: Tensor
+
+    def inside(self, world: World) -> Tensor:
+        slots = self.objects.clamp(min=0)
+        place = world.repeat(slots.shape[1]).position(slots.flatten()).view(*slots.shape, 3)
+        xy = place[..., :2]
+        return ((xy > self.low[:, None]) & (xy < self.high[:, None])).all(-1)
+
+    def describe(self, world: World, env: int = 0) -> str:
+        (x0, y0), (x1, y1) = self.low[env].tolist(), self.high[env].tolist()
+        middle = f"{{pos:{(x0 + x1) / 2:.3f},{(y0 + y1) / 2:.3f},0.000}}"
+        return f"Keep {self._named(world, env)} away from {middle}"

@@ -1,0 +1,202 @@
+"""Blocks put where they belong: in a zone, in an area of the table, in a bowl."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from clevrskills.core.goal.predicate import GoalState, Outcome
+from clevrskills.predicates.physical import PhysicalPredicate
+from clevrskills.predicates.shaping import PUT_DOWN_REWARD, carry, descent, put_down
+from clevrskills.sim.world import World
+from clevrskills.suites.lohoravens.predicates.resting import lay, left_alone, lowest_share
+
+__all__ = ["BOWL_RADIUS_M", "InArea", "InBowl", "InZone", "in_bowl"]
+
+BOWL_RADIUS_M = 0.045
+"""How far from the axis of a bowl the middle of a block in it is at most."""
+
+
+@dataclass(frozen=True, eq=False)
+class PutIn(PhysicalPredicate):
+    """A block is somewhere, at rest and let go.
+
+    Reward: as of :class:`~clevrskills.predicates.OnTop`.
+
+    Args:
+        object: Index of the block, (B,).
+    """
+
+    max_reward = PUT_DOWN_REWARD
+    handles = ("object",)
+    object: Tensor
+
+    @abstractmethod
+    def there(self, world: World) -> Tensor:
+        """Whether it is where it should be, held or not, (B,) bool."""
+
+    @abstractmethod
+    def target(self, world: World) -> Tensor:
+        """World position that is surely right, (B, 3)."""
+
+    def evaluate(self, world: World, state: GoalState) -> Outcome:
+        placed, held = self.there(world), world.is_held(self.object)
+        alone = left_alone(world, self.object[:, None], self.criteria)[:, 0]
+
+        def carried() -> Tensor:
+            target = self.target(world)
+            way = descent(world.position(self.object) - target)
+            return torch.stack((carry(world, self.object, target), way), dim=-1)
+
+        return self.outcome(placed & alone, *put_down(world, self.object, held, placed, carried))
+
+
+@dataclass(frozen=True, eq=False)
+class InZone(PutIn):
+    """A share of a block's footprint is over a zone; it lies on the mat, or on a chain of blocks
+    whose lowest one does with the same share.
+
+    Args:
+        zone: Index of the zone, (B,).
+        share: The least share that counts.
+    """
+
+    name = "in_zone"
+    zone: Tensor
+    share: float = 0.9
+
+    def there(self, world: World) -> Tensor:
+        one = (self.object[:, None], self.zone[:, None])
+        return lowest_share(world, *one, self.share)[:, 0]
+
+    def target(self, world: World) -> Tensor:
+        return world.position(self.zone)
+
+    def describe(self, world: World, env: int = 0) -> str:
+        thing, zone = (world.keys[int(index[env])] for index in (self.object, self.zone))
+        return f"Put {{obj:{thing}}} in {{obj:{zone}}}"
+
+    def realize(self, world: World, where: Tensor | None = None) -> None:
+        lay(world, self.object, world.position(self.zone)[:, :2], self.zone, where)
+
+
+@dataclass(frozen=True, eq=False)
+class InArea(PutIn):
+    """The middle of a block is within a rectangle of the table, at any height.
+
+    Args:
+        low: Least x and y, (B, 2) m.
+        high: Greatest x and y, (B, 2) m; on the border is outside.
+    """
+
+    name = "in_area"
+    low: Tensor
+    high: Tensor
+
+    def there(self, world: World) -> Tensor:
+        xy = world.position(self.object)[:, :2]
+        return ((xy > self.low) & (xy < self.high)).all(-1)
+
+    def target(self, world: World) -> Tensor:
+        middle = (self.low + self.high) / 2
+        return torch.cat((middle, torch.zeros_like(middle[:, :1])), dim=-1)
+
+    def describe(self, world: World, env: int = 0) -> str:
+        (x0, y0), (x1, y1) = self.low[env].tolist(), self.high[env].tolist()
+        key = world.keys[int(self.object[env])]
+        return f"Put {{obj:{key}}} at {{pos:{(x0 + x1) / 2:.3f},{(y0 + y1) / 2:.3f},0.000}}"
+
+    def realize(self, world: World, where: Tensor | None = None) -> None:
+        """Put the block at the first free place of a grid over the area.
+
+        Raises:
+            ValueError: There is none.
+        """
+        rows = range(world.num_envs) if where is None else where.nonzero()[:, 0].tolist()
+        ticks = torch.linspace(0.1, 0.9, 9)
+        grid = torch.cartesian_prod(ticks, ticks)  # type: ignore[no-untyped-call]
+        grid = grid[(grid - 0.5).norm(dim=-1).sort(stable=True).indices]
+        for env in rows:
+            only = torch.zeros(world.num_envs, dtype=torch.bool)
+            only[env] = True
+            for tick in grid:
+                try:
+                    xy = self.low + tick * (self.high - self.low)
+                    lay(world, self.object, xy, None, only)
+                    break
+                except ValueError:
+                    continue
+            else:
+                raise ValueError("no free place in the area")
+
+
+@dataclass(frozen=True, eq=False)
+class InBowl(PutIn):
+    """A block is in one of some bowls: its middle within 4.5 cm of the axis, its lowest point below
+    the rim, and not on the table.
+
+    Args:
+        bowls: Indices of the bowls that are right, -1 for none, (B, n).
+    """
+
+    name = "in_bowl"
+    bowls: Tensor
+
+    def there(self, world: World) -> Tensor:
+        body = self.object[:, None].expand_as(self.bowls)
+        return in_bowl(world, body, self.bowls).any(-1)
+
+    def target(self, world: World) -> Tensor:
+        return world.position(self._first())
+
+    def _first(self) -> Tensor:
+        """The first right bowl, (B,)."""
+        return self.bowls.gather(1, (self.bowls >= 0).int().argmax(-1, keepdim=True))[:, 0]
+
+    def describe(self, world: World, env: int = 0) -> str:
+        bowls = [f"{{obj:{world.keys[k]}}}" for k in self.bowls[env].tolist() if k >= 0]
+        return f"Put {{obj:{world.keys[int(self.object[env])]}}} in {' or '.join(bowls)}"
+
+    def realize(self, world: World, where: Tensor | None = None) -> None:
+        """Put the block into the first of the bowls that has nothing in it.
+
+        Raises:
+            ValueError: There is none.
+        """
+        rows = range(world.num_envs) if where is None else where.nonzero()[:, 0].tolist()
+        for env in rows:
+            only = torch.zeros(world.num_envs, dtype=torch.bool)
+            only[env] = True
+            for bowl in [k for k in self.bowls[env].tolist() if k >= 0]:
+                slot = torch.full_like(self.object, bowl)
+                try:
+                    _into(world, self.object, slot, only)
+                    break
+                except ValueError:
+                    continue
+            else:
+                raise ValueError("no free bowl")
+
+
+FLOOR_M = 0.008
+"""Height of the floor of a bowl over its foot."""
+
+
+def _into(world: World, body: Tensor, bowl: Tensor, where: Tensor) -> None:
+    lay(world, body, world.position(bowl)[:, :2], None, where)
+    pose = world.pose(body).clone()
+    pose[:, 2] += FLOOR_M
+    world.set_body_pose(body, pose, where)
+
+
+def in_bowl(world: World, bodies: Tensor, bowls: Tensor) -> Tensor:
+    """Whether blocks (B, n) are in bowls (B, n), -1 for none, held or not, (B, n) bool."""
+    several = world.repeat(bodies.shape[1])
+    body, bowl = bodies.flatten(), bowls.clamp(min=0).flatten()
+    aside = (several.position(body) - several.position(bowl))[:, :2].norm(dim=-1)
+    low = several.bottom(body) < several.top(bowl)
+    found = (aside <= BOWL_RADIUS_M) & low & ~several.on_table(body)
+    return found.view_as(bodies) & (bowls >= 0)

@@ -1,0 +1,115 @@
+"""Blocks at rest: which stand on what, how much of them is over a zone, whether they are let go."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from clevrskills.core import geometry
+from clevrskills.predicates.criteria import Criteria
+from clevrskills.sim.world import CONTACT_TOLERANCE_M, World
+
+__all__ = ["flat_share", "left_alone", "loads", "lowest_share"]
+
+SAMPLES = 24
+"""Points along each side of a footprint: a share is exact to about 1/24 of the side."""
+LOW_M = 0.004
+"""Height up to which a block lies on the table or on a mat of 1 mm."""
+
+
+def left_alone(world: World, bodies: Tensor, criteria: Criteria) -> Tensor:
+    """Whether bodies (B, n) are at rest and let go, (B, n) bool."""
+    several, body = world.repeat(bodies.shape[1]), bodies.flatten()
+    free = several.gripper_clear(body, criteria.release_distance_m) & ~several.is_held(body)
+    return (free & several.is_static(body)).view_as(bodies)
+
+
+def loads(world: World, share: float) -> Tensor:
+    """Which body, second, rests with a share of its weight on which, third; all that can be moved
+    and is not held, (B, K, K) bool.
+    """
+    batch, count = world.num_envs, len(world.keys)
+    slots = torch.arange(count, device=world.device).expand(batch, count)
+    movable = world.repeat(count).at(world.solids.movable, slots.flatten()).view_as(slots)
+    loose = movable & (slots != world.held[:, None])
+    shape = (batch, count, count)
+    upper, lower = slots[:, :, None].expand(shape), slots[:, None].expand(shape)
+    carried = world.repeat(count**2).supports(lower.flatten(), upper.flatten()).view(shape)
+    different = ~torch.eye(count, dtype=torch.bool, device=world.device)
+    return (carried >= share) & different & loose[:, :, None] & loose[:, None]
+
+
+def flat_share(world: World, body: Tensor, zone: Tensor) -> Tensor:
+    """Share of the footprint of a block (B,) that is over a zone (B,), seen from above, in [0, 1].
+
+    The footprint is that of the face nearest to level, sampled on a grid of :data:`SAMPLES` points
+    a side.
+    """
+    matrix = world.at(world.matrix, body)  # (B, 3, 3), columns: the axes of the block
+    level = matrix[:, 2].abs().argmax(-1)
+    sides = torch.stack(((level + 1) % 3, (level + 2) % 3), dim=-1)  # (B, 2)
+    axes = matrix.gather(2, sides[:, None].expand(-1, 3, -1))  # (B, 3, 2)
+    lengths = world.at(world.solids.size, body).gather(1, sides)  # (B, 2)
+    tick = (torch.arange(SAMPLES, device=world.device) + 0.5) / SAMPLES - 0.5
+    grid = torch.cartesian_prod(tick, tick)  # type: ignore[no-untyped-call]
+    offsets = torch.einsum("bij,bj,gj->bgi", axes, lengths, grid)
+    local = geometry.to_local(world.pose(zone), world.position(body)[:, None] + offsets)
+    half = world.at(world.solids.size, zone)[:, None, :2] / 2
+    return (local[..., :2].abs() <= half).all(-1).float().mean(-1)
+
+
+def lowest_share(world: World, bodies: Tensor, zone: Tensor, share: float) -> Tensor:
+    """Whether blocks (B, n) are over their zone (B, n) with a share of their footprint, and on the
+    mat or the table, or in a chain whose lowest block is, (B, n) bool.
+    """
+    batch, count = bodies.shape
+    several = world.repeat(count)
+    over = (flat_share(several, bodies.flatten(), zone.flatten()) >= share).view_as(bodies)
+    low = (several.bottom(bodies.flatten()) <= LOW_M).view_as(bodies)
+    if bool((low | ~over).all()):
+        return over & low
+    slots = torch.arange(len(world.keys), device=world.device).expand(batch, -1)
+    on = loads(world, 0.5)
+    every = world.repeat(slots.shape[1])
+    bottom = (every.bottom(slots.flatten()) <= LOW_M).view_as(slots)
+    based = torch.zeros_like(over)
+    for k in range(count):  # zones differ, so each block has its own chain
+        zones = zone[:, k, None].expand_as(slots)
+        within = flat_share(every, slots.flatten(), zones.flatten()).view_as(slots) >= share
+        chain = bottom & within
+        for _ in range(slots.shape[1]):
+            chain = chain | (on & chain[:, None]).any(-1)
+        based[:, k] = chain.gather(1, bodies[:, k, None])[:, 0]
+    return over & (low | based)
+
+
+def lay(
+    world: World, body: Tensor, xy: Tensor, on: Tensor | None, where: Tensor | None = None
+) -> None:
+    """Put blocks (B,) down flat at places (B, 2) of the table, or of what they are to lie on (B,),
+    turned as they are.
+
+    Raises:
+        ValueError: Something else is there.
+    """
+    pose = world.pose(body).clone()
+    pose[:, :2] = xy
+    base = torch.zeros_like(pose[:, 2]) if on is None else world.top(on)
+    pose[:, 2] += base - world.bottom(body)
+    world.set_body_pose(body, pose, where)
+    taken = _others_gap(world, body, on) < -CONTACT_TOLERANCE_M
+    if bool((taken if where is None else taken & where).any()):
+        raise ValueError("the place is taken")
+
+
+def _others_gap(world: World, body: Tensor, on: Tensor | None) -> Tensor:
+    """Distance from a body to the nearest other one that can be moved, (B,)."""
+    distance = world.distance(world.world_points(body)).amin(-1)  # (B, K)
+    slots = torch.arange(distance.shape[1], device=distance.device)
+    count = len(slots)
+    all_slots = slots.expand(world.num_envs, count)
+    movable = world.repeat(count).at(world.solids.movable, all_slots.flatten()).view_as(distance)
+    ignored = ~movable | (all_slots == body[:, None])
+    if on is not None:
+        ignored |= all_slots == on[:, None]
+    return distance.masked_fill(ignored, geometry.PAD).amin(-1)

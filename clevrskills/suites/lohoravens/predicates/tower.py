@@ -1,0 +1,201 @@
+"""Blocks stacked on each other: one chain, on a zone, in an order that is asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from clevrskills.core.goal.predicate import GoalState, Outcome
+from clevrskills.predicates.physical import PhysicalPredicate
+from clevrskills.predicates.shaping import carry, reach
+from clevrskills.sim.world import World
+from clevrskills.suites.lohoravens.predicates.resting import (
+    LOW_M,
+    flat_share,
+    lay,
+    left_alone,
+    loads,
+)
+
+__all__ = ["Chain", "Tower"]
+
+REWARD_PER_BLOCK = 6.0
+BASE_SHARE = 0.9
+"""Share of the lowest block's footprint that is over the zone."""
+
+
+@dataclass(frozen=True)
+class Chain:
+    """The highest right tower that stands on the zone.
+
+    Attributes:
+        levels: How many of its blocks are right, counted from below, (B,).
+        blocks: Slot of each level, -1 above, (B, L).
+        clear: Whether nothing else is on the highest of them, (B,) bool.
+    """
+
+    levels: Tensor
+    blocks: Tensor
+    clear: Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Tower(PhysicalPredicate):
+    """Blocks form one tower on a zone: the lowest with 90 % of its footprint over it, each other
+    one resting on exactly one, nothing else on or in it; all at rest and let go.
+
+    Credit: the share of the levels that are filled from below without a break.
+
+    Reward: 6 for each such level, and for the next block reach 0 to 2, carry 2 to 5.
+
+    Args:
+        objects: Indices of the blocks, -1 for none, (B, n).
+        base: Index of the zone, (B,).
+        count: How many levels are asked for, (B,).
+        kind: Class of each block, such as its color, (B, n).
+        wanted: Class that is asked for at each level, -1 for any, (B, L).
+        rank: Numbers that must not increase upwards, such as sizes, (B, n).
+    """
+
+    name = "tower"
+    objects: Tensor
+    base: Tensor
+    count: Tensor
+    kind: Tensor
+    wanted: Tensor
+    rank: Tensor
+
+    @property
+    def max_reward(self) -> Tensor:
+        return REWARD_PER_BLOCK * self.count
+
+    def evaluate(self, world: World, state: GoalState) -> Outcome:
+        chain = self.chain(world)
+        used = chain.blocks >= 0
+        slots = torch.where(used, chain.blocks, self.objects[:, :1])
+        alone = (left_alone(world, slots, self.criteria) | ~used).all(-1)
+        holds = (chain.levels == self.count) & chain.clear & alone
+        shaping = REWARD_PER_BLOCK * chain.levels + self._approach(world, chain)
+        outcome = self.outcome(holds, shaping)
+        short = torch.minimum(chain.levels / self.count, 1.0 - 0.5 / self.count)
+        credit = torch.where(holds, 1.0, short)
+        return Outcome(holds, outcome.reward, outcome.progress, outcome.state, credit=credit)
+
+    def chain(self, world: World) -> Chain:
+        """Look at what stands on the zone."""
+        batch, count = self.objects.shape
+        on = loads(world, self.criteria.support_share)  # (B, upper, lower)
+        member = torch.zeros(on.shape[:2], dtype=torch.bool, device=on.device)
+        # -1 marks none: it may name a member too, so only what is used is written
+        for k in range(count):
+            used = self.objects[:, k] >= 0
+            member[used, self.objects[used, k]] = True
+        rank, kind = self._by_slot(self.rank, on), self._by_slot(self.kind, on)
+        foot = self._feet(world, on)  # (B, n)
+        now, alive = self.objects.clamp(min=0), foot & self._fits(kind, self.objects, 0)
+        blocks, levels = [torch.where(alive, now, -1)], alive.long()
+        length = self.wanted.shape[1]
+        above = on.sum(1)  # how many rest on each slot, (B, K)
+        below = on.sum(2)
+        for level in range(1, length):
+            column = on.gather(2, now[:, None].expand(-1, on.shape[1], -1))  # (B, K, n)
+            upper = column.int().argmax(1)  # (B, n)
+            good = alive & (above.gather(1, now) == 1) & (below.gather(1, upper) == 1)
+            good &= member.gather(1, upper) & (level < self.count[:, None])
+            good &= rank.gather(1, upper) <= rank.gather(1, now)
+            good &= self._fits(kind, upper, level)
+            now, alive = torch.where(good, upper, now), good
+            blocks.append(torch.where(good, upper, -1))
+            levels = levels + good.long()
+        best = levels.argmax(-1, keepdim=True)
+        found = torch.stack(blocks, dim=-1).gather(
+            1, best[..., None].expand(-1, -1, length)
+        )[:, 0]
+        clear = above.gather(1, now.gather(1, best))[:, 0] == 0
+        return Chain(levels.gather(1, best)[:, 0], found, clear)
+
+    def _by_slot(self, values: Tensor, on: Tensor) -> Tensor:
+        """Values of the blocks (B, n) by slot, (B, K); -1 for others."""
+        table = values.new_full(on.shape[:2], -1)
+        for k in range(values.shape[1]):
+            used = self.objects[:, k] >= 0
+            table[used, self.objects[used, k]] = values[used, k]
+        return table
+
+    def _fits(self, kind: Tensor, slots: Tensor, level: int) -> Tensor:
+        """Whether blocks (B, n) are of the class that is asked for at a level."""
+        wanted = self.wanted[:, level, None]
+        return (wanted < 0) | (kind.gather(1, slots.clamp(min=0)) == wanted)
+
+    def _feet(self, world: World, on: Tensor) -> Tensor:
+        """Which blocks stand on the mat or the table, enough of them over the zone, (B, n) bool."""
+        count = self.objects.shape[1]
+        several, slots = world.repeat(count), self.objects.clamp(min=0)
+        zone = self.base[:, None].expand_as(slots).flatten()
+        over = flat_share(several, slots.flatten(), zone).view_as(slots) >= BASE_SHARE
+        low = (several.bottom(slots.flatten()) <= LOW_M).view_as(slots)
+        loose = slots != world.held[:, None]
+        return over & low & loose & (self.objects >= 0) & ~on.any(2).gather(1, slots)
+
+    def _approach(self, world: World, chain: Chain) -> Tensor:
+        """How near the next block is to being put on top, in [0, 5], (B,)."""
+        slots = self.objects.clamp(min=0)
+        placed = (self.objects[:, :, None] == chain.blocks[:, None]).any(-1)
+        left = (self.objects >= 0) & ~placed & (chain.levels < self.count)[:, None]
+        near = reach(world.repeat(slots.shape[1]), slots.flatten(), left.flatten()).view_as(slots)
+        nearest = torch.where(left, near, 0.0).amax(-1)
+        held = (slots == world.held[:, None]) & left
+        last = chain.blocks.gather(1, (chain.levels - 1).clamp(min=0)[:, None])[:, 0]
+        onto = torch.where(last >= 0, last, self.base)
+        return world.sparse(
+            held.any(-1), nearest, lambda w, top: carry(w, w.held, w.position(top)), onto
+        )
+
+    def describe(self, world: World, env: int = 0) -> str:
+        names = [f"{{obj:{world.keys[k]}}}" for k in self.objects[env].tolist() if k >= 0]
+        zone = f"{{obj:{world.keys[int(self.base[env])]}}}"
+        return f"Stack {', '.join(names[:-1])} and {names[-1]} on {zone}"
+
+    def order(self, env: int, built: tuple[int, ...] = ()) -> list[int]:
+        """Slots of the blocks that may come next, in turn, above those that are built: the whole
+        tower from below; empty: what is built cannot be finished.
+        """
+        rows = [
+            (slot, int(self.kind[env, k]), int(self.rank[env, k]))
+            for k, slot in enumerate(self.objects[env].tolist())
+            if slot >= 0
+        ]
+        count, done = int(self.count[env]), list(built)
+        left = sorted((row for row in rows if row[0] not in built), key=lambda row: -row[2])
+        for level in range(len(done), count):
+            wanted = int(self.wanted[env, level])
+            fitting = [row for row in left if wanted in (-1, row[1])]
+            if not fitting:
+                return []
+            # of several that may come, the highest ranks first
+            chosen = fitting[0]
+            done.append(chosen[0])
+            left.remove(chosen)
+        ranks = {slot: rank for slot, _, rank in rows}
+        falls = all(ranks[a] >= ranks[b] for a, b in zip(done, done[1:], strict=False))
+        return done[len(built) :] if falls else []
+
+    def realize(self, world: World, where: Tensor | None = None) -> None:
+        """Build the tower in the middle of the zone, the blocks' turns kept.
+
+        Raises:
+            ValueError: The order that is asked for is impossible, or the zone is taken.
+        """
+        rows = range(world.num_envs) if where is None else where.nonzero()[:, 0].tolist()
+        for env in rows:
+            order, only = self.order(env), torch.zeros(world.num_envs, dtype=torch.bool)
+            only[env] = True
+            if not order:
+                raise ValueError("no tower of these blocks has the order that is asked for")
+            onto = self.base
+            for slot in order:
+                body = torch.full_like(self.base, slot)
+                lay(world, body, world.position(self.base)[:, :2], onto, only)
+                onto = body

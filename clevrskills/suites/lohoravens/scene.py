@@ -1,0 +1,203 @@
+"""Scene of an episode while it is laid out: zones, bowls and blocks at free places of the field."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from clevrskills.assets import shape
+from clevrskills.sim.body import Body, Pose
+from clevrskills.sim.setting import Workspace
+from clevrskills.suites.lohoravens.things import AREAS, area_bounds_m
+from clevrskills.suites.lohoravens.palette import texture_of
+from clevrskills.suites.lohoravens.setting import FIELD
+from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError, Table
+
+__all__ = ["BIG_M", "SMALL_M", "Block", "FieldScene", "QUADRANTS", "SIDES", "size_word"]
+
+SMALL_M, BIG_M = 0.04, 0.06
+"""Sides of the two sizes of blocks."""
+QUADRANTS = tuple(area for area in AREAS if " " in area)
+SIDES = {"left": (0.0, -1.0), "right": (0.0, 1.0), "top": (-1.0, 0.0), "bottom": (1.0, 0.0)}
+"""Directions in the world, (x, y), by name; the top is near the robot."""
+DENSITY = 600.0
+ZONE_M, MAT_M = 0.10, 0.001
+"""Side and height of a zone."""
+BOWL, BOWL_NOUN = "shallow bowl", "bowl"
+GAP_M, MIXED_GAP_M = 0.015, 0.03
+"""Least distance between outlines; where big blocks stand beside small ones, the gripper's head
+needs more."""
+INSET_M = 0.045
+"""How far middles stay inside the border of the field."""
+TOWER_REACH_M = 0.72
+"""Distance from the base up to which the arm reaches the top of a tower of five."""
+TRIES = 200
+
+
+def _inset(field: Workspace, by_m: float) -> Workspace:
+    (x0, x1), (y0, y1) = field.x_m, field.y_m
+    return replace(field, x_m=(x0 + by_m, x1 - by_m), y_m=(y0 + by_m, y1 - by_m))
+
+
+INNER = _inset(FIELD, INSET_M)
+BOWLS = _inset(FIELD, 0.065)
+TOWERS = replace(BOWLS, reach_m=(0.28, TOWER_REACH_M))
+
+
+BORDER_M = 0.03
+"""How far inside an area what is meant by it lies at the start, and outside what is not."""
+BEYOND_M, SHORT_M = 0.055, 0.035
+"""How far beyond another block, along an axis, what is on that side of it lies at least, and what
+is not at most."""
+
+
+def within(area: str) -> Workspace:
+    """Where blocks are surely in an area."""
+    low, high = area_bounds_m(area)
+    return _cut(low + BORDER_M, high - BORDER_M)
+
+
+def beside(place_m: tuple[float, float], side: str, beyond: bool) -> Workspace:
+    """Where blocks are surely on a side of a place, or surely not.
+
+    Raises:
+        LayoutError: There is no room.
+    """
+    (axis, sign), at = _axis(side), place_m
+    bounds = np.array([INNER.x_m, INNER.y_m])
+    limit = at[axis] + sign * (BEYOND_M if beyond else SHORT_M)
+    bounds[axis, 0 if (sign > 0) == beyond else 1] = limit
+    return _cut(bounds[:, 0], bounds[:, 1])
+
+
+def _axis(side: str) -> tuple[int, float]:
+    """Axis and sign of a side."""
+    x, y = SIDES[side]
+    return (0, x) if x else (1, y)
+
+
+def _cut(low: np.ndarray, high: np.ndarray) -> Workspace:
+    """The part of the field between two corners."""
+    x_m = (max(float(low[0]), INNER.x_m[0]), min(float(high[0]), INNER.x_m[1]))
+    y_m = (max(float(low[1]), INNER.y_m[0]), min(float(high[1]), INNER.y_m[1]))
+    if x_m[0] >= x_m[1] or y_m[0] >= y_m[1]:
+        raise LayoutError("no room there")
+    return replace(INNER, x_m=x_m, y_m=y_m)
+
+
+def size_word(side_m: float) -> str:
+    """``smaller`` or ``bigger``."""
+    return "bigger" if side_m > (SMALL_M + BIG_M) / 2 else "smaller"
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block of the scene.
+
+    Attributes:
+        slot: Its slot.
+        color: Its color.
+        side_m: Its side.
+        place_m: World x and y of its middle.
+    """
+
+    slot: int
+    color: str
+    side_m: float
+    place_m: tuple[float, float]
+
+    @property
+    def size(self) -> str:
+        """``smaller`` or ``bigger``."""
+        return size_word(self.side_m)
+
+
+class FieldScene:
+    """What is laid out so far.
+
+    Args:
+        rng: The choices of the episode.
+        slots: Keys of the task's slots.
+        gap_m: Least distance between outlines.
+    """
+
+    def __init__(self, rng: EpisodeRng, slots: tuple[str, ...], gap_m: float = GAP_M) -> None:
+        self.rng, self.slots = rng, slots
+        self._table: Table = rng.table(INNER, gap_m)
+        self._bodies: list[Body | None] = [None] * len(slots)
+        self.blocks: list[Block] = []
+
+    def block(self, color: str, side_m: float = SMALL_M, where: Workspace = INNER) -> Block:
+        """Put a block at a free place.
+
+        Args:
+            color: Its color.
+            side_m: Its side.
+            where: Where its middle may be, see :func:`within` and :func:`beside`.
+
+        Raises:
+            LayoutError: There is none.
+        """
+        size = (side_m,) * 3
+        pose = self._table.place(shape("cube", size, DENSITY), workspace=where)
+        slot = self._enter("block", lambda key: _block(key, color, side_m, pose))
+        self.blocks.append(Block(slot, color, side_m, (pose[0], pose[1])))
+        return self.blocks[-1]
+
+    def zone(self, color: str, side_m: float = ZONE_M, tower: bool = False) -> int:
+        """Put a zone at a free place, where a tower can be built if there will be one; its slot.
+
+        Raises:
+            LayoutError: There is none.
+        """
+        size = (side_m, side_m, MAT_M)
+        where = TOWERS if tower else BOWLS
+        pose = self._table.place(shape("cube", size), yaw_rad=0.0, workspace=where)
+        texture = texture_of(color)
+        return self._enter(
+            "zone", lambda key: Body(key, "cube", texture, pose, size, static=True, noun="zone")
+        )
+
+    def bowl(self, color: str) -> int:
+        """Put a bowl at a free place; its slot.
+
+        Raises:
+            LayoutError: There is none.
+        """
+        pose = self._table.place(shape(BOWL), yaw_rad=0.0, workspace=BOWLS)
+        texture = texture_of(color)
+        return self._enter(
+            "bowl", lambda key: Body(key, BOWL, texture, pose, static=True, noun=BOWL_NOUN)
+        )
+
+    def keep_free(self, place_m: np.ndarray, radius_m: float) -> None:
+        """Let nothing else stand at a place (2,)."""
+        self._table.reserve(float(place_m[0]), float(place_m[1]), radius_m)
+
+    def _enter(self, kind: str, make) -> int:  # type: ignore[no-untyped-def]
+        for slot, key in enumerate(self.slots):
+            if key.startswith(kind) and self._bodies[slot] is None:
+                self._bodies[slot] = make(key)
+                return slot
+        raise LayoutError(f"no slot is left for a {kind}")
+
+    def slots_of(self, blocks: list[Block], length: int) -> np.ndarray:
+        """Slots of some blocks, filled up with -1, (length,)."""
+        slots = np.full(length, -1)
+        slots[: len(blocks)] = [block.slot for block in blocks]
+        return slots
+
+    def others(self, blocks: list[Block], length: int) -> np.ndarray:
+        """Slots of all other blocks, filled up with -1, (length,)."""
+        return self.slots_of([block for block in self.blocks if block not in blocks], length)
+
+    def layout(self, n_min: int, **roles: object) -> Layout:
+        """The layout, with how many moves it takes at least."""
+        values = {name: np.asarray(value) for name, value in roles.items()}
+        return Layout(tuple(self._bodies), {**values, "n_min": np.array(n_min)})
+
+
+def _block(key: str, color: str, side_m: float, pose: Pose) -> Body:
+    size = (side_m,) * 3
+    return Body(key, "cube", texture_of(color), pose, size, density=DENSITY, noun="block")

@@ -1,0 +1,156 @@
+"""Base of tasks of LoHoRavens: blocks, bowls and zones on the field, and one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from clevrskills.core.goal.logical import Keeping
+from clevrskills.core.goal.predicate import Predicate
+from clevrskills.core.goal.tree import leaves_met
+from clevrskills.errors import UnknownNameError
+from clevrskills.sim.body_geometry import Solids
+from clevrskills.sim.setting import Setting
+from clevrskills.sim.tensor_world import TensorWorld
+from clevrskills.suites.lohoravens.palette import COLORS, COLORS_OF_SPLIT, choose_colors
+from clevrskills.suites.lohoravens.setting import SETTING
+from clevrskills.tasks.base import Task, stack_roles
+from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
+
+__all__ = ["CAPABILITIES", "LEVELS", "SPLITS", "RavensTask", "block_slots", "ravens_tasks"]
+
+LEVELS = ("primitive", "seen", "unseen", "workshop")
+SPLITS = ("train", "val", "test")
+CAPABILITIES = (
+    *("color", "size", "spatiality", "arithmetic"),
+    *("reference", "commonsense", "occlusion", "shape"),
+)
+"""What a sentence may ask to reason about."""
+EMPTY = (0.0, 0.0, 50.0, 1.0, 0.0, 0.0, 0.0)
+SPREAD_STEPS = 60
+"""Control steps that stand for a turn."""
+
+_TASKS: dict[str, type[RavensTask]] = {}
+
+
+@dataclass(kw_only=True, eq=False)
+class RavensTask(Task):
+    """A task of the suite.
+
+    Every layout has the role ``n_min``, the number of moves that it takes at least. At the start
+    the goal does not hold, no part of it is met, and what is to be kept is.
+
+    Attributes:
+        family: ``primitive``, ``stack``, ``move``, ``bowls``, ...
+        capabilities: Of :data:`CAPABILITIES`, what its sentence asks for.
+        moves: Least and greatest ``n_min``.
+        all_colors: Whether each split has all colors.
+    """
+
+    suite: ClassVar[str] = "lohoravens"
+    robots: ClassVar[tuple[str, ...]] = ("ur5e",)
+    setting: ClassVar[Setting] = SETTING
+    family: ClassVar[str]
+    capabilities: ClassVar[tuple[str, ...]]
+    moves: ClassVar[tuple[int, int]]
+    all_colors: ClassVar[bool] = False
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "key" in cls.__dict__:
+            for name, value, allowed in (
+                ("level", cls.level, LEVELS),
+                *(("capability", each, CAPABILITIES) for each in cls.capabilities),
+            ):
+                if value not in allowed:
+                    raise UnknownNameError(name, value, allowed)
+            cls.max_steps = SPREAD_STEPS * (2 * cls.moves[1] + 4)
+            _TASKS[cls.key] = cls
+
+    @classmethod
+    def splits(cls) -> tuple[str, ...]:
+        return SPLITS
+
+    @property
+    def all_robots(self) -> tuple[str, ...]:
+        return self.robots
+
+    def colors(self, rng: EpisodeRng, count: int, apart_from: Sequence[str] = ()) -> list[str]:
+        """Different colors of the split that look apart.
+
+        Raises:
+            LayoutError: There are not so many.
+        """
+        return choose_colors(rng, count, self.pool(rng), apart_from)
+
+    def pool(self, rng: EpisodeRng) -> Sequence[str]:
+        """Colors of the split."""
+        return COLORS if self.all_colors else COLORS_OF_SPLIT[rng.split_name]
+
+    def draw(self, seed: int, attempt: int, split: str) -> tuple[Layout, EpisodeRng]:
+        """As of :class:`~clevrskills.tasks.base.Task`; no split has the places of another one.
+
+        Raises:
+            LayoutError: It does not fit, or a part of the goal is met.
+        """
+        rng = self.rng(seed, attempt, split)
+        layout = self.layout(rng)
+        self.check_start(layout)
+        return layout, rng
+
+    @torch.inference_mode()
+    def check_start(self, layout: Layout) -> None:
+        """Check that nothing is met at the start, and all that is to be kept is.
+
+        Raises:
+            LayoutError: It is not so.
+        """
+        shapes = [body.geometry if body and not body.ghost else None for body in layout.bodies]
+        static = [not (body and body.movable) for body in layout.bodies]
+        poses = [body.pose if body else EMPTY for body in layout.bodies]
+        world = TensorWorld(
+            self.slots,
+            Solids.from_shapes([shapes], [static]),
+            torch.tensor([poses], dtype=torch.float32),
+        )
+        goal = self.goal(stack_roles([layout]))
+        outcome = goal.evaluate(world, goal.initial_state(world))
+        if bool(outcome.holds[0]) or leaves_met(goal, outcome)[0] > 0.0:
+            raise LayoutError("a part of the goal is met at the start")
+        if isinstance(goal, Keeping):
+            kept = goal.kept.evaluate(world, goal.kept.initial_state(world))
+            if not bool(kept.holds[0]):
+                raise LayoutError("what is to be kept is not so at the start")
+
+    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
+        raise NotImplementedError
+
+    def layout(self, rng: EpisodeRng) -> Layout:
+        raise NotImplementedError
+
+    def tags(self) -> dict[str, Any]:
+        """What tables sort it by, as JSON data."""
+        return {
+            "capabilities": list(self.capabilities),
+            "capability_count": len(self.capabilities),
+            "family": self.family,
+        }
+
+    def describe(self) -> dict[str, Any]:
+        return {**super().describe(), "id": f"lohoravens/{self.key}", **self.tags()}
+
+
+def block_slots(blocks: int, zones: int = 0, bowls: int = 0) -> tuple[str, ...]:
+    """Keys of slots: zones, bowls, blocks."""
+    counts = (("zone", zones), ("bowl", bowls), ("block", blocks))
+    return tuple(f"{kind}_{k}" for kind, count in counts for k in range(count))
+
+
+def ravens_tasks() -> dict[str, type[RavensTask]]:
+    """The tasks that are imported, level by level."""
+    order = {key: (LEVELS.index(cls.level), key) for key, cls in _TASKS.items()}
+    return {key: _TASKS[key] for key in sorted(_TASKS, key=order.__getitem__)}

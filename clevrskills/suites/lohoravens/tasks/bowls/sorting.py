@@ -1,0 +1,65 @@
+"""Base of tasks that sort blocks into bowls by their colors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from torch import Tensor
+
+from clevrskills.predicates import Predicate, Set
+from clevrskills.suites.lohoravens.palette import all_apart
+from clevrskills.suites.lohoravens.predicates.put_in import InBowl
+from clevrskills.suites.lohoravens.scene import FieldScene
+from clevrskills.suites.lohoravens.tasks.base import RavensTask, block_slots
+from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
+
+__all__ = ["SortIntoBowls"]
+
+FEWEST, MOST = 5, 6
+MOST_STRANGERS = 2
+
+
+@dataclass(kw_only=True, eq=False)
+class SortIntoBowls(RavensTask):
+    """Five or six bowls of different colors, and as many blocks or one fewer, each of the color of
+    another bowl.
+
+    Attributes:
+        matching: Whether a block goes into the bowl of its color, or into any of the others.
+    """
+
+    family = "bowls"
+    level = "seen"
+    capabilities = ("color",)
+    moves = (FEWEST, MOST)
+    predicates = (Set, InBowl)
+    slots = block_slots(MOST + MOST_STRANGERS, bowls=MOST)
+    matching: ClassVar[bool] = True
+
+    def layout(self, rng: EpisodeRng) -> Layout:
+        scene = FieldScene(rng, self.slots)
+        colors = all_apart(rng, self.pool(rng))
+        if len(colors) < FEWEST:
+            raise LayoutError("too few colors that look apart")
+        count = int(rng.roles.integers(FEWEST, min(MOST, len(colors)) + 1))
+        number = int(rng.roles.integers(FEWEST, count + 1))
+        strangers = int(rng.roles.integers(MOST_STRANGERS + 1)) if self.matching else 0
+        named, rest = colors[:count], colors[count:]
+        bowls = [scene.bowl(color) for color in named]
+        blocks = [scene.block(color) for color in named[:number]]
+        for _ in range(strangers if rest else 0):
+            scene.block(rest[0])
+        right = np.full((MOST, MOST), -1)
+        for k in range(number):
+            fitting = [b for i, b in enumerate(bowls) if (i == k) == self.matching]
+            right[k, : len(fitting)] = fitting
+        roles = {"objects": scene.slots_of(blocks, MOST), "bowls": right}
+        return scene.layout(number, **roles, active=np.arange(MOST) < number)
+
+    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
+        objects, bowls = roles["objects"].clamp(min=0), roles["bowls"]
+        parts = tuple(InBowl(objects[:, k], bowls[:, k]) for k in range(MOST))
+        return Set(parts, roles["active"])

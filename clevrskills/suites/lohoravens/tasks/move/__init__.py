@@ -1,0 +1,1 @@
+"""Tasks that move blocks between areas."""

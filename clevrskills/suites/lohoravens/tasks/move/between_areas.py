@@ -1,0 +1,109 @@
+"""Base of tasks that move blocks from one quadrant of the field to another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from torch import Tensor
+
+from clevrskills.predicates import Keeping, Predicate, Set
+from clevrskills.suites.lohoravens.palette import CATEGORIES, all_apart
+from clevrskills.suites.lohoravens.predicates.kept import NoneInArea
+from clevrskills.suites.lohoravens.predicates.put_in import InArea
+from clevrskills.suites.lohoravens.scene import (
+    BIG_M,
+    MIXED_GAP_M,
+    QUADRANTS,
+    SMALL_M,
+    FieldScene,
+    size_word,
+    within,
+)
+from clevrskills.suites.lohoravens.tasks.base import RavensTask, block_slots
+from clevrskills.suites.lohoravens.things import area_bounds_m
+from clevrskills.suites.lohoravens.wordings.move import MOVE_AREA
+from clevrskills.tasks.bank import Fields
+from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
+
+__all__ = ["MoveBetweenAreas"]
+
+MOST_MOVED, MOST_OTHERS = 5, 4
+
+
+@dataclass(kw_only=True, eq=False)
+class MoveBetweenAreas(RavensTask):
+    """The blocks that are meant, all in one quadrant, go to another one; no other block is put
+    there.
+
+    Attributes:
+        by_size: Whether only blocks of a size are meant; some of the other one lie about.
+        by_color: Whether only blocks of a category of colors are meant; some in the quadrant are of
+            none of them.
+    """
+
+    family = "move"
+    moves = (3, 5)
+    bank = MOVE_AREA
+    predicates = (Keeping, Set, InArea, NoneInArea)
+    slots = block_slots(MOST_MOVED + MOST_OTHERS)
+    by_size: ClassVar[bool] = False
+    by_color: ClassVar[bool] = False
+
+    def layout(self, rng: EpisodeRng) -> Layout:
+        scene = FieldScene(rng, self.slots, MIXED_GAP_M if self.by_size else 0.015)
+        source, step = int(rng.roles.integers(4)), 1 + int(rng.roles.integers(3))
+        target = (source + step) % 4
+        big, category = (int(rng.roles.integers(n)) for n in (2, len(CATEGORIES)))
+        count = int(rng.roles.integers(3, MOST_MOVED + 1))
+        least = 1 if self.by_size or self.by_color else 0
+        others = int(rng.roles.integers(least, MOST_OTHERS + 1))
+        pool = all_apart(rng, self.pool(rng))
+        of = tuple(CATEGORIES.values())[category]
+        meant_colors = [c for c in pool if c in of] if self.by_color else pool
+        other_colors = [c for c in pool if c not in of] if self.by_color else pool
+        if not meant_colors or not other_colors:
+            raise LayoutError("no such color")
+        side_m = BIG_M if self.by_size and big else SMALL_M
+        moved = []
+        for _ in range(count):
+            color = str(rng.textures.choice(meant_colors))
+            moved.append(scene.block(color, side_m, within(QUADRANTS[source])))
+        for number in range(others):
+            # those that differ in size or color may lie anywhere, the first in the quadrant
+            differs = bool(least) and (number == 0 or bool(rng.roles.integers(2)))
+            where = (source + 1 + int(rng.roles.integers(3))) % 4
+            if differs:
+                where = int(rng.roles.integers(4)) if number else source
+            of_color = self.by_color and differs and (not self.by_size or rng.roles.integers(2))
+            of_size = self.by_size and differs and not of_color
+            colors = other_colors if of_color else pool
+            other_m = BIG_M + SMALL_M - side_m if of_size else side_m
+            scene.block(str(rng.textures.choice(colors)), other_m, within(QUADRANTS[where]))
+        low, high = area_bounds_m(QUADRANTS[target])
+        roles = {
+            "objects": scene.slots_of(moved, MOST_MOVED),
+            "active": np.arange(MOST_MOVED) < count,
+            "others": scene.others(moved, MOST_OTHERS),
+            "low": low,
+            "high": high,
+        }
+        named = {"source": source, "target": target, "big": big, "category": category}
+        return scene.layout(count, **roles, **named)
+
+    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
+        objects = roles["objects"].clamp(min=0)
+        low, high = roles["low"], roles["high"]
+        parts = tuple(InArea(body, low, high) for body in objects.unbind(1))
+        return Keeping(Set(parts, roles["active"]), NoneInArea(roles["others"], low, high))
+
+    def fields(self, layout: Layout) -> Fields:
+        source, target, big, category = (
+            int(layout.roles[name]) for name in ("source", "target", "big", "category")
+        )
+        size = size_word(BIG_M if big else SMALL_M) if self.by_size else ""
+        colors = f"of {tuple(CATEGORIES)[category]} colors" if self.by_color else ""
+        what = " ".join(filter(None, (size, "blocks", colors)))
+        return {"what": what, "source": QUADRANTS[source], "target": QUADRANTS[target]}

@@ -1,0 +1,1 @@
+"""Primitives: one pick, one place."""

@@ -1,0 +1,158 @@
+"""Base of tasks that stack some of the blocks: those of a category, size, area or side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from torch import Tensor
+
+from clevrskills.predicates import Keeping, Predicate
+from clevrskills.sim.setting import Workspace
+from clevrskills.suites.lohoravens.palette import CATEGORIES, all_apart
+from clevrskills.suites.lohoravens.predicates.kept import NoneInZone
+from clevrskills.suites.lohoravens.predicates.tower import Tower
+from clevrskills.suites.lohoravens.scene import (
+    BIG_M,
+    INNER,
+    MIXED_GAP_M,
+    QUADRANTS,
+    SIDES,
+    SMALL_M,
+    Block,
+    FieldScene,
+    beside,
+    size_word,
+    within,
+)
+from clevrskills.suites.lohoravens.tasks.base import RavensTask, block_slots
+from clevrskills.suites.lohoravens.tasks.stack.towers import tower, tower_roles
+from clevrskills.tasks.bank import Fields
+from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
+
+__all__ = ["StackSelection"]
+
+MOST_BLOCKS = 8
+FEWEST_OTHERS = 2
+BELOW = ", big ones below small ones"
+
+
+@dataclass(frozen=True)
+class Draw:
+    """What the sentence of an episode names, each an index.
+
+    Attributes:
+        category: Of the colors.
+        big: Of the sizes: small, big.
+        area: Of the quadrants.
+        side: Of the sides.
+    """
+
+    category: int
+    big: int
+    area: int
+    side: int
+
+
+@dataclass(kw_only=True, eq=False)
+class StackSelection(RavensTask):
+    """The blocks that are meant become one tower on a zone; no other block is put there.
+
+    Each of the others differs from what is meant in one way at least.
+
+    Attributes:
+        ways: What tells the blocks that are meant: ``category``, ``size``, ``area``, ``side``.
+        mixed: Whether blocks have two sizes.
+        big_below: Whether big ones must be below small ones; there are both.
+        zones: Number of zones, at least and at most.
+    """
+
+    family = "stack"
+    moves = (3, 5)
+    predicates = (Keeping, Tower, NoneInZone)
+    slots = block_slots(MOST_BLOCKS + 1, zones=3)
+    ways: ClassVar[tuple[str, ...]]
+    mixed: ClassVar[bool] = False
+    big_below: ClassVar[bool] = False
+    zones: ClassVar[tuple[int, int]] = (1, 1)
+
+    def layout(self, rng: EpisodeRng) -> Layout:
+        draw = Draw(*(int(rng.roles.integers(n)) for n in (4, 2, 4, 4)))
+        meant = int(rng.roles.integers(self.moves[0], self.moves[1] + 1))
+        others = int(rng.roles.integers(FEWEST_OTHERS, MOST_BLOCKS - meant + 1))
+        scene = FieldScene(rng, self.slots, MIXED_GAP_M if self.mixed else 0.015)
+        pool = all_apart(rng, self.pool(rng))
+        zones = int(rng.roles.integers(self.zones[0], self.zones[1] + 1))
+        bases = [scene.zone(color, tower=True) for color in self.colors(rng, zones)]
+        mark: Block | None = None
+        if "side" in self.ways:
+            mark = scene.block(pool[-1], BIG_M if self.mixed and draw.big else SMALL_M)
+            pool = pool[:-1]
+        selected = []
+        for number in range(meant + others):
+            fits = {way: True for way in self.ways}
+            if number >= meant:
+                differs = int(rng.roles.integers(len(self.ways)))
+                for k, way in enumerate(self.ways):
+                    fits[way] = k != differs and bool(rng.roles.integers(2))
+            block = scene.block(
+                self._color(rng, draw, pool, fits),
+                self._side_m(rng, draw, fits, number),
+                self._where(rng, draw, fits, mark),
+            )
+            if number < meant:
+                selected.append(block)
+        roles = tower_roles(scene, selected, bases[0], big_below=self.big_below)
+        kept = {"others": scene.others(selected, MOST_BLOCKS + 1)}
+        named = {"mark": -1 if mark is None else mark.slot, **vars(draw)}
+        return scene.layout(meant, **roles, **kept, **named)
+
+    def _color(
+        self, rng: EpisodeRng, draw: Draw, pool: Sequence[str], fits: Mapping[str, bool]
+    ) -> str:
+        of = tuple(CATEGORIES.values())[draw.category]
+        if "category" in fits:
+            pool = [color for color in pool if (color in of) == fits["category"]]
+        if not pool:
+            raise LayoutError("no such color")
+        return str(rng.textures.choice(list(pool)))
+
+    def _side_m(self, rng: EpisodeRng, draw: Draw, fits: Mapping[str, bool], number: int) -> float:
+        if not self.mixed:
+            return SMALL_M
+        if "size" in fits:
+            return BIG_M if draw.big == fits["size"] else SMALL_M
+        if self.big_below and number < 2:
+            return (BIG_M, SMALL_M)[number]
+        return BIG_M if rng.roles.integers(2) else SMALL_M
+
+    def _where(
+        self, rng: EpisodeRng, draw: Draw, fits: Mapping[str, bool], mark: Block | None
+    ) -> Workspace:
+        if "area" in fits:
+            other = (draw.area + 1 + int(rng.roles.integers(3))) % 4
+            return within(QUADRANTS[draw.area if fits["area"] else other])
+        if "side" in fits:
+            assert mark is not None
+            return beside(mark.place_m, tuple(SIDES)[draw.side], fits["side"])
+        return INNER
+
+    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
+        return Keeping(tower(roles), NoneInZone(roles["others"], roles["base"][:, None]))
+
+    def fields(self, layout: Layout) -> Fields:
+        roles = {name: int(layout.roles[name]) for name in ("category", "big", "area", "side")}
+        words = []
+        if "size" in self.ways:
+            words.append(size_word(BIG_M if roles["big"] else SMALL_M))
+        if "category" in self.ways:
+            words.append(f"{tuple(CATEGORIES)[roles['category']]}-colored")
+        words.append("blocks")
+        if "area" in self.ways:
+            words.append(f"in the {QUADRANTS[roles['area']]} area")
+        if "side" in self.ways:
+            side = tuple(SIDES)[roles["side"]]
+            words.append(f"on the {side} of the {layout.body('mark').name}")
+        order = BELOW if self.big_below else ""
+        return {"what": " ".join(words), "zone": layout.body("base").color, "order": order}

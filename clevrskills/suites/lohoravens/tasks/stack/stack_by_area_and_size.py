@@ -1,0 +1,23 @@
+"""What lies in a quadrant and has a size becomes a tower."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from clevrskills.suites.lohoravens.tasks.stack.selection import StackSelection
+from clevrskills.suites.lohoravens.wordings.stack import STACK_AREA
+
+
+@dataclass(kw_only=True, eq=False)
+class StackByAreaAndSize(StackSelection):
+    """What lies in a quadrant and has a size becomes a tower."""
+
+    key = "stack_by_area_and_size"
+    level = "unseen"
+    capabilities = ('color', 'size', 'spatiality', 'commonsense')
+    bank = STACK_AREA
+    sentence = "Stack the blocks of a size in an area on a zone"
+    ways = ('area', 'size')
+    moves = (3, 4)
+    mixed = True
+    zones = (2, 3)

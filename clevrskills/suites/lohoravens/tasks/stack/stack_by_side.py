@@ -1,0 +1,20 @@
+"""What lies on one side of a block becomes a tower."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from clevrskills.suites.lohoravens.tasks.stack.selection import StackSelection
+from clevrskills.suites.lohoravens.wordings.stack import STACK_SIDE
+
+
+@dataclass(kw_only=True, eq=False)
+class StackBySide(StackSelection):
+    """What lies on one side of a block becomes a tower."""
+
+    key = "stack_by_side"
+    level = "seen"
+    capabilities = ('color', 'spatiality', 'commonsense')
+    bank = STACK_SIDE
+    sentence = "Stack all the blocks on one side of a block on a zone"
+    ways = ('side',)

@@ -1,0 +1,54 @@
+"""Stack the bigger blocks on a zone and the smaller ones on another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from clevrskills.predicates import Predicate, Set
+from clevrskills.suites.lohoravens.predicates.tower import Tower
+from clevrskills.suites.lohoravens.scene import BIG_M, MIXED_GAP_M, SMALL_M, FieldScene
+from clevrskills.suites.lohoravens.tasks.base import RavensTask, block_slots
+from clevrskills.suites.lohoravens.tasks.stack.towers import tower, tower_roles
+from clevrskills.suites.lohoravens.wordings.stack import STACK_SAME_SIZE
+from clevrskills.tasks.bank import Fields
+from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
+
+
+@dataclass(kw_only=True, eq=False)
+class StackSameSize(RavensTask):
+    """Two to four big and as many small blocks become two towers."""
+
+    key = "stack_same_size"
+    level = "seen"
+    family = "stack"
+    capabilities = ("color", "size")
+    moves = (5, 8)
+    bank = STACK_SAME_SIZE
+    sentence = "Stack the bigger blocks on one zone and the smaller blocks on another"
+    predicates = (Set, Tower)
+    slots = block_slots(8, zones=2)
+
+    def layout(self, rng: EpisodeRng) -> Layout:
+        scene = FieldScene(rng, self.slots, MIXED_GAP_M)
+        counts = rng.roles.integers(2, 5, 2).tolist()
+        if sum(counts) < self.moves[0]:
+            raise LayoutError("too few blocks")
+        zones = [scene.zone(color, tower=True) for color in self.colors(rng, 2)]
+        pool = self.colors(rng, 4)
+        towers = []
+        for zone, side_m, count in zip(zones, (BIG_M, SMALL_M), counts, strict=True):
+            colors = rng.textures.choice(pool, count).tolist()
+            towers.append(tower_roles(scene, [scene.block(c, side_m) for c in colors], zone))
+        roles = {name: [each[name] for each in towers] for name in towers[0]}
+        return scene.layout(sum(counts), **roles)
+
+    def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
+        return Set((tower(roles, 0), tower(roles, 1)))
+
+    def fields(self, layout: Layout) -> Fields:
+        one, two = (layout.bodies[slot] for slot in layout.roles["base"].tolist())
+        assert one is not None and two is not None
+        return {"one": one.color, "two": two.color}

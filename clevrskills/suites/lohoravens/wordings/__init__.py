@@ -1,0 +1,1 @@
+"""Sentences that ask for the tasks of LoHoRavens."""
