@@ -1,0 +1,1 @@
+"""AsgardBench: household tasks whose plan must be repaired by looking."""
