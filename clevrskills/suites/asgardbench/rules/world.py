@@ -141,6 +141,10 @@ class World:
             entity = self.entities[entity.parent]
             yield entity
 
+    def base(self, entity: Entity) -> Entity:
+        """The last of the :meth:`parents`; of what has none, itself."""
+        return ([entity, *self.parents(entity)])[-1]
+
     def free_slot(self, container: Entity, thing: Entity) -> int | None:
         """The first slot of something that takes a thing; ``None``: it has none."""
         room = catalogue().containers.get(container.type)
@@ -175,9 +179,7 @@ class World:
 
     def place(self, entity: Entity) -> tuple[float, float, float]:
         """Position in the room, metres: of a thing that of its slot, of a fixture its middle."""
-        base = entity
-        for base in self.parents(entity):
-            pass
+        base = self.base(entity)
         slot = 0
         child = entity
         while child is not base:
@@ -199,9 +201,7 @@ class World:
     def _aim(self) -> None:
         """The camera before the focus, aimed at it."""
         entity = self.entities[self.focus]
-        base = entity
-        for base in self.parents(entity):
-            pass
+        base = self.base(entity)
         if base.id not in self.fixtures:  # it is held: the agent stays where it is
             return
         fixture = self.fixtures[base.id]

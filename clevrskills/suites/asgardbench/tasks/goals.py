@@ -44,7 +44,7 @@ def goal_of(task: str, variant: Variant, reading: str, house: World) -> Predicat
         parts.append(Once(weighed) if latched else weighed)
     goal = Set(tuple(parts))
     kept = _tidy(reading, house)
-    return Keeping(goal, kept) if kept.children else goal
+    return goal if kept is None else Keeping(goal, kept)
 
 
 def locations(task: str, variant: Variant) -> frozenset[tuple[str, str]]:
@@ -82,10 +82,10 @@ def _leaves(task: str, variant: Variant, reading: str) -> list[Leaf]:
     return [StateIs("Television", "on", True)]
 
 
-def _tidy(reading: str, house: World) -> Set:
+def _tidy(reading: str, house: World) -> Set | None:
     """What must be switched off and closed at the end, in kitchens."""
     if not house.of_type("Fridge"):
-        return Set(())
+        return None
     many = "first" if reading == "released" else "all"
     off = ("CoffeeMachine", "Toaster", "StoveKnob", "Faucet")
     shut = ["Microwave", "Fridge"]

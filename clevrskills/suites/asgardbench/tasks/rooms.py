@@ -11,9 +11,7 @@ import numpy as np
 
 from clevrskills.suites.asgardbench.rules.layout import Fixture, Room
 
-KITCHENS = (
-    *(1, 2, 3, 4, 5, 6, 7, 10, 11, 12, 13, 14, 15, 16, 18, 19, 20, 21, 22, 23, 25, 26, 28),
-)
+KITCHENS = (*(1, 2, 3, 4, 5, 6, 7, 10, 11, 12, 13, 14, 15, 16, 18, 19, 20, 21, 22, 23, 25, 26, 28),)
 BATHROOMS, LIVING_ROOMS = (406, 408, 427), (202, 203, 212)
 TRAIN = {
     "kitchen": tuple(range(31, 61)),

@@ -9,7 +9,7 @@ from clevrskills.suites.asgardbench.rules.world import SHUTTING, Entity, World
 from clevrskills.suites.asgardbench.tasks.instances import Variant
 
 
-class Stuck(ClevrSkillsError):
+class StuckError(ClevrSkillsError):
     """A step of a plan was refused."""
 
 
@@ -22,7 +22,7 @@ def solve(task: str, variant: Variant, world: World) -> list[str]:
         world: Its start; it stays as it is.
 
     Raises:
-        Stuck: A step was refused.
+        StuckError: A step was refused.
     """
     solver = _Solver(world.copy())
     getattr(solver, _METHODS.get(task, task))(variant)
@@ -45,13 +45,13 @@ class _Solver:
         result = apply(self.world, verb, kind)
         self.plan.append(f"{verb} {kind}")
         if not result.ok:
-            raise Stuck(f"{verb} {kind}: {result.code}, after {self.plan[-6:]}")
+            raise StuckError(f"{verb} {kind}: {result.code}, after {self.plan[-6:]}")
 
     def one(self, kind: str) -> Entity:
         """The instance of a type that does not yet serve the goal, if there is one."""
         there = sorted(self.world.of_type(kind), key=self.world.serves)
         if not there:
-            raise Stuck(f"there is no {kind}")
+            raise StuckError(f"there is no {kind}")
         return there[0]
 
     # ---- hand ----
