@@ -9,7 +9,7 @@ import numpy as np
 
 from clevrskills.suites.asgardbench.rules.catalogue import catalogue
 from clevrskills.suites.asgardbench.rules.layout import Placed, Room
-from clevrskills.suites.asgardbench.rules.world import Entity, World
+from clevrskills.suites.asgardbench.rules.world import Entity, World, columns_of
 from clevrskills.suites.asgardbench.tasks.instances import Variant
 from clevrskills.suites.asgardbench.tasks.rooms import room
 
@@ -62,21 +62,23 @@ def set_up(task: str, variant: Variant, rng: np.random.Generator) -> tuple[Place
     kinds += [kind for kind in SOMETIMES[there.kind] if rng.random() < 0.4]
     world, placed = World(there, ()), []
     in_sink = _sink(there, [k for k in kinds if k not in needed], rng)
-    silverware = catalogue().classes["Silverware"]
     for kind in sorted(kinds, key=lambda k: (k not in needed, kinds.index(k))):
-        places = OPEN if kind in needed else HIDING
+        places: Sequence[str] = OPEN if kind in needed else HIDING
         if kind in in_sink:
             places = ("SinkBasin",)
         elif task == "set_table" and kind in needed:
             places = ("CounterTop", "SideTable")
         thing = Entity(kind, kind)
-        fixture, slot = _place(world, there, thing, places, rng)
+        spot = _place(world, there, thing, places, rng)
+        if spot is None:  # the room is full
+            assert kind not in needed, f"no place for {kind} in the room {there.label}"
+            continue
+        fixture, slot = spot
         thing.parent, thing.slot = fixture, slot
         world.entities[kind] = thing
         filled = "coffee" if kind == "Mug" and variant.coffee else ""
-        if kind in ("WineBottle",):
+        if kind == "WineBottle":
             filled = "wine"
-        assert kind not in silverware or not fixture.startswith("SinkBasin")
         placed.append(Placed(kind, kind, fixture, slot, kind in variant.dirty, filled))
     return tuple(placed)
 
@@ -98,9 +100,9 @@ def _place(
     thing: Entity,
     places: Sequence[str],
     rng: np.random.Generator,
-) -> tuple[str, int]:
-    """A fixture that takes a thing, and a slot of it; surfaces stay at least a third free."""
-    fits = catalogue().fits[thing.type] | {"Sofa", "ArmChair"} & catalogue().fits[thing.type]
+) -> tuple[str, int] | None:
+    """A fixture that takes a thing, and a slot of it; a surface holds at most seven things."""
+    fits = catalogue().fits[thing.type]
     able = [f for f in there.fixtures if f.type in places and f.type in fits]
     if not able:
         able = [f for f in there.fixtures if f.type in fits and f.type in catalogue().containers]
@@ -114,18 +116,15 @@ def _place(
             if fixture.type in OPEN:
                 return fixture.id, slots[int(rng.integers(len(slots)))]
             return fixture.id, slots[0]
-    fixture = able[0]
-    slots = _free(world, world.entities[fixture.id], thing)
-    assert slots, f"no place for {thing.type} in the room {there.label}"
-    return fixture.id, slots[0]
+    return None
 
 
 def _free(world: World, container: Entity, thing: Entity) -> list[int]:
-    """The slots of a fixture that take a thing, at most 16."""
+    """The slots of a fixture that take a thing, of a surface any, of others the first."""
     first = world.free_slot(container, thing)
     if first is None or container.type not in OPEN:
         return [] if first is None else [first]
     taken = {e.slot for e in world.contents(container)}
-    columns = max(1, int(world.fixtures[container.id].width_m / 0.2 + 1e-6))
+    columns = columns_of(world.fixtures[container.id])
     most = min(3 * columns, catalogue().containers[container.type].slots)
     return [slot for slot in range(most) if slot not in taken]
