@@ -1,0 +1,175 @@
+"""Leaves of goals in the household: states, places, and what was done."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from clevrskills.core.goal.context import Context
+from clevrskills.core.goal.predicate import SymbolicPredicate
+from clevrskills.suites.asgardbench.rules.catalogue import catalogue
+from clevrskills.suites.asgardbench.rules.world import Entity, World
+
+
+class HouseWorld(Context):
+    """One household as the goals see it.
+
+    Args:
+        house: The household.
+    """
+
+    def __init__(self, house: World) -> None:
+        super().__init__(tuple(house.entities), 1, torch.device("cpu"))
+        self.house = house
+
+
+@dataclass(frozen=True, eq=False)
+class _HouseLeaf(SymbolicPredicate):
+    """A statement about one household, true or false."""
+
+    def met(self, house: World) -> bool:
+        """Whether it holds."""
+        raise NotImplementedError
+
+    def credit(self, world: HouseWorld) -> Tensor:
+        return torch.tensor([float(self.met(world.house))])
+
+    def realize(self, world: HouseWorld, where: Tensor | None = None) -> None:
+        raise NotImplementedError("a household is changed by its verbs alone")
+
+
+@dataclass(frozen=True, eq=False)
+class StateIs(_HouseLeaf):
+    """Things of a type are in a state; there must be one.
+
+    Args:
+        kind: The type.
+        variable: ``dirty``, ``cooked``, ``filled``, ``open`` or ``on``.
+        value: What it must be; of ``filled`` also a liquid in :attr:`liquid`.
+        quantifier: ``any``, ``all`` or ``first``, by id.
+        liquid: The liquid that is asked for; empty: any.
+    """
+
+    name: ClassVar[str] = "state_is"
+    kind: str
+    variable: str
+    value: bool
+    quantifier: str = "first"
+    liquid: str = ""
+
+    def met(self, house: World) -> bool:
+        values = [getattr(e, self.variable) for e in house.of_type(self.kind)]
+        if self.liquid:
+            met = [value == self.liquid for value in values]
+        else:
+            met = [bool(value) is self.value for value in values]
+        if not met:
+            return False
+        return {"any": any(met), "all": all(met), "first": met[0]}[self.quantifier]
+
+    def describe(self, world: HouseWorld, env: int = 0) -> str:
+        state = self.liquid or self.variable
+        return f"The {self.kind} is {'' if self.value else 'not '}{state}"
+
+
+@dataclass(frozen=True, eq=False)
+class Contained(_HouseLeaf):
+    """A thing of a type lies directly in or on something of another type.
+
+    Args:
+        kind: The type of the thing.
+        container: The type of what it is in.
+        cooked: Whether it must be cooked.
+        clean: Whether what it is in must be clean.
+    """
+
+    name: ClassVar[str] = "contained_in"
+    kind: str
+    container: str
+    cooked: bool = False
+    clean: bool = False
+
+    def met(self, house: World) -> bool:
+        return any(self._good(house, thing) for thing in house.of_type(self.kind))
+
+    def _good(self, house: World, thing: Entity) -> bool:
+        parent = house.entities.get(thing.parent)
+        if parent is None or parent.type != self.container:
+            return False
+        return (thing.cooked or not self.cooked) and not (self.clean and parent.dirty)
+
+    def describe(self, world: HouseWorld, env: int = 0) -> str:
+        return f"The {self.kind} is in the {self.container}"
+
+
+@dataclass(frozen=True, eq=False)
+class Stored(_HouseLeaf):
+    """A thing is in one of its homes.
+
+    Args:
+        kind: Its type.
+        preferred: Whether only the preferred homes count.
+    """
+
+    name: ClassVar[str] = "stored"
+    kind: str
+    preferred: bool = False
+
+    def met(self, house: World) -> bool:
+        first, others = catalogue().homes[self.kind]
+        homes = first if self.preferred else (*first, *others)
+        things = house.of_type(self.kind)
+        parent = house.entities.get(things[0].parent) if things else None
+        return parent is not None and parent.type in homes
+
+    def describe(self, world: HouseWorld, env: int = 0) -> str:
+        return f"The {self.kind} is stored"
+
+
+@dataclass(frozen=True, eq=False)
+class Did(_HouseLeaf):
+    """Something was done.
+
+    Args:
+        verb: ``DRINK`` or ``SPRAY``.
+        argument: The liquid or the type.
+        held: Whether the vessel must have been held.
+    """
+
+    name: ClassVar[str] = "did"
+    verb: str
+    argument: str
+    held: bool = False
+
+    def met(self, house: World) -> bool:
+        done = (self.verb, self.argument) in house.events
+        return done and (not self.held or bool(house.held_while_drinking))
+
+    def describe(self, world: HouseWorld, env: int = 0) -> str:
+        return f"{self.verb.capitalize()} {self.argument}"
+
+
+@dataclass(frozen=True, eq=False)
+class ContainsOnly(_HouseLeaf):
+    """Something holds things of all listed types, at any depth, and nothing else.
+
+    Args:
+        container: The type of what holds them.
+        kinds: The types.
+    """
+
+    name: ClassVar[str] = "contains_only"
+    container: str
+    kinds: tuple[str, ...]
+
+    def met(self, house: World) -> bool:
+        return any(
+            {thing.type for thing in house.all_contents(each)} == set(self.kinds)
+            for each in house.of_type(self.container)
+        )
+
+    def describe(self, world: HouseWorld, env: int = 0) -> str:
+        return f"On the {self.container}: {', '.join(self.kinds)}, nothing else"

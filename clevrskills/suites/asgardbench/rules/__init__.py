@@ -1,0 +1,1 @@
+"""Rules of the household: what there is, what can be seen, what the verbs do."""

@@ -1,0 +1,1 @@
+"""Tasks of the household: rooms, instances, goals, and how they are solved."""

@@ -1,0 +1,99 @@
+"""Goals of the families, in three readings: ``paper``, ``released`` and ``strict``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from clevrskills.core.goal.logical import Keeping, Once, Set
+from clevrskills.core.goal.predicate import Leaf, Predicate
+from clevrskills.suites.asgardbench.predicates import (
+    Contained,
+    ContainsOnly,
+    Did,
+    HouseWorld,
+    StateIs,
+    Stored,
+)
+from clevrskills.suites.asgardbench.rules.catalogue import catalogue
+from clevrskills.suites.asgardbench.rules.world import World
+from clevrskills.suites.asgardbench.tasks.instances import Variant
+
+READINGS = ("paper", "released", "strict")
+COOKED = {
+    "cook_potato": "Potato",
+    "cook_egg": "EggCracked",
+    "cook_toast": "BreadSliced",
+    "cook_potato_slice": "PotatoSliced",
+}
+
+
+def goal_of(task: str, variant: Variant, reading: str, house: World) -> Predicate:
+    """The goal of an instance.
+
+    Args:
+        task: The family.
+        variant: The instance.
+        reading: One of :data:`READINGS`.
+        house: The start: what holds there earns nothing.
+    """
+    world = HouseWorld(house)
+    parts = []
+    for leaf in _leaves(task, variant, reading):
+        weighed = replace(leaf, weight=0.0 if bool(leaf.credit(world)) else 1.0)  # type: ignore[attr-defined]
+        latched = reading == "released" and isinstance(leaf, Contained)
+        parts.append(Once(weighed) if latched else weighed)
+    goal = Set(tuple(parts))
+    kept = _tidy(reading, house)
+    return goal if kept is None else Keeping(goal, kept)
+
+
+def locations(task: str, variant: Variant) -> frozenset[tuple[str, str]]:
+    """Types of things, each with the type in which the goal wants one."""
+    leaves = _leaves(task, variant, "paper")
+    return frozenset((e.kind, e.container) for e in leaves if isinstance(e, Contained))
+
+
+def _leaves(task: str, variant: Variant, reading: str) -> list[Leaf]:
+    strict = reading == "strict"
+    clean: list[Leaf] = [StateIs(kind, "dirty", False) for kind in variant.dirty]
+    if task == "coffee":
+        drunk = Did("DRINK", "coffee", strict)
+        washed = [StateIs("Mug", "dirty", False), StateIs("Mug", "filled", False)]
+        return [drunk, *washed, Stored("Mug", strict)]
+    if task in COOKED:
+        kind = COOKED[task]
+        dish = catalogue().served_in[kind]
+        served = Contained(kind, dish, strict, strict)
+        return [StateIs(kind, "cooked", True, "any"), served, *clean]
+    if task == "distribute":
+        piece = catalogue().slices[variant.food]
+        return [*(Contained(piece, dish) for dish in variant.objects), *clean]
+    if task.startswith("put_away"):
+        return [*(Stored(kind, strict) for kind in variant.objects), *clean]
+    if task == "set_table":
+        return [
+            StateIs("Mug", "filled", True, liquid="coffee" if strict else ""),
+            ContainsOnly("DiningTable", ("Mug", "Plate", "BreadSliced")),
+            Contained("BreadSliced", "Plate", strict),
+            *clean,
+        ]
+    if task == "clean_mirror":
+        return [Did("SPRAY", "Mirror"), StateIs("Mirror", "dirty", False)]
+    return [StateIs("Television", "on", True)]
+
+
+def _tidy(reading: str, house: World) -> Set | None:
+    """What must be switched off and closed at the end, in kitchens."""
+    if not house.of_type("Fridge"):
+        return None
+    many = "first" if reading == "released" else "all"
+    off = ("CoffeeMachine", "Toaster", "StoveKnob", "Faucet")
+    shut = ["Microwave", "Fridge"]
+    if reading == "strict":
+        shut += [kind for kind in ("Cabinet", "Drawer") if house.of_type(kind)]
+    return Set(
+        (
+            *(StateIs(kind, "on", False, many) for kind in off),
+            *(StateIs(kind, "open", False, many) for kind in shut),
+        )
+    )

@@ -1,0 +1,126 @@
+"""Instances: the 108 of the published table on our layouts, and others drawn alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from clevrskills.suites.asgardbench.tasks.rooms import TRAIN, room
+
+ROOMS = {"clean_mirror": "bathroom", "turn_on_tv": "living"}
+"""Kind of room of a family; all others are in kitchens."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """What an instance asks for and how it differs from its family's plain case.
+
+    Attributes:
+        label: The room.
+        objects: Types that the sentence names, such as the dishes.
+        dirty: Types that start dirty.
+        food: What is sliced, of ``distribute``.
+        coffee: Whether the mug holds coffee at the start.
+        published_n: Length of the original's known solution of the instance; 0: it has none.
+    """
+
+    label: int
+    objects: tuple[str, ...] = ()
+    dirty: tuple[str, ...] = ()
+    food: str = ""
+    coffee: bool = False
+    published_n: int = 0
+
+    @property
+    def name(self) -> str:
+        """The variation: ``clean``, what is dirty, or ``has_coffee``."""
+        return "has_coffee" if self.coffee else "+".join(self.dirty) or "clean"
+
+
+def _read(text: str) -> list[Variant]:
+    """Variants of a line: ``label objects[n]``, a dirty type marked by ``*``."""
+    found = []
+    for entry in text.split(";"):
+        head, _, length = entry.strip().rstrip("]").partition("[")
+        label, *names = head.split()
+        coffee, food = "coffee" in names, next((n[1:] for n in names if n[0] == "/"), "")
+        names = [n for n in names if n != "coffee" and n[0] != "/"]
+        # a type marked by ** is dirty, but not named in the sentence
+        dirty = tuple(n.rstrip("*") for n in names if n.endswith("*"))
+        objects = tuple(n.rstrip("*") for n in names if not n.endswith("**"))
+        found.append(Variant(int(label), objects, dirty, food, coffee, int(length)))
+    return found
+
+
+TABLE: dict[str, Sequence[Variant]] = {
+    key: _read(text)
+    for key, text in {
+        "coffee": "13[51]; 19[44]; 26[40]; 12 Mug**[38]; 14 Mug**[43]; 7 Mug**[38];"
+        "12 coffee[25]; 28 coffee[35]; 3 coffee[31]",
+        "cook_potato": "12[15]; 18[12]; 5[14]; 11 Bowl**[44]; 21 Bowl**[44]; 28 Bowl**[37]",
+        "cook_egg": "13[14]; 26[12]; 2[12]; 10 Pan**[51]; 13 Pan**[34]; 5 Pan**[29];"
+        "11 Plate**[34]; 23 Plate**[47]; 28 Plate**[40];"
+        "13 Pan** Plate**[62]; 28 Pan** Plate**[63]; 5 Pan** Plate**[50]",
+        "cook_toast": "20[15]; 26[13]; 2[18]; 22 Plate**[70]; 25 Plate**[36]; 3 Plate**[53]",
+        "cook_potato_slice": "11[19]; 19[20]; 20[17]; 16 Pan**[52]; 20 Pan**[54]; 7 Pan**[44];"
+        "16 Plate**[46]; 23 Plate**[40]; 26 Plate**[44];"
+        "14 Pan** Plate**[69]; 20 Pan** Plate**[67]; 28 Pan** Plate**[62]",
+        "put_away_food": "13 Bread Tomato Potato[17]; 14 Apple Egg[11]; 19 Apple Bread[12]",
+        "put_away_dishes": "1 Cup Plate[10]; 28 Bowl Pot Mug Plate[16]; 28 Pot Mug[9];"
+        "28 Bowl* Plate[20]; 3 Cup Bowl* Pot Mug[37]; 6 Bowl* Plate[31];"
+        "11 Cup* Mug Plate[23]; 23 Cup* Bowl Plate[26]; 2 Cup* Bowl Pot Mug[27];"
+        "18 Cup Bowl Mug* Plate[43]; 1 Bowl Mug* Plate[29]; 22 Pot Mug*[38];"
+        "16 Bowl Plate*[18]; 16 Cup Pot Mug Plate*[41]; 28 Cup Plate*[28]",
+        "put_away_silverware": "11 Spoon Fork[11]; 4 ButterKnife Fork Ladle Knife[22];"
+        "6 Spoon Fork Spatula[17]",
+        "distribute": "11 /Apple Bowl* Pot[26]; 19 /Apple Bowl[11]; 11 /Apple Plate* Pot[35];"
+        "28 /Apple Plate* Pot[34]; 13 /Apple Plate Bowl[18]; 18 /Apple Plate Bowl[14];"
+        "25 /Apple Plate[9]; 15 /Apple Plate Pot[12]; 1 /Apple Plate Pot[17];"
+        "25 /Lettuce Plate* Pan[41]; 20 /Lettuce Plate* Pan Pot[48]; 2 /Lettuce Plate* Pot[34];"
+        "1 /Lettuce Plate Bowl[17]; 20 /Lettuce Plate Pan[13]; 28 /Lettuce Plate Pan Pot[20];"
+        "21 /Lettuce Plate Pot[16]; 4 /Lettuce Pot*[42]; 7 /Lettuce Pot[7];"
+        "10 /Tomato Bowl*[36]; 26 /Tomato Bowl*[29]; 18 /Tomato Bowl Pot[12];"
+        "10 /Tomato Plate* Bowl[46]; 22 /Tomato Plate* Bowl Pot[43]; 3 /Tomato Plate Bowl*[42];"
+        "12 /Tomato Plate[6]; 23 /Tomato Plate Pot[15]; 1 /Tomato Pot[11]",
+        "set_table": "11[81]; 15[65]; 4[74]; 19 Mug**[107]; 20 Mug**[94]; 7 Mug**[97];"
+        "11 coffee[54]; 4 coffee[59]; 7 coffee[69]",
+        "clean_mirror": "406[10]; 408[8]; 427[11]",
+        "turn_on_tv": "202[4]; 203[4]; 212[4]",
+    }.items()
+}
+"""The instances of each family, in the published order, with the published n."""
+
+SENTENCES = {
+    "coffee": "Have a mug of coffee, then wash the mug and stow it in a cabinet",
+    "cook_potato": "Cook a potato in the microwave and serve it in a bowl",
+    "cook_egg": "Cook an egg in a pan and serve it on a plate",
+    "cook_toast": "Serve one slice of toast on a plate",
+    "cook_potato_slice": "Fry a slice of potato in a pan and serve it on a plate",
+    "put_away_food": "Put away the {objects}",
+    "put_away_dishes": "Put away the {objects}; what is put away must be clean",
+    "put_away_silverware": "Put away the {objects}",
+    "distribute": "Slice the {food} and put one piece into each of: {objects}",
+    "set_table": "Clear the dining table and set it with a mug of coffee and a slice of toast "
+    "on a plate",
+    "clean_mirror": "Clean the mirror",
+    "turn_on_tv": "Switch the television on",
+}
+
+
+def sentence(task: str, variant: Variant) -> str:
+    """What an instance asks for."""
+    objects = ", ".join(variant.objects)
+    return SENTENCES[task].format(objects=objects, food=variant.food)
+
+
+def draw_variant(task: str, rng: np.random.Generator) -> Variant:
+    """A variant of the table in another room."""
+    table = TABLE[task]
+    base = table[int(rng.integers(len(table)))]
+    labels: Sequence[int] = TRAIN[ROOMS.get(task, "kitchen")]
+    if task == "set_table":
+        labels = [k for k in labels if any(f.type == "DiningTable" for f in room(k).fixtures)]
+    label = int(labels[int(rng.integers(len(labels)))])
+    return Variant(label, base.objects, base.dirty, base.food, base.coffee)

@@ -1,0 +1,130 @@
+"""Set-up of instances: what lies where at the start, drawn from a generator."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from clevrskills.suites.asgardbench.rules.catalogue import catalogue
+from clevrskills.suites.asgardbench.rules.layout import Placed, Room
+from clevrskills.suites.asgardbench.rules.world import Entity, World, columns_of
+from clevrskills.suites.asgardbench.tasks.instances import Variant
+from clevrskills.suites.asgardbench.tasks.rooms import room
+
+ALWAYS = {
+    "kitchen": (
+        *("Plate", "Bowl", "Mug", "Cup", "Pan", "Pot", "Knife", "ButterKnife", "Fork", "Spoon"),
+        *("Spatula", "Ladle", "DishSponge", "Apple", "Bread", "Egg", "Lettuce", "Potato"),
+        *("Tomato", "SaltShaker", "SoapBottle"),
+    ),
+    "bathroom": ("Cloth", "SprayBottle", "SoapBar", "SoapBottle", "HandTowel", "ToiletPaper"),
+    "living": ("RemoteControl", "Laptop", "Pillow", "Newspaper"),
+}
+"""What lies in every room of a kind."""
+SOMETIMES = {
+    "kitchen": catalogue().classes["Kitchen"],
+    "bathroom": ("ScrubBrush", "Candle", "TissueBox", "Plunger", "Towel"),
+    "living": ("KeyChain", "Watch", "Box", "Book", "Boots", "Statue", "Vase"),
+}
+OPEN = ("CounterTop", "DiningTable", "SideTable", "CoffeeTable", "TVStand")
+"""Where the things lie that a task needs."""
+CLUTTER = (0.4, 0.2, 0.2, 0.1, 0.1)
+"""Probability of 0-4 things in the sink."""
+HIDING = ("Cabinet", "Drawer", "Fridge", "Shelf", "CounterTop", "SideTable", "DiningTable", "Sofa")
+"""Where other things may lie."""
+NEEDED = {
+    "coffee": ("Mug", "DishSponge"),
+    "distribute": ("DishSponge", "Knife"),
+    "set_table": ("DishSponge", "Mug", "Plate", "Bread", "Knife"),
+    "clean_mirror": ("Cloth", "SprayBottle"),
+    "turn_on_tv": ("RemoteControl",),
+    **dict.fromkeys(
+        ("cook_potato", "cook_egg", "cook_toast", "cook_potato_slice"),
+        ("DishSponge", "Pan", "Plate", "Bowl", "Knife", "Potato", "Egg", "Bread"),
+    ),
+}
+"""What a family needs, next to the objects that its sentence names."""
+
+
+def set_up(task: str, variant: Variant, rng: np.random.Generator) -> tuple[Placed, ...]:
+    """What lies where at the start.
+
+    Args:
+        task: The family.
+        variant: The instance.
+        rng: Generator of the instance.
+    """
+    there = room(variant.label)
+    needed = {*NEEDED.get(task, ("DishSponge",)), *variant.objects, variant.food} - {""}
+    kinds = list(ALWAYS[there.kind])
+    kinds += [kind for kind in SOMETIMES[there.kind] if rng.random() < 0.4]
+    world, placed = World(there, ()), []
+    in_sink = _sink(there, [k for k in kinds if k not in needed], rng)
+    for kind in sorted(kinds, key=lambda k: (k not in needed, kinds.index(k))):
+        places: Sequence[str] = OPEN if kind in needed else HIDING
+        if kind in in_sink:
+            places = ("SinkBasin",)
+        elif task == "set_table" and kind in needed:
+            places = ("CounterTop", "SideTable")
+        thing = Entity(kind, kind)
+        spot = _place(world, there, thing, places, rng)
+        if spot is None:  # the room is full
+            assert kind not in needed, f"no place for {kind} in the room {there.label}"
+            continue
+        fixture, slot = spot
+        thing.parent, thing.slot = fixture, slot
+        world.entities[kind] = thing
+        filled = "coffee" if kind == "Mug" and variant.coffee else ""
+        if kind == "WineBottle":
+            filled = "wine"
+        placed.append(Placed(kind, kind, fixture, slot, kind in variant.dirty, filled))
+    return tuple(placed)
+
+
+def _sink(there: Room, kinds: Sequence[str], rng: np.random.Generator) -> set[str]:
+    """Types that lie in the sink."""
+    data = catalogue()
+    if there.kind != "kitchen":
+        return set()
+    able = [k for k in kinds if "SinkBasin" in data.fits[k]]
+    able = [k for k in able if k not in data.classes["Silverware"]]
+    count = min(int(rng.choice(len(CLUTTER), p=CLUTTER)), len(able))
+    return {able[int(k)] for k in rng.permutation(len(able))[:count]}
+
+
+def _place(
+    world: World,
+    there: Room,
+    thing: Entity,
+    places: Sequence[str],
+    rng: np.random.Generator,
+) -> tuple[str, int] | None:
+    """A fixture that takes a thing, and a slot of it; a surface holds at most seven things."""
+    fits = catalogue().fits[thing.type]
+    able = [f for f in there.fixtures if f.type in places and f.type in fits]
+    if not able:
+        able = [f for f in there.fixtures if f.type in fits and f.type in catalogue().containers]
+    count = Counter(e.parent for e in world.entities.values())
+    for k in rng.permutation(len(able)):
+        fixture = able[int(k)]
+        container = world.entities[fixture.id]
+        slots = _free(world, container, thing)
+        full = fixture.type in OPEN and count[fixture.id] >= 7
+        if slots and not full:
+            if fixture.type in OPEN:
+                return fixture.id, slots[int(rng.integers(len(slots)))]
+            return fixture.id, slots[0]
+    return None
+
+
+def _free(world: World, container: Entity, thing: Entity) -> list[int]:
+    """The slots of a fixture that take a thing, of a surface any, of others the first."""
+    first = world.free_slot(container, thing)
+    if first is None or container.type not in OPEN:
+        return [] if first is None else [first]
+    taken = {e.slot for e in world.contents(container)}
+    columns = columns_of(world.fixtures[container.id])
+    most = min(3 * columns, catalogue().containers[container.type].slots)
+    return [slot for slot in range(most) if slot not in taken]

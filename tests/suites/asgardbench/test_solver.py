@@ -1,0 +1,44 @@
+"""Solver of the household: its plans reach the goal in all readings."""
+
+from zlib import crc32
+
+import numpy as np
+import pytest
+
+from clevrskills.suites.asgardbench.predicates import HouseWorld
+from clevrskills.suites.asgardbench.rules.verbs import apply
+from clevrskills.suites.asgardbench.rules.world import World
+from clevrskills.suites.asgardbench.tasks.goals import READINGS, goal_of, locations
+from clevrskills.suites.asgardbench.tasks.instances import TABLE
+from clevrskills.suites.asgardbench.tasks.rooms import room
+from clevrskills.suites.asgardbench.tasks.setup import set_up
+from clevrskills.suites.asgardbench.tasks.solver import solve
+
+
+def test_the_table_has_the_published_instances():
+    variants = [variant for table in TABLE.values() for variant in table]
+    assert (len(TABLE), len(variants)) == (12, 108)
+    assert sum(variant.published_n for variant in variants) == 3579
+    assert sum(bool(variant.dirty) for variant in variants) == 54
+
+
+@pytest.mark.parametrize("task", sorted(TABLE))
+@pytest.mark.parametrize("which", [0, -1])
+def test_a_plan_reaches_the_goal_which_its_last_command_completes(task, which):
+    variant = TABLE[task][which]
+    things = set_up(task, variant, np.random.default_rng((0, which % 99, crc32(task.encode()))))
+    dirty = ("Mirror_1",) if task == "clean_mirror" else ()
+    start = World(room(variant.label), things, dirty)
+    start.locations = locations(task, variant)
+    plan = solve(task, variant, start)
+    for reading in READINGS:
+        house = start.copy()
+        seen = HouseWorld(house)
+        goal = goal_of(task, variant, reading, start)
+        outcome = goal.evaluate(seen, goal.initial_state(seen))
+        assert not outcome.holds[0]
+        for command in plan:
+            assert apply(house, *command.split()).ok
+            seen.moved()
+            outcome = goal.evaluate(seen, outcome.state)
+        assert outcome.holds[0], (reading, plan)
