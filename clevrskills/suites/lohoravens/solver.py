@@ -116,7 +116,11 @@ class Table:
         return [k for k, inside in zip(self.blocks, found.tolist(), strict=True) if inside]
 
     def free_place(
-        self, slot: int, within: Rectangle, avoid: Sequence[Rectangle] = (), near: np.ndarray | None = None
+        self,
+        slot: int,
+        within: Rectangle,
+        avoid: Sequence[Rectangle] = (),
+        near: np.ndarray | None = None,
     ) -> np.ndarray | None:
         """A place for a block clear of everything, (2,); ``None``: there is none.
 
@@ -271,7 +275,8 @@ class Planner:
         inside = [
             k
             for k in self.table.blocks
-            if k != body and all(a < v < b for v, a, b in zip(self.table.xy(k), *bounds, strict=True))
+            if k != body
+            and all(a < v < b for v, a, b in zip(self.table.xy(k), *bounds, strict=True))
         ]
         if not inside:
             raise Unsolvable("no free place in the area")
