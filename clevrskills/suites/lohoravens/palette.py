@@ -67,9 +67,7 @@ def choose_colors(
     return found[:count]
 
 
-def all_apart(
-    rng: EpisodeRng, pool: Sequence[str], apart_from: Sequence[str] = ()
-) -> list[str]:
+def all_apart(rng: EpisodeRng, pool: Sequence[str], apart_from: Sequence[str] = ()) -> list[str]:
     """Colors of a pool, in a drawn order, that look apart from each other and from some others; no
     further one does.
     """

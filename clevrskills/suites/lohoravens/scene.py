@@ -9,9 +9,9 @@ import numpy as np
 from clevrskills.assets import shape
 from clevrskills.sim.body import Body, Pose
 from clevrskills.sim.setting import Workspace
-from clevrskills.suites.lohoravens.things import AREAS, area_bounds_m
 from clevrskills.suites.lohoravens.palette import texture_of
 from clevrskills.suites.lohoravens.setting import FIELD
+from clevrskills.suites.lohoravens.things import AREAS, area_bounds_m
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError, Table
 
 __all__ = ["BIG_M", "SMALL_M", "Block", "FieldScene", "QUADRANTS", "SIDES", "size_word"]

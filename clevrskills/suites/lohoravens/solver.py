@@ -39,7 +39,7 @@ Rectangle = tuple[np.ndarray, np.ndarray]
 """Least and greatest x and y."""
 
 
-class Unsolvable(ClevrSkillsError):
+class Unsolvable(ClevrSkillsError):  # noqa: N818 (nothing is in error)
     """No pick and place is known that helps."""
 
 
@@ -116,7 +116,11 @@ class Table:
         return [k for k, inside in zip(self.blocks, found.tolist(), strict=True) if inside]
 
     def free_place(
-        self, slot: int, within: Rectangle, avoid: Sequence[Rectangle] = (), near: np.ndarray | None = None
+        self,
+        slot: int,
+        within: Rectangle,
+        avoid: Sequence[Rectangle] = (),
+        near: np.ndarray | None = None,
     ) -> np.ndarray | None:
         """A place for a block clear of everything, (2,); ``None``: there is none.
 
@@ -142,7 +146,7 @@ class Table:
                 free &= apart >= radius + self.radius_m(other) + gap_m
             if free.any():
                 left = grid[free]
-                return left[np.linalg.norm(left - near, axis=-1).argmin()]  # type: ignore[no-any-return]
+                return left[np.linalg.norm(left - near, axis=-1).argmin()]
         return None
 
     def rectangle(self, slot: int) -> Rectangle:
@@ -271,7 +275,8 @@ class Planner:
         inside = [
             k
             for k in self.table.blocks
-            if k != body and all(a < v < b for v, a, b in zip(self.table.xy(k), *bounds, strict=True))
+            if k != body
+            and all(a < v < b for v, a, b in zip(self.table.xy(k), *bounds, strict=True))
         ]
         if not inside:
             raise Unsolvable("no free place in the area")

@@ -34,7 +34,9 @@ class Kept(PhysicalPredicate):
     def _said(self, fine: Tensor, state: GoalState) -> Outcome:
         """The outcome from whether each block is fine, (B, n) bool."""
         fine = fine | (self.objects < 0)
-        return self.outcome(fine.all(-1), torch.zeros_like(fine[:, 0], dtype=torch.float32), state=state)
+        return self.outcome(
+            fine.all(-1), torch.zeros_like(fine[:, 0], dtype=torch.float32), state=state
+        )
 
     def _named(self, world: World, env: int) -> str:
         names = [f"{{obj:{world.keys[k]}}}" for k in self.objects[env].tolist() if k >= 0]

@@ -110,9 +110,7 @@ class Tower(PhysicalPredicate):
             blocks.append(torch.where(good, upper, -1))
             levels = levels + good.long()
         best = levels.argmax(-1, keepdim=True)
-        found = torch.stack(blocks, dim=-1).gather(
-            1, best[..., None].expand(-1, -1, length)
-        )[:, 0]
+        found = torch.stack(blocks, dim=-1).gather(1, best[..., None].expand(-1, -1, length))[:, 0]
         clear = above.gather(1, now.gather(1, best))[:, 0] == 0
         return Chain(levels.gather(1, best)[:, 0], found, clear)
 

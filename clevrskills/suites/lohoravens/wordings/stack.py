@@ -76,7 +76,7 @@ STACK_AREA = Bank(
 STACK_ALL = Bank(
     paper="Stack all the blocks on the {zone} zone.",
     seen=Sentences(
-    terse="""
+        terse="""
         All blocks: one stack on the {zone} zone.
         Stack everything on the {zone} zone.
         One tower on the {zone} zone.
@@ -84,7 +84,7 @@ STACK_ALL = Bank(
         Pile all blocks on the {zone} zone.
         {zone} zone: a stack of every block.
     """,
-    plain="""
+        plain="""
         Please stack all the blocks on the {zone} zone.
         Can you build one tower from all blocks on the {zone} zone?
         I want every block to be in one stack on the {zone} zone.
@@ -93,7 +93,7 @@ STACK_ALL = Bank(
         Make a pile of all the blocks on the {zone} zone.
         Use each block for one tower on the {zone} zone.
     """,
-    elaborate="""
+        elaborate="""
         No block should be left on the table: stack all of them on the {zone} zone.
         Take the blocks one by one and build a tower of them on the {zone} zone, in any \
         order.
@@ -103,33 +103,33 @@ STACK_ALL = Bank(
         zone.
         I need the room on the table, so please pile all the blocks up on the {zone} zone.
     """,
-),
+    ),
     held_out=Sentences(
-    terse="""
+        terse="""
         Every block into one column on the {zone} zone.
         One pile of all blocks, on the {zone} zone.
         Heap all blocks up on the {zone} zone.
     """,
-    plain="""
+        plain="""
         Would you pile up every block on the {zone} zone?
         Let all the blocks form one column on the {zone} zone.
         The {zone} zone is where all the blocks should be stacked.
         Set the blocks on each other on the {zone} zone until none is left.
     """,
-    elaborate="""
+        elaborate="""
         Start a column on the {zone} zone with any block and set all the others on it.
         Someone wants to see a single tower of all blocks, and it should stand on the {zone} \
         zone.
         Whichever block you begin with, all of them have to end up in one pile on the {zone} \
         zone.
     """,
-),
+    ),
 )
 
 STACK_SAME_COLOR = Bank(
     paper="Stack the blocks of each color on the zone of that color.",
     seen=Sentences(
-    terse="""
+        terse="""
         Stack by color, each on its zone.
         Same color, same stack, same zone.
         Stack each color on the zone of that color.
@@ -137,7 +137,7 @@ STACK_SAME_COLOR = Bank(
         Blocks: stacked by color on matching zones.
         Each zone gets the stack of its color.
     """,
-    plain="""
+        plain="""
         Please stack the blocks of the same color on the zone with that color.
         Can you build a tower of each color on the zone of the same color?
         I want the blocks of each color stacked on the zone of their color.
@@ -146,7 +146,7 @@ STACK_SAME_COLOR = Bank(
         Make one pile for each color and put it on the zone of that color.
         Sort the blocks by color into stacks on the zones that match them.
     """,
-    elaborate="""
+        elaborate="""
         Each zone has a color; stack all the blocks of that color on it, and no others.
         When you are done, there is a tower of one color on the zone with the same color, \
         for each color that has a zone.
@@ -159,32 +159,32 @@ STACK_SAME_COLOR = Bank(
         No zone should carry a block of another color: stack the blocks of each color on \
         their own zone.
     """,
-),
+    ),
     held_out=Sentences(
-    terse="""
+        terse="""
         One column per color, on its zone.
         Piles by color on the zones of their colors.
         Match stacks and zones by color.
     """,
-    plain="""
+        plain="""
         Would you pile up the blocks of each color on the zone of that color?
         Let each zone carry a column of the blocks that share its color.
         On each zone should stand one tower of the blocks with its color.
         Heap up the blocks by color, each color on the zone that matches it.
     """,
-    elaborate="""
+        elaborate="""
         The zones tell by their colors which blocks are to be stacked on them.
         Someone wants the blocks in towers of one color each, and every tower on the zone of \
         its color.
         Go from zone to zone, and on each pile up all the blocks that have its color.
     """,
-),
+    ),
 )
 
 STACK_ALTERNATE = Bank(
     paper="On the {zone} zone, build a stack whose colors alternate, {first} lowest.",
     seen=Sentences(
-    terse="""
+        terse="""
         {zone} zone: a stack of alternating colors, {first} lowest.
         Alternate colors in a stack on the {zone} zone, {first} lowest.
         Stack on the {zone} zone, colors in turn, {first} first.
@@ -192,7 +192,7 @@ STACK_ALTERNATE = Bank(
         Tower on the {zone} zone: {first}, {second}, {first} and so on.
         All blocks, colors alternating from {first}, on the {zone} zone.
     """,
-    plain="""
+        plain="""
         Please stack the blocks on the {zone} zone with alternating colors, starting with \
         {first}.
         Can you build a tower on the {zone} zone in which the colors take turns, {first} at \
@@ -207,7 +207,7 @@ STACK_ALTERNATE = Bank(
         Use all the blocks for a tower on the {zone} zone, no two of the same color on each \
         other, {first} lowest.
     """,
-    elaborate="""
+        elaborate="""
         Build a striped tower on the {zone} zone: it starts with a {first} block, then the \
         colors alternate until no block is left.
         When you are done, the blocks stand on each other on the {zone} zone, and the colors \
@@ -221,14 +221,14 @@ STACK_ALTERNATE = Bank(
         There are two colors of blocks; stack them by turns on the {zone} zone, beginning \
         with {first}.
     """,
-),
+    ),
     held_out=Sentences(
-    terse="""
+        terse="""
         Column on the {zone} zone, colors by turns, {first} at the bottom.
         Striped pile on the {zone} zone, {first} lowest.
         From {first} on, colors by turns, one pile on the {zone} zone.
     """,
-    plain="""
+        plain="""
         Would you pile the blocks up on the {zone} zone, switching colors at each level, \
         {first} at the bottom?
         Let the colors of a column on the {zone} zone change from block to block, {first} \
@@ -238,7 +238,7 @@ STACK_ALTERNATE = Bank(
         Switch between {first} and {second} as you pile all the blocks up on the {zone} \
         zone, {first} to begin with.
     """,
-    elaborate="""
+        elaborate="""
         Someone wants to see stripes: a column of all the blocks on the {zone} zone, its \
         colors switching at each level, {first} lowest.
         The foot of the column on the {zone} zone is {first}, what rests on it is {second}, \
@@ -246,13 +246,13 @@ STACK_ALTERNATE = Bank(
         Whatever you set on a block in the pile on the {zone} zone has the other color, and \
         the lowest block is {first}.
     """,
-),
+    ),
 )
 
 STACK_SAME_SIZE = Bank(
     paper="Stack the bigger blocks on the {one} zone and the smaller blocks on the {two} zone.",
     seen=Sentences(
-    terse="""
+        terse="""
         Bigger blocks on the {one} zone, smaller on the {two} zone, stacked.
         Stack by size: bigger on {one}, smaller on {two}.
         {one} zone: the bigger ones. {two} zone: the smaller ones. Stack both.
@@ -260,7 +260,7 @@ STACK_SAME_SIZE = Bank(
         Stack the bigger on {one} and the smaller on {two}.
         Bigger to {one}, smaller to {two}, in stacks.
     """,
-    plain="""
+        plain="""
         Please stack the bigger blocks on the {one} zone and the smaller ones on the {two} \
         zone.
         Can you build a tower of the bigger blocks on the {one} zone and one of the smaller \
@@ -276,7 +276,7 @@ STACK_SAME_SIZE = Bank(
         Sort the blocks by size into two stacks, the bigger on the {one} zone, the smaller \
         on the {two} zone.
     """,
-    elaborate="""
+        elaborate="""
         There are two sizes of blocks: stack the bigger ones on the {one} zone, then the \
         smaller ones on the {two} zone.
         When you are done, the {one} zone carries a tower of all bigger blocks and the {two} \
@@ -290,14 +290,14 @@ STACK_SAME_SIZE = Bank(
         Build two towers, one of the smaller blocks on the {two} zone, and one of the bigger \
         blocks on the {one} zone.
     """,
-),
+    ),
     held_out=Sentences(
-    terse="""
+        terse="""
         Columns by size: bigger, {one} zone; smaller, {two} zone.
         Pile the bigger up on {one}, the smaller on {two}.
         Two columns: {one} zone bigger, {two} zone smaller.
     """,
-    plain="""
+        plain="""
         Would you pile up the bigger blocks on the {one} zone and the smaller ones on the \
         {two} zone?
         Let the bigger blocks form a column on the {one} zone, and the smaller ones a column \
@@ -306,7 +306,7 @@ STACK_SAME_SIZE = Bank(
         ones, each in one pile.
         Heap the smaller blocks up on the {two} zone and the bigger ones on the {one} zone.
     """,
-    elaborate="""
+        elaborate="""
         Someone wants the sizes apart: a column of the bigger blocks on the {one} zone, and \
         of the smaller ones on the {two} zone.
         Every block has its place by its size, on the pile of the bigger ones on the {one} \
@@ -314,5 +314,5 @@ STACK_SAME_SIZE = Bank(
         Whatever its color, a bigger block goes on the column on the {one} zone and a \
         smaller one on that on the {two} zone.
     """,
-),
+    ),
 )

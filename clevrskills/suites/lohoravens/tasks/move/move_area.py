@@ -13,5 +13,5 @@ class MoveArea(MoveBetweenAreas):
 
     key = "move_area"
     level = "seen"
-    capabilities = ('spatiality', 'color')
+    capabilities = ("spatiality", "color")
     sentence = "Move all the blocks in one area to another"

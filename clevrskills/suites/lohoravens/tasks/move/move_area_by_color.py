@@ -13,6 +13,6 @@ class MoveAreaByColor(MoveBetweenAreas):
 
     key = "move_area_by_color"
     level = "seen"
-    capabilities = ('color', 'spatiality', 'commonsense')
+    capabilities = ("color", "spatiality", "commonsense")
     sentence = "Move all the blocks of a category of colors in one area to another"
     by_color = True

@@ -13,7 +13,7 @@ class MoveAreaByColorAndSize(MoveBetweenAreas):
 
     key = "move_area_by_color_and_size"
     level = "unseen"
-    capabilities = ('color', 'size', 'spatiality', 'commonsense')
+    capabilities = ("color", "size", "spatiality", "commonsense")
     sentence = "Move all the blocks of a size and a category of colors in one area to another"
     by_size = True
     by_color = True

@@ -13,6 +13,6 @@ class MoveAreaBySize(MoveBetweenAreas):
 
     key = "move_area_by_size"
     level = "seen"
-    capabilities = ('size', 'spatiality')
+    capabilities = ("size", "spatiality")
     sentence = "Move all the blocks of a size in one area to another"
     by_size = True

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from clevrskills.predicates import Keeping, Predicate
-from clevrskills.suites.lohoravens.things import AREAS, area_bounds_m
 from clevrskills.suites.lohoravens.predicates.kept import Untouched
 from clevrskills.suites.lohoravens.predicates.put_in import InArea
 from clevrskills.suites.lohoravens.scene import QUADRANTS, FieldScene, within
 from clevrskills.suites.lohoravens.tasks.base import RavensTask, block_slots
+from clevrskills.suites.lohoravens.things import AREAS, area_bounds_m
 from clevrskills.suites.lohoravens.wordings.primitive import PICK_PLACE_AREA
 from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.layout import EpisodeRng, Layout

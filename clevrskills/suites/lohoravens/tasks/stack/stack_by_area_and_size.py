@@ -14,10 +14,10 @@ class StackByAreaAndSize(StackSelection):
 
     key = "stack_by_area_and_size"
     level = "unseen"
-    capabilities = ('color', 'size', 'spatiality', 'commonsense')
+    capabilities = ("color", "size", "spatiality", "commonsense")
     bank = STACK_AREA
     sentence = "Stack the blocks of a size in an area on a zone"
-    ways = ('area', 'size')
+    ways = ("area", "size")
     moves = (3, 4)
     mixed = True
     zones = (2, 3)

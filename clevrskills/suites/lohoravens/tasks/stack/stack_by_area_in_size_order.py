@@ -14,10 +14,10 @@ class StackByAreaInSizeOrder(StackSelection):
 
     key = "stack_by_area_in_size_order"
     level = "seen"
-    capabilities = ('color', 'size', 'spatiality', 'commonsense')
+    capabilities = ("color", "size", "spatiality", "commonsense")
     bank = STACK_AREA
     sentence = "Stack the blocks in an area on a zone, big ones below small ones"
-    ways = ('area',)
+    ways = ("area",)
     moves = (3, 4)
     mixed = True
     big_below = True

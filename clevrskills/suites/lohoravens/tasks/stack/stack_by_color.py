@@ -14,7 +14,7 @@ class StackByColor(StackSelection):
 
     key = "stack_by_color"
     level = "seen"
-    capabilities = ('color', 'commonsense')
+    capabilities = ("color", "commonsense")
     bank = STACK_KIND
     sentence = "Pile up just the blocks of a category of colors on a zone"
-    ways = ('category',)
+    ways = ("category",)

@@ -14,8 +14,8 @@ class StackByColorAndSize(StackSelection):
 
     key = "stack_by_color_and_size"
     level = "seen"
-    capabilities = ('color', 'size', 'commonsense')
+    capabilities = ("color", "size", "commonsense")
     bank = STACK_KIND
     sentence = "Pile up just the blocks of a size and a category of colors on a zone"
-    ways = ('category', 'size')
+    ways = ("category", "size")
     mixed = True

@@ -14,9 +14,11 @@ class StackByColorInSizeOrder(StackSelection):
 
     key = "stack_by_color_in_size_order"
     level = "unseen"
-    capabilities = ('color', 'size', 'commonsense')
+    capabilities = ("color", "size", "commonsense")
     bank = STACK_KIND
-    sentence = "Pile up just the blocks of a category of colors on a zone, big ones below small ones"
-    ways = ('category',)
+    sentence = (
+        "Pile up just the blocks of a category of colors on a zone, big ones below small ones"
+    )
+    ways = ("category",)
     mixed = True
     big_below = True

@@ -14,7 +14,7 @@ class StackBySide(StackSelection):
 
     key = "stack_by_side"
     level = "seen"
-    capabilities = ('color', 'spatiality', 'commonsense')
+    capabilities = ("color", "spatiality", "commonsense")
     bank = STACK_SIDE
     sentence = "Stack all the blocks on one side of a block on a zone"
-    ways = ('side',)
+    ways = ("side",)

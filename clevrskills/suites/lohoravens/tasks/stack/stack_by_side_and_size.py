@@ -14,8 +14,8 @@ class StackBySideAndSize(StackSelection):
 
     key = "stack_by_side_and_size"
     level = "unseen"
-    capabilities = ('color', 'size', 'spatiality', 'commonsense')
+    capabilities = ("color", "size", "spatiality", "commonsense")
     bank = STACK_SIDE
     sentence = "Stack the blocks of a size on one side of a block on a zone"
-    ways = ('side', 'size')
+    ways = ("side", "size")
     mixed = True
