@@ -39,7 +39,7 @@ Rectangle = tuple[np.ndarray, np.ndarray]
 """Least and greatest x and y."""
 
 
-class Unsolvable(ClevrSkillsError):
+class Unsolvable(ClevrSkillsError):  # noqa: N818 (nothing is in error)
     """No pick and place is known that helps."""
 
 
@@ -146,7 +146,7 @@ class Table:
                 free &= apart >= radius + self.radius_m(other) + gap_m
             if free.any():
                 left = grid[free]
-                return left[np.linalg.norm(left - near, axis=-1).argmin()]  # type: ignore[no-any-return]
+                return left[np.linalg.norm(left - near, axis=-1).argmin()]
         return None
 
     def rectangle(self, slot: int) -> Rectangle:

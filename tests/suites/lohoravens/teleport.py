@@ -1,4 +1,4 @@
-"""Executor of picks and places without an arm: what is picked is put where it would come to rest."""
+"""Executor of picks and places without an arm: what is picked goes where it would rest."""
 
 import torch
 

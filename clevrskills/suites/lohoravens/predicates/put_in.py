@@ -117,7 +117,7 @@ class InArea(PutIn):
         """
         rows = range(world.num_envs) if where is None else where.nonzero()[:, 0].tolist()
         ticks = torch.linspace(0.1, 0.9, 9)
-        grid = torch.cartesian_prod(ticks, ticks)  # type: ignore[no-untyped-call]
+        grid = torch.cartesian_prod(ticks, ticks)
         grid = grid[(grid - 0.5).norm(dim=-1).sort(stable=True).indices]
         for env in rows:
             only = torch.zeros(world.num_envs, dtype=torch.bool)

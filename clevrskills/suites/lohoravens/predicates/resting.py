@@ -51,7 +51,7 @@ def flat_share(world: World, body: Tensor, zone: Tensor) -> Tensor:
     axes = matrix.gather(2, sides[:, None].expand(-1, 3, -1))  # (B, 3, 2)
     lengths = world.at(world.solids.size, body).gather(1, sides)  # (B, 2)
     tick = (torch.arange(SAMPLES, device=world.device) + 0.5) / SAMPLES - 0.5
-    grid = torch.cartesian_prod(tick, tick)  # type: ignore[no-untyped-call]
+    grid = torch.cartesian_prod(tick, tick)
     offsets = torch.einsum("bij,bj,gj->bgi", axes, lengths, grid)
     local = geometry.to_local(world.pose(zone), world.position(body)[:, None] + offsets)
     half = world.at(world.solids.size, zone)[:, None, :2] / 2
