@@ -2,8 +2,6 @@
 
 from collections.abc import Mapping
 
-__all__ = ["PALETTES", "bare_name", "palette_color"]
-
 Rgb = tuple[int, int, int]
 
 PALETTES: Mapping[str, Mapping[str, Rgb]] = {

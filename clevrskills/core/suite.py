@@ -478,6 +478,7 @@ class Suite(Protocol):
         Raises:
             ClevrSkillsError: It cannot.
         """
+        return
 
     def oracle(self, env: Environment) -> Oracle:
         """What acts in an environment to show how its task is done."""

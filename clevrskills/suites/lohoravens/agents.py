@@ -16,9 +16,7 @@ from clevrskills.suites.lohoravens.interfaces.numbers import (
     PICK_PLACE_PIXELS,
     pixel_of,
 )
-from clevrskills.suites.lohoravens.solver import Unsolvable, next_move
-
-__all__ = ["MoveOracle"]
+from clevrskills.suites.lohoravens.solver import UnsolvableError, next_move
 
 
 class MoveOracle:
@@ -56,7 +54,7 @@ class MoveOracle:
         self.subtask = env.goal.describe(env.world)
         try:
             move = next_move(env.goal, env.world, env.goal_state)
-        except Unsolvable as error:
+        except UnsolvableError as error:
             raise GaveUp(str(error)) from error
         if move is None:  # all is where it should be, but not yet at rest
             return self._interface.none()

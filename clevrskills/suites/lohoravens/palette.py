@@ -11,8 +11,6 @@ import numpy as np
 from clevrskills.assets.palettes import PALETTES
 from clevrskills.tasks.layout import EpisodeRng, LayoutError
 
-__all__ = ["CATEGORIES", "COLORS", "COLORS_OF_SPLIT", "all_apart", "choose_colors", "texture_of"]
-
 NAMESPACE = "ravens"
 COLORS = tuple(PALETTES[NAMESPACE])[:11]
 """The colors in use, in the order of the original."""

@@ -14,8 +14,6 @@ from clevrskills.suites.lohoravens.setting import FIELD
 from clevrskills.suites.lohoravens.things import AREAS, area_bounds_m
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError, Table
 
-__all__ = ["BIG_M", "SMALL_M", "Block", "FieldScene", "QUADRANTS", "SIDES", "size_word"]
-
 SMALL_M, BIG_M = 0.04, 0.06
 """Sides of the two sizes of blocks."""
 QUADRANTS = tuple(area for area in AREAS if " " in area)

@@ -24,8 +24,6 @@ from clevrskills.suites.lohoravens.predicates.tower import Tower
 from clevrskills.suites.lohoravens.primitive import Move
 from clevrskills.suites.lohoravens.scene import INNER
 
-__all__ = ["Unsolvable", "next_move"]
-
 GAPS_M = (0.03, 0.015, 0.006)
 """Gaps to what stands around that are tried for a free place, the widest first."""
 STEP_M = 0.01
@@ -39,7 +37,7 @@ Rectangle = tuple[np.ndarray, np.ndarray]
 """Least and greatest x and y."""
 
 
-class Unsolvable(ClevrSkillsError):  # noqa: N818 (nothing is in error)
+class UnsolvableError(ClevrSkillsError):  # noqa: N818 (nothing is in error)
     """No pick and place is known that helps."""
 
 
@@ -167,7 +165,7 @@ def next_move(goal: Predicate, world: World, state: GoalState) -> Move | None:
         ``None`` if the goal holds, or will as soon as all is at rest.
 
     Raises:
-        Unsolvable: None is known that helps.
+        UnsolvableError: None is known that helps.
     """
     outcome = goal.evaluate(world, state)
     if bool(outcome.holds[0]):
@@ -195,7 +193,7 @@ class Planner:
     def move(self) -> Move | None:
         """See :func:`next_move`."""
         if self.table.world.held[0] >= 0:
-            raise Unsolvable("something is held")
+            raise UnsolvableError("something is held")
         intruder = self._intruder()
         if intruder is not None:
             return self._evict(intruder)
@@ -212,7 +210,7 @@ class Planner:
                 case InBowl():
                     move = self._put_in_bowl(leaf)
                 case _:
-                    raise Unsolvable(f"no way is known to {leaf.name}")
+                    raise UnsolvableError(f"no way is known to {leaf.name}")
             if move is not None:
                 return move
         return None
@@ -279,7 +277,7 @@ class Planner:
             and all(a < v < b for v, a, b in zip(self.table.xy(k), *bounds, strict=True))
         ]
         if not inside:
-            raise Unsolvable("no free place in the area")
+            raise UnsolvableError("no free place in the area")
         return self._evict(inside[0])
 
     def _put_in_bowl(self, leaf: InBowl) -> Move | None:
@@ -298,7 +296,7 @@ class Planner:
                     return self._onto(body, empty[column])
         taken = [k for bowl in right[own] if bowl >= 0 for k in self.table.in_bowl(bowl)]
         if not taken:
-            raise Unsolvable("no bowl for the block")
+            raise UnsolvableError("no bowl for the block")
         return self._evict(taken[0])
 
     # ---- picks and places ----
@@ -310,7 +308,7 @@ class Planner:
         near = self.table.xy(slot)
         place = self.table.free_place(slot, field, self._targets(), near)
         if place is None:
-            raise Unsolvable("no free place to put a block aside")
+            raise UnsolvableError("no free place to put a block aside")
         return self._to(slot, place, aside=True)
 
     def _targets(self) -> list[Rectangle]:

@@ -12,8 +12,6 @@ from clevrskills.predicates.physical import PhysicalPredicate
 from clevrskills.sim.world import World
 from clevrskills.suites.lohoravens.predicates.resting import flat_share
 
-__all__ = ["NoneInArea", "NoneInZone", "Untouched"]
-
 MOVED_M = 0.02
 """From how far on a block counts as moved."""
 ZONE_SHARE = 0.5

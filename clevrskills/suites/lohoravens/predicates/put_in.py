@@ -14,8 +14,6 @@ from clevrskills.predicates.shaping import PUT_DOWN_REWARD, carry, descent, put_
 from clevrskills.sim.world import World
 from clevrskills.suites.lohoravens.predicates.resting import lay, left_alone, lowest_share
 
-__all__ = ["BOWL_RADIUS_M", "InArea", "InBowl", "InZone", "in_bowl"]
-
 BOWL_RADIUS_M = 0.045
 """How far from the axis of a bowl the middle of a block in it is at most."""
 

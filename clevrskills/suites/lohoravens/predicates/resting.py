@@ -9,8 +9,6 @@ from clevrskills.core import geometry
 from clevrskills.predicates.criteria import Criteria
 from clevrskills.sim.world import CONTACT_TOLERANCE_M, World
 
-__all__ = ["flat_share", "left_alone", "loads", "lowest_share"]
-
 SAMPLES = 24
 """Points along each side of a footprint: a share is exact to about 1/24 of the side."""
 LOW_M = 0.004

@@ -19,8 +19,6 @@ from clevrskills.suites.lohoravens.predicates.resting import (
     loads,
 )
 
-__all__ = ["Chain", "Tower"]
-
 REWARD_PER_BLOCK = 6.0
 BASE_SHARE = 0.9
 """Share of the lowest block's footprint that is over the zone."""

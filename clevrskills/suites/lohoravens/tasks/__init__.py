@@ -7,8 +7,6 @@ import pkgutil
 
 from clevrskills.suites.lohoravens.tasks.base import RavensTask, ravens_tasks
 
-__all__ = ["RavensTask", "tasks"]
-
 
 def tasks() -> dict[str, type[RavensTask]]:
     """All tasks of the suite by key: every module below this package."""

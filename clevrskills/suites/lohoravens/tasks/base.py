@@ -21,8 +21,6 @@ from clevrskills.suites.lohoravens.setting import SETTING
 from clevrskills.tasks.base import Task, stack_roles
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
 
-__all__ = ["CAPABILITIES", "LEVELS", "SPLITS", "RavensTask", "block_slots", "ravens_tasks"]
-
 LEVELS = ("primitive", "seen", "unseen", "workshop")
 SPLITS = ("train", "val", "test")
 CAPABILITIES = (

@@ -16,8 +16,6 @@ from clevrskills.suites.lohoravens.scene import FieldScene
 from clevrskills.suites.lohoravens.tasks.base import RavensTask, block_slots
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
 
-__all__ = ["SortIntoBowls"]
-
 FEWEST, MOST = 5, 6
 MOST_STRANGERS = 2
 

@@ -28,8 +28,6 @@ from clevrskills.suites.lohoravens.wordings.move import MOVE_AREA
 from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
 
-__all__ = ["MoveBetweenAreas"]
-
 MOST_MOVED, MOST_OTHERS = 5, 4
 
 

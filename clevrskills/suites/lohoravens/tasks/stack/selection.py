@@ -31,8 +31,6 @@ from clevrskills.suites.lohoravens.tasks.stack.towers import tower, tower_roles
 from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
 
-__all__ = ["StackSelection"]
-
 MOST_BLOCKS = 8
 FEWEST_OTHERS = 2
 BELOW = ", big ones below small ones"

@@ -1,4 +1,4 @@
-"""What lies in a quadrant and has a size becomes a tower."""
+"""Blocks: what lies in a quadrant and has a size becomes a tower."""
 
 from __future__ import annotations
 

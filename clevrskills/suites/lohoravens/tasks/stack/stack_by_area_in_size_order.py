@@ -1,4 +1,4 @@
-"""What lies in a quadrant becomes a tower, big ones below small ones."""
+"""Blocks: what lies in a quadrant becomes a tower, big ones below small ones."""
 
 from __future__ import annotations
 

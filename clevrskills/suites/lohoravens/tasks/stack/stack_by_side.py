@@ -1,4 +1,4 @@
-"""What lies on one side of a block becomes a tower."""
+"""Blocks: what lies on one side of a block becomes a tower."""
 
 from __future__ import annotations
 

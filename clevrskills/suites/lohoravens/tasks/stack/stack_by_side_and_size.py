@@ -1,4 +1,4 @@
-"""What lies on one side of a block and has a size becomes a tower."""
+"""Blocks: what lies on one side of a block and has a size becomes a tower."""
 
 from __future__ import annotations
 

@@ -11,8 +11,6 @@ from torch import Tensor
 from clevrskills.suites.lohoravens.predicates.tower import Tower
 from clevrskills.suites.lohoravens.scene import Block, FieldScene
 
-__all__ = ["MOST_LEVELS", "tower", "tower_roles"]
-
 MOST_LEVELS = 5
 """Blocks of a tower, at most."""
 
