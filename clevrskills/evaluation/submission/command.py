@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from clevrskills.errors import ClevrSkillsError
+from clevrskills.errors import ClevrSkillsError, UnknownNameError
 
 if TYPE_CHECKING:
     from clevrskills.core.suite import Suite
@@ -48,7 +48,7 @@ class SubmissionArgs:
     seed: int = 0
     """verify: what decides which."""
     policy: str | None = None
-    """verify: the policy to run, e.g. that of a server; by default the one that the file names."""
+    """verify: the policy to run with --sample; never that of the file, which might name code."""
     json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
     """Print the result as JSON."""
 
@@ -81,7 +81,11 @@ def submission(args: SubmissionArgs) -> int:
         raise ClevrSkillsError("--out, --name, --by, --link and --note are for pack")
     found = read_submission(args.path)
     check(found)
-    again = run_again(found, args.sample, args.seed, args.policy) if args.sample else None
+    if bool(args.sample) != bool(args.policy):
+        raise ClevrSkillsError(
+            f"--sample and --policy go together; the file says {found.run['policy']}"
+        )
+    again = run_again(found, args.sample, args.seed, args.policy) if args.policy else None
     if args.json:
         print(to_json({"file": args.path, **_facts(found), "again": again}))
     else:
@@ -102,13 +106,15 @@ def check(found: Submission) -> None:
     Raises:
         ClevrSkillsError: It was changed, or is of other episodes, criteria or rates.
     """
-    from clevrskills.core.suite import load_suite
+    from clevrskills.core.suite import load_suite, suite_names
     from clevrskills.evaluation.submission.document import episodes_hash, rates_of, split_name
 
     if found.signed().digest != found.digest:
         raise ClevrSkillsError("it was changed after it was packed: its digest is another")
     if not found.name or not found.track:
         raise ClevrSkillsError("it has no name or no track")
+    if found.suite not in suite_names():  # a path might name code
+        raise UnknownNameError("suite", found.suite, tuple(suite_names()))
     suite = load_suite(found.suite)
     if found.run["revision"] != suite.revision:
         raise ClevrSkillsError(
@@ -135,7 +141,7 @@ def check(found: Submission) -> None:
         raise ClevrSkillsError("its rates are not those of its outcomes")
 
 
-def run_again(found: Submission, sample: int, seed: int, policy: str | None) -> dict[str, Any]:
+def run_again(found: Submission, sample: int, seed: int, policy: str) -> dict[str, Any]:
     """Run some of the episodes again.
 
     Raises:
@@ -180,7 +186,7 @@ def _p_value(lost: int, won: int) -> float:
 
 
 def _results(
-    found: Submission, suite: Suite, refs: Sequence[EpisodeRef], policy: str | None
+    found: Submission, suite: Suite, refs: Sequence[EpisodeRef], policy: str
 ) -> dict[str, bool]:
     """Whether each episode is solved now."""
     import tempfile
@@ -209,7 +215,7 @@ def _results(
 
 
 def _arguments(
-    found: Submission, refs: Sequence[EpisodeRef], policy: str | None, out: Path
+    found: Submission, refs: Sequence[EpisodeRef], policy: str, out: Path
 ) -> EvaluateArgs:
     """What the evaluation was asked for."""
     from clevrskills.evaluation.arguments import EvaluateArgs
@@ -217,7 +223,7 @@ def _arguments(
 
     run, seen = found.run, found.run["observation"]
     args = EvaluateArgs(
-        policy=policy or run["policy"],
+        policy=policy,
         suite=found.suite,
         tasks=tuple(dict.fromkeys(ref.task for ref in refs)),
         split=tuple(dict.fromkeys(ref.split for ref in refs)),

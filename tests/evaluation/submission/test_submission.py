@@ -52,7 +52,8 @@ def test_it_verifies_and_the_sample_agrees(
 ) -> None:
     assert main(["submission", "verify", str(packed)]) == 0
     assert "in order; greedy, 16 episodes: board base" in capsys.readouterr().out
-    assert main(["submission", "verify", str(packed), "--sample", "16", "--json"]) == 0
+    sample = ["--sample", "16", "--policy", "greedy"]
+    assert main(["submission", "verify", str(packed), *sample, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["again"]["episodes"] == 16 and told["again"]["differ"] == []
     assert told["again"]["claimed"] == told["again"]["now"]
@@ -109,7 +110,7 @@ CHANGES = {
     ),
     "another revision": (set_to("run", "revision", value=99), True, "revision 99"),
     "another benchmark": (set_to("run", "benchmark", value=7), True, "version of the benchmark"),
-    "another suite": (set_to("suite", value="chess"), True, "chess"),
+    "another suite": (set_to("suite", value="os:path"), True, "unknown suite"),
     "another task": (
         lambda data: data["tasks"].update(cubes_base=data["tasks"].pop("tiles_base")),
         True,
@@ -183,6 +184,7 @@ def test_bad_input(packed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[s
         (["verify", str(tmp_path / "missing.json")], "there is no file"),
         (["verify", str(tmp_path / "text.json")], "is no submission"),
         (["verify", str(packed), "--name", "x"], "are for pack"),
+        (["verify", str(packed), "--sample", "2"], "go together; the file says greedy"),
         (["pack", str(tmp_path), "--sample", "1"], "are for verify"),
         (["pack", str(tmp_path)], "no run"),
     ):
