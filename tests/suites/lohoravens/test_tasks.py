@@ -69,14 +69,18 @@ def test_one_block_short_is_no_success(key: str) -> None:
 
 @pytest.mark.parametrize("key", KEYS)
 def test_everything_moved_to_one_heap_is_no_success(key: str) -> None:
-    """Blocks side by side in a corner, and the same in a heap there."""
+    """Towers may still stand there, but not where they should; of the primitives only what is kept
+    tells.
+    """
     scene = draw(key, 6)
     world = solved(scene)
     for slot in world.solids.movable[0].nonzero()[:, 0].tolist():
         pose = world.pose(torch.tensor([slot])).clone()
         pose[:, :2] = torch.tensor([[-0.6, 0.9]])
         world.set_body_pose(torch.tensor([slot]), pose)
-    assert look(scene, world) == (False, 0.0)
+    holds, share = look(scene, world)
+    assert not holds
+    assert share == 0.0 or "on_top" in {leaf.name for leaf in scene.goal.leaves()}
 
 
 @pytest.mark.parametrize("key", KEYS)
