@@ -212,6 +212,3 @@ def split_name(name: str, suite: Suite) -> tuple[str, str]:
         if split != name and split in suite.splits_of(task):
             return task, split
     raise ClevrSkillsError(f"suite {suite.name} has no {name}")
-
-
-__all__ = ["Submission", "TaskOutcomes", "pack", "rates_of", "read_submission"]
