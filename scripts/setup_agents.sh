@@ -12,6 +12,7 @@ venv=.venv-agents
 ours=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')
 theirs=$($venv/bin/python -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')
 echo "$ours" >"$theirs/ours.pth"
+$venv/bin/python -m pip uninstall --quiet --yes setuptools 2>/dev/null || true # torch wants a newer one: ours
 say "installing inspect_ai and OpenEnv into $venv"
 $venv/bin/python -m pip install --quiet --disable-pip-version-check --progress-bar off \
   inspect_ai==0.3.285 openenv-core==0.3.0
