@@ -40,7 +40,9 @@ GROUPS: Mapping[str, str] = {
         "solvers.skills solvers.motion solvers.skills.pick solvers.skills.place "
         "solvers.skills.put_down"
     ),
-    "Add a suite": ("core.suite core.interface core.feedback core.goal.context suites.symbolic"),
+    "Add a suite": (
+        "core.suite core.interface core.feedback core.goal.context suites.symbolic suites.tabletop"
+    ),
 }
 """What a user wants to do, and the modules for it, below ``clevrskills``."""
 EXTRAS = "clevrskills.integrations"

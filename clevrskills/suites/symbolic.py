@@ -256,7 +256,8 @@ class SymbolicOracle:
 class SymbolicSuite(Suite):
     """A suite of a symbolic environment.
 
-    A class says ``name``, ``title``, the attributes below, and :meth:`draw_start`.
+    A class says ``name``, ``title``, the attributes below, and :meth:`draw_start`, or, where an
+    episode takes more than that, :meth:`draw_episode`.
 
     Args:
         folder: Where the frozen episodes are; ``None``: ``episodes`` beside the suite's module.
@@ -277,11 +278,11 @@ class SymbolicSuite(Suite):
         module = sys.modules[type(self).__module__].__file__ or "."
         self.folder = folder or Path(module).parent / "episodes"
 
-    @abstractmethod
     def draw_start(
         self, task: str, split: str, generator: np.random.Generator
     ) -> tuple[Mapping[str, Any], str, int]:
         """Draw an episode: the world at the start, what is asked for, and the limit of turns."""
+        raise NotImplementedError(f"{type(self).__name__} draws no episodes")
 
     def splits(self) -> Sequence[str]:
         return ("test",)
@@ -317,6 +318,10 @@ class SymbolicSuite(Suite):
         task_args: Mapping[str, Any] | None = None,
     ) -> SymbolicEpisode:
         self.check(task, task_args or {})
+        return self.draw_episode(task, split, seed, index)
+
+    def draw_episode(self, task: str, split: str, seed: int, index: int) -> SymbolicEpisode:
+        """The episode of a seed."""
         entropy = (seed, crc32(task.encode()), crc32(split.encode()))
         start, text, limit = self.draw_start(task, split, np.random.default_rng(entropy))
         return SymbolicEpisode(task, split, index, seed, text, start, limit, self.tags(start))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Any, ClassVar
+from typing import ClassVar
 from zlib import crc32
 
 import numpy as np
@@ -109,21 +109,7 @@ class AsgardBenchSuite(SymbolicSuite):
     def count_frozen(self, split: str) -> int:
         return 3  # the least that a family has
 
-    def draw_start(
-        self, task: str, split: str, generator: np.random.Generator
-    ) -> tuple[Mapping[str, Any], str, int]:
-        raise NotImplementedError("an instance of the table depends on its number, see draw()")
-
-    def draw(
-        self,
-        task: str,
-        split: str,
-        seed: int,
-        index: int = 0,
-        robot: str = "",
-        task_args: Mapping[str, Any] | None = None,
-    ) -> SymbolicEpisode:
-        self.check(task, task_args or {})
+    def draw_episode(self, task: str, split: str, seed: int, index: int) -> SymbolicEpisode:
         rng = np.random.default_rng((seed, crc32(task.encode()), crc32(split.encode())))
         table = TABLE[task]
         variant = table[index % len(table)] if split == "test" else draw_variant(task, rng)

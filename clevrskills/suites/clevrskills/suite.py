@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clevrskills.core.env_config import LOOKS, EnvConfig
+from clevrskills.core.env_config import LOOKS
 from clevrskills.core.feedback import Phrasebook
 from clevrskills.core.interface import Interface
 from clevrskills.core.suite import (
@@ -17,16 +17,11 @@ from clevrskills.core.suite import (
     Preset,
     Prompt,
     Reader,
-    StatePart,
-    Suite,
-    Watcher,
 )
-from clevrskills.errors import ClevrSkillsError
+from clevrskills.suites.tabletop import TabletopSuite
 
 if TYPE_CHECKING:
-    from clevrskills.envs.episode import EpisodeSpec
-    from clevrskills.evaluation.freeze.frozen import Header
-    from clevrskills.sim.render.trajectory_renderer import TrajectoryRenderer
+    from clevrskills.sim.setting import Setting
 
 EPISODES_DIR = Path(__file__).parent / "episodes"
 """The frozen episodes of the package."""
@@ -51,7 +46,7 @@ is to be done by images of key-steps (ClevrSkills paper, section 5, Table 5)."""
 
 
 @dataclass(frozen=True)
-class ClevrSkillsSuite(Suite):
+class ClevrSkillsSuite(TabletopSuite):
     """The tasks of this package and their frozen episodes.
 
     Attributes:
@@ -63,8 +58,7 @@ class ClevrSkillsSuite(Suite):
     episodes = 20
     revision = 2  # CHANGELOG.md says what each changes
     benchmark = 1
-
-    folder: Path | None = None
+    episodes_dir = EPISODES_DIR
 
     def levels(self) -> Mapping[str, str]:
         """Level of every task, by task key; of a task of another distribution the name of its
@@ -115,29 +109,6 @@ class ClevrSkillsSuite(Suite):
 
         return tuple(CRITERIA)
 
-    def cameras(self) -> Sequence[str]:
-        from clevrskills.sim.setting import TABLETOP
-
-        return TABLETOP.camera_names()
-
-    def default_cameras(self) -> Sequence[str]:
-        from clevrskills.sim.setting import TABLETOP
-
-        return TABLETOP.watch
-
-    def state_parts(self, robot: str = "") -> Mapping[str, StatePart]:
-        from clevrskills.sim.robots.description import robot as description
-
-        joints = len(description(robot or self.robots()[0]).joint_names)
-        return {
-            "qpos": StatePart(joints, "joint positions (rad)"),
-            "ee_pose": StatePart(
-                7, "pose of the end effector in the world (m, quaternion w x y z)"
-            ),
-            "vacuum_on": StatePart(1, "whether the vacuum is on", flag=True),
-            "holding": StatePart(1, "whether something is held", flag=True),
-        }
-
     def interfaces(self) -> Mapping[str, Interface]:
         from clevrskills.sim.robots.delta_action import DELTA
         from clevrskills.suites.clevrskills.words.interface import SKILLS
@@ -179,12 +150,16 @@ class ClevrSkillsSuite(Suite):
         tasks = tuple(key for key in self.levels() if key not in KEYSTEP_TASKS)
         return told(episode, wording, number, look, tasks)
 
-    def check(self, task: str, task_args: Mapping[str, Any]) -> None:
-        from clevrskills.tasks import task as make_task
+    def setting(self, task: str = "") -> Setting:
+        from clevrskills.sim.setting import TABLETOP
+        from clevrskills.tasks import tasks
 
-        make_task(task, **task_args)
+        return tasks()[task].setting if task else TABLETOP
 
-    def _folder(self, task: str) -> Path:
+    def import_tasks(self) -> None:
+        """They are found by themselves."""
+
+    def frozen_folder(self, task: str) -> Path:
         """Where the frozen episodes of a task are."""
         from clevrskills.core.registry import episodes_of, is_own
         from clevrskills.tasks import tasks
@@ -194,39 +169,6 @@ class ClevrSkillsSuite(Suite):
 
     def standard_file(self) -> Path | None:
         return STANDARD_FILE
-
-    def header(self, task: str, split: str) -> Header:
-        from clevrskills.evaluation.freeze import frozen
-
-        return frozen.header(task, split, self._folder(task))
-
-    def file_hash(self, task: str, split: str) -> str:
-        from clevrskills.evaluation.freeze import frozen
-
-        return frozen.file_hash(task, split, self._folder(task))
-
-    def frozen(self, task: str, split: str) -> Sequence[EpisodeSpec]:
-        from clevrskills.evaluation.freeze import frozen
-
-        return frozen.episodes(task, split, self._folder(task), self.read_episode)
-
-    def draw(
-        self,
-        task: str,
-        split: str,
-        seed: int,
-        index: int = 0,
-        robot: str = "",
-        task_args: Mapping[str, Any] | None = None,
-    ) -> EpisodeSpec:
-        from clevrskills.envs.episode import EpisodeSpec
-
-        return EpisodeSpec.draw(task, split, seed, index, robot or self.robots()[0], task_args)
-
-    def read_episode(self, data: Mapping[str, Any]) -> EpisodeSpec:
-        from clevrskills.envs.episode import EpisodeSpec
-
-        return EpisodeSpec.from_json(data)
 
     def faults(self, env: Environment) -> Mapping[str, bool]:
         import torch
@@ -259,26 +201,6 @@ class ClevrSkillsSuite(Suite):
         other = EpisodeSpec.draw(episode.task, model, episode.seed, robot=episode.robot)
         return "" if episode.layout.arranged_as(other.layout) else f"not arranged as in {model}"
 
-    def make(self, config: EnvConfig) -> Environment:
-        from clevrskills.envs.environment import make_env
-
-        env = make_env(config)
-        if config.cameras and not env.can_draw:
-            raise ClevrSkillsError("the policy is to be shown images, but rendering is off")
-        return env
-
-    def watcher(self, env: Environment) -> Watcher | None:
-        from clevrskills.envs.environment import ClevrSkillsEnv
-        from clevrskills.envs.events.tabletop import TabletopWatcher
-
-        assert isinstance(env, ClevrSkillsEnv)
-        return TabletopWatcher(env)
-
-    def require_oracle(self) -> None:
-        from clevrskills.solvers.requirements import require_planner
-
-        require_planner()
-
     def oracle(self, env: Environment) -> Oracle:
         from clevrskills.envs.environment import ClevrSkillsEnv
         from clevrskills.solvers.oracle import Oracle
@@ -296,18 +218,3 @@ class ClevrSkillsSuite(Suite):
         assert isinstance(env, ClevrSkillsEnv)
         self.require_oracle()
         return Commander(env)
-
-    def trajectory_renderer(self, config: EnvConfig) -> TrajectoryRenderer | None:
-        from clevrskills.sim.render.trajectory_renderer import TrajectoryRenderer
-        from clevrskills.tasks import tasks
-
-        if not config.cameras:
-            return None
-        setting = replace(tasks()[config.task].setting, look=config.look)
-        robot = config.robot or self.robots()[0]
-        return TrajectoryRenderer(config.cameras, robot, config.size_px, setting=setting)
-
-    def renderer(self) -> str:
-        from clevrskills.sim.render.vulkan import renderer
-
-        return renderer()

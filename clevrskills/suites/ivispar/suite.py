@@ -153,21 +153,7 @@ class IVisparSuite(SymbolicSuite):
     def published(self) -> Sequence[PublishedTable]:
         return PUBLISHED
 
-    def draw_start(
-        self, task: str, split: str, generator: np.random.Generator
-    ) -> tuple[Mapping[str, Any], str, int]:
-        raise NotImplementedError("a board depends on the number of its seed, see draw()")
-
-    def draw(
-        self,
-        task: str,
-        split: str,
-        seed: int,
-        index: int = 0,
-        robot: str = "",
-        task_args: Mapping[str, Any] | None = None,
-    ) -> SymbolicEpisode:
-        self.check(task, task_args or {})
+    def draw_episode(self, task: str, split: str, seed: int, index: int) -> SymbolicEpisode:
         of = "tiles" if task == "tiles" else split if split in SETS else "base"
         # listings are of the boards of the geoms
         entropy = (

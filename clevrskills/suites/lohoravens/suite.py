@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.feedback import Phrasebook
 from clevrskills.core.interface import Interface
-from clevrskills.core.suite import Environment, Oracle, StatePart, Suite, Watcher
-from clevrskills.errors import ClevrSkillsError
+from clevrskills.core.suite import Environment, Oracle
+from clevrskills.suites.tabletop import TabletopSuite
 
 if TYPE_CHECKING:
-    from clevrskills.envs.episode import EpisodeSpec
-    from clevrskills.evaluation.freeze.frozen import Header
-    from clevrskills.sim.render.trajectory_renderer import TrajectoryRenderer
+    from clevrskills.envs.environment import ClevrSkillsEnv
+    from clevrskills.sim.setting import Setting
 
 EPISODES_DIR = Path(__file__).parent / "episodes"
 """Where frozen episodes will be."""
 
 
 @dataclass(frozen=True)
-class LoHoRavensSuite(Suite):
+class LoHoRavensSuite(TabletopSuite):
     """Long-horizon rearrangements of blocks, bowls and zones, asked for in one sentence.
 
     Attributes:
@@ -32,7 +30,17 @@ class LoHoRavensSuite(Suite):
 
     name = "lohoravens"
     title = "re-implementation of LoHoRavens"
-    folder: Path | None = None
+    episodes_dir = EPISODES_DIR
+
+    def setting(self, task: str = "") -> Setting:
+        from clevrskills.suites.lohoravens.setting import SETTING
+
+        return SETTING
+
+    def env_kind(self) -> type[ClevrSkillsEnv]:
+        from clevrskills.suites.lohoravens.env import LoHoRavensEnv
+
+        return LoHoRavensEnv
 
     def levels(self) -> Mapping[str, str]:
         from clevrskills.suites.lohoravens.tasks import tasks
@@ -67,33 +75,10 @@ class LoHoRavensSuite(Suite):
 
         return RavensTask.robots
 
-    def cameras(self) -> Sequence[str]:
-        from clevrskills.suites.lohoravens.setting import SETTING
-
-        return SETTING.camera_names()
-
-    def default_cameras(self) -> Sequence[str]:
-        from clevrskills.suites.lohoravens.setting import SETTING
-
-        return SETTING.watch
-
     def views(self) -> Mapping[str, str]:
         from clevrskills.suites.lohoravens.env import VIEWS
 
         return {**super().views(), **VIEWS}
-
-    def state_parts(self, robot: str = "") -> Mapping[str, StatePart]:
-        from clevrskills.sim.robots.description import robot as description
-
-        joints = len(description(robot or self.robots()[0]).joint_names)
-        return {
-            "qpos": StatePart(joints, "joint positions (rad)"),
-            "ee_pose": StatePart(
-                7, "pose of the end effector in the world (m, quaternion w x y z)"
-            ),
-            "vacuum_on": StatePart(1, "whether the vacuum is on", flag=True),
-            "holding": StatePart(1, "whether something is held", flag=True),
-        }
 
     def interfaces(self) -> Mapping[str, Interface]:
         from clevrskills.sim.robots.delta_action import DELTA
@@ -108,34 +93,6 @@ class LoHoRavensSuite(Suite):
 
         return CODES
 
-    def check(self, task: str, task_args: Mapping[str, Any]) -> None:
-        from clevrskills.tasks import task as make_task
-
-        self.levels()  # imports the tasks
-        make_task(task, **task_args)
-
-    def make(self, config: EnvConfig) -> Environment:
-        from clevrskills.envs.environment import make_env
-        from clevrskills.suites.lohoravens.env import LoHoRavensEnv
-
-        self.levels()
-        env = make_env(config, kind=LoHoRavensEnv)
-        if config.cameras and not env.can_draw:
-            raise ClevrSkillsError("the policy is to be shown images, but rendering is off")
-        return env
-
-    def watcher(self, env: Environment) -> Watcher | None:
-        from clevrskills.envs.environment import ClevrSkillsEnv
-        from clevrskills.envs.events.tabletop import TabletopWatcher
-
-        assert isinstance(env, ClevrSkillsEnv)
-        return TabletopWatcher(env)
-
-    def require_oracle(self) -> None:
-        from clevrskills.solvers.requirements import require_planner
-
-        require_planner()
-
     def oracle(self, env: Environment) -> Oracle:
         return self.solver(env, self.interface())
 
@@ -146,53 +103,3 @@ class LoHoRavensSuite(Suite):
         assert isinstance(env, LoHoRavensEnv)
         self.require_oracle()
         return MoveOracle(env, interface)
-
-    def trajectory_renderer(self, config: EnvConfig) -> TrajectoryRenderer | None:
-        from clevrskills.sim.render.trajectory_renderer import TrajectoryRenderer
-        from clevrskills.suites.lohoravens.setting import SETTING
-
-        if not config.cameras:
-            return None
-        robot = config.robot or self.robots()[0]
-        setting = replace(SETTING, look=config.look)
-        return TrajectoryRenderer(config.cameras, robot, config.size_px, setting=setting)
-
-    def header(self, task: str, split: str) -> Header:
-        from clevrskills.evaluation.freeze import frozen
-
-        return frozen.header(task, split, self.folder or EPISODES_DIR)
-
-    def file_hash(self, task: str, split: str) -> str:
-        from clevrskills.evaluation.freeze import frozen
-
-        return frozen.file_hash(task, split, self.folder or EPISODES_DIR)
-
-    def frozen(self, task: str, split: str) -> Sequence[EpisodeSpec]:
-        from clevrskills.evaluation.freeze import frozen
-
-        return frozen.episodes(task, split, self.folder or EPISODES_DIR, self.read_episode)
-
-    def draw(
-        self,
-        task: str,
-        split: str,
-        seed: int,
-        index: int = 0,
-        robot: str = "",
-        task_args: Mapping[str, Any] | None = None,
-    ) -> EpisodeSpec:
-        from clevrskills.envs.episode import EpisodeSpec
-
-        self.levels()
-        return EpisodeSpec.draw(task, split, seed, index, robot or self.robots()[0], task_args)
-
-    def read_episode(self, data: Mapping[str, Any]) -> EpisodeSpec:
-        from clevrskills.envs.episode import EpisodeSpec
-
-        self.levels()
-        return EpisodeSpec.from_json(data)
-
-    def renderer(self) -> str:
-        from clevrskills.sim.render.vulkan import renderer
-
-        return renderer()

@@ -1,0 +1,150 @@
+"""Tabletop suites: tasks in which an arm acts on a table, drawn from seeds or frozen.
+
+A suite derives from :class:`TabletopSuite` and says its tasks and its oracle. The simulator is
+imported when it is first needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from clevrskills.core.env_config import EnvConfig
+from clevrskills.core.suite import Environment, StatePart, Suite, Watcher
+from clevrskills.errors import ClevrSkillsError
+
+if TYPE_CHECKING:
+    from clevrskills.envs.environment import ClevrSkillsEnv
+    from clevrskills.envs.episode import EpisodeSpec
+    from clevrskills.evaluation.freeze.frozen import Header
+    from clevrskills.sim.render.trajectory_renderer import TrajectoryRenderer
+    from clevrskills.sim.setting import Setting
+
+__all__ = ["TabletopSuite"]
+
+
+@dataclass(frozen=True)
+class TabletopSuite(Suite):
+    """A suite of tasks on a table.
+
+    Attributes:
+        folder: Where the frozen episodes are; ``None``: those of the package.
+        episodes_dir: Where those of the package are.
+    """
+
+    folder: Path | None = None
+    episodes_dir: ClassVar[Path]
+
+    def setting(self, task: str = "") -> Setting:
+        """Cameras and table of a task; empty: of the suite."""
+        raise NotImplementedError
+
+    def env_kind(self) -> type[ClevrSkillsEnv] | None:
+        """Class of the environments; ``None``: the common one."""
+        return None
+
+    def import_tasks(self) -> None:
+        """Make the tasks known by their keys."""
+        self.levels()
+
+    def frozen_folder(self, task: str) -> Path:
+        """Where the frozen episodes of a task are."""
+        del task
+        return self.folder or self.episodes_dir
+
+    def cameras(self) -> Sequence[str]:
+        return self.setting().camera_names()
+
+    def default_cameras(self) -> Sequence[str]:
+        return self.setting().watch
+
+    def state_parts(self, robot: str = "") -> Mapping[str, StatePart]:
+        from clevrskills.sim.robots.description import robot as description
+
+        joints = len(description(robot or self.robots()[0]).joint_names)
+        return {
+            "qpos": StatePart(joints, "joint positions (rad)"),
+            "ee_pose": StatePart(
+                7, "pose of the end effector in the world (m, quaternion w x y z)"
+            ),
+            "vacuum_on": StatePart(1, "whether the vacuum is on", flag=True),
+            "holding": StatePart(1, "whether something is held", flag=True),
+        }
+
+    def check(self, task: str, task_args: Mapping[str, Any]) -> None:
+        from clevrskills.tasks import task as make_task
+
+        self.import_tasks()
+        make_task(task, **task_args)
+
+    def make(self, config: EnvConfig) -> Environment:
+        from clevrskills.envs.environment import make_env
+
+        self.import_tasks()
+        env = make_env(config, kind=self.env_kind())
+        if config.cameras and not env.can_draw:
+            raise ClevrSkillsError("the policy is to be shown images, but rendering is off")
+        return env
+
+    def watcher(self, env: Environment) -> Watcher | None:
+        from clevrskills.envs.environment import ClevrSkillsEnv
+        from clevrskills.envs.events.tabletop import TabletopWatcher
+
+        assert isinstance(env, ClevrSkillsEnv)
+        return TabletopWatcher(env)
+
+    def require_oracle(self) -> None:
+        from clevrskills.solvers.requirements import require_planner
+
+        require_planner()
+
+    def trajectory_renderer(self, config: EnvConfig) -> TrajectoryRenderer | None:
+        from clevrskills.sim.render.trajectory_renderer import TrajectoryRenderer
+
+        if not config.cameras:
+            return None
+        setting = replace(self.setting(config.task), look=config.look)
+        robot = config.robot or self.robots()[0]
+        return TrajectoryRenderer(config.cameras, robot, config.size_px, setting=setting)
+
+    def renderer(self) -> str:
+        from clevrskills.sim.render.vulkan import renderer
+
+        return renderer()
+
+    def header(self, task: str, split: str) -> Header:
+        from clevrskills.evaluation.freeze import frozen
+
+        return frozen.header(task, split, self.frozen_folder(task))
+
+    def file_hash(self, task: str, split: str) -> str:
+        from clevrskills.evaluation.freeze import frozen
+
+        return frozen.file_hash(task, split, self.frozen_folder(task))
+
+    def frozen(self, task: str, split: str) -> Sequence[EpisodeSpec]:
+        from clevrskills.evaluation.freeze import frozen
+
+        return frozen.episodes(task, split, self.frozen_folder(task), self.read_episode)
+
+    def draw(
+        self,
+        task: str,
+        split: str,
+        seed: int,
+        index: int = 0,
+        robot: str = "",
+        task_args: Mapping[str, Any] | None = None,
+    ) -> EpisodeSpec:
+        from clevrskills.envs.episode import EpisodeSpec
+
+        self.import_tasks()
+        return EpisodeSpec.draw(task, split, seed, index, robot or self.robots()[0], task_args)
+
+    def read_episode(self, data: Mapping[str, Any]) -> EpisodeSpec:
+        from clevrskills.envs.episode import EpisodeSpec
+
+        self.import_tasks()
+        return EpisodeSpec.from_json(data)
