@@ -1,5 +1,6 @@
 """Names of shapes and textures in sentences: those of training, and some that are held out."""
 
+import re
 from collections.abc import Iterable
 
 from clevrskills.assets.palettes import bare_name, palette_color
@@ -202,3 +203,10 @@ def texture_words(texture: str, names: int = 0, others: Iterable[str] = ()) -> s
             return words if names else f"plain {words}"
         return f"{'bright' if colors else ALL_COLORS} {words}"
     return words
+
+
+def vocabulary() -> frozenset[str]:
+    """All words that names of shapes and textures are made of, in lower case."""
+    sets = (*SHAPES.values(), *FAMILIES.values(), LETTERS, DARK, PLAIN)
+    names = " ".join(name for names in sets for name in names)
+    return frozenset(re.findall(r"[a-z]+", names.lower())) | {*COLOURS, ALL_COLORS}

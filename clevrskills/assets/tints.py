@@ -4,6 +4,8 @@ Found by simulated annealing over all of them, kept close to plain colours; a te
 renderer makes of them.
 """
 
+import numpy as np
+
 TINTS: dict[str, tuple[float, float, float, float]] = {
     "black paisley": (1.00, 0.74, 0.89, 0.00),
     "black white polka dot": (0.95, 0.93, 0.88, 0.24),
@@ -84,3 +86,15 @@ TINTS: dict[str, tuple[float, float, float, float]] = {
 }
 """By name of the texture: factors of red, green and blue, and the share of the tile that dots or
 stripes cover, 0 if it has neither."""
+
+
+def lab(color: np.ndarray) -> tuple[float, float, float]:
+    """An sRGB color (3,), 0 to 255, in CIELAB (D65)."""
+    value = np.asarray(color) / 255
+    linear = np.where(value <= 0.04045, value / 12.92, ((value + 0.055) / 1.055) ** 2.4)
+    to_xyz = np.array(
+        [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
+    )
+    xyz = to_xyz @ linear / np.array([0.95047, 1.0, 1.08883])
+    f = np.where(xyz > (6 / 29) ** 3, np.cbrt(xyz), xyz / (3 * (6 / 29) ** 2) + 4 / 29)
+    return float(116 * f[1] - 16), float(500 * (f[0] - f[1])), float(200 * (f[1] - f[2]))

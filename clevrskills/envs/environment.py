@@ -21,10 +21,11 @@ from clevrskills.core.env_config import LOOKS, EnvConfig
 from clevrskills.core.goal.tree import nodes, outcomes, reasons
 from clevrskills.core.interface import in_range
 from clevrskills.core.threads import single_threaded
+from clevrskills.envs.disturber import Disturber
 from clevrskills.envs.episode import EpisodeSpec
 from clevrskills.envs.recorder_view import RecorderView
 from clevrskills.envs.scene_reuse import SceneReuse
-from clevrskills.envs.scene_sampling import DrawnScene, draw_scene, scene_of
+from clevrskills.envs.scene_sampling import DrawnScene, draw_scene, scene_of, slots_of
 from clevrskills.envs.scene_text import STATE_VIEW, scene_text
 from clevrskills.envs.state_codec import StateCodec
 from clevrskills.envs.state_observation import Observer, flat
@@ -34,7 +35,9 @@ from clevrskills.predicates import GoalState, Outcome, Predicate, criteria
 from clevrskills.sim.actors import AT_REST, attach_hinges, build_body, put_body
 from clevrskills.sim.body_geometry import Solids
 from clevrskills.sim.cameras import FAR_M, NEAR_M, FixedCamera
+from clevrskills.sim.conditions import Conditions
 from clevrskills.sim.render import scene_visuals, shaders
+from clevrskills.sim.render.image_noise import NoisyCamera
 from clevrskills.sim.robots.agent import VacuumAgent, agent_uid
 from clevrskills.sim.robots.delta_action import ACTION_SPEC, CONTROL_HZ
 from clevrskills.sim.robots.description import robot
@@ -117,7 +120,8 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
         self.robot_name = robot_name
         self.criteria = criteria(criteria_name)
         self.prompt_index, self.prompt_style = prompt_index, prompt_style
-        self.setting = setting = replace(self.task.setting, look=look)
+        self.setting = self._own_setting = setting = replace(self.task.setting, look=look)
+        self.conditions = Conditions()
         self._camera_names = setting.watch if cameras is None else tuple(cameras)
         fixed = {name: setting.camera(name) for name in self._camera_names}
         self._fixed_cameras = {name: camera for name, camera in fixed.items() if camera}
@@ -204,8 +208,9 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
 
     def _load_scene(self, options: dict) -> None:
         drawn = self.can_draw = self.scene.can_render()
-        self._load_table()
         episode = options.get("episode")
+        self._set_conditions(episode.conditions if episode is not None else Conditions())
+        self._load_table()
         self.scenes = [self._scene(int(seed), episode) for seed in self._episode_seed]
         self.layouts = [scene.layout for scene in self.scenes]
         self._repainted: dict[str, str] = {}
@@ -220,6 +225,15 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
         self._nodes, self._spoilers = nodes(self.goal), self.goal.spoilers
         self._make_world()
 
+    def _set_conditions(self, conditions: Conditions) -> None:
+        """Have the cameras, the light and the arm as an episode has them."""
+        if conditions is self.conditions or not (conditions or self.conditions):
+            return
+        self.conditions, own = conditions, self._own_setting
+        self.setting = conditions.of(own, self.robot_name) if conditions else own
+        fixed = {name: self.setting.camera(name) for name in self._camera_names}
+        self._fixed_cameras = {name: camera for name, camera in fixed.items() if camera}
+
     def _scene(self, seed: int, episode: EpisodeSpec | None) -> DrawnScene:
         robot_name, criteria = self.robot_name, self.criteria
         if episode is not None:
@@ -227,18 +241,17 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
         else:
             wording = self.prompt_index, self.prompt_style
             scene = draw_scene(self.task, seed, self.split, robot_name, criteria, *wording)
-        setting = self.setting
+        setting = self._own_setting
         return replace(scene, ask=lambda _: replace(scene.prompt, setting=setting))
 
     def _make_world(self) -> None:
         entities = [actor._objs[0] if actor else None for actor in self._actors]
         agent, table = self.agent, self.table._objs[0]
         self.vacuum = Vacuum(agent.description, agent.tcp._objs[0], entities, self.sim_timestep)
-        self.simulation = Simulation(
-            self.task.slots, entities, table, agent, self.vacuum, self.scene.px
-        )
+        slots = slots_of(self.task, self.layouts[0])
+        self.simulation = Simulation(slots, entities, table, agent, self.vacuum, self.scene.px)
         solids = Solids.stack([scene.solids for scene in self.scenes])
-        self.world = SimWorld(self.task.slots, solids, [self.simulation])
+        self.world = SimWorld(slots, solids, [self.simulation])
 
     @cached_property
     def observer(self) -> Observer:
@@ -246,7 +259,7 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
         return Observer(self.goal, self.world)
 
     def _load_lighting(self, options: dict) -> None:
-        scene_visuals.load_lighting(self.scene, self.setting.look)
+        scene_visuals.load_lighting(self.scene, self.setting.look, self.setting.light)
 
     # ---- episodes ----
 
@@ -262,6 +275,9 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
     def _start(self, options: dict[str, Any]) -> None:
         """Put everything where it is at the start of an episode, and let it come to rest."""
         description, arm = self.agent.description, self.agent.robot._objs[0]
+        happens, image = self.conditions.disturbances, self.conditions.image
+        self._disturber = Disturber(happens, self.simulation) if happens else None
+        self._spoil = NoisyCamera(image) if image else None
         self.after_step: list[Callable[[], None]] = []
         self.vacuum.release()
         arm.qpos = self.setting.qpos_at_start(self.robot_name).astype(np.float32)
@@ -370,7 +386,11 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
         self.agent.controller.reset()
 
     def _step_action(self, action: Any) -> Any:
-        self.world.step(np.asarray(action, np.float64).reshape(1, 7))
+        given = np.asarray(action, np.float64).reshape(1, 7)
+        if self._disturber is not None:
+            step, holding = int(self.elapsed_steps[0]), self.vacuum.held >= 0
+            given = self._disturber(given[0], step, holding)[None]
+        self.world.step(given)
         self.advance_goal()
         return action
 

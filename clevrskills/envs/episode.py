@@ -13,6 +13,7 @@ from clevrskills.core.episode import episode_name
 from clevrskills.envs.scene_sampling import draw_scene
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.sim.body import Body
+from clevrskills.sim.conditions import Conditions
 from clevrskills.sim.prompt import Keystep, Prompt
 from clevrskills.sim.setting import TABLETOP, Setting
 from clevrskills.tasks import Layout, Task
@@ -34,6 +35,7 @@ class EpisodeSpec:
         prompt: What is asked for.
         robot: Key of the robot that it was made for.
         task_args: Arguments of the task.
+        conditions: How it differs from its clean twin; see :mod:`clevrskills.envs.axes`.
     """
 
     task: str
@@ -44,6 +46,7 @@ class EpisodeSpec:
     prompt: Prompt
     robot: str = "xarm6"
     task_args: Mapping[str, Any] = field(default_factory=dict)
+    conditions: Conditions = field(default_factory=Conditions)
 
     @classmethod
     def draw(
@@ -129,6 +132,7 @@ class EpisodeSpec:
             "task_args": {name: _plain(value) for name, value in self.task_args.items()},
             "layout": _layout_to_json(self.layout),
             "prompt": prompt,
+            **({"conditions": self.conditions.to_json()} if self.conditions else {}),
         }
 
     @classmethod
@@ -144,7 +148,18 @@ class EpisodeSpec:
             _prompt(data["prompt"], layout, _setting(data["task"])),
             data["robot"],
             data["task_args"],
+            Conditions.from_json(data.get("conditions", {})),
         )
+
+    @property
+    def axes(self) -> Mapping[str, int]:
+        """Level of each axis that perturbs it."""
+        return self.conditions.axes
+
+    @property
+    def twin(self) -> str:
+        """Content hash of the clean episode that it is made of; its own if it is that."""
+        return self.conditions.twin or self.content_hash
 
     @cached_property
     def content_hash(self) -> str:

@@ -11,7 +11,9 @@ from clevrskills.envs.scene_sampling import DrawnScene
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.predicates import Criteria, Outcome, Predicate
 from clevrskills.sim.cameras import FixedCamera, orthographic_depth_m
+from clevrskills.sim.conditions import Conditions
 from clevrskills.sim.prompt import Prompt
+from clevrskills.sim.render.image_noise import NoisyCamera
 from clevrskills.sim.robots.delta_action import CONTROL_HZ
 from clevrskills.sim.simulation import SIM_HZ, SimWorld
 from clevrskills.tasks import Layout, Task
@@ -31,6 +33,7 @@ class RecorderView(BaseEnv):
         world: Where everything is.
         goal: The goal tree.
         outcome: What it says of the world now.
+        conditions: How the episode differs from its clean twin.
     """
 
     task: Task
@@ -46,6 +49,8 @@ class RecorderView(BaseEnv):
     _nodes: list[Node]
     _camera_names: tuple[str, ...]
     _fixed_cameras: dict[str, FixedCamera]
+    conditions: Conditions
+    _spoil: NoisyCamera | None
 
     @property
     def episode_seed(self) -> int:
@@ -82,7 +87,7 @@ class RecorderView(BaseEnv):
             color = sensor.camera._render_cameras[0].get_picture("Color")
             # by channel, at a third of the cost of copying the slice
             images[name] = np.stack([color[..., i] for i in range(3)], axis=-1)
-        return images
+        return self._spoil(images, int(self.elapsed_steps[0])) if self._spoil else images
 
     def height_map(self, name: str) -> np.ndarray:
         """Heights over the table of what an orthographic camera that looks straight down shows.
@@ -161,4 +166,5 @@ class RecorderView(BaseEnv):
             "table": {"top_z": 0.0},
             "sim_hz": SIM_HZ,
             "control_hz": CONTROL_HZ,
+            **({"conditions": self.conditions.to_json()} if self.conditions else {}),
         }

@@ -179,7 +179,9 @@ def worded(task: Task, scene: DrawnScene, index: int, robot_name: str = "xarm6")
     Raises:
         ClevrSkillsError: There is no such wording.
     """
-    layout, wordings = scene.layout, task.wordings(scene.layout)
+    layout = scene.layout
+    asked_of = replace(layout, bodies=layout.bodies[: len(task.slots)])
+    wordings = task.wordings(asked_of)
     choose_wording(task.key, wordings, index, None)
     own = wordings[index]
     keysteps: tuple[Keystep, ...] = ()
@@ -239,13 +241,21 @@ def _solids(layout: Layout) -> Solids:
     return Solids.from_shapes([shapes], [[not (body and body.movable) for body in layout.bodies]])
 
 
+def slots_of(task: Task, layout: Layout) -> tuple[str, ...]:
+    """Keys of the slots of a layout: those of the task, and of what it has more than that."""
+    further = layout.bodies[len(task.slots) :]
+    return (*task.slots, *(body.key for body in further if body))
+
+
 def start_world(
     task: Task, layout: Layout, solids: Solids, home: NeutralPose
 ) -> TensorWorld | None:
     """The world as laid out; ``None`` if the gripper cannot hold, in view, what it should."""
     poses = [body.pose if body else EMPTY for body in layout.bodies]
     start = torch.tensor([poses], dtype=torch.float32)
-    world = TensorWorld(task.slots, solids, start, home.pose, home.cup_tips, home.reaches)
+    world = TensorWorld(
+        slots_of(task, layout), solids, start, home.pose, home.cup_tips, home.reaches
+    )
     if layout.in_gripper >= 0:
         body = torch.tensor([layout.in_gripper])
         try:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import hypot, pi
+from typing import Any, Self
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from clevrskills.errors import UnknownNameError
 from clevrskills.sim.cameras import FixedCamera
 from clevrskills.sim.robots.description import ROBOTS, robot
 
-__all__ = ["Setting", "TABLETOP", "Workspace"]
+__all__ = ["Light", "Setting", "Surfaces", "TABLETOP", "Workspace"]
 
 HAND_CAMERA = "hand_camera"
 """Name of the camera at the wrist, which every robot has."""
@@ -39,6 +40,70 @@ class Workspace:
         return self.reach_m[0] <= hypot(x - self.base_x_m, y) <= self.reach_m[1]
 
 
+Color = tuple[float, float, float]
+Direction = tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class Light:
+    """The light in a scene, linear RGB.
+
+    Attributes:
+        ambient: Light from everywhere.
+        lamps: Direction and color of each lamp, infinitely far away; where shadows are cast, they
+            are those of the first.
+    """
+
+    ambient: Color
+    lamps: tuple[tuple[Direction, Color], ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON data."""
+        return {
+            "ambient": list(self.ambient),
+            "lamps": [list(map(list, one)) for one in self.lamps],
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Read what :meth:`to_json` wrote."""
+        lamps = tuple((tuple(direction), tuple(color)) for direction, color in data["lamps"])
+        return cls(tuple(data["ambient"]), lamps)
+
+
+@dataclass(frozen=True)
+class Surfaces:
+    """What the surroundings look like, in place of wood, tiles and a pale sky; colors are sRGB.
+
+    Attributes:
+        table: Color that the table's wood is stained with.
+        floor: Color of the floor.
+        horizon: Color of the walls around, below.
+        zenith: The same, above.
+        stain: How much of the stain there is: 0 leaves the wood as it is, 1 hides its color.
+    """
+
+    table: Color
+    floor: Color
+    horizon: Color
+    zenith: Color
+    stain: float = 1.0
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON data."""
+        return {name: _plain(value) for name, value in vars(self).items()}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Read what :meth:`to_json` wrote."""
+        colors = {name: tuple(value) for name, value in data.items() if name != "stain"}
+        return cls(**colors, stain=data["stain"])
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
 @dataclass(frozen=True)
 class Setting:
     """Where the tasks of a suite take place.
@@ -54,6 +119,8 @@ class Setting:
         look: How images look, one of :data:`~clevrskills.core.env_config.LOOKS`.
         start_qpos: Joint angles of robots at the start, by name, where their neutral ones would
             hide what the cameras are to see.
+        light: The light; ``None``: that of the look.
+        surfaces: What is around; ``None``: wood, tiles and a pale sky.
     """
 
     name: str
@@ -64,6 +131,8 @@ class Setting:
     table_size_m: tuple[float, float] = (1.7, 2.2)
     look: str = LOOKS[0]
     start_qpos: Mapping[str, tuple[float, ...]] = field(default_factory=dict, hash=False)
+    light: Light | None = None
+    surfaces: Surfaces | None = None
 
     def __post_init__(self) -> None:
         if self.look not in LOOKS:

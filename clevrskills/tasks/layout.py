@@ -365,7 +365,7 @@ class Table:
     def take(self, item: Shape, x: float, y: float, yaw_rad: float) -> bool:
         """Occupy a place if it is free and the camera sees all of it."""
         outline = _Outline(_corners(item, x, y, yaw_rad))
-        if not all(outline.keeps(self._gap_m, other) for other in self._taken):
+        if not self._keeps(outline):
             return False
         box = np.zeros((2, len(outline.corners), 3))
         box[..., :2], box[1, :, 2] = outline.corners, 2 * item.half_extents[2]
@@ -373,6 +373,17 @@ class Table:
             return False
         self._taken.append(outline)
         return True
+
+    def is_free(self, item: Shape, x: float, y: float, yaw_rad: float) -> bool:
+        """Whether nothing is there yet."""
+        return self._keeps(_Outline(_corners(item, x, y, yaw_rad)))
+
+    def occupy(self, item: Shape, x: float, y: float, yaw_rad: float) -> None:
+        """Occupy a place, free or not."""
+        self._taken.append(_Outline(_corners(item, x, y, yaw_rad)))
+
+    def _keeps(self, outline: _Outline) -> bool:
+        return all(outline.keeps(self._gap_m, other) for other in self._taken)
 
 
 def pose_on_table(item: Shape, x: float, y: float, yaw_rad: float) -> Pose:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 import sapien
 
 from clevrskills.assets import Shape, surface_texture, texture
-from clevrskills.sim.setting import TABLETOP, Setting
+from clevrskills.sim.setting import TABLETOP, Light, Setting, Surfaces
 
 if TYPE_CHECKING:
     from mani_skill.envs.scene import ManiSkillScene
@@ -70,24 +70,41 @@ def _body_material(texture_name: str | None) -> sapien.render.RenderMaterial:
     return _matte(texture(texture_name))
 
 
-@cache
-def _table_material() -> sapien.render.RenderMaterial:
-    return _matte(surface_texture("table wood"))
+@lru_cache(maxsize=4)
+def _table_material(surfaces: Surfaces | None) -> sapien.render.RenderMaterial:
+    """The wood, or its grain in the color that it is stained with."""
+    wood = surface_texture("table wood")
+    if surfaces is None:
+        return _matte(wood)
+    stained = _grain(wood) * surfaces.table * 255
+    return _matte(_to_bytes((1 - surfaces.stain) * wood + surfaces.stain * stained))
 
 
-@cache
-def _floor_material() -> sapien.render.RenderMaterial:
-    image = surface_texture("floor").astype(np.float32)
-    grain = image.mean(axis=-1, keepdims=True) / image.mean()
-    return _matte((grain * FLOOR_COLOR * 255).clip(0, 255).astype(np.uint8))
+@lru_cache(maxsize=4)
+def _floor_material(surfaces: Surfaces | None) -> sapien.render.RenderMaterial:
+    color = surfaces.floor if surfaces else FLOOR_COLOR
+    return _matte(_to_bytes(_grain(surface_texture("floor")) * color * 255))
 
 
-@cache
-def _backdrop_material() -> sapien.render.RenderMaterial:
-    """From the horizon's colour to the zenith's."""
+@lru_cache(maxsize=4)
+def _backdrop_material(surfaces: Surfaces | None) -> sapien.render.RenderMaterial:
+    """From the horizon's color to the zenith's."""
+    horizon = surfaces.horizon if surfaces else HORIZON_COLOR
+    zenith = surfaces.zenith if surfaces else ZENITH_COLOR
     blend = np.linspace(0, 1, 64)[:, None] ** 0.6
-    rows = (1 - blend) * HORIZON_COLOR + blend * np.array(ZENITH_COLOR)
+    rows = (1 - blend) * horizon + blend * np.array(zenith)
     return _matte(np.repeat((rows[:, None] * 255).astype(np.uint8), 4, axis=1))
+
+
+def _grain(image: np.ndarray) -> np.ndarray:
+    """Brightness of an image, 1 in the mean, (H, W, 1)."""
+    pixels = image.astype(np.float32)
+    grain: np.ndarray = pixels.mean(axis=-1, keepdims=True) / pixels.mean()
+    return grain
+
+
+def _to_bytes(image: np.ndarray) -> np.ndarray:
+    return image.clip(0, 255).astype(np.uint8)
 
 
 def body_visual(shape: Shape, texture_name: str | None) -> sapien.render.RenderShapeTriangleMesh:
@@ -142,21 +159,22 @@ def _table_visual(setting: Setting) -> sapien.render.RenderShapeTriangleMesh:
     starts = 4 * np.arange(len(quads))[:, None, None]
     faces = starts + np.array([(0, 1, 2), (0, 2, 3)])
     vertices = np.concatenate(quads) + (*setting.table_center_m, 0.0)
-    material = _table_material()
+    material = _table_material(setting.surfaces)
     return _mesh(vertices, faces, np.concatenate(normals), np.concatenate(uvs), material)
 
 
-def _floor_visual() -> sapien.render.RenderShapeTriangleMesh:
+def _floor_visual(surfaces: Surfaces | None) -> sapien.render.RenderShapeTriangleMesh:
     """A square; the tiles repeat every metre."""
     corners = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)]) * FLOOR_RADIUS_M
     vertices = np.column_stack([corners, np.full(4, -TABLE_THICKNESS_M)])
     normals = np.tile((0.0, 0.0, 1.0), (4, 1))
-    return _mesh(
-        vertices, np.array([(0, 1, 2), (0, 2, 3)]), normals, corners / 1.0, _floor_material()
-    )
+    faces = np.array([(0, 1, 2), (0, 2, 3)])
+    return _mesh(vertices, faces, normals, corners / 1.0, _floor_material(surfaces))
 
 
-def _backdrop_visual(segments: int = 24, rings: int = 6) -> sapien.render.RenderShapeTriangleMesh:
+def _backdrop_visual(
+    surfaces: Surfaces | None, segments: int = 24, rings: int = 6
+) -> sapien.render.RenderShapeTriangleMesh:
     """A dome around the scene, seen from inside."""
     around, up = np.meshgrid(
         np.linspace(0, 2 * np.pi, segments + 1), np.linspace(0, np.pi / 2, rings + 1)
@@ -169,12 +187,13 @@ def _backdrop_visual(segments: int = 24, rings: int = 6) -> sapien.render.Render
     uvs = np.stack([around, (2 * up / np.pi).clip(0.01, 0.99)], axis=-1).reshape(-1, 2)
     # all normals up: evenly lit
     normals = np.tile((0.0, 0.0, 1.0), (len(vertices), 1))
-    return _mesh(vertices, faces, normals, uvs, _backdrop_material())
+    return _mesh(vertices, faces, normals, uvs, _backdrop_material(surfaces))
 
 
 def table_visuals(setting: Setting = TABLETOP) -> list[sapien.render.RenderShapeTriangleMesh]:
     """Render shapes of the wooden table, its top at z = 0, the floor and the backdrop."""
-    return [_table_visual(setting), _floor_visual(), _backdrop_visual()]
+    surfaces = setting.surfaces
+    return [_table_visual(setting), _floor_visual(surfaces), _backdrop_visual(surfaces)]
 
 
 def load_table(scene: ManiSkillScene, with_visual: bool, setting: Setting = TABLETOP) -> Actor:
@@ -196,10 +215,15 @@ def load_table(scene: ManiSkillScene, with_visual: bool, setting: Setting = TABL
     return builder.build_static("table")
 
 
-def load_lighting(scene: ManiSkillScene | sapien.Scene, look: str) -> None:
-    """Adds ambient and two directional lights, one of which casts shadows unless all is flat."""
-    scene.set_ambient_light(AMBIENT_LIGHT[look])
-    for index, (direction, color) in enumerate(LIGHTS[look]):
+def load_lighting(
+    scene: ManiSkillScene | sapien.Scene, look: str, light: Light | None = None
+) -> None:
+    """Adds ambient and directional lights, by default those of the look, one of which casts shadows
+    unless all is flat.
+    """
+    light = light or Light(AMBIENT_LIGHT[look], tuple(LIGHTS[look]))
+    scene.set_ambient_light(light.ambient)
+    for index, (direction, color) in enumerate(light.lamps):
         scene.add_directional_light(
             direction,
             color,

@@ -6,6 +6,8 @@ by other cameras or in other sizes, with the very same images.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,8 +26,10 @@ from clevrskills.sim.cameras import (
     orthographic_depth_m,
     to_buffer,
 )
+from clevrskills.sim.conditions import Conditions
 from clevrskills.sim.prompt import Prompt
 from clevrskills.sim.render import scene_visuals
+from clevrskills.sim.render.image_noise import NoisyCamera
 from clevrskills.sim.render.offscreen import OffscreenScene, link_poses, looking_at, render_device
 from clevrskills.sim.render.vulkan import renderer
 from clevrskills.sim.robots.description import robot
@@ -91,7 +95,7 @@ class TrajectoryRenderer:
         device: str | None = None,
         setting: Setting = TABLETOP,
     ) -> None:
-        self.robot_name, self._setting = robot_name, setting
+        self.robot_name, self._setting, self._size_px = robot_name, setting, size_px
         self.cameras = {name: camera(name, robot_name, size_px, setting) for name in cameras}
         self.bodies: tuple[Body, ...] = ()
         self._device = device
@@ -104,7 +108,15 @@ class TrajectoryRenderer:
     def open(self, scene: Mapping[str, Any]) -> list[Shape]:
         """Build a scene as ``scene_description`` gave it; returns its bodies' geometry."""
         self.bodies = tuple(Body.from_json(data) for data in scene["bodies"])
-        drawn = OffscreenScene(self._setting.look, self._device or render_device(), True)
+        conditions = Conditions.from_json(scene.get("conditions", {}))
+        setting = conditions.of(self._setting)
+        robot_name, size_px = self.robot_name, self._size_px
+        self.cameras = {name: camera(name, robot_name, size_px, setting) for name in self.cameras}
+        self._spoil = NoisyCamera(conditions.image) if conditions.image else None
+        self._moments = 0
+        lighting = partial(scene_visuals.load_lighting, look=setting.look, light=setting.light)
+        device = self._device or render_device()
+        drawn = OffscreenScene(setting.look, device, numbers=True, lighting=lighting)
         # first, as each takes an image of what is there
         self._cameras = {
             name: drawn.add_camera(name, one.width, one.height, one.fov_rad, one.orthographic_m)
@@ -126,7 +138,7 @@ class TrajectoryRenderer:
         ]
         for k, entity in enumerate(self._entities):
             self._identify(entity, 1 + k)
-        table, *around = scene_visuals.table_visuals(self._setting)
+        table, *around = scene_visuals.table_visuals(setting)
         self._identify(drawn.add([table]), TABLE_ID)
         self._identify(drawn.add(around), 0)
         self._repainted: dict[str, str] = {}
@@ -168,7 +180,16 @@ class TrajectoryRenderer:
                 pose = sapien.Pose(place["position_m"], place["quaternion_wxyz"])
                 camera.entity.set_pose(links[place["link"]] * pose)
         self._scene.scene.update_render()
-        return {name: self._view(name, camera) for name, camera in self._cameras.items()}
+        views = {name: self._view(name, camera) for name, camera in self._cameras.items()}
+        return self._spoiled(views) if self._spoil else views
+
+    def _spoiled(self, views: Mapping[str, View]) -> dict[str, View]:
+        """The views as a poor camera has them, moment by moment."""
+        assert self._spoil is not None
+        colors = {name: np.ascontiguousarray(view.color[..., :3]) for name, view in views.items()}
+        shown = self._spoil(colors, self._moments)
+        self._moments += 1
+        return {name: replace(view, color=shown[name]) for name, view in views.items()}
 
     def _repaint(self, textures: Mapping[str, str]) -> None:
         for body, entity in zip(self.bodies, self._entities, strict=True):

@@ -9,6 +9,7 @@ from math import dist
 import numpy as np
 
 from clevrskills.assets.palettes import PALETTES
+from clevrskills.assets.tints import lab as lab_of
 from clevrskills.tasks.layout import EpisodeRng, LayoutError
 
 NAMESPACE = "ravens"
@@ -36,14 +37,7 @@ def texture_of(color: str) -> str:
 @cache
 def lab(color: str) -> tuple[float, float, float]:
     """A color in CIELAB (D65)."""
-    value = np.array(PALETTES[NAMESPACE][color]) / 255
-    linear = np.where(value <= 0.04045, value / 12.92, ((value + 0.055) / 1.055) ** 2.4)
-    to_xyz = np.array(
-        [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
-    )
-    xyz = to_xyz @ linear / np.array([0.95047, 1.0, 1.08883])
-    f = np.where(xyz > (6 / 29) ** 3, np.cbrt(xyz), xyz / (3 * (6 / 29) ** 2) + 4 / 29)
-    return 116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])
+    return lab_of(np.array(PALETTES[NAMESPACE][color]))
 
 
 def look_apart(one: str, other: str) -> bool:

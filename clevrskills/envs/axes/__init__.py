@@ -1,0 +1,95 @@
+"""Axes of robustness: ways to perturb a frozen episode, each in five levels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+
+from clevrskills.envs.axes import felt, seen, told
+from clevrskills.envs.axes.axis import LEVELS, Axis, CannotPerturb, Draft
+from clevrskills.envs.episode import EpisodeSpec
+from clevrskills.envs.scene_sampling import scene_of, worded
+from clevrskills.errors import UnknownNameError
+from clevrskills.sim.conditions import Conditions
+from clevrskills.sim.prompt import Prompt
+from clevrskills.tasks import task as make_task
+
+__all__ = ["AXES", "LEVELS", "Axis", "CannotPerturb", "perturb"]
+
+AXES: Mapping[str, Axis] = {
+    axis.name: axis
+    for axis in (
+        felt.EMBODIMENT,
+        told.TEXTURE,
+        felt.LAYOUT,
+        felt.CLUTTER,
+        told.LANGUAGE,
+        felt.ROBOT_START,
+        seen.CAMERA,
+        seen.LIGHT,
+        seen.BACKGROUND,
+        seen.NOISE,
+        felt.DISTURBANCE,
+    )
+}
+"""All axes by name, in the order in which they are applied."""
+
+
+def perturb(episode: EpisodeSpec, levels: Mapping[str, int]) -> EpisodeSpec:
+    """An episode perturbed along some axes; at level 0, or along none, it is the same episode.
+
+    What is drawn depends on the seed and the task alone, and is the same at every level but for its
+    size, so that the levels of an axis are steps on one way.
+
+    Args:
+        episode: A clean episode.
+        levels: Level of each axis.
+
+    Raises:
+        UnknownNameError: There is no such axis.
+        ClevrSkillsError: There is no such level.
+        CannotPerturb: The episode has no such perturbation.
+    """
+    for name in levels:
+        if name not in AXES:
+            raise UnknownNameError("axis", name, tuple(AXES))
+    axes = {name: levels[name] for name in AXES if levels.get(name)}
+    ranges = {name: AXES[name].range_of(level) for name, level in axes.items()}
+    if not axes:
+        return episode
+    task = make_task(episode.task, **episode.task_args).in_split(episode.split)
+    draft = Draft(episode, task, episode.layout, episode.robot)
+    for name, most in ranges.items():
+        entropy = (episode.seed, *(crc32(word.encode()) for word in (episode.task, "axis", name)))
+        generator = np.random.default_rng(np.random.SeedSequence(entropy))
+        AXES[name].draw(draft, most, generator)
+    conditions = Conditions(axes, episode.content_hash, **draft.conditions)
+    return replace(
+        episode,
+        layout=draft.layout,
+        prompt=_prompt(draft),
+        robot=draft.robot,
+        conditions=conditions,
+    )
+
+
+def _prompt(draft: Draft) -> Prompt:
+    """What asks for a perturbed episode: its own words unless others are drawn, but of its bodies."""
+    clean = draft.clean
+    same = draft.layout is clean.layout and draft.robot == clean.robot
+    if same and draft.wording is None:
+        return clean.prompt
+    number = draft.wording
+    if number is None:
+        number = int(clean.prompt.wording.get("index", 0))
+    prompt = worded(
+        draft.task, scene_of(draft.task, draft.layout, draft.robot), number, draft.robot
+    )
+    if draft.misspell is None:
+        return prompt
+    written: dict[str, Any] = {**prompt.wording, "misspelt": True}
+    return replace(prompt, text=draft.misspell(prompt.text), wording=written)

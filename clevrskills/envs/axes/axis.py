@@ -1,0 +1,106 @@
+"""Axis of robustness: what it changes, how much at each level and why so much."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from clevrskills.envs.episode import EpisodeSpec
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.sim.setting import Setting
+from clevrskills.tasks import Layout, Task
+
+__all__ = ["LEVELS", "Axis", "CannotPerturb", "Draft"]
+
+LEVELS = (1, 2, 3, 4, 5)
+Range = Mapping[str, float]
+
+
+class CannotPerturb(ClevrSkillsError):
+    """An episode cannot be perturbed along an axis."""
+
+
+@dataclass
+class Draft:
+    """An episode while it is perturbed.
+
+    Attributes:
+        clean: The episode that it is made of.
+        task: Its task.
+        layout: The bodies.
+        robot: Key of the robot.
+        wording: Which of the task's wordings asks for it; ``None``: its own.
+        misspell: What changes the words of its prompt; ``None``: nothing.
+        conditions: Fields of its :class:`~clevrskills.sim.conditions.Conditions`.
+    """
+
+    clean: EpisodeSpec
+    task: Task
+    layout: Layout
+    robot: str
+    wording: int | None = None
+    misspell: Callable[[str], str] | None = None
+    conditions: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def setting(self) -> Setting:
+        """Cameras and table."""
+        return self.task.setting
+
+    def present(self) -> list[int]:
+        """Slots of the bodies that are not held at the start."""
+        held = self.layout.in_gripper
+        return [k for k, body in enumerate(self.layout.bodies) if body and k != held]
+
+    def free(self) -> list[int]:
+        """Those that can be taken elsewhere."""
+        bodies = self.layout.bodies
+        return [k for k in self.present() if (body := bodies[k]) and body.movable]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A way to perturb episodes.
+
+    Attributes:
+        name: Its name.
+        sentence: What it changes.
+        unit: What the numbers of its levels are.
+        levels: Greatest change at each level, by name.
+        reason: Why so much.
+        seen: Whether it changes what is seen, so that the oracle, which knows the state, proves
+            nothing.
+        draw: Changes a draft at a level, with a random generator; it is the same generator at every
+            level, so that higher levels go further the same way.
+    """
+
+    name: str
+    sentence: str
+    unit: str
+    levels: Sequence[Range]
+    reason: str
+    seen: bool
+    draw: Callable[[Draft, Range, np.random.Generator], None]
+
+    def range_of(self, level: int) -> Range:
+        """How much changes at most at a level.
+
+        Raises:
+            ClevrSkillsError: There is no such level.
+        """
+        if not 1 <= level <= len(self.levels):
+            count = len(self.levels)
+            allowed = f"1 to {count}" if count > 1 else "1"
+            raise ClevrSkillsError(f"axis {self.name} has no level {level}; allowed: {allowed}")
+        return self.levels[level - 1]
+
+
+def steps_of(**greatest: float) -> tuple[Range, ...]:
+    """Five levels that rise evenly to the greatest."""
+    return tuple(
+        {name: round(value * level / len(LEVELS), 6) for name, value in greatest.items()}
+        for level in LEVELS
+    )

@@ -1,0 +1,274 @@
+"""Axes of what is felt: start of the robot, layout, clutter, disturbances, another arm."""
+
+from dataclasses import replace
+from math import atan2, cos, pi, sin, sqrt
+
+import numpy as np
+
+from clevrskills.assets import pools, shape
+from clevrskills.envs.axes.axis import Axis, CannotPerturb, Draft, Range, steps_of
+from clevrskills.envs.axes.told import looks_apart
+from clevrskills.envs.scene_sampling import CLEARANCE_M, NeutralPose, is_fair, scene_of
+from clevrskills.sim.body import Body
+from clevrskills.sim.conditions import Disturbance
+from clevrskills.sim.robots.clearance import arm_surface
+from clevrskills.sim.world import GRAVITY
+from clevrskills.tasks.layout import Layout, LayoutError, Table
+
+TRIES = 60
+FRICTION = 1.0
+"""Of bodies on the table, as the simulation has it."""
+UPRIGHT_RAD = 1e-3
+OTHER_ARM = {"xarm6": "panda", "panda": "xarm6"}
+
+
+def draw_robot_start(draft: Draft, most: Range, generator: np.random.Generator) -> None:
+    """Other joint angles at the start, the arm clear of everything.
+
+    Raises:
+        CannotPerturb: The gripper holds something at the start, or nothing is clear.
+    """
+    if draft.layout.in_gripper >= 0:
+        raise CannotPerturb("the gripper holds something at the start")
+    world = scene_of(draft.task, draft.layout, draft.robot).start
+    usual = draft.setting.qpos_at_start(draft.robot)
+    for _ in range(TRIES):
+        qpos = usual + generator.uniform(-1, 1, len(usual)) * most["joint_rad"]
+        if arm_surface(draft.robot).clear(qpos, world, CLEARANCE_M):
+            draft.conditions["start_qpos"] = tuple(np.round(qpos, 6).tolist())
+            return
+    raise CannotPerturb(f"the arm is clear of nothing in {TRIES} draws")
+
+
+def draw_layout(draft: Draft, most: Range, generator: np.random.Generator) -> None:
+    """Bodies that stand free on the table elsewhere, and turned; where there are none, furniture
+    such as areas and obstacles.
+
+    Raises:
+        CannotPerturb: None stands free, or nothing fits.
+    """
+    standing = _standing_free(draft, draft.free()) or _standing_free(draft, draft.present())
+    if not standing:
+        raise CannotPerturb("nothing stands free on the table")
+    for _ in range(TRIES):
+        layout = _shifted(draft, standing, most, generator)
+        if layout is not None and _is_fair(draft, layout):
+            draft.layout = layout
+            return
+    raise CannotPerturb(f"no other layout fits in {TRIES} draws")
+
+
+def _standing_free(draft: Draft, slots: list[int]) -> list[int]:
+    """Those slots whose bodies are upright, and on or below nothing; what can be taken elsewhere
+    also stands on the table.
+    """
+    found = []
+    for k in slots:
+        body = _body(draft, k)
+        upright = sqrt(body.pose[4] ** 2 + body.pose[5] ** 2) < UPRIGHT_RAD
+        on_table = body.pose[2] - body.geometry.half_extents[2] < 2e-3
+        if upright and (on_table or body.static) and not _overlapped(draft, k):
+            found.append(k)
+    return found
+
+
+def _overlapped(draft: Draft, slot: int) -> bool:
+    """Whether another body is above or below, seen from above."""
+    table = Table(np.random.default_rng(0), gap_m=0.0, camera=draft.setting.main_camera)
+    own = _body(draft, slot)
+    table.take(own.geometry, own.pose[0], own.pose[1], _yaw(own))
+    return any(
+        not table.is_free(body.geometry, body.pose[0], body.pose[1], _yaw(body))
+        for k, body in enumerate(draft.layout.bodies)
+        if body and k != slot and k != draft.layout.in_gripper
+    )
+
+
+def _shifted(
+    draft: Draft, slots: list[int], most: Range, generator: np.random.Generator
+) -> Layout | None:
+    """The layout with some bodies elsewhere; ``None``: they do not fit."""
+    table = Table(generator, gap_m=0.01, camera=draft.setting.main_camera)
+    bodies = list(draft.layout.bodies)
+    for k, body in enumerate(bodies):
+        if body and k not in slots and k != draft.layout.in_gripper:
+            table.occupy(body.geometry, body.pose[0], body.pose[1], _yaw(body))
+    for k in slots:
+        body = _body(draft, k)
+        far, around = most["shift_m"] * sqrt(generator.uniform()), generator.uniform(0, 2 * pi)
+        x, y = body.pose[0] + far * cos(around), body.pose[1] + far * sin(around)
+        yaw = _yaw(body) + generator.uniform(-1, 1) * most["turn_rad"]
+        reached = draft.setting.workspace.contains
+        if (reached(*body.pose[:2]) and not reached(x, y)) or not table.take(
+            body.geometry, x, y, yaw
+        ):
+            return None
+        turned = (cos(yaw / 2), 0.0, 0.0, sin(yaw / 2))
+        pose = tuple(round(float(value), 6) for value in (x, y, body.pose[2], *turned))
+        bodies[k] = replace(body, pose=pose)
+    return replace(draft.layout, bodies=tuple(bodies))
+
+
+def _is_fair(draft: Draft, layout: Layout) -> bool:
+    try:
+        scene = scene_of(draft.task, layout, draft.robot)
+    except LayoutError:
+        return False
+    home = NeutralPose.of(draft.robot, draft.setting) if draft.task.shows_robot else None
+    return is_fair(scene.goal, scene.start, home)
+
+
+def draw_clutter(draft: Draft, most: Range, generator: np.random.Generator) -> None:
+    """Further objects on the table, of shapes and textures that nothing else has.
+
+    Raises:
+        CannotPerturb: There is no room.
+    """
+    count = int(most["objects"])
+    present = [*filter(None, draft.layout.bodies), *draft.layout.examples]
+    pool = pools(draft.clean.split)
+    words = {word for body in present for word in (body.noun or body.shape).split()}
+    shapes = [name for name in pool.top if not words & set(name.split())]
+    worn = [body.texture for body in present if body.texture]
+    for _ in range(TRIES):
+        table = Table(
+            generator, draft.setting.workspace, gap_m=0.03, camera=draft.setting.main_camera
+        )
+        for k, body in enumerate(draft.layout.bodies):
+            if body and k != draft.layout.in_gripper:
+                table.occupy(body.geometry, body.pose[0], body.pose[1], _yaw(body))
+        names = generator.permutation(shapes).tolist()
+        textures: list[str] = []
+        for texture in generator.permutation(list(pool.textures)).tolist():
+            if all(looks_apart(texture, other) for other in (*worn, *textures)):
+                textures.append(texture)
+        if min(len(names), len(textures)) < count:
+            continue
+        try:
+            further = tuple(
+                Body(f"clutter_{k}", names[k], textures[k], table.place(shape(names[k])))
+                for k in range(count)
+            )
+        except LayoutError:
+            continue
+        layout = replace(draft.layout, bodies=(*draft.layout.bodies, *further))
+        if _is_fair(draft, layout):
+            draft.layout = layout
+            return
+    raise CannotPerturb(f"no room for {count} objects more in {TRIES} draws")
+
+
+def draw_disturbance(draft: Draft, most: Range, generator: np.random.Generator) -> None:
+    """Pushes, lost objects, late, lost and wrong movements."""
+    happens = []
+    limit = min(draft.task.max_steps, 120)
+    steps = generator.permutation(limit).tolist()
+    pushes, losses = generator.uniform(0, 1, (3, 3)), generator.uniform(0, 1, 3)
+    free = draft.free()
+    for around, far, which in pushes[: int(most["pushes"])]:
+        if not free:
+            break
+        speed = sqrt(2 * FRICTION * GRAVITY * most["push_m"] * (0.5 + 0.5 * far))
+        push = (round(speed * cos(2 * pi * around), 6), round(speed * sin(2 * pi * around), 6))
+        body = free[int(which * len(free))]
+        happens.append(Disturbance("nudge", steps.pop(), body=body, push_ms=push))
+    for when in losses[: int(most["losses"])]:
+        happens.append(Disturbance("loss", int(when * 40), steps=5))
+    for _ in range(int(most["drops"])):
+        happens.append(Disturbance("drop", steps.pop()))
+    if most["late"]:
+        begin = int(generator.integers(limit // 2))
+        happens.append(Disturbance("delay", begin, steps=20, by=float(most["late"])))
+    scale = 1.0 + float(generator.choice([-1.0, 1.0])) * most["scale_%"] / 100
+    happens.append(Disturbance("scale", 0, steps=10_000, by=round(scale, 6)))
+    order = sorted(happens, key=lambda one: (one.step, one.kind))
+    draft.conditions["disturbances"] = tuple(order)
+
+
+def draw_embodiment(draft: Draft, most: Range, generator: np.random.Generator) -> None:
+    """The other arm.
+
+    Raises:
+        CannotPerturb: It cannot do the task.
+    """
+    del most, generator
+    other = OTHER_ARM.get(draft.robot)
+    if other not in draft.task.all_robots:
+        raise CannotPerturb(f"no other arm does {draft.task.key}")
+    draft.robot = other
+    if not _is_fair(draft, draft.layout):
+        raise CannotPerturb(f"the {other} cannot do it from this start")
+
+
+def _body(draft: Draft, slot: int) -> Body:
+    body = draft.layout.bodies[slot]
+    assert body is not None
+    return body
+
+
+def _yaw(body: Body) -> float:
+    w, x, y, z = body.pose[3:]
+    return atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
+
+
+ROBOT_START = Axis(
+    "robot_start",
+    "The arm starts from other joint angles",
+    "change of each joint",
+    steps_of(joint_rad=0.4),
+    "Level 5 moves the gripper by up to some 20 cm; the arm stays clear of everything",
+    False,
+    draw_robot_start,
+)
+LAYOUT = Axis(
+    "layout",
+    "Objects stand elsewhere, and turned",
+    "shift, turn",
+    steps_of(shift_m=0.10, turn_rad=pi),
+    "From what a hand leaves when it puts things back to another draw of the table",
+    False,
+    draw_layout,
+)
+CLUTTER = Axis(
+    "clutter",
+    "There are further objects that nobody speaks of",
+    "objects more",
+    tuple({"objects": float(level)} for level in (1, 2, 3, 4, 5)),
+    "As many as fit in view beside the largest scenes with a gripper's width around them",
+    True,
+    draw_clutter,
+)
+DISTURBANCE = Axis(
+    "disturbance",
+    "Objects are pushed or lost while the robot works; movements come late, short or not at all",
+    "pushes and how far they slide, lost holds, lost control steps, delay, scale of movements",
+    tuple(
+        {
+            "pushes": pushes,
+            "push_m": push,
+            "losses": losses,
+            "drops": drops,
+            "late": late,
+            "scale_%": scale,
+        }
+        for pushes, push, losses, drops, late, scale in (
+            (1, 0.01, 0, 2, 0, 3),
+            (1, 0.015, 1, 4, 0, 6),
+            (2, 0.02, 1, 6, 1, 9),
+            (2, 0.025, 2, 8, 2, 12),
+            (3, 0.03, 2, 10, 2, 15),
+        )
+    ),
+    "Pushes are too weak to topple a block; two control steps of delay are 0.1 s",
+    False,
+    draw_disturbance,
+)
+EMBODIMENT = Axis(
+    "embodiment",
+    "The other arm does it",
+    "–",
+    ({"arm": 1.0},),
+    "There are two arms",
+    False,
+    draw_embodiment,
+)

@@ -1,0 +1,157 @@
+"""Axes of what is seen: camera, light, background, image noise."""
+
+import colorsys
+from math import cos, pi, radians, sin
+
+import numpy as np
+
+from clevrskills.envs.axes.axis import Axis, CannotPerturb, Draft, Range, steps_of
+from clevrskills.envs.scene_sampling import scene_of
+from clevrskills.sim.cameras import FixedCamera
+from clevrskills.sim.conditions import ImageNoise, Viewpoint
+from clevrskills.sim.render import scene_visuals
+from clevrskills.sim.setting import Light, Surfaces
+
+TRIES = 40
+IN_VIEW = 0.0
+"""Margin at the edge of the image that bodies keep."""
+
+
+def draw_camera(draft: Draft, most: Range, generator: np.random.Generator) -> None:
+    """Another place, direction and field of view of the main camera, all bodies in view."""
+    name = draft.setting.watch[0]
+    camera = draft.setting.cameras[name]
+    world = scene_of(draft.task, draft.layout, draft.robot).start
+    present = world.solids.present[0].nonzero()[:, 0]
+    points = np.concatenate([world.world_points(k[None])[0].numpy() for k in present])
+    for _ in range(TRIES):
+        view = _moved(camera, most, generator)
+        if view.of(camera).sees(points, IN_VIEW):
+            draft.conditions["cameras"] = {name: view}
+            return
+    raise CannotPerturb(f"no other place of the camera has all in view in {TRIES} draws")
+
+
+def _moved(camera: FixedCamera, most: Range, generator: np.random.Generator) -> Viewpoint:
+    """Around the point that it looks at, nearer or further, a little beside it."""
+    eye, target = np.array(camera.eye_m), np.array(camera.target_m)
+    yaw, pitch = generator.uniform(-1, 1, 2) * radians(most["angle_deg"])
+    scale = 1.0 + generator.uniform(-1, 1) * most["distance_%"] / 100
+    x, y, z = eye - target
+    around = np.array([cos(yaw) * x - sin(yaw) * y, sin(yaw) * x + cos(yaw) * y, z])
+    flat = np.hypot(*around[:2])
+    up = np.arctan2(z, flat) + pitch
+    length = np.hypot(flat, z) * scale
+    ray = np.array([*(around[:2] / flat * cos(up)), sin(up)]) * length
+    target = target + generator.uniform(-1, 1, 3) * most["aim_m"]
+    fov = camera.fov_rad * (1.0 + generator.uniform(-1, 1) * most["field_%"] / 100)
+    return Viewpoint(_rounded(target + ray), _rounded(target), round(float(fov), 6))
+
+
+def draw_light(draft: Draft, most: Range, generator: np.random.Generator) -> None:
+    """Lamps from elsewhere, of other colors and strengths, perhaps one more of them."""
+    look = draft.setting.look
+    lamps = []
+    for direction, color in scene_visuals.LIGHTS[look]:
+        turn = generator.uniform(-1, 1) * radians(most["turn_deg"])
+        x, y, z = direction
+        turned = (cos(turn) * x - sin(turn) * y, sin(turn) * x + cos(turn) * y, z)
+        strength = 1.0 + generator.uniform(-1, 1) * most["strength_%"] / 100
+        lamps.append((_rounded(turned), _rounded(_tint(color, most, generator) * strength)))
+    around, brightness = generator.uniform(0, 1, 2)
+    if most["lamps"]:  # the shaders know three
+        direction = (cos(2 * pi * around), sin(2 * pi * around), -1.2)
+        lamps.append((_rounded(direction), _rounded(np.full(3, 0.3 + 0.3 * brightness))))
+    ambient = np.array(scene_visuals.AMBIENT_LIGHT[look])
+    dim = 1.0 + generator.uniform(-1, 1) * most["strength_%"] / 200
+    draft.conditions["light"] = Light(_rounded(ambient * dim), tuple(lamps))
+
+
+def _tint(color: tuple[float, ...], most: Range, generator: np.random.Generator) -> np.ndarray:
+    """A color made warmer or colder."""
+    warm = generator.uniform(-1, 1) * most["tint_%"] / 100
+    return np.array(color) * (1.0 + warm, 1.0, 1.0 - warm)
+
+
+def draw_background(draft: Draft, most: Range, generator: np.random.Generator) -> None:
+    """A table stained in another color, another floor and other walls."""
+    hues, values = generator.uniform(0, 1, 4), generator.uniform(0, 1, 4)
+    drawn = [
+        np.array(colorsys.hsv_to_rgb(hue, 0.35, 0.35 + 0.5 * value))
+        for hue, value in zip(hues, values, strict=True)
+    ]
+    usual = (scene_visuals.FLOOR_COLOR, scene_visuals.HORIZON_COLOR, scene_visuals.ZENITH_COLOR)
+    share = most["share_%"] / 100
+    floor, horizon, zenith = (
+        _rounded((1 - share) * np.array(old) + share * new)
+        for old, new in zip(usual, drawn[1:], strict=True)
+    )
+    draft.conditions["surfaces"] = Surfaces(_rounded(drawn[0]), floor, horizon, zenith, share)
+
+
+def draw_noise(draft: Draft, most: Range, generator: np.random.Generator) -> None:
+    """Grain, blur and compression of images, and some that do not arrive."""
+    seed = int(generator.integers(2**31))
+    draft.conditions["image"] = ImageNoise(
+        most["sigma"], most["blur_px"], int(most["quality"]), most["dropped_%"] / 100, seed
+    )
+
+
+def _rounded(values: np.ndarray | tuple[float, ...]) -> tuple[float, float, float]:
+    x, y, z = (round(float(value), 6) for value in values)
+    return x, y, z
+
+
+CAMERA = Axis(
+    "camera",
+    "The base camera stands, looks and zooms otherwise",
+    "turn around the scene and tilt, distance, point looked at, field of view",
+    steps_of(**{"angle_deg": 20.0, "distance_%": 15.0, "aim_m": 0.04, "field_%": 8.0}),
+    "Level 1 is a camera put back after cleaning, level 5 one put up by another laboratory; all"
+    " bodies stay in view, which limits how near it may come",
+    True,
+    draw_camera,
+)
+LIGHT = Axis(
+    "light",
+    "Lamps shine from elsewhere, in other colors and strengths; there may be one more",
+    "turn of the lamps, change of strength, warm or cold tint, lamps more",
+    tuple(
+        {**one, "lamps": extra}
+        for one, extra in zip(
+            steps_of(**{"turn_deg": 150.0, "strength_%": 50.0, "tint_%": 25.0}),
+            (0, 0, 1, 1, 1),
+            strict=True,
+        )
+    ),
+    "From another hour of the day to another room; half the strength still shows every texture",
+    True,
+    draw_light,
+)
+BACKGROUND = Axis(
+    "background",
+    "Table, floor and walls have other colors",
+    "share of a drawn color in place of the usual one",
+    steps_of(**{"share_%": 100.0}),
+    "Colors are pale, so that no table hides an object; level 5 shows nothing of the usual ones",
+    True,
+    draw_background,
+)
+NOISE = Axis(
+    "noise",
+    "Images are grainy, blurred and compressed, and some do not arrive",
+    "grain of 255, blur in pixels of 256, JPEG quality, images in whose place the last is shown",
+    tuple(
+        {"sigma": sigma, "blur_px": blur, "quality": quality, "dropped_%": dropped}
+        for sigma, blur, quality, dropped in (
+            (4, 0.3, 90, 2),
+            (8, 0.5, 75, 4),
+            (12, 0.7, 60, 6),
+            (16, 1.0, 45, 8),
+            (20, 1.3, 30, 10),
+        )
+    ),
+    "From a good webcam to a poor one over a slow network",
+    True,
+    draw_noise,
+)

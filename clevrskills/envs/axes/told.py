@@ -1,0 +1,162 @@
+"""Axes of what is told and named: textures of the same parts, language."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from math import ceil, dist
+
+import numpy as np
+
+from clevrskills.assets import pools, texture
+from clevrskills.assets.names import vocabulary
+from clevrskills.assets.tints import lab
+from clevrskills.envs.axes.axis import Axis, CannotPerturb, Draft, Range
+
+APART = 15.0
+"""Least distance of the mean colors of two textures of a scene, in CIELAB."""
+TRIES = 40
+_WORD = re.compile(r"\{[^}]*\}|[A-Za-z]+")
+SHORT = 4
+"""Words below this length stay as they are."""
+MEANT = (
+    "left right front back behind above below over under between beside around inside outside "
+    "towards toward away near north south east west clockwise counterclockwise counter degrees "
+    "first second third last then after before once twice one two three four five six next "
+    "smaller bigger larger taller smallest biggest same other another different opposite "
+    "without touching until every each none both"
+)
+"""Words that carry what is asked for."""
+
+
+@cache
+def _mean_lab(name: str) -> tuple[float, float, float]:
+    """Mean color of a texture in CIELAB."""
+    return lab(texture(name).reshape(-1, 3).mean(axis=0))
+
+
+def looks_apart(one: str, other: str) -> bool:
+    """Whether two textures can't be taken for each other."""
+    return dist(_mean_lab(one), _mean_lab(other)) >= APART
+
+
+def draw_texture(draft: Draft, most: Range, generator: np.random.Generator) -> None:
+    """Textures that training does not show in place of some, the same for the same.
+
+    Raises:
+        CannotPerturb: None looks different enough.
+    """
+    bodies = [*filter(None, draft.layout.bodies), *draft.layout.examples]
+    worn = list(dict.fromkeys(body.texture for body in bodies if body.texture))
+    pool = [name for name in pools("test").textures if name not in worn]
+    chosen = generator.permutation(worn).tolist()[: ceil(len(worn) * most["share_%"] / 100)]
+    for _ in range(TRIES):
+        swap: dict[str, str] = {}
+        for old in chosen:
+            kept = [swap.get(name, name) for name in worn if name != old]
+            for new in generator.permutation(pool).tolist():
+                if new not in swap.values() and all(looks_apart(new, name) for name in kept):
+                    swap[old] = new
+                    break
+        if len(swap) == len(chosen):
+            break
+    else:
+        raise CannotPerturb("no textures that look different enough")
+    layout = draft.layout
+    draft.layout = replace(
+        layout,
+        bodies=tuple(
+            replace(body, texture=swap.get(body.texture or "", body.texture)) if body else None
+            for body in layout.bodies
+        ),
+        examples=tuple(
+            replace(body, texture=swap.get(body.texture or "", body.texture))
+            for body in layout.examples
+        ),
+    )
+
+
+def draw_language(draft: Draft, most: Range, generator: np.random.Generator) -> None:
+    """Another wording, perhaps one that training does not show, perhaps misspelt.
+
+    Raises:
+        CannotPerturb: The task has no other.
+    """
+    wordings = draft.task.wordings(draft.layout)
+    styles = ("terse", "plain") if most["plain"] else ("terse", "plain", "elaborate")
+    held_out = bool(most["held_out"])
+    own = draft.clean.prompt.text
+    found = [
+        k
+        for k, one in enumerate(wordings)
+        if one.held_out == held_out and one.style in styles and one.text != own
+    ]
+    if not found:
+        raise CannotPerturb("the task has no other wording")
+    draft.wording = found[int(generator.uniform() * len(found))]
+    if most["misspelt"]:
+        draft.misspell = misspeller(int(most["misspelt"]), generator)
+
+
+def misspeller(count: int, generator: np.random.Generator) -> Callable[[str], str]:
+    """What misspells so many words of a text that name nothing and say no direction or number."""
+
+    def misspell(text: str) -> str:
+        words = [
+            match
+            for match in _WORD.finditer(text)
+            if not match[0].startswith("{")
+            and len(match[0]) >= SHORT
+            and match[0].lower() not in _protected()
+        ]
+        order = generator.permutation(len(words))[:count]
+        for k in sorted(order, reverse=True):
+            start, end = words[k].span()
+            text = text[:start] + _wrong(text[start:end], generator) + text[end:]
+        return text
+
+    return misspell
+
+
+def _wrong(word: str, generator: np.random.Generator) -> str:
+    """A word with two letters swapped, or one lost or doubled, its first one kept."""
+    k = int(generator.integers(1, len(word) - 1))
+    kind = int(generator.integers(3))
+    if kind == 0 and word[k] != word[k + 1]:
+        return word[:k] + word[k + 1] + word[k] + word[k + 2 :]
+    return word[:k] + word[k] * (2 if kind == 1 else 0) + word[k + 1 :]
+
+
+@cache
+def _protected() -> frozenset[str]:
+    """Words that are part of names or say what is meant."""
+    return frozenset(MEANT.split()) | vocabulary()
+
+
+TEXTURE = Axis(
+    "texture",
+    "Things have textures that training does not show",
+    "share of the scene's textures that are replaced",
+    tuple({"share_%": share} for share in (20.0, 40.0, 60.0, 80.0, 100.0)),
+    "Level 5 is what the split test does to textures, with the shapes of the clean twin",
+    True,
+    draw_texture,
+)
+LANGUAGE = Axis(
+    "language",
+    "The task is asked for in other words",
+    "whether the wording is short or plain, whether it is held out from training, words misspelt",
+    tuple(
+        {"plain": plain, "held_out": held_out, "misspelt": misspelt}
+        for plain, held_out, misspelt in (
+            (1, 0, 0),
+            (0, 0, 0),
+            (0, 1, 0),
+            (0, 1, 1),
+            (0, 1, 3),
+        )
+    ),
+    "What is named, directions and numbers are never misspelt, so that the sentence stays clear",
+    False,
+    draw_language,
+)

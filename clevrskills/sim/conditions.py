@@ -1,0 +1,152 @@
+"""Conditions of an episode: how it is seen, where the arm starts, what disturbs it; plain data.
+
+An episode without conditions is as frozen. Everything else that a perturbation changes, such as
+textures, wordings or the robot, is part of the episode itself.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Self
+
+from clevrskills.sim.cameras import FixedCamera
+from clevrskills.sim.setting import Light, Setting, Surfaces
+
+__all__ = ["Conditions", "Disturbance", "ImageNoise", "Viewpoint"]
+
+
+@dataclass(frozen=True)
+class Viewpoint:
+    """Where a camera stands in place of its own place.
+
+    Attributes:
+        eye_m: World position.
+        target_m: World point in the middle of the image.
+        fov_rad: Vertical field of view.
+    """
+
+    eye_m: tuple[float, float, float]
+    target_m: tuple[float, float, float]
+    fov_rad: float
+
+    def of(self, camera: FixedCamera) -> FixedCamera:
+        """A camera that stands there."""
+        return replace(camera, eye_m=self.eye_m, target_m=self.target_m, fov_rad=self.fov_rad)
+
+
+@dataclass(frozen=True)
+class ImageNoise:
+    """What a poor camera does to images.
+
+    Attributes:
+        sigma: Standard deviation of Gaussian noise in each channel, of 255.
+        blur_px: Standard deviation of a Gaussian blur, in pixels of an image 256 high.
+        quality: Quality of JPEG compression, 1 to 95; 0: none.
+        dropped: Share of the images in whose place the one before is shown.
+        seed: What the noise is drawn from.
+    """
+
+    sigma: float
+    blur_px: float
+    quality: int
+    dropped: float
+    seed: int
+
+
+@dataclass(frozen=True)
+class Disturbance:
+    """Something that happens while an episode runs.
+
+    Attributes:
+        kind: ``nudge`` (a body is pushed), ``loss`` (the vacuum fails when it holds something),
+            ``delay`` (actions come later), ``scale`` (the arm moves more or less than told) or
+            ``drop`` (a control step is lost).
+        step: Control step at which it begins; a loss comes at the first hold from then on.
+        steps: How many control steps it lasts.
+        body: Slot of the body that is pushed.
+        push_ms: Its change of velocity along x and y, m/s.
+        by: By how many control steps actions are late, or the factor of movements.
+    """
+
+    kind: str
+    step: int
+    steps: int = 1
+    body: int = -1
+    push_ms: tuple[float, float] = (0.0, 0.0)
+    by: float = 0.0
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """How an episode differs from its clean twin in what is not part of its layout or prompt.
+
+    Attributes:
+        axes: Level, 1 to 5, of each axis that perturbs it.
+        twin: Content hash of the episode that it is made of; empty: it is that.
+        cameras: Where cameras stand, by name, in place of their own places.
+        light: The light; ``None``: as usual.
+        surfaces: What is around; ``None``: as usual.
+        image: What is done to images; ``None``: nothing.
+        start_qpos: Joint angles at the start, rad; empty: as usual.
+        disturbances: What happens, in order.
+    """
+
+    axes: Mapping[str, int] = field(default_factory=dict)
+    twin: str = ""
+    cameras: Mapping[str, Viewpoint] = field(default_factory=dict)
+    light: Light | None = None
+    surfaces: Surfaces | None = None
+    image: ImageNoise | None = None
+    start_qpos: tuple[float, ...] = ()
+    disturbances: tuple[Disturbance, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.axes)
+
+    def of(self, setting: Setting, robot_name: str = "") -> Setting:
+        """A setting under these conditions, the arm of a robot where it starts."""
+        own = {name: v.of(setting.cameras[name]) for name, v in self.cameras.items()}
+        start = {robot_name: self.start_qpos} if self.start_qpos and robot_name else {}
+        return replace(
+            setting,
+            cameras={**setting.cameras, **own},
+            start_qpos={**setting.start_qpos, **start},
+            light=self.light or setting.light,
+            surfaces=self.surfaces or setting.surfaces,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON data that :meth:`from_json` reads; empty without conditions."""
+        data = {f.name: _to_json(getattr(self, f.name)) for f in fields(self)}
+        return {name: value for name, value in data.items() if value}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Read what :meth:`to_json` wrote."""
+        views = {name: _read(Viewpoint, view) for name, view in data.get("cameras", {}).items()}
+        light, surfaces, image = (data.get(name) for name in ("light", "surfaces", "image"))
+        return cls(
+            dict(data.get("axes", {})),
+            data.get("twin", ""),
+            views,
+            Light.from_json(light) if light else None,
+            Surfaces.from_json(surfaces) if surfaces else None,
+            ImageNoise(**image) if image else None,
+            tuple(data.get("start_qpos", ())),
+            tuple(_read(Disturbance, one) for one in data.get("disturbances", ())),
+        )
+
+
+def _read(kind: type, data: Mapping[str, Any]) -> Any:
+    return kind(**{k: tuple(v) if isinstance(v, list) else v for k, v in data.items()})
+
+
+def _to_json(value: Any) -> Any:
+    if isinstance(value, Light | Surfaces):
+        return value.to_json()
+    if isinstance(value, Viewpoint | ImageNoise | Disturbance):
+        return {name: _to_json(part) for name, part in vars(value).items()}
+    if isinstance(value, Mapping):
+        return {name: _to_json(part) for name, part in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_to_json(part) for part in value]
+    return value
