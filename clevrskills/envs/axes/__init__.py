@@ -10,7 +10,7 @@ from zlib import crc32
 import numpy as np
 
 from clevrskills.envs.axes import felt, seen, told
-from clevrskills.envs.axes.axis import LEVELS, Axis, CannotPerturb, Draft
+from clevrskills.envs.axes.axis import LEVELS, Axis, Draft, PerturbationError
 from clevrskills.envs.episode import EpisodeSpec
 from clevrskills.envs.scene_sampling import scene_of, worded
 from clevrskills.errors import UnknownNameError
@@ -18,7 +18,7 @@ from clevrskills.sim.conditions import Conditions
 from clevrskills.sim.prompt import Prompt
 from clevrskills.tasks import task as make_task
 
-__all__ = ["AXES", "LEVELS", "Axis", "CannotPerturb", "perturb"]
+__all__ = ["AXES", "LEVELS", "Axis", "PerturbationError", "perturb"]
 
 AXES: Mapping[str, Axis] = {
     axis.name: axis
@@ -52,7 +52,7 @@ def perturb(episode: EpisodeSpec, levels: Mapping[str, int]) -> EpisodeSpec:
     Raises:
         UnknownNameError: There is no such axis.
         ClevrSkillsError: There is no such level.
-        CannotPerturb: The episode has no such perturbation.
+        PerturbationError: The episode has no such perturbation.
     """
     for name in levels:
         if name not in AXES:
@@ -78,7 +78,7 @@ def perturb(episode: EpisodeSpec, levels: Mapping[str, int]) -> EpisodeSpec:
 
 
 def _prompt(draft: Draft) -> Prompt:
-    """What asks for a perturbed episode: its own words unless others are drawn, but of its bodies."""
+    """What asks for a perturbed episode: its own words, of its bodies, unless others are drawn."""
     clean = draft.clean
     same = draft.layout is clean.layout and draft.robot == clean.robot
     if same and draft.wording is None:

@@ -13,13 +13,13 @@ from clevrskills.errors import ClevrSkillsError
 from clevrskills.sim.setting import Setting
 from clevrskills.tasks import Layout, Task
 
-__all__ = ["LEVELS", "Axis", "CannotPerturb", "Draft"]
+__all__ = ["LEVELS", "Axis", "PerturbationError", "Draft"]
 
 LEVELS = (1, 2, 3, 4, 5)
 Range = Mapping[str, float]
 
 
-class CannotPerturb(ClevrSkillsError):
+class PerturbationError(ClevrSkillsError):
     """An episode cannot be perturbed along an axis."""
 
 

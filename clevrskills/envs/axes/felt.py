@@ -6,7 +6,7 @@ from math import atan2, cos, pi, sin, sqrt
 import numpy as np
 
 from clevrskills.assets import pools, shape
-from clevrskills.envs.axes.axis import Axis, CannotPerturb, Draft, Range, steps_of
+from clevrskills.envs.axes.axis import Axis, Draft, PerturbationError, Range, steps_of
 from clevrskills.envs.axes.told import looks_apart
 from clevrskills.envs.scene_sampling import CLEARANCE_M, NeutralPose, is_fair, scene_of
 from clevrskills.sim.body import Body
@@ -26,10 +26,10 @@ def draw_robot_start(draft: Draft, most: Range, generator: np.random.Generator) 
     """Other joint angles at the start, the arm clear of everything.
 
     Raises:
-        CannotPerturb: The gripper holds something at the start, or nothing is clear.
+        PerturbationError: The gripper holds something at the start, or nothing is clear.
     """
     if draft.layout.in_gripper >= 0:
-        raise CannotPerturb("the gripper holds something at the start")
+        raise PerturbationError("the gripper holds something at the start")
     world = scene_of(draft.task, draft.layout, draft.robot).start
     usual = draft.setting.qpos_at_start(draft.robot)
     for _ in range(TRIES):
@@ -37,7 +37,7 @@ def draw_robot_start(draft: Draft, most: Range, generator: np.random.Generator) 
         if arm_surface(draft.robot).clear(qpos, world, CLEARANCE_M):
             draft.conditions["start_qpos"] = tuple(np.round(qpos, 6).tolist())
             return
-    raise CannotPerturb(f"the arm is clear of nothing in {TRIES} draws")
+    raise PerturbationError(f"the arm is clear of nothing in {TRIES} draws")
 
 
 def draw_layout(draft: Draft, most: Range, generator: np.random.Generator) -> None:
@@ -45,17 +45,17 @@ def draw_layout(draft: Draft, most: Range, generator: np.random.Generator) -> No
     such as areas and obstacles.
 
     Raises:
-        CannotPerturb: None stands free, or nothing fits.
+        PerturbationError: None stands free, or nothing fits.
     """
     standing = _standing_free(draft, draft.free()) or _standing_free(draft, draft.present())
     if not standing:
-        raise CannotPerturb("nothing stands free on the table")
+        raise PerturbationError("nothing stands free on the table")
     for _ in range(TRIES):
         layout = _shifted(draft, standing, most, generator)
         if layout is not None and _is_fair(draft, layout):
             draft.layout = layout
             return
-    raise CannotPerturb(f"no other layout fits in {TRIES} draws")
+    raise PerturbationError(f"no other layout fits in {TRIES} draws")
 
 
 def _standing_free(draft: Draft, slots: list[int]) -> list[int]:
@@ -122,7 +122,7 @@ def draw_clutter(draft: Draft, most: Range, generator: np.random.Generator) -> N
     """Further objects on the table, of shapes and textures that nothing else has.
 
     Raises:
-        CannotPerturb: There is no room.
+        PerturbationError: There is no room.
     """
     count = int(most["objects"])
     present = [*filter(None, draft.layout.bodies), *draft.layout.examples]
@@ -155,7 +155,7 @@ def draw_clutter(draft: Draft, most: Range, generator: np.random.Generator) -> N
         if _is_fair(draft, layout):
             draft.layout = layout
             return
-    raise CannotPerturb(f"no room for {count} objects more in {TRIES} draws")
+    raise PerturbationError(f"no room for {count} objects more in {TRIES} draws")
 
 
 def draw_disturbance(draft: Draft, most: Range, generator: np.random.Generator) -> None:
@@ -189,15 +189,15 @@ def draw_embodiment(draft: Draft, most: Range, generator: np.random.Generator) -
     """The other arm.
 
     Raises:
-        CannotPerturb: It cannot do the task.
+        PerturbationError: It cannot do the task.
     """
     del most, generator
     other = OTHER_ARM.get(draft.robot)
     if other not in draft.task.all_robots:
-        raise CannotPerturb(f"no other arm does {draft.task.key}")
+        raise PerturbationError(f"no other arm does {draft.task.key}")
     draft.robot = other
     if not _is_fair(draft, draft.layout):
-        raise CannotPerturb(f"the {other} cannot do it from this start")
+        raise PerturbationError(f"the {other} cannot do it from this start")
 
 
 def _body(draft: Draft, slot: int) -> Body:

@@ -5,7 +5,7 @@ from math import cos, pi, radians, sin
 
 import numpy as np
 
-from clevrskills.envs.axes.axis import Axis, CannotPerturb, Draft, Range, steps_of
+from clevrskills.envs.axes.axis import Axis, Draft, PerturbationError, Range, steps_of
 from clevrskills.envs.scene_sampling import scene_of
 from clevrskills.sim.cameras import FixedCamera
 from clevrskills.sim.conditions import ImageNoise, Viewpoint
@@ -29,7 +29,7 @@ def draw_camera(draft: Draft, most: Range, generator: np.random.Generator) -> No
         if view.of(camera).sees(points, IN_VIEW):
             draft.conditions["cameras"] = {name: view}
             return
-    raise CannotPerturb(f"no other place of the camera has all in view in {TRIES} draws")
+    raise PerturbationError(f"no other place of the camera has all in view in {TRIES} draws")
 
 
 def _moved(camera: FixedCamera, most: Range, generator: np.random.Generator) -> Viewpoint:

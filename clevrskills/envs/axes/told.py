@@ -11,7 +11,7 @@ import numpy as np
 from clevrskills.assets import pools, texture
 from clevrskills.assets.names import vocabulary
 from clevrskills.assets.tints import lab
-from clevrskills.envs.axes.axis import Axis, CannotPerturb, Draft, Range
+from clevrskills.envs.axes.axis import Axis, Draft, PerturbationError, Range
 
 APART = 15.0
 """Least distance of the mean colors of two textures of a scene, in CIELAB."""
@@ -44,7 +44,7 @@ def draw_texture(draft: Draft, most: Range, generator: np.random.Generator) -> N
     """Textures that training does not show in place of some, the same for the same.
 
     Raises:
-        CannotPerturb: None looks different enough.
+        PerturbationError: None looks different enough.
     """
     bodies = [*filter(None, draft.layout.bodies), *draft.layout.examples]
     worn = list(dict.fromkeys(body.texture for body in bodies if body.texture))
@@ -61,7 +61,7 @@ def draw_texture(draft: Draft, most: Range, generator: np.random.Generator) -> N
         if len(swap) == len(chosen):
             break
     else:
-        raise CannotPerturb("no textures that look different enough")
+        raise PerturbationError("no textures that look different enough")
     layout = draft.layout
     draft.layout = replace(
         layout,
@@ -80,7 +80,7 @@ def draw_language(draft: Draft, most: Range, generator: np.random.Generator) -> 
     """Another wording, perhaps one that training does not show, perhaps misspelt.
 
     Raises:
-        CannotPerturb: The task has no other.
+        PerturbationError: The task has no other.
     """
     wordings = draft.task.wordings(draft.layout)
     styles = ("terse", "plain") if most["plain"] else ("terse", "plain", "elaborate")
@@ -92,7 +92,7 @@ def draw_language(draft: Draft, most: Range, generator: np.random.Generator) -> 
         if one.held_out == held_out and one.style in styles and one.text != own
     ]
     if not found:
-        raise CannotPerturb("the task has no other wording")
+        raise PerturbationError("the task has no other wording")
     draft.wording = found[int(generator.uniform() * len(found))]
     if most["misspelt"]:
         draft.misspell = misspeller(int(most["misspelt"]), generator)

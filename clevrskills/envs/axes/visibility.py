@@ -1,0 +1,104 @@
+"""Visibility of a perturbed start: whether a policy that only sees can tell what is where."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import dist
+
+import numpy as np
+
+from clevrskills.assets.tints import lab
+from clevrskills.envs.episode import EpisodeSpec
+from clevrskills.sim.body import Body
+from clevrskills.sim.cameras import View
+from clevrskills.sim.conditions import Conditions
+from clevrskills.sim.render.trajectory_renderer import TrajectoryRenderer
+from clevrskills.sim.setting import Setting
+from clevrskills.tasks import task as make_task
+
+LEAST_PX = 100
+"""Pixels of a body that show, at least, in an image of the main camera 256 high."""
+LEAST_SHARE = 0.5
+"""Share of its outline that is not hidden, at least."""
+LIGHTNESS = 0.5
+"""Weight of lightness beside hue, as shadows change it."""
+AWAY = np.array([0.0, 0.0, -50.0, 1.0, 0.0, 0.0, 0.0])
+
+
+def hidden(episode: EpisodeSpec) -> str:
+    """What cannot be told from the image of the main camera at the start; empty: nothing.
+
+    Each body of the task shows enough of itself, and its mean color is nearer to what it is in
+    usual conditions than to what any other texture of the scene is.
+    """
+    task = make_task(episode.task, **episode.task_args)
+    setting, slots = task.setting, len(task.slots)
+    asked = [body for body in episode.layout.bodies[:slots] if body]
+    everything = [body for body in episode.layout.bodies if body]
+    view, usual = (
+        _picture(episode, setting, everything, conditions)
+        for conditions in (episode.conditions, Conditions())
+    )
+    alone = _alone(episode, setting, asked, everything)
+    colors = {k: _color(usual, k) for k in range(len(everything)) if _count(usual, k)}
+    for k, body in enumerate(asked):
+        shown = _count(view, k)
+        if shown < LEAST_PX:
+            return f"{body.key} shows {shown} pixels"
+        if shown < LEAST_SHARE * alone[k]:
+            return f"{body.key} is hidden, but for {100 * shown / alone[k]:.0f} %"
+        if not body.texture or k not in colors:
+            continue
+        seen = _color(view, k)
+        near = min(colors, key=lambda other: dist(seen, colors[other]))
+        if everything[near].texture != body.texture:
+            return f"{body.key} looks like {everything[near].key}"
+    return ""
+
+
+def _picture(
+    episode: EpisodeSpec, setting: Setting, bodies: Sequence[Body], conditions: Conditions
+) -> View:
+    """The start as the main camera sees it."""
+    film = _film(episode, setting, bodies, conditions)
+    poses = np.array([body.pose for body in bodies])
+    return _draw(film, episode, setting, poses)
+
+
+def _alone(
+    episode: EpisodeSpec, setting: Setting, asked: Sequence[Body], bodies: Sequence[Body]
+) -> list[int]:
+    """Pixels that each body would show if the others and the arm were away."""
+    film = _film(episode, setting, bodies, replace(episode.conditions, image=None))
+    counts = []
+    for k, body in enumerate(asked):
+        poses = np.tile(AWAY, (len(bodies), 1))
+        poses[k] = body.pose
+        counts.append(_count(_draw(film, episode, setting, poses), k))
+    return counts
+
+
+def _film(
+    episode: EpisodeSpec, setting: Setting, bodies: Sequence[Body], conditions: Conditions
+) -> TrajectoryRenderer:
+    film = TrajectoryRenderer((setting.watch[0],), episode.robot, setting=setting)
+    description = {"bodies": [body.to_json() for body in bodies]}
+    film.open({**description, "conditions": conditions.to_json()})
+    return film
+
+
+def _draw(
+    film: TrajectoryRenderer, episode: EpisodeSpec, setting: Setting, poses: np.ndarray
+) -> View:
+    own = episode.conditions.of(setting, episode.robot)
+    (view,) = film.render(own.qpos_at_start(episode.robot), poses, {}).values()
+    return view
+
+
+def _count(view: View, k: int) -> int:
+    return int((view.segmentation == 1 + k).sum())
+
+
+def _color(view: View, k: int) -> tuple[float, float, float]:
+    """Mean color of a body in CIELAB, with less of its lightness."""
+    light, a, b = lab(view.color[..., :3][view.segmentation == 1 + k].mean(axis=0))
+    return LIGHTNESS * light, a, b
