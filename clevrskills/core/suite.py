@@ -277,6 +277,26 @@ class PublishedTable:
     comparable: bool = False
 
 
+class Axis(Protocol):
+    """A way to perturb episodes.
+
+    Attributes:
+        name: Its name.
+        sentence: What it changes.
+        unit: What the numbers of its levels are.
+        levels: Greatest change at each level, from 1, by name.
+        reason: Why so much.
+        seen: Whether it changes what is seen.
+    """
+
+    name: str
+    sentence: str
+    unit: str
+    levels: Sequence[Mapping[str, float]]
+    reason: str
+    seen: bool
+
+
 class Suite(Protocol):
     """A set of tasks with their environments and episodes; picklable, for worker processes.
 
@@ -440,6 +460,32 @@ class Suite(Protocol):
     def pairing_fault(self, episode: Episode) -> str:
         """Why an episode is no pair with that of the same seed in the split that it is paired with;
         empty: it is, or is to be paired with none.
+        """
+        del episode
+        return ""
+
+    def axes(self) -> Mapping[str, Axis]:
+        """Axes along which its frozen episodes can be perturbed, by name."""
+        return {}
+
+    def perturb(self, episode: Episode, axes: Mapping[str, int]) -> Episode | str:
+        """An episode perturbed along some axes, or why it cannot be; along none, the same episode.
+
+        Args:
+            episode: A frozen episode.
+            axes: Level of each axis.
+
+        Raises:
+            UnknownNameError: There is no such axis.
+            ClevrSkillsError: There is no such level.
+        """
+        if axes:
+            raise UnknownNameError("axis", next(iter(axes)), tuple(self.axes()))
+        return episode
+
+    def hidden(self, episode: Episode) -> str:
+        """What a policy that only sees cannot tell at the start of a perturbed episode; empty:
+        nothing.
         """
         del episode
         return ""

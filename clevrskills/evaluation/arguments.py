@@ -35,6 +35,10 @@ class EvaluateArgs(PoolArgs, SuiteArgs):
     split: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
     """A split of the suite, such as train (seen objects and textures) or test (unseen); may be
     given several times; by default both of these, or those that the suite names."""
+    axis: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    """Perturb the frozen episodes along an axis, NAME:LEVEL, e.g. camera:3; may be given several
+    times. Those that the oracle cannot solve, or that cannot be told by sight, are replaced by the
+    next ones, the same for all policies."""
     episodes: int | None = None
     """Episodes of each task and split; by default 20, or what the suite names."""
     until_width: float | None = None

@@ -10,6 +10,7 @@ from clevrskills.core.episode import episode_name
 from clevrskills.core.policy import ObservationOptions
 from clevrskills.core.policy_loader import PolicySource
 from clevrskills.core.suite import Environment, Episode, Suite, TrajectoryRenderer, building
+from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.results import video_path
 from clevrskills.evaluation.rollout import EpisodeVideo, PolicyRollout, Rules
 
@@ -32,6 +33,7 @@ class WorkerConfig:
     video_camera: str  # what videos are filmed with
     wording: str = "own"  # what prompts say, one of `core.suite.WORDINGS`
     keep_images: int = 0  # episodes of each task and split of which images that are sent are kept
+    axes: Mapping[str, int] = field(default_factory=dict)  # level of each axis that perturbs them
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,8 @@ class EnvPool:
         if wording != "own":
             number, look = ref.index + ref.repeat, self._options.look
             told = worker.suite.told(episode, wording, number, look)
-        video = self._video(slot, ref) if ref.film else None
+        robot = episode.robot if worker.axes else worker.robot
+        video = self._video(slot, ref, robot) if ref.film else None
         try:
             return self._rollout(
                 *(env, episode, self._options, worker.rules, worker.suite, video, ref.repeat),
@@ -115,14 +118,17 @@ class EnvPool:
         key = ref.task, ref.split
         if self._frozen[0] != key:
             self._frozen = key, suite.frozen(*key)
-        return self._frozen[1][ref.index]
+        episode = suite.perturb(self._frozen[1][ref.index], self._worker.axes)
+        if isinstance(episode, str):
+            raise ClevrSkillsError(f"episode {ref.id} cannot be perturbed: {episode}")
+        return episode
 
     def _env(self, slot: int, episode: Episode) -> Environment:
         worker, options = self._worker, self._options
         config = EnvConfig(
             episode.task,
             episode.split,
-            worker.robot,
+            episode.robot if worker.axes else worker.robot,
             worker.criteria,
             cameras=options.cameras,
             size_px=options.size_px,
@@ -138,11 +144,11 @@ class EnvPool:
                 self._envs[slot] = worker.suite.make(config)
         return self._envs[slot]
 
-    def _video(self, slot: int, ref: EpisodeRef) -> EpisodeVideo:
+    def _video(self, slot: int, ref: EpisodeRef, robot: str) -> EpisodeVideo:
         worker = self._worker
         if slot not in self._films:  # each shows one scene at a time
             film = worker.suite.trajectory_renderer(
-                EnvConfig(ref.task, robot=worker.robot, cameras=(worker.video_camera,))
+                EnvConfig(ref.task, robot=robot, cameras=(worker.video_camera,))
             )
             assert film is not None, "there is a camera"
             self._films[slot] = film

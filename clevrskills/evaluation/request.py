@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import groupby
 from pathlib import Path
@@ -18,6 +18,8 @@ from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.evaluation.arguments import EvaluateArgs
 from clevrskills.evaluation.env_pool import EpisodeRef, WorkerConfig
 from clevrskills.evaluation.results import Run
+from clevrskills.evaluation.robustness.kept import kept_episodes
+from clevrskills.evaluation.robustness.screening import check_axes
 from clevrskills.evaluation.rollout import Rules
 from clevrskills.evaluation.selection import check_in_words, frozen_tasks, task_splits
 from clevrskills.evaluation.sequential.rounds import in_blocks, same_count
@@ -63,6 +65,7 @@ def make_request(args: EvaluateArgs, suite: Suite) -> EvaluationRequest:
     args.check_pool()
     given = {f.name for f in fields(args) if getattr(args, f.name) != f.default}
     exclude = "cameras no-cameras", "seed frozen", "view cameras", "view no-cameras"
+    exclude += "axis seed", "axis until-width"
     for one, other in map(str.split, (*exclude, "clip strict-actions")):
         if {one, other.replace("-", "_")} <= given:
             raise ClevrSkillsError(f"--{one} and --{other} exclude each other")
@@ -92,7 +95,13 @@ def make_request(args: EvaluateArgs, suite: Suite) -> EvaluationRequest:
     if args.max_cost is not None and not {"price_in", "price_out"} & {*arguments}:
         raise ClevrSkillsError("--max-cost needs prices: --policy-arg price_in=… price_out=…")
     source = PolicySource(policy, arguments, os.getcwd(), overrides, suite.policies())
+    axes = check_axes(suite, args.axis)
+    if axes and policy.startswith(REPLAY):
+        raise ClevrSkillsError("--axis is not for replay: its episodes are those of the dataset")
     refs, robot, criteria = _episodes(args, suite, policy, tasks, splits)
+    rejected: dict[str, dict[str, str]] = {}
+    if axes:
+        refs, rejected = _perturbed(args, suite, refs, axes)
     sequential = {}
     if args.until_width is not None:
         _check_sequential(args, policy)
@@ -109,6 +118,7 @@ def make_request(args: EvaluateArgs, suite: Suite) -> EvaluationRequest:
         video_camera,
         wording,
         args.keep_images,
+        axes,
     )
     frozen = {(ref.task, ref.split) for ref in refs if ref.seed is None}
     versions_of = {suite.header(*pair).benchmark for pair in frozen}
@@ -141,10 +151,27 @@ def make_request(args: EvaluateArgs, suite: Suite) -> EvaluationRequest:
         preset=args.preset or "",
         track=args.track,
         sequential=sequential,
+        axes=axes,
+        rejected=rejected,
     )
     index, of = args.part
     refs = [ref for ref in filmed(refs, args.videos, args.video) if ref.index % of == index]
     return EvaluationRequest(args, config, tuple(refs), run)
+
+
+def _perturbed(
+    args: EvaluateArgs, suite: Suite, refs: Sequence[EpisodeRef], axes: Mapping[str, int]
+) -> tuple[list[EpisodeRef], dict[str, dict[str, str]]]:
+    """As many perturbed episodes, the first that passed screening, and which were rejected."""
+    counts = Counter((ref.task, ref.split) for ref in refs)
+    count = max(counts.values()) if args.episodes or suite.episodes else None
+    kept = kept_episodes(suite, list(counts), axes, count, args.workers, args.timeout)
+    found = [EpisodeRef(one.task, one.split, index) for one in kept for index in one.indices]
+    rejected = {
+        f"{one.task}_{one.split}": {str(verdict.index): verdict.reason for verdict in one.rejected}
+        for one in kept
+    }
+    return found, {name: reasons for name, reasons in rejected.items() if reasons}
 
 
 def _check_sequential(args: EvaluateArgs, policy: str) -> None:

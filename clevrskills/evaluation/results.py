@@ -108,6 +108,8 @@ class EpisodeResult:
         as JSON.
     trajectory: How the arm moved: ``path_m``, ``sparc``, ``first_contact_s`` if there was a
         contact; empty: nothing watched the episode.
+    axes: Level of each axis that perturbed the episode.
+    twin: Content hash of the clean episode that it is made of; empty: it is that.
     """
 
     task: str
@@ -151,6 +153,8 @@ class EpisodeResult:
     events: Sequence[Mapping[str, Any]] = ()
     trajectory: Mapping[str, float] = field(default_factory=dict)
     curves: Mapping[str, list[float]] = field(default_factory=dict)
+    axes: Mapping[str, int] = field(default_factory=dict)
+    twin: str = ""
 
     @property
     def id(self) -> str:
@@ -165,7 +169,7 @@ class EpisodeResult:
     def to_json(self) -> str:
         """The line of the file, without its end."""
         data = asdict(self)
-        for name in ("repeat", "wording", "usage", "events", "trajectory", "curves"):
+        for name in _IF_ANY:
             if not data[name]:
                 del data[name]
         return to_json(data)
@@ -178,6 +182,9 @@ class EpisodeResult:
             ValueError: It is damaged.
         """
         return parse_record(cls, text)
+
+
+_IF_ANY = ("repeat", "wording", "usage", "events", "trajectory", "curves", "axes", "twin")
 
 
 @dataclass(frozen=True)
@@ -214,6 +221,9 @@ class Run:
         sequential: Of a run that stops when its interval is narrow enough: the ``width`` of that,
             the ``population``, how many episodes of each task and split are drawn from, and
             ``tasks``, how many tasks and splits there are.
+        axes: Level of each axis that perturbed the frozen episodes.
+        rejected: By ``<task>_<split>``, the indices of the frozen episodes that were left out, as
+            perturbed they cannot be solved or seen, and why.
     """
 
     policy: str
@@ -240,6 +250,8 @@ class Run:
     preset: str = ""
     track: str = ""
     sequential: Mapping[str, float] = field(default_factory=dict)
+    axes: Mapping[str, int] = field(default_factory=dict)
+    rejected: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @property
     def row(self) -> str:

@@ -293,6 +293,8 @@ class PolicyRollout(Rollout):
             },
             events=events,
             trajectory=trajectory,
+            axes=dict(getattr(episode, "axes", {})),
+            twin=episode.twin if getattr(episode, "axes", None) else "",  # type: ignore[attr-defined]
         )
 
     def _watched(self) -> tuple[list[dict[str, Any]], dict[str, float]]:

@@ -42,7 +42,7 @@ from clevrskills.jobs.run_folder import check_settings
 
 SAME = (
     *("policy", "policy_args", "robot", "criteria", "stop_on_success", "chunk", "clip", "seed"),
-    *("suite", "interface", "feedback", "stop", "revision", "benchmark", "wording"),
+    *("suite", "interface", "feedback", "stop", "revision", "benchmark", "wording", "axes"),
 )
 """What must be the same when a run is continued, besides the episodes and what is shown."""
 _OPTIONAL = ("label", "note", "track")
@@ -308,7 +308,11 @@ def open_run(root: Path, before: Run | None, now: Run) -> None:
                     "%s was begun with other %s: %s, now %s",
                     *(root, "versions" if name == "versions" else "images", one, other),
                 )
-        run = replace(before, episodes={**before.episodes, **now.episodes})
+        run = replace(
+            before,
+            episodes={**before.episodes, **now.episodes},
+            rejected={**before.rejected, **now.rejected},
+        )
         if now.sequential:
             populations = {int(r.sequential["population"]) for r in (before, now) if r.sequential}
             if len(populations) > 1:

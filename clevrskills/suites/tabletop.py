@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from clevrskills.core.env_config import EnvConfig
-from clevrskills.core.suite import Environment, StatePart, Suite, Watcher
+from clevrskills.core.suite import Axis, Environment, Episode, StatePart, Suite, Watcher
 from clevrskills.errors import ClevrSkillsError
 
 if TYPE_CHECKING:
@@ -94,6 +94,29 @@ class TabletopSuite(Suite):
 
         assert isinstance(env, ClevrSkillsEnv)
         return TabletopWatcher(env)
+
+    def axes(self) -> Mapping[str, Axis]:
+        from clevrskills.envs.axes import AXES
+
+        return AXES
+
+    def perturb(self, episode: Episode, axes: Mapping[str, int]) -> EpisodeSpec | str:
+        from clevrskills.envs.axes import PerturbationError, perturb
+        from clevrskills.envs.episode import EpisodeSpec
+
+        assert isinstance(episode, EpisodeSpec)
+        try:
+            return perturb(episode, axes)
+        except PerturbationError as error:
+            return str(error)
+
+    def hidden(self, episode: Episode) -> str:
+        from clevrskills.envs.axes import AXES
+        from clevrskills.envs.axes.visibility import hidden
+        from clevrskills.envs.episode import EpisodeSpec
+
+        assert isinstance(episode, EpisodeSpec)
+        return hidden(episode) if any(AXES[name].seen for name in episode.axes) else ""
 
     def require_oracle(self) -> None:
         from clevrskills.solvers.requirements import require_planner
