@@ -26,6 +26,7 @@ from clevrskills.evaluation.freeze.command import FreezeArgs, freeze
 from clevrskills.evaluation.play.command import PlayArgs, play
 from clevrskills.evaluation.power import PlanArgs, plan
 from clevrskills.evaluation.report.command import CompareArgs, ReportArgs, compare, report
+from clevrskills.evaluation.robustness.command import RobustnessArgs, robustness
 from clevrskills.evaluation.submission.command import SubmissionArgs, submission
 from clevrskills.rl.command import RLArgs, rl
 from clevrskills.serving.command import ServeArgs, serve
@@ -151,6 +152,7 @@ COMMANDS: tuple[tuple[str, type, Callable[[Any], int]], ...] = (
     ("reverify", ReverifyArgs, reverify),
     ("report", ReportArgs, report),
     ("compare", CompareArgs, compare),
+    ("robustness", RobustnessArgs, robustness),
     ("submission", SubmissionArgs, submission),
     ("plan", PlanArgs, plan),
     ("play", PlayArgs, play),

@@ -56,6 +56,7 @@ def report(args: ReportArgs) -> int:
     from clevrskills.evaluation.report.foreign import read_any
     from clevrskills.evaluation.report.suite_tables import suite_tables
     from clevrskills.evaluation.results import open_evaluations
+    from clevrskills.evaluation.robustness.tables import robustness_tables
     from clevrskills.evaluation.sequential.tables import sequential_tables
     from clevrskills.jobs.files import storage_errors, to_json
 
@@ -71,6 +72,7 @@ def report(args: ReportArgs) -> int:
         *suite_tables(evaluations),
         *failure_tables(evaluations),
         *sequential_tables(evaluations),
+        *robustness_tables(evaluations),
     ]
     out = args.out or args.runs[0] / "report"
     with storage_errors(out):

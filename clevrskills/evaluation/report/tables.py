@@ -13,6 +13,7 @@ import pandas as pd
 from rich.table import Table as ConsoleTable
 from rich.text import Text
 
+from clevrskills.core.episode import frozen_name
 from clevrskills.core.suite import Measure
 from clevrskills.evaluation.results import CAUSES, NO_TRACK, EpisodeResult, Evaluation
 from clevrskills.evaluation.statistics import Estimate, mean, share
@@ -83,6 +84,9 @@ class Row:
             measures.
         track: What the policy has learned from; empty: it is not stated.
         benchmark: Suite and version of its frozen episodes, e.g. ``clevrskills/ivispar@1``.
+        axes: Axes that perturbed them, e.g. ``camera:3``; empty: they are clean.
+        rejected: Frozen episodes of the task that were left out, as perturbed they can't be solved
+            or seen.
         tag: Name of the tag, for all tasks whose episodes have it; else empty.
         value: Its value.
     """
@@ -105,6 +109,8 @@ class Row:
     measures: Mapping[str, Estimate] = field(default_factory=dict)
     track: str = ""
     benchmark: str = ""
+    axes: str = ""
+    rejected: int = 0
     tag: str = ""
     value: str = ""
 
@@ -239,7 +245,7 @@ def episodes(evaluations: Sequence[Evaluation]) -> pd.DataFrame:
         for evaluation in evaluations
         for result in evaluation.results
     )
-    empty = [name for name in ("repeat", "curves") if not frame[name].any()]
+    empty = [name for name in ("repeat", "curves", "axes", "twin") if not frame[name].any()]
     return frame.drop(columns=empty)
 
 
@@ -363,7 +369,12 @@ def _rows(
         ordered = sorted(evaluation.results, key=key)
         for (level, task, split), results in groupby(ordered, key=key):
             row = summarise(evaluation.label, level, task, split, results, measures)
-            row = replace(row, track=evaluation.run.track, benchmark=evaluation.run.row)
+            run = evaluation.run
+            row = replace(row, track=run.track, benchmark=run.row)
+            if run.axes:
+                axes = " ".join(f"{name}:{level}" for name, level in run.axes.items())
+                rejected = len(run.rejected.get(frozen_name(task, split), ()))
+                row = replace(row, axes=axes, rejected=rejected)
             rows.append(((level, task, evaluation.rank(split), k), row))
     return [row for _, row in sorted(rows, key=lambda pair: pair[0])]
 

@@ -1,0 +1,163 @@
+"""``clevrskills robustness``: the standard protocol of perturbed episodes, and its report."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import tyro
+
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.jobs.arguments import SuiteArgs, WorkerArgs, check_least, check_names
+
+if TYPE_CHECKING:
+    from clevrskills.core.suite import Suite
+
+__all__ = ["RobustnessArgs", "robustness"]
+
+CLEAN = "clean"
+STEP_S = 0.025
+"""Seconds of a control step with two images, of one core, without the policy."""
+
+
+@dataclass(kw_only=True)
+class RobustnessArgs(WorkerArgs, SuiteArgs):
+    """Evaluate a policy on clean and on perturbed frozen episodes, axis by axis, and report what
+    each axis costs; running it again continues.
+
+    Episodes that the oracle cannot solve when they are perturbed, or that cannot be told by sight,
+    are replaced by the next ones, the same for all policies.
+    """
+
+    policy: str
+    """The policy, as for `clevrskills evaluate`."""
+    policy_arg: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    """Argument of the policy, NAME=VALUE, the value as JSON; may be given several times."""
+    axis: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    """An axis; may be given several times; by default all of the suite."""
+    at: Annotated[tuple[int, ...], tyro.conf.UseAppendAction] = ()
+    """A level, 1 to 5; may be given several times; by default 3. Of axes with fewer, their last."""
+    split: str | None = None
+    """The split; by default the suite's first one."""
+    episodes: int = 20
+    """Episodes of each task."""
+    batch: int = 1
+    """Episodes that a process runs at the same time."""
+    out: Path
+    """Folder of the results: one run in each folder, and `report`."""
+    label: str = ""
+    """What tables call the policy."""
+    dry_run: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Only print what would be run, and about how long it takes at most."""
+    json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Print the tables as JSON."""
+
+
+def robustness(args: RobustnessArgs) -> int:
+    """Run the protocol.
+
+    Returns:
+        Exit code: 0 if all episodes count, 130 after Ctrl-C.
+
+    Raises:
+        ClevrSkillsError: Bad arguments, or episodes that ended in errors; what was finished is
+            kept.
+    """
+    from clevrskills.core.suite import load_suite, suite_of
+    from clevrskills.evaluation.arguments import EvaluateArgs
+    from clevrskills.evaluation.evaluate import evaluate
+    from clevrskills.evaluation.report.command import ReportArgs, report
+    from clevrskills.evaluation.robustness.kept import kept_episodes
+    from clevrskills.evaluation.selection import task_splits
+
+    check_least(args, episodes=1, workers=1, batch=1)
+    suite = load_suite(args.suite or suite_of(args.tasks))
+    split = args.split or suite.default_splits()[0]
+    check_names(split=((split,), suite.splits()))
+    tasks = args.select(suite.levels(), suite.groups())
+    pairs = task_splits(suite, tasks, (split,), args.tasks)
+    if not pairs:
+        raise ClevrSkillsError("nothing to evaluate: name tasks, or a level with --level")
+    conditions = _conditions(args, suite)
+    _announce(args, suite, pairs, conditions)
+    if args.dry_run:
+        return 0
+    aside = contextlib.redirect_stdout(sys.stderr)
+    needed = args.episodes
+    for name, level in conditions:
+        for one in kept_episodes(suite, pairs, {name: level}, args.episodes, args.workers):
+            needed = max(needed, 1 + max(one.indices))
+    common: dict[str, Any] = {
+        "suite": args.suite,
+        "policy": args.policy,
+        "policy_arg": args.policy_arg,
+        "tasks": tuple(task for task, _ in pairs),
+        "split": (split,),
+        "workers": args.workers,
+        "batch": args.batch,
+    }
+    name_of = args.label or args.policy
+    folders = [args.out / CLEAN]
+    args.out.mkdir(parents=True, exist_ok=True)
+    with aside:
+        code = evaluate(
+            EvaluateArgs(**common, episodes=needed, out=folders[0], label=f"{name_of}, clean")
+        )
+        for name, level in conditions:
+            if code:
+                return code
+            folders.append(args.out / f"{name}-{level}")
+            about = {"axis": (f"{name}:{level}",), "label": f"{name_of}, {name} {level}"}
+            code = evaluate(
+                EvaluateArgs(**common, **about, episodes=args.episodes, out=folders[-1])
+            )
+    if code:
+        return code
+    title = "Robustness"
+    return report(
+        ReportArgs(runs=tuple(folders), out=args.out / "report", title=title, json=args.json)
+    )
+
+
+def _conditions(args: RobustnessArgs, suite: Suite) -> list[tuple[str, int]]:
+    """Axes and levels, in the order of the suite.
+
+    Raises:
+        ClevrSkillsError: There is no such axis or level.
+    """
+    known = suite.axes()
+    if not known:
+        raise ClevrSkillsError(f"suite {suite.name} has no axes")
+    check_names(axis=(args.axis, known))
+    most = max(len(axis.levels) for axis in known.values())
+    levels = args.at or ((most + 1) // 2,)
+    for level in levels:
+        if not 1 <= level <= most:
+            raise ClevrSkillsError(f"--at {level}; allowed: 1 to {most}")
+    chosen = [axis for name, axis in known.items() if name in (args.axis or known)]
+    found = [(axis.name, min(level, len(axis.levels))) for axis in chosen for level in levels]
+    return list(dict.fromkeys(found))
+
+
+def _announce(
+    args: RobustnessArgs,
+    suite: Suite,
+    pairs: list[tuple[str, str]],
+    conditions: list[tuple[str, int]],
+) -> None:
+    """Say what is to be done, and about how long it takes."""
+    from clevrskills.jobs.console import console
+
+    runs = 1 + len(conditions)
+    most = sum(suite.header(*pair).max_steps for pair in pairs) * args.episodes * runs
+    solved = sum(suite.header(*pair).oracle_median_steps for pair in pairs) * args.episodes * runs
+    low, high = (steps * STEP_S / 3600 for steps in (solved, most))
+    console(stderr=args.json).print(
+        f"{runs} runs of {len(pairs)} tasks x {args.episodes} episodes: about {low:.1f} core-hours "
+        f"if all succeed as fast as the oracle, {high:.1f} if none does, and the policy's own; "
+        "screening the first time as long again",
+        highlight=False,
+    )

@@ -1,0 +1,137 @@
+"""Tables of robustness: what each axis costs a policy, paired with the clean twins."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from clevrskills.evaluation.report.comparison import p_text
+from clevrskills.evaluation.report.tables import Table
+from clevrskills.evaluation.results import Evaluation
+from clevrskills.evaluation.statistics import Estimate, Pairs, paired_difference, share
+
+NOTE = (
+    "Each perturbed episode with its clean twin: the same scene, task and seed. Drop: clean less "
+    "perturbed, in percentage points, mean over tasks. In brackets: 95 % intervals. p: McNemar's "
+    "exact test. Rejected: frozen episodes that were left out, since the oracle does not solve "
+    "them perturbed or something cannot be told by sight; the next ones take their place."
+)
+TASK_NOTE = "Drop of each task, clean less perturbed, in percentage points; pairs as above."
+
+
+@dataclass(frozen=True)
+class Drop:
+    """What some axes cost one policy in one split.
+
+    Attributes:
+        run: Label of the perturbed run.
+        axes: Level of each axis.
+        split: Name of the split.
+        pairs: For each task (n, 2) bool: success of the clean twin, and perturbed.
+        rejected: Frozen episodes that were left out.
+    """
+
+    run: str
+    axes: Mapping[str, int]
+    split: str
+    pairs: Mapping[str, np.ndarray]
+    rejected: int
+
+    @property
+    def name(self) -> str:
+        """The axes in words, e.g. ``camera 3``."""
+        return " + ".join(f"{name} {level}" for name, level in self.axes.items())
+
+    @property
+    def count(self) -> int:
+        """Number of pairs."""
+        return sum(map(len, self.pairs.values()))
+
+    @property
+    def drop(self) -> Estimate:
+        """Clean less perturbed."""
+        return paired_difference([pairs[:, ::-1] for pairs in self.pairs.values()])
+
+
+def robustness_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
+    """The tables of perturbed runs that stand beside a clean run of the same policy."""
+    drops = list(find_drops(evaluations))
+    if not drops:
+        return []
+    data, texts = [], []
+    for one in drops:
+        strata = list(one.pairs.values())
+        clean, perturbed = (share([pairs[:, k] for pairs in strata]) for k in (0, 1))
+        p_value = Pairs.count(np.concatenate(strata)).p_value
+        where = {"run": one.run, "axes": one.name, "split": one.split, "pairs": one.count}
+        data.append(
+            {
+                **where,
+                **clean.columns("clean"),
+                **perturbed.columns("perturbed"),
+                **one.drop.columns("drop"),
+                "p_value": p_value,
+                "rejected": one.rejected,
+            }
+        )
+        texts.append(
+            {
+                **where,
+                "pairs": str(one.count),
+                "clean %": clean.percent(),
+                "perturbed %": perturbed.percent(),
+                "drop": one.drop.percent(sign="+"),
+                "p": p_text(p_value),
+                "rejected": str(one.rejected),
+            }
+        )
+    whole = Table("axes", "Robustness", pd.DataFrame(data), pd.DataFrame(texts), NOTE)
+    return [whole, _by_task(drops)]
+
+
+def find_drops(evaluations: Sequence[Evaluation]) -> Iterator[Drop]:
+    """Perturbed runs paired with the clean run of the same policy, split by split."""
+    for evaluation in evaluations:
+        if not evaluation.run.axes:
+            continue
+        clean = next((one for one in evaluations if _is_twin(one, evaluation)), None)
+        twins = {r.episode: r for r in clean.results if r.counts and not r.repeat} if clean else {}
+        done = [r for r in evaluation.results if r.counts and not r.repeat and r.twin in twins]
+        for split in dict.fromkeys(result.split for result in done):
+            pairs: dict[str, list[tuple[bool, bool]]] = {}
+            for result in (r for r in done if r.split == split):
+                both = twins[result.twin].success_once, result.success_once
+                pairs.setdefault(result.task, []).append(both)
+            rejected = sum(
+                len(reasons)
+                for name, reasons in evaluation.run.rejected.items()
+                if name.endswith(f"_{split}") and name.removesuffix(f"_{split}") in pairs
+            )
+            arrays = {task: np.array(of_task) for task, of_task in sorted(pairs.items())}
+            yield Drop(evaluation.label, evaluation.run.axes, split, arrays, rejected)
+
+
+def _is_twin(clean: Evaluation, perturbed: Evaluation) -> bool:
+    """Whether a run is of the same policy on clean episodes."""
+    one, other = clean.run, perturbed.run
+    if one.axes or (one.revision, one.benchmark) != (other.revision, other.benchmark):
+        return False
+    return (one.policy, one.policy_args) == (other.policy, other.policy_args)
+
+
+def _by_task(drops: Sequence[Drop]) -> Table:
+    """Drop of each task, a column for each run and axis."""
+    data: list[dict[str, object]] = []
+    rows: dict[tuple[str, str], dict[str, str]] = {}
+    several = len({one.run.partition(",")[0] for one in drops}) > 1
+    for one in drops:
+        column = f"{one.run}, {one.name}" if several else one.name
+        for task, pairs in one.pairs.items():
+            drop = float(pairs[:, 0].mean() - pairs[:, 1].mean())
+            where = {"run": one.run, "axes": one.name, "split": one.split, "task": task}
+            data.append({**where, "pairs": len(pairs), "drop": drop})
+            row = rows.setdefault((task, one.split), {"task": task, "split": one.split})
+            row[column] = f"{100 * drop:+.0f}"
+    texts = pd.DataFrame(list(rows.values())).fillna("")
+    return Table("axes_tasks", "Robustness by task", pd.DataFrame(data), texts, TASK_NOTE)
