@@ -1,0 +1,231 @@
+"""Axes of robustness: what they change, how far, and what stays as it is."""
+
+import json
+from dataclasses import replace
+from math import dist, hypot
+
+import numpy as np
+import pytest
+
+from clevrskills.core.suite import load_suite
+from clevrskills.envs.axes import AXES, LEVELS, PerturbationError, perturb
+from clevrskills.envs.axes.told import looks_apart, misspeller
+from clevrskills.envs.environment import ClevrSkillsEnv
+from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.jobs.files import to_json
+
+SUITE = load_suite()
+SOME = ("sort", "match_pose", "throw", "follow_order", "balance")
+HOLDING = ("place", "throw", "throw_topple")
+"""Tasks at whose start the gripper holds something."""
+
+
+def frozen(task, index=0, split="train"):
+    return SUITE.frozen(task, split)[index]
+
+
+def top(axis):
+    return len(AXES[axis].levels)
+
+
+def test_no_axis_and_level_0_are_the_frozen_episode():
+    episode = frozen("sort")
+    assert perturb(episode, {}) is episode
+    assert perturb(episode, dict.fromkeys(AXES, 0)) is episode
+    assert episode.twin == episode.content_hash and not episode.axes
+
+
+def test_unknown_axes_and_levels_are_told():
+    with pytest.raises(UnknownNameError, match="camera"):
+        perturb(frozen("sort"), {"wind": 1})
+    with pytest.raises(ClevrSkillsError, match="no level 6; allowed: 1 to 5"):
+        perturb(frozen("sort"), {"camera": 6})
+    with pytest.raises(ClevrSkillsError, match="no level 2; allowed: 1$"):
+        perturb(frozen("sort"), {"embodiment": 2})
+
+
+def check(task, axis, index=0):
+    """Perturb an episode; written and read it is the same one, and another than its twin."""
+    episode = frozen(task, index)
+    level = min(3, top(axis))
+    try:
+        made = perturb(episode, {axis: level})
+    except PerturbationError:
+        assert axis == "robot_start" and task in HOLDING
+        return
+    read = SUITE.read_episode(json.loads(to_json(made.to_json())))
+    assert read.content_hash == made.content_hash == perturb(episode, {axis: level}).content_hash
+    assert read.to_json() == made.to_json()
+    assert made.twin == episode.content_hash != made.content_hash
+    assert made.axes == {axis: level} and made.seed == episode.seed
+
+
+@pytest.mark.parametrize("axis", AXES)
+def test_axes(axis):
+    for task in SOME:
+        check(task, axis)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("axis", AXES)
+def test_axes_of_all_tasks(axis):
+    for task in SUITE.levels():
+        check(task, axis, index=1)
+
+
+def test_every_axis_says_what_it_does_and_rises():
+    assert len(AXES) == 11
+    for axis in AXES.values():
+        assert axis.sentence and axis.reason and axis.unit
+        assert len(axis.levels) == (1 if axis.name == "embodiment" else len(LEVELS))
+        assert axis.levels[0] != axis.levels[-1] or len(axis.levels) == 1
+
+
+def test_higher_levels_go_further_the_same_way():
+    usual = frozen("sort").prompt.setting.cameras["base_camera"]
+    turns = []
+    for level in LEVELS:
+        view = perturb(frozen("sort"), {"camera": level}).conditions.cameras["base_camera"]
+        turns.append(dist(view.eye_m, usual.eye_m))
+    assert turns == sorted(turns) and turns[-1] > 3 * turns[0] > 0
+    qpos = [perturb(frozen("sort"), {"robot_start": k}).conditions.start_qpos for k in (2, 4)]
+    neutral = frozen("sort").prompt.setting.qpos_at_start("xarm6")
+    assert np.allclose(2 * (np.array(qpos[0]) - neutral), np.array(qpos[1]) - neutral, atol=1e-5)
+
+
+def test_objects_shift_within_the_level_and_nothing_else_moves():
+    for level in (1, 5):
+        episode = frozen("sort", 2)
+        made = perturb(episode, {"layout": level})
+        moved = [
+            hypot(one.pose[0] - other.pose[0], one.pose[1] - other.pose[1])
+            for one, other in zip(episode.layout.bodies, made.layout.bodies, strict=True)
+            if one and other and one.movable
+        ]
+        assert max(moved) > 0 and max(moved) <= AXES["layout"].levels[level - 1]["shift_m"] + 1e-6
+        for one, other in zip(episode.layout.bodies, made.layout.bodies, strict=True):
+            assert (one and one.static and one == other) or not (one and one.static)
+
+
+def test_clutter_is_told_from_everything_and_is_not_asked_for():
+    episode = frozen("sort")
+    made = perturb(episode, {"clutter": 5})
+    own, more = made.layout.bodies[: len(episode.layout.bodies)], made.layout.bodies[-5:]
+    assert own == episode.layout.bodies and [b.key for b in more] == [
+        f"clutter_{k}" for k in range(5)
+    ]
+    present = [*filter(None, episode.layout.bodies)]
+    assert not {b.shape for b in more} & {b.shape for b in present}
+    for body in more:
+        others = [b for b in (*present, *more) if b is not body]
+        assert all(looks_apart(body.texture, b.texture) for b in others)
+    assert made.prompt.text == episode.prompt.text and "clutter" not in made.prompt.text
+
+
+def test_textures_are_replaced_by_held_out_ones_alike():
+    episode = frozen("sort", 3)
+    made = perturb(episode, {"texture": 5})
+    pairs = {
+        (one.texture, other.texture)
+        for one, other in zip(episode.layout.bodies, made.layout.bodies, strict=True)
+        if one
+    }
+    assert len(pairs) == len({old for old, _ in pairs}) == len({new for _, new in pairs})
+    assert not {old for old, _ in pairs} & {new for _, new in pairs}
+    assert all(
+        one.pose == other.pose
+        for one, other in zip(
+            filter(None, episode.layout.bodies), filter(None, made.layout.bodies), strict=True
+        )
+    )
+
+
+def test_wordings():
+    episode = frozen("sort")
+    styles = [perturb(episode, {"language": level}).prompt for level in LEVELS]
+    assert [prompt.wording["held_out"] for prompt in styles] == [False, False, True, True, True]
+    assert all(prompt.text != episode.prompt.text for prompt in styles)
+    assert [prompt.wording.get("misspelt", False) for prompt in styles] == [False] * 3 + [True] * 2
+
+
+def test_what_is_meant_is_never_misspelt():
+    text = (
+        "Please carefully move {obj:object_0} towards the left area, then push the red cube twice"
+    )
+    for seed in range(50):
+        said = misspeller(3, np.random.default_rng(seed))(text)
+        assert said != text and "{obj:object_0}" in said
+        for word in ("{obj:object_0}", "left", "area,", "red", "cube", "twice", "towards"):
+            assert word in said
+
+
+@pytest.fixture(scope="module")
+def env():
+    made = ClevrSkillsEnv("sort", obs_mode="none", render_backend="none")
+    yield made
+    made.close()
+
+
+def states(env, episode, steps=12):
+    env.reset(options={"episode": episode})
+    found = [env.get_state()[0].numpy().copy()]
+    for k in range(steps):
+        env.step(np.array([0.1, 0.0, 0.2, 0.0, 0.0, 0.0, float(k % 2)]))
+        found.append(env.get_state()[0].numpy().copy())
+    return found
+
+
+def test_a_perturbed_episode_repeats_and_leaves_the_clean_one_as_it_was(env):
+    episode = frozen("sort")
+    clean = states(env, episode)
+    for axes in ({"disturbance": 5}, {"robot_start": 3}, {"layout": 3}):
+        made = perturb(episode, axes)
+        first, second = states(env, made), states(env, made)
+        assert all(np.array_equal(a, b) for a, b in zip(first, second, strict=True))
+        assert not all(np.array_equal(a, b) for a, b in zip(first, clean, strict=True))
+    assert all(np.array_equal(a, b) for a, b in zip(states(env, episode), clean, strict=True))
+
+
+def test_the_arm_starts_where_it_is_said(env):
+    made = perturb(frozen("sort"), {"robot_start": 4})
+    env.reset(options={"episode": made})
+    assert np.allclose(env.proprioception()["qpos"], made.conditions.start_qpos, atol=2e-2)
+
+
+def test_clutter_lies_in_the_world(env):
+    episode = frozen("sort")
+    made = perturb(episode, {"clutter": 3})
+    env.reset(options={"episode": made})
+    assert env.world.keys[-3:] == ("clutter_0", "clutter_1", "clutter_2")
+    assert len(env.object_poses()) == len([*filter(None, made.layout.bodies)])
+    assert not any(SUITE.faults(env)[name] for name in ("goal holds", "overlap"))
+    env.reset(options={"episode": episode})
+    assert env.world.keys == env.task.slots
+
+
+@pytest.mark.render
+def test_what_is_seen_changes_and_the_clean_image_does_not():
+    from clevrskills.core.env_config import EnvConfig
+    from clevrskills.envs.axes.visibility import hidden
+
+    env = SUITE.make(EnvConfig("sort", "train", cameras=("base_camera",), size_px=64))
+    episode = frozen("sort")
+
+    def image(axes):
+        env.reset(options={"episode": perturb(episode, axes)})
+        return env.capture()["base_camera"].astype(int)
+
+    clean = image({})
+    for axis in ("camera", "light", "background", "noise"):
+        changes = [np.abs(image({axis: level}) - clean).mean() for level in (1, 5)]
+        assert 0.1 < changes[0] < changes[1], axis
+    assert np.array_equal(image({}), clean)
+    assert np.array_equal(image({"noise": 3}), image({"noise": 3}))
+    env.close()
+    assert hidden(perturb(episode, {"light": 2})) == ""
+    base = next(b for b in episode.layout.bodies if b)
+    covered = replace(base, key="clutter_0", shape="cube", size=(0.5, 0.5, 0.5))
+    x, y, _ = base.pose[:3]
+    covered = replace(covered, static=True, pose=(x + 0.1, y, 0.25, 1.0, 0.0, 0.0, 0.0))
+    layout = replace(episode.layout, bodies=(*episode.layout.bodies, covered))
+    assert hidden(replace(episode, layout=layout)) != ""

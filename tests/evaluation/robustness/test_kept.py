@@ -1,0 +1,124 @@
+"""Perturbed episodes that are kept: screened in order, remembered, paired with their twins."""
+
+from functools import partial
+
+import pytest
+from fabricated import result, write_run
+
+from clevrskills.core.suite import load_suite
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.evaluation.report.tables import numbers, task_rows
+from clevrskills.evaluation.results import open_evaluations
+from clevrskills.evaluation.robustness.kept import Kept
+from clevrskills.evaluation.robustness.screening import PerturbedEpisode, Verdict, check_axes
+from clevrskills.evaluation.robustness.tables import find_drops, robustness_tables
+
+SUITE = load_suite()
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (("wind:1",), "suite clevrskills has the axes .*camera"),
+        (("camera",), "allowed is camera:LEVEL with a level from 0 to 5"),
+        (("camera:6",), "from 0 to 5"),
+        (("camera:-1",), "from 0 to 5"),
+        (("embodiment:2",), "from 0 to 1"),
+        (("camera:1", "camera:2"), "names camera twice"),
+    ],
+)
+def test_axes_that_do_not_exist(given, message):
+    with pytest.raises(ClevrSkillsError, match=message):
+        check_axes(SUITE, given)
+
+
+def test_axes_in_the_order_of_the_suite_without_level_0():
+    assert list(check_axes(SUITE, ("camera:2", "clutter:1", "light:0")).items()) == [
+        ("clutter", 1),
+        ("camera", 2),
+    ]
+    ivispar = load_suite("ivispar")
+    with pytest.raises(ClevrSkillsError, match=r"suite ivispar has the axes \(none\)"):
+        check_axes(ivispar, ("camera:1",))
+
+
+def verdict(index, reason=""):
+    return Verdict("pick", "train", index, f"twin{index}", f"made{index}", reason)
+
+
+def test_rejected_ones_are_replaced_by_the_next():
+    kept = Kept("pick", "train", 3, 6, None, {})
+    assert [kept.next() for _ in range(4)] == [
+        *(PerturbedEpisode("pick", "train", k) for k in range(3)),
+        None,
+    ]
+    kept.known |= {0: verdict(0), 2: verdict(2)}
+    assert kept.next() is None  # the second is still out
+    kept.known[1] = verdict(1, "oracle: gave up")
+    assert kept.next() == PerturbedEpisode("pick", "train", 3) and kept.next() is None
+    kept.known[3] = verdict(3)
+    assert kept.indices == [0, 2, 3] and [v.index for v in kept.rejected] == [1]
+
+
+def test_what_is_known_is_not_screened_again():
+    kept = Kept(
+        "pick", "train", 2, 3, None, {0: verdict(0, "hidden"), 1: verdict(1), 2: verdict(2)}
+    )
+    assert kept.next() is None and kept.indices == [1, 2]
+    none_left = Kept("pick", "train", 3, 3, None, dict(kept.known))
+    assert none_left.next() is None and len(none_left.indices) == 2
+
+
+def test_a_verdict_is_read_as_it_was_written():
+    assert Verdict.from_json(verdict(3, "hidden").to_json()) == verdict(3, "hidden")
+    with pytest.raises(ValueError):
+        Verdict.from_json(b'{"task": 3}')
+
+
+def runs(tmp_path):
+    """A clean run of which 3 of 4 succeed, and a perturbed one of which 1 of 3 does."""
+    make = partial(result, split="train")
+    clean = [make("pick", index=k, episode=f"c{k}", success=k < 3) for k in range(4)]
+    other = [
+        make("pick", index=k, episode=f"p{k}", success=k == 0, axes={"camera": 3}, twin=f"c{k}")
+        for k in (0, 2, 3)
+    ]
+    roots = [
+        write_run(tmp_path / "clean", clean, "policy, clean"),
+        write_run(
+            tmp_path / "camera",
+            other,
+            "policy, camera 3",
+            axes={"camera": 3},
+            rejected={"pick_train": {"1": "object_0 shows 3 pixels"}},
+        ),
+    ]
+    return open_evaluations(roots)
+
+
+def test_drops_are_paired_by_twin(tmp_path):
+    (drop,) = find_drops(runs(tmp_path))
+    assert drop.name == "camera 3" and drop.rejected == 1
+    assert drop.pairs["pick"].tolist() == [[True, True], [True, False], [False, False]]
+    assert drop.drop.value == pytest.approx(1 / 3)
+    whole, by_task = robustness_tables(runs(tmp_path))
+    (row,) = whole.data.to_dict("records")
+    assert (row["clean"], row["perturbed"], row["pairs"]) == (
+        pytest.approx(2 / 3),
+        pytest.approx(1 / 3),
+        3,
+    )
+    assert by_task.texts.to_dict("records") == [
+        {"task": "pick", "split": "train", "camera 3": "+33"}
+    ]
+
+
+def test_rows_say_axes_and_rejected(tmp_path):
+    clean, perturbed = numbers(task_rows(runs(tmp_path))).to_dict("records")
+    assert (clean["axes"], clean["rejected"]) == ("", 0)
+    assert (perturbed["axes"], perturbed["rejected"]) == ("camera:3", 1)
+
+
+def test_without_a_clean_run_of_the_same_policy_nothing_is_said(tmp_path):
+    clean, perturbed = runs(tmp_path)
+    assert robustness_tables([perturbed]) == [] == robustness_tables([clean])
