@@ -278,23 +278,29 @@ class PublishedTable:
 
 
 class Axis(Protocol):
-    """A way to perturb episodes.
+    """A way to perturb episodes."""
 
-    Attributes:
-        name: Its name.
-        sentence: What it changes.
-        unit: What the numbers of its levels are.
-        levels: Greatest change at each level, from 1, by name.
-        reason: Why so much.
-        seen: Whether it changes what is seen.
-    """
+    @property
+    def name(self) -> str: ...
+    @property
+    def sentence(self) -> str:
+        """What it changes."""
 
-    name: str
-    sentence: str
-    unit: str
-    levels: Sequence[Mapping[str, float]]
-    reason: str
-    seen: bool
+    @property
+    def unit(self) -> str:
+        """What the numbers of its levels are."""
+
+    @property
+    def levels(self) -> Sequence[Mapping[str, float]]:
+        """Greatest change at each level, from 1, by name."""
+
+    @property
+    def reason(self) -> str:
+        """Why so much."""
+
+    @property
+    def seen(self) -> bool:
+        """Whether it changes what is seen."""
 
 
 class Suite(Protocol):

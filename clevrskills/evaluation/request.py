@@ -64,8 +64,10 @@ def make_request(args: EvaluateArgs, suite: Suite) -> EvaluationRequest:
     )
     args.check_pool()
     given = {f.name for f in fields(args) if getattr(args, f.name) != f.default}
-    exclude = "cameras no-cameras", "seed frozen", "view cameras", "view no-cameras"
-    exclude += "axis seed", "axis until-width"
+    exclude = (
+        *("cameras no-cameras", "seed frozen", "view cameras", "view no-cameras"),
+        *("axis seed", "axis until-width"),
+    )
     for one, other in map(str.split, (*exclude, "clip strict-actions")):
         if {one, other.replace("-", "_")} <= given:
             raise ClevrSkillsError(f"--{one} and --{other} exclude each other")

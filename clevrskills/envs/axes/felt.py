@@ -103,8 +103,8 @@ def _shifted(
             body.geometry, x, y, yaw
         ):
             return None
-        turned = (cos(yaw / 2), 0.0, 0.0, sin(yaw / 2))
-        pose = tuple(round(float(value), 6) for value in (x, y, body.pose[2], *turned))
+        half_w, half_z = round(cos(yaw / 2), 6), round(sin(yaw / 2), 6)
+        pose = (round(x, 6), round(y, 6), body.pose[2], half_w, 0.0, 0.0, half_z)
         bodies[k] = replace(body, pose=pose)
     return replace(draft.layout, bodies=tuple(bodies))
 

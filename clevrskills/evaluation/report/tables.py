@@ -110,9 +110,9 @@ class Row:
     track: str = ""
     benchmark: str = ""
     axes: str = ""
-    rejected: int = 0
     tag: str = ""
     value: str = ""
+    rejected: int = 0
 
 
 def measures_of(evaluations: Sequence[Evaluation]) -> list[Measure]:
@@ -178,7 +178,8 @@ def summarise(
     split: str,
     results: Iterable[EpisodeResult],
     measures: Iterable[Measure] = (),
-    **tag: str,
+    tag: str = "",
+    value: str = "",
 ) -> Row:
     """Sum up episodes, of one task or of several; the runs of one episode count as their mean."""
     results = list(results)
@@ -186,12 +187,12 @@ def summarise(
     of = partial(strata, counted)
 
     def measured(measure: Measure) -> Estimate:
-        def value(result: EpisodeResult) -> float | None:
+        def number(result: EpisodeResult) -> float | None:
             if measure.episodes == "solved" and not result.success_once:
                 return None
             return result.turns if measure is TURNS else result.measures.get(measure.name)
 
-        return (share if measure.kind == "share" else mean)(of(value))
+        return (share if measure.kind == "share" else mean)(of(number))
 
     causes = Counter(r.cause for r in results)
     return Row(
@@ -211,7 +212,8 @@ def summarise(
         steps=mean(of(lambda r: r.steps)),
         causes={c: causes[c] for c in (*CAUSES, *sorted(causes.keys() - {*CAUSES})) if causes[c]},
         measures={measure.name: measured(measure) for measure in measures},
-        **tag,
+        tag=tag,
+        value=value,
     )
 
 
@@ -223,7 +225,9 @@ def numbers(rows: Sequence[Row]) -> pd.DataFrame:
     records = []
     for row in rows:
         record: dict[str, object] = {"tag": row.tag, "value": row.value} if row.tag else {}
-        for entry in fields(row)[:-2]:
+        for entry in fields(row):
+            if entry.name in ("tag", "value"):
+                continue
             value = getattr(row, entry.name)
             if isinstance(value, Estimate):
                 record |= value.columns(entry.name)

@@ -110,7 +110,10 @@ def robustness(args: RobustnessArgs) -> int:
             if code:
                 return code
             folders.append(args.out / f"{name}-{level}")
-            about = {"axis": (f"{name}:{level}",), "label": f"{name_of}, {name} {level}"}
+            about: dict[str, Any] = {
+                "axis": (f"{name}:{level}",),
+                "label": f"{name_of}, {name} {level}",
+            }
             code = evaluate(
                 EvaluateArgs(**common, **about, episodes=args.episodes, out=folders[-1])
             )

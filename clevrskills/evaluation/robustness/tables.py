@@ -59,15 +59,17 @@ def robustness_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
     drops = list(find_drops(evaluations))
     if not drops:
         return []
-    data, texts = [], []
+    data: list[dict[str, object]] = []
+    texts = []
     for one in drops:
         strata = list(one.pairs.values())
         clean, perturbed = (share([pairs[:, k] for pairs in strata]) for k in (0, 1))
         p_value = Pairs.count(np.concatenate(strata)).p_value
-        where = {"run": one.run, "axes": one.name, "split": one.split, "pairs": one.count}
+        where = {"run": one.run, "axes": one.name, "split": one.split}
         data.append(
             {
                 **where,
+                "pairs": one.count,
                 **clean.columns("clean"),
                 **perturbed.columns("perturbed"),
                 **one.drop.columns("drop"),

@@ -1,0 +1,19 @@
+"""The page of axes says what the code has."""
+
+from pathlib import Path
+
+import pytest
+
+from clevrskills.envs.axes import AXES
+
+PAGE = (Path(__file__).parents[3] / "docs" / "robustness.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("axis", AXES.values(), ids=AXES)
+def test_each_axis_with_its_levels(axis):
+    (row,) = [line for line in PAGE.splitlines() if line.startswith(f"| `{axis.name}` |")]
+    _, _, sentence, levels, reason, _ = (cell.strip() for cell in row.split("|"))
+    assert (sentence, reason) == (axis.sentence, axis.reason)
+    for name in axis.levels[0]:
+        values = ", ".join(f"{round(level[name], 3):.3g}" for level in axis.levels)
+        assert f"{name.replace('_', ' ')} {values}" in levels
