@@ -365,6 +365,11 @@ class Suite(Protocol):
         """Names of the cameras that are used unless others are named."""
         return self.cameras()
 
+    def cameras_of(self, task: str) -> Sequence[str]:
+        """Names of the cameras that film a task unless others are named."""
+        del task
+        return self.default_cameras()
+
     def views(self) -> Mapping[str, str]:
         """Names of what an environment can show, and of which kind each is: ``image``, which is
         that of a camera, or ``text``; the environment's ``look(names)`` gives all others.
@@ -377,6 +382,11 @@ class Suite(Protocol):
 
     def interfaces(self) -> Mapping[str, Interface]:
         """What policies may act by, by name, the default one first."""
+
+    def interfaces_of(self, task: str) -> Sequence[str]:
+        """Names of what a task can be acted in by."""
+        del task
+        return tuple(self.interfaces())
 
     def interface(self, name: str | None = None) -> Interface:
         """What policies act by.

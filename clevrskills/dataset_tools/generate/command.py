@@ -154,6 +154,10 @@ def _check(args: GenerateArgs, suite: Suite, seeds: SeedRange) -> tuple[Header, 
     from clevrskills.dataset_tools.layout import TURNS_VERSION, Header
 
     interface = suite.interface(args.interface)
+    for task in suite.levels() if args.interface else ():
+        if task in args.tasks:
+            allowed = suite.interfaces_of(task)
+            check_names(**{f"interface of {task}": ((args.interface,), allowed)})
     in_turns = RATE not in interface.spec
     check_least(args, episodes=1, seed=0, size=1)
     if args.seed + args.episodes > SUBSTITUTE:
@@ -170,7 +174,7 @@ def _check(args: GenerateArgs, suite: Suite, seeds: SeedRange) -> tuple[Header, 
     has_arm = NO_ROBOT not in robots
     if any((NO_ROBOT in suite.robots_of(task)) == has_arm for task in tasks):
         raise ClevrSkillsError("some of the tasks have an arm, others have none: name one kind")
-    cameras = suite.default_cameras() if args.cameras is None else args.cameras
+    cameras = suite.cameras_of(tasks[0]) if args.cameras is None else args.cameras
     cameras = () if args.no_cameras or not has_arm else cameras
     if args.view and not in_turns:
         raise ClevrSkillsError("--view is for suites of turns: name --cameras")

@@ -61,9 +61,7 @@ def piece(number: int, geom: Geom, cell: int) -> Body:
     size = (PIECE_M, PIECE_M, HEIGHT_M)
     pose = (*place_of(cell), HEIGHT_M / 2, 1.0, 0.0, 0.0, 0.0)
     texture = f"ivispar/{color}"
-    return Body(
-        f"piece_{number}", _FORMS[shape], texture, pose, size, density=DENSITY, noun=shape
-    )
+    return Body(f"piece_{number}", _FORMS[shape], texture, pose, size, density=DENSITY, noun=shape)
 
 
 def mat() -> list[Body]:
@@ -72,9 +70,7 @@ def mat() -> list[Body]:
     found = [_printed("mat", MIDDLE_M, side_m, _MAT_M, "ivispar/light")]
     dark = [cell for cell in range(SIZE * SIZE) if sum(divmod(cell, SIZE)) % 2 == 0]
     for number, cell in enumerate(dark):
-        found.append(
-            _printed(f"cell_{number}", place_of(cell), PITCH_M, _DARK_M, "ivispar/dark")
-        )
+        found.append(_printed(f"cell_{number}", place_of(cell), PITCH_M, _DARK_M, "ivispar/dark"))
     return found
 
 

@@ -13,7 +13,7 @@ from clevrskills.predicates import Predicate
 from clevrskills.solvers.grasps import down
 from clevrskills.solvers.motion import Actions, Arm, SkillFailed, yaw_of
 from clevrskills.solvers.skills import solves
-from clevrskills.suites.ivispar.arm.field import HEIGHT_M, PITCH_M, SIZE, cell_at, place_of
+from clevrskills.suites.ivispar.arm.field import HEIGHT_M, SIZE, cell_at, place_of
 from clevrskills.suites.ivispar.arm.predicates import RestsAtCell, upright
 from clevrskills.suites.ivispar.board import DIRECTIONS, Board, State, cell_name
 from clevrskills.suites.ivispar.search import solve
