@@ -107,7 +107,8 @@ class GeomsArm(Task):
         return Layout((*bodies, *spare, *mat()), roles)
 
     def layout(self, rng: EpisodeRng) -> Layout:
-        raise NotImplementedError("boards are drawn by their seed, see draw()")
+        seed = FROZEN.start + int(rng.roles.integers(80))
+        return self._laid_out(draw("arm base", seed, rng.places), "base")
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         cells = roles["goal"]
