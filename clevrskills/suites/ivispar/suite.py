@@ -26,6 +26,7 @@ from clevrskills.core.suite import (
     Watcher,
 )
 from clevrskills.errors import ClevrSkillsError
+from clevrskills.jobs.arguments import check_names
 from clevrskills.suites.ivispar.board import DIRECTIONS
 from clevrskills.suites.ivispar.boards import (
     COLOURS,
@@ -170,7 +171,10 @@ class IVisparSuite(SymbolicSuite):
             super().check(task, task_args)
 
     def make(self, config: EnvConfig) -> Any:
-        return self.arm.make(config) if config.task == ARM else super().make(config)
+        if config.task == ARM:
+            return self.arm.make(config)
+        check_names(**{f"view of {config.task}": (config.cameras, VIEWS)})
+        return super().make(config)
 
     def oracle(self, env: Any) -> Any:
         return self.solver(env, self.text)

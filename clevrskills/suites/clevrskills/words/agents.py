@@ -15,7 +15,6 @@ from clevrskills.envs.scene_text import bodies_of
 from clevrskills.jobs.arguments import check_names
 from clevrskills.suites.clevrskills.words.grammar import COMMANDS, WAIT, say
 
-
 _PLACES, _HEIGHTS, _ANGLES = 41 * 61, 36, 17
 """Places and heights to a centimetre, and angles to ten degrees, that are drawn."""
 
