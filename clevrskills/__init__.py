@@ -112,6 +112,14 @@ for _head, (_suite, _tasks) in _SYMBOLIC.items():
             kwargs={"suite": _suite, "task": _key},
         )
 
+gymnasium.register(
+    id="IVispar/GeomsArm-v1",
+    entry_point="clevrskills.suites.ivispar.arm.gymnasium_env:make",
+    disable_env_checker=True,
+    order_enforce=False,
+    additional_wrappers=_Wrappers([_LIMITED]),
+)
+
 
 def __getattr__(name: str) -> Any:
     """:func:`clevrskills.vector.make_vec`, which imports the simulator, when it is first used."""

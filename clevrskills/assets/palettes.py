@@ -5,6 +5,16 @@ from collections.abc import Mapping
 Rgb = tuple[int, int, int]
 
 PALETTES: Mapping[str, Mapping[str, Rgb]] = {
+    "ivispar": {
+        "red": (214, 39, 40),
+        "green": (44, 160, 44),
+        "blue": (31, 87, 196),
+        "yellow": (240, 200, 20),
+        "orange": (245, 130, 32),
+        "purple": (128, 60, 170),
+        "light": (205, 205, 205),
+        "dark": (70, 70, 74),
+    },
     "ravens": {
         "blue": (78, 121, 167),
         "red": (255, 87, 89),

@@ -87,6 +87,9 @@ def make_request(args: EvaluateArgs, suite: Suite) -> EvaluationRequest:
     tasks = args.select(suite.levels(), suite.groups())
     if args.all:
         tasks = frozen_tasks(suite)
+    for task in tasks if args.interface else ():
+        allowed = suite.interfaces_of(task)
+        check_names(**{f"interface of {task}": ((args.interface,), allowed)})
     policy = args.policy
     if len(policy) > len(REPLAY) and policy.startswith(REPLAY):
         policy = f"{REPLAY}{Path(policy.removeprefix(REPLAY)).absolute()}"
@@ -244,7 +247,8 @@ def _episodes(
     args: EvaluateArgs, suite: Suite, policy: str, tasks: Sequence[str], splits: Sequence[str]
 ) -> tuple[list[EpisodeRef], str, str]:
     """The episodes, their robot and criteria."""
-    robot, criteria = args.robot or suite.robots()[0], args.criteria or suite.criteria()[0]
+    robots = suite.robots_of(tasks[0]) if tasks else suite.robots()
+    robot, criteria = args.robot or robots[0], args.criteria or suite.criteria()[0]
     count = args.episodes or (suite.episodes if args.until_width is None else None)
     pairs = task_splits(suite, tasks, splits, args.tasks)
     if tasks and not pairs:

@@ -82,6 +82,7 @@ class SymbolicGymnasiumEnv(gym.Env[dict[str, Any], Any]):
         if render_mode and not images:
             raise ClevrSkillsError(f"suite {suite} has no images: render_mode has to be None")
         self.render_mode = render_mode
+        check_names(interface=((interface,), found.interfaces_of(task)))
         self._interface, self._feedback, self._task = found.interface(interface), feedback, task
         shown = tuple(name for name in self._views if name in images)
         # a world of symbols draws at any time; cameras decide what its pieces are called

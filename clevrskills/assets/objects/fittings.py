@@ -40,8 +40,34 @@ def _shallow_bowl() -> Solid:
     return vessel(outside, [(circle(55, 32), 36.0), (circle(40, 32), 8.0)])
 
 
+def _flattened_ball() -> Solid:
+    """56 mm wide and 46 mm high: a ball that stands, with a flat top for a suction cup."""
+    angle = np.linspace(-1.0, 1.0, 11) * np.radians(55.2)
+    return lathe([(28 * float(np.cos(a)), 28 * float(np.sin(a))) for a in angle])
+
+
+def _frustum() -> Solid:
+    """A square pyramid without its tip, 56 mm wide at the foot and 33 mm at the top."""
+    return loft([(rounded_rectangle(56, 56, 2), 0.0), (rounded_rectangle(33, 33, 2), 46.0)])
+
+
+def _cone_frustum() -> Solid:
+    """A cone without its tip, 56 mm wide at the foot and 33 mm at the top."""
+    return lathe([(28, 0), (16.5, 46)])
+
+
+def _hexagonal_prism() -> Solid:
+    """56 mm from corner to corner, 46 mm high."""
+    corners = [(28 * float(np.cos(a)), 28 * float(np.sin(a))) for a in np.arange(6) * np.pi / 3]
+    return prism(corners, 46)
+
+
 FITTINGS["scale foot"] = Item(_scale_foot, density=1000)
 FITTINGS["scale beam"] = Item(_scale_beam, density=500)
 FITTINGS["scale plate"] = Item(_scale_plate, density=500)
 FITTINGS["sphere"] = Item(_sphere, density=1000)
 FITTINGS["shallow bowl"] = Item(_shallow_bowl, density=800)
+FITTINGS["flattened ball"] = Item(_flattened_ball, density=500)
+FITTINGS["frustum"] = Item(_frustum, density=500)
+FITTINGS["cone frustum"] = Item(_cone_frustum, density=500)
+FITTINGS["hexagonal prism"] = Item(_hexagonal_prism, density=500)

@@ -96,7 +96,7 @@ def freeze(
     suite = suite or load_suite(args.suite or suite_of(args.tasks))
     if args.imported is not None:
         return _freeze_imported(args, args.imported, out, suite)
-    robot = args.robot or suite.robots()[0]
+    robot = args.robot or suite.robots_of(next(iter(args.tasks), ""))[0]
     pairs = _check(replace(args, robot=robot), suite)
     root, make = out.absolute(), make or partial(Screener, suite)
     with storage_errors(out):

@@ -215,7 +215,8 @@ def _start(args: PlayArgs, suite: Suite) -> tuple[PolicyRollout, Episode]:
         task=((args.task,), suite.levels()),
         split=((split,), suite.splits_of(args.task)),
         criteria=((args.criteria,), suite.criteria()),
-        robot=((args.robot,), suite.robots()),
+        robot=((args.robot,), suite.robots_of(args.task)),
+        interface=((args.interface,), suite.interfaces_of(args.task)),
         view=(args.view, known or ("(none)",)),
     )
     task_args = task_arguments(args.arg, tuple(suite.levels())).get(args.task, {})

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from clevrskills.core.interface import Interface, TextInterface
+from clevrskills.core.interface import BoxInterface, Interface, TextInterface
 from clevrskills.core.policy import Observation, ObservationOptions, PromptInput
 from clevrskills.core.suite import Suite
 from clevrskills.evaluation.results import NO_TRACK
@@ -28,14 +28,16 @@ class RandomMoves:
     needs_suite = True
 
     def __init__(self, suite: Suite, interface: Interface) -> None:
-        self._in_words = isinstance(interface, TextInterface)
+        self._interface, self._in_words = interface, isinstance(interface, TextInterface)
 
     def reset(self, prompt: PromptInput, *, env: BoardEnv, episode: Any) -> None:
         """An episode begins."""
         self.env, self.generator = env, np.random.default_rng(prompt.seed)
 
-    def act(self, observation: Observation) -> str | int:
-        """The next move."""
+    def act(self, observation: Observation) -> Any:
+        """The next move; where the arm is moved itself, any action."""
+        if isinstance(self._interface, BoxInterface):
+            return self._interface.random(self.generator)
         if self.env.listing:
             return self._listing()
         piece, direction = self.choose()

@@ -112,13 +112,22 @@ def draw(set_name: str, seed: int, generator: np.random.Generator) -> Puzzle:
     """Draw a puzzle of a set: its seed says how many pieces and how far, the generator the rest.
 
     Args:
-        set_name: One of :data:`SETS`, or ``tiles``.
+        set_name: One of :data:`SETS`, ``tiles``, or ``arm base`` or ``arm interference``, which
+            have as many pieces as an arm moves.
         seed: The seed of the episode.
         generator: What it is drawn by.
     """
     number = seed - FROZEN.start
     if set_name == "tiles":
         return _tiles(number, generator)
+    if set_name == "arm interference":
+        k, c2 = list(product(range(5, 8), (1, 2)))[number % 6]
+        start, goal = _scrambled(4, k, generator, lambda c, d: c in range(4, 17) and d == c2)
+        return finished(4, _geoms(set_name, k, generator), start, goal, generator)
+    if set_name == "arm base":
+        c1_of, k = list(product(range(2, 12), range(2, 10)))[number % 80]
+        start, goal = _walked(4, k, c1_of, generator)
+        return finished(4, _geoms(set_name, k, generator), start, goal, generator)
     if set_name == "interference":
         k, c2 = list(product(range(8, 15), (1, 2)))[number % 14]
         size, c1 = 4, range(4, 17)
@@ -137,6 +146,18 @@ def draw(set_name: str, seed: int, generator: np.random.Generator) -> Puzzle:
     start, goal = pair
     geoms = _geoms(set_name, len(start), generator)
     return finished(size, geoms, start, goal, generator)
+
+
+def arm_board(split: str, number: int) -> int | None:
+    """Which frozen board of ``geoms`` the arm's board of a number is: in ``base`` in turn those of
+    nine pieces at most, in ``interference`` the forty of them; ``None``: it has one of its own.
+    """
+    if split == "base" and 0 <= number < 240:
+        row, column = divmod(number, 8)  # of ten numbers of pieces, 2 to 11, the first eight
+        return 10 * row + column
+    if split == "interference" and 0 <= number < 40:
+        return 14 * (number // 4) + number % 4
+    return None
 
 
 def finished(

@@ -8,11 +8,36 @@ from typing import Any
 
 import numpy as np
 
-from clevrskills.core.interface import TextActuator, check_spec
+from clevrskills.core.interface import Actuator, TextActuator, TextInterface, check_spec
 from clevrskills.core.policy import PolicyError
 from clevrskills.suites.ivispar.board import DIRECTIONS
+from clevrskills.suites.symbolic import SymbolicEnv
 
 MOST_PIECES = 20
+
+
+def actuator_of(env: Any) -> Actuator:
+    """What takes the moves of a board of symbols, or lets an arm make them.
+
+    Raises:
+        ClevrSkillsError: The arm's planner is not installed or can't run.
+    """
+    if isinstance(env, SymbolicEnv):
+        return TextActuator(env)
+    from clevrskills.solvers.requirements import require_planner
+    from clevrskills.suites.ivispar.arm.actuator import BoardActuator
+
+    require_planner()
+    return BoardActuator(env)
+
+
+@dataclass(frozen=True)
+class MoveInterface(TextInterface):
+    """Moves in words."""
+
+    def begin(self, env: Any) -> Actuator:
+        """What takes the commands."""
+        return actuator_of(env)
 
 
 @dataclass(frozen=True)
@@ -44,9 +69,9 @@ class IndexInterface:
         """Compare what a policy declares of its actions with :attr:`spec`, field by field."""
         check_spec(self.spec, theirs, policy_name)
 
-    def begin(self, env: Any) -> TextActuator:
+    def begin(self, env: Any) -> Actuator:
         """What takes the moves."""
-        return TextActuator(env)
+        return actuator_of(env)
 
     def none(self, after: Any = None) -> int:
         """The first piece to the left: there is no move that does nothing."""

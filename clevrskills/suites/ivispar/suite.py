@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 from zlib import crc32
 
 import numpy as np
 
+from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.feedback import Phrasebook
-from clevrskills.core.interface import Interface, TextInterface
-from clevrskills.core.suite import Measure, Preset, PublishedTable, Reader
+from clevrskills.core.interface import Interface
+from clevrskills.core.suite import (
+    NO_ROBOT,
+    Environment,
+    Measure,
+    Oracle,
+    Preset,
+    PublishedTable,
+    Reader,
+    StatePart,
+    TrajectoryRenderer,
+    Watcher,
+)
 from clevrskills.errors import ClevrSkillsError
+from clevrskills.jobs.arguments import check_names
 from clevrskills.suites.ivispar.board import DIRECTIONS
 from clevrskills.suites.ivispar.boards import (
     COLOURS,
@@ -24,7 +38,7 @@ from clevrskills.suites.ivispar.boards import (
     palette,
 )
 from clevrskills.suites.ivispar.env import COUNTED, BoardEnv
-from clevrskills.suites.ivispar.interface import INDEX
+from clevrskills.suites.ivispar.interface import INDEX, MoveInterface
 from clevrskills.suites.ivispar.original import export_config, read_config
 from clevrskills.suites.ivispar.prompts.prompter import BoardPrompter
 from clevrskills.suites.ivispar.prompts.reader import solve_text
@@ -33,9 +47,17 @@ from clevrskills.suites.ivispar.vector import CellVectorEnv
 from clevrskills.suites.ivispar.views import SINGLE, VIEWS
 from clevrskills.suites.symbolic import SymbolicEpisode, SymbolicSuite
 
+if TYPE_CHECKING:
+    from clevrskills.suites.ivispar.arm.boards import ArmBoards
+
+ARM = "geoms_arm"
+"""The task in which an arm moves the pieces; its modules are imported when they are needed."""
+_ARM_SPLITS = ("train", "val", "base", "interference")
+_ARM_CAMERAS = ("base_camera", "board_camera", "hand_camera", "render_camera")
+_ARM_FROZEN = 100
 _SPLITS = ("train", "val", *SETS)
 _FROZEN = {"val": 50, "base": 300, "interference": 140, "sizes": 120, "pilot": 21}
-_TEXT = TextInterface(
+_TEXT = MoveInterface(
     "text",
     {
         "grammar": "move <color> <shape> <direction>",
@@ -62,6 +84,10 @@ class IVisparSuite(SymbolicSuite):
         "geoms": ("board", "Slide the pieces, one by one cell each turn, until all are as shown"),
         "tiles": ("board", "Slide numbered tiles into their order through the one free cell"),
         "listing": ("perception", "List every piece with its cell"),
+        ARM: (
+            "arm",
+            "Move the pieces on the table, one by one cell at a time, until all are as shown",
+        ),
     }
     codes = Phrasebook(
         {
@@ -71,6 +97,7 @@ class IVisparSuite(SymbolicSuite):
             "OUT_OF_BOUNDS": ("The {piece} can't leave the board.", "out of bounds"),
             "UNPARSABLE": ("That is no command of this board.", "format"),
             "UNKNOWN_OBJECT": ("There is no such piece on this board.", "unknown piece"),
+            "FAILED": ("The arm did not bring the {piece} there: {reason}.", "arm"),
         }
     )
 
@@ -81,6 +108,8 @@ class IVisparSuite(SymbolicSuite):
         return ("base",)
 
     def splits_of(self, task: str) -> Sequence[str]:
+        if task == ARM:
+            return _ARM_SPLITS
         return _SPLITS if task == "geoms" else _SPLITS[:3]
 
     def count_frozen(self, split: str) -> int:
@@ -90,16 +119,94 @@ class IVisparSuite(SymbolicSuite):
         return ("paper", "released")
 
     def cameras(self) -> Sequence[str]:
-        return tuple(name for name, view in VIEWS.items() if view.base != "text")
+        drawn = (name for name, view in VIEWS.items() if view.base != "text")
+        return (*_ARM_CAMERAS, *drawn)
 
     def default_cameras(self) -> Sequence[str]:
         return ()
 
+    def cameras_of(self, task: str) -> Sequence[str]:
+        return ("base_camera", "hand_camera") if task == ARM else ()
+
     def views(self) -> Mapping[str, str]:
-        return {name: "text" if view.base == "text" else "image" for name, view in VIEWS.items()}
+        kinds = {name: "text" if view.base == "text" else "image" for name, view in VIEWS.items()}
+        return {**kinds, **dict.fromkeys(_ARM_CAMERAS, "image")}
 
     def interfaces(self) -> Mapping[str, Interface]:
-        return {**super().interfaces(), INDEX.name: INDEX}
+        from clevrskills.sim.robots.delta_action import DELTA
+
+        return {**super().interfaces(), INDEX.name: INDEX, DELTA.name: DELTA}
+
+    def interfaces_of(self, task: str) -> Sequence[str]:
+        return [name for name in self.interfaces() if task == ARM or name != "delta"]
+
+    # ---- the task of the arm ----
+
+    @cached_property
+    def arm(self) -> ArmBoards:
+        """What is asked for the task in which an arm acts."""
+        from clevrskills.suites.ivispar.arm.boards import ArmBoards
+
+        return ArmBoards(self.folder)
+
+    def robots(self) -> Sequence[str]:
+        return (NO_ROBOT, *self.robots_of(ARM))
+
+    def robots_of(self, task: str) -> Sequence[str]:
+        return ("xarm6", "panda") if task == ARM else (NO_ROBOT,)
+
+    def state_parts(self, robot: str = "") -> Mapping[str, StatePart]:
+        return {} if robot == NO_ROBOT else self.arm.state_parts(robot)
+
+    def describe(self, task: str) -> Mapping[str, Any]:
+        if task != ARM:
+            return super().describe(task)
+        interfaces = list(self.interfaces_of(task))
+        return {**self.arm.describe(task), "interfaces": interfaces}
+
+    def check(self, task: str, task_args: Mapping[str, Any]) -> None:
+        if task == ARM:
+            self.arm.check(task, task_args)
+        else:
+            super().check(task, task_args)
+
+    def make(self, config: EnvConfig) -> Any:
+        if config.task == ARM:
+            return self.arm.make(config)
+        check_names(**{f"view of {config.task}": (config.cameras, VIEWS)})
+        return super().make(config)
+
+    def oracle(self, env: Any) -> Any:
+        return self.solver(env, self.text)
+
+    def solver(self, env: Environment, interface: Interface) -> Oracle:
+        if isinstance(env, BoardEnv):
+            return super().oracle(env)
+        return self.arm.solver(env, interface)
+
+    def watcher(self, env: Environment) -> Watcher | None:
+        return None if isinstance(env, BoardEnv) else self.arm.watcher(env)
+
+    def trajectory_renderer(self, config: EnvConfig) -> TrajectoryRenderer | None:
+        return self.arm.trajectory_renderer(config) if config.task == ARM else None
+
+    def draw(
+        self,
+        task: str,
+        split: str,
+        seed: int,
+        index: int = 0,
+        robot: str = "",
+        task_args: Mapping[str, Any] | None = None,
+    ) -> Any:
+        if task == ARM:
+            of = "" if robot == NO_ROBOT else robot
+            return self.arm.draw(task, split, seed, index, of, task_args)
+        return super().draw(task, split, seed, index, robot, task_args)
+
+    def read_episode(self, data: Mapping[str, Any]) -> Any:
+        arm = data["task"] == ARM
+        return self.arm.read_episode(data) if arm else super().read_episode(data)
 
     def policies(self) -> Mapping[str, str]:
         module = "clevrskills.suites.ivispar.agents"
@@ -143,6 +250,8 @@ class IVisparSuite(SymbolicSuite):
             Measure("solved_tight", "solved tightly", "share"),
             Measure("optimal", "optimally", "share"),
             *(Measure(name, name.replace("_", " "), digits=1) for name in COUNTED),
+            Measure("illegal_transitions", "against rules", digits=2),
+            Measure("disturbance_mm", "moved others (mm)", digits=1),
             Measure("pieces_right", "pieces right", "share"),
             Measure("exact", "exactly", "share"),
         )
