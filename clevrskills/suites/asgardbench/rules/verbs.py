@@ -62,6 +62,14 @@ def apply(world: World, verb: str, kind: str) -> Result:
     )
 
 
+def allowed(world: World, verb: str, kind: str) -> bool:
+    """Whether a verb would be done."""
+    if verb == "PUT":
+        return world.held is not None and apply(world.copy(), verb, kind).ok
+    checks, _ = RULES[verb]
+    return any(not any(check(world, e) for check in checks) for e in world.of_type(kind))
+
+
 def _apply(world: World, verb: str, kind: str) -> Result:
     if kind not in world.types:
         return Result(False, "UNKNOWN_OBJECT")

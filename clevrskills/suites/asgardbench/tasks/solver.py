@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from clevrskills.core.goal.predicate import Predicate
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.suites.asgardbench.predicates import HouseWorld
+from clevrskills.suites.asgardbench.predicates import met_now
 from clevrskills.suites.asgardbench.rules.catalogue import catalogue
 from clevrskills.suites.asgardbench.rules.verbs import TOPS, apply
 from clevrskills.suites.asgardbench.rules.world import SHUTTING, Entity, World
@@ -64,15 +64,10 @@ def shorten(plan: list[str], world: World, goal: Predicate) -> list[str]:
 def reaches(plan: list[str], world: World, goal: Predicate) -> int:
     """After how many commands of a plan the goal holds; 0: after none, or one is refused."""
     house = world.copy()
-    seen = HouseWorld(house)
-    state = goal.initial_state(seen)
     for done, command in enumerate(plan, 1):
         if not apply(house, *command.split()).ok:
             return 0
-        seen.moved()
-        outcome = goal.evaluate(seen, state)
-        state = outcome.state
-        if outcome.holds[0]:
+        if met_now(goal, house):
             return done
     return 0
 
@@ -171,8 +166,8 @@ class _Solver:
 
     # ---- washing ----
 
-    def wash(self, kind: str) -> None:
-        """Clean a thing, in the sink, and bring it onto a counter."""
+    def wash(self, kind: str, leave: bool = False) -> None:
+        """Clean a thing, in the sink, and bring it onto a counter, or leave it there."""
         if not self.one(kind).dirty:
             return
         for inside in list(self.world.contents(self.one(kind))):
@@ -187,7 +182,8 @@ class _Solver:
         self.do("CLEAN", kind)
         self.do("TOGGLE_OFF", "Faucet")
         self.free_hand()
-        self.put_into(kind, "CounterTop")
+        if not leave:
+            self.put_into(kind, "CounterTop")
 
     def pour_out(self, kind: str) -> None:
         """Empty a vessel."""
@@ -337,9 +333,8 @@ class _Solver:
         self.put_into(kind, there[0] if there else "CounterTop")
 
     def put_away(self, variant: Variant) -> None:
-        self.dishes(variant)
         for kind in variant.objects:
-            self.wash(kind)
+            self.wash(kind, leave=True)
             self.store(kind)
 
     def set_table(self, variant: Variant) -> None:
