@@ -113,7 +113,7 @@ def _twin(world: World, name: str) -> str:
 
 def _use(world: World, entity: Entity) -> None:
     """Remember what a type meant, and look at it."""
-    world.found[entity.type] = entity.id
+    world.found[entity.type] = world.last_used = entity.id
     if entity.parent != HAND and all(p.parent != HAND for p in world.parents(entity)):
         world.look_at(entity)
 

@@ -71,7 +71,8 @@ class World:
         events: What was done, in order: verb and argument, e.g. ``("DRINK", "coffee")``.
         found: Instance of each type that a verb last used.
         opened: Instance of each type that was last opened.
-        last_verb: Verb of the previous turn.
+        last_verb: Verb of the last turn that was done.
+        last_used: Id of what it was done with.
         held_while_drinking: Id of the vessel that was drunk from last, if it was held.
         locations: Types of things with the type in which the goal wants one of them.
     """
@@ -88,7 +89,7 @@ class World:
         self.events: list[tuple[str, str]] = []
         self.found: dict[str, str] = {}
         self.opened: dict[str, str] = {}
-        self.last_verb = ""
+        self.last_verb = self.last_used = ""
         self.held_while_drinking = ""
         self.locations: frozenset[tuple[str, str]] = frozenset()
         known = {e.type for e in self.entities.values()}
@@ -105,7 +106,7 @@ class World:
 
     def copy(self) -> World:
         """Another world in the same state."""
-        other = object.__new__(World)
+        other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
         other.entities = {key: replace(e) for key, e in self.entities.items()}
         other.events = list(self.events)

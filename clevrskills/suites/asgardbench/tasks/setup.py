@@ -32,6 +32,8 @@ OPEN = ("CounterTop", "DiningTable", "SideTable", "CoffeeTable", "TVStand")
 """Where the things lie that a task needs."""
 CLUTTER = (0.4, 0.2, 0.2, 0.1, 0.1)
 """Probability of 0-4 things in the sink."""
+ON_TABLE = (5, 6, 7)
+"""How many things may lie on a table that is to be cleared."""
 HIDING = ("Cabinet", "Drawer", "Fridge", "Shelf", "CounterTop", "SideTable", "DiningTable", "Sofa")
 """Where other things may lie."""
 NEEDED = {
@@ -62,10 +64,13 @@ def set_up(task: str, variant: Variant, rng: np.random.Generator) -> tuple[Place
     kinds += [kind for kind in SOMETIMES[there.kind] if rng.random() < 0.4]
     world, placed = World(there, ()), []
     in_sink = _sink(there, [k for k in kinds if k not in needed], rng)
+    on_table = _table(task, [k for k in kinds if k not in needed | in_sink], rng)
     for kind in sorted(kinds, key=lambda k: (k not in needed, kinds.index(k))):
         places: Sequence[str] = OPEN if kind in needed else HIDING
         if kind in in_sink:
             places = ("SinkBasin",)
+        elif kind in on_table:
+            places = ("DiningTable",)
         elif task == "set_table" and kind in needed:
             places = ("CounterTop", "SideTable")
         thing = Entity(kind, kind)
@@ -91,6 +96,15 @@ def _sink(there: Room, kinds: Sequence[str], rng: np.random.Generator) -> set[st
     able = [k for k in kinds if "SinkBasin" in data.fits[k]]
     able = [k for k in able if k not in data.classes["Silverware"]]
     count = min(int(rng.choice(len(CLUTTER), p=CLUTTER)), len(able))
+    return {able[int(k)] for k in rng.permutation(len(able))[:count]}
+
+
+def _table(task: str, kinds: Sequence[str], rng: np.random.Generator) -> set[str]:
+    """Types that lie on the table that is to be cleared."""
+    if task != "set_table":
+        return set()
+    able = [k for k in kinds if "DiningTable" in catalogue().fits[k]]
+    count = int(rng.choice(ON_TABLE))
     return {able[int(k)] for k in rng.permutation(len(able))[:count]}
 
 
