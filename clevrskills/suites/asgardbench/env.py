@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from clevrskills.core.env_config import EnvConfig
+from clevrskills.suites.asgardbench.drawing.views import VIEWS, draw_view
 from clevrskills.suites.asgardbench.predicates import HouseWorld
 from clevrskills.suites.asgardbench.rules.layout import Placed
 from clevrskills.suites.asgardbench.rules.verbs import VERBS, apply
@@ -68,8 +69,12 @@ class HouseEnv(SymbolicEnv):
         return self._plan[self.elapsed_steps]
 
     def look(self, names: Any) -> Mapping[str, Any]:
-        """Views by name: ``text_state``, what is seen, in sentences."""
-        return {name: self._text() for name in names}
+        """Views by name: ``text_state``, what is seen, in sentences; those of
+        :data:`~clevrskills.suites.asgardbench.drawing.views.VIEWS`, (1024, 1024, 3) uint8.
+        """
+        return {
+            name: draw_view(name, self.house) if name in VIEWS else self._text() for name in names
+        }
 
     def _text(self) -> str:
         house, lines = self.house, []

@@ -11,6 +11,7 @@ import numpy as np
 
 from clevrskills.core.feedback import Phrasebook
 from clevrskills.core.interface import TextInterface
+from clevrskills.suites.asgardbench.drawing.views import VIEWS
 from clevrskills.suites.asgardbench.env import HouseEnv
 from clevrskills.suites.asgardbench.rules.verbs import VERBS
 from clevrskills.suites.asgardbench.rules.world import World
@@ -104,7 +105,7 @@ class AsgardBenchSuite(SymbolicSuite):
         return READINGS
 
     def views(self) -> Mapping[str, str]:
-        return {"text_state": "text"}
+        return {**dict.fromkeys(VIEWS, "image"), "text_state": "text"}
 
     def count_frozen(self, split: str) -> int:
         return 3  # the least that a family has
