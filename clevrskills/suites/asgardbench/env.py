@@ -12,6 +12,7 @@ import numpy as np
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.goal.tree import leaves_met
 from clevrskills.core.policy import GaveUp, Said
+from clevrskills.suites.asgardbench.drawing.views import VIEWS, draw_view
 from clevrskills.suites.asgardbench.predicates import HouseWorld
 from clevrskills.suites.asgardbench.rules.layout import Placed
 from clevrskills.suites.asgardbench.rules.verbs import VERBS, apply
@@ -132,8 +133,17 @@ class HouseEnv(SymbolicEnv):
         return left
 
     def look(self, names: Sequence[str]) -> Mapping[str, Any]:
-        """Views by name: ``text_state``, what is seen, in words."""
-        return {name: describe(self.house) for name in names}
+        """Views by name: ``text_state``, what is seen, in words; those of
+        :data:`~clevrskills.suites.asgardbench.drawing.views.VIEWS`, (1024, 1024, 3) uint8.
+        """
+        return {
+            name: draw_view(name, self.house) if name in VIEWS else describe(self.house)
+            for name in names
+        }
+
+    def capture(self) -> Mapping[str, np.ndarray]:
+        """The images that the configuration names."""
+        return self.look(self.config.cameras)
 
     def get_state(self) -> np.ndarray:
         """Hash of entities, held thing and events, (32,) uint8."""

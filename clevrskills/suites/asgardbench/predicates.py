@@ -8,8 +8,8 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from clevrskills.core.goal.context import Context
 from clevrskills.core.goal import tree
+from clevrskills.core.goal.context import Context
 from clevrskills.core.goal.logical import Keeping
 from clevrskills.core.goal.predicate import Predicate, SymbolicPredicate
 from clevrskills.suites.asgardbench.rules.catalogue import catalogue

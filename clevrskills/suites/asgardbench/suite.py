@@ -15,8 +15,10 @@ from clevrskills.core.goal.tree import nodes
 from clevrskills.core.interface import Interface, TextInterface
 from clevrskills.core.suite import Measure, Preset, PublishedTable, Reader
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.suites.asgardbench.drawing.views import VIEWS
 from clevrskills.suites.asgardbench.env import HouseEnv, house_of
 from clevrskills.suites.asgardbench.oracle import MISTAKES, HouseOracle
+from clevrskills.suites.asgardbench.predicates import met_now
 from clevrskills.suites.asgardbench.prompts.prompter import HousePrompter
 from clevrskills.suites.asgardbench.prompts.reader import read_and_solve
 from clevrskills.suites.asgardbench.published import PUBLISHED
@@ -32,12 +34,10 @@ from clevrskills.suites.asgardbench.tasks.instances import (
 )
 from clevrskills.suites.asgardbench.tasks.rooms import room
 from clevrskills.suites.asgardbench.tasks.setup import set_up
-from clevrskills.suites.asgardbench.tasks.solver import StuckError, reaches, shorten, solve
+from clevrskills.suites.asgardbench.tasks.solver import StuckError, solved
 from clevrskills.suites.symbolic import SymbolicEpisode, SymbolicSuite
 
-
 SPLITS = ("train", "val", "test", "sanity")
-VIEWS = {"text_state": "text"}
 LENGTHS = (15, 30, 50)
 """Lengths of the solver's plan at which tables part instances."""
 _TRIES = 50
@@ -153,13 +153,13 @@ class AsgardBenchSuite(SymbolicSuite):
         return READINGS
 
     def cameras(self) -> Sequence[str]:
-        return tuple(name for name, kind in VIEWS.items() if kind == "image")
+        return tuple(VIEWS)
 
     def default_cameras(self) -> Sequence[str]:
         return ()
 
     def views(self) -> Mapping[str, str]:
-        return VIEWS
+        return {"text_state": "text", **dict.fromkeys(VIEWS, "image")}
 
     def policies(self) -> Mapping[str, str]:
         module = "clevrskills.suites.asgardbench.agents"
@@ -177,7 +177,7 @@ class AsgardBenchSuite(SymbolicSuite):
             "detailed": Preset("and told why an action failed", {**images, "feedback": "detailed"}),
             "no_feedback": Preset("not told what came of actions", {**images, "feedback": "none"}),
             "no_hand": Preset(
-                "no hand is drawn", {**images, "view": ("first_person-nohand",)}, {"hand": False}
+                "no hand is drawn", {**images, "view": ("first_person-no_hand",)}, {"hand": False}
             ),
             "no_memory": Preset("nothing is kept but actions", images, {"memory": False}),
             "no_previous": Preset("the present image alone", images, {"previous": "none"}),
@@ -281,18 +281,17 @@ class AsgardBenchSuite(SymbolicSuite):
         things = set_up(task, variant, rng)
         house = house_of(task, variant, things)
         try:
-            plan = solve(task, variant, house)
+            plan, end = solved(task, variant, house)
         except StuckError:
             return None
-        goals = {reading: goal_of(task, variant, reading, house) for reading in READINGS}
-        if not all(reaches(plan, house, goal) for goal in goals.values()):
+        goals = [goal_of(task, variant, reading, house) for reading in READINGS]
+        if not all(met_now(goal, end) for goal in goals):
             return None
         n = len(plan)
         start = {
             "variant": asdict(variant),
             "things": [asdict(thing) for thing in things],
             "n": n,
-            "n_short": len(shorten(plan, house, goals["paper"])),
         }
         clutter = sum(thing.parent == "SinkBasin_1" for thing in things)
         tags: dict[str, str | int] = {"family": task, "room": room(variant.label).kind}

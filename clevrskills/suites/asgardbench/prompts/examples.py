@@ -114,7 +114,10 @@ EXAMPLES = (
             *("PUT Microwave", "CLOSE Microwave", "TOGGLE_ON Microwave", "TOGGLE_OFF Microwave"),
             *("OPEN Microwave", "PICKUP Potato", "CLOSE Microwave", "FIND Bowl", "PUT Bowl"),
         ),
-        ("The dirty Bowl is in the SinkBasin.", "Left: clear the basin, wash the Bowl, cook, serve."),
+        (
+            "The dirty Bowl is in the SinkBasin.",
+            "Left: clear the basin, wash the Bowl, cook, serve.",
+        ),
     ),
     Example(
         "a dish that is dirty when it is needed",

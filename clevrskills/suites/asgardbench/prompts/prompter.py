@@ -46,7 +46,10 @@ class HousePrompter:
         if self._previous not in PREVIOUS:
             raise UnknownNameError("previous", self._previous, PREVIOUS)
         self._hand = bool(options.get("hand", True))
-        self._memory, self._plan = bool(options.get("memory", True)), bool(options.get("plan", True))
+        self._memory, self._plan = (
+            bool(options.get("memory", True)),
+            bool(options.get("plan", True)),
+        )
         images = bool(options.get("images", True))
         self.views: Sequence[str] = ("first_person",) if images else ()
 
@@ -162,9 +165,7 @@ class HousePrompter:
         ]
         return "\n".join(lines)
 
-    def _notes(
-        self, observation: Observation, history: Sequence[tuple[Observation, Said]]
-    ) -> str:
+    def _notes(self, observation: Observation, history: Sequence[tuple[Observation, Said]]) -> str:
         turns = [turn for turn in observation["turns"] if turn["action"]]
         if not turns:
             return f"{NOTES}\nThis is your first action."

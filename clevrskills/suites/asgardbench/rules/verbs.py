@@ -282,7 +282,7 @@ def _slice(world: World, entity: Entity) -> None:
     entity.parent, entity.slot = GONE, 0
     for number in range(1 if entity.type == "Egg" else SLICES):
         piece = Entity(kind if entity.type == "Egg" else f"{kind}_{number + 1}", kind)
-        free = slot if number == 0 else world.free_slot(parent, piece) if parent else None
+        free = slot if number == 0 else world.free_slot(parent, piece, slot) if parent else None
         if free is None:
             break
         piece.parent, piece.slot = where, free

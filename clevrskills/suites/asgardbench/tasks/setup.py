@@ -9,7 +9,7 @@ import numpy as np
 
 from clevrskills.suites.asgardbench.rules.catalogue import catalogue
 from clevrskills.suites.asgardbench.rules.layout import Placed, Room
-from clevrskills.suites.asgardbench.rules.world import Entity, World, columns_of
+from clevrskills.suites.asgardbench.rules.world import Entity, World
 from clevrskills.suites.asgardbench.tasks.instances import Variant
 from clevrskills.suites.asgardbench.tasks.rooms import room
 
@@ -124,21 +124,10 @@ def _place(
     for k in rng.permutation(len(able)):
         fixture = able[int(k)]
         container = world.entities[fixture.id]
-        slots = _free(world, container, thing)
+        slots = world.free_slots(container, thing)
         full = fixture.type in OPEN and count[fixture.id] >= 7
         if slots and not full:
             if fixture.type in OPEN:
                 return fixture.id, slots[int(rng.integers(len(slots)))]
             return fixture.id, slots[0]
     return None
-
-
-def _free(world: World, container: Entity, thing: Entity) -> list[int]:
-    """The slots of a fixture that take a thing, of a surface any, of others the first."""
-    first = world.free_slot(container, thing)
-    if first is None or container.type not in OPEN:
-        return [] if first is None else [first]
-    taken = {e.slot for e in world.contents(container)}
-    columns = columns_of(world.fixtures[container.id])
-    most = min(3 * columns, catalogue().containers[container.type].slots)
-    return [slot for slot in range(most) if slot not in taken]

@@ -34,11 +34,16 @@ def solve(task: str, variant: Variant, world: World) -> list[str]:
     Raises:
         StuckError: A step was refused.
     """
+    return solved(task, variant, world)[0]
+
+
+def solved(task: str, variant: Variant, world: World) -> tuple[list[str], World]:
+    """The same, with the world at the end of the plan."""
     solver = _Solver(world.copy())
     solver.switch_off()
     getattr(solver, _METHODS.get(task, task))(variant)
     solver.tidy()
-    return solver.plan
+    return solver.plan, solver.world
 
 
 def shorten(plan: list[str], world: World, goal: Predicate) -> list[str]:
