@@ -101,7 +101,17 @@ for _key in task_keys():
             additional_wrappers=_Wrappers([_LIMITED]),
         )
 
-_SYMBOLIC = {"IVispar": ("ivispar", ("geoms", "tiles", "listing"))}
+_SYMBOLIC = {
+    "IVispar": ("ivispar", ("geoms", "tiles", "listing")),
+    "AsgardBench": (
+        "asgardbench",
+        (
+            *("coffee", "cook_potato", "cook_egg", "cook_toast", "cook_potato_slice"),
+            *("put_away_food", "put_away_dishes", "put_away_silverware", "distribute"),
+            *("set_table", "clean_mirror", "turn_on_tv"),
+        ),
+    ),
+}
 """Head of the Gymnasium ids, suite and tasks of each suite of symbols."""
 
 for _head, (_suite, _tasks) in _SYMBOLIC.items():

@@ -7,12 +7,12 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from clevrskills.assets.solids import box
-from clevrskills.suites.asgardbench.drawing.catalogue import FIXTURES, STATES, THINGS
-from clevrskills.suites.asgardbench.drawing.model import Model, Piece, State
+from clevrskills.suites.asgardbench.models.catalogue import FIXTURES, STATES, THINGS
+from clevrskills.suites.asgardbench.models.model import Model, Piece, State
 from clevrskills.suites.asgardbench.drawing.room_scene import RoomScene
 from clevrskills.suites.asgardbench.drawing.rooms import ROOM_KINDS, Placed, room
 from clevrskills.suites.asgardbench.drawing.stage import Stage, model
-from clevrskills.suites.asgardbench.drawing.surfaces import Surface
+from clevrskills.suites.asgardbench.models.surfaces import Surface
 
 TILE_PX, COLUMNS, ROOM_PX = 144, 10, 480
 INK = (40, 40, 44)

@@ -91,7 +91,7 @@ class PlainPrompter:
         action = read_action(reply)
         return Said(action, stop=action == "done")
 
-    def reply(self, action: str) -> str:
+    def reply(self, action: str, plan: Sequence[str] = ()) -> str:
         """A reply that says an action."""
         return f"This is the next step.\n{write_action(action)}"
 

@@ -49,7 +49,9 @@ class Oracle:
 
     def answer(self, messages: Sequence[Message]) -> Reply:
         """The next reply."""
-        return counted(messages, self._prompter.reply(str(self._oracle.act())))
+        action = str(self._oracle.act())
+        plan: Sequence[str] = getattr(self._oracle, "plan", ())
+        return counted(messages, self._prompter.reply(action, plan))
 
 
 class RandomWords:

@@ -51,6 +51,8 @@ views               if some were asked for, by name: an image as above, or text
 interface           where commands are in words: the spec of the interface
 turn, turns         where commands are in words: how many were taken, and for each its ``index``,
                     ``action`` and the ``message`` that it told of itself
+feedback            where commands are in words: how much turns tell of themselves: ``none``,
+                    ``simple`` or ``detailed``
 =================== ============================================================================
 """
 
@@ -111,6 +113,8 @@ class Said:
         action: The command.
         reply: All that the model wrote.
         stop: Whether it says that it is done, which counts where that must be told.
+        plan: All that it means to do, an action each, where that is asked for.
+        memory: What it wants to be told again at the next turn, where that is asked for.
         usage: What it cost: ``requests``, ``prompt_tokens``, ``completion_tokens``, ``images``,
             ``cost``.
         record: What the transcript of the episode keeps of the request, as JSON data.
@@ -123,6 +127,8 @@ class Said:
     usage: Mapping[str, float] = field(default_factory=dict)
     record: Mapping[str, Any] = field(default_factory=dict)
     images: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    plan: tuple[str, ...] = ()
+    memory: str = ""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ A suite is found by its name, so that no tool imports one.
 import contextlib
 import importlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -40,6 +40,7 @@ __all__ = [
 SUITES = {
     "clevrskills": "clevrskills.suites.clevrskills.suite:ClevrSkillsSuite",
     "ivispar": "clevrskills.suites.ivispar.suite:IVisparSuite",
+    "asgardbench": "clevrskills.suites.asgardbench.suite:AsgardBenchSuite",
 }
 """Class of each suite of the package, by name."""
 DEFAULT = "clevrskills"
@@ -190,8 +191,13 @@ class Prompter(Protocol):
     def parse(self, reply: str) -> Said:
         """What a reply says; of one that says nothing the action is empty."""
 
-    def reply(self, action: str) -> str:
-        """A reply that says an action, in the format that is asked for."""
+    def reply(self, action: str, plan: Sequence[str] = ()) -> str:
+        """A reply that says an action, in the format that is asked for.
+
+        Args:
+            action: The action.
+            plan: All that is left to do, that action first, where it is known.
+        """
 
     def random(self, generator: np.random.Generator) -> str:
         """Any action that can be said."""
@@ -261,10 +267,12 @@ class Preset:
     Attributes:
         sentence: What it is.
         options: Arguments of the command that it sets, by name.
+        prompt: Options of the suite's prompts that it sets for policies that ask a language model.
     """
 
     sentence: str
     options: Mapping[str, Any]
+    prompt: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -358,6 +366,11 @@ class Suite(Protocol):
         """How many episodes of each task are frozen of a split unless a number is given."""
         del split
         return 100
+
+    def count_frozen_of(self, task: str, split: str) -> int:
+        """The same for one task, where tasks differ."""
+        del task
+        return self.count_frozen(split)
 
     def paired_with(self, split: str) -> str:
         """The split whose frozen episodes have the same seeds, so that episodes can be compared in

@@ -10,8 +10,8 @@ from typing import Any
 
 from clevrskills import additions, keys_of
 from clevrskills.core.observer import LANGUAGE
-from clevrskills.core.policy_loader import PolicySource, policy_arguments
-from clevrskills.core.suite import Suite, path_of
+from clevrskills.core.policy_loader import CHAT, PolicySource, policy_arguments
+from clevrskills.core.suite import Preset, Suite, path_of
 from clevrskills.dataset_tools.dataset import Dataset
 from clevrskills.dataset_tools.layout import Header as DatasetHeader
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
@@ -71,7 +71,8 @@ def make_request(args: EvaluateArgs, suite: Suite) -> EvaluationRequest:
     for one, other in map(str.split, (*exclude, "clip strict-actions")):
         if {one, other.replace("-", "_")} <= given:
             raise ClevrSkillsError(f"--{one} and --{other} exclude each other")
-    args = _with_preset(args, suite, given)
+    preset = _preset(args, suite)
+    args = replace(args, **{k: v for k, v in preset.options.items() if k not in given})
     cameras = suite.cameras()
     video_camera = args.video_camera or next(iter(cameras), "")
     films = [video_camera] if args.videos or args.video or args.video_camera else []
@@ -97,6 +98,8 @@ def make_request(args: EvaluateArgs, suite: Suite) -> EvaluationRequest:
         raise ClevrSkillsError("nothing to evaluate: name tasks, or a level with --level")
     overrides = _overrides(args, suite)
     arguments = policy_arguments(args.policy_arg)
+    if preset.prompt and policy.startswith(CHAT):
+        arguments["prompt"] = {**preset.prompt, **arguments.get("prompt", {})}
     if args.max_cost is not None and not {"price_in", "price_out"} & {*arguments}:
         raise ClevrSkillsError("--max-cost needs prices: --policy-arg price_in=… price_out=…")
     source = PolicySource(policy, arguments, os.getcwd(), overrides, suite.policies())
@@ -211,19 +214,19 @@ def _in_rounds(refs: Sequence[EpisodeRef]) -> tuple[list[EpisodeRef], int]:
     return [known[key] for key in in_blocks(list(counts), count)], count
 
 
-def _with_preset(args: EvaluateArgs, suite: Suite, given: set[str]) -> EvaluateArgs:
-    """The arguments with those of the preset, where they are not given.
+def _preset(args: EvaluateArgs, suite: Suite) -> Preset:
+    """The preset that is named, or one that sets nothing.
 
     Raises:
         UnknownNameError: The suite has no such preset, or it sets no such option.
     """
     if args.preset is None:
-        return args
+        return Preset("", {})
     presets = suite.presets()
     check_names(preset=((args.preset,), presets))
-    options = presets[args.preset].options
-    check_names(**{"option of a preset": (options, [field.name for field in fields(args)])})
-    return replace(args, **{name: options[name] for name in options.keys() - given})
+    preset = presets[args.preset]
+    check_names(**{"option of a preset": (preset.options, [f.name for f in fields(args)])})
+    return preset
 
 
 def _overrides(args: EvaluateArgs, suite: Suite) -> dict[str, Any]:

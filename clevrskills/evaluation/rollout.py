@@ -218,7 +218,11 @@ class PolicyRollout(Rollout):
         for name, value in said.usage.items():
             self._usage[name] = self._usage.get(name, 0) + value
         self.shown |= said.images
-        told = {"reply": said.reply, "action": said.action, "stop": said.stop}
+        told: dict[str, Any] = {"reply": said.reply, "action": said.action, "stop": said.stop}
+        if said.plan:
+            told["plan"] = [*said.plan]
+        if hear := getattr(self.env, "hear", None):
+            hear(said)
         self.transcript.append({"turn": self.turns, **said.record, **told, "usage": said.usage})
 
     def _look(self) -> Observation:
@@ -226,7 +230,7 @@ class PolicyRollout(Rollout):
         observation = self.observer.look()
         if not isinstance(self._interface, TextInterface):
             return observation
-        turns = {"turn": self.turns, "turns": tuple(self._turns)}
+        turns = {"turn": self.turns, "turns": tuple(self._turns), "feedback": self._rules.feedback}
         return {**observation, "interface": self._interface.spec, **turns}
 
     def _labels(self) -> Iterable[str]:

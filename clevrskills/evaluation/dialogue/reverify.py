@@ -132,5 +132,6 @@ def _score(envs: EnvPool, path: Path, cause: str) -> EpisodeResult:
     for turn in turns:
         if rollout.ended:
             break
-        rollout.go_on(Said(turn["action"], stop=turn["stop"]))
+        plan = tuple(turn.get("plan", ()))
+        rollout.go_on(Said(turn["action"], stop=turn["stop"], plan=plan))
     return rollout.result("" if rollout.ended else cause)

@@ -175,7 +175,7 @@ def open_queues(
         journal = folder / f"{task}_{split}.jsonl"
         lines = read_lines(journal, ScreeningResult.from_json) if journal.exists() else ()
         known = {result.seed: result for result in lines}
-        number = count or suite.count_frozen(split)
+        number = count or suite.count_frozen_of(task, split)
         queues[task, split] = SeedQueue(task, split, robot, number, journal, suite, known)
     for (task, split), queue in queues.items():
         queue.partner = queues.get((task, suite.paired_with(split)))

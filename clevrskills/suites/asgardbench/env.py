@@ -2,20 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from clevrskills.core.env_config import EnvConfig
+from clevrskills.core.goal.tree import leaves_met
+from clevrskills.core.policy import GaveUp, Said
+from clevrskills.suites.asgardbench.drawing.views import VIEWS, draw_view
 from clevrskills.suites.asgardbench.predicates import HouseWorld
 from clevrskills.suites.asgardbench.rules.layout import Placed
 from clevrskills.suites.asgardbench.rules.verbs import VERBS, apply
 from clevrskills.suites.asgardbench.rules.world import World
-from clevrskills.suites.asgardbench.tasks.goals import READINGS, goal_of, locations
+from clevrskills.suites.asgardbench.state_text import describe
+from clevrskills.suites.asgardbench.tasks.goals import READINGS, goal_of, locations, tidy
 from clevrskills.suites.asgardbench.tasks.instances import Variant
 from clevrskills.suites.asgardbench.tasks.rooms import room
-from clevrskills.suites.asgardbench.tasks.solver import solve
+from clevrskills.suites.asgardbench.tasks.solver import StuckError, solve
 from clevrskills.suites.asgardbench.tasks.termination import Termination
-from clevrskills.suites.symbolic import SymbolicEnv, SymbolicEpisode
+from clevrskills.suites.symbolic import SymbolicEnv, SymbolicEpisode, TextPrompt
+
+HIDDEN = frozenset({"StoveKnob"})
+"""Types that policies are not told of."""
+CLASSES = {
+    "UNKNOWN_VERB": "invalid_action",
+    **dict.fromkeys(("UNKNOWN_OBJECT", "NO_SUCH_OBJECT"), "invalid_object"),
+    "UNPARSABLE": "unparsable",
+}
+"""Class of a refused turn by its code; all others are undoable."""
+COUNTED = ("invalid_action", "invalid_object", "undoable", "unparsable")
 
 
 class HouseEnv(SymbolicEnv):
@@ -23,9 +41,11 @@ class HouseEnv(SymbolicEnv):
 
     Attributes:
         house: The present household.
+        variant: What is asked for in it.
     """
 
     house: World
+    variant: Variant
 
     def __init__(self, config: EnvConfig, level: str) -> None:
         super().__init__(config, level)
@@ -33,55 +53,126 @@ class HouseEnv(SymbolicEnv):
 
     def start(self, episode: SymbolicEpisode) -> None:
         data = episode.start
-        given = dict(data["variant"])
-        lists = {key: tuple(given[key]) for key in ("objects", "dirty")}
-        self._variant = Variant(**{**given, **lists})
-        things = [Placed(**thing) for thing in data["things"]]
-        dirty = ("Mirror_1",) if episode.task == "clean_mirror" else ()
-        self.house = World(room(self._variant.label), things, dirty)
-        self.house.locations = locations(episode.task, self._variant)
+        self.variant = Variant.from_json(data["variant"])
+        self.house = house_of(episode.task, self.variant, [Placed(**t) for t in data["things"]])
         self.world = HouseWorld(self.house)
-        self.goal = goal_of(episode.task, self._variant, self._reading, self.house)
-        self._plan = solve(episode.task, self._variant, self.house)
-        self._ends = Termination(len(self._plan))
+        self.goal = goal_of(episode.task, self.variant, self._reading, self.house)
+        self._released = goal_of(episode.task, self.variant, "released", self.house)
+        self._also = self._released.initial_state(self.world)
+        self._tidy = tidy("released", self.house)
+        self._ends = Termination(data["n"])
+        self._plan: list[str] = []
+        self._planned = ""
+        self._classes: Counter[str] = Counter()
+        self._told, self._agreed, self._first = 0, 0, ""
+
+    @property
+    def prompt(self) -> TextPrompt:
+        """What the episode asks for, with the types that there are."""
+        types = [kind for kind in self.house.types if kind not in HIDDEN]
+        return replace(super().prompt, about={"objects": types})
 
     def apply(self, text: str) -> tuple[bool, str, Mapping[str, str]]:
-        words = str(text).split()
+        verb, kind, code = self.read(str(text))
+        found = None if code else apply(self.house, verb, kind)
+        ok, code = (False, code) if found is None else (found.ok, found.code)
+        args = {"object": kind} if found is None else found.args
+        self._ends.turn(verb, kind, ok=ok)
+        if not ok:
+            unseen = code == "ALREADY_SLICED" and verb == "FIND"
+            self._classes["invalid_object" if unseen else CLASSES.get(code, "undoable")] += 1
+        if self._first:
+            self._told += 1
+            self._agreed += self._first == f"{verb} {kind}".lower()
+            self._first = ""
+        return ok, code, args
+
+    def read(self, text: str) -> tuple[str, str, str]:
+        """Verb, type, and the code of what is wrong with a command, if anything is."""
+        words = text.split()
         if len(words) != 2:
-            self._ends.turn("", "", ok=False)
-            return False, "UNPARSABLE", {}
+            return "", "", "UNPARSABLE"
         verb = words[0].upper()
         kinds = {kind.lower(): kind for kind in self.house.types}
         kind = kinds.get(words[1].lower(), words[1])
-        if verb not in VERBS:
-            self._ends.turn(verb, kind, ok=False)
-            return False, "UNKNOWN_VERB", {}
-        result = apply(self.house, verb, kind)
-        self._ends.turn(verb, kind, ok=result.ok)
-        return result.ok, result.code, result.args
+        return verb, kind, "" if verb in VERBS else "UNKNOWN_VERB"
+
+    def hear(self, said: Said) -> None:
+        """Take note of the first step of the plan that comes with a command."""
+        self._first = said.plan[0].lower() if said.plan else ""
+
+    def _look(self, state: Any) -> None:
+        super()._look(state)
+        self._also = self._released.evaluate(self.world, self._also).state
 
     def ended(self) -> str:
-        return self._ends.reason
+        return "" if self.outcome.holds[0] else self._ends.reason
 
     def solve(self) -> str:
-        """The next command of the solver's plan, which is followed from the start."""
-        return self._plan[self.elapsed_steps]
+        """The next command of the solver, which goes on from wherever the household is."""
+        return self.plan()[0]
 
-    def look(self, names: Any) -> Mapping[str, Any]:
-        """Views by name: ``text_state``, what is seen, in sentences."""
-        return {name: self._text() for name in names}
+    def plan(self) -> list[str]:
+        """All that the solver still does, in order.
 
-    def _text(self) -> str:
-        house, lines = self.house, []
-        held = house.held
-        lines.append(f"You hold: {held.type if held else 'nothing'}.")
-        for entity in house.entities.values():
-            if not house.visible(entity):
-                continue
-            states = [s for s in ("dirty", "cooked", "open", "on", "sprayed") if getattr(entity, s)]
-            if entity.filled:
-                states.append(f"filled with {entity.filled}")
-            parent = house.entities.get(entity.parent)
-            where = f" in or on the {parent.type}" if parent else ""
-            lines.append(f"{entity.type}{where}{': ' if states else ''}{', '.join(states)}.")
-        return "\n".join(lines)
+        Raises:
+            GaveUp: It finds no way on.
+        """
+        now = f"{self.elapsed_steps} {self.house.state_hash}"
+        if not self._plan or now != self._planned:
+            try:
+                self._plan = solve(self.episode.task, self.variant, self.house)
+            except StuckError as error:
+                raise GaveUp(str(error)) from None
+            if not self._plan:
+                raise GaveUp("the solver has nothing left to do")
+        after = self.house.copy()
+        apply(after, *self._plan[0].split())
+        left, self._plan = self._plan, self._plan[1:]
+        self._planned = f"{self.elapsed_steps + 1} {after.state_hash}"
+        return left
+
+    def look(self, names: Sequence[str]) -> Mapping[str, Any]:
+        """Views by name: ``text_state``, what is seen, in words; those of
+        :data:`~clevrskills.suites.asgardbench.drawing.views.VIEWS`, (1024, 1024, 3) uint8.
+        """
+        return {
+            name: draw_view(name, self.house) if name in VIEWS else describe(self.house)
+            for name in names
+        }
+
+    def capture(self) -> Mapping[str, np.ndarray]:
+        """The images that the configuration names."""
+        return self.look(self.config.cameras)
+
+    def get_state(self) -> np.ndarray:
+        """Hash of entities, held thing and events, (32,) uint8."""
+        return np.frombuffer(bytes.fromhex(self.house.state_hash), np.uint8)
+
+    def measures(self) -> Mapping[str, float]:
+        """Numbers of the episode so far; ``docs/asgardbench.md`` defines them."""
+        turns, solved = max(self.elapsed_steps, 1), bool(self.outcome.holds[0])
+        met, of = leaves_met(self.goal, self.outcome)
+        also = self._released.evaluate(self.world, self._also)
+        parts = also if self._tidy is None else also.children[0]
+        states = [bool(part.holds[0]) for part in parts.children]
+        states += [leaf.met(self.house) for leaf in (self._tidy.children if self._tidy else ())]  # type: ignore[attr-defined]
+        found = {
+            "partial": 100 * met / of,
+            "partial_released": 100 * sum(states) / len(states),
+            "step_ratio": self.elapsed_steps / self.episode.start["n"],
+            "extended": float(self._ends.extended),
+            "hit_hard_limit": float(self._ends.hit_hard_limit and not solved),
+            "refused_share": 100 * sum(self._classes.values()) / turns,
+            **{name: 100 * self._classes[name] / turns for name in COUNTED},
+        }
+        if self._told:
+            found["plan_first"] = 100 * self._agreed / self._told
+        return found
+
+
+def house_of(task: str, variant: Variant, things: Sequence[Placed]) -> World:
+    """The household at the start of an instance."""
+    house = World(room(variant.label), things, ("Mirror_1",) if task == "clean_mirror" else ())
+    house.locations = locations(task, variant)
+    return house

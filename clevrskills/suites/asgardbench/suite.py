@@ -1,21 +1,31 @@
-"""The AsgardBench suite: instances, commands, and the words for what became of them."""
+"""The AsgardBench suite: instances, commands, views, presets, measures, published numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from typing import ClassVar
+from dataclasses import asdict, replace
+from typing import Any, ClassVar
 from zlib import crc32
 
 import numpy as np
 
+from clevrskills.core.episode import FROZEN
 from clevrskills.core.feedback import Phrasebook
-from clevrskills.core.interface import TextInterface
-from clevrskills.suites.asgardbench.env import HouseEnv
+from clevrskills.core.goal.tree import nodes
+from clevrskills.core.interface import Interface, TextInterface
+from clevrskills.core.suite import Measure, Preset, PublishedTable, Reader
+from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.suites.asgardbench.drawing.views import VIEWS
+from clevrskills.suites.asgardbench.env import HouseEnv, house_of
+from clevrskills.suites.asgardbench.oracle import MISTAKES, HouseOracle
+from clevrskills.suites.asgardbench.predicates import met_now
+from clevrskills.suites.asgardbench.prompts.prompter import HousePrompter
+from clevrskills.suites.asgardbench.prompts.reader import read_and_solve
+from clevrskills.suites.asgardbench.published import PUBLISHED
 from clevrskills.suites.asgardbench.rules.verbs import VERBS
-from clevrskills.suites.asgardbench.rules.world import World
-from clevrskills.suites.asgardbench.tasks.goals import READINGS, locations
+from clevrskills.suites.asgardbench.tasks.goals import READINGS, goal_of
 from clevrskills.suites.asgardbench.tasks.instances import (
+    ROOMS,
     SENTENCES,
     TABLE,
     Variant,
@@ -24,8 +34,14 @@ from clevrskills.suites.asgardbench.tasks.instances import (
 )
 from clevrskills.suites.asgardbench.tasks.rooms import room
 from clevrskills.suites.asgardbench.tasks.setup import set_up
-from clevrskills.suites.asgardbench.tasks.solver import solve
+from clevrskills.suites.asgardbench.tasks.solver import StuckError, solved
 from clevrskills.suites.symbolic import SymbolicEpisode, SymbolicSuite
+
+SPLITS = ("train", "val", "test", "sanity")
+LENGTHS = (15, 30, 50)
+"""Lengths of the solver's plan at which tables part instances."""
+_TRIES = 50
+_TEXT_ONLY: Mapping[str, Any] = {"images": False, "previous": "none", "hand": False}
 
 
 class AsgardBenchSuite(SymbolicSuite):
@@ -34,6 +50,7 @@ class AsgardBenchSuite(SymbolicSuite):
     """
 
     name, title = "asgardbench", "re-implementation of AsgardBench"
+    benchmark = 1
     env = HouseEnv
     text = TextInterface(
         "text",
@@ -42,7 +59,8 @@ class AsgardBenchSuite(SymbolicSuite):
             "verbs": list(VERBS),
             "examples": ["FIND Mug", "PICKUP Mug", "FIND CoffeeMachine", "PUT CoffeeMachine"],
         },
-        "one verb with the type of one object",
+        "one verb with the type of one object: FIND looks at it, OPEN and CLOSE are for what has a "
+        "door or is a drawer, PICKUP and PUT are for the hand, the others for what they name",
     )
     tasks: ClassVar[Mapping[str, tuple[str, str]]] = {
         key: ("household", sentence.format(objects="named objects", food="named food"))
@@ -98,22 +116,157 @@ class AsgardBenchSuite(SymbolicSuite):
     )
 
     def splits(self) -> Sequence[str]:
-        return ("train", "test")
+        return SPLITS
+
+    def default_splits(self) -> Sequence[str]:
+        return ("test",)
+
+    def splits_of(self, task: str) -> Sequence[str]:
+        return SPLITS if task == "turn_on_tv" else SPLITS[:3]
+
+    def count_frozen(self, split: str) -> int:
+        return 50
+
+    def count_frozen_of(self, task: str, split: str) -> int:
+        return {"test": len(TABLE[task]), "sanity": 2}.get(split, 50)
+
+    def groups(self) -> Mapping[str, Sequence[str]]:
+        tasks = list(self.tasks)
+        kinds = {"kitchen": [task for task in tasks if task not in ROOMS]}
+        kinds |= {kind: [task] for task, kind in ROOMS.items()}
+        starts = ("cook", "put_away")
+        return kinds | {s: [t for t in tasks if t.startswith(s)] for s in starts}
+
+    def describe(self, task: str) -> Mapping[str, Any]:
+        splits = {
+            split: None if split == "train" else self.count_frozen_of(task, split)
+            for split in self.splits_of(task)
+        }
+        tags = {"family": task, "room": ROOMS.get(task, "kitchen")}
+        predicates = sorted({name for name in _names(task)})
+        limit = "max(int(1.5 n), 15) turns, then 10 more at a time, at most max(2 n, 20)"
+        about = {"suite": self.name, "id": f"AsgardBench/{_camel(task)}-v1", "limit": limit}
+        more = {"splits": splits, "tags": tags, "predicates": predicates, "wordings": 1}
+        return {**super().describe(task), **about, **more}
 
     def criteria(self) -> Sequence[str]:
         return READINGS
 
-    def views(self) -> Mapping[str, str]:
-        return {"text_state": "text"}
+    def cameras(self) -> Sequence[str]:
+        return tuple(VIEWS)
 
-    def count_frozen(self, split: str) -> int:
-        return 3  # the least that a family has
+    def default_cameras(self) -> Sequence[str]:
+        return ()
+
+    def views(self) -> Mapping[str, str]:
+        return {"text_state": "text", **dict.fromkeys(VIEWS, "image")}
+
+    def policies(self) -> Mapping[str, str]:
+        module = "clevrskills.suites.asgardbench.agents"
+        return {
+            "random": f"{module}:RandomVerbs",
+            "random_valid": f"{module}:RandomValid",
+            "blind": f"{module}:Blind",
+        }
+
+    def presets(self) -> Mapping[str, Preset]:
+        images: dict[str, Any] = {"view": ("first_person",), "feedback": "simple"}
+        nothing: dict[str, Any] = {"no_cameras": True}
+        return {
+            "baseline": Preset("images before and after the last action, memory, a plan", images),
+            "detailed": Preset("and told why an action failed", {**images, "feedback": "detailed"}),
+            "no_feedback": Preset("not told what came of actions", {**images, "feedback": "none"}),
+            "no_hand": Preset(
+                "no hand is drawn", {**images, "view": ("first_person-no_hand",)}, {"hand": False}
+            ),
+            "no_memory": Preset("nothing is kept but actions", images, {"memory": False}),
+            "no_previous": Preset("the present image alone", images, {"previous": "none"}),
+            "low_contrast": Preset(
+                "states that are hardly seen", {**images, "view": ("first_person-low",)}
+            ),
+            "single_action": Preset("no plan is asked for", images, {"plan": False}),
+            "text_simple": Preset("no images", {**nothing, "feedback": "simple"}, _TEXT_ONLY),
+            "text_detailed": Preset(
+                "no images, but told why an action failed",
+                {**nothing, "feedback": "detailed"},
+                _TEXT_ONLY,
+            ),
+            "text_none": Preset(
+                "no images, and not told what came of actions",
+                {**nothing, "feedback": "none"},
+                _TEXT_ONLY,
+            ),
+            "state_text": Preset(
+                "what is seen is told in words, and why an action failed",
+                {"view": ("text_state",), "feedback": "detailed"},
+                _TEXT_ONLY,
+            ),
+        }
+
+    def prompter(self, interface: Interface, options: Mapping[str, Any]) -> HousePrompter:
+        return HousePrompter(options)
+
+    def reader(self) -> Reader:
+        return read_and_solve
+
+    def measures(self) -> Sequence[Measure]:
+        return (
+            Measure("partial", "partial %"),
+            Measure("partial_released", "partial, released %"),
+            Measure("step_ratio", "turns / n", digits=2, episodes="solved"),
+            Measure("extended", "extended", "share"),
+            Measure("hit_hard_limit", "hard limit", "share"),
+            Measure("refused_share", "refused %"),
+            Measure("invalid_action", "invalid action %"),
+            Measure("invalid_object", "invalid object %"),
+            Measure("undoable", "undoable %"),
+            Measure("unparsable", "unparsable %"),
+            Measure("plan_first", "does its plan's first %"),
+        )
+
+    def pivots(self) -> Sequence[tuple[str, str]]:
+        return (("family", "variation"), ("length", "sink_clutter"))
+
+    def published(self) -> Sequence[PublishedTable]:
+        return PUBLISHED
+
+    def oracle(self, env: Any) -> HouseOracle:
+        return HouseOracle(env)
+
+    def check(self, task: str, task_args: Mapping[str, Any]) -> None:
+        for name, value in task_args.items():
+            if name != MISTAKES:
+                raise UnknownNameError(f"argument of {task}", name, (MISTAKES,))
+            if not isinstance(value, int | float) or not 0 <= value <= 0.5:
+                raise ClevrSkillsError(f"{task}.{MISTAKES}={value}; allowed: 0 to 0.5")
+
+    def draw(
+        self,
+        task: str,
+        split: str,
+        seed: int,
+        index: int = 0,
+        robot: str = "",
+        task_args: Mapping[str, Any] | None = None,
+    ) -> SymbolicEpisode:
+        drawn = super().draw(task, split, seed, index, robot, task_args)
+        return replace(drawn, task_args=dict(task_args or {}))
 
     def draw_episode(self, task: str, split: str, seed: int, index: int) -> SymbolicEpisode:
-        rng = np.random.default_rng((seed, crc32(task.encode()), crc32(split.encode())))
+        """The episode of a seed: of ``test`` the instances of the table in turn, of ``train`` and
+        ``val`` others in other rooms. It is drawn anew until the solver reaches the goal in all
+        readings.
+        """
+        source = "test" if split == "sanity" else split  # the same instances
+        rng = np.random.default_rng((seed, crc32(task.encode()), crc32(source.encode())))
         table = TABLE[task]
-        variant = table[index % len(table)] if split == "test" else draw_variant(task, rng)
-        return self._episode(task, split, seed, index, variant, rng)
+        for _ in range(_TRIES):
+            listed = table[(seed - FROZEN.start) % len(table)]
+            variant = listed if source == "test" else draw_variant(task, rng)
+            found = self._episode(task, split, seed, index, variant, rng)
+            if found is not None:
+                return found
+        raise ClevrSkillsError(f"{task}, {split}: the solver gets stuck in all of {_TRIES} layouts")
 
     def _episode(
         self,
@@ -123,22 +276,45 @@ class AsgardBenchSuite(SymbolicSuite):
         index: int,
         variant: Variant,
         rng: np.random.Generator,
-    ) -> SymbolicEpisode:
+    ) -> SymbolicEpisode | None:
+        """The episode of a variant; ``None``: the solver does not reach the goal."""
         things = set_up(task, variant, rng)
-        dirty = ("Mirror_1",) if task == "clean_mirror" else ()
-        house = World(room(variant.label), things, dirty)
-        house.locations = locations(task, variant)
-        n = len(solve(task, variant, house))
-        lists = {"objects": [*variant.objects], "dirty": [*variant.dirty]}
+        house = house_of(task, variant, things)
+        try:
+            plan, end = solved(task, variant, house)
+        except StuckError:
+            return None
+        goals = [goal_of(task, variant, reading, house) for reading in READINGS]
+        if not all(met_now(goal, end) for goal in goals):
+            return None
+        n = len(plan)
         start = {
-            "variant": {**asdict(variant), **lists},
+            "variant": asdict(variant),
             "things": [asdict(thing) for thing in things],
             "n": n,
         }
-        sink = sum(thing.parent == "SinkBasin_1" for thing in things)
+        clutter = sum(thing.parent == "SinkBasin_1" for thing in things)
         tags: dict[str, str | int] = {"family": task, "room": room(variant.label).kind}
-        tags |= {"variation": variant.name, "layout": variant.label, "n": n}
-        tags |= {"dirty": "yes" if variant.dirty else "no", "sink_clutter": sink}
+        tags |= {"variation": variant.name, "layout": variant.label, "n": n, "length": length(n)}
+        tags |= {"dirty": "yes" if variant.dirty else "no", "sink_clutter": clutter}
         limit = max(2 * n, 20) + 1  # the turn after the hard limit ends
         text = sentence(task, variant)
         return SymbolicEpisode(task, split, index, seed, text, start, limit, tags)
+
+
+def length(n: int) -> str:
+    """The class of a length of plans, such as ``16-30``."""
+    for low, high in zip((1, *(most + 1 for most in LENGTHS)), LENGTHS, strict=False):
+        if n <= high:
+            return f"{low}-{high}"
+    return f"over {LENGTHS[-1]}"
+
+
+def _names(task: str) -> list[str]:
+    """Names of the predicates of a family's goal."""
+    house = house_of(task, TABLE[task][0], ())
+    return [node.predicate.name for node in nodes(goal_of(task, TABLE[task][0], "paper", house))]
+
+
+def _camel(key: str) -> str:
+    return "".join(word.capitalize() for word in key.split("_"))

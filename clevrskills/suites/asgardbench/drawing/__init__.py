@@ -1,1 +1,1 @@
-"""Drawing of the household: things and fixtures in every state, rooms, first-person images."""
+"""Drawing: images of a household as the agent sees it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import radians
@@ -12,9 +12,11 @@ import sapien
 
 from clevrskills.assets.meshes import TEXTURE_PERIOD_M, render_mesh
 from clevrskills.sim.render.offscreen import OffscreenScene, looking_at, render_device
-from clevrskills.suites.asgardbench.drawing.catalogue import builder
-from clevrskills.suites.asgardbench.drawing.model import Look, Model, Piece, State
-from clevrskills.suites.asgardbench.drawing.surfaces import Contrast, Surface, material
+from clevrskills.suites.asgardbench.drawing.materials import material
+from clevrskills.suites.asgardbench.models.catalogue import builder
+from clevrskills.suites.asgardbench.models.model import Look, Model, Piece, State
+from clevrskills.suites.asgardbench.models.style import PLAIN, Style
+from clevrskills.suites.asgardbench.models.surfaces import Contrast, Surface
 
 SIZE_PX = 1024
 FOV_RAD = radians(60)
@@ -71,13 +73,16 @@ class Stage:
 
     def show_model(self, key: Hashable, drawn: Model, pose: Pose, state: State) -> None:
         """Show a model that is not in the list of types."""
+        self.show_at(key, drawn, _matrix(pose), state)
+
+    def show_at(self, key: Hashable, drawn: Model, base: np.ndarray, state: State) -> None:
+        """Show a model at any pose, a matrix (4, 4)."""
         there = self._shown.get(key)
         if there is None or there.model is not drawn:
             self.hide(key)
             there = self._shown[key] = _Shown(drawn, self._bodies(drawn))
             for body in there.bodies.values():
                 self._numbers[body.per_scene_id] = key
-        base = _matrix(pose)
         for joint, body in there.bodies.items():
             own = np.eye(4) if joint is None else drawn.joints[joint].matrix(state)
             body.set_pose(sapien.Pose(base @ own))
@@ -101,7 +106,7 @@ class Stage:
         for key in list(self._shown):
             self.hide(key)
 
-    def look(self, eye_m: tuple[float, float, float], target_m: tuple[float, float, float]) -> None:
+    def look(self, eye_m: Sequence[float], target_m: Sequence[float]) -> None:
         """Turn the camera: from where it looks, and at what."""
         self._camera.entity.set_pose(looking_at(eye_m, target_m))
 
@@ -143,14 +148,20 @@ class Stage:
         return {joint: self._offscreen.add(shapes) for joint, shapes in groups.items()}
 
 
-@lru_cache(maxsize=1024)
-def model(kind: str, state: State, contrast: Contrast = "high") -> Model:
-    """The model of a type in a state.
+@lru_cache(maxsize=2048)
+def model(
+    kind: str,
+    state: State,
+    contrast: Contrast = "high",
+    style: Style = PLAIN,
+    width_m: float = 0.0,
+) -> Model:
+    """The model of a type in a state, in the style of a room and of a width.
 
     Raises:
         ValueError: The type is unknown.
     """
-    return builder(kind)(Look(state, contrast))
+    return builder(kind)(Look(state, contrast, style, 1000 * width_m))
 
 
 def _grouped(drawn: Model) -> dict[tuple[str | None, Surface], list[Piece]]:

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+Box = tuple[float, float, float, float, float, float]
+"""Lowest and highest x, y, z in the room, metres."""
+
 
 @dataclass(frozen=True)
 class Fixture:
-    """A fixture of a room.
+    """A fixture of a room; its model says how large it is.
 
     Attributes:
         id: Its name, e.g. ``Cabinet_3``.
         type: Its type.
-        x_m: Middle of its footprint, to the right in the room.
-        y_m: Middle of its footprint, away from the viewer.
-        z_m: Height of its lower side above the floor.
+        x_m: Origin of its model: to the right in the room.
+        y_m: The same, away from the viewer of a plan.
+        z_m: The same, above the floor.
         yaw_rad: By how much it is turned about the vertical; at 0 its front faces -y.
-        width_m: Size from left to right, seen from its front.
-        depth_m: Size from front to back.
-        height_m: Size upwards.
+        model: What it is drawn as, e.g. ``WallCabinet``.
+        width_m: Width of what is made to measure, such as a counter; 0: the usual one.
+        front_m: From its origin forward to the edge before which somebody stands who uses it.
+        taken: Columns of its slots on which an appliance stands.
     """
 
     id: str
@@ -27,9 +31,10 @@ class Fixture:
     y_m: float
     z_m: float
     yaw_rad: float
-    width_m: float
-    depth_m: float
-    height_m: float
+    model: str
+    width_m: float = 0.0
+    front_m: float = 0.0
+    taken: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -42,6 +47,7 @@ class Room:
         width_m: From x = -width/2 to width/2.
         depth_m: From y = -depth/2 to depth/2.
         fixtures: What stands in it.
+        scenery: What stands in it and is no object of the rules, such as the stove's body.
     """
 
     label: int
@@ -49,6 +55,7 @@ class Room:
     width_m: float
     depth_m: float
     fixtures: tuple[Fixture, ...]
+    scenery: tuple[Fixture, ...] = ()
 
 
 @dataclass(frozen=True)

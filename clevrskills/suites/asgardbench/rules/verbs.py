@@ -62,6 +62,14 @@ def apply(world: World, verb: str, kind: str) -> Result:
     )
 
 
+def allowed(world: World, verb: str, kind: str) -> bool:
+    """Whether a verb would be done."""
+    if verb == "PUT":
+        return world.held is not None and apply(world.copy(), verb, kind).ok
+    checks, _ = RULES[verb]
+    return any(not any(check(world, e) for check in checks) for e in world.of_type(kind))
+
+
 def _apply(world: World, verb: str, kind: str) -> Result:
     if kind not in world.types:
         return Result(False, "UNKNOWN_OBJECT")
@@ -113,7 +121,7 @@ def _twin(world: World, name: str) -> str:
 
 def _use(world: World, entity: Entity) -> None:
     """Remember what a type meant, and look at it."""
-    world.found[entity.type] = entity.id
+    world.found[entity.type] = world.last_used = entity.id
     if entity.parent != HAND and all(p.parent != HAND for p in world.parents(entity)):
         world.look_at(entity)
 
@@ -274,7 +282,7 @@ def _slice(world: World, entity: Entity) -> None:
     entity.parent, entity.slot = GONE, 0
     for number in range(1 if entity.type == "Egg" else SLICES):
         piece = Entity(kind if entity.type == "Egg" else f"{kind}_{number + 1}", kind)
-        free = slot if number == 0 else world.free_slot(parent, piece) if parent else None
+        free = slot if number == 0 else world.free_slot(parent, piece, slot) if parent else None
         if free is None:
             break
         piece.parent, piece.slot = where, free

@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from clevrskills.suites.asgardbench.models.shapes import shape
+from clevrskills.suites.asgardbench.rules import slots
+from clevrskills.suites.asgardbench.rules.camera import Camera, aimed, before
 from clevrskills.suites.asgardbench.rules.catalogue import SIZES, catalogue
 from clevrskills.suites.asgardbench.rules.layout import Fixture, Placed, Room
+from clevrskills.suites.asgardbench.rules.sight import (
+    Blocks,
+    fixture_blocks,
+    fixture_points,
+    scenery_blocks,
+    sees,
+    thing_blocks,
+    turned,
+)
+from clevrskills.suites.asgardbench.rules.slots import Pose
 
 HAND = "hand"
 """Parent of what is held."""
+START_EYE_M = 1.58
+"""Height of the eye in the middle of the room, where the agent is at the start."""
 GONE = "gone"
 """Parent of a whole food that has been sliced."""
-EYE_M, CROUCHED_M = 1.58, 0.90
-"""Height of the eye, standing and crouched."""
-CROUCH_BELOW_M = 0.6
-"""The agent crouches to look at what is lower than this."""
-DISTANCE_M = 1.0
-FRIDGE_DISTANCE_M = 2.0
-"""From where the agent looks at a fixture, before its front."""
-FAR_M = 5.0
-"""How far the agent sees."""
-HALF_VIEW = 0.95 * math.tan(math.radians(30))
-"""Tangent of the widest angle from the middle of the image at which something is seen."""
 SEE_THROUGH = frozenset({"Microwave"})
 """Types whose closed door hides nothing."""
 SHUTTING = frozenset({"Cabinet", "Drawer", "Fridge", "Microwave", "Box"})
@@ -68,12 +71,14 @@ class World:
         events: What was done, in order: verb and argument, e.g. ``("DRINK", "coffee")``.
         found: Instance of each type that a verb last used.
         opened: Instance of each type that was last opened.
-        last_verb: Verb of the previous turn.
+        last_verb: Verb of the last turn that was done.
+        last_used: Id of what it was done with.
         held_while_drinking: Id of the vessel that was drunk from last, if it was held.
         locations: Types of things with the type in which the goal wants one of them.
     """
 
     def __init__(self, room: Room, things: Sequence[Placed], dirty: Sequence[str] = ()) -> None:
+        self.room = room
         self.fixtures: dict[str, Fixture] = {fixture.id: fixture for fixture in room.fixtures}
         self.entities: dict[str, Entity] = {
             f.id: Entity(f.id, f.type, dirty=f.id in dirty) for f in room.fixtures
@@ -84,7 +89,7 @@ class World:
         self.events: list[tuple[str, str]] = []
         self.found: dict[str, str] = {}
         self.opened: dict[str, str] = {}
-        self.last_verb = ""
+        self.last_verb = self.last_used = ""
         self.held_while_drinking = ""
         self.locations: frozenset[tuple[str, str]] = frozenset()
         known = {e.type for e in self.entities.values()}
@@ -94,11 +99,14 @@ class World:
             (f.id for f in room.fixtures if f.type in ("CounterTop", "CoffeeTable")),
             room.fixtures[0].id,
         )
-        self._aim()
+        self._blocks_of: tuple[object, Blocks] | None = None
+        x_m, y_m, z_m = self.place(self.entities[self.focus])
+        away = aimed((0.0, 0.0, START_EYE_M), (x_m, y_m, z_m))
+        self.camera: Camera = away
 
     def copy(self) -> World:
         """Another world in the same state."""
-        other = object.__new__(World)
+        other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
         other.entities = {key: replace(e) for key, e in self.entities.items()}
         other.events = list(self.events)
@@ -145,23 +153,31 @@ class World:
         """The last of the :meth:`parents`; of what has none, itself."""
         return ([entity, *self.parents(entity)])[-1]
 
-    def free_slot(self, container: Entity, thing: Entity) -> int | None:
-        """The first slot of something that takes a thing; ``None``: it has none."""
+    def free_slots(self, container: Entity, thing: Entity) -> list[int]:
+        """The slots of something that take a thing, the first choice first."""
         room = catalogue().containers.get(container.type)
         if room is None:
-            return None
+            return []
         size = catalogue().sizes[thing.type]
         if SIZES.index(size) > SIZES.index(room.size):
+            return []
+        there = [(e.type, e.slot) for e in self.contents(container)]
+        fixture = self.fixtures.get(container.id)
+        model = fixture.model if fixture else container.type
+        return slots.free_slots(fixture, model, thing.type, there)
+
+    def free_slot(self, container: Entity, thing: Entity, near: int | None = None) -> int | None:
+        """The slot of something that a thing takes, as near as can be to another; ``None``: it
+        takes none.
+        """
+        free = self.free_slots(container, thing)
+        if not free:
             return None
-        taken = {e.slot for e in self.entities.values() if e.parent == container.id}
-        most = room.slots + room.small_slots
-        slots = room.slots
-        if container.type in ON_TOP and container.id in self.fixtures:
-            slots = min(slots, 3 * columns_of(self.fixtures[container.id]))
-        order = list(range(slots))
-        if size == "small" and room.small_slots:  # places for dishes are kept for dishes
-            order = [*range(room.slots, most), *order]
-        return next((slot for slot in order if slot not in taken), None)
+        if near is None:
+            return free[0]
+        at = self._rest(container, thing.type, near)
+        places = {slot: self._rest(container, thing.type, slot) for slot in free}
+        return min(free, key=lambda k: sum((places[k][i] - at[i]) ** 2 for i in range(3)))
 
     def serves(self, entity: Entity) -> bool:
         """Whether something is where the goal wants one of its type."""
@@ -177,74 +193,81 @@ class World:
 
     # ---- where things are, and what is seen ----
 
-    def place(self, entity: Entity) -> tuple[float, float, float]:
-        """Position in the room, metres: of a thing that of its slot, of a fixture its middle."""
-        base = self.base(entity)
-        slot = 0
-        child = entity
-        while child is not base:
-            slot = child.slot
-            child = self.entities[child.parent]
-        fixture = self.fixtures[base.id]
-        right, back, up = 0.0, 0.0, fixture.height_m / 2
-        if entity is not base:
-            up = fixture.height_m if fixture.type in ON_TOP else 0.5 * fixture.height_m
-            columns = columns_of(fixture)
-            column, row = slot % columns, slot // columns
-            right = ((column + 0.5) / columns - 0.5) * fixture.width_m
-            back = min(0.4, 0.2 * row - 0.2) * fixture.depth_m
-        cos, sin = math.cos(fixture.yaw_rad), math.sin(fixture.yaw_rad)
-        x_m = fixture.x_m + cos * right - sin * back
-        y_m = fixture.y_m + sin * right + cos * back
-        return x_m, y_m, fixture.z_m + up
+    def _rest(self, container: Entity, kind: str, slot: int) -> Pose:
+        """How a thing lies in a slot, in the frame of what holds it."""
+        fixture = self.fixtures.get(container.id)
+        if fixture is None:
+            return slots.rest(container.type, 0.0, kind, slot, False)
+        opened = container.open and container.type == "Drawer"
+        return slots.rest(fixture.model, fixture.width_m, kind, slot, opened)
 
-    def _aim(self) -> None:
-        """The camera before the focus, aimed at it."""
-        entity = self.entities[self.focus]
-        base = self.base(entity)
-        if base.id not in self.fixtures:  # it is held: the agent stays where it is
-            return
-        fixture = self.fixtures[base.id]
-        x_m, y_m, z_m = self.place(entity)
-        away = FRIDGE_DISTANCE_M if fixture.type in ("Fridge", "Television") else DISTANCE_M
-        front = fixture.depth_m / 2 + away
-        cos, sin = math.cos(fixture.yaw_rad), math.sin(fixture.yaw_rad)
-        along = (x_m - fixture.x_m) * cos + (y_m - fixture.y_m) * sin
-        eye_m = CROUCHED_M if z_m < CROUCH_BELOW_M else EYE_M
-        eye = (
-            fixture.x_m + cos * along + sin * front,
-            fixture.y_m + sin * along - cos * front,
-            eye_m,
-        )
-        ahead = [b - a for a, b in zip(eye, (x_m, y_m, z_m), strict=True)]
-        length = math.hypot(*ahead)
-        forward = [a / length for a in ahead]
-        flat = math.hypot(forward[0], forward[1]) or 1e-9
-        side = (forward[1] / flat, -forward[0] / flat, 0.0)
-        upward = (
-            side[1] * forward[2] - side[2] * forward[1],
-            side[2] * forward[0] - side[0] * forward[2],
-            side[0] * forward[1] - side[1] * forward[0],
-        )
-        self.camera = (eye, tuple(forward), side, upward)
+    def pose(self, entity: Entity) -> Pose:
+        """Pose in the room of the middle of the box around something. In the hand: as if it were
+        at the origin.
+        """
+        fixture = self.fixtures.get(entity.id)
+        if fixture is not None:
+            x, y, z = shape(fixture.model, fixture.width_m).middle.tolist()
+            origin = (fixture.x_m, fixture.y_m, fixture.z_m, fixture.yaw_rad, 0.0)
+            return slots.under(origin, (x, y, z, 0.0, 0.0))
+        parent = self.entities.get(entity.parent)
+        if parent is None:
+            return 0.0, 0.0, 0.0, 0.0, 0.0
+        return slots.under(self._origin(parent), self._rest(parent, entity.type, entity.slot))
+
+    def _origin(self, entity: Entity) -> Pose:
+        fixture = self.fixtures.get(entity.id)
+        if fixture is not None:
+            return fixture.x_m, fixture.y_m, fixture.z_m, fixture.yaw_rad, 0.0
+        return slots.origin_of(entity.type, self.pose(entity))
+
+    def place(self, entity: Entity) -> tuple[float, float, float]:
+        """Position in the room of its middle, metres."""
+        return self.pose(entity)[:3]
+
+    def in_hand(self, entity: Entity) -> bool:
+        """Whether something is held, or is in or on what is held."""
+        return entity.parent == HAND or any(p.parent == HAND for p in self.parents(entity))
 
     def look_at(self, entity: Entity) -> None:
-        """Stand before something and look at it."""
+        """Stand before something and look at it; where something hides it, from another side."""
+        base = self.base(entity)
         self.focus = entity.id
-        self._aim()
+        if base.id not in self.fixtures:  # it is held: the agent stays where it is
+            return
+        shown = self.shut_in(entity) or entity
+        usual = None
+        fixture, place = self.fixtures[base.id], self.place(entity)
+        for self.camera in before(self.room, fixture, place, entity is base):
+            usual = usual or self.camera
+            if self.visible(shown):
+                return
+        if usual is not None:
+            self.camera = usual
 
     def turn_to(self, entity: Entity) -> tuple[float, float]:
         """Angle from the middle of the image (its tangent; infinite: behind) and distance in m."""
-        eye, forward, side, upward = self.camera
-        x_m, y_m, z_m = self.place(entity)
-        ray = (x_m - eye[0], y_m - eye[1], z_m - eye[2])
-        ahead = sum(a * b for a, b in zip(ray, forward, strict=True))
-        distance = math.hypot(*ray)
-        if ahead <= 1e-6:
-            return math.inf, distance
-        across = abs(sum(a * b for a, b in zip(ray, side, strict=True))) / ahead
-        above = abs(sum(a * b for a, b in zip(ray, upward, strict=True))) / ahead
-        return max(across, above), distance
+        place = self.place(entity)
+        across, above, _ = self.camera.seen_at(place)
+        eye = self.camera.eye
+        distance = sum((a - b) ** 2 for a, b in zip(place, eye, strict=True)) ** 0.5
+        return max(abs(across), abs(above)), distance
+
+    def _hiding(self) -> Blocks:
+        """What hides now what is behind it."""
+        key = tuple((e.id, e.parent, e.slot, e.open) for e in self.entities.values())
+        if self._blocks_of is None or self._blocks_of[0] != key:
+            parts = [scenery_blocks(self.room)]
+            for number, entity in enumerate(self.entities.values()):
+                fixture = self.fixtures.get(entity.id)
+                if fixture is not None:
+                    parts.append(fixture_blocks(fixture, entity.open, number))
+                elif entity.parent != GONE and not self.in_hand(entity):
+                    if self.shut_in(entity) is None:
+                        pose = self.pose(entity)
+                        parts.append(thing_blocks(entity.type, entity.open, pose, number))
+            self._blocks_of = (key, Blocks.joined(parts))
+        return self._blocks_of[1]
 
     def visible(self, entity: Entity) -> bool:
         """Whether the agent sees something: it holds it, or it is in the image, within reach of
@@ -252,33 +275,34 @@ class World:
         """
         if entity.parent == GONE:
             return False
-        above = list(self.parents(entity))
-        if entity.parent == HAND or any(parent.parent == HAND for parent in above):
+        if self.in_hand(entity):
             return True
+        above = self.parents(entity)
         if any(p.type in SHUTTING - SEE_THROUGH and not p.open for p in above):
             return False
-        angle, distance = self.turn_to(entity)
-        if distance <= FAR_M and angle <= HALF_VIEW:
-            return True
-        return any(self.visible(thing) for thing in self.contents(entity))
+        return self._seen(entity) or any(self.visible(thing) for thing in self.contents(entity))
+
+    def _seen(self, entity: Entity) -> bool:
+        """Whether enough of it is in the image and hidden by nothing."""
+        fixture = self.fixtures.get(entity.id)
+        if fixture is not None:
+            made = shape(fixture.model, fixture.width_m)
+            points, yaw = fixture_points(fixture, entity.open), fixture.yaw_rad
+        else:
+            made = shape(entity.type)
+            x, y, z, yaw, tilt = self.pose(entity)
+            points = turned(entity.type, entity.open, yaw, tilt) + (x, y, z)
+        number = next(k for k, name in enumerate(self.entities) if name == entity.id)
+        held = self.held
+        return sees(self.camera, points, made.areas_m2, yaw, self._hiding(), number,
+                    held.type if held else "")  # fmt: skip
 
     def nearest(self, entities: Sequence[Entity]) -> list[Entity]:
         """Entities, those in view first, then by angle, distance and id."""
 
         def order(entity: Entity) -> tuple[bool, float, float, str]:
-            if entity.parent == HAND or any(p.parent == HAND for p in self.parents(entity)):
+            if self.in_hand(entity):
                 return (False, 0.0, 0.0, entity.id)
             return (not self.visible(entity), *self.turn_to(entity), entity.id)
 
         return sorted(entities, key=order) if len(entities) > 1 else list(entities)
-
-
-def columns_of(fixture: Fixture) -> int:
-    """Slots side by side on a fixture."""
-    return max(1, int(fixture.width_m / 0.2 + 1e-6))
-
-
-ON_TOP = frozenset(
-    {"CounterTop", "DiningTable", "SideTable", "CoffeeTable", "TVStand", "Desk", "StoveBurner"}
-)
-"""Fixtures on whose upper side things lie; in others they lie inside."""

@@ -43,7 +43,7 @@ def goal_of(task: str, variant: Variant, reading: str, house: World) -> Predicat
         latched = reading == "released" and isinstance(leaf, Contained)
         parts.append(Once(weighed) if latched else weighed)
     goal = Set(tuple(parts))
-    kept = _tidy(reading, house)
+    kept = tidy(reading, house)
     return goal if kept is None else Keeping(goal, kept)
 
 
@@ -82,7 +82,7 @@ def _leaves(task: str, variant: Variant, reading: str) -> list[Leaf]:
     return [StateIs("Television", "on", True)]
 
 
-def _tidy(reading: str, house: World) -> Set | None:
+def tidy(reading: str, house: World) -> Set | None:
     """What must be switched off and closed at the end, in kitchens."""
     if not house.of_type("Fridge"):
         return None

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.suites.asgardbench.rules.catalogue import catalogue
 from clevrskills.suites.asgardbench.tasks.rooms import TRAIN, room
 
 ROOMS = {"clean_mirror": "bathroom", "turn_on_tv": "living"}
@@ -32,6 +36,12 @@ class Variant:
     food: str = ""
     coffee: bool = False
     published_n: int = 0
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Variant:
+        """A variant from what :func:`dataclasses.asdict` made of it."""
+        lists = {key: tuple(data[key]) for key in ("objects", "dirty")}
+        return cls(**{**data, **lists})
 
     @property
     def name(self) -> str:
@@ -113,6 +123,26 @@ def sentence(task: str, variant: Variant) -> str:
     """What an instance asks for."""
     objects = ", ".join(variant.objects)
     return SENTENCES[task].format(objects=objects, food=variant.food)
+
+
+def read_sentence(text: str) -> tuple[str, Variant]:
+    """Family and variant of which a sentence tells, as far as it does.
+
+    Raises:
+        ClevrSkillsError: It is none of :data:`SENTENCES`.
+    """
+    for task, form in SENTENCES.items():
+        pattern = re.escape(form).replace(r"\{objects\}", "(?P<objects>[A-Za-z, ]+)")
+        found = re.fullmatch(pattern.replace(r"\{food\}", r"(?P<food>\w+)"), text.strip())
+        if found is None:
+            continue
+        told = found.groupdict()
+        objects = tuple(told["objects"].split(", ")) if "objects" in told else ()
+        kinds = {"put_away_food": "Food", "put_away_silverware": "Silverware"}
+        if task in kinds and objects[0] not in catalogue().classes[kinds[task]]:
+            continue
+        return task, Variant(0, objects, food=told.get("food", ""))
+    raise ClevrSkillsError(f"{text!r} is no task of the household that can be read")
 
 
 def draw_variant(task: str, rng: np.random.Generator) -> Variant:

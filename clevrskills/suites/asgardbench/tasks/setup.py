@@ -9,7 +9,7 @@ import numpy as np
 
 from clevrskills.suites.asgardbench.rules.catalogue import catalogue
 from clevrskills.suites.asgardbench.rules.layout import Placed, Room
-from clevrskills.suites.asgardbench.rules.world import Entity, World, columns_of
+from clevrskills.suites.asgardbench.rules.world import Entity, World
 from clevrskills.suites.asgardbench.tasks.instances import Variant
 from clevrskills.suites.asgardbench.tasks.rooms import room
 
@@ -32,6 +32,8 @@ OPEN = ("CounterTop", "DiningTable", "SideTable", "CoffeeTable", "TVStand")
 """Where the things lie that a task needs."""
 CLUTTER = (0.4, 0.2, 0.2, 0.1, 0.1)
 """Probability of 0-4 things in the sink."""
+ON_TABLE = (5, 6, 7)
+"""How many things may lie on a table that is to be cleared."""
 HIDING = ("Cabinet", "Drawer", "Fridge", "Shelf", "CounterTop", "SideTable", "DiningTable", "Sofa")
 """Where other things may lie."""
 NEEDED = {
@@ -62,10 +64,13 @@ def set_up(task: str, variant: Variant, rng: np.random.Generator) -> tuple[Place
     kinds += [kind for kind in SOMETIMES[there.kind] if rng.random() < 0.4]
     world, placed = World(there, ()), []
     in_sink = _sink(there, [k for k in kinds if k not in needed], rng)
+    on_table = _table(task, [k for k in kinds if k not in needed | in_sink], rng)
     for kind in sorted(kinds, key=lambda k: (k not in needed, kinds.index(k))):
         places: Sequence[str] = OPEN if kind in needed else HIDING
         if kind in in_sink:
             places = ("SinkBasin",)
+        elif kind in on_table:
+            places = ("DiningTable",)
         elif task == "set_table" and kind in needed:
             places = ("CounterTop", "SideTable")
         thing = Entity(kind, kind)
@@ -94,6 +99,15 @@ def _sink(there: Room, kinds: Sequence[str], rng: np.random.Generator) -> set[st
     return {able[int(k)] for k in rng.permutation(len(able))[:count]}
 
 
+def _table(task: str, kinds: Sequence[str], rng: np.random.Generator) -> set[str]:
+    """Types that lie on the table that is to be cleared."""
+    if task != "set_table":
+        return set()
+    able = [k for k in kinds if "DiningTable" in catalogue().fits[k]]
+    count = int(rng.choice(ON_TABLE))
+    return {able[int(k)] for k in rng.permutation(len(able))[:count]}
+
+
 def _place(
     world: World,
     there: Room,
@@ -110,21 +124,10 @@ def _place(
     for k in rng.permutation(len(able)):
         fixture = able[int(k)]
         container = world.entities[fixture.id]
-        slots = _free(world, container, thing)
+        slots = world.free_slots(container, thing)
         full = fixture.type in OPEN and count[fixture.id] >= 7
         if slots and not full:
             if fixture.type in OPEN:
                 return fixture.id, slots[int(rng.integers(len(slots)))]
             return fixture.id, slots[0]
     return None
-
-
-def _free(world: World, container: Entity, thing: Entity) -> list[int]:
-    """The slots of a fixture that take a thing, of a surface any, of others the first."""
-    first = world.free_slot(container, thing)
-    if first is None or container.type not in OPEN:
-        return [] if first is None else [first]
-    taken = {e.slot for e in world.contents(container)}
-    columns = columns_of(world.fixtures[container.id])
-    most = min(3 * columns, catalogue().containers[container.type].slots)
-    return [slot for slot in range(most) if slot not in taken]

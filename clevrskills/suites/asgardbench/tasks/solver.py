@@ -1,12 +1,22 @@
-"""Solver: the commands that solve an instance, from perfect knowledge of the world."""
+"""Solver of the household: the commands that lead to the goal from any state, from perfect
+knowledge of the world.
+"""
 
 from __future__ import annotations
 
+from clevrskills.core.goal.predicate import Predicate
 from clevrskills.errors import ClevrSkillsError
+from clevrskills.suites.asgardbench.predicates import met_now
 from clevrskills.suites.asgardbench.rules.catalogue import catalogue
 from clevrskills.suites.asgardbench.rules.verbs import TOPS, apply
 from clevrskills.suites.asgardbench.rules.world import SHUTTING, Entity, World
 from clevrskills.suites.asgardbench.tasks.instances import Variant
+
+RESTS = (*TOPS, "CoffeeTable", "TVStand", "Shelf", "Sofa", "Cabinet", "Fridge")
+"""Where what is held is laid down, the first that takes it."""
+DEVICES = ("CoffeeMachine", "Toaster", "StoveBurner", "Faucet", "Microwave")
+"""What is switched off again."""
+_CLOSED_AT_LAST = ("Fridge", "Microwave", "Cabinet", "Drawer")
 
 
 class StuckError(ClevrSkillsError):
@@ -14,24 +24,60 @@ class StuckError(ClevrSkillsError):
 
 
 def solve(task: str, variant: Variant, world: World) -> list[str]:
-    """A plan for an instance, as commands.
+    """A plan for an instance, as commands; what is done already is not done again.
 
     Args:
         task: The family.
         variant: The instance.
-        world: Its start; it stays as it is.
+        world: From where on; it stays as it is.
 
     Raises:
         StuckError: A step was refused.
     """
+    return solved(task, variant, world)[0]
+
+
+def solved(task: str, variant: Variant, world: World) -> tuple[list[str], World]:
+    """The same, with the world at the end of the plan."""
     solver = _Solver(world.copy())
+    solver.switch_off()
     getattr(solver, _METHODS.get(task, task))(variant)
-    return solver.plan
+    solver.tidy()
+    return solver.plan, solver.world
 
 
-_METHODS = {
-    **dict.fromkeys(("put_away_food", "put_away_dishes", "put_away_silverware"), "put_away"),
-}
+def shorten(plan: list[str], world: World, goal: Predicate) -> list[str]:
+    """A plan without what can be left out: no single command of it can be dropped without missing
+    the goal.
+
+    Args:
+        plan: Commands that reach the goal.
+        world: Their start.
+        goal: The goal.
+    """
+    place = 0
+    while place < len(plan):
+        fewer = plan[:place] + plan[place + 1 :]
+        reached = reaches(fewer, world, goal)
+        if reached:
+            plan, place = fewer[:reached], max(place - 1, 0)
+        else:
+            place += 1
+    return plan
+
+
+def reaches(plan: list[str], world: World, goal: Predicate) -> int:
+    """After how many commands of a plan the goal holds; 0: after none, or one is refused."""
+    house = world.copy()
+    for done, command in enumerate(plan, 1):
+        if not apply(house, *command.split()).ok:
+            return 0
+        if met_now(goal, house):
+            return done
+    return 0
+
+
+_METHODS = dict.fromkeys(("put_away_food", "put_away_dishes", "put_away_silverware"), "put_away")
 
 
 class _Solver:
@@ -54,6 +100,24 @@ class _Solver:
             raise StuckError(f"there is no {kind}")
         return there[0]
 
+    def inside(self, kind: str, container: str) -> bool:
+        """Whether a thing of a type is directly in or on something of another type."""
+        entities = self.world.entities
+        parents = [entities.get(thing.parent) for thing in self.world.of_type(kind)]
+        return any(parent is not None and parent.type == container for parent in parents)
+
+    def find(self, kind: str) -> Entity:
+        """Look at something, unless that was the last thing done."""
+        used = self.world.entities.get(self.world.last_used)
+        if self.world.last_verb != "FIND" or used is None or used.type != kind:
+            self.do("FIND", kind)
+        return self.world.entities[self.world.found[kind]]
+
+    def see(self, kind: str) -> None:
+        """Look at something that is not seen."""
+        if not self.world.visible(self.one(kind)):
+            self.find(kind)
+
     # ---- hand ----
 
     def pick_up(self, kind: str) -> None:
@@ -62,8 +126,7 @@ class _Solver:
         if held is not None and held.type == kind:
             return
         self.free_hand()
-        self.do("FIND", kind)
-        thing = self.world.entities[self.world.found[kind]]
+        thing = self.find(kind)
         shut = self.world.shut_in(thing)
         if shut is not None:
             self.do("OPEN", shut.type)
@@ -74,13 +137,20 @@ class _Solver:
 
     def free_hand(self) -> None:
         """Lay down what is held."""
-        if self.world.held is not None:
-            self.put("CounterTop")
+        thing = self.world.held
+        if thing is None:
+            return
+        for kind in RESTS:
+            there = self.world.of_type(kind)
+            fits = kind in catalogue().fits[thing.type]
+            if fits and any(self.world.free_slot(each, thing) is not None for each in there):
+                self.put(kind)
+                return
+        raise StuckError(f"there is no place for the {thing.type}")
 
     def put(self, kind: str) -> None:
         """Put what is held in or onto something; a door that was opened for it is closed."""
-        self.do("FIND", kind)
-        target = self.world.entities[self.world.found[kind]]
+        target = self.find(kind)
         if kind in SHUTTING and not target.open:
             self.do("OPEN", kind)
         self.do("PUT", kind)
@@ -88,42 +158,47 @@ class _Solver:
             self.do("CLOSE", kind)
 
     def put_into(self, thing: str, container: str) -> None:
-        """Put a thing into something clean."""
+        """Put a thing into something, which is washed first if it is dirty."""
+        if container in catalogue().dirtyable:
+            self.wash(container)
         self.pick_up(thing)
         self.put(container)
 
     def to_top(self, kind: str) -> None:
         """Bring a thing onto a counter or table."""
-        thing = self.one(kind)
-        parent = self.world.entities.get(thing.parent)
-        if parent is None or parent.type not in TOPS:
+        if not any(self.inside(kind, top) for top in TOPS):
             self.put_into(kind, "CounterTop")
 
     # ---- washing ----
 
-    def wash(self, kind: str) -> None:
-        """Clean a thing, in the sink, and bring it onto a counter."""
+    def wash(self, kind: str, leave: bool = False) -> None:
+        """Clean a thing, in the sink, and bring it onto a counter, or leave it there."""
         if not self.one(kind).dirty:
             return
         for inside in list(self.world.contents(self.one(kind))):
             self.put_into(inside.type, "CounterTop")
-        if self.one(kind).filled:
-            self.do("FIND", kind)
-            self.do("EMPTY", kind)
+        self.pour_out(kind)
         self.clear_basin(kind)
-        self.put_into(kind, "SinkBasin")
+        if not self.inside(kind, "SinkBasin"):
+            self.put_into(kind, "SinkBasin")
         self.pick_up("DishSponge")
-        self.do("FIND", "Faucet")
+        self.find("Faucet")
         self.do("TOGGLE_ON", "Faucet")
         self.do("CLEAN", kind)
         self.do("TOGGLE_OFF", "Faucet")
         self.free_hand()
-        self.put_into(kind, "CounterTop")
+        if not leave:
+            self.put_into(kind, "CounterTop")
+
+    def pour_out(self, kind: str) -> None:
+        """Empty a vessel."""
+        if self.one(kind).filled:
+            self.find(kind)
+            self.do("EMPTY", kind)
 
     def clear_basin(self, keep: str) -> None:
         """Take everything out of the sink."""
-        basin = self.one("SinkBasin")
-        for thing in list(self.world.contents(basin)):
+        for thing in list(self.world.contents(self.one("SinkBasin"))):
             if thing.type != keep:
                 self.put_into(thing.type, "CounterTop")
 
@@ -132,106 +207,164 @@ class _Solver:
         for kind in variant.dirty:
             self.wash(kind)
 
+    # ---- devices ----
+
+    def run(self, device: str) -> None:
+        """Switch a device on and off again."""
+        self.see(device)
+        if device == "Microwave" and self.one(device).open:
+            self.do("CLOSE", device)
+        self.do("TOGGLE_ON", device)
+        self.do("TOGGLE_OFF", device)
+
+    def switch_off(self) -> None:
+        """Switch off what is on."""
+        for kind in DEVICES:
+            if any(device.on for device in self.world.of_type(kind)):
+                self.find(kind)
+                self.do("TOGGLE_OFF", kind)
+
+    def tidy(self) -> None:
+        """Close what is open, as far as it is found."""
+        for kind in _CLOSED_AT_LAST:
+            if any(each.open for each in self.world.of_type(kind)):
+                self.find(kind)
+                there = [e for e in self.world.of_type(kind) if self.world.visible(e)]
+                for _ in [each for each in there if each.open]:
+                    self.do("CLOSE", kind)
+
     # ---- food ----
 
     def slice(self, kind: str) -> None:
         """Slice a food on a counter."""
+        if self.world.of_type(catalogue().slices[kind]):
+            return
         self.to_top(kind)
         self.pick_up("Knife")
-        self.do("FIND", kind)
+        self.find(kind)
         self.do("SLICE", kind)
         self.free_hand()
 
-    def run(self, device: str) -> None:
-        """Switch a device on and off again."""
-        self.do("TOGGLE_ON", device)
-        self.do("TOGGLE_OFF", device)
+    def cooked(self, kind: str) -> bool:
+        """Whether something of a type is cooked."""
+        return any(piece.cooked for piece in self.world.of_type(kind))
 
-    def coffee(self, variant: Variant) -> None:
-        self.brew()
-        self.pick_up("Mug")
-        self.do("DRINK", "Mug")
-        self.wash("Mug")
-        self.put_into("Mug", "Cabinet")
-
-    def brew(self) -> None:
-        """Have the mug filled with coffee."""
-        if self.one("Mug").filled == "coffee" and not self.one("Mug").dirty:
+    def heat(self, kind: str, device: str) -> None:
+        """Cook a food in a device."""
+        if self.cooked(kind):
             return
-        self.wash("Mug")
-        self.put_into("Mug", "CoffeeMachine")
-        self.run("CoffeeMachine")
+        if not self.inside(kind, device):
+            self.put_into(kind, device)
+        self.run(device)
+
+    def fry(self, kind: str) -> None:
+        """Cook a food in the pan, on the stove."""
+        if self.cooked(kind):
+            return
+        if not self.inside(kind, "Pan"):
+            self.put_into(kind, "Pan")
+        if not self.inside("Pan", "StoveBurner"):
+            self.put_into("Pan", "StoveBurner")
+        self.run("StoveBurner")
+
+    def serve(self, kind: str, dish: str) -> None:
+        """Put a piece into a dish that has none."""
+        if not self.inside(kind, dish):
+            self.put_into(kind, dish)
 
     def cook_potato(self, variant: Variant) -> None:
         self.dishes(variant)
-        self.put_into("Potato", "Microwave")
-        self.run("Microwave")
-        self.put_into("Potato", "Bowl")
+        self.heat("Potato", "Microwave")
+        self.serve("Potato", "Bowl")
 
     def cook_egg(self, variant: Variant) -> None:
         self.dishes(variant)
-        self.put_into("Egg", "Pan")
-        self.do("SLICE", "Egg")
+        if not self.world.of_type("EggCracked"):
+            if not self.inside("Egg", "Pan"):
+                self.put_into("Egg", "Pan")
+            self.see("Egg")
+            self.do("SLICE", "Egg")
         self.fry("EggCracked")
+        self.serve("EggCracked", "Plate")
 
     def cook_potato_slice(self, variant: Variant) -> None:
         self.dishes(variant)
         self.slice("Potato")
-        self.put_into("PotatoSliced", "Pan")
         self.fry("PotatoSliced")
-
-    def fry(self, kind: str) -> None:
-        """Cook what is in the pan and serve it."""
-        self.put_into("Pan", "StoveBurner")
-        self.run("StoveBurner")
-        self.put_into(kind, "Plate")
+        self.serve("PotatoSliced", "Plate")
 
     def cook_toast(self, variant: Variant) -> None:
         self.dishes(variant)
         self.slice("Bread")
-        self.put_into("BreadSliced", "Toaster")
-        self.run("Toaster")
-        self.put_into("BreadSliced", "Plate")
+        self.heat("BreadSliced", "Toaster")
+        self.serve("BreadSliced", "Plate")
 
     def distribute(self, variant: Variant) -> None:
         self.dishes(variant)
         self.slice(variant.food)
         for dish in variant.objects:
-            self.put_into(catalogue().slices[variant.food], dish)
+            self.serve(catalogue().slices[variant.food], dish)
+
+    # ---- coffee ----
+
+    def coffee(self, variant: Variant) -> None:
+        if ("DRINK", "coffee") not in self.world.events:
+            self.brew()
+            self.pick_up("Mug")
+            self.do("DRINK", "Mug")
+        self.wash("Mug")
+        self.pour_out("Mug")
+        self.store("Mug")
+
+    def brew(self) -> None:
+        """Have the mug filled with coffee."""
+        mug = self.one("Mug")
+        if mug.filled == "coffee" and not mug.dirty:
+            return
+        self.wash("Mug")
+        self.pour_out("Mug")
+        if not self.inside("Mug", "CoffeeMachine"):
+            self.put_into("Mug", "CoffeeMachine")
+        self.run("CoffeeMachine")
 
     # ---- tidying ----
 
+    def store(self, kind: str) -> None:
+        """Put a thing where it belongs, if there is such a place; else onto a counter."""
+        homes = [home for home in catalogue().homes.get(kind, ((), ()))[0]]
+        if any(self.inside(kind, home) for home in homes):
+            return
+        there = [home for home in homes if self.world.of_type(home)]
+        self.put_into(kind, there[0] if there else "CounterTop")
+
     def put_away(self, variant: Variant) -> None:
-        self.dishes(variant)
         for kind in variant.objects:
-            homes = catalogue().homes[kind][0]
-            parent = self.world.entities.get(self.one(kind).parent)
-            if parent is not None and parent.type in homes:
-                continue
-            there = [home for home in homes if self.world.of_type(home)]
-            self.put_into(kind, there[0])
+            self.wash(kind, leave=True)
+            self.store(kind)
 
     def set_table(self, variant: Variant) -> None:
-        table = self.one("DiningTable")
-        for thing in list(self.world.contents(table)):
-            self.put_into(thing.type, "CounterTop")
+        for thing in list(self.world.contents(self.one("DiningTable"))):
+            if thing.type not in ("Mug", "Plate", "BreadSliced"):
+                self.store(thing.type)
         self.dishes(variant)
         self.brew()
-        self.put_into("Mug", "DiningTable")
-        self.put_into("Plate", "DiningTable")
+        for kind in ("Mug", "Plate"):
+            self.serve(kind, "DiningTable")
         self.cook_toast(Variant(variant.label))
 
     # ---- other rooms ----
 
     def clean_mirror(self, variant: Variant) -> None:
-        self.pick_up("SprayBottle")
-        self.do("FIND", "Mirror")
-        self.do("SPRAY", "Mirror")
+        mirror = self.one("Mirror")
+        if not mirror.sprayed or ("SPRAY", "Mirror") not in self.world.events:
+            self.pick_up("SprayBottle")
+            self.find("Mirror")
+            self.do("SPRAY", "Mirror")
         self.pick_up("Cloth")
-        self.do("FIND", "Mirror")
+        self.find("Mirror")
         self.do("CLEAN", "Mirror")
 
     def turn_on_tv(self, variant: Variant) -> None:
         self.pick_up("RemoteControl")
-        self.do("FIND", "Television")
+        self.find("Television")
         self.do("TOGGLE_ON", "Television")

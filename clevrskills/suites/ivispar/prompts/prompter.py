@@ -101,7 +101,7 @@ class BoardPrompter:
         """What a reply says."""
         return Said(read_action(reply.lower()))
 
-    def reply(self, action: str) -> str:
+    def reply(self, action: str, plan: Sequence[str] = ()) -> str:
         """A reply that says an action."""
         return f"This brings the pieces nearer to the goal.\n{write_action(action)}"
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from clevrskills.suites.asgardbench.drawing.catalogue import STATES
-from clevrskills.suites.asgardbench.drawing.model import State
+from clevrskills.suites.asgardbench.models.catalogue import STATES
+from clevrskills.suites.asgardbench.models.model import State
 from clevrskills.suites.asgardbench.drawing.room_scene import HAND, HELD, SHELL, RoomScene
 from clevrskills.suites.asgardbench.drawing.rooms import Placed, room
 from clevrskills.suites.asgardbench.drawing.stage import Stage, model

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from clevrskills.assets.outlines import Outline, circle, rounded_rectangle
-from clevrskills.assets.solids import Solid, box, lathe, prism
-from clevrskills.suites.asgardbench.drawing.fixtures import (
+from clevrskills.assets.outlines import circle, rounded_rectangle
+from clevrskills.assets.solids import box, lathe, loft, prism
+from clevrskills.suites.asgardbench.models.fixtures import (
     COUNTER_MM,
     DEEP_MM,
-    FRONT,
     SHADE,
-    TOP,
     WIDE_MM,
     case,
 )
-from clevrskills.suites.asgardbench.drawing.kitchenware import BLACK, STEEL
-from clevrskills.suites.asgardbench.drawing.model import Builder, Joint, Look, Model, Piece, rod
-from clevrskills.suites.asgardbench.drawing.surfaces import Surface
+from clevrskills.suites.asgardbench.models.kitchenware import BLACK, STEEL
+from clevrskills.suites.asgardbench.models.model import Builder, Joint, Look, Model, Piece, revolved, rod
+from clevrskills.suites.asgardbench.models.surfaces import Surface
 
 WHITE = Surface((0.93, 0.94, 0.94), gloss=0.0)
 LINING = Surface((0.90, 0.94, 0.96))
@@ -25,17 +23,18 @@ OFF = (0.20, 0.21, 0.22)
 
 def fridge(look: Look) -> Model:
     """Tall fridge, 0.7 x 0.7 x 1.7 m: three shelves behind a door."""
-    outer = [Piece(part, GREY) for part in case(700, 640, 1700, 0, 40)]
+    steel = look.style.steel
+    outer = [Piece(part, steel) for part in case(700, 640, 1700, 0, 40)]
     liner = [Piece(box(620, 8, 1620, y=-46, bottom=40), LINING)]
     liner += [Piece(box(6, 590, 1620, x=s * 307, y=-340, bottom=40), LINING) for s in (-1, 1)]
     shelves = [Piece(box(614, 560, 12, y=-330, bottom=z), LINING) for z in (120.0, 540.0, 960.0)]
     shelves.append(Piece(box(614, 560, 12, y=-330, bottom=1340), LINING))
     door = [box(700, 60, 1690, y=-672, bottom=5), box(640, 6, 4, y=-703, bottom=1180)]
-    pieces = [*outer, *liner, *shelves, *(Piece(part, GREY, "door") for part in door)]
+    pieces = [*outer, *liner, *shelves, *(Piece(part, steel, "door") for part in door)]
     pieces.append(Piece(box(620, 4, 1600, y=-640, bottom=50), LINING, "door"))
     pieces.append(Piece(rod([(290, -738, 700), (290, -738, 1130)], 13, 12), STEEL, "door"))
     pieces += [Piece(rod([(290, -700, z), (290, -738, z)], 10), STEEL, "door") for z in (720, 1110)]
-    joint = Joint("hinge", "open", (0, 0, -1), 100.0, (-350, -640, 0))
+    joint = Joint("hinge", "open", (0, 0, -1), 90.0, (-350, -640, 0))
     return Model(tuple(pieces), {"door": joint})
 
 
@@ -60,7 +59,7 @@ def microwave(look: Look) -> Model:
         Piece(box(22, 6, 16, x=150 + 30 * (k % 3), y=-347, bottom=190 - 28.0 * (k // 3)), GREY)
         for k in range(12)
     ]
-    shut = Joint("hinge", "open", (0, 0, -1), 95.0, (-248, -340, 0))
+    shut = Joint("hinge", "open", (0, 0, -1), 90.0, (-248, -340, 0))
     knob = prism(circle(20, 24), 14).turned("x", 90).moved(180, -345, 40)
     return Model(
         (
@@ -127,38 +126,51 @@ def toaster(look: Look) -> Model:
 
 def stove(look: Look) -> Model:
     """Stove module: oven door and plate; burners and knobs are entities of their own."""
-    slab = box(WIDE_MM, DEEP_MM + 20, 40, y=-(DEEP_MM + 20) / 2, bottom=COUNTER_MM - 40)
-    body = box(WIDE_MM - 4, DEEP_MM - 22, 880, y=-(DEEP_MM - 22) / 2)
-    strip = box(WIDE_MM - 4, 30, 110, y=-DEEP_MM + 10, bottom=765)
-    door = box(WIDE_MM - 20, 30, 560, y=-DEEP_MM + 8, bottom=150)
-    pane = box(WIDE_MM - 160, 6, 320, y=-DEEP_MM - 9, bottom=230)
-    grip = rod([(-220, -DEEP_MM - 50, 660), (220, -DEEP_MM - 50, 660)], 11, 12)
-    arms = [rod([(x, -DEEP_MM, 660), (x, -DEEP_MM - 50, 660)], 8) for x in (-200, 200)]
+    wide, steel = look.width_mm or WIDE_MM, look.style.steel
+    slab = box(wide, DEEP_MM + 20, 40, y=-(DEEP_MM + 20) / 2, bottom=COUNTER_MM - 40)
+    body = box(wide - 4, DEEP_MM - 22, 880, y=-(DEEP_MM - 22) / 2)
+    strip = box(wide - 4, 30, 110, y=-DEEP_MM + 10, bottom=765)
+    door = box(wide - 20, 30, 560, y=-DEEP_MM + 8, bottom=150)
+    pane = box(wide - 160, 6, 320, y=-DEEP_MM - 9, bottom=230)
+    reach = wide / 2 - 80
+    grip = rod([(-reach, -DEEP_MM - 50, 660), (reach, -DEEP_MM - 50, 660)], 11, 12)
+    arms = [rod([(x, -DEEP_MM, 660), (x, -DEEP_MM - 50, 660)], 8) for x in (20 - reach, reach - 20)]
     plate = Surface((0.07, 0.07, 0.08))
-    back = box(WIDE_MM, 20, 60, y=-10, bottom=COUNTER_MM)
+    back = box(wide, 20, 60, y=-10, bottom=COUNTER_MM)
     return Model(
         (
             Piece(slab, plate),
-            Piece(body, FRONT),
+            Piece(body, steel),
             Piece(strip, GREY),
-            Piece(door, GREY),
+            Piece(door, steel),
             Piece(pane, SHADE),
             *(Piece(part, STEEL) for part in (grip, *arms)),
-            Piece(back, TOP),
+            Piece(back, GREY),
         )
     )
 
 
+def hood(look: Look) -> Model:
+    """Cooker hood with its flue; its frame is at its lower edge."""
+    wide = look.width_mm or WIDE_MM
+
+    def ring(w: float, d: float) -> list[tuple[float, float]]:
+        return [(-w / 2, -d), (w / 2, -d), (w / 2, 0), (-w / 2, 0)]
+
+    cone = loft([(ring(wide, 460), 0), (ring(wide, 460), 60), (ring(260, 260), 260)])
+    flue = box(240, 240, 740, y=-120, bottom=260)
+    lamps = [Piece(box(70, 70, 4, x=x, y=-230, bottom=-4), WHITE) for x in (-150, 150)]
+    return Model((Piece(cone, look.style.steel), Piece(flue, look.style.steel), *lamps))
+
+
 def stove_burner(look: Look) -> Model:
-    """Hot plate, radius 0.09 m, whose rings glow when on; it lies on the stove."""
+    """Hot plate whose rings glow when on, one of them around what stands on it."""
     base = lathe([(92, 0), (90, 6)], 36)
     glow = look.lit((0.26, 0.26, 0.27), (1.0, 0.22, 0.05))
-    rings = [Piece(_ring(r, r + 10.0, 5.0, 10.0), glow) for r in (22.0, 46.0, 70.0)]
+    rings = [
+        Piece(revolved([(r + 10, 0), (r + 10, 10), (r, 10), (r, 0)]), glow) for r in (22, 46, 70, 98)
+    ]
     return Model((Piece(base, Surface((0.13, 0.13, 0.14))), *rings))
-
-
-def _ring(inner: float, outer: float, low: float, high: float) -> Solid:
-    return prism(Outline(circle(outer, 32), (tuple(circle(inner, 32)),)), high - low, low)
 
 
 def stove_knob(look: Look) -> Model:
@@ -206,6 +218,7 @@ BUILDERS: dict[str, Builder] = {
     "CoffeeMachine": coffee_machine,
     "Toaster": toaster,
     "Stove": stove,
+    "Hood": hood,
     "StoveBurner": stove_burner,
     "StoveKnob": stove_knob,
     "Television": television,

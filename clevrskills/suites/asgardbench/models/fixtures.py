@@ -6,8 +6,8 @@ import numpy as np
 
 from clevrskills.assets.outlines import Outline, circle, rounded_rectangle
 from clevrskills.assets.solids import Solid, box, lathe, loft, prism, vessel
-from clevrskills.suites.asgardbench.drawing.kitchenware import BLACK, STEEL, WOOD
-from clevrskills.suites.asgardbench.drawing.model import (
+from clevrskills.suites.asgardbench.models.kitchenware import BLACK, STEEL, WOOD
+from clevrskills.suites.asgardbench.models.model import (
     Builder,
     Joint,
     Look,
@@ -18,18 +18,17 @@ from clevrskills.suites.asgardbench.drawing.model import (
     rod,
     round_vessel,
 )
-from clevrskills.suites.asgardbench.drawing.surfaces import Color, Surface
+from clevrskills.suites.asgardbench.models.surfaces import Color, Surface
 
-FRONT = Surface((0.87, 0.89, 0.85))
 CARCASS = Surface((0.80, 0.80, 0.77))
 INSIDE = Surface((0.74, 0.66, 0.53), "wood", (0.62, 0.52, 0.38), 0.6)
-TOP = Surface((0.58, 0.55, 0.52), "stone", (0.32, 0.30, 0.29), 0.6)
-OAK = Surface((0.76, 0.56, 0.34), "wood", (0.54, 0.36, 0.18), 0.7)
 DARK_WOOD = Surface((0.40, 0.26, 0.16), "wood", (0.24, 0.14, 0.08), 0.7)
 PORCELAIN = Surface((0.95, 0.95, 0.94), gloss=0.3)
 SHADE = Surface((0.10, 0.10, 0.11))
 COUNTER_MM, DEEP_MM, WIDE_MM = 920.0, 600.0, 600.0
 """Height, depth and module width of counters."""
+SINK_MM = 900.0
+"""Width of the counter module with the sink."""
 WATER: Color = (0.45, 0.70, 0.95)
 
 
@@ -48,45 +47,73 @@ def case(
     ]
 
 
-def _panel(width: float, height: float, x: float, y: float, bottom: float) -> list[Solid]:
-    """Door or drawer front with a raised frame; its back is at y."""
-    frame = [
-        box(width, 6, 56, x=x, y=y - 21, bottom=bottom),
-        box(width, 6, 56, x=x, y=y - 21, bottom=bottom + height - 56),
-    ]
-    if height > 250:
-        frame += [
-            box(56, 6, height - 112, x=x + s * (width - 56) / 2, y=y - 21, bottom=bottom + 56)
-            for s in (-1, 1)
+def _panel(
+    look: Look, width: float, height: float, x: float, y: float, bottom: float
+) -> list[Solid]:
+    """Door or drawer front as the style has it; its back is at y."""
+    kind = look.style.panel
+    if height <= 250 or kind == "flat":
+        return [box(width, 22, height, x=x, y=y - 11, bottom=bottom)]
+    board = box(width, 18, height, x=x, y=y - 9, bottom=bottom)
+    if kind == "slats":
+        count = max(3, round(width / 75))
+        pitch = width / count
+        return [board] + [
+            box(pitch - 8, 6, height, x=x + (k - (count - 1) / 2) * pitch, y=y - 21, bottom=bottom)
+            for k in range(count)
         ]
-        return [box(width, 18, height, x=x, y=y - 9, bottom=bottom), *frame]
-    return [box(width, 22, height, x=x, y=y - 11, bottom=bottom)]
+    frame = [box(width, 6, 56, x=x, y=y - 21, bottom=b) for b in (bottom, bottom + height - 56)]
+    frame += [
+        box(56, 6, height - 112, x=x + s * (width - 56) / 2, y=y - 21, bottom=bottom + 56)
+        for s in (-1, 1)
+    ]
+    return [board, *frame]
 
 
-def _bar(x: float, y: float, z: float, length: float, upright: bool) -> Solid:
+def _grip(look: Look, x: float, y: float, z: float, length: float, upright: bool) -> Solid:
+    """Handle whose feet are at y."""
+    if look.style.handle == "knob":
+        return lathe([(7, 0), (7, 14), (15, 20), (16, 28), (11, 32)], 20).turned("x", 90).moved(
+            x, y, z
+        )
     half = length / 2
     ends = [(x, y, z - half), (x, y, z + half)] if upright else [(x - half, y, z), (x + half, y, z)]
-    stand = 26.0
-    return rod([(e[0], e[1] - stand, e[2]) for e in ends], 6, 10)
+    if look.style.handle == "rail":
+        wide, tall = (14.0, length) if upright else (length, 14.0)
+        return box(wide, 16, tall, x=x, y=y - 8, bottom=z - tall / 2)
+    return rod([(e[0], e[1] - 26, e[2]) for e in ends], 6, 10)
 
 
 def _door(
-    name: str, width: float, height: float, y: float, bottom: float, front: Surface, left: bool
+    look: Look, name: str, width: float, height: float, y: float, bottom: float, high: bool
 ) -> tuple[list[Piece], dict[str, Joint]]:
-    """Door over the whole width, hinged at its left or right edge, opening towards −y."""
-    side = -1 if left else 1
-    parts = [Piece(part, front, name) for part in _panel(width - 6, height - 6, 0, y, bottom + 3)]
-    grip = _bar(-side * (width / 2 - 45), y - 20, bottom + height / 2, min(160, height / 2), True)
+    """Door over the whole width, hinged on the left, opening towards -y; its grip is high or low."""
+    parts = [
+        Piece(part, look.style.front, name)
+        for part in _panel(look, width - 6, height - 6, 0, y, bottom + 3)
+    ]
+    z = bottom + (height - 130 if high else 130)
+    parts.append(Piece(_grip(look, width / 2 - 45, y - 22, z, 160, True), STEEL, name))
     # an axis up: a door hinged on the left swings by a negative angle to come to the front
-    joint = Joint("hinge", "open", (0, 0, float(side)), 95.0, (side * width / 2, y, 0))
-    return [*parts, Piece(grip, STEEL, name)], {name: joint}
+    joint = Joint("hinge", "open", (0, 0, -1.0), 90.0, (-width / 2, y, 0))
+    return parts, {name: joint}
 
 
 def base_cabinet(look: Look) -> Model:
-    """Floor cupboard with a door, under a counter."""
-    pieces = [Piece(part, INSIDE) for part in case(WIDE_MM, DEEP_MM - 22, 780, 100)]
-    pieces.append(Piece(box(WIDE_MM, DEEP_MM - 80, 100, y=-(DEEP_MM - 80) / 2), SHADE))
-    door, joints = _door("door", WIDE_MM, 780, -DEEP_MM + 22, 100, FRONT, True)
+    """Floor cupboard with a door and a shelf, under a counter."""
+    wide = look.width_mm or WIDE_MM
+    pieces = [Piece(part, INSIDE) for part in case(wide, DEEP_MM - 22, 780, 100)]
+    pieces.append(Piece(box(wide - 36, 540, 16, y=-290, bottom=484), INSIDE))
+    pieces.append(Piece(box(wide, DEEP_MM - 80, 100, y=-(DEEP_MM - 80) / 2), SHADE))
+    door, joints = _door(look, "door", wide, 780, -DEEP_MM + 22, 100, True)
+    return Model((*pieces, *door), joints)
+
+
+def sink_cabinet(look: Look) -> Model:
+    """Low floor cupboard under a sink."""
+    pieces = [Piece(part, INSIDE) for part in case(SINK_MM, DEEP_MM - 22, 620, 100)]
+    pieces.append(Piece(box(SINK_MM, DEEP_MM - 80, 100, y=-(DEEP_MM - 80) / 2), SHADE))
+    door, joints = _door(look, "door", SINK_MM, 620, -DEEP_MM + 22, 100, True)
     return Model((*pieces, *door), joints)
 
 
@@ -94,7 +121,7 @@ def wall_cabinet(look: Look) -> Model:
     """Wall cupboard with a door and a shelf; its frame is at its lower edge."""
     pieces = [Piece(part, INSIDE) for part in case(WIDE_MM, 330, 700)]
     pieces.append(Piece(box(WIDE_MM - 36, 300, 16, y=-160, bottom=340), INSIDE))
-    door, joints = _door("door", WIDE_MM, 700, -330, 0, FRONT, True)
+    door, joints = _door(look, "door", WIDE_MM, 700, -330, 0, False)
     return Model((*pieces, *door), joints)
 
 
@@ -104,25 +131,65 @@ def drawer(look: Look) -> Model:
     shell = case(WIDE_MM, DEEP_MM - 22, high, 0, 12)
     y, depth = -(DEEP_MM - 22), 500.0
     tray = [
-        box(WIDE_MM - 60, depth, 10, y=y + depth / 2, bottom=30),
+        box(WIDE_MM - 44, depth, 10, y=y + depth / 2, bottom=30),
         *(
-            box(10, depth, 130, x=s * (WIDE_MM - 60) / 2, y=y + depth / 2, bottom=30)
+            box(10, depth, 110, x=s * (WIDE_MM - 54) / 2, y=y + depth / 2, bottom=30)
             for s in (-1, 1)
         ),
-        box(WIDE_MM - 60, 10, 130, y=y + depth, bottom=30),
+        box(WIDE_MM - 60, 10, 110, y=y + depth, bottom=30),
     ]
-    fronts = _panel(WIDE_MM - 6, high - 6, 0, y, 3)
+    fronts = _panel(look, WIDE_MM - 6, high - 6, 0, y, 3)
     pieces = [Piece(part, CARCASS) for part in shell]
     pieces += [Piece(part, INSIDE, "tray") for part in tray]
-    pieces += [Piece(part, FRONT, "tray") for part in fronts]
-    pieces.append(Piece(_bar(0, y - 22, high / 2 + 40, 200, False), STEEL, "tray"))
-    return Model(tuple(pieces), {"tray": Joint("slide", "open", (0, -1, 0), 350.0)})
+    pieces += [Piece(part, look.style.front, "tray") for part in fronts]
+    pieces.append(Piece(_grip(look, 0, y - 22, high / 2 + 40, 200, False), STEEL, "tray"))
+    return Model(tuple(pieces), {"tray": Joint("slide", "open", (0, -1, 0), 380.0)})
 
 
 def counter_top(look: Look) -> Model:
-    """Worktop of one module; its frame is at the floor."""
-    slab = box(WIDE_MM, DEEP_MM + 20, 40, y=-(DEEP_MM + 20) / 2, bottom=COUNTER_MM - 40)
-    return Model((Piece(slab, TOP),))
+    """Worktop; its frame is at the floor."""
+    wide = look.width_mm or WIDE_MM
+    slab = box(wide, DEEP_MM + 20, 40, y=-(DEEP_MM + 20) / 2, bottom=COUNTER_MM - 40)
+    return Model((Piece(slab, look.style.top),))
+
+
+def corner(look: Look) -> Model:
+    """Counter in a corner, closed, of one block."""
+    deep = DEEP_MM + 20
+    slab = box(deep, deep, 40, y=-deep / 2, bottom=COUNTER_MM - 40)
+    body = box(deep - 2, DEEP_MM - 2, 780, y=-DEEP_MM / 2, bottom=100)
+    foot = box(deep - 80, DEEP_MM - 80, 100, y=-(DEEP_MM - 80) / 2)
+    pieces = ((slab, look.style.top), (body, look.style.front), (foot, SHADE))
+    return Model(tuple(Piece(*pair) for pair in pieces))
+
+
+def back_splash(look: Look) -> Model:
+    """Tiles on the wall behind a counter."""
+    slab = box(look.width_mm or WIDE_MM, 8, 530, y=-4, bottom=COUNTER_MM)
+    return Model((Piece(slab, look.style.splash),))
+
+
+def rug(look: Look) -> Model:
+    """Rug on the floor; its frame is in the middle."""
+    color = look.style.fabric
+    pale = blend(color, (1.0, 1.0, 0.96), 0.55)
+    layers = ((1800.0, 1300.0, color, 4.0), (1700.0, 1200.0, pale, 5.5), (1560.0, 1060.0, color, 7.0))
+    return Model(
+        tuple(
+            Piece(box(w, d, h), Surface(c, "fabric", blend(c, (0, 0, 0), 0.2), 0.12))
+            for w, d, c, h in layers
+        )
+    )
+
+
+def picture(look: Look) -> Model:
+    """Framed picture on the wall; its frame is at its lower edge."""
+    frame = _frame(640, 480, 30, 26)
+    pane = Surface((0.5, 0.7, 0.9), "view", period_m=0.5)
+    return Model(
+        (*(Piece(part, look.style.wood) for part in frame),
+         Piece(box(580, 8, 420, y=-8, bottom=30), pane))
+    )  # fmt: skip
 
 
 def _basin(
@@ -137,7 +204,7 @@ def _basin(
         [
             ([(a, b + y) for a, b in ring], top + 1.0),
             ([(a, b + y) for a, b in small], top - deep + 6),
-            ([(0.9 * a, 0.9 * b + y) for a, b in small], top - deep),
+            ([(0.97 * a, 0.97 * b + y) for a, b in small], top - deep),
         ],
     )
     drain = lathe([(24, top - deep), (22, top - deep + 1.2)], 20).moved(y=y)
@@ -145,19 +212,21 @@ def _basin(
 
 
 def sink(look: Look) -> Model:
-    """Counter module with a steel basin; its faucet is an entity of its own."""
-    hole = tuple((a, b - 305) for a, b in rounded_rectangle(450, 350, 40))
-    top = Outline([(-300, -620), (300, -620), (300, 0), (-300, 0)], (hole,))
-    slab = prism(top, 40, COUNTER_MM - 40)
-    steel = Surface((0.62, 0.64, 0.67), gloss=0.0)
-    front = _panel(WIDE_MM - 6, 774, 0, -DEEP_MM + 22, 103)
-    pieces = [Piece(part, FRONT) for part in front]
-    pieces.append(Piece(box(WIDE_MM, DEEP_MM - 80, 100, y=-(DEEP_MM - 80) / 2), SHADE))
-    pieces += [
-        Piece(box(18, DEEP_MM - 22, 780, x=s * 291, y=-(DEEP_MM - 22) / 2, bottom=100), CARCASS)
-        for s in (-1, 1)
-    ]
-    return Model((Piece(slab, TOP), *pieces, *_basin(450, 350, 160, -305, COUNTER_MM, steel)))
+    """Counter module with a hole; the basin in it and its faucet are entities of their own."""
+    half, deep = SINK_MM / 2, DEEP_MM + 20
+    hole = tuple((a, b - 305) for a, b in rounded_rectangle(720, 430, 40))
+    top = Outline([(-half, -deep), (half, -deep), (half, 0), (-half, 0)], (hole,))
+    pieces = [Piece(prism(top, 40, COUNTER_MM - 40), look.style.top)]
+    for side in (-1, 1):
+        fronts = _panel(look, half - 6, 150, side * half / 2, -DEEP_MM + 22, 727)
+        pieces += [Piece(part, look.style.front) for part in fronts]
+    return Model(tuple(pieces))
+
+
+def sink_basin(look: Look) -> Model:
+    """Steel basin, 0.16 m deep; its frame is that of the sink."""
+    steel = Surface((0.64, 0.66, 0.69), gloss=0.0)
+    return Model(tuple(_basin(720, 430, 160, -305, COUNTER_MM, steel)))
 
 
 def faucet(look: Look) -> Model:
@@ -194,7 +263,7 @@ def dining_table(look: Look) -> Model:
         for y in (-320, 320)
     ]
     rails = [box(1180, 24, 80, y=y, bottom=630) for y in (-320, 320)]
-    return Model(tuple(Piece(part, OAK) for part in (top, *legs, *rails)))
+    return Model(tuple(Piece(part, look.style.wood) for part in (top, *legs, *rails)))
 
 
 def _small_table(width: float, depth: float, height: float, surface: Surface) -> Model:
@@ -209,21 +278,21 @@ def _small_table(width: float, depth: float, height: float, surface: Surface) ->
 
 
 def side_table(look: Look) -> Model:
-    """Small square table, 0.55 m high; its frame is in the middle."""
-    return _small_table(500, 500, 560, DARK_WOOD)
+    """Small table, 0.62 m high; its frame is in the middle."""
+    return _small_table(640, 500, 620, look.style.wood)
 
 
 def coffee_table(look: Look) -> Model:
     """Low table in front of a sofa; its frame is in the middle."""
-    return _small_table(1100, 600, 420, OAK)
+    return _small_table(1100, 600, 420, look.style.wood)
 
 
 def shelf(look: Look) -> Model:
     """Board on the wall with two brackets; its frame is below the board."""
-    board = box(800, 250, 26, y=-125, bottom=0)
-    brackets = [box(22, 180, 14, x=x, y=-90, bottom=-14) for x in (-300, 300)]
-    braces = [rod([(x, -4, -130), (x, -170, -10)], 7, 8) for x in (-300, 300)]
-    return Model((Piece(board, OAK), *(Piece(part, BLACK) for part in (*brackets, *braces))))
+    board = box(900, 300, 26, y=-150, bottom=0)
+    brackets = [box(22, 220, 14, x=x, y=-110, bottom=-14) for x in (-340, 340)]
+    braces = [rod([(x, -4, -130), (x, -200, -10)], 7, 8) for x in (-340, 340)]
+    return Model((Piece(board, look.style.wood), *(Piece(part, BLACK) for part in (*brackets, *braces))))
 
 
 def chair(look: Look) -> Model:
@@ -234,8 +303,9 @@ def chair(look: Look) -> Model:
     posts = [rod([(x * 185, 180, 460), (x * 185, 230, 900)], [20, 15], 10) for x in (-1, 1)]
     slats = [box(360, 16, 60, y=200 + k * 0.11 - 20, bottom=float(k)) for k in (600, 720, 840)]
     cushion = prism(rounded_rectangle(380, 370, 60), 24, 468)
-    fabric = Surface((0.30, 0.46, 0.52), "fabric", (0.20, 0.34, 0.40), 0.1)
-    wood = [Piece(part, OAK) for part in (seat, *legs, *posts, *slats)]
+    color = look.style.fabric
+    fabric = Surface(color, "fabric", blend(color, (0.0, 0.0, 0.0), 0.25), 0.1)
+    wood = [Piece(part, look.style.wood) for part in (seat, *legs, *posts, *slats)]
     return Model((*wood, Piece(cushion, fabric)))
 
 
@@ -247,7 +317,7 @@ def stool(look: Look) -> Model:
         for k in np.pi / 4 + np.arange(4) * np.pi / 2
     ]
     ring = rod([(158 * np.cos(t), 158 * np.sin(t), 200) for t in np.linspace(0, 6.2832, 25)], 8)
-    return Model((Piece(seat, DARK_WOOD), *(Piece(leg, OAK) for leg in legs), Piece(ring, STEEL)))
+    return Model((Piece(seat, look.style.wood), *(Piece(leg, DARK_WOOD) for leg in legs), Piece(ring, STEEL)))
 
 
 def garbage_can(look: Look) -> Model:
@@ -375,11 +445,11 @@ def toilet_paper_hanger(look: Look) -> Model:
 
 def tv_stand(look: Look) -> Model:
     """Low board with open compartments."""
-    shell = case(1500, 420, 480, 40, 24)
-    post = [box(24, 400, 432, x=x, y=-205, bottom=64) for x in (-250, 250)]
-    feet = [box(60, 60, 40, x=x, y=y) for x in (-680, 680) for y in (-60, -360)]
+    shell = case(1800, 420, 480, 40, 24)
+    post = [box(24, 400, 432, x=x, y=-205, bottom=64) for x in (-300, 300)]
+    feet = [box(60, 60, 40, x=x, y=y) for x in (-820, 820) for y in (-60, -360)]
     return Model(
-        (*(Piece(part, DARK_WOOD) for part in (*shell, *post)), *(Piece(f, SHADE) for f in feet))
+        (*(Piece(part, look.style.wood) for part in (*shell, *post)), *(Piece(f, SHADE) for f in feet))
     )
 
 
@@ -409,7 +479,7 @@ def _seat(width: float, look: Look, color: Color, seats: int) -> Model:
 
 def sofa(look: Look) -> Model:
     """Sofa for three."""
-    return _seat(2000, look, (0.32, 0.42, 0.52), 3)
+    return _seat(2000, look, look.style.fabric, 3)
 
 
 def arm_chair(look: Look) -> Model:
@@ -445,9 +515,15 @@ def house_plant(look: Look) -> Model:
 BUILDERS: dict[str, Builder] = {
     "Cabinet": base_cabinet,
     "WallCabinet": wall_cabinet,
+    "SinkCabinet": sink_cabinet,
     "Drawer": drawer,
     "CounterTop": counter_top,
     "Sink": sink,
+    "SinkBasin": sink_basin,
+    "Corner": corner,
+    "BackSplash": back_splash,
+    "Rug": rug,
+    "Picture": picture,
     "Faucet": faucet,
     "DiningTable": dining_table,
     "SideTable": side_table,

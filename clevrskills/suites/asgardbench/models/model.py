@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 import numpy as np
 
 from clevrskills.assets.outlines import Points, circle
 from clevrskills.assets.solids import Patch, Solid, lathe, loft, vessel
-from clevrskills.suites.asgardbench.drawing.surfaces import (
+from clevrskills.suites.asgardbench.models.style import PLAIN, Style
+from clevrskills.suites.asgardbench.models.surfaces import (
     STRENGTH,
     Color,
     Contrast,
@@ -108,10 +109,19 @@ class Model:
 
 @dataclass(frozen=True)
 class Look:
-    """What a builder is told: the state, and how strongly it shows."""
+    """What a builder is told.
+
+    Attributes:
+        state: The state.
+        contrast: How strongly it shows.
+        style: The style of the room.
+        width_mm: Width of what is made to measure; 0: the usual one.
+    """
 
     state: State
     contrast: Contrast = "high"
+    style: Style = PLAIN
+    width_mm: float = 0.0
 
     @property
     def strength(self) -> float:
@@ -235,5 +245,12 @@ def hollow(
 ) -> tuple[Piece, Piece]:
     """Round vessel of two surfaces; `outer` (radius, z) bottom to rim, `inner` rim to floor, mm."""
     shell = revolved([(0.01, outer[0][1]), *outer, inner[0]])
+    shell = Solid(shell.patches, round_vessel(outer, inner, 8).parts)
     lining = revolved([*inner, (0.01, inner[-1][1])])
     return Piece(shell, outside), Piece(lining, inside)
+
+
+def scaled(model: Model, share: float) -> Model:
+    """A model without joints, made smaller or larger."""
+    pieces = (replace(p, solid=p.solid.transformed(share * np.eye(3))) for p in model.pieces)
+    return Model(tuple(pieces))

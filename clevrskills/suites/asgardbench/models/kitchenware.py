@@ -6,7 +6,7 @@ import numpy as np
 
 from clevrskills.assets.outlines import Outline, Points, rounded_rectangle
 from clevrskills.assets.solids import Solid, Station, box, lathe, prism, tube, vessel
-from clevrskills.suites.asgardbench.drawing.model import (
+from clevrskills.suites.asgardbench.models.model import (
     Builder,
     Look,
     Model,
@@ -16,8 +16,9 @@ from clevrskills.suites.asgardbench.drawing.model import (
     revolved,
     rod,
     round_vessel,
+    scaled,
 )
-from clevrskills.suites.asgardbench.drawing.surfaces import Surface
+from clevrskills.suites.asgardbench.models.surfaces import Surface
 
 STEEL = Surface((0.66, 0.68, 0.71), gloss=0.75)
 BLACK = Surface((0.09, 0.09, 0.10), gloss=0.15)
@@ -75,10 +76,11 @@ def pan(look: Look) -> Model:
     """Frying pan, wide and shallow, with a long handle."""
     iron = look.dirt(Surface((0.16, 0.16, 0.17), gloss=0.25))
     inside = look.dirt(Surface((0.34, 0.34, 0.36), gloss=0.1))
-    shell = hollow([(100, 0), (106, 3), (126, 44)], [(122, 44), (102, 8), (96, 6)], iron, inside)
-    grip = rod([(118, 0, 36), (150, 0, 48), (210, 0, 58), (290, 0, 62)], [8, 9, 12, 11])
-    pieces = (*shell, Piece(grip, HANDLE))
-    return Model((*pieces, *look.liquid(114, 34, inside.color)))
+    shell = hollow([(78, 0), (83, 3), (100, 42)], [(97, 42), (80, 8), (76, 6)], iron, inside)
+    # turned, so that it takes no more room than a plate
+    grip = rod([(93, 0, 34), (120, 0, 44), (170, 0, 52), (240, 0, 56)], [8, 9, 11, 10])
+    pieces = (*shell, Piece(grip.turned("z", -45), HANDLE))
+    return Model((*pieces, *look.liquid(90, 32, inside.color)))
 
 
 def pot(look: Look) -> Model:
@@ -86,13 +88,13 @@ def pot(look: Look) -> Model:
     steel = look.dirt(Surface((0.70, 0.72, 0.75), gloss=0.7))
     inside = look.dirt(Surface((0.50, 0.52, 0.55), gloss=0.2))
     shell = hollow(
-        [(98, 0), (104, 4), (105, 128), (108, 131)], [(102, 131), (100, 10), (94, 8)], steel, inside
+        [(98, 0), (104, 4), (105, 100), (108, 103)], [(102, 103), (100, 10), (94, 8)], steel, inside
     )
     ears = [
         Piece(
             rod(
                 [
-                    (side * (102 + 26 * np.cos(t)), 34 * np.sin(t), 108)
+                    (side * (102 + 26 * np.cos(t)), 34 * np.sin(t), 84)
                     for t in np.linspace(-np.pi / 2, np.pi / 2, 9)
                 ],
                 5.5,
@@ -102,7 +104,7 @@ def pot(look: Look) -> Model:
         for side in (-1, 1)
     ]
     pieces = (*shell, *ears)
-    return Model((*pieces, *look.liquid(99, 104, inside.color)))
+    return Model((*pieces, *look.liquid(99, 80, inside.color)))
 
 
 def kettle(look: Look) -> Model:
@@ -143,7 +145,8 @@ def knife(look: Look) -> Model:
     rivets = tuple(
         Piece(lathe([(3, 13), (3, 15)], 12).moved(x=-x), STEEL) for x in (25.0, 50.0, 75.0)
     )
-    return Model((_grip(BLACK, 112, 24, 14), Piece(prism(blade, 3, 5), STEEL), *rivets))
+    whole = Model((_grip(BLACK, 112, 24, 14), Piece(prism(blade, 3, 5), STEEL), *rivets))
+    return scaled(whole, 0.93)
 
 
 def butter_knife(look: Look) -> Model:
@@ -184,13 +187,8 @@ def spatula(look: Look) -> Model:
     blade = prism(Outline(outer, holes), 4, 2)
     red = Surface((0.82, 0.18, 0.12), gloss=0.1)
     neck = rod([(-80, 0, 16), (-10, 0, 14), (20, 0, 6)], 4)
-    return Model(
-        (
-            Piece(blade, red),
-            Piece(neck, STEEL),
-            Piece(_grip(BLACK, 110, 22, 16).solid.moved(x=-75, z=6), BLACK),
-        )
-    )
+    grip = _grip(BLACK, 110, 22, 16).solid.moved(x=-75, z=6)
+    return scaled(Model((Piece(blade, red), Piece(neck, STEEL), Piece(grip, BLACK))), 0.93)
 
 
 def ladle(look: Look) -> Model:
@@ -200,7 +198,7 @@ def ladle(look: Look) -> Model:
     )
     neck = rod([(-44, 0, 40), (-62, 0, 62), (-140, 0, 74), (-240, 0, 80)], [6, 5, 5, 7])
     hook = rod(arc3((-252, 0, 92), 14, -90, 110, "xz", 7), 4)
-    return Model((Piece(cup_, STEEL), Piece(neck, STEEL), Piece(hook, STEEL)))
+    return scaled(Model((Piece(cup_, STEEL), Piece(neck, STEEL), Piece(hook, STEEL))), 0.9)
 
 
 def dish_sponge(look: Look) -> Model:
@@ -231,7 +229,7 @@ def aluminum_foil(look: Look) -> Model:
     foil = Surface((0.80, 0.81, 0.83), gloss=0.9)
     sheet = box(280, 3, 44, y=-26, bottom=4)
     label = box(120, 1, 26, y=-24.2, bottom=10)
-    return Model(
+    whole = Model(
         (
             Piece(box(300, 48, 50), carton),
             Piece(sheet, foil),
@@ -239,6 +237,7 @@ def aluminum_foil(look: Look) -> Model:
             Piece(rod([(-140, 0, 52), (140, 0, 52)], 18, 16), foil),
         )
     )
+    return scaled(whole, 0.9)
 
 
 BUILDERS: dict[str, Builder] = {

@@ -6,8 +6,8 @@ import numpy as np
 
 from clevrskills.assets.outlines import circle, rounded_rectangle
 from clevrskills.assets.solids import Solid, box, lathe, loft, prism
-from clevrskills.suites.asgardbench.drawing.kitchenware import BLACK, STEEL, WOOD
-from clevrskills.suites.asgardbench.drawing.model import (
+from clevrskills.suites.asgardbench.models.kitchenware import BLACK, STEEL, WOOD
+from clevrskills.suites.asgardbench.models.model import (
     Builder,
     Joint,
     Look,
@@ -19,7 +19,7 @@ from clevrskills.suites.asgardbench.drawing.model import (
     rod,
     round_vessel,
 )
-from clevrskills.suites.asgardbench.drawing.surfaces import Color, Surface
+from clevrskills.suites.asgardbench.models.surfaces import Color, Surface
 
 WHITE = Surface((0.95, 0.95, 0.94))
 LABEL = Surface((0.96, 0.93, 0.84), "print", (0.30, 0.26, 0.22), 0.09)
@@ -236,7 +236,7 @@ def hand_towel(look: Look) -> Model:
 def towel(look: Look) -> Model:
     """Large folded bath towel."""
     plain = Look(type(look.state)(), look.contrast)
-    return _textile(plain, (0.87, 0.50, 0.45), (0.98, 0.90, 0.86), 320, 230, 6)
+    return _textile(plain, (0.87, 0.50, 0.45), (0.98, 0.90, 0.86), 275, 200, 6)
 
 
 def soap_bar(look: Look) -> Model:
@@ -319,18 +319,18 @@ def remote_control(look: Look) -> Model:
 def laptop(look: Look) -> Model:
     """Laptop: closed, or open with keys and a picture."""
     silver = Surface((0.74, 0.75, 0.77), gloss=0.4)
-    base = prism(rounded_rectangle(330, 230, 12), 14)
+    base = prism(rounded_rectangle(280, 196, 12), 14)
     keys = [
-        Piece(box(19, 16, 1.5, x=-132 + 24 * (k % 12), y=70 - 21 * (k // 12), bottom=14), BLACK)
+        Piece(box(16, 13, 1.5, x=-110 + 20 * (k % 12), y=60 - 18 * (k // 12), bottom=14), BLACK)
         for k in range(48)
     ]
-    pad = Piece(box(90, 56, 0.8, y=-70, bottom=14), Surface((0.6, 0.61, 0.63)))
-    lid = prism(rounded_rectangle(330, 230, 12), 8, 15)
-    panel = box(308, 204, 0.8, bottom=14.2)
-    hinge = Joint("hinge", "open", (-1, 0, 0), 105.0, (0, 115, 16))
+    pad = Piece(box(76, 46, 0.8, y=-60, bottom=14), Surface((0.6, 0.61, 0.63)))
+    lid = prism(rounded_rectangle(280, 196, 12), 8, 15)
+    panel = box(262, 174, 0.8, bottom=14.2)
+    hinge = Joint("hinge", "open", (-1, 0, 0), 105.0, (0, 98, 16))
     mark = prism(circle(16, 20), 0.8, 23)
     pieces = [Piece(base, silver), *keys, pad]
-    screen = Surface((0.3, 0.5, 0.8), "view", period_m=0.308)
+    screen = Surface((0.3, 0.5, 0.8), "view", period_m=0.262)
     pieces += [Piece(lid, silver, "lid"), Piece(panel, screen, "lid"), Piece(mark, WHITE, "lid")]
     return Model(tuple(pieces), {"lid": hinge})
 
@@ -369,10 +369,10 @@ def pillow(look: Look) -> Model:
     for angle in np.linspace(-np.pi / 2, np.pi / 2, 13):
         r, z = max(float(np.cos(angle)) ** 0.55, 0.02), float(np.sin(angle))
         pinch = [
-            (x * r * (1 + 0.10 * (abs(x * y) / 190**2)), y * r * (1 + 0.10 * (abs(x * y) / 190**2)))
-            for x, y in rounded_rectangle(380, 380, 40)
+            (x * r * (1 + 0.10 * (abs(x * y) / 125**2)), y * r * (1 + 0.10 * (abs(x * y) / 125**2)))
+            for x, y in rounded_rectangle(250, 250, 30)
         ]
-        rings.append((pinch, 65 + 65 * z))
+        rings.append((pinch, 48 + 48 * z))
     return Model((Piece(loft(rings), body),))
 
 
@@ -396,16 +396,16 @@ def watch(look: Look) -> Model:
 def carton(look: Look) -> Model:
     """Cardboard box with flaps: shut and taped, or open."""
     card = Surface((0.72, 0.55, 0.36), "fabric", (0.64, 0.47, 0.29), 0.2)
-    walls = [Piece(box(300, 6, 200, y=side * 107), card) for side in (-1, 1)] + [
-        Piece(box(6, 220, 200, x=side * 147), card) for side in (-1, 1)
+    walls = [Piece(box(270, 6, 180, y=side * 97), card) for side in (-1, 1)] + [
+        Piece(box(6, 200, 180, x=side * 132), card) for side in (-1, 1)
     ]
-    floor = Piece(box(300, 220, 6), Surface((0.55, 0.40, 0.25)))
+    floor = Piece(box(270, 200, 6), Surface((0.55, 0.40, 0.25)))
     flaps, joints = [], {}
     for name, side in (("front", -1), ("back", 1)):
-        flap = box(296, 108, 5, y=side * 55, bottom=200)
+        flap = box(266, 98, 5, y=side * 50, bottom=180)
         flaps.append(Piece(flap, card, name))
-        joints[name] = Joint("hinge", "open", (side * -1.0, 0, 0), 130.0, (0, side * 110.0, 202))
-        tape = box(40, 108, 0.8, y=side * 55, bottom=205)
+        joints[name] = Joint("hinge", "open", (side * -1.0, 0, 0), 130.0, (0, side * 100.0, 182))
+        tape = box(40, 98, 0.8, y=side * 50, bottom=185)
         flaps.append(Piece(tape, Surface((0.90, 0.82, 0.62)), name))
     return Model((*walls, floor, *flaps), joints)
 

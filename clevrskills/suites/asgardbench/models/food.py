@@ -6,7 +6,7 @@ import numpy as np
 
 from clevrskills.assets.outlines import circle, rounded_rectangle
 from clevrskills.assets.solids import Solid, lathe, loft, prism
-from clevrskills.suites.asgardbench.drawing.model import (
+from clevrskills.suites.asgardbench.models.model import (
     Builder,
     Look,
     Model,
@@ -15,7 +15,7 @@ from clevrskills.suites.asgardbench.drawing.model import (
     blend,
     rod,
 )
-from clevrskills.suites.asgardbench.drawing.surfaces import Surface
+from clevrskills.suites.asgardbench.models.surfaces import Surface
 
 RED = Surface((0.78, 0.10, 0.10), gloss=0.35)
 STEM = Surface((0.32, 0.22, 0.10))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from clevrskills.suites.asgardbench.drawing import (
+from clevrskills.suites.asgardbench.models import (
     appliances,
     fixtures,
     food,
     household,
     kitchenware,
 )
-from clevrskills.suites.asgardbench.drawing.model import Builder, State
+from clevrskills.suites.asgardbench.models.model import Builder, State
 
 THINGS: Mapping[str, Builder] = {
     **kitchenware.BUILDERS,

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Literal, get_args
 from zlib import crc32
 
 import numpy as np
-import sapien
-
 from clevrskills.assets import patterns
 
 Color = tuple[float, float, float]
@@ -66,24 +63,6 @@ class Surface:
         return self.gloss > 0 and self.pattern == "plain" and self.overlay is None
 
 
-@lru_cache(maxsize=1024)
-def material(surface: Surface) -> sapien.render.RenderMaterial:
-    """SAPIEN's material of a surface, uploaded once."""
-    made = sapien.render.RenderMaterial(base_color=[1, 1, 1, 1], roughness=0.9)
-    if surface.pattern == "plain" and surface.overlay is None and not surface.mirrors:
-        made.base_color = [*(_linear(surface.color)), 1.0]
-    else:
-        pixels = (texture(surface).clip(0, 1) * 255).round().astype(np.uint8)
-        opaque = np.full((*pixels.shape[:2], 1), 255, np.uint8)
-        made.base_color_texture = sapien.render.RenderTexture2D(
-            np.concatenate([pixels, opaque], axis=-1), "R8G8B8A8Unorm", mipmap_levels=5, srgb=True
-        )
-    if surface.glow > 0:
-        power = surface.glow * surface.strength
-        made.emission = [*(power * c for c in _linear(surface.color)), 1.0]
-    return made
-
-
 def texture(surface: Surface) -> np.ndarray:
     """Image of a surface, (n, n, 3) sRGB in 0 to 1, deterministic."""
     n = TEXTURE_PX
@@ -93,10 +72,6 @@ def texture(surface: Surface) -> np.ndarray:
     if surface.overlay is not None:
         image = _overlaid(image, surface, n)
     return image
-
-
-def _linear(color: Color) -> list[float]:
-    return [c**2.2 for c in color]
 
 
 def _seed(*words: object) -> int:

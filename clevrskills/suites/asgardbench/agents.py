@@ -1,0 +1,88 @@
+"""Policies without a model: verbs at random, and a plan that is followed without looking."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from clevrskills.core.interface import Interface
+from clevrskills.core.policy import Observation, ObservationOptions, PromptInput
+from clevrskills.core.suite import Suite
+from clevrskills.evaluation.results import NO_TRACK
+from clevrskills.suites.asgardbench.env import HIDDEN, HouseEnv
+from clevrskills.suites.asgardbench.imagined import imagine
+from clevrskills.suites.asgardbench.rules.verbs import VERBS, allowed
+from clevrskills.suites.asgardbench.tasks.instances import read_sentence
+from clevrskills.suites.asgardbench.tasks.solver import solve
+
+
+class RandomVerbs:
+    """Any verb with any type that is seen, each as likely.
+
+    Args:
+        suite: What it acts in.
+        interface: What it acts by.
+    """
+
+    observation = ObservationOptions(cameras=(), proprioception=False)
+    track = NO_TRACK
+    privileged = True
+    needs_suite = True
+
+    def __init__(self, suite: Suite, interface: Interface) -> None:
+        del suite, interface
+
+    def reset(self, prompt: PromptInput, *, env: HouseEnv, episode: Any) -> None:
+        """An episode begins."""
+        self.env, self.generator = env, np.random.default_rng(prompt.seed)
+
+    def act(self, observation: Observation) -> str:
+        """The next command."""
+        commands = self.choices()
+        return commands[int(self.generator.integers(len(commands)))]
+
+    def choices(self) -> list[str]:
+        """What may be said now."""
+        house = self.env.house
+        seen = {e.type for e in house.entities.values() if house.visible(e)} - HIDDEN
+        kinds = sorted(seen) or [kind for kind in house.types if kind not in HIDDEN]
+        return [f"{verb} {kind}" for verb in VERBS for kind in kinds]
+
+
+class RandomValid(RandomVerbs):
+    """Any command that would be done, each as likely."""
+
+    def choices(self) -> list[str]:
+        """What would be done now."""
+        house = self.env.house
+        kinds = [kind for kind in house.types if kind not in HIDDEN]
+        return [f"{v} {kind}" for v in VERBS for kind in kinds if allowed(house, v, kind)]
+
+
+class Blind:
+    """The plan of the plainest case, all clean and at hand, whatever is seen or told; after its end
+    the last command again.
+
+    Args:
+        suite: What it acts in.
+        interface: What it acts by.
+    """
+
+    observation = ObservationOptions(cameras=(), proprioception=False)
+    track = NO_TRACK
+    needs_suite = True
+
+    def __init__(self, suite: Suite, interface: Interface) -> None:
+        del suite, interface
+
+    def reset(self, prompt: PromptInput) -> None:
+        """An episode begins."""
+        task, variant = read_sentence(prompt.text)
+        self._plan = solve(task, variant, imagine(task, variant, prompt.about["objects"]))
+        self._turn = 0
+
+    def act(self, observation: Observation) -> str:
+        """The next command."""
+        self._turn += 1
+        return self._plan[min(self._turn, len(self._plan)) - 1]

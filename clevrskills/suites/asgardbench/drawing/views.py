@@ -1,0 +1,51 @@
+"""Views in first person: with or without the hand, at three contrasts; SAPIEN is loaded when the
+first image is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from clevrskills.suites.asgardbench.models.surfaces import Contrast
+from clevrskills.suites.asgardbench.rules.world import World
+
+
+@dataclass(frozen=True)
+class View:
+    """How the agent's view is drawn.
+
+    Attributes:
+        contrast: How strongly states show.
+        hand: Whether the hand that holds something is drawn.
+    """
+
+    contrast: Contrast = "high"
+    hand: bool = True
+
+
+VIEWS: Mapping[str, View] = {
+    "first_person": View(),
+    "first_person-medium": View("medium"),
+    "first_person-low": View("low"),
+    "first_person-no_hand": View(hand=False),
+}
+"""All views in first person, by name."""
+
+
+def draw_view(name: str, world: World) -> np.ndarray:
+    """What the agent sees, (1024, 1024, 3) uint8.
+
+    Args:
+        name: One of :data:`VIEWS`.
+        world: The household.
+
+    Raises:
+        ClevrSkillsError: There is no renderer.
+    """
+    from clevrskills.suites.asgardbench.drawing.house import house_scene
+
+    view = VIEWS[name]
+    return house_scene(view.contrast).image(world, view.hand)

@@ -1,0 +1,65 @@
+"""Household as it is imagined by who has only been told of it: all clean, at hand, one of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from clevrskills.suites.asgardbench.rules.catalogue import catalogue
+from clevrskills.suites.asgardbench.rules.layout import Fixture, Placed, Room
+from clevrskills.suites.asgardbench.rules.world import GONE, Entity, World
+from clevrskills.suites.asgardbench.tasks.goals import locations
+from clevrskills.suites.asgardbench.tasks.instances import Variant
+
+_ROOM = 60
+"""Things that a container takes, as it is imagined."""
+
+
+class Imagined(World):
+    """A household in which everything is seen wherever it is, and finds room."""
+
+    def visible(self, entity: Entity) -> bool:
+        """Whether it is still there."""
+        return entity.parent != GONE
+
+    def free_slots(self, container: Entity, thing: Entity) -> list[int]:
+        """Slots that are free; how large things are is not known."""
+        taken = {e.slot for e in self.contents(container)}
+        return [slot for slot in range(_ROOM) if slot not in taken]
+
+    def free_slot(self, container: Entity, thing: Entity, near: int | None = None) -> int | None:
+        """The first slot that is free."""
+        return next(iter(self.free_slots(container, thing)), None)
+
+    def place(self, entity: Entity) -> tuple[float, float, float]:
+        """Before the agent, at the height of a counter."""
+        return 1.0, 1.0, 0.9
+
+    def look_at(self, entity: Entity) -> None:
+        """Turn to it."""
+        self.focus = entity.id
+
+    def nearest(self, entities: Sequence[Entity]) -> list[Entity]:
+        """As they are: none is nearer."""
+        return list(entities)
+
+
+def imagine(task: str, variant: Variant, kinds: Sequence[str]) -> Imagined:
+    """What is expected of a household of which only the types are known.
+
+    Args:
+        task: The family.
+        variant: What is asked for.
+        kinds: The types.
+    """
+    data = catalogue()
+    fixed = [kind for kind in kinds if kind in data.fixtures]
+    fixed += ["StoveKnob"] if "StoveBurner" in fixed else []
+    top = next((k for k in ("CounterTop", "CoffeeTable", "SideTable", "Shelf") if k in fixed), "")
+    fixtures = [Fixture(f"{kind}_1", kind, 1.0, 1.0, 0.0, 0.0, kind) for kind in fixed]
+    room = Room(variant.label, "", 5.0, 5.0, tuple(fixtures))
+    things = [kind for kind in kinds if kind in data.sizes and kind not in data.slices.values()]
+    placed = [Placed(kind, kind, f"{top}_1", slot) for slot, kind in enumerate(things)]
+    dirty = ("Mirror_1",) if task == "clean_mirror" else ()
+    world = Imagined(room, placed, dirty)
+    world.locations = locations(task, variant)
+    return world

@@ -1,0 +1,139 @@
+"""Shapes: what the rules ask of a model: its size, points on it, and boxes that hide what is behind
+it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from clevrskills.suites.asgardbench.models.catalogue import THINGS, builder
+from clevrskills.suites.asgardbench.models.model import Look, Model, Piece, State
+
+POINTS = {True: 24, False: 48}
+"""How many points of a thing, and of a fixture, stand for all of it."""
+HOLLOW = frozenset({"Bowl", "Cup", "Mug", "Pan", "Pot", "Plate", "Box"})
+"""Things into which one looks; others hide as a block what is behind them."""
+ROUND = 0.9
+"""Share of the width of what is round that a box has which stands for it."""
+THIN_M = 0.03
+"""What is thinner than this in two directions hides nothing."""
+_SAMPLES, _GRID = 4000, 24
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """Size of a model and what it hides, in its own frame, metres.
+
+    Attributes:
+        low: Lowest corner at rest (3,).
+        high: Highest corner at rest (3,).
+        points: Points on its surface (n, 3), closed and open.
+        boxes: Lower and upper corners of what hides (b, 6), closed and open.
+        areas_m2: Its silhouette, seen along x, y and z (3,).
+    """
+
+    low: np.ndarray
+    high: np.ndarray
+    points: tuple[np.ndarray, np.ndarray]
+    boxes: tuple[np.ndarray, np.ndarray]
+    areas_m2: np.ndarray
+
+    @property
+    def size_m(self) -> np.ndarray:
+        """Width, depth and height (3,)."""
+        return self.high - self.low
+
+    @property
+    def middle(self) -> np.ndarray:
+        """Middle of the box around it (3,)."""
+        return (self.low + self.high) / 2
+
+
+@cache
+def shape(kind: str, width_m: float = 0.0) -> Shape:
+    """The shape of what is drawn as a kind, of a width if it is made to measure.
+
+    Raises:
+        ValueError: The kind is unknown.
+    """
+    build, thing = builder(kind), kind in THINGS
+    models = [build(Look(State(open=k), width_mm=1000 * width_m)) for k in (False, True)]
+    low, high = models[0].bounds_m()
+    points, boxes = [], []
+    for model, opened in zip(models, (False, True), strict=True):
+        triangles = _triangles(model, State(open=opened))
+        points.append(_samples(triangles, POINTS[thing]))
+        if thing and kind not in HOLLOW:
+            boxes.append(_block(triangles))
+        else:
+            boxes.append(_boxes(model, State(open=opened)))
+    cloud = _samples(_triangles(models[0], State()), _SAMPLES)
+    areas = np.array([_silhouette(np.delete(cloud, axis, axis=1)) for axis in range(3)])
+    return Shape(low, high, (points[0], points[1]), (boxes[0], boxes[1]), areas)
+
+
+def _moved(model: Model, piece: Piece, state: State, points_mm: np.ndarray) -> np.ndarray:
+    points = points_mm / 1000
+    if piece.joint is None:
+        return points
+    pose = model.joints[piece.joint].matrix(state)
+    return points @ pose[:3, :3].T + pose[:3, 3]
+
+
+def _triangles(model: Model, state: State) -> np.ndarray:
+    """All triangles (n, 3, 3), metres."""
+    return np.concatenate(
+        [
+            _moved(model, piece, state, patch.points)[patch.faces]
+            for piece in model.pieces
+            for patch in piece.solid.patches
+        ]
+    )
+
+
+def _samples(triangles: np.ndarray, count: int) -> np.ndarray:
+    """Points evenly spread over triangles, the same each time (n, 3)."""
+    a, b, c = triangles.transpose(1, 0, 2)
+    area = np.linalg.norm(np.cross(b - a, c - a), axis=1)
+    ends = np.cumsum(area)
+    at = (np.arange(count) + 0.5) / count
+    which = np.searchsorted(ends, at * ends[-1]).clip(0, len(area) - 1)
+    u, v = (0.5 + np.arange(count) * 0.7548776662) % 1, (0.5 + np.arange(count) * 0.5698402910) % 1
+    root = np.sqrt(u)[:, None]
+    v = v[:, None]
+    return (1 - root) * a[which] + root * (1 - v) * b[which] + root * v * c[which]
+
+
+def _block(triangles: np.ndarray) -> np.ndarray:
+    """One box for a thing, none for a flat or thin one."""
+    low, high = triangles.min((0, 1)), triangles.max((0, 1))
+    size, middle = high - low, (high + low) / 2
+    if np.sort(size)[1] < THIN_M or size[2] < THIN_M:
+        return np.zeros((0, 6))
+    half = size / 2 * [ROUND, ROUND, 0.97]
+    return np.concatenate([middle - half, middle + half])[None]
+
+
+def _boxes(model: Model, state: State) -> np.ndarray:
+    """A box for each convex part that is no rod."""
+    found = []
+    for piece in model.pieces:
+        for part in piece.solid.parts:
+            points = _moved(model, piece, state, part)
+            low, high = points.min(0), points.max(0)
+            if np.sort(high - low)[1] < THIN_M:
+                continue
+            if len(np.unique(np.round(part, 3), axis=0)) != 8:
+                middle, half = (low + high) / 2, (high - low) / 2 * [ROUND, ROUND, 1.0]
+                low, high = middle - half, middle + half
+            found.append(np.concatenate([low, high]))
+    return np.array(found).reshape(-1, 6)
+
+
+def _silhouette(points: np.ndarray) -> float:
+    """Area that points (n, 2) cover."""
+    low, size = points.min(0), np.maximum(np.ptp(points, axis=0), 1e-3)
+    cells = ((points - low) / size * (_GRID - 1e-6)).astype(int)
+    return float(len(np.unique(cells, axis=0)) / _GRID**2 * size[0] * size[1])

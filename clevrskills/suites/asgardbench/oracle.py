@@ -1,0 +1,82 @@
+"""Oracle of the household: follows the solver, and makes mistakes on request, to show how plans are
+repaired.
+"""
+
+from __future__ import annotations
+
+from zlib import crc32
+
+import numpy as np
+
+from clevrskills.suites.asgardbench.env import HouseEnv
+from clevrskills.suites.asgardbench.rules.verbs import VERBS, apply
+from clevrskills.suites.asgardbench.tasks.solver import StuckError, solve
+from clevrskills.suites.symbolic import SymbolicOracle
+
+MISTAKES = "mistakes"
+"""Task argument: how likely the oracle's next command is a wrong one."""
+_TRIES = 20
+
+
+class HouseOracle(SymbolicOracle):
+    """Solves instances from wherever they are.
+
+    Args:
+        env: The environment.
+
+    Attributes:
+        plan: What it means to do, from the last command on.
+        step: The same, in one line.
+        mistaken: Whether the last command was a mistake, made on purpose.
+    """
+
+    plan: tuple[str, ...] = ()
+    step = ""
+    mistaken = False
+
+    def __init__(self, env: HouseEnv) -> None:
+        super().__init__(env)
+        self._house_env = env
+
+    def reset(self) -> None:
+        """An episode begins."""
+        entropy = (self._house_env.episode.seed, crc32(MISTAKES.encode()))
+        self._generator = np.random.default_rng(entropy)
+        self.mistaken = False
+
+    def act(self) -> str:
+        """The next command."""
+        env = self._house_env
+        self.plan = tuple(env.plan())
+        rate = float(env.config.task_args.get(MISTAKES, 0.0))
+        self.mistaken = bool(
+            rate
+            and not self.mistaken
+            and env.elapsed_steps + len(self.plan) < env.limit - 10
+            and self._generator.random() < rate
+        )
+        command = self._mistake() if self.mistaken else ""
+        self.mistaken = bool(command)
+        self.step = "" if self.mistaken else "; ".join(self.plan)
+        return command or self.plan[0]
+
+    def _mistake(self) -> str:
+        """A command that the solver would not give now and can mend; empty: none was found."""
+        env, generator = self._house_env, self._generator
+        for _ in range(_TRIES):
+            seen = [e.type for e in env.house.entities.values() if env.house.visible(e)]
+            some = str(generator.choice(seen or list(env.house.types)))
+            other = f"{generator.choice(VERBS)} {some}"
+            hasty = self.plan[1] if len(self.plan) > 1 else other
+            command = hasty if generator.random() < 0.5 else other
+            if command == self.plan[0]:
+                continue
+            after = env.house.copy()
+            apply(after, *command.split())
+            try:
+                rest = solve(env.episode.task, env.variant, after)
+            except StuckError:
+                continue
+            if rest:
+                return command
+        return ""

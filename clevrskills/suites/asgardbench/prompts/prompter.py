@@ -1,0 +1,220 @@
+"""Prompter of the household: rules and examples once, then each turn what is seen, and notes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from clevrskills.agents.prompter import message, read_action
+from clevrskills.core.policy import ImagePart, Message, Observation, PromptInput, Said
+from clevrskills.errors import UnknownNameError, check_arguments
+from clevrskills.suites.asgardbench.prompts import sections
+from clevrskills.suites.asgardbench.prompts.examples import EXAMPLES, Example
+from clevrskills.suites.asgardbench.rules.verbs import VERBS
+
+STATE = "text_state"
+TASK, OBJECTS, NOTES = "YOUR TASK", "AVAILABLE OBJECTS", "YOUR NOTES"
+REMEMBERED = "What you wanted to remember:"
+PLAN, MEMORY, VIEW = "SUGGESTED PLAN", "THINGS TO REMEMBER", "WHAT IS BEFORE YOU"
+PREVIOUS = ("color", "grey", "none")
+_ACTION = re.compile(r"([A-Za-z_]+)\s+([A-Za-z]+)[.!]?")
+_NUMBER = re.compile(r"^\s*(?:\d+\s*[.):]|[-*•])\s*")
+
+
+class HousePrompter:
+    """Tells of an instance: verbs, rules and examples once; then each turn the task, the objects,
+    past actions with what came of them, the plan and memory of the turn before, and what is seen.
+
+    Args:
+        options: ``images``: whether images are shown; ``previous``: the one before the last action
+            in ``color``, ``grey`` or not at all (``none``); ``hand``: whether a hand is drawn around
+            what is held; ``memory``, ``plan``: whether these are asked for.
+
+    Raises:
+        UnknownArgumentError: There is no such option.
+        UnknownNameError: ``previous`` is something else.
+    """
+
+    history = 1
+
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        check_arguments(options, ("images", "previous", "hand", "memory", "plan"))
+        self._previous = str(options.get("previous", PREVIOUS[0]))
+        if self._previous not in PREVIOUS:
+            raise UnknownNameError("previous", self._previous, PREVIOUS)
+        self._hand = bool(options.get("hand", True))
+        self._memory, self._plan = (
+            bool(options.get("memory", True)),
+            bool(options.get("plan", True)),
+        )
+        images = bool(options.get("images", True))
+        self.views: Sequence[str] = ("first_person",) if images else ()
+
+    def begin(self, prompt: PromptInput) -> None:
+        """An episode begins."""
+        self._task, self._objects = prompt.text, tuple(prompt.about["objects"])
+
+    def messages(
+        self, observation: Observation, history: Sequence[tuple[Observation, Said]]
+    ) -> list[Message]:
+        """What is sent."""
+        feedback = observation.get("feedback", "simple")
+        views = observation.get("views") or {}
+        given = "images" if any(name != STATE for name in views) else ""
+        given = given or ("state" if STATE in views else "text")
+        parts: list[str | ImagePart] = [
+            f"{TASK}\n{self._task}",
+            f"{OBJECTS}\n{', '.join(self._objects)}",
+            self._notes(observation, history),
+        ]
+        parts += self._seen(views, history)
+        parts.append("What is your next action?")
+        return [Message("system", (self.rules(given, feedback),)), message("user", parts)]
+
+    def rules(self, given: str, feedback: str) -> str:
+        """The part that is the same in all episodes.
+
+        Args:
+            given: What the agent is given: ``images``, ``state`` or ``text``.
+            feedback: How much is told of past actions.
+        """
+        verbs = "\n".join(f"- {verb}: {sections.VERBS[verb]}" for verb in VERBS)
+        same = ""
+        if self._plan:
+            same = f": let it be the first one of your {PLAN}"
+        told = [
+            sections.NOTICE[given].format(hand=sections.HAND[self._hand]),
+            sections.FEEDBACK[feedback],
+            *([sections.PLAN] if self._plan else []),
+            *([sections.MEMORY] if self._memory else []),
+            sections.ALWAYS.format(same=same),
+        ]
+        form = [sections.THINK.format(observations=sections.OBSERVATIONS[given])]
+        form += [sections.PLAN_FORM] if self._plan else []
+        form += [sections.MEMORY_FORM] if self._memory else []
+        form += ["Action: VERB Object\n</answer>"]
+        examples = [self._example(k, e, given, feedback) for k, e in enumerate(EXAMPLES, 1)]
+        return "\n\n".join(
+            [
+                sections.ROLE.format(senses=sections.SENSES[given]),
+                f"# Actions\n{sections.ACTIONS.format(verbs=verbs)}",
+                f"# Rules of the world\n{sections.WORLD}",
+                "# How to work\n" + "\n".join(told),
+                "# How to answer\nAnswer in this form, and in no other:\n\n" + "\n\n".join(form),
+                "# Examples\nThree turns of other episodes.",
+                *examples,
+            ]
+        )
+
+    def parse(self, reply: str) -> Said:
+        """What a reply says: the last action of its answer, its plan, and what is to be kept."""
+        answer = reply[max(reply.lower().rfind("<answer>"), 0) :]
+        answer = re.sub(r"</?answer>", "\n", answer, flags=re.IGNORECASE)
+        action = read_action(answer)
+        found = _ACTION.fullmatch(action)
+        if found:
+            action = f"{found[1].upper()} {found[2]}"
+        plan = tuple(
+            f"{step[1].upper()} {step[2]}"
+            for line in _under(answer, PLAN)
+            if (step := _ACTION.fullmatch(_NUMBER.sub("", line).strip(" *`")))
+        )
+        memory = "\n".join(_under(answer, MEMORY)) if self._memory else ""
+        return Said(action, plan=plan if self._plan else (), memory=memory)
+
+    def reply(self, action: str, plan: Sequence[str] = ()) -> str:
+        """A reply that says an action, with the plan that it begins, in the format asked for."""
+        left = list(plan) if plan and plan[0] == action else [action]
+        lines = ["<think>", "Observations: as expected.", f"Reasoning: next comes {action}."]
+        memory = [f"Next: {action}.", f"Left after that: {len(left) - 1} actions."]
+        return "\n".join([*lines, "</think>", self.answer(action, left, memory)])
+
+    def random(self, generator: np.random.Generator) -> str:
+        """Any verb with any object."""
+        return f"{generator.choice(VERBS)} {generator.choice(self._objects)}"
+
+    def answer(self, action: str, plan: Sequence[str], memory: Sequence[str]) -> str:
+        """The answer of a reply: plan, memory and action, as far as they are asked for."""
+        lines = ["<answer>"]
+        if self._plan:
+            lines += [f"{PLAN}:", *(f"{k}. {step}" for k, step in enumerate(plan, 1))]
+        if self._memory:
+            lines += [f"{MEMORY}:", *(f"- {line}" for line in memory)]
+        return "\n".join([*lines, f"Action: {action}", "</answer>"])
+
+    # ---- parts of what is sent ----
+
+    def _example(self, number: int, example: Example, given: str, feedback: str) -> str:
+        failure = f"Failure. {example.why}" if feedback == "detailed" else "Failure."
+        told = ["Success."] * (len(example.past) - 1) + [failure]
+        lines = [f"## Example {number}: {example.title}", f"{TASK}\n{example.task}", ""]
+        lines += _numbered(example.past, told if feedback != "none" else [""] * len(told))
+        sure = given == "text" and feedback == "none"
+        lines += [
+            "",
+            "<think>",
+            f"Observations: {example.seen[given]}",
+            f"Inventory: {'I think ' if sure else 'I hold '}{example.held}",
+            f"Last action: {example.last[feedback]}",
+            f"Reasoning: {example.reasoning[given]}",
+            "</think>",
+            self.answer(example.plan[0], example.plan, example.memory),
+        ]
+        return "\n".join(lines)
+
+    def _notes(self, observation: Observation, history: Sequence[tuple[Observation, Said]]) -> str:
+        turns = [turn for turn in observation["turns"] if turn["action"]]
+        if not turns:
+            return f"{NOTES}\nThis is your first action."
+        lines = [NOTES, "Past actions:"]
+        lines += _numbered([t["action"] for t in turns], [t["message"] for t in turns])
+        said = history[-1][1] if history else Said("")
+        if self._plan and said.plan:
+            lines += ["", "Your plan of the last turn (your own proposal, check it again):"]
+            lines += [f"{k}. {step}" for k, step in enumerate(said.plan, 1)]
+        if self._memory and said.memory:
+            lines += ["", REMEMBERED, said.memory]
+        return "\n".join(lines)
+
+    def _seen(
+        self, views: Mapping[str, Any], history: Sequence[tuple[Observation, Said]]
+    ) -> list[str | ImagePart]:
+        parts: list[str | ImagePart] = []
+        for name, view in views.items():
+            if name == STATE:
+                parts.append(f"{VIEW}\n{view}")
+                continue
+            before = (history[-1][0].get("views") or {}).get(name) if history else None
+            if before is not None and self._previous != "none":
+                shown = _grey(before) if self._previous == "grey" else before
+                parts += ["Before your last action:", ImagePart("previous", shown)]
+            parts += ["Now:", ImagePart("current", view)]
+        return parts
+
+
+def _numbered(actions: Sequence[str], told: Sequence[str]) -> list[str]:
+    pairs = enumerate(zip(actions, told, strict=True), 1)
+    return [f"{k}. {action}{f' - {what}' if what else ''}" for k, (action, what) in pairs]
+
+
+def _under(text: str, header: str) -> list[str]:
+    """The lines under a header, up to a blank line after them, the next header or the action."""
+    lines: list[str] = []
+    inside = False
+    for line in text.splitlines():
+        bare = line.strip().strip("*#_ ").upper()
+        if bare.rstrip(":").startswith((PLAN, MEMORY)) or bare.startswith("ACTION:"):
+            inside = bare.startswith(header)
+        elif inside and line.strip():
+            lines.append(line.strip())
+        elif lines:
+            inside = False
+    return lines
+
+
+def _grey(image: np.ndarray) -> np.ndarray:
+    grey = (image.astype(np.float32) @ np.array([0.299, 0.587, 0.114], np.float32)).round()
+    return np.repeat(grey.astype(np.uint8)[..., None], 3, axis=-1)

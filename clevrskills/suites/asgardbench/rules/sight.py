@@ -1,0 +1,210 @@
+"""Sight: what the agent sees, without a renderer: points on an entity that are in the image and
+behind nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from math import cos, sin
+
+import numpy as np
+
+from clevrskills.suites.asgardbench.models.shapes import shape
+from clevrskills.suites.asgardbench.rules.camera import HALF_VIEW, Camera
+from clevrskills.suites.asgardbench.rules.layout import Fixture, Room
+from clevrskills.suites.asgardbench.rules.slots import Pose
+
+FAR_M = 5.0
+"""How far the agent sees."""
+SHARE = 0.1
+"""Share of what would be in the image of an entity that is not hidden, at the least."""
+LEAST_PX = 150
+"""Pixels that it fills at the least, in an image of :data:`SIZE_PX`."""
+SIZE_PX = 1024
+HELD_FORWARD_M, HELD_TOP_M, HELD_LOW_M = 0.62, -0.10, -0.29
+"""Where a held thing is: how far ahead; how far below the middle its lower end is, or, of what is
+tall, its upper end."""
+HAND = (-0.075, 0.08, -0.36, -0.24)
+"""The hand that holds it: left, right, lower and upper edge in the image (tangents)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """Boxes that hide what is behind them.
+
+    Attributes:
+        middles: (b, 3).
+        halves: Half their sizes (b, 3).
+        turns: Cosine and sine of their yaw (b, 2).
+        radii: Of the balls around them (b,).
+        owners: Number of the entity of each (b,); -1: of none.
+    """
+
+    middles: np.ndarray
+    halves: np.ndarray
+    turns: np.ndarray
+    radii: np.ndarray
+    owners: np.ndarray
+
+    @staticmethod
+    def joined(parts: list[Blocks]) -> Blocks:
+        """All boxes of several."""
+        fields = ("middles", "halves", "turns", "radii", "owners")
+        return Blocks(*(np.concatenate([getattr(p, f) for p in parts]) for f in fields))
+
+
+def blocks_at(
+    kind: str, width_m: float, opened: bool, origin: tuple[float, float, float, float], owner: int
+) -> Blocks:
+    """The boxes of a model at a pose: x, y, z and yaw of its origin."""
+    boxes = shape(kind, width_m).boxes[opened]
+    middle, half = (boxes[:, :3] + boxes[:, 3:]) / 2, (boxes[:, 3:] - boxes[:, :3]) / 2
+    c, s = cos(origin[3]), sin(origin[3])
+    turn = np.array([[c, -s, 0], [s, c, 0], [0, 0, 1.0]])
+    return Blocks(
+        middle @ turn.T + origin[:3],
+        half,
+        np.tile([c, s], (len(boxes), 1)),
+        np.linalg.norm(half, axis=1),
+        np.full(len(boxes), owner),
+    )
+
+
+@cache
+def fixture_blocks(fixture: Fixture, opened: bool, owner: int) -> Blocks:
+    """The boxes of a fixture."""
+    origin = (fixture.x_m, fixture.y_m, fixture.z_m, fixture.yaw_rad)
+    return blocks_at(fixture.model, fixture.width_m, opened, origin, owner)
+
+
+@cache
+def fixture_points(fixture: Fixture, opened: bool) -> np.ndarray:
+    """Points on a fixture in the room (n, 3)."""
+    points = shape(fixture.model, fixture.width_m).points[opened]
+    c, s = cos(fixture.yaw_rad), sin(fixture.yaw_rad)
+    turn = np.array([[c, -s, 0], [s, c, 0], [0, 0, 1.0]])
+    return points @ turn.T + (fixture.x_m, fixture.y_m, fixture.z_m)
+
+
+@cache
+def turned(kind: str, opened: bool, yaw: float, tilt: float) -> np.ndarray:
+    """Points on a thing about the middle of the box around it (n, 3)."""
+    made = shape(kind)
+    c, s, ct, st = cos(yaw), sin(yaw), cos(tilt), sin(tilt)
+    lean = np.array([[ct, 0, st], [0, 1, 0], [-st, 0, ct]])
+    turn = np.array([[c, -s, 0], [s, c, 0], [0, 0, 1.0]])
+    return (made.points[opened] - made.middle) @ (turn @ lean).T
+
+
+@cache
+def thing_blocks(kind: str, opened: bool, pose: Pose, owner: int) -> Blocks:
+    """The boxes of a thing in the room; of one that leans none."""
+    if pose[4]:
+        return blocks_at(kind, 0.0, opened, (0, 0, 0, 0), owner).__class__(
+            np.zeros((0, 3)), np.zeros((0, 3)), np.zeros((0, 2)), np.zeros(0), np.zeros(0, int)
+        )
+    middle = shape(kind).middle
+    c, s = cos(pose[3]), sin(pose[3])
+    x = pose[0] - c * middle[0] + s * middle[1]
+    y = pose[1] - s * middle[0] - c * middle[1]
+    return blocks_at(kind, 0.0, opened, (x, y, pose[2] - middle[2], pose[3]), owner)
+
+
+@cache
+def scenery_blocks(room: Room) -> Blocks:
+    """The boxes of what is no entity."""
+    none = Blocks(
+        np.zeros((0, 3)), np.zeros((0, 3)), np.zeros((0, 2)), np.zeros(0), np.zeros(0, int)
+    )
+    return Blocks.joined([none, *(fixture_blocks(each, False, -1) for each in room.scenery)])
+
+
+@cache
+def held_frame(kind: str) -> tuple[float, float, float, float]:
+    """Where a held thing is in the image: left, right, lower and upper edge (tangents)."""
+    wide, deep, high = shape(kind).size_m.tolist()
+    low = held_low_m(high)
+    # the thing is turned: its width goes away from the agent
+    near = HELD_FORWARD_M
+    return -wide / 2 / near, wide / 2 / near, low / near, (low + 0.85 * high) / near
+
+
+def held_low_m(high_m: float) -> float:
+    """How far above the middle of the image the lower end of a held thing is."""
+    return min(HELD_LOW_M, HELD_TOP_M - high_m)
+
+
+def sees(
+    camera: Camera,
+    points: np.ndarray,
+    areas_m2: np.ndarray,
+    yaw: float,
+    blocks: Blocks,
+    owner: int,
+    held: str,
+) -> bool:
+    """Whether an entity is seen.
+
+    Args:
+        camera: From where.
+        points: Points on it (n, 3).
+        areas_m2: Its silhouette along its own axes (3,).
+        yaw: By how much it is turned.
+        blocks: What hides.
+        owner: Its number among the entities: it does not hide itself.
+        held: Type of what is held, which hides what is behind it; empty: nothing.
+    """
+    rays = points - camera.eye
+    depth = rays @ camera.forward
+    with np.errstate(divide="ignore", invalid="ignore"):
+        across, above = rays @ camera.right / depth, rays @ camera.up / depth
+    inside = (depth > 0.02) & (np.abs(across) < HALF_VIEW) & (np.abs(above) < HALF_VIEW)
+    if not inside.any():
+        return False
+    middle = points.mean(0) - camera.eye
+    far = float(np.linalg.norm(middle))
+    if far > FAR_M:
+        return False
+    c, s = cos(yaw), sin(yaw)
+    way = np.array([c * middle[0] + s * middle[1], c * middle[1] - s * middle[0], middle[2]]) / far
+    focal = SIZE_PX / 2 / HALF_VIEW
+    full_px = float(np.sqrt(np.sum((way * areas_m2) ** 2))) * (focal / far) ** 2
+    least = max(SHARE * inside.sum(), LEAST_PX / max(full_px, 1e-9) * len(points))
+    if inside.sum() < least:
+        return False
+    free = ~_hidden(np.asarray(camera.eye), rays[inside], blocks, owner)
+    if held:
+        x, y = across[inside], above[inside]
+        for left, right, low, high in (held_frame(held), HAND):
+            free &= ~((x > left) & (x < right) & (y > low) & (y < high))
+    return bool(free.sum() >= least)
+
+
+def _hidden(eye: np.ndarray, rays: np.ndarray, blocks: Blocks, owner: int) -> np.ndarray:
+    """Which points, given by rays from the eye (p, 3), are behind a box (p,)."""
+    # only boxes near the line to the points
+    middle = rays.mean(0)
+    radius = float(np.sqrt(np.max(np.sum((rays - middle) ** 2, axis=1))))
+    off = blocks.middles - eye
+    share = np.clip(off @ middle / (middle @ middle), 0, 1)
+    gap = off - share[:, None] * middle
+    near = np.einsum("ij,ij->i", gap, gap) < (blocks.radii + radius) ** 2
+    near &= blocks.owners != owner
+    which = np.flatnonzero(near)
+    if not len(which):
+        return np.zeros(len(rays), bool)
+    c, s = blocks.turns[which].T
+    start = -off[which]
+    origin = np.stack([c * start[:, 0] + s * start[:, 1], c * start[:, 1] - s * start[:, 0],
+                       start[:, 2]], axis=-1)  # fmt: skip
+    x, y = rays[:, :1], rays[:, 1:2]
+    ways = np.stack([c * x + s * y, c * y - s * x, np.broadcast_to(rays[:, 2:], (len(rays), len(c)))],
+                    axis=-1)  # fmt: skip
+    ways = np.where(np.abs(ways) < 1e-9, 1e-9, ways)
+    half = blocks.halves[which]
+    first, last = (-half - origin) / ways, (half - origin) / ways
+    enter = np.minimum(first, last).max(-1)
+    leave = np.maximum(first, last).min(-1)
+    # what lies on a box touches it
+    return ((enter < leave) & (leave > 0) & (enter > 0) & (enter < 0.985)).any(1)

@@ -1,0 +1,32 @@
+"""State text: what the agent sees, where it is and in which state, in words."""
+
+from __future__ import annotations
+
+from clevrskills.suites.asgardbench.rules.catalogue import catalogue
+from clevrskills.suites.asgardbench.rules.world import HAND, Entity, World
+
+NOTHING = "nothing"
+
+
+def describe(house: World) -> str:
+    """The view ``text_state``: what is held, then a line for each thing and fixture that is seen,
+    e.g. ``Plate in CounterTop: dirty`` (in stands for on, too).
+    """
+    held = house.held
+    lines = [f"In hand: {held.type if held else NOTHING}", "In view:"]
+    lines += [f"- {line(house, e)}" for e in house.entities.values() if house.visible(e)]
+    return "\n".join(lines)
+
+
+def line(house: World, entity: Entity) -> str:
+    """What is said of one entity."""
+    states = [name for name in ("dirty", "cooked", "sprayed") if getattr(entity, name)]
+    if entity.filled:
+        states.append(f"filled with {entity.filled}")
+    if entity.type in catalogue().openable:
+        states.append("open" if entity.open else "closed")
+    if entity.type in catalogue().toggleable:
+        states.append("on" if entity.on else "off")
+    parent = house.entities.get(entity.parent)
+    where = " in hand" if entity.parent == HAND else f" in {parent.type}" if parent else ""
+    return f"{entity.type}{where}{': ' if states else ''}{', '.join(states)}"
