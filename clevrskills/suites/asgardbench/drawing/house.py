@@ -150,9 +150,7 @@ def state_of(entity: Entity) -> State:
 def _shown(world: World, entity: Entity) -> bool:
     if entity.parent == GONE:
         return False
-    return not any(
-        p.type in SHUTTING - SEE_THROUGH and not p.open for p in world.parents(entity)
-    )
+    return not any(p.type in SHUTTING - SEE_THROUGH and not p.open for p in world.parents(entity))
 
 
 def _matrix(pose: Pose) -> np.ndarray:

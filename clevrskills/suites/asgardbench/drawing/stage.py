@@ -119,10 +119,14 @@ class Stage:
         """Take an image, (n, n, 3) uint8."""
         self._offscreen.scene.update_render()
         self._camera.take_picture()
-        drawn = np.asarray(self._camera.get_picture("Color"), np.float32)
+        drawn = np.asarray(self._camera.get_picture("Color"))
+        image = np.ascontiguousarray(drawn[..., :3])
         # alpha is the share of a pixel that was drawn; the rest is the ceiling
-        image = drawn[..., :3] + (255 - drawn[..., 3:]) * np.array(CEILING, np.float32)
-        return image.round().clip(0, 255).astype(np.uint8)
+        rows, columns = np.nonzero(drawn[..., 3] < 255)
+        rest = 255 - drawn[rows, columns, 3:].astype(np.float32)
+        mixed = image[rows, columns] + rest * np.array(CEILING, np.float32)
+        image[rows, columns] = mixed.round().clip(0, 255).astype(np.uint8)
+        return image
 
     def segmentation(self) -> tuple[np.ndarray, dict[int, Hashable]]:
         """Which entity each pixel of the last image shows.

@@ -12,7 +12,15 @@ from clevrskills.suites.asgardbench.models.fixtures import (
     case,
 )
 from clevrskills.suites.asgardbench.models.kitchenware import BLACK, STEEL
-from clevrskills.suites.asgardbench.models.model import Builder, Joint, Look, Model, Piece, revolved, rod
+from clevrskills.suites.asgardbench.models.model import (
+    Builder,
+    Joint,
+    Look,
+    Model,
+    Piece,
+    revolved,
+    rod,
+)
 from clevrskills.suites.asgardbench.models.surfaces import Surface
 
 WHITE = Surface((0.93, 0.94, 0.94), gloss=0.0)
@@ -168,7 +176,8 @@ def stove_burner(look: Look) -> Model:
     base = lathe([(92, 0), (90, 6)], 36)
     glow = look.lit((0.26, 0.26, 0.27), (1.0, 0.22, 0.05))
     rings = [
-        Piece(revolved([(r + 10, 0), (r + 10, 10), (r, 10), (r, 0)]), glow) for r in (22, 46, 70, 98)
+        Piece(revolved([(r + 10, 0), (r + 10, 10), (r, 10), (r, 0)]), glow)
+        for r in (22, 46, 70, 98)
     ]
     return Model((Piece(base, Surface((0.13, 0.13, 0.14))), *rings))
 

@@ -73,8 +73,10 @@ def _panel(
 def _grip(look: Look, x: float, y: float, z: float, length: float, upright: bool) -> Solid:
     """Handle whose feet are at y."""
     if look.style.handle == "knob":
-        return lathe([(7, 0), (7, 14), (15, 20), (16, 28), (11, 32)], 20).turned("x", 90).moved(
-            x, y, z
+        return (
+            lathe([(7, 0), (7, 14), (15, 20), (16, 28), (11, 32)], 20)
+            .turned("x", 90)
+            .moved(x, y, z)
         )
     half = length / 2
     ends = [(x, y, z - half), (x, y, z + half)] if upright else [(x - half, y, z), (x + half, y, z)]
@@ -173,7 +175,11 @@ def rug(look: Look) -> Model:
     """Rug on the floor; its frame is in the middle."""
     color = look.style.fabric
     pale = blend(color, (1.0, 1.0, 0.96), 0.55)
-    layers = ((1800.0, 1300.0, color, 4.0), (1700.0, 1200.0, pale, 5.5), (1560.0, 1060.0, color, 7.0))
+    layers = (
+        (1800.0, 1300.0, color, 4.0),
+        (1700.0, 1200.0, pale, 5.5),
+        (1560.0, 1060.0, color, 7.0),
+    )
     return Model(
         tuple(
             Piece(box(w, d, h), Surface(c, "fabric", blend(c, (0, 0, 0), 0.2), 0.12))
@@ -292,7 +298,9 @@ def shelf(look: Look) -> Model:
     board = box(900, 300, 26, y=-150, bottom=0)
     brackets = [box(22, 220, 14, x=x, y=-110, bottom=-14) for x in (-340, 340)]
     braces = [rod([(x, -4, -130), (x, -200, -10)], 7, 8) for x in (-340, 340)]
-    return Model((Piece(board, look.style.wood), *(Piece(part, BLACK) for part in (*brackets, *braces))))
+    return Model(
+        (Piece(board, look.style.wood), *(Piece(part, BLACK) for part in (*brackets, *braces)))
+    )
 
 
 def chair(look: Look) -> Model:
@@ -317,7 +325,9 @@ def stool(look: Look) -> Model:
         for k in np.pi / 4 + np.arange(4) * np.pi / 2
     ]
     ring = rod([(158 * np.cos(t), 158 * np.sin(t), 200) for t in np.linspace(0, 6.2832, 25)], 8)
-    return Model((Piece(seat, look.style.wood), *(Piece(leg, DARK_WOOD) for leg in legs), Piece(ring, STEEL)))
+    return Model(
+        (Piece(seat, look.style.wood), *(Piece(leg, DARK_WOOD) for leg in legs), Piece(ring, STEEL))
+    )
 
 
 def garbage_can(look: Look) -> Model:
@@ -449,7 +459,10 @@ def tv_stand(look: Look) -> Model:
     post = [box(24, 400, 432, x=x, y=-205, bottom=64) for x in (-300, 300)]
     feet = [box(60, 60, 40, x=x, y=y) for x in (-820, 820) for y in (-60, -360)]
     return Model(
-        (*(Piece(part, look.style.wood) for part in (*shell, *post)), *(Piece(f, SHADE) for f in feet))
+        (
+            *(Piece(part, look.style.wood) for part in (*shell, *post)),
+            *(Piece(f, SHADE) for f in feet),
+        )
     )
 
 

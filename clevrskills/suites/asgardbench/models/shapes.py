@@ -1,5 +1,6 @@
 """Shapes: what the rules ask of a model: its size, points on it, and boxes that hide what is behind
-it."""
+it.
+"""
 
 from __future__ import annotations
 
@@ -31,14 +32,14 @@ class Shape:
         high: Highest corner at rest (3,).
         points: Points on its surface (n, 3), closed and open.
         boxes: Lower and upper corners of what hides (b, 6), closed and open.
-        areas_m2: Its silhouette, seen along x, y and z (3,).
+        areas_m2: Its silhouette, seen along x, y and z.
     """
 
     low: np.ndarray
     high: np.ndarray
     points: tuple[np.ndarray, np.ndarray]
     boxes: tuple[np.ndarray, np.ndarray]
-    areas_m2: np.ndarray
+    areas_m2: tuple[float, float, float]
 
     @property
     def size_m(self) -> np.ndarray:
@@ -70,7 +71,8 @@ def shape(kind: str, width_m: float = 0.0) -> Shape:
         else:
             boxes.append(_boxes(model, State(open=opened)))
     cloud = _samples(_triangles(models[0], State()), _SAMPLES)
-    areas = np.array([_silhouette(np.delete(cloud, axis, axis=1)) for axis in range(3)])
+    along_x, along_y, along_z = (_silhouette(np.delete(cloud, k, axis=1)) for k in range(3))
+    areas = (along_x, along_y, along_z)
     return Shape(low, high, (points[0], points[1]), (boxes[0], boxes[1]), areas)
 
 

@@ -95,7 +95,8 @@ _SPLASHES: Sequence[Surface] = (
     _stone((0.88, 0.87, 0.84), (0.60, 0.58, 0.56)),
 )
 _WOODS: Sequence[Surface] = tuple(
-    _wood(c) for c in ((0.76, 0.56, 0.34), (0.44, 0.28, 0.17), (0.83, 0.69, 0.50), (0.62, 0.40, 0.24))
+    _wood(c)
+    for c in ((0.76, 0.56, 0.34), (0.44, 0.28, 0.17), (0.83, 0.69, 0.50), (0.62, 0.40, 0.24))
 )
 _STEELS: Sequence[Surface] = (
     Surface((0.70, 0.72, 0.74)),

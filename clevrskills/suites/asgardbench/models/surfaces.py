@@ -7,6 +7,7 @@ from typing import Literal, get_args
 from zlib import crc32
 
 import numpy as np
+
 from clevrskills.assets import patterns
 
 Color = tuple[float, float, float]

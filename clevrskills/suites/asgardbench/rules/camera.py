@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import atan2, cos, degrees, hypot, radians, sin, tan
 
+import numpy as np
+
 from clevrskills.suites.asgardbench.models.shapes import shape
 from clevrskills.suites.asgardbench.rules.layout import Fixture, Room
 
@@ -93,6 +95,11 @@ class Camera:
             tall * sin(self.heading_rad),
             cos(self.pitch_rad),
         )
+
+    @cached_property
+    def matrix(self) -> np.ndarray:
+        """Directions forward, right and up as columns (3, 3)."""
+        return np.array([self.forward, self.right, self.up]).T
 
     def seen_at(self, point: tuple[float, float, float]) -> tuple[float, float, float]:
         """Where a point is in the image: right and up from its middle (tangents), and its depth."""

@@ -22,6 +22,8 @@ SHARE = 0.1
 LEAST_PX = 150
 """Pixels that it fills at the least, in an image of :data:`SIZE_PX`."""
 SIZE_PX = 1024
+FOCAL_PX = SIZE_PX / 2 / HALF_VIEW
+EDGE = (1 + HALF_VIEW**2) ** 0.5
 HELD_FORWARD_M, HELD_TOP_M, HELD_LOW_M = 0.62, -0.10, -0.29
 """Where a held thing is: how far ahead; how far below the middle its lower end is, or, of what is
 tall, its upper end."""
@@ -121,6 +123,27 @@ def scenery_blocks(room: Room) -> Blocks:
 
 
 @cache
+def reach(kind: str, width_m: float) -> float:
+    """How far the points of a model are from the middle of the box around it, open or closed."""
+    made = shape(kind, width_m)
+    points = np.concatenate(made.points)
+    return float(np.linalg.norm(points - made.middle, axis=1).max())
+
+
+def may_see(camera: Camera, place: tuple[float, float, float], reach_m: float) -> bool:
+    """Whether a ball is in the image at all; of what is far off, no."""
+    x, y, z = (a - b for a, b in zip(place, camera.eye, strict=True))
+    (fx, fy, fz), (rx, ry, _), (ux, uy, uz) = camera.forward, camera.right, camera.up
+    depth = x * fx + y * fy + z * fz
+    if depth < -reach_m or depth > FAR_M + reach_m:
+        return False
+    # the planes at the edges of the image
+    slack = reach_m * EDGE
+    most = depth * HALF_VIEW + slack
+    return abs(x * rx + y * ry) < most and abs(x * ux + y * uy + z * uz) < most
+
+
+@cache
 def held_frame(kind: str) -> tuple[float, float, float, float]:
     """Where a held thing is in the image: left, right, lower and upper edge (tangents)."""
     wide, deep, high = shape(kind).size_m.tolist()
@@ -138,7 +161,7 @@ def held_low_m(high_m: float) -> float:
 def sees(
     camera: Camera,
     points: np.ndarray,
-    areas_m2: np.ndarray,
+    areas_m2: tuple[float, float, float],
     yaw: float,
     blocks: Blocks,
     owner: int,
@@ -149,62 +172,70 @@ def sees(
     Args:
         camera: From where.
         points: Points on it (n, 3).
-        areas_m2: Its silhouette along its own axes (3,).
+        areas_m2: Its silhouette along its own axes.
         yaw: By how much it is turned.
         blocks: What hides.
         owner: Its number among the entities: it does not hide itself.
         held: Type of what is held, which hides what is behind it; empty: nothing.
     """
     rays = points - camera.eye
-    depth = rays @ camera.forward
-    with np.errstate(divide="ignore", invalid="ignore"):
-        across, above = rays @ camera.right / depth, rays @ camera.up / depth
-    inside = (depth > 0.02) & (np.abs(across) < HALF_VIEW) & (np.abs(above) < HALF_VIEW)
-    if not inside.any():
+    at = rays @ camera.matrix
+    depth = at[:, 0]
+    edge = HALF_VIEW * depth
+    inside = (depth > 0.02) & (np.abs(at[:, 1]) < edge) & (np.abs(at[:, 2]) < edge)
+    count = int(np.count_nonzero(inside))
+    if not count:
         return False
-    middle = points.mean(0) - camera.eye
-    far = float(np.linalg.norm(middle))
+    x, y, z = (float(v) for v in np.add.reduce(rays) / len(rays))
+    far = (x * x + y * y + z * z) ** 0.5
     if far > FAR_M:
         return False
     c, s = cos(yaw), sin(yaw)
-    way = np.array([c * middle[0] + s * middle[1], c * middle[1] - s * middle[0], middle[2]]) / far
-    focal = SIZE_PX / 2 / HALF_VIEW
-    full_px = float(np.sqrt(np.sum((way * areas_m2) ** 2))) * (focal / far) ** 2
-    least = max(SHARE * inside.sum(), LEAST_PX / max(full_px, 1e-9) * len(points))
-    if inside.sum() < least:
+    a, b, top = areas_m2
+    silhouette = ((c * x + s * y) * a) ** 2 + ((c * y - s * x) * b) ** 2 + (z * top) ** 2
+    full_px = silhouette**0.5 / far * (FOCAL_PX / far) ** 2
+    least = max(SHARE * count, LEAST_PX / max(full_px, 1e-9) * len(points))
+    if count < least:
         return False
-    free = ~_hidden(np.asarray(camera.eye), rays[inside], blocks, owner)
+    free = ~_hidden(camera.eye, rays[inside], blocks, owner)
     if held:
-        x, y = across[inside], above[inside]
+        across, above = at[inside, 1:].T / depth[inside]
         for left, right, low, high in (held_frame(held), HAND):
-            free &= ~((x > left) & (x < right) & (y > low) & (y < high))
-    return bool(free.sum() >= least)
+            free &= ~((across > left) & (across < right) & (above > low) & (above < high))
+    return int(np.count_nonzero(free)) >= least
 
 
-def _hidden(eye: np.ndarray, rays: np.ndarray, blocks: Blocks, owner: int) -> np.ndarray:
+def _hidden(
+    eye: tuple[float, float, float], rays: np.ndarray, blocks: Blocks, owner: int
+) -> np.ndarray:
     """Which points, given by rays from the eye (p, 3), are behind a box (p,)."""
     # only boxes near the line to the points
-    middle = rays.mean(0)
-    radius = float(np.sqrt(np.max(np.sum((rays - middle) ** 2, axis=1))))
+    middle = np.add.reduce(rays) / len(rays)
+    away = rays - middle
+    radius = float(np.maximum.reduce(np.add.reduce(away * away, axis=1))) ** 0.5
     off = blocks.middles - eye
-    share = np.clip(off @ middle / (middle @ middle), 0, 1)
+    share = off @ middle / (middle @ middle)
+    np.minimum(np.maximum(share, 0, out=share), 1, out=share)
     gap = off - share[:, None] * middle
-    near = np.einsum("ij,ij->i", gap, gap) < (blocks.radii + radius) ** 2
+    near = np.add.reduce(gap * gap, axis=1) < (blocks.radii + radius) ** 2
     near &= blocks.owners != owner
-    which = np.flatnonzero(near)
+    which = near.nonzero()[0]
     if not len(which):
         return np.zeros(len(rays), bool)
-    c, s = blocks.turns[which].T
-    start = -off[which]
-    origin = np.stack([c * start[:, 0] + s * start[:, 1], c * start[:, 1] - s * start[:, 0],
-                       start[:, 2]], axis=-1)  # fmt: skip
+    turn = blocks.turns[which]  # (b, 2)
+    start, half = -off[which], blocks.halves[which]
+    enter, leave = np.float64(0.0), np.float64(0.985)  # what lies on a box touches it
+    c, s = turn[:, 0], turn[:, 1]
     x, y = rays[:, :1], rays[:, 1:2]
-    ways = np.stack([c * x + s * y, c * y - s * x, np.broadcast_to(rays[:, 2:], (len(rays), len(c)))],
-                    axis=-1)  # fmt: skip
-    ways = np.where(np.abs(ways) < 1e-9, 1e-9, ways)
-    half = blocks.halves[which]
-    first, last = (-half - origin) / ways, (half - origin) / ways
-    enter = np.minimum(first, last).max(-1)
-    leave = np.maximum(first, last).min(-1)
-    # what lies on a box touches it
-    return ((enter < leave) & (leave > 0) & (enter > 0) & (enter < 0.985)).any(1)
+    for axis, (origin, way) in enumerate(
+        (
+            (c * start[:, 0] + s * start[:, 1], c * x + s * y),
+            (c * start[:, 1] - s * start[:, 0], c * y - s * x),
+            (start[:, 2], rays[:, 2:] + 0 * c),
+        )
+    ):
+        way = np.where(way == 0, 1e-12, way)
+        first, last = (-half[:, axis] - origin) / way, (half[:, axis] - origin) / way
+        enter = np.maximum(enter, np.minimum(first, last))
+        leave = np.minimum(leave, np.maximum(first, last))
+    return (enter < leave).any(1)

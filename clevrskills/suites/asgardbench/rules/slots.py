@@ -65,9 +65,7 @@ GRIDS: dict[str, tuple[Grid, ...]] = {
     "CoffeeTable": (Grid(-0.525, -0.29, 0.42, 7, 4, (0.15, 0.145)),),
     "TVStand": tuple(Grid(x, -0.39, 0.52, 2, 2) for x in (-0.87, 0.57)),
     "Shelf": (Grid(-0.435, -0.295, 0.026, 6, 2, (0.145, 0.14), 0.4),),
-    "WallCabinet": tuple(
-        Grid(-0.28, -0.325, z, 4, 2, _CUPBOARD, 0.32) for z in (0.018, 0.356)
-    ),
+    "WallCabinet": tuple(Grid(-0.28, -0.325, z, 4, 2, _CUPBOARD, 0.32) for z in (0.018, 0.356)),
     "Cabinet": tuple(Grid(-0.28, -0.56, z, 4, 2, _CUPBOARD, 0.36) for z in (0.118, 0.5)),
     "SinkCabinet": (Grid(-0.42, -0.56, 0.118, 6, 2, _CUPBOARD, 0.5),),
     "Drawer": (Grid(-0.26, -0.565, 0.04, 4, 2, (0.13, 0.14), 0.2, 0.38),),
@@ -122,9 +120,9 @@ def footprint(kind: str) -> tuple[int, int, bool]:
 
 
 @cache
-def blocks(model: str, width_m: float, taken: tuple[int, ...], kind: str) -> tuple[
-    tuple[int, frozenset[int]], ...
-]:
+def blocks(
+    model: str, width_m: float, taken: tuple[int, ...], kind: str
+) -> tuple[tuple[int, frozenset[int]], ...]:
     """The slots that a thing of a kind may take, in the order in which they are tried, each with
     the cells of its block.
     """
@@ -177,9 +175,7 @@ def free_slots(
     full: set[int] = set()
     for other, slot in there:
         full |= cells_of(model, width_m, other, slot)
-    return [
-        slot for slot, cells in blocks(model, width_m, taken, kind) if not cells & full
-    ]
+    return [slot for slot, cells in blocks(model, width_m, taken, kind) if not cells & full]
 
 
 @cache

@@ -15,6 +15,8 @@ from clevrskills.suites.asgardbench.rules.sight import (
     Blocks,
     fixture_blocks,
     fixture_points,
+    may_see,
+    reach,
     scenery_blocks,
     sees,
     thing_blocks,
@@ -99,7 +101,9 @@ class World:
             (f.id for f in room.fixtures if f.type in ("CounterTop", "CoffeeTable")),
             room.fixtures[0].id,
         )
-        self._blocks_of: tuple[object, Blocks] | None = None
+        self._key: list[tuple[str, str, int, bool]] = []
+        self._views: dict[Camera, dict[str, bool]] = {}
+        self._fixed_of: dict[tuple[str, ...], Blocks] = {}
         x_m, y_m, z_m = self.place(self.entities[self.focus])
         away = aimed((0.0, 0.0, START_EYE_M), (x_m, y_m, z_m))
         self.camera: Camera = away
@@ -255,24 +259,36 @@ class World:
 
     def _hiding(self) -> Blocks:
         """What hides now what is behind it."""
-        key = tuple((e.id, e.parent, e.slot, e.open) for e in self.entities.values())
-        if self._blocks_of is None or self._blocks_of[0] != key:
-            parts = [scenery_blocks(self.room)]
+        key = [(e.id, e.parent, e.slot, e.open) for e in self.entities.values()]
+        if self._key != key:
+            self._key, self._views = key, {}
+            parts = [self._fixed()]
+            self._numbers = {name: number for number, name in enumerate(self.entities)}
             for number, entity in enumerate(self.entities.values()):
-                fixture = self.fixtures.get(entity.id)
-                if fixture is not None:
-                    parts.append(fixture_blocks(fixture, entity.open, number))
-                elif entity.parent != GONE and not self.in_hand(entity):
-                    if self.shut_in(entity) is None:
-                        pose = self.pose(entity)
-                        parts.append(thing_blocks(entity.type, entity.open, pose, number))
-            self._blocks_of = (key, Blocks.joined(parts))
-        return self._blocks_of[1]
+                lies = entity.id not in self.fixtures and entity.parent != GONE
+                if lies and not self.in_hand(entity) and self.shut_in(entity) is None:
+                    pose = self.pose(entity)
+                    parts.append(thing_blocks(entity.type, entity.open, pose, number))
+            self._blocks = Blocks.joined(parts)
+        return self._blocks
+
+    def _fixed(self) -> Blocks:
+        """What hides of the fixtures and the scenery."""
+        opened = tuple(name for name in self.fixtures if self.entities[name].open)
+        if opened not in self._fixed_of:
+            parts = [scenery_blocks(self.room)]
+            for number, (name, fixture) in enumerate(self.fixtures.items()):
+                parts.append(fixture_blocks(fixture, name in opened, number))
+            self._fixed_of[opened] = Blocks.joined(parts)
+        return self._fixed_of[opened]
 
     def visible(self, entity: Entity) -> bool:
-        """Whether the agent sees something: it holds it, or it is in the image, within reach of
-        the eye and behind no closed door; or something that is in or on it is seen.
+        """Whether the agent sees something: it holds it; or enough of it is in the image, near and
+        hidden by nothing; or something that is in or on it is seen.
         """
+        return self._visible(entity, self._hiding())
+
+    def _visible(self, entity: Entity, blocks: Blocks) -> bool:
         if entity.parent == GONE:
             return False
         if self.in_hand(entity):
@@ -280,22 +296,28 @@ class World:
         above = self.parents(entity)
         if any(p.type in SHUTTING - SEE_THROUGH and not p.open for p in above):
             return False
-        return self._seen(entity) or any(self.visible(thing) for thing in self.contents(entity))
+        known = self._views.setdefault(self.camera, {})
+        if entity.id not in known:
+            known[entity.id] = self._seen(entity, blocks)
+        if known[entity.id]:
+            return True
+        return any(self._visible(thing, blocks) for thing in self.contents(entity))
 
-    def _seen(self, entity: Entity) -> bool:
+    def _seen(self, entity: Entity, blocks: Blocks) -> bool:
         """Whether enough of it is in the image and hidden by nothing."""
         fixture = self.fixtures.get(entity.id)
+        x, y, z, yaw, tilt = self.pose(entity)
+        kind, width_m = (fixture.model, fixture.width_m) if fixture else (entity.type, 0.0)
+        if not may_see(self.camera, (x, y, z), reach(kind, width_m)):
+            return False
         if fixture is not None:
-            made = shape(fixture.model, fixture.width_m)
-            points, yaw = fixture_points(fixture, entity.open), fixture.yaw_rad
+            points = fixture_points(fixture, entity.open)
         else:
-            made = shape(entity.type)
-            x, y, z, yaw, tilt = self.pose(entity)
             points = turned(entity.type, entity.open, yaw, tilt) + (x, y, z)
-        number = next(k for k, name in enumerate(self.entities) if name == entity.id)
-        held = self.held
-        return sees(self.camera, points, made.areas_m2, yaw, self._hiding(), number,
-                    held.type if held else "")  # fmt: skip
+        held, number = self.held, self._numbers[entity.id]
+        areas = shape(kind, width_m).areas_m2
+        holds = held.type if held else ""
+        return sees(self.camera, points, areas, yaw, blocks, number, holds)
 
     def nearest(self, entities: Sequence[Entity]) -> list[Entity]:
         """Entities, those in view first, then by angle, distance and id."""

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from clevrskills.suites.asgardbench.drawing.stage import mesh
 from clevrskills.suites.asgardbench.models.catalogue import FIXTURES, STATES, THINGS, builder
 from clevrskills.suites.asgardbench.models.model import Look, Model, State
-from clevrskills.suites.asgardbench.drawing.stage import mesh
 from clevrskills.suites.asgardbench.models.surfaces import texture
 
 ALL = [(kind, state) for kind in (*THINGS, *FIXTURES) for state in (State(), *STATES.get(kind, ()))]

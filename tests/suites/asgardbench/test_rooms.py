@@ -1,0 +1,179 @@
+"""Rooms: the same for the same label, nothing overlaps, all of it can be used and seen."""
+
+import math
+from collections import Counter
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from clevrskills.suites.asgardbench.models.shapes import shape
+from clevrskills.suites.asgardbench.rules.camera import PITCH_DEG
+from clevrskills.suites.asgardbench.rules.catalogue import catalogue
+from clevrskills.suites.asgardbench.rules.layout import Placed
+from clevrskills.suites.asgardbench.rules.slots import free_slots, grids
+from clevrskills.suites.asgardbench.rules.verbs import apply
+from clevrskills.suites.asgardbench.rules.world import World
+from clevrskills.suites.asgardbench.tasks.instances import TABLE
+from clevrskills.suites.asgardbench.tasks.rooms import (
+    BATHROOMS,
+    KITCHENS,
+    LIVING_ROOMS,
+    TRAIN,
+    WITH_TABLE,
+    box_of,
+    room,
+)
+from clevrskills.suites.asgardbench.tasks.setup import set_up
+
+LABELS = (*KITCHENS, *BATHROOMS, *LIVING_ROOMS)
+NEEDED = {
+    "kitchen": "Sink SinkBasin Faucet Fridge Microwave CoffeeMachine Toaster GarbageCan LightSwitch "
+    "Window StoveBurner StoveKnob Cabinet Drawer CounterTop",
+    "bathroom": "Sink SinkBasin Faucet Mirror CounterTop Shelf Toilet Bathtub",
+    "living": "Television TVStand Sofa ArmChair CoffeeTable SideTable Shelf FloorLamp HousePlant",
+}
+BUILT_IN = {"Sink", "SinkBasin", "SinkCabinet", "Faucet", "CounterTop", "Stove", "StoveBurner",
+            "StoveKnob", "BackSplash", "Mirror", "Rug"}  # fmt: skip
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_rooms_are_whole(label):
+    made = room(label)
+    kinds = Counter(f.type for f in made.fixtures)
+    assert set(NEEDED[made.kind].split()) <= set(kinds)
+    assert len({f.id for f in made.fixtures}) == len(made.fixtures)
+    if made.kind == "kitchen":
+        assert 4 <= kinds["StoveBurner"] == kinds["StoveKnob"] <= 6
+        assert kinds["DiningTable"] == (label in WITH_TABLE)
+        assert 4 <= kinds["Cabinet"] <= 16 and kinds["Drawer"] <= 10
+        assert 1 <= kinds["CounterTop"] <= 4
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_nothing_overlaps_or_sticks_out(label):
+    made = room(label)
+    bodies = [f for f in (*made.fixtures, *made.scenery)]
+    for each in bodies:
+        box = box_of(each)
+        assert max(abs(box[0]), abs(box[3])) <= made.width_m / 2 + 0.01, each.id
+        assert max(abs(box[1]), abs(box[4])) <= made.depth_m / 2 + 0.01, each.id
+    for a, b in combinations(bodies, 2):
+        if {a.model, b.model} & BUILT_IN or "Chair" in (a.model, b.model):
+            continue  # built in, or tucked under the table
+        one, other = box_of(a), box_of(b)
+        depth = min(min(one[k + 3], other[k + 3]) - max(one[k], other[k]) for k in range(3))
+        assert depth < 0.07, (a.id, b.id)  # a handle may stand before a neighbour
+
+
+def test_rooms_differ():
+    plans = {tuple((f.model, f.x_m, f.y_m) for f in room(label).fixtures) for label in LABELS}
+    assert len(plans) == len(LABELS)
+    assert len({(room(label).width_m, room(label).depth_m) for label in KITCHENS}) > 20
+
+
+@pytest.mark.parametrize("label", [13, 4, 28, 408, 203])
+def test_things_in_the_slots_of_a_room_do_not_meet(label):
+    made = room(label)
+    for fixture in made.fixtures:
+        for kind in ("Plate", "Pan", "Knife", "Apple"):
+            world = World(made, ())
+            container = world.entities[fixture.id]
+            boxes = []
+            for number in range(60):
+                thing = type(container)(f"{kind}_{number}", kind, fixture.id)
+                slot = world.free_slot(container, thing)
+                if slot is None:
+                    break
+                thing.slot = slot
+                world.entities[thing.id] = thing
+                x, y, z, yaw, tilt = world.pose(thing)
+                wide, deep, high = shape(kind).size_m
+                if tilt or (kind != "Plate" and abs(math.sin(2 * yaw)) > 0.5):
+                    wide = deep = min(wide, deep)
+                if abs(math.sin(yaw)) > 0.7:
+                    wide, deep = deep, wide
+                boxes.append((x, y, z, wide, deep, high))
+            for a, b in combinations(boxes, 2):
+                gap = [abs(a[k] - b[k]) - (a[k + 3] + b[k + 3]) / 2 for k in range(3)]
+                assert max(gap) > -0.012, (fixture.id, kind, a, b)
+
+
+def test_a_large_thing_needs_a_block_of_cells():
+    made = next(f for f in room(13).fixtures if f.type == "CounterTop")
+    free = free_slots(made, made.model, "Plate", ())
+    assert free
+    grid = grids(made.model, made.width_m)[0]
+    most = 4 * len(free_slots(made, made.model, "Apple", ()))
+    assert len(free) < most
+    left = free_slots(made, made.model, "Plate", [("Plate", free[0])])
+    assert len(left) < len(free) and free[0] not in left
+    assert all(slot % grid.columns not in made.taken for slot in free)
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_every_slot_and_fixture_is_seen_from_where_one_stands(label):
+    """Of an empty room, opened where need be."""
+    made = room(label)
+    world = World(made, ())
+    low, high = PITCH_DEG
+    for fixture in made.fixtures:
+        entity = world.entities[fixture.id]
+        world.look_at(entity)
+        assert world.visible(entity), fixture.id
+        assert math.radians(low) <= world.camera.pitch_rad <= math.radians(high)
+        eye = world.camera
+        assert abs(eye.x_m) < made.width_m / 2 and abs(eye.y_m) < made.depth_m / 2
+        for each in made.fixtures:
+            x0, y0, z0, x1, y1, z1 = box_of(each)
+            inside = x0 < eye.x_m < x1 and y0 < eye.y_m < y1 and z0 < eye.z_m < z1
+            assert not inside, (fixture.id, each.id)
+        if fixture.type not in catalogue().containers:
+            continue
+        kind = {"Sofa": "RemoteControl", "ArmChair": "RemoteControl", "Drawer": "Fork",
+                "GarbageCan": "DishSponge", "Toaster": "BreadSliced"}.get(fixture.type, "Mug")  # fmt: skip
+        thing = type(entity)("it", kind, fixture.id)
+        entity.open = True
+        for slot in world.free_slots(entity, thing):
+            thing.slot = slot
+            world.entities["it"] = thing
+            world.look_at(thing)
+            assert world.visible(thing), (fixture.id, slot)
+            del world.entities["it"]
+        entity.open = False
+
+
+def test_rooms_of_the_split_train_are_drawn():
+    for label in (k for labels in TRAIN.values() for k in labels[::5]):
+        assert room(label).fixtures
+
+
+def test_what_is_hidden_by_another_thing_is_not_seen():
+    things = [Placed("Apple", "Apple", "CounterTop_1", 0)]
+    world = World(room(13), things)
+    apple = world.entities["Apple"]
+    world.look_at(apple)
+    assert world.visible(apple)
+    x, y, z = world.place(apple)
+    camera = world.camera
+    ahead = np.array((x, y, z)) - camera.eye
+    flat = ahead[:2] / np.linalg.norm(ahead[:2])
+    pot = type(apple)("Pot", "Pot", "CounterTop_1", 0)
+    world.entities["Pot"] = pot
+    world.pose = lambda e: (  # type: ignore[method-assign]
+        (*(np.array((x, y)) - 0.15 * flat), z + 0.03, 0.0, 0.0)
+        if e is pot
+        else World.pose(world, e)
+    )
+    world._key = []
+    assert world.visible(pot) and not world.visible(apple)
+
+
+@pytest.mark.parametrize("task", ["coffee", "set_table", "clean_mirror", "turn_on_tv"])
+def test_what_is_found_is_seen(task):
+    variant = TABLE[task][1]
+    world = World(room(variant.label), set_up(task, variant, np.random.default_rng(1)))
+    for kind in world.types:
+        if apply(world, "FIND", kind).ok:
+            found = world.entities[world.found[kind]]
+            assert world.visible(world.shut_in(found) or found), kind
