@@ -421,6 +421,8 @@ def open_evaluations(
         if labels.count(labels[k]) > 1:
             labels[k] = f"{labels[k]} {root}"
     return [
-        Evaluation(root, run, label, _whole(results), source, tuple(r for r in results if r.handover))
+        Evaluation(
+            root, run, label, _whole(results), source, tuple(r for r in results if r.handover)
+        )
         for root, label, (run, results, source) in zip(roots, labels, contents, strict=True)
     ]

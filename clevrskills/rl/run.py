@@ -136,8 +136,8 @@ class Settings:
     """Probability that an episode starts with a part of the goal achieved, drawn evenly: a reverse
     curriculum."""
     begin_with: str = ""
-    """A training of the same task from whose networks this one sets out, a folder or `zoo/NAME`; its
-    steps are not counted."""
+    """A training of the same task from whose networks this one sets out, a folder or `zoo/NAME`;
+    its steps are not counted."""
     ppo: Annotated[PPOConfig, tyro.conf.OmitArgPrefixes] = field(default_factory=PPOConfig)
     """Numbers that PPO is tuned by."""
 

@@ -15,6 +15,9 @@ from clevrskills.evaluation.handover.parts import LONGER, OWN, PLAN, WHOLE, Part
 
 NO_HANDOVER = "no handover"
 """Why a part ended that never began: the oracle did not come to its leaf, or it held by itself."""
+STEADY = 20
+"""Turns in which an earlier leaf must be the next one again until the policy is told so: while one
+thing is put on another, what holds below may flicker."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ class Director:
 
     def __init__(self, suite: Suite, name: str) -> None:
         self._suite, self._name, self._part = suite, name, Part.parse(name)
-        self._told, self._began = 0, 0
+        self._told, self._began, self._back = 0, 0, 0
 
     @property
     def seed(self) -> str:
@@ -96,10 +99,16 @@ class Director:
         if self._part.kind != PLAN:
             return None
         leaf = self._env.goal.next_leaf(self._env.outcome)
-        if leaf is None or (self._told and leaf is self._now):
+        if leaf is None or (self._told and self._keeps_on(leaf)):
             return None
-        self._now, self._told = leaf, self._told + 1
+        self._now, self._told, self._back = leaf, self._told + 1, 0
         return self._suite.leaf_prompt(self._env, leaf)
+
+    def _keeps_on(self, leaf: Leaf) -> bool:
+        """Whether the policy goes on with what it was told, now that a leaf is the next one."""
+        back = self._place(leaf) < self._place(self._now)
+        self._back = self._back + 1 if back else 0
+        return leaf is self._now or 0 < self._back < STEADY
 
     def _bring(self, actuator: Actuator) -> bool:
         """Let the oracle act up to where it begins the leaf of the part; whether it got there."""

@@ -82,7 +82,9 @@ def in_parts(suite: Suite, refs: Sequence[EpisodeRef], mode: Mode) -> list[Episo
                 part = replace(ref, task=task, part=leaf_part(0, OWN))
                 alone[part.id] = part
     every = {**found, **alone}
-    order = {key: k for k, key in enumerate(dict.fromkeys((r.task, r.split) for r in every.values()))}
+    order = {
+        key: k for k, key in enumerate(dict.fromkeys((r.task, r.split) for r in every.values()))
+    }
     return sorted(every.values(), key=lambda ref: order[ref.task, ref.split])
 
 

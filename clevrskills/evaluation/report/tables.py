@@ -237,9 +237,9 @@ def episodes(evaluations: Sequence[Evaluation]) -> pd.DataFrame:
     frame = pd.DataFrame(
         {"run": evaluation.label, **asdict(result)}
         for evaluation in evaluations
-        for result in evaluation.results
+        for result in (*evaluation.results, *evaluation.parts)
     )
-    empty = [name for name in ("repeat", "curves") if not frame[name].any()]
+    empty = [name for name in ("repeat", "curves", "handover") if not frame[name].any()]
     return frame.drop(columns=empty)
 
 

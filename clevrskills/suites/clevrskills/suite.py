@@ -66,8 +66,8 @@ ALONE = {
     "traced": "trace",
     "end_effector_at_pose": "match_pose",
 }
-"""By kind of leaf the task of which the first leaf asks for the same skill. No skill of L0 both picks
-and places: there it is the task of L1 that has such a leaf and no other."""
+"""By kind of leaf the task of which the first leaf asks for the same skill. No skill of L0 both
+picks and places: there it is the task of L1 that has such a leaf and no other."""
 
 
 @dataclass(frozen=True)
