@@ -18,7 +18,7 @@ from clevrskills.dataset_tools.layout import Header as DatasetHeader
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.evaluation.arguments import EvaluateArgs
 from clevrskills.evaluation.env_pool import EpisodeRef, WorkerConfig
-from clevrskills.evaluation.handover.parts import in_parts
+from clevrskills.evaluation.handover.selection import in_parts
 from clevrskills.evaluation.results import Run
 from clevrskills.evaluation.rollout import Rules
 from clevrskills.evaluation.selection import check_in_words, frozen_tasks, task_splits

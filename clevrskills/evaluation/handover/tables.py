@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from itertools import groupby
 
 import numpy as np
@@ -277,10 +277,11 @@ def _mean(rows: Sequence[Composition]) -> Composition:
         for field in fields(first)
         if isinstance(getattr(first, field.name), Estimate)
     }
-    return Composition(
-        *(first.run, first.level, "", first.split),
+    return replace(
+        first,
+        task="",
         episodes=sum(row.episodes for row in rows),
         leaves=float(np.mean([row.leaves for row in rows])),
         missing=sum(row.missing for row in rows),
-        **means,
+        **means,  # type: ignore[arg-type]
     )

@@ -16,7 +16,8 @@ from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.env_pool import EpisodeRef
 from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
 from clevrskills.evaluation.handover.figure import composition_figure
-from clevrskills.evaluation.handover.parts import LONGER, in_parts
+from clevrskills.evaluation.handover.parts import LONGER
+from clevrskills.evaluation.handover.selection import in_parts
 from clevrskills.evaluation.handover.tables import Composition, compositions, propagate
 from clevrskills.evaluation.report.command import ReportArgs, report
 from clevrskills.evaluation.results import EpisodeResult, Evaluation, Run, read_results
