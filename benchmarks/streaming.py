@@ -23,17 +23,19 @@ from clevrskills.baselines.registry import build, configuration
 from clevrskills.baselines.spec import PolicySpec
 from clevrskills.core.policy import ObservationOptions, PromptInput
 
+STATE = {"qpos": 6, "ee_pose": 7, "vacuum_on": 1, "holding": 1}
+"""What is measured of the robot xArm6, and how many numbers it is."""
+
 
 def make(name: str, variant: str, changes: Mapping[str, int]) -> LearnedPolicy:
     """A policy of random weights."""
     config = configuration(name, variant, changes)
     shown = ObservationOptions(cameras=config.cameras, size_px=config.image_size)
-    nothing: list[float] = []
     statistics = {
-        "action": {"mean": [0.0] * 7, "std": [1.0] * 7},
-        "state": {"mean": nothing, "std": nothing},
+        name: {"mean": [0.0] * size, "std": [1.0] * size}
+        for name, size in (("action", 7), ("state", sum(STATE.values())))
     }
-    return build(name, config, PolicySpec(shown, {}, statistics)).eval()
+    return build(name, config, PolicySpec(shown, STATE, statistics)).eval()
 
 
 def prompt(size_px: int) -> PromptInput:
@@ -56,7 +58,8 @@ def observations(policy: LearnedPolicy) -> Iterator[dict[str, Any]]:
             camera: rng.integers(0, 256, (size_px, size_px, 3), dtype=np.uint8)
             for camera in policy.config.cameras
         }
-        yield {"images": images, "proprioception": {}, "prompt": "", "step": step}
+        state = {part: np.zeros(size, np.float32) for part, size in STATE.items()}
+        yield {"images": images, "proprioception": state, "prompt": "", "step": step}
         step += 1
 
 

@@ -540,6 +540,24 @@ class Suite(Protocol):
         del episode
         return ""
 
+    def leaves(self, episode: Episode) -> Sequence[str]:
+        """Names of the predicates that are achieved one after the other in an episode.
+
+        Raises:
+            ClevrSkillsError: The suite does not tell.
+        """
+        del episode
+        raise ClevrSkillsError(f"suite {self.name} has no handover")
+
+    def alone(self, predicate: str) -> str:
+        """The task in which a kind of leaf is the first thing to do; empty: there is none."""
+        del predicate
+        return ""
+
+    def leaf_prompt(self, env: Environment, leaf: Predicate) -> Prompt:
+        """What asks for one leaf of the goal of an environment alone."""
+        raise ClevrSkillsError(f"suite {self.name} has no handover")
+
     def told(self, episode: Episode, wording: str, number: int, look: str = LOOKS[0]) -> Prompt:
         """An episode's prompt in another wording.
 

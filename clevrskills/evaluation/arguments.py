@@ -97,6 +97,11 @@ class EvaluateArgs(PoolArgs, SuiteArgs):
     """Episodes that a process runs at the same time; the result is the same for any number."""
     retries: int = 1
     """How often an episode that ended in an error is tried again."""
+    handover: Literal["prefix", "plan", "all"] | None = None
+    """Let the oracle do a part of each episode: `prefix`, all up to a leaf of the goal, which the
+    policy does, once told by the leaf's sentence and once by the whole prompt; `plan`, the choice
+    of what to do next, of which it tells the policy; `all`, both, and the policy by itself with
+    twice the limit of steps. The report tells where compositions break."""
     videos: int = 0
     """Film the first episodes of each task and split."""
     video: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()

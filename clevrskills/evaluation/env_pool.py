@@ -11,7 +11,8 @@ from clevrskills.core.policy import ObservationOptions
 from clevrskills.core.policy_loader import PolicySource
 from clevrskills.core.suite import Environment, Episode, Suite, TrajectoryRenderer, building
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.evaluation.results import video_path
+from clevrskills.evaluation.handover.director import Director
+from clevrskills.evaluation.results import part_name, video_path
 from clevrskills.evaluation.rollout import EpisodeVideo, PolicyRollout, Rules
 
 TURNS_PER_S = 2
@@ -50,11 +51,12 @@ class EpisodeRef:
     counts: bool = False  # whether its result stands already, and it is done again to be filmed
     tries: int = 0  # how often it has ended in an error before
     repeat: int = 0  # how often it is run besides, before this time
+    part: str = ""  # what of it the policy does, see `evaluation.handover.parts`; empty: all
 
     @property
     def id(self) -> str:
         """Its name within the run, e.g. ``sort_test_007``."""
-        return episode_name(self.task, self.split, self.index, self.repeat)
+        return part_name(episode_name(self.task, self.split, self.index, self.repeat), self.part)
 
 
 class EnvPool:
@@ -98,6 +100,7 @@ class EnvPool:
                 *(env, episode, self._options, worker.rules, worker.suite, video, ref.repeat),
                 told=told,
                 wording=wording,
+                **({"director": Director(worker.suite, ref.part)} if ref.part else {}),
             )
         except Exception:
             self.abandon(slot)

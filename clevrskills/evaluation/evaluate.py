@@ -62,6 +62,7 @@ def evaluate(args: EvaluateArgs, suite: Suite | None = None) -> int:
 
 def _report(request: EvaluationRequest, outcome: Outcome) -> None:
     """Print the results of all that is in the folder."""
+    from clevrskills.evaluation.handover.tables import composition_tables
     from clevrskills.evaluation.report import tables
     from clevrskills.evaluation.report.suite_tables import suite_tables
     from clevrskills.evaluation.report.tables import print_lines, print_table
@@ -72,7 +73,7 @@ def _report(request: EvaluationRequest, outcome: Outcome) -> None:
     out, evaluations = request.args.out, open_evaluations([request.config.root])
     tasks, levels = tables.task_rows(evaluations), tables.level_rows(evaluations)
     measures, further = tables.measures_of(evaluations), suite_tables(evaluations)
-    further += sequential_tables(evaluations)
+    further += [*sequential_tables(evaluations), *composition_tables(evaluations)]
     if request.args.json:
         data = {
             "run": out,

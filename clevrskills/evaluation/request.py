@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from clevrskills import additions, keys_of
+from clevrskills.core.interface import BoxInterface
 from clevrskills.core.observer import LANGUAGE
 from clevrskills.core.policy_loader import CHAT, PolicySource, policy_arguments
 from clevrskills.core.suite import Preset, Suite, path_of
@@ -17,6 +18,7 @@ from clevrskills.dataset_tools.layout import Header as DatasetHeader
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.evaluation.arguments import EvaluateArgs
 from clevrskills.evaluation.env_pool import EpisodeRef, WorkerConfig
+from clevrskills.evaluation.handover.selection import in_parts
 from clevrskills.evaluation.results import Run
 from clevrskills.evaluation.robustness.kept import kept_episodes
 from clevrskills.evaluation.robustness.screening import check_axes
@@ -115,6 +117,9 @@ def make_request(args: EvaluateArgs, suite: Suite) -> EvaluationRequest:
         _check_sequential(args, policy)
         refs, population = _in_rounds(refs)
         sequential = {"width": args.until_width, "population": population}
+    if args.handover is not None:
+        _check_handover(args, suite, policy)
+        refs = in_parts(suite, refs, args.handover)
     refs = [replace(ref, repeat=k) for ref in refs for k in range(args.repeat)]
     stop = args.stop or ("limit" if args.keep_going else "goal")
     interface, wording = suite.interface(args.interface).name, args.wording or "own"
@@ -200,6 +205,28 @@ def _check_sequential(args: EvaluateArgs, policy: str) -> None:
     for name, given in others.items():
         if given:
             raise ClevrSkillsError(f"--until-width and {name} exclude each other")
+
+
+def _check_handover(args: EvaluateArgs, suite: Suite, policy: str) -> None:
+    """Check that a policy may do parts of episodes.
+
+    Raises:
+        ClevrSkillsError: It may not.
+    """
+    others = {
+        "--seed": args.seed is not None,
+        "--until-width": args.until_width is not None,
+        "--stop": args.stop not in (None, "goal"),
+        "--keep-going": args.keep_going,
+        "--policy replay:": policy.startswith(REPLAY),
+    }
+    for name, given in others.items():
+        if given:
+            raise ClevrSkillsError(f"--handover and {name} exclude each other")
+    interface = suite.interface(args.interface)
+    if not isinstance(interface, BoxInterface):
+        raise ClevrSkillsError(f"--handover is for actions of numbers, not of {interface.name}")
+    suite.require_oracle()
 
 
 def _in_rounds(refs: Sequence[EpisodeRef]) -> tuple[list[EpisodeRef], int]:

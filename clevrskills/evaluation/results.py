@@ -43,10 +43,11 @@ SETTINGS = (
 """Attributes of a run on which its numbers depend, besides the policy."""
 NO_TRACK = "none"
 """Track of policies that have learned from nothing."""
-CAUSES = ("success", "step limit", "gave up", "error", "stopped", "no stop")
+CAUSES = ("success", "step limit", "gave up", "error", "stopped", "no stop", "no handover")
 """Why an episode ended: the goal was reached; the task's step limit was; a policy that may say so
 gave up (the oracle); the policy or what leads to it broke down, which says nothing of its skill;
-the policy said that it is done, and was not; it never said so. A suite may have others of its own.
+the policy said that it is done, and was not; it never said so; the oracle did not come to the part
+that the policy was to do. A suite may have others of its own.
 
 Where episodes go on after success, ``success`` means that the goal held at the step limit."""
 
@@ -106,6 +107,8 @@ class EpisodeResult:
         none, or the line is of before they were told.
     events: What went wrong, in order, as :class:`clevrskills.envs.events.kinds.Event` has it
         as JSON.
+    handover: Of an episode of which the policy did a part: the name of the ``part`` and more, see
+        :class:`clevrskills.evaluation.handover.director.Director`; empty: it did all of it.
     trajectory: How the arm moved: ``path_m``, ``sparc``, ``first_contact_s`` if there was a
         contact; empty: nothing watched the episode.
     axes: Level of each axis that perturbed the episode.
@@ -155,11 +158,13 @@ class EpisodeResult:
     curves: Mapping[str, list[float]] = field(default_factory=dict)
     axes: Mapping[str, int] = field(default_factory=dict)
     twin: str = ""
+    handover: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def id(self) -> str:
         """Its name within the run, e.g. ``sort_test_007``."""
-        return episode_name(self.task, self.split, self.index, self.repeat)
+        name = episode_name(self.task, self.split, self.index, self.repeat)
+        return part_name(name, self.handover.get("part", ""))
 
     @property
     def counts(self) -> bool:
@@ -184,7 +189,17 @@ class EpisodeResult:
         return parse_record(cls, text)
 
 
-_IF_ANY = ("repeat", "wording", "usage", "events", "trajectory", "curves", "axes", "twin")
+_IF_ANY = (
+    "repeat",
+    "wording",
+    "usage",
+    "events",
+    "trajectory",
+    "curves",
+    "axes",
+    "twin",
+    "handover",
+)
 
 
 @dataclass(frozen=True)
@@ -282,8 +297,9 @@ class Evaluation:
         root: Its folder.
         run: What was evaluated, and how.
         label: What tables call it; no other run that was opened with it has this one.
-        results: One for each episode.
+        results: One for each episode that the policy did all of.
         source: The program that ran it, if it is another than ``clevrskills evaluate``.
+        parts: One for each part of an episode, where the policy did a part only.
     """
 
     root: Path
@@ -291,6 +307,7 @@ class Evaluation:
     label: str
     results: tuple[EpisodeResult, ...]
     source: Source | None = None
+    parts: tuple[EpisodeResult, ...] = ()
 
     @cached_property
     def suite(self) -> Suite:
@@ -314,6 +331,15 @@ class Evaluation:
 class _Unknown(Suite):
     def splits(self) -> Sequence[str]:
         return ()
+
+
+def _whole(results: Sequence[EpisodeResult]) -> tuple[EpisodeResult, ...]:
+    return tuple(result for result in results if not result.handover)
+
+
+def part_name(episode: str, part: str) -> str:
+    """Name of a part of an episode, e.g. ``sort_test_007_plan``."""
+    return f"{episode}_{part}" if part else episode
 
 
 def video_path(root: Path, episode: str) -> Path:
@@ -417,6 +443,8 @@ def open_evaluations(
         if labels.count(labels[k]) > 1:
             labels[k] = f"{labels[k]} {root}"
     return [
-        Evaluation(root, run, label, results, source)
+        Evaluation(
+            root, run, label, _whole(results), source, tuple(r for r in results if r.handover)
+        )
         for root, label, (run, results, source) in zip(roots, labels, contents, strict=True)
     ]

@@ -21,6 +21,7 @@ from clevrskills.core.observer import Observer
 from clevrskills.core.policy import Observation, ObservationOptions, PromptInput, Said
 from clevrskills.core.rollout import STEP_LIMIT, Rollout
 from clevrskills.core.suite import Environment, Episode, Prompt, Suite, TrajectoryRenderer
+from clevrskills.evaluation.handover.director import Director
 from clevrskills.evaluation.results import EpisodeResult
 from clevrskills.jobs.files import PARTIAL_PREFIX, storage_errors, sync
 from clevrskills.jobs.process_setup import now, worker_name
@@ -108,6 +109,7 @@ class PolicyRollout(Rollout):
     Attributes:
         transcript: What was said, turn by turn, as JSON data; nothing of policies without words.
         shown: Images that were sent and are not taken out yet, by name.
+        told_anew: Whether the policy is to begin again, as its prompt has changed.
 
     Args:
         env: The environment; it is reset.
@@ -119,6 +121,7 @@ class PolicyRollout(Rollout):
         repeat: How often the episode was run before.
         told: The prompt that the policy is given; ``None``: that of the episode.
         wording: What it says, one of :data:`~clevrskills.core.suite.WORDINGS`.
+        director: Leads an episode of which the policy does a part; ``None``: it does all of it.
     """
 
     def __init__(
@@ -132,6 +135,7 @@ class PolicyRollout(Rollout):
         repeat: int = 0,
         told: Prompt | None = None,
         wording: str = "own",
+        director: Director | None = None,
     ) -> None:
         self._interface = suite.interface(rules.interface)
         super().__init__(env, 0, rules.stop_on_success, self._interface.begin(env))
@@ -150,11 +154,14 @@ class PolicyRollout(Rollout):
         with _Timer(self, "_env_s"):
             env.reset(options={"episode": episode})
             self.limit = self._actuator.limit
+            self._director, self.told_anew = director, False
+            if director is not None:
+                start = director.begin(env, self._actuator)
+                self.limit, self.cause, told = start.limit, start.cause, start.prompt or told
             self._progress = float(env.outcome.progress[0])
             self._depth = depth(env.goal, env.outcome)
             self._watcher = suite.watcher(env)
-            self.observer = Observer(env, options, told)
-            self.prompt: PromptInput = self.observer.begin(policy_seed(episode, repeat))
+            self._tell(told)
             self.observation: Observation = self._look()
             if video is not None:
                 video.open(env)
@@ -203,10 +210,28 @@ class PolicyRollout(Rollout):
             reached = depth(env.goal, env.outcome)
             assert reached is not None
             self._depth = max(self._depth, reached)
+        if self._director is not None:
+            self._follow(self._director)
         # only what the policy will be shown: images cost more than a step
         if len(self._actions) < self._history and not self.ended:
             self.observation = self._look()
         return step
+
+    def _tell(self, told: Prompt | None) -> None:
+        """Let the policy be told a prompt; ``None``: that of the episode."""
+        part = "" if self._director is None else self._director.seed
+        self.observer = Observer(self.env, self.options, told)
+        seed = policy_seed(self.episode, self._repeat, part)
+        self.prompt: PromptInput = self.observer.begin(seed)
+
+    def _follow(self, director: Director) -> None:
+        """End with the part that the policy does; tell it what comes next."""
+        if director.achieved:
+            self.success = self.success_once = True
+        if not self.ended and (told := director.told_anew()) is not None:
+            self._actions.clear()
+            self._tell(told)
+            self.told_anew = True
 
     def on_control_step(self, step: Step) -> None:
         """Film it."""
@@ -299,6 +324,7 @@ class PolicyRollout(Rollout):
             trajectory=trajectory,
             axes=dict(getattr(episode, "axes", {})),
             twin=episode.twin if getattr(episode, "axes", None) else "",  # type: ignore[attr-defined]
+            handover=self._director.record if self._director else {},
         )
 
     def _watched(self) -> tuple[list[dict[str, Any]], dict[str, float]]:
@@ -324,10 +350,10 @@ class _Timer:
         setattr(self._owner, self._name, getattr(self._owner, self._name) + spent)
 
 
-def policy_seed(episode: Episode | RecordedName, repeat: int = 0) -> int:
-    """A seed for what a policy draws at random in an episode; it differs between tasks, splits and
-    repeats.
+def policy_seed(episode: Episode | RecordedName, repeat: int = 0, part: str = "") -> int:
+    """A seed for what a policy draws at random in an episode; it differs between tasks, splits,
+    repeats and parts of an episode.
     """
-    words = (episode.task, episode.split, "policy")
+    words = (episode.task, episode.split, "policy", *([part] * bool(part)))
     entropy = (episode.seed, *(crc32(word.encode()) for word in words), *([repeat] * bool(repeat)))
     return int(np.random.SeedSequence(entropy).generate_state(1)[0])

@@ -101,9 +101,10 @@ class Evaluator:
         self._live: dict[int, tuple[EpisodeRef, PolicyRollout]] = {}
         self._results: list[EpisodeResult] = []
         self._lost: list[EpisodeRef] = []
+        self._again: dict[int, PolicyRollout] = {}
         hopeless, waiting = "", deque(group.episodes)
         while (waiting or self._live) and not hopeless:
-            starts: dict[int, PolicyRollout] = {}
+            starts, self._again = self._again, {}
             for slot in range(self._config.batch):
                 if waiting and slot not in self._live:
                     self._start(slot, waiting.popleft(), starts)
@@ -151,6 +152,8 @@ class Evaluator:
             rollout.go_on(answer)
             self._keep_images(ref, rollout)
             if not rollout.ended:
+                if rollout.told_anew:
+                    rollout.told_anew, self._again[slot] = False, rollout
                 return
             result = rollout.result()
         except PolicyError as error:
@@ -208,4 +211,5 @@ def failed(ref: EpisodeRef, level: str, error: str, revision: int) -> EpisodeRes
         ended=now(),
         repeat=ref.repeat,
         revision=revision,
+        handover={"part": ref.part} if ref.part else {},
     )

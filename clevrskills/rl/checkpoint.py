@@ -19,7 +19,7 @@ from clevrskills.jobs.files import PartialDirectory, storage_errors
 from clevrskills.jobs.run_folder import versions
 from clevrskills.rl.agent import Agent, MovesAgent, Spaces, make_agent
 from clevrskills.rl.ppo import PPO
-from clevrskills.rl.run import Run
+from clevrskills.rl.run import Run, read_run
 
 SINGLE_FILE = "checkpoint.safetensors"
 _GENERATOR = "generator"
@@ -76,6 +76,24 @@ def restore(ppo: PPO, root: Path) -> None:
         return
     ppo.generator.set_state(training.pop(_GENERATOR))
     checkpoint.load_optimizer(ppo.optimizer, ppo.agent, training, path)
+
+
+def adopt(ppo: PPO, run: Run) -> None:
+    """Give a learner the networks of the training that a run begins with.
+
+    Raises:
+        ClevrSkillsError: There is none, or it learned something else.
+    """
+    root = checkpoint.located(Path(run.begin_with))
+    before = read_run(root)
+    for kind, theirs, ours in (
+        ("task", before.task, run.task),
+        ("robot", before.robot, run.robot),
+        ("hidden layers", before.ppo.hidden, run.ppo.hidden),
+    ):
+        if theirs != ours:
+            raise ClevrSkillsError(f"{run.begin_with} has the {kind} {theirs}, not {ours}")
+    ppo.agent.load_state_dict(load_agent(root, before).state_dict())
 
 
 def steps_made(root: Path) -> int:

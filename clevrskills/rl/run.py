@@ -135,6 +135,9 @@ class Settings:
     head_starts: float = 0.0
     """Probability that an episode starts with a part of the goal achieved, drawn evenly: a reverse
     curriculum."""
+    begin_with: str = ""
+    """A training of the same task from whose networks this one sets out, a folder or `zoo/NAME`;
+    its steps are not counted."""
     ppo: Annotated[PPOConfig, tyro.conf.OmitArgPrefixes] = field(default_factory=PPOConfig)
     """Numbers that PPO is tuned by."""
 
@@ -198,6 +201,7 @@ def read_run(root: Path) -> Run:
         data = json.loads(path.read_text(encoding="utf-8"))
         data.setdefault("look", "flat")  # before there were others
         data.setdefault("suite", CLEVRSKILLS)
+        data.setdefault("begin_with", "")
         values = {f.name: data[f.name] for f in fields(Run)}
         ppo = {f.name: _frozen(data["ppo"][f.name]) for f in fields(PPOConfig)}
     except (ValueError, KeyError, TypeError) as error:

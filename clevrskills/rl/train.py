@@ -11,7 +11,7 @@ from gymnasium.vector import VectorEnv
 
 from clevrskills.core.episode import RL_TRAINING
 from clevrskills.jobs.training_log import TrainingLog, read_reports
-from clevrskills.rl.checkpoint import restore, save, steps_made
+from clevrskills.rl.checkpoint import adopt, restore, save, steps_made
 from clevrskills.rl.ppo import PPO
 from clevrskills.rl.run import PROGRESS_FILE, Run
 
@@ -50,6 +50,8 @@ def train(
     torch.set_num_threads(threads)
     with contextlib.closing(make_envs(run, workers)) as envs:
         ppo = PPO(envs, run.ppo, run.total_steps, run.seed, device)
+        if run.begin_with and not steps_made(root):
+            adopt(ppo, run)
         restore(ppo, root)
         ppo.start(first_seed(run.seed, ppo.steps))
         saved, success = ppo.steps, RecentSuccess()

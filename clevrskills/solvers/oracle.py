@@ -4,6 +4,7 @@ from zlib import crc32
 
 import numpy as np
 
+from clevrskills.core.goal.predicate import Leaf
 from clevrskills.core.goal.tree import nodes, outcomes
 from clevrskills.core.threads import single_threaded
 from clevrskills.envs.environment import ClevrSkillsEnv
@@ -70,6 +71,10 @@ class Oracle:
         """Whether the goal holds."""
         return bool(self.env.outcome.holds[0])
 
+    def next_leaf(self) -> Leaf | None:
+        """What to achieve now; ``None``: nothing is left to do."""
+        return self.env.goal.next_leaf(self.env.outcome)
+
     @single_threaded
     def act(self) -> np.ndarray:
         """The next action, (7,) float32 in [-1, 1].
@@ -88,7 +93,7 @@ class Oracle:
         failure: SkillFailed | None = None
         arm, ended, start = self._arm, -1, 0
         while True:
-            leaf = self.env.goal.next_leaf(self.env.outcome)
+            leaf = self.next_leaf()
             if leaf is None:
                 self._say()
                 arm.set_label("wait", "Done")

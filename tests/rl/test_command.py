@@ -206,6 +206,23 @@ def test_without_a_checkpoint_it_starts_afresh(tmp_path):
     assert makes.made[0].seeds_used[:4] == makes.made[1].seeds_used[:4]
 
 
+def test_a_training_sets_out_from_another_one(tmp_path):
+    first, second = tmp_path / "first", tmp_path / "second"
+    rl(args_of(first), Makes())
+    learned = load_agent(first, read_run(first)).state_dict()
+    still = dataclasses.replace(SMALL, learning_rate=0.0)
+    rl(args_of(second, begin_with=str(first), ppo=still, seed=5), Makes())
+    run = read_run(second)
+    assert run.begin_with == str(first)
+    found = load_agent(second, run).state_dict()
+    assert steps_made(second) >= TOTAL  # its own steps alone
+    for name in found:
+        if name.startswith(("policy.", "critic.")):
+            assert torch.equal(found[name], learned[name])
+    with pytest.raises(ClevrSkillsError, match="has the task trace, not pick"):
+        rl(args_of(tmp_path / "third", task="pick", begin_with=str(first)), Makes())
+
+
 def test_other_settings_need_another_folder(tmp_path):
     out = tmp_path / "run"
     rl(args_of(out), Makes())

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from clevrskills.evaluation.results import Evaluation
 
 PAGE = "report.html"
+FIGURE = "composition.svg"
+"""Figure of parts of episodes, if there are any."""
 SHOWN = (
     *("level", "tasks", "split", "run", "track", "episodes"),
     *("success %", "goals met %", "reward/step"),
@@ -50,6 +52,7 @@ def report(args: ReportArgs) -> int:
     Raises:
         ClevrSkillsError: A folder holds no run, no episode has ended yet, or the disk refused.
     """
+    from clevrskills.evaluation.handover.tables import composition_tables
     from clevrskills.evaluation.report import comparison as pairs
     from clevrskills.evaluation.report import tables
     from clevrskills.evaluation.report.failures import failure_tables
@@ -64,7 +67,7 @@ def report(args: ReportArgs) -> int:
         raise ClevrSkillsError("name the folder of at least one run")
     evaluations = open_evaluations(args.runs, read_any)
     for evaluation in evaluations:
-        if not evaluation.results:
+        if not evaluation.results and not evaluation.parts:
             raise ClevrSkillsError(f"{evaluation.root}: no episode has ended yet")
     levels, tasks = tables.level_rows(evaluations), tables.task_rows(evaluations)
     comparisons = _comparisons(evaluations)
@@ -73,6 +76,7 @@ def report(args: ReportArgs) -> int:
         *failure_tables(evaluations),
         *sequential_tables(evaluations),
         *robustness_tables(evaluations),
+        *composition_tables(evaluations),
     ]
     out = args.out or args.runs[0] / "report"
     with storage_errors(out):
@@ -91,8 +95,10 @@ def report(args: ReportArgs) -> int:
         return 0
     measures = tables.measures_of(evaluations)
     headings = [f"{m.heading} %" if m.kind == "share" else m.heading for m in measures]
-    texts = tables.words(levels, measures)
-    tables.print_table(texts[[name for name in (*SHOWN, *headings, "errors") if name in texts]])
+    if levels:
+        texts = tables.words(levels, measures)
+        shown = [name for name in (*SHOWN, *headings, "errors") if name in texts]
+        tables.print_table(texts[shown])
     for table in further:
         tables.print_table(table.texts, table.title)
         tables.print_lines(*filter(None, (table.note,)))
@@ -129,6 +135,8 @@ def _write(
     further: Sequence[Table],
 ) -> None:
     from clevrskills.dataset_tools.pages import render
+    from clevrskills.evaluation.handover.figure import composition_figure
+    from clevrskills.evaluation.handover.tables import compositions
     from clevrskills.evaluation.report import comparison as pairs
     from clevrskills.evaluation.report import tables
     from clevrskills.evaluation.report.curves import drawings
@@ -140,6 +148,7 @@ def _write(
     files = [
         tables.Table(title.lower(), title, tables.numbers(rows), tables.words(rows, measures))
         for title, rows in (("Levels", levels), ("Tasks", tasks))
+        if rows
     ]
     files += further
     for k, comparison in enumerate(comparisons, start=1):
@@ -154,6 +163,9 @@ def _write(
     notes += tables.clipped_lines(evaluations)
     tables.write_tables(out, files, "\n\n".join(notes))
     write_whole(out / "episodes.csv", tables.episodes(evaluations).to_csv(index=False))
+    figure = composition_figure(compositions(evaluations))
+    if figure:
+        write_whole(out / FIGURE, figure + "\n")
     page = render(
         "report.html",
         "evaluation.report",
@@ -163,6 +175,7 @@ def _write(
         tables=files,
         pivots=pivots(evaluations),
         drawings=drawings(evaluations),
+        composition=figure,
         notes=notes,
     )
     write_whole(out / PAGE, page)

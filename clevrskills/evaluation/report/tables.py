@@ -247,9 +247,10 @@ def episodes(evaluations: Sequence[Evaluation]) -> pd.DataFrame:
     frame = pd.DataFrame(
         {"run": evaluation.label, **asdict(result)}
         for evaluation in evaluations
-        for result in evaluation.results
+        for result in (*evaluation.results, *evaluation.parts)
     )
-    empty = [name for name in ("repeat", "curves", "axes", "twin") if not frame[name].any()]
+    names = ("repeat", "curves", "axes", "twin", "handover")
+    empty = [name for name in names if not frame[name].any()]
     return frame.drop(columns=empty)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from clevrskills.core.env_config import LOOKS
 from clevrskills.core.feedback import Phrasebook
+from clevrskills.core.goal.predicate import Predicate
 from clevrskills.core.interface import Interface
 from clevrskills.core.suite import (
     Environment,
@@ -43,6 +44,30 @@ KEYSTEP_TASKS = (
 )
 """Tasks that the paper leaves out where prompts are in words alone, as their point is to show what
 is to be done by images of key-steps (ClevrSkills paper, section 5, Table 5)."""
+
+
+_PICK_AND_PLACE = (
+    *("on_top", "inside", "inside_after", "at_position", "at_pose", "at_pose_on_top"),
+    *("same_stack", "balanced"),
+)
+ALONE = {
+    **dict.fromkeys(_PICK_AND_PLACE, "simple_manipulation"),
+    "picked": "pick",
+    "set_down": "place",
+    "rotated": "rotate",
+    "pushed_towards": "push",
+    "at_position_pushed": "push",
+    "touched": "touch",
+    "touched_pushed": "touch_push",
+    "touched_toppled": "touch_topple",
+    "toppled_structure": "touch_topple",
+    "hit": "throw",
+    "hit_toppled": "throw_topple",
+    "traced": "trace",
+    "end_effector_at_pose": "match_pose",
+}
+"""By kind of leaf the task of which the first leaf asks for the same skill. No skill of L0 both
+picks and places: there it is the task of L1 that has such a leaf and no other."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +151,12 @@ class ClevrSkillsSuite(TabletopSuite):
         return CODES
 
     def policies(self) -> Mapping[str, str]:
-        return {"random_words": "clevrskills.suites.clevrskills.words.agents:RandomWords"}
+        place = "clevrskills.suites.clevrskills"
+        return {
+            "random_words": f"{place}.words.agents:RandomWords",
+            "quitter": f"{place}.known_policies:Quitter",
+            "disorderly": f"{place}.known_policies:Disorderly",
+        }
 
     def reader(self) -> Reader:
         from clevrskills.suites.clevrskills.words.reader import reply
@@ -141,6 +171,27 @@ class ClevrSkillsSuite(TabletopSuite):
         from clevrskills.suites.clevrskills.words.interface import PRESETS as IN_WORDS
 
         return {**PRESETS, **IN_WORDS}
+
+    def leaves(self, episode: Episode) -> Sequence[str]:
+        from clevrskills.envs.episode import EpisodeSpec
+        from clevrskills.tasks import stack_roles, task
+
+        assert isinstance(episode, EpisodeSpec)
+        made = task(episode.task, **episode.task_args).in_split(episode.split)
+        return [step.name for step in made.goal(stack_roles([episode.layout])).steps()]
+
+    def alone(self, predicate: str) -> str:
+        return ALONE.get(predicate, "")
+
+    def leaf_prompt(self, env: Environment, leaf: Predicate) -> Prompt:
+        from clevrskills.envs.environment import ClevrSkillsEnv
+        from clevrskills.sim.prompt import Prompt as Shown
+
+        assert isinstance(env, ClevrSkillsEnv) and isinstance(env.prompt, Shown)
+        told, _, _ = leaf.describe(env.world).partition(" after ")
+        bodies = tuple(body for body in env.layouts[0].bodies if body)
+        radius_m, setting = env.prompt.picture_radius_m, env.prompt.setting
+        return Shown(f"{told}.", bodies, picture_radius_m=radius_m, setting=setting)
 
     def told(self, episode: Episode, wording: str, number: int, look: str = LOOKS[0]) -> Prompt:
         from clevrskills.envs.episode import EpisodeSpec

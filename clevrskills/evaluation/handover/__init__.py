@@ -1,0 +1,1 @@
+"""Handover: the oracle does a part of an episode, a policy the rest; where compositions break."""

@@ -1,0 +1,133 @@
+"""Director of an episode that a policy does a part of: what it is told, and when it is done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from clevrskills.core.goal.predicate import Leaf
+from clevrskills.core.goal.tree import leaf_status
+from clevrskills.core.interface import Actuator
+from clevrskills.core.policy import GaveUp
+from clevrskills.core.suite import Environment, Prompt, Suite
+from clevrskills.evaluation.handover.parts import LONGER, OWN, PLAN, WHOLE, Part
+
+NO_HANDOVER = "no handover"
+"""Why a part ended that never began: the oracle did not come to its leaf, or it held by itself."""
+STEADY = 20
+"""Turns in which an earlier leaf must be the next one again until the policy is told so: while one
+thing is put on another, what holds below may flicker."""
+
+
+@dataclass(frozen=True)
+class Start:
+    """How a policy begins.
+
+    Attributes:
+        prompt: What it is told; ``None``: the prompt of the episode.
+        limit: Limit of turns.
+        cause: Why it does not; empty: it does.
+    """
+
+    prompt: Prompt | None
+    limit: int
+    cause: str = ""
+
+
+class Director:
+    """Leads one episode.
+
+    Args:
+        suite: What it is of.
+        name: Name of the part that the policy does.
+    """
+
+    def __init__(self, suite: Suite, name: str) -> None:
+        self._suite, self._name, self._part = suite, name, Part.parse(name)
+        self._told, self._began, self._back = 0, 0, 0
+
+    @property
+    def seed(self) -> str:
+        """What tells the draws of this part from those of others; empty: they are those of an
+        ordinary evaluation.
+        """
+        return "" if self._part.kind == WHOLE else f"{self._name}/{self._told}"
+
+    @property
+    def record(self) -> Mapping[str, Any]:
+        """What the result keeps."""
+        data: dict[str, Any] = {"part": self._name, "leaves": len(self._steps)}
+        if self._part.kind == "leaf":
+            leaf = self._steps[self._part.leaf].name
+            data |= {"leaf": leaf, "alone": self._suite.alone(leaf), "began": self._began}
+        elif self._part.kind == PLAN:
+            data["told"] = self._told
+        return data
+
+    def begin(self, env: Environment, actuator: Actuator) -> Start:
+        """Bring an episode that was just reset to where the policy begins."""
+        self._env, self._steps = env, [step for step in env.goal.steps() if isinstance(step, Leaf)]
+        if self._part.kind == WHOLE:
+            return Start(None, LONGER * actuator.limit)
+        if self._part.kind == PLAN:
+            return Start(self.told_anew(), actuator.limit)
+        leaf = self._steps[self._part.leaf]
+        task = self._suite.alone(leaf.name)
+        limit = int(self._suite.describe(task)["max_steps"]) if task else actuator.limit
+        if self._part.leaf and not self._bring(actuator):
+            return Start(None, limit, NO_HANDOVER)
+        self._met = self._count()
+        self._told = 1
+        own = self._part.sentence == OWN
+        return Start(self._suite.leaf_prompt(env, leaf) if own else None, limit)
+
+    @property
+    def achieved(self) -> bool:
+        """Whether the policy has done what is more than the goal as a whole: its leaf. Told the
+        whole prompt, it may do another one first.
+        """
+        if self._part.kind != "leaf":
+            return False
+        leaf = self._env.goal.next_leaf(self._env.outcome)
+        if leaf is None or self._place(leaf) > self._part.leaf:
+            return True
+        return self._part.sentence != OWN and self._count() > self._met
+
+    def told_anew(self) -> Prompt | None:
+        """What the policy is told from now on; ``None``: nothing new."""
+        if self._part.kind != PLAN:
+            return None
+        leaf = self._env.goal.next_leaf(self._env.outcome)
+        if leaf is None or (self._told and self._keeps_on(leaf)):
+            return None
+        self._now, self._told, self._back = leaf, self._told + 1, 0
+        return self._suite.leaf_prompt(self._env, leaf)
+
+    def _keeps_on(self, leaf: Leaf) -> bool:
+        """Whether the policy goes on with what it was told, now that a leaf is the next one."""
+        back = self._place(leaf) < self._place(self._now)
+        self._back = self._back + 1 if back else 0
+        return leaf is self._now or 0 < self._back < STEADY
+
+    def _bring(self, actuator: Actuator) -> bool:
+        """Let the oracle act up to where it begins the leaf of the part; whether it got there."""
+        oracle, leaves = self._suite.oracle(self._env), list(self._env.goal.leaves())
+        for self._began in range(actuator.limit):
+            try:
+                action = oracle.act()
+            except GaveUp:
+                return False
+            place = self._place(leaves[oracle.subgoal]) if oracle.subgoal >= 0 else len(leaves)
+            if place >= self._part.leaf:
+                return place == self._part.leaf
+            actuator.act(action)
+        return False
+
+    def _place(self, leaf: Leaf) -> int:
+        """Where a leaf stands among those that are achieved one after the other; -1: nowhere."""
+        return next((k for k, step in enumerate(self._steps) if step is leaf), -1)
+
+    def _count(self) -> int:
+        """How many leaves are met."""
+        return sum(found.met for found in leaf_status(self._env.goal, self._env.outcome))

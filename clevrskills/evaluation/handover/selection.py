@@ -1,0 +1,53 @@
+"""Selection of parts: which parts of episodes a run has."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Literal
+
+from clevrskills.core.suite import Suite
+from clevrskills.evaluation.env_pool import EpisodeRef
+from clevrskills.evaluation.handover.parts import OWN, PLAN, PROMPT, WHOLE, leaf_part
+
+Mode = Literal["prefix", "plan", "all"]
+"""What is run: the leaves, each in place and alone; the whole by a perfect planner; both, and
+the prompt alone with twice the limit.
+"""
+
+
+def in_parts(suite: Suite, refs: Sequence[EpisodeRef], mode: Mode) -> list[EpisodeRef]:
+    """Episodes in parts, and those in which their kinds of leaves are done alone.
+
+    Args:
+        suite: What they are of.
+        refs: Frozen episodes.
+        mode: Which parts.
+
+    Raises:
+        ClevrSkillsError: The suite does not tell its leaves.
+    """
+    found: dict[str, EpisodeRef] = {}
+    alone: dict[str, EpisodeRef] = {}
+    for ref in refs:
+        leaves = suite.leaves(suite.frozen(ref.task, ref.split)[ref.index])
+        for name in _names(len(leaves), mode):
+            part = replace(ref, part=name)
+            found[part.id] = part
+        for task in dict.fromkeys(map(suite.alone, leaves)) if mode != PLAN else ():
+            if task and ref.split in suite.splits_of(task):
+                part = replace(ref, task=task, part=leaf_part(0, OWN))
+                alone[part.id] = part
+    every = {**found, **alone}
+    order = {
+        key: k for k, key in enumerate(dict.fromkeys((r.task, r.split) for r in every.values()))
+    }
+    return sorted(every.values(), key=lambda ref: order[ref.task, ref.split])
+
+
+def _names(leaves: int, mode: Mode) -> Iterator[str]:
+    if mode != PLAN:
+        for leaf in range(leaves):
+            yield from (leaf_part(leaf, sentence) for sentence in (OWN, PROMPT))
+    if mode != "prefix":
+        yield PLAN
+    if mode == "all":
+        yield WHOLE

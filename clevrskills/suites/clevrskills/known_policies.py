@@ -1,0 +1,88 @@
+"""Policies of known skill, by which to check what is measured of composition."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from clevrskills.core.goal.predicate import Leaf
+from clevrskills.core.interface import Interface
+from clevrskills.core.policy import GaveUp, Observation, PromptInput
+from clevrskills.core.suite import Suite
+from clevrskills.envs.environment import ClevrSkillsEnv
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.evaluation.policies import OraclePolicy
+from clevrskills.solvers.oracle import Oracle
+
+
+class Quitter(OraclePolicy):
+    """Solves episodes with the oracle, but gives up at each leaf with a probability.
+
+    Args:
+        suite: What it acts in.
+        interface: What it acts by.
+        p: The probability.
+
+    Raises:
+        ClevrSkillsError: It is none.
+    """
+
+    def __init__(self, suite: Suite, interface: Interface, p: float) -> None:
+        if not 0.0 <= p <= 1.0:
+            raise ClevrSkillsError(f"p={p}; allowed: 0 to 1")
+        super().__init__(suite, interface)
+        self._p = p
+
+    def reset(self, prompt: PromptInput, *, env: Any, episode: Any) -> None:
+        """An episode begins."""
+        super().reset(prompt, env=env, episode=episode)
+        self._generator, self._begun = np.random.default_rng(prompt.seed), set[int]()
+
+    def act(self, observation: Observation) -> Any:
+        """What the oracle does next.
+
+        Raises:
+            GaveUp: It gave up.
+        """
+        action = super().act(observation)
+        if self._oracle.subgoal not in self._begun:
+            self._begun.add(self._oracle.subgoal)
+            if self._generator.random() < self._p:
+                raise GaveUp(f"gives up: {self._oracle.subtask}")
+        return action
+
+
+class Disorderly(OraclePolicy):
+    """Solves what one sentence asks for with the oracle; told more, it does each leaf of the goal
+    once, in any order.
+    """
+
+    def reset(self, prompt: PromptInput, *, env: Any, episode: Any) -> None:
+        """An episode begins."""
+        steps = [step for step in env.goal.steps() if isinstance(step, Leaf)]
+        told = [step for step in steps if self._suite.leaf_prompt(env, step).text == prompt.text]
+        if not told:
+            order = np.random.default_rng(prompt.seed).permutation(len(steps))
+            told = [steps[k] for k in order]
+        self._oracle = _InOrder(env, told)
+
+
+class _InOrder(Oracle):
+    """Does some leaves, once each, then gives up; the last one until it holds.
+
+    Args:
+        env: The environment.
+        leaves: The leaves.
+    """
+
+    def __init__(self, env: ClevrSkillsEnv, leaves: Sequence[Leaf]) -> None:
+        self._left = list(leaves)
+        super().__init__(env)
+
+    def next_leaf(self) -> Leaf | None:
+        """What to achieve now."""
+        if self.done:
+            return None
+        return self._left.pop(0) if len(self._left) > 1 else self._left[0]

@@ -1,0 +1,197 @@
+"""Parts of episodes: which there are, what is told, and where compositions break."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import fabricated
+import numpy as np
+import pytest
+
+from clevrskills.core.suite import load_suite
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.evaluation.env_pool import EpisodeRef
+from clevrskills.evaluation.evaluate import EvaluateArgs, evaluate
+from clevrskills.evaluation.handover.figure import composition_figure
+from clevrskills.evaluation.handover.parts import LONGER
+from clevrskills.evaluation.handover.selection import in_parts
+from clevrskills.evaluation.handover.tables import Composition, compositions, propagate
+from clevrskills.evaluation.report.command import ReportArgs, report
+from clevrskills.evaluation.results import EpisodeResult, Evaluation, Run, read_results
+from clevrskills.evaluation.statistics import Estimate
+
+EPISODES, LEAVES, STEPS = 400, 3, 500
+LEVELS = ("alone", "in_place", "prompted", "product", "planner", "zero_shot", "longer")
+LOSSES = ("gap", "strange", "dependence", "choosing", "horizon")
+
+
+def test_an_episode_has_parts_and_its_leaves_are_done_alone_elsewhere() -> None:
+    refs = in_parts(load_suite(), [EpisodeRef("rotate_restore", "train", 0)], "all")
+    assert [ref.id for ref in refs] == [
+        "rotate_restore_train_000_leaf0_own",
+        "rotate_restore_train_000_leaf0_prompt",
+        "rotate_restore_train_000_leaf1_own",
+        "rotate_restore_train_000_leaf1_prompt",
+        "rotate_restore_train_000_plan",
+        "rotate_restore_train_000_whole",
+        "rotate_train_000_leaf0_own",
+        "simple_manipulation_train_000_leaf0_own",
+    ]
+    assert [r.part for r in in_parts(load_suite(), [EpisodeRef("sort", "test", 1)], "plan")] == [
+        "plan"
+    ]
+
+
+def test_every_leaf_of_l1_and_l2_has_a_task_in_which_it_is_first() -> None:
+    suite = load_suite()
+    for task, level in suite.levels().items():
+        if level in ("L1", "L2"):
+            for episode in suite.frozen(task, "train")[:10]:
+                leaves = suite.leaves(episode)
+                assert leaves and all(suite.alone(leaf) in suite.levels() for leaf in leaves)
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ({"seed": 3, "episodes": 1}, "--handover and --seed exclude each other"),
+        ({"keep_going": True}, "--handover and --keep-going exclude each other"),
+        ({"interface": "skills", "policy": "zero"}, "--handover is for actions of numbers"),
+    ],
+)
+def test_what_cannot_be_handed_over(more: dict, told: str, tmp_path: Path) -> None:
+    args = {"policy": "zero", "tasks": ("stack",), "handover": "plan", "out": tmp_path, **more}
+    with pytest.raises(ClevrSkillsError, match=re.escape(told)):
+        evaluate(EvaluateArgs(**args))
+
+
+def made(
+    leaf: Callable[[int], bool], plan: Callable[[], bool], whole: Callable[[], bool]
+) -> Composition:
+    """A task of three leaves with outcomes that are drawn."""
+    results = []
+    for index in range(EPISODES):
+        parts = {f"leaf{k}_{told}": leaf(k) for k in range(LEAVES) for told in ("own", "prompt")}
+        for name, success in {**parts, "plan": plan(), "whole": whole()}.items():
+            about = {"part": name, "leaves": LEAVES}
+            if name.startswith("leaf"):
+                about |= {"leaf": "on_top", "alone": "simple_manipulation"}
+            results.append(one("stack", index, success, about))
+        about = {"part": "leaf0_own", "leaves": 1, "leaf": "on_top"}
+        about["alone"] = "simple_manipulation"
+        results.append(one("simple_manipulation", index, leaf(0), about))
+    run = Run(policy="p", label="p")
+    rows = compositions([Evaluation(Path(), run, "p", (), parts=tuple(results))])
+    (row,) = rows  # the other task is there for the sake of this one
+    return row
+
+
+def one(task: str, index: int, success: bool, about: dict) -> EpisodeResult:
+    limit = STEPS * (LONGER if about["part"] == "whole" else 1)
+    return fabricated.result(
+        task, index, success, "L1", handover=about, turns=90, max_turns=limit, max_steps=limit
+    )
+
+
+@pytest.mark.parametrize("p", [0.1, 0.3])
+def test_who_gives_up_at_each_leaf_has_no_gap(p: float) -> None:
+    draw = np.random.default_rng(7)
+    through = lambda leaves: bool((draw.random(leaves) >= p).all())  # noqa: E731
+    row = made(lambda _: through(1), lambda: through(LEAVES), lambda: through(LEAVES))
+    for name in LEVELS:
+        value: Estimate = getattr(row, name)
+        expected = 1 - p if name in ("alone", "in_place", "prompted") else (1 - p) ** LEAVES
+        assert value.low <= expected <= value.high, name
+        assert value.high - value.low < 0.2
+    for name in LOSSES:
+        assert getattr(row, name).low <= 0.0 <= getattr(row, name).high, name
+
+
+def test_who_mixes_up_the_order_loses_by_choosing() -> None:
+    draw = np.random.default_rng(8)
+    row = made(lambda _: True, lambda: True, lambda: bool(draw.random() < 1 / 6))
+    assert row.choosing.low > 0.75 and row.gap.value == pytest.approx(row.choosing.value)
+    assert row.strange.value == row.dependence.value == row.horizon.value == 0.0
+
+
+def test_the_parts_are_the_gap() -> None:
+    draw = np.random.default_rng(9)
+    row = made(
+        lambda k: bool(draw.random() < 0.9 - 0.2 * k),
+        lambda: bool(draw.random() < 0.3),
+        lambda: bool(draw.random() < 0.2),
+    )
+    parts = row.strange.value + row.dependence.value + row.choosing.value
+    assert parts == pytest.approx(row.gap.value)
+    assert row.strange.low > 0.0  # later leaves are harder than the first
+
+
+def test_success_after_the_limit_is_none_of_zero_shot() -> None:
+    about = {"part": "whole", "leaves": 1}
+    late = fabricated.result(
+        "stack", 0, True, "L1", handover=about, turns=STEPS + 1, max_turns=LONGER * STEPS
+    )
+    run = Run(policy="p", label="p")
+    (row,) = compositions([Evaluation(Path(), run, "p", (), parts=(late,))])
+    assert (row.zero_shot.value, row.longer.value, row.horizon.value) == (0.0, 1.0, 1.0)
+
+
+def test_a_difference_has_newcombes_interval() -> None:
+    one, other = Estimate(0.7, 0.5, 0.8, 10), Estimate(0.4, 0.3, 0.6, 20)
+    found = propagate(lambda a, b: a - b, one, other)
+    assert found.low == pytest.approx(0.3 - np.hypot(0.2, 0.2))
+    assert found.high == pytest.approx(0.3 + np.hypot(0.1, 0.1))
+
+
+def test_report_of_parts_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    root = tmp_path / "run"
+    about = {"part": "plan", "leaves": 2}
+    fabricated.write_run(root, [one("stack", k, k < 3, about) for k in range(4)])
+    assert report(ReportArgs(runs=(root,))) == 0
+    assert "perfect planner" in capsys.readouterr().out
+    page = (root / "report" / "report.html").read_text(encoding="utf-8")
+    assert "Where composition breaks" in page
+    assert (root / "report" / "composition.svg").read_text(encoding="utf-8").startswith("<svg")
+
+
+def test_the_figure_has_a_bar_for_each_loss() -> None:
+    row = made(lambda _: True, lambda: True, lambda: False)
+    figure = composition_figure([row])
+    assert re.findall(r"<title>([a-z ]+): ", figure)[:3] == [
+        "strange states",
+        "dependence",
+        "choosing",
+    ]
+    assert composition_figure([]) == ""
+
+
+@pytest.mark.slow
+def test_policies_of_known_skill(tmp_path: Path) -> None:
+    """One that never gives up, and one that always does, in a real episode."""
+    for p, causes in ((0.0, {"success"}), (1.0, {"gave up"})):
+        root = tmp_path / str(p)
+        args = EvaluateArgs(
+            policy="quitter",
+            policy_arg=(f"p={p}",),
+            tasks=("stack",),
+            split=("train",),
+            episodes=1,
+            handover="all",
+            out=root,
+        )
+        assert evaluate(args) == 0
+        results = list(read_results(root))
+        assert {r.cause for r in results} == causes
+        assert {r.handover["part"] for r in results} == {
+            *(f"leaf{k}_{told}" for k in range(2) for told in ("own", "prompt")),
+            *("plan", "whole"),
+        }
+        late = next(r for r in results if r.id == "stack_train_000_leaf1_own")
+        assert late.handover["began"] > 20  # the oracle did the first leaf
+    assert evaluate(args) == 0  # nothing is left to do
+    assert [json.loads(r.to_json()) for r in results] == [
+        json.loads(r.to_json()) for r in read_results(root)
+    ]
