@@ -46,6 +46,11 @@ SAME_SURFACE_M = 0.003
 """How far below the highest body under a point another one still counts as under it."""
 HELD_CELL_M = 0.004
 """What is held is planned with as a box of whole cells: plans for equal blocks are alike."""
+CUPS_GIVE_M = 0.003
+"""How far the cups may be below the tops of what stands beside a pick or a place: they come straight
+down, and what is as high as the block that they touch is no obstacle."""
+YAWS = (*(k * pi / 2 for k in range(4)), *((2 * k + 1) * pi / 4 for k in range(4)))
+"""Turns of the gripper that are tried, from that of the pick: the first ones fit square blocks."""
 
 Outcome = Generator[np.ndarray, None, str]
 """Actions (7,), and in the end what came of them, a code."""
@@ -69,6 +74,16 @@ class Move:
 
 class PrimitiveArm(Arm):
     """An arm that plans with boxes of whole cells around what it holds, see :data:`HELD_CELL_M`."""
+
+    def reaches_down(
+        self, tip: Pose, ignore: tuple[int, ...], near: np.ndarray | None = None
+    ) -> np.ndarray | None:
+        """As :meth:`reachable`, for cups at the height of a surface, see :data:`CUPS_GIVE_M`."""
+        usual = self.margin_m
+        self.margin_m = np.array([*usual[:2], -CUPS_GIVE_M])
+        self.update_planning_scene(ignore)
+        self.margin_m = usual
+        return self.reachable(tip, near)
 
     def _held_box(self, body: int, grip: Pose) -> tuple[np.ndarray, np.ndarray]:
         size, center = super()._held_box(body, grip)
@@ -128,20 +143,22 @@ def _plan(arm: Arm, move: Move) -> _Plan | None:
     """
     owners, height = _under(arm, move.pick[:2])
     onto, top = _under(arm, move.place[:2])
-    turn = move.place[2] - move.pick[2]
-    yaws = sorted(
-        (move.pick[2] + k * pi / 2 for k in range(4)),
-        key=lambda yaw: (round(abs(_wrapped(yaw - arm.yaw_rad)), 6), yaw),
+    turn_rad = move.place[2] - move.pick[2]
+    turns = sorted(
+        enumerate(YAWS),
+        key=lambda item: (
+            item[0] >= len(YAWS) // 2,
+            round(abs(_wrapped(move.pick[2] + item[1] - arm.yaw_rad)), 6),
+            item[1],
+        ),
     )
-    for yaw in yaws:
+    for yaw in (move.pick[2] + turn for _, turn in turns):
         tip = _tip(arm, (*move.pick[:2], height), yaw)
-        end = _tip(arm, (*move.place[:2], top + max(height, 0.0)), yaw + turn)
-        arm.update_planning_scene(ignore=owners)
-        at_pick = arm.reachable(tip)
+        end = _tip(arm, (*move.place[:2], top + max(height, 0.0)), yaw + turn_rad)
+        at_pick = arm.reaches_down(tip, owners)
         if at_pick is None:
             continue
-        arm.update_planning_scene(ignore=(*owners, *onto))
-        if arm.reachable(end, at_pick) is None:
+        if arm.reaches_down(end, (*owners, *onto), at_pick) is None:
             continue
         arm.update_planning_scene()
         above = arm.reachable(backed_off(tip, APPROACH_M))
