@@ -20,6 +20,7 @@ from clevrskills.sim.setting import Workspace
 from clevrskills.solvers.grasps import down
 from clevrskills.solvers.motion import Actions, Arm, PlanFailed, yaw_of
 from clevrskills.solvers.skills.put_down import backed_off
+from clevrskills.suites.lohoravens.move import Move
 from clevrskills.suites.lohoravens.setting import FIELD
 
 PLACED = "PLACED"
@@ -47,29 +48,13 @@ SAME_SURFACE_M = 0.003
 HELD_CELL_M = 0.004
 """What is held is planned with as a box of whole cells: plans for equal blocks are alike."""
 CUPS_GIVE_M = 0.003
-"""How far the cups may be below the tops of what stands beside a pick or a place: they come straight
-down, and what is as high as the block that they touch is no obstacle."""
+"""How far the cups may be below the tops of what stands beside a pick or a place: they come
+straight down, and what is as high as the block that they touch is no obstacle."""
 YAWS = (*(k * pi / 2 for k in range(4)), *((2 * k + 1) * pi / 4 for k in range(4)))
 """Turns of the gripper that are tried, from that of the pick: the first ones fit square blocks."""
 
 Outcome = Generator[np.ndarray, None, str]
 """Actions (7,), and in the end what came of them, a code."""
-
-
-@dataclass(frozen=True)
-class Move:
-    """A pick and a place in the world: x and y in metres, turn of the gripper about the vertical in
-    rad. What is picked turns by the difference of the turns.
-    """
-
-    pick: tuple[float, float, float]
-    place: tuple[float, float, float]
-
-    @classmethod
-    def of(cls, values: Sequence[float]) -> Move:
-        """Read six numbers: x, y, yaw of the pick, then of the place."""
-        x, y, yaw, to_x, to_y, to_yaw = map(float, values)
-        return cls((x, y, yaw), (to_x, to_y, to_yaw))
 
 
 class PrimitiveArm(Arm):
@@ -102,7 +87,7 @@ def in_field(move: Move, field: Workspace = FIELD) -> bool:
     )
 
 
-def pick_and_place(arm: Arm, move: Move) -> Outcome:
+def pick_and_place(arm: PrimitiveArm, move: Move) -> Outcome:
     """Take what is at the pick, put it down at the place, go home.
 
     Returns:
@@ -137,7 +122,7 @@ class _Plan:
     place: Pose
 
 
-def _plan(arm: Arm, move: Move) -> _Plan | None:
+def _plan(arm: PrimitiveArm, move: Move) -> _Plan | None:
     """The turn of the gripper with which it reaches pick and place, of those that turn what is
     picked alike; ``None``: with none.
     """
