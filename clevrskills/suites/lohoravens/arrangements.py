@@ -97,19 +97,19 @@ class Step:
     yaw_rad: float = 0.0
 
 
-def plan(pieces: Pieces, arrangements: Sequence[Arrangement]) -> list[Step]:
+def plan(pieces: Pieces, arrangements: Sequence[Arrangement]) -> tuple[list[Step], Arrangement]:
     """The steps to the arrangement that most pieces are part of already, of those the one with the
-    fewest steps, then with the shortest ways.
+    fewest steps, then with the shortest ways; and that arrangement.
     """
     assigned = [(_assign(pieces, each), each) for each in arrangements]
     assigned.sort(key=lambda entry: entry[0][1])
     most = assigned[0][0][1][0]
-    plans = []
+    plans = list[tuple[int, tuple[int, int, float], int, list[Step], Arrangement]]()
     for (where, cost), arrangement in assigned[:CLOSELY]:
         if cost[0] == most:
             steps = list(_steps(pieces, arrangement, where))
-            plans.append((len(steps), cost, len(plans), steps))
-    return min(plans, key=lambda entry: entry[:3])[3]
+            plans.append((len(steps), cost, len(plans), steps, arrangement))
+    return min(plans, key=lambda entry: entry[:3])[3:]
 
 
 def _assign(pieces: Pieces, arrangement: Arrangement) -> tuple[np.ndarray, tuple[int, int, float]]:

@@ -460,6 +460,9 @@ def _is_outline(local: np.ndarray, low: np.ndarray, high: np.ndarray, side_m: fl
 class Figure(Protocol):
     """What places are looked at for: a line, a circle, a template, a rectangle; hashable."""
 
+    def __hash__(self) -> int:
+        """Figures of the same numbers are the same."""
+
     def fit(self, rows: np.ndarray, used: np.ndarray) -> Fit:
         """The best one through some places: x, y and half of the reach along y, (n, 3)."""
 

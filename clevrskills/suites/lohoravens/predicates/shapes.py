@@ -481,3 +481,7 @@ def _all(bodies: Tensor, env: int, places: np.ndarray) -> np.ndarray:
     found = np.zeros((len(known), 2))
     found[known] = places
     return found
+
+
+SHAPES = (OnLine, OnRing, OnCircle, FitsTemplate, RectangleIn, InMiddle, Concentric)
+"""The predicates of shapes."""
