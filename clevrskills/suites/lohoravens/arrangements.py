@@ -101,15 +101,25 @@ def plan(pieces: Pieces, arrangements: Sequence[Arrangement]) -> tuple[list[Step
     """The steps to the arrangement that most pieces are part of already, of those the one with the
     fewest steps, then with the shortest ways; and that arrangement.
     """
-    assigned = [(_assign(pieces, each), each) for each in arrangements]
+    most = max(_in_place(pieces, each) for each in arrangements)
+    assigned = [
+        (_assign(pieces, each), each) for each in arrangements if _in_place(pieces, each) == most
+    ]
     assigned.sort(key=lambda entry: entry[0][1])
-    most = assigned[0][0][1][0]
     plans = list[tuple[int, tuple[int, int, float], int, list[Step], Arrangement]]()
     for (where, cost), arrangement in assigned[:CLOSELY]:
-        if cost[0] == most:
-            steps = list(_steps(pieces, arrangement, where))
-            plans.append((len(steps), cost, len(plans), steps, arrangement))
+        steps = list(_steps(pieces, arrangement, where))
+        plans.append((len(steps), cost, len(plans), steps, arrangement))
     return min(plans, key=lambda entry: entry[:3])[3:]
+
+
+def _in_place(pieces: Pieces, arrangement: Arrangement) -> int:
+    """How many pieces are at a place of their kind."""
+    off = pieces.places[:, None] - arrangement.places
+    near = (np.abs(off) < IN_PLACE_M).all(-1)
+    if not near.any():
+        return 0
+    return int((near & (pieces.kinds[:, None] == arrangement.kinds)).any(0).sum())
 
 
 def _assign(pieces: Pieces, arrangement: Arrangement) -> tuple[np.ndarray, tuple[int, int, float]]:

@@ -97,6 +97,9 @@ class Shape(PhysicalPredicate):
         found = []
         for env in range(world.num_envs):
             known = (self.objects[env] >= 0).cpu().numpy()
+            if self.anywhere and not world.rewards and not counted[env, known].all():
+                found.append(Fit(np.zeros(len(known), bool), False, np.zeros(2)))
+                continue  # how many fit is not asked for
             fit = fitted(self.figure(world, env), rows[env, known], counted[env, known])
             members = np.zeros(len(known), bool)
             members[known] = fit.members

@@ -43,7 +43,7 @@ class CircleBySize(ShapeTask):
         center, rank = scene.circle(drawn), rng.roles.permutation(len(BOX_SIDES_M))
         boxes = [scene.box(colors[k], BOX_SIDES_M[k]) for k in rank.tolist()]
         objects = scene.slots_of(boxes, len(BOX_SIDES_M))
-        return self.planned(scene, objects=objects, rank=rank, center=center)
+        return scene.layout(0, objects=objects, rank=rank, center=center)
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         objects, center = roles["objects"], roles["center"].float()

@@ -6,19 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import torch
 
 from clevrskills.assets import shape
 from clevrskills.sim.body import Body
-from clevrskills.sim.body_geometry import Solids
-from clevrskills.sim.tensor_world import TensorWorld
-from clevrskills.suites.lohoravens.arrangements import arrangements_of, pieces_of, plan
 from clevrskills.suites.lohoravens.palette import all_apart, texture_of
 from clevrskills.suites.lohoravens.scene import DENSITY, MAT_M, Block, FieldScene
 from clevrskills.suites.lohoravens.setting import FIELD
-from clevrskills.suites.lohoravens.tasks.base import EMPTY, RavensTask
-from clevrskills.tasks.base import stack_roles
-from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
+from clevrskills.suites.lohoravens.tasks.base import RavensTask
+from clevrskills.tasks.layout import EpisodeRng, LayoutError
 
 LINE_M, LINE_BROAD_M = 0.60, 0.01
 """Length and breadth of a line."""
@@ -128,27 +123,3 @@ class ShapeTask(RavensTask):
         if not few:
             raise LayoutError("no color looks apart")
         return [str(color) for color in rng.textures.choice(few, count)]
-
-    def planned(self, scene: FieldScene, **roles: object) -> Layout:
-        """The layout, with the number of moves of the solver's plan.
-
-        Raises:
-            LayoutError: There is no plan, or it takes too many or too few moves.
-        """
-        layout = scene.layout(0, **roles)
-        shapes = [body.geometry if body and not body.ghost else None for body in layout.bodies]
-        static = [not (body and body.movable) for body in layout.bodies]
-        poses = [body.pose if body else EMPTY for body in layout.bodies]
-        world = TensorWorld(
-            self.slots,
-            Solids.from_shapes([shapes], [static]),
-            torch.tensor([poses], dtype=torch.float32),
-        )
-        goal = self.goal(stack_roles([layout]))
-        arrangements = arrangements_of(goal, world)
-        if not arrangements:
-            raise LayoutError("no room for the shape")
-        steps, _ = plan(pieces_of(goal, world)[1], arrangements)
-        if not self.moves[0] <= len(steps) <= self.moves[1]:
-            raise LayoutError(f"it takes {len(steps)} moves")
-        return replace(layout, roles={**layout.roles, "n_min": np.array(len(steps))})

@@ -52,7 +52,7 @@ class BuildLetter(ShapeTask):
     def layout(self, rng: EpisodeRng) -> Layout:
         scene, count = FigureScene(rng, self.slots), len(LETTERS_CM[self.letter])
         blocks = [scene.block(color) for color in self.mixed_colors(rng, count)]
-        return self.planned(scene, objects=scene.slots_of(blocks, count))
+        return scene.layout(0, objects=scene.slots_of(blocks, count))
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         objects = roles["objects"]

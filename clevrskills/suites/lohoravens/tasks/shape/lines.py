@@ -39,7 +39,7 @@ class AlignOnLine(ShapeTask):
         rank[:count] = rng.roles.permutation(count)
         boxes = [scene.box(colors[int(k)], sides_m[int(k)]) for k in rank[:count]]
         objects = scene.slots_of(boxes, most)
-        return self.planned(scene, objects=objects, rank=rank, middle=middle, line=0)
+        return scene.layout(0, objects=objects, rank=rank, middle=middle, line=0)
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         objects, middle = roles["objects"], roles["middle"].float()
