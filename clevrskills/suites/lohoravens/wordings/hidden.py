@@ -17,14 +17,14 @@ HIDDEN_UNDER_BLOCK = Bank(
         Please put the {hidden} block that is under the {top} block into the bowl of its color.
         Can you get the {hidden} block from under the {top} block and put it into the {hidden} \
         bowl?
-        There is a {hidden} block below the {top} block; place it in the bowl with the same color.
+        Below the {top} block there is one that is {hidden}; place it in the bowl of that color.
         I want the {hidden} block that the {top} block covers to lie in the bowl of its own color.
-        The {top} block stands on a {hidden} block, which belongs in the {hidden} bowl.
+        What the {top} block stands on is {hidden} and belongs in the {hidden} bowl.
         Place the {hidden} block that hides beneath the {top} block in the matching bowl.
         Move the {hidden} block which lies under the {top} block to the bowl that has its color.
     """,
         elaborate="""
-        You cannot see it, but under the {top} block there is a {hidden} block: put that one into \
+        You cannot see it, but the block under the {top} block is {hidden}: put that one into \
         the bowl of the same color.
         First take away the {top} block, then bring the {hidden} block that was under it to the \
         {hidden} bowl.
@@ -32,7 +32,7 @@ HIDDEN_UNDER_BLOCK = Bank(
         bowl of its color.
         The {top} block has to give way, wherever it goes but into a bowl, so that the {hidden} \
         block below can go to the bowl of its color.
-        Look under the {top} block, where you will find a {hidden} block, and drop it into the \
+        Look under the {top} block, where one of the {hidden} blocks is, and drop it into the \
         bowl that matches it.
         When you are done, the {hidden} block that was out of sight beneath the {top} block lies \
         in the {hidden} bowl.
@@ -52,8 +52,8 @@ HIDDEN_UNDER_BLOCK = Bank(
         The bowl of the same color is where the {hidden} block below the {top} block should be.
     """,
         elaborate="""
-        Someone has put the {top} block on a {hidden} block; uncover that one and transfer it to \
-        the bowl that shares its color.
+        Someone has put the {top} block on one of the {hidden} blocks; uncover that one and \
+        transfer it to the bowl that shares its color.
         It is not the {hidden} block in sight that is wanted in the {hidden} bowl, but the one \
         with the {top} block on it.
         To reach the {hidden} block, lift the {top} block off it; after that it can go where it \

@@ -188,7 +188,7 @@ CONCENTRIC_CIRCLES = Bank(
         terse="""
         Two concentric circles: {inner_number} {inner} blocks inside, {outer_number} {outer} \
         blocks outside.
-        {inner} circle inside a {outer} circle, same middle.
+        {inner} circle inside, {outer} circle outside, same middle.
         Concentric circles, {inner} blocks inside, {outer} ones outside.
         Inner circle: {inner_number} {inner} blocks. Outer circle, same middle: {outer_number} \
         {outer} blocks.
