@@ -28,11 +28,17 @@ class Memory:
 
     Attributes:
         hidden_at_start: Keys of what something stood on then.
+        covering_at_start: What stood on it.
     """
 
     def __init__(self, env: RecorderView) -> None:
         scene = Scene(env)
         self.hidden_at_start = {thing.key for thing in scene.blocks if scene.covered(thing)}
+        self.covering_at_start = [
+            thing
+            for thing in scene.blocks
+            if any(scene.stands_on(thing, other) for other in scene.blocks)
+        ]
         self._hidden = self.hidden_at_start
         self._before: dict[str, np.ndarray] = {}
         self._told: dict[str, str] = {}
