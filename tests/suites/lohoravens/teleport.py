@@ -6,7 +6,7 @@ from clevrskills.core import geometry
 from clevrskills.core.geometry import quaternion_multiply, yaw_quaternion
 from clevrskills.core.goal.predicate import GoalState, Predicate
 from clevrskills.sim.tensor_world import TensorWorld
-from clevrskills.suites.lohoravens.primitive import Move
+from clevrskills.suites.lohoravens.move import Move
 from clevrskills.suites.lohoravens.solver import next_move
 
 

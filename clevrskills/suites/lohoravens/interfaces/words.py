@@ -26,7 +26,7 @@ from clevrskills.suites.lohoravens.interfaces.grammar import (
     Spot,
     parse,
 )
-from clevrskills.suites.lohoravens.primitive import Move
+from clevrskills.suites.lohoravens.move import Move
 from clevrskills.suites.lohoravens.setting import FIELD, FIELD_MIDDLE_M
 from clevrskills.suites.lohoravens.things import (
     AREAS,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -101,6 +102,10 @@ class InArea(PutIn):
     def target(self, world: World) -> Tensor:
         middle = (self.low + self.high) / 2
         return torch.cat((middle, torch.zeros_like(middle[:, :1])), dim=-1)
+
+    def bounds_m(self, env: int = 0) -> tuple[np.ndarray, np.ndarray]:
+        """Least and greatest x and y, (2,) each."""
+        return self.low[env].double().numpy(), self.high[env].double().numpy()
 
     def describe(self, world: World, env: int = 0) -> str:
         (x0, y0), (x1, y1) = self.low[env].tolist(), self.high[env].tolist()
