@@ -10,7 +10,7 @@ import numpy as np
 from clevrskills.envs.environment import ClevrSkillsEnv
 from clevrskills.envs.scene_text import STATE_VIEW
 from clevrskills.jobs.arguments import check_names
-from clevrskills.suites.lohoravens.captions import CAPTIONS, Memory
+from clevrskills.suites.lohoravens.captions import CAPTIONS, Memory, true_statements
 from clevrskills.suites.lohoravens.episode import turn_limit
 from clevrskills.suites.lohoravens.measures import Account
 from clevrskills.suites.lohoravens.noise import CLEAN, Noise, noise_generator
@@ -23,8 +23,10 @@ STEPS_PER_TURN = 60
 """Control steps that stand for a turn where there are none."""
 
 
-Actor = Callable[[str], Sequence[float]]
-"""Carries out an instruction: the six numbers of a pick and a place, in the world."""
+Actor = Callable[[str], Any]
+"""Carries out an instruction: what to ask the arm for, a
+:class:`~clevrskills.suites.lohoravens.interfaces.actuator.Request`.
+"""
 
 
 class LoHoRavensEnv(ClevrSkillsEnv):
@@ -39,6 +41,7 @@ class LoHoRavensEnv(ClevrSkillsEnv):
         noise: That.
         turns: Turns taken.
         account: What is counted of the episode.
+        judges: Whether instructions and reports are judged.
         actor: What carries out instructions in words; ``None``: a perfect actor.
         memory: What captions remember of the episode.
     """
@@ -46,6 +49,7 @@ class LoHoRavensEnv(ClevrSkillsEnv):
     def __init__(self, task_key: str, *, noise: Noise = CLEAN, **kwargs: Any) -> None:
         self.noise = noise
         self.actor: Actor | None = None
+        self.judges = False
         super().__init__(task_key, **{"robot_name": "ur5e"} | kwargs)
 
     def _start(self, options: dict[str, Any]) -> None:
@@ -77,6 +81,14 @@ class LoHoRavensEnv(ClevrSkillsEnv):
         """Count a turn, of which a code tells what came."""
         self.turns += 1
         self.account.turn(code)
+
+    def check_report(self, report: str) -> None:
+        """Judge what somebody reports: of each statement in the form of captions, whether it is
+        true.
+        """
+        truth = self.memory.caption(self, CAPTIONS[1])
+        right, of = true_statements(report, truth)
+        self.account.judge("reporter", right, of)
 
     def measures(self) -> Mapping[str, float]:
         """Numbers of the episode so far, see :mod:`clevrskills.suites.lohoravens.measures`."""

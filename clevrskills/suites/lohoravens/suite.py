@@ -160,7 +160,11 @@ class LoHoRavensSuite(TabletopSuite):
 
     def policies(self) -> Mapping[str, str]:
         module = "clevrskills.suites.lohoravens.agents"
-        return {"greedy_text": f"{module}:GreedyText", "par": "clevrskills.agents.par:PAR"}
+        return {
+            "random": f"{module}:RandomActions",
+            "greedy_text": f"{module}:GreedyText",
+            "par": "clevrskills.agents.par:PAR",
+        }
 
     def prompter(self, interface: Interface, options: Mapping[str, Any]) -> Prompter | None:
         from clevrskills.suites.lohoravens.interfaces.words import PICK_PLACE_TEXT
