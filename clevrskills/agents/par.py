@@ -1,6 +1,4 @@
-"""Planner, actor and reporter: one plans in words, one carries instructions out, one tells what came
-of it.
-"""
+"""Planner, actor and reporter: one plans in words, one carries that out, one tells what is seen."""
 
 from __future__ import annotations
 
@@ -32,9 +30,9 @@ _REPORTER = """\
 You look at a table from above and report to a planner who cannot see it. Top is near the robot, and
 in the upper half of the image. Tell of each thing in a line of its own of exactly this form:
 The <smaller or bigger> <color> block is in the <area> area, on the <color> block.
-Areas: top left, top right, bottom left, bottom right. What stands behind the comma is left out where
-a thing lies on the table; other words for it are: on the <color> zone, in the <color> bowl. Of bowls
-and zones no size is told. Add nothing else."""
+Areas: top left, top right, bottom left, bottom right. What stands behind the comma is left out
+where a thing lies on the table; other words for it are: on the <color> zone, in the <color> bowl.
+Of bowls and zones no size is told. Add nothing else."""
 
 
 class PAR:
