@@ -44,6 +44,10 @@ SUITES = {
 }
 """Class of each suite of the package, by name."""
 DEFAULT = "clevrskills"
+NO_ROBOT = "none"
+"""Robot of suites and tasks in which no arm acts."""
+RATE = "rate_hz"
+"""What the spec of an interface has whose actions are one control step each."""
 WORDINGS = ("own", "seen", "held_out", "empty", "other_task")
 """What a prompt may say in an evaluation: what the episode holds; the wordings that are seen in
 training, or held out, in turn; nothing; what another task asks for."""
@@ -117,8 +121,8 @@ class Environment(Protocol):
     def close(self) -> None: ...
 
 
-class Oracle(Protocol):
-    """What solves a task in an environment; labels are those of the action just returned."""
+class Labels(Protocol):
+    """What an action is for, in texts with placeholders and in names."""
 
     subtask: str
     step: str
@@ -127,6 +131,13 @@ class Oracle(Protocol):
     skill: str
     action_class: str
     attempt: int
+
+
+class Oracle(Labels, Protocol):
+    """What solves a task in an environment; labels are those of the action just returned. One that
+    picks and places may have a ``pose`` (6,): x, y and turn of the pick and of the place, in the
+    world.
+    """
 
     @property
     def failed(self) -> Sequence[tuple[int, int]]: ...
@@ -338,7 +349,12 @@ class Suite(Protocol):
 
     def robots(self) -> Sequence[str]:
         """Names of the robots, the default one first."""
-        return ("none",)
+        return (NO_ROBOT,)
+
+    def robots_of(self, task: str) -> Sequence[str]:
+        """Names of the robots that a task has, the default one first; ``none``: no arm acts."""
+        del task
+        return self.robots()
 
     def criteria(self) -> Sequence[str]:
         """Names of the success criteria, the default one first."""
@@ -375,6 +391,11 @@ class Suite(Protocol):
         if name is not None and name not in known:
             raise UnknownNameError("interface", name, tuple(known))
         return known[name or next(iter(known))]
+
+    def step_interface(self) -> Interface:
+        """What takes one control step each; where there is no arm, the default interface."""
+        known = tuple(self.interfaces().values())
+        return next((one for one in known if RATE in one.spec), known[0])
 
     def phrasebook(self) -> Phrasebook:
         """What turns are told in."""
