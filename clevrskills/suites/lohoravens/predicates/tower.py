@@ -83,13 +83,8 @@ class Tower(PhysicalPredicate):
 
     def chain(self, world: World) -> Chain:
         """Look at what stands on the zone."""
-        batch, count = self.objects.shape
         on = loads(world, self.criteria.support_share)  # (B, upper, lower)
-        member = torch.zeros(on.shape[:2], dtype=torch.bool, device=on.device)
-        # -1 marks none: it may name a member too, so only what is used is written
-        for k in range(count):
-            used = self.objects[:, k] >= 0
-            member[used, self.objects[used, k]] = True
+        member = self._by_slot(torch.ones_like(self.objects), on) > 0
         rank, kind = self._by_slot(self.rank, on), self._by_slot(self.kind, on)
         foot = self._feet(world, on)  # (B, n)
         now, alive = self.objects.clamp(min=0), foot & self._fits(kind, self.objects, 0)
@@ -114,11 +109,10 @@ class Tower(PhysicalPredicate):
 
     def _by_slot(self, values: Tensor, on: Tensor) -> Tensor:
         """Values of the blocks (B, n) by slot, (B, K); -1 for others."""
-        table = values.new_full(on.shape[:2], -1)
-        for k in range(values.shape[1]):
-            used = self.objects[:, k] >= 0
-            table[used, self.objects[used, k]] = values[used, k]
-        return table
+        batch, slots = on.shape[:2]
+        table = values.new_full((batch, slots + 1), -1)
+        columns = torch.where(self.objects >= 0, self.objects, slots)  # -1 marks none
+        return table.scatter(1, columns, values)[:, :slots]
 
     def _fits(self, kind: Tensor, slots: Tensor, level: int) -> Tensor:
         """Whether blocks (B, n) are of the class that is asked for at a level."""
