@@ -3,7 +3,7 @@
 import numpy as np
 
 from clevrskills.assets.objects.registry import FITTINGS, Item
-from clevrskills.assets.outlines import Points, circle, rounded_rectangle
+from clevrskills.assets.outlines import Outline, Points, circle, rounded_rectangle
 from clevrskills.assets.solids import Solid, lathe, loft, prism, vessel
 
 
@@ -40,8 +40,14 @@ def _shallow_bowl() -> Solid:
     return vessel(outside, [(circle(55, 32), 36.0), (circle(40, 32), 8.0)])
 
 
+def _drawn_circle() -> Solid:
+    """A flat ring, 10 mm broad, about a circle of 260 mm."""
+    return prism(Outline(circle(135, 72), (circle(125, 72),)), 1)
+
+
 FITTINGS["scale foot"] = Item(_scale_foot, density=1000)
 FITTINGS["scale beam"] = Item(_scale_beam, density=500)
 FITTINGS["scale plate"] = Item(_scale_plate, density=500)
 FITTINGS["sphere"] = Item(_sphere, density=1000)
 FITTINGS["shallow bowl"] = Item(_shallow_bowl, density=800)
+FITTINGS["drawn circle"] = Item(_drawn_circle, density=500)

@@ -10,6 +10,7 @@ from clevrskills.sim.world import World
 from clevrskills.suites.lohoravens.move import Move
 from clevrskills.suites.lohoravens.predicates.exactly_in import ExactlyIn
 from clevrskills.suites.lohoravens.predicates.put_in import InArea, InBowl, InZone
+from clevrskills.suites.lohoravens.predicates.shapes import SHAPES
 from clevrskills.suites.lohoravens.predicates.tower import Tower
 from clevrskills.suites.lohoravens.solver.places import (
     fill,
@@ -18,6 +19,7 @@ from clevrskills.suites.lohoravens.solver.places import (
     put_in_zone,
 )
 from clevrskills.suites.lohoravens.solver.planner import Planner, UnsolvableError, Way
+from clevrskills.suites.lohoravens.solver.shapes import lay_out
 from clevrskills.suites.lohoravens.solver.table import Table
 from clevrskills.suites.lohoravens.solver.towers import put_on, stack
 
@@ -28,6 +30,7 @@ WAYS: Mapping[type[Leaf], Way] = {
     ExactlyIn: fill,
     InArea: put_in_area,
     InBowl: put_in_bowl,
+    **dict.fromkeys(SHAPES, lay_out),
 }
 """The way to meet each kind of leaf."""
 
