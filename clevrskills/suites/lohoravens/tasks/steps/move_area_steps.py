@@ -24,6 +24,7 @@ class MoveAreaSteps(Stepwise, MoveArea):
     bank = with_steps(MOVE_AREA)
     sentence = f"{MoveArea.sentence}, step by step"
     sources = True
+    distinct = True
 
     def step(
         self, roles: Mapping[str, Tensor], body: Tensor, onto: Tensor, number: int

@@ -24,8 +24,8 @@ class Stepwise(RavensTask):
     """A task whose sentences end with the solver's moves, one after the other.
 
     Every layout has the roles ``step_object``, the slots of the blocks in the order of the steps,
-    ``step_onto``, what each is put on or in, -1 for the table, ``step_area``, where, and
-    ``steps``, which there are.
+    ``step_onto``, what each is put on or in, -1 for the table, ``step_source`` and ``step_area``,
+    from and to which area, and ``steps``, which there are.
 
     Attributes:
         sources: Whether a step says from which area a block is taken.
@@ -59,17 +59,20 @@ class Stepwise(RavensTask):
         """The steps in words, as the primitives have them."""
         roles, said = layout.roles, []
         for k in range(int(roles["steps"].sum())):
-            body, below = (layout.bodies[int(roles[f"step_{r}"][k])] for r in ("object", "onto"))
-            assert body is not None
-            thing = f"the {body.name}"
-            if self.sources:
-                thing = f"{thing} on the {QUADRANTS[int(roles['step_source'][k])]} area"
             onto = int(roles["step_onto"][k])
-            place = f"the {QUADRANTS[int(roles['step_area'][k])]} area"
-            if onto >= 0 and below is not None:
-                place = f"the {below.name}"
-            said.append(f"Pick up {thing} and place it on {place}.")
+            below = layout.bodies[onto] if onto >= 0 else None
+            area = f"{QUADRANTS[int(roles['step_area'][k])]} area"
+            place = area if below is None else below.name
+            said.append(f"Pick up the {self.thing(layout, k)} and place it on the {place}.")
         return said
+
+    def thing(self, layout: Layout, number: int) -> str:
+        """What is picked up in a step."""
+        body = layout.bodies[int(layout.roles["step_object"][number])]
+        assert body is not None
+        if not self.sources:
+            return body.name
+        return f"{body.name} on the {QUADRANTS[int(layout.roles['step_source'][number])]} area"
 
     def followed(self, roles: Mapping[str, Tensor]) -> Predicate:
         """Whether each step was taken in its turn, and none before."""
