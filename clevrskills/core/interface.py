@@ -83,6 +83,12 @@ class Step:
     truncated: bool
     clipped: bool = field(default=False, kw_only=True)
     """Whether an entry of the action was out of range."""
+    action: Any = field(default=None, kw_only=True, compare=False, repr=False)
+    """The numbers of the control step, (7,); of a turn of one control step those of the turn."""
+    doing: str = field(default="", kw_only=True, compare=False, repr=False)
+    """What a skill that carries out a turn does in it, with placeholders."""
+    action_class: str = field(default="", kw_only=True, compare=False, repr=False)
+    """What kind of action that is, in one word."""
 
 
 @dataclass(frozen=True)
@@ -321,9 +327,15 @@ class TextActuator:
         return turn
 
 
-def make_step(env: Any, action: Any) -> Step:
+def make_step(env: Any, action: Any, doing: str = "", action_class: str = "") -> Step:
     """Step a batch-of-one environment and return plain numbers; the reward is that of the goal on
     the published scale, where the environment tells it, whatever its own ``reward_mode`` is.
+
+    Args:
+        env: The environment.
+        action: The action.
+        doing: What a skill does by it, with placeholders.
+        action_class: What kind of action that is.
     """
     _, reward, terminated, truncated, info = env.step(action)
     return Step(
@@ -333,6 +345,9 @@ def make_step(env: Any, action: Any) -> Step:
         terminated=_scalar(terminated, bool),
         truncated=_scalar(truncated, bool),
         clipped=_scalar(info.get("clipped", False), bool),
+        action=action,
+        doing=doing,
+        action_class=action_class,
     )
 
 

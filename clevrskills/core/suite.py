@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clevrskills.core.env_config import LOOKS, EnvConfig
-from clevrskills.core.feedback import Phrasebook
+from clevrskills.core.feedback import Mode, Phrasebook
 from clevrskills.core.goal.predicate import Outcome, Predicate
 from clevrskills.core.interface import Interface
 from clevrskills.core.policy import Message, Observation, PromptInput, Said
@@ -40,9 +40,14 @@ __all__ = [
 SUITES = {
     "clevrskills": "clevrskills.suites.clevrskills.suite:ClevrSkillsSuite",
     "ivispar": "clevrskills.suites.ivispar.suite:IVisparSuite",
+    "lohoravens": "clevrskills.suites.lohoravens.suite:LoHoRavensSuite",
 }
 """Class of each suite of the package, by name."""
 DEFAULT = "clevrskills"
+NO_ROBOT = "none"
+"""Robot of suites and tasks in which no arm acts."""
+RATE = "rate_hz"
+"""What the spec of an interface has whose actions are one control step each."""
 WORDINGS = ("own", "seen", "held_out", "empty", "other_task")
 """What a prompt may say in an evaluation: what the episode holds; the wordings that are seen in
 training, or held out, in turn; nothing; what another task asks for."""
@@ -116,8 +121,8 @@ class Environment(Protocol):
     def close(self) -> None: ...
 
 
-class Oracle(Protocol):
-    """What solves a task in an environment; labels are those of the action just returned."""
+class Labels(Protocol):
+    """What an action is for, in texts with placeholders and in names."""
 
     subtask: str
     step: str
@@ -126,6 +131,13 @@ class Oracle(Protocol):
     skill: str
     action_class: str
     attempt: int
+
+
+class Oracle(Labels, Protocol):
+    """What solves a task in an environment; labels are those of the action just returned. One that
+    picks and places may have a ``pose`` (6,): x, y and turn of the pick and of the place, in the
+    world.
+    """
 
     @property
     def failed(self) -> Sequence[tuple[int, int]]: ...
@@ -291,6 +303,7 @@ class Suite(Protocol):
             that results of different ones can't be compared.
         benchmark: Version of its frozen episodes; results on different ones can't be compared; 0:
             they have none.
+        feedback: What turns tell of themselves unless a run says otherwise.
     """
 
     name: str
@@ -298,6 +311,7 @@ class Suite(Protocol):
     episodes: int | None = None
     revision: int = 1
     benchmark: int = 0
+    feedback: Mode = "simple"
 
     def levels(self) -> Mapping[str, str]:
         """Level of every task, by task key."""
@@ -335,7 +349,12 @@ class Suite(Protocol):
 
     def robots(self) -> Sequence[str]:
         """Names of the robots, the default one first."""
-        return ("none",)
+        return (NO_ROBOT,)
+
+    def robots_of(self, task: str) -> Sequence[str]:
+        """Names of the robots that a task has, the default one first; ``none``: no arm acts."""
+        del task
+        return self.robots()
 
     def criteria(self) -> Sequence[str]:
         """Names of the success criteria, the default one first."""
@@ -372,6 +391,11 @@ class Suite(Protocol):
         if name is not None and name not in known:
             raise UnknownNameError("interface", name, tuple(known))
         return known[name or next(iter(known))]
+
+    def step_interface(self) -> Interface:
+        """What takes one control step each; where there is no arm, the default interface."""
+        known = tuple(self.interfaces().values())
+        return next((one for one in known if RATE in one.spec), known[0])
 
     def phrasebook(self) -> Phrasebook:
         """What turns are told in."""
@@ -419,6 +443,16 @@ class Suite(Protocol):
     def published(self) -> Sequence[PublishedTable]:
         """Numbers that others have published."""
         return ()
+
+    def check_noise(self, noise: str) -> None:
+        """Check a name or a description of noise, see
+        :attr:`~clevrskills.core.env_config.EnvConfig.noise`.
+
+        Raises:
+            ClevrSkillsError: There is none such.
+        """
+        if noise:
+            raise ClevrSkillsError(f"suite {self.name} has no noise: leave it out")
 
     def unspeakable(self) -> Sequence[str]:
         """Keys of the tasks that are left out where prompts are in words alone."""

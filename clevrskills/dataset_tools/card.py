@@ -69,7 +69,7 @@ def _croissant(root: Path) -> str:
     lines = latest_lines(root).values()
     tasks, header = len({line.task for line in lines}), Header.read(root)
     kind = "robotic manipulation, made in simulation by a scripted oracle"
-    if header.interface:
+    if header.in_turns:
         kind = f"the suite {load_suite(header.suite).title}, made by a solver"
     description = (
         f"{len(lines)} demonstrations of {tasks} tasks of {kind} with the Python package "
@@ -109,8 +109,9 @@ def card_text(root: Path) -> str:
         name=root.resolve().name,
         header=header,
         title=suite.title,
-        turns=bool(header.interface),
-        rows_name="turns" if header.interface else "steps",
+        turns=header.in_turns,
+        arm=header.in_steps,
+        rows_name="turns" if header.in_turns else "steps",
         images=any(Path(name).name == IMAGES_FILE for name in sizes),
         versions=header.versions,
         renderers=sorted({camera["renderer"] for _, camera in cameras}),

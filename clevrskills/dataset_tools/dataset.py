@@ -78,6 +78,16 @@ class Episode:
         except (OSError, ValueError, TypeError) as error:
             raise DatasetError(f"{path} is damaged: {error}") from error
 
+    @property
+    def has_steps(self) -> bool:
+        """Whether the control steps of an arm were recorded."""
+        return "state_layout" in self.info
+
+    @property
+    def has_turns(self) -> bool:
+        """Whether turns were recorded."""
+        return "turns" in self.info
+
     @cached_property
     def steps(self) -> pd.DataFrame:
         """One row per control step."""
@@ -194,10 +204,10 @@ class Episode:
 
     @cached_property
     def suite(self) -> Suite:
-        """The suite that has its task; the default one if none has."""
+        """The suite that it names, or else that has its task; the default one if none has."""
         from clevrskills.core.suite import load_suite, suite_of
 
-        return load_suite(suite_of([self.info["task"]]))
+        return load_suite(self.info.get("suite") or suite_of([self.info["task"]]))
 
     @property
     def cameras(self) -> tuple[str, ...]:
@@ -263,7 +273,9 @@ class Episode:
         return dict(zip(names, self._named(names.values()), strict=True))
 
     def images(self) -> dict[str, np.ndarray]:
-        """All single images, of prompt, key-steps and turns, by name, each (H, W, 3) uint8."""
+        """All single images, of prompt, key-steps and turns, by name, each (H, W, 3) uint8;
+        views of numbers (H, W) float32.
+        """
         if not (self.path / IMAGES_FILE).is_file() and not self.cameras:
             return {}
         import io
@@ -273,11 +285,19 @@ class Episode:
         table = self._read_table(IMAGES_FILE)
         try:
             return {
-                str(name): np.asarray(Image.open(io.BytesIO(image["bytes"])).convert("RGB"))
+                str(name): _pixels(Image.open(io.BytesIO(image["bytes"])))
                 for name, image in zip(table["name"], table["image"], strict=True)
             }
         except (OSError, KeyError, TypeError) as error:
             raise DatasetError(f"{self.path / IMAGES_FILE} is damaged: {error}") from error
+
+    def turn_images(self) -> dict[str, bytes]:
+        """The images of turns as they are kept, by name."""
+        if not self.has_turns or not (self.path / IMAGES_FILE).is_file():
+            return {}
+        table = self._read_table(IMAGES_FILE)
+        kept = zip(table["name"], table["image"], strict=True)
+        return {str(name): image["bytes"] for name, image in kept if name.startswith("turns/")}
 
     @property
     def keysteps(self) -> list[dict[str, Any]]:
@@ -327,6 +347,11 @@ class Episode:
         if camera not in filmed:
             raise UnknownNameError(f"camera with {what}", camera, filmed)
         return read_video(self.path / str(self.info["cameras"][camera][what]))
+
+
+def _pixels(image: Any) -> np.ndarray:
+    """An image (H, W, 3) uint8; one of numbers as they are, (H, W) float32."""
+    return np.asarray(image if image.mode == "F" else image.convert("RGB"))
 
 
 class Dataset(Sequence[Episode]):

@@ -48,7 +48,7 @@ class Header:
         robot: Key of the robot.
         criteria: Name of the success criteria.
         cameras: Names of the cameras that filmed.
-        fps: Control steps and frames per second.
+        fps: Control steps and frames per second; 0: there is no arm.
         size_px: Width and height of the images; ``None``: each camera's own.
         depth: Whether depth was filmed.
         segmentation: Whether it was filmed what each pixel shows.
@@ -81,6 +81,16 @@ class Header:
     format: str = FORMAT
     format_version: int = FORMAT_VERSION
     versions: dict[str, str | None] = field(default_factory=versions, compare=False)
+
+    @property
+    def in_turns(self) -> bool:
+        """Whether turns are recorded."""
+        return bool(self.interface)
+
+    @property
+    def in_steps(self) -> bool:
+        """Whether the control steps of an arm are recorded."""
+        return self.fps > 0
 
     @classmethod
     def read(cls, root: Path) -> Self:

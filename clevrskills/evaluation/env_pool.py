@@ -32,6 +32,7 @@ class WorkerConfig:
     video_camera: str  # what videos are filmed with
     wording: str = "own"  # what prompts say, one of `core.suite.WORDINGS`
     keep_images: int = 0  # episodes of each task and split of which images that are sent are kept
+    noise: str = ""  # of images and actions, as the suite names it
 
 
 @dataclass(frozen=True)
@@ -128,6 +129,7 @@ class EnvPool:
             size_px=options.size_px,
             look=options.look,
             task_args=episode.task_args,
+            noise=worker.noise,
         )
         if config != self._config:
             for env in self._envs.values():

@@ -214,6 +214,7 @@ class Run:
         sequential: Of a run that stops when its interval is narrow enough: the ``width`` of that,
             the ``population``, how many episodes of each task and split are drawn from, and
             ``tasks``, how many tasks and splits there are.
+        noise: Noise of images and actions; empty: none.
     """
 
     policy: str
@@ -240,6 +241,7 @@ class Run:
     preset: str = ""
     track: str = ""
     sequential: Mapping[str, float] = field(default_factory=dict)
+    noise: str = ""
 
     @property
     def row(self) -> str:

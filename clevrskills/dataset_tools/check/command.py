@@ -104,7 +104,7 @@ def check_dataset(
         DatasetError: It is not a dataset, or of another format version.
         ClevrSkillsError: It was to be a standard dataset, but does not claim to be one.
     """
-    from clevrskills.core.suite import DEFAULT, load_suite
+    from clevrskills.core.suite import load_suite, suite_of
     from clevrskills.dataset_tools.check.catalogue import read_catalogue
     from clevrskills.dataset_tools.check.fault import Fault
     from clevrskills.dataset_tools.layout import Header
@@ -112,7 +112,7 @@ def check_dataset(
     from clevrskills.dataset_tools.standard import check_header, missing_slots, read_standard
 
     header = Header.read(root)
-    suite = suite or load_suite(header.suite or DEFAULT)
+    suite = suite or load_suite(header.suite or suite_of(sorted(_tasks(root))))
     published = read_standard(suite) if standard else None
     size = 0 if published is None else check_header(root, header, published)
     catalogue = read_catalogue(root, suite)
@@ -129,6 +129,14 @@ def check_dataset(
     report.faults += _do(make, workers, jobs, "replaying")
     report.replayed = len(jobs)
     return report
+
+
+def _tasks(root: Path) -> set[str]:
+    """Names of the folders of tasks."""
+    from clevrskills.dataset_tools.layout import MANIFEST_DIR
+
+    folders = {path.name for path in root.iterdir() if path.is_dir() and path.name[0] != "."}
+    return folders - {MANIFEST_DIR}
 
 
 @dataclass(frozen=True)

@@ -76,16 +76,16 @@ def _faults(
     except (OSError, ValueError) as error:
         yield EPISODE_FILE, f"damaged: {error}"
         return
-    if header.interface:
-        faults = list(turns.info_faults(info, path, header, line))
-        yield from ((EPISODE_FILE, what) for what in faults)
-        if not faults and TURNS_FILE in existing:
-            yield from turns.table_faults(path, info, header)
-        return
-    faults = list(schema_faults("episode", info))
+    faults = list(turns.info_faults(info, path, header, line)) if header.in_turns else []
+    if header.in_steps:
+        faults += schema_faults("episode", info)
     yield from ((EPISODE_FILE, what) for what in faults)
     if faults:
         return  # what follows relies on it
+    if header.in_turns and TURNS_FILE in existing:
+        yield from turns.table_faults(path, info, header)
+    if not header.in_steps:
+        return
     for what in _info_faults(info, path, header, line, keystep_camera):
         yield EPISODE_FILE, what
     for file, check in _checks(header, info, decode).items():
@@ -95,9 +95,9 @@ def _faults(
 
 def _files(header: Header, images: bool) -> set[str]:
     """Names of the files of an episode."""
-    if header.interface:
-        return {EPISODE_FILE, TURNS_FILE} | ({IMAGES_FILE} if images else set())
-    files = {EPISODE_FILE, STEPS_FILE, STATES_FILE}
+    files = {EPISODE_FILE} | ({TURNS_FILE} if header.in_turns else set())
+    files |= {IMAGES_FILE} if images else set()
+    files |= {STEPS_FILE, STATES_FILE} if header.in_steps else set()
     if header.cameras:
         files |= {CAMERAS_FILE, IMAGES_FILE}
     for kind in _kinds(header):
@@ -118,7 +118,7 @@ def _checks(
     from clevrskills.dataset_tools.check import tables
 
     checks: dict[str, Callable[[Path], Iterator[str]]] = {
-        STEPS_FILE: partial(tables.steps_faults, info=info),
+        STEPS_FILE: partial(tables.steps_faults, info=info, in_turns=header.in_turns),
         STATES_FILE: partial(tables.states_faults, info=info),
     }
     if info["cameras"]:
@@ -171,7 +171,8 @@ def _info_faults(
         ("success", True, "dataset"),
     ]
     if line is not None:
-        facts += [("steps", line.steps, "manifest"), ("return", line.total_reward, "manifest")]
+        counted = "turns" if header.in_turns else "steps"
+        facts += [(counted, line.steps, "manifest"), ("return", line.total_reward, "manifest")]
     for key, value, where in facts:
         if info[key] != value:
             yield f"{key} is {info[key]!r}, but {value!r} in the {where}"

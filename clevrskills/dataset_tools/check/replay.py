@@ -1,13 +1,14 @@
 """Replay of recorded actions: every state and all that is recorded of it, bit for bit."""
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 
 from clevrskills.core.interface import Step, make_step
 from clevrskills.core.suite import Environment
 from clevrskills.dataset_tools.dataset import Episode
+from clevrskills.dataset_tools.record.recorder import STEP_FIELDS
 
 
 @dataclass(frozen=True)
@@ -91,8 +92,7 @@ def _observed(env: Environment, step: Step | None) -> Iterator[tuple[str, np.nda
     yield from env.proprioception().items()
     yield "object_poses", env.object_poses()
     if step is not None:
-        told = {name: value for name, value in asdict(step).items() if name != "clipped"}
-        yield from ((name, np.asarray(value)) for name, value in told.items())
+        yield from ((name, np.asarray(getattr(step, name))) for name in STEP_FIELDS)
         yield from zip(("holds", "terms"), env.goal_status(), strict=True)
 
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from clevrskills.core.episode import RecordedName
+from clevrskills.core.interface import Step
 from clevrskills.core.suite import Environment, Suite
 from clevrskills.dataset_tools.check.fault import schema_faults
 from clevrskills.dataset_tools.check.tables import image_faults
@@ -85,6 +86,7 @@ def _row_faults(
             f"turn is {row['turn']}": row["turn"] != k,
             "success is not at the last turn, or not only there": row["success"] != last,
             "holds of the whole goal and success disagree": row["holds"][:1] != [row["success"]],
+            "pose is not of six numbers": row["pose"] is not None and len(row["pose"]) != 6,
             "holds and terms are not those of the nodes": not len(row["holds"])
             == len(row["terms"])
             == len(info["nodes"]),
@@ -101,7 +103,8 @@ def _row_faults(
     for place, seen in [*((f"row {k}", row) for k, row in enumerate(rows)), ("end", info["final"])]:
         try:
             shown = {**json.loads(seen["views"]), **json.loads(seen["texts"])}
-            json.loads(seen["state"])
+            if not header.in_steps:
+                json.loads(seen["state"])
         except (ValueError, TypeError) as error:
             yield f"{place}: what was seen is damaged: {error}"
             continue
@@ -124,12 +127,13 @@ def _image_faults(path: Path, rows: list[dict[str, Any]], info: Mapping[str, Any
     except (OSError, pa.ArrowException) as error:
         yield f"damaged: {str(error).splitlines()[0]}"
         return
+    table = [row for row in table if row["name"].startswith("turns/")]  # others are of steps
     names = [row["name"] for row in table]
     if sorted(names) != sorted(named):
         differ = sorted({*names} ^ named) or sorted(n for n in names if names.count(n) > 1)
         yield f"images are not those that turns name: {differ[0]}"
     for row in table:
-        yield from image_faults(row["name"], row["image"]["bytes"], "PNG")
+        yield from image_faults(row["name"], row["image"]["bytes"], "PNG", "TIFF")
 
 
 def replay_turns(episode: Episode, env: Environment, suite: Suite, interface: str) -> str:
@@ -154,26 +158,57 @@ def replay_turns(episode: Episode, env: Environment, suite: Suite, interface: st
         return "the start is not that of the content_hash"
     env.reset(seed=start.seed, options={"episode": start})
     acts = suite.interface(interface)
-    actuator = acts.begin(env)
+    actuator, states = acts.begin(env), _States(episode, env)
     for k in range(len(rows) + 1):
         seen = rows[k] if k < len(rows) else info["final"]
         if state_json(env) != seen["state"]:
             return f"the state after {k} turns differs"
         recorded = episode.seen(k)
-        images = [view for view, shown in recorded.items() if not isinstance(shown, str)]
-        now = look(env, tuple(recorded), images)
+        images = [view for view, kind in suite.views().items() if kind == "image"]
+        now = look(env, tuple(recorded), [view for view in recorded if view in images])
         for view, shown in recorded.items():
             if not np.array_equal(shown, now[view]):
                 return f"view {view} after {k} turns differs"
         if k < len(rows):
             text = rows[k]["action"]
             action = text if isinstance(acts.none(), str) else json.loads(text)
-            for name, value in turn_facts(env, actuator.act(action), suite).items():
+            action = np.array(action) if isinstance(action, list) else action
+            turn = actuator.act(action, states.compare)
+            if states.differs is not None:
+                return f"the state after control step {states.differs} differs, in turn {k}"
+            for name, value in turn_facts(env, turn, suite).items():
                 kind = COLUMNS[name]
                 again = pa.array([value], kind)
                 if again != pa.array([_plain(rows[k][name])], kind):
                     return f"{name} of turn {k} differs"
     return ""
+
+
+class _States:
+    """The recorded states of an arm, compared with those of an environment, bit for bit.
+
+    Args:
+        episode: The recording; one of symbols has none.
+        env: The environment, at the start.
+
+    Attributes:
+        differs: Number of the first state that is another; ``None``: none is.
+    """
+
+    def __init__(self, episode: Episode, env: Environment) -> None:
+        self._env, self._made = env, -1
+        self.differs: int | None = None
+        self._states = iter(episode.states if env.state_layout else ())
+        if env.state_layout:
+            self.compare()
+
+    def compare(self, step: Step | None = None) -> None:
+        """Compare the state now, after another control step."""
+        self._made += 1
+        recorded, now = next(self._states, None), np.asarray(self._env.get_state()).reshape(-1)
+        same = recorded is not None and recorded.tobytes() == now.tobytes()
+        if not same and self.differs is None:
+            self.differs = self._made
 
 
 def _plain(value: Any) -> Any:

@@ -15,7 +15,7 @@ from clevrskills.core.policy import ImagePart, Message, PromptInput, Said
 from clevrskills.core.suite import Prompter, Suite, load_suite
 from clevrskills.dataset_tools.dataset import Episode
 from clevrskills.dataset_tools.export.selection import Selection
-from clevrskills.dataset_tools.record.turns import png
+from clevrskills.dataset_tools.record.turns import encoded
 
 FILE = "conversations.jsonl"
 IMAGE = "<image>"
@@ -116,7 +116,7 @@ class _Images:
             if isinstance(part, str):
                 words.append(part)
                 continue
-            data = png(part.pixels)
+            data = encoded(part.pixels)
             if data not in self._files:
                 file = f"{self._folder}/{len(self._files):03d}.png"
                 (self._out / file).parent.mkdir(parents=True, exist_ok=True)

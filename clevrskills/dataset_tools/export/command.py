@@ -32,7 +32,7 @@ FORMATS = {
 """What writes each format: a module of this package and a function."""
 OF_TURNS = ("chat", "ivispar")
 """Formats of what is recorded turn by turn; the others are of control steps."""
-IN_WORDS = ("lerobot", "lerobot-v3.1", "lerobot-v2.1", "rlds")
+IN_WORDS = ("lerobot", "lerobot-v3.1", "lerobot-v2.1", "rlds", "chat")
 """Formats that ask for a task in words alone."""
 
 
@@ -107,12 +107,12 @@ def write_dataset(selection: Selection, to: str, out: Path) -> tuple[Selection, 
     from clevrskills.jobs.progress import Display
 
     check_names(format=((to,), FORMATS))
-    if selection.header.interface and to not in OF_TURNS:
+    if not selection.header.in_steps and to not in OF_TURNS:
         raise ClevrSkillsError(
             f"{selection.root} records turns, not the steps of an arm; allowed: --to "
             + ", ".join(OF_TURNS)
         )
-    if to in OF_TURNS and not selection.header.interface:
+    if to in OF_TURNS and not selection.header.in_turns:
         raise ClevrSkillsError(f"{selection.root} has no turns: it records the steps of an arm")
     out = out.absolute()
     if out.exists() or out.is_symlink():

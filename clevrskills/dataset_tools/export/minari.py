@@ -109,7 +109,7 @@ def _again(env: Any, episode: Episode) -> Trajectory:
 
 def _at_random(env: Any, episode: Episode) -> Trajectory:
     """What comes of random actions until success or the step limit."""
-    interface = episode.suite.interface()
+    interface = episode.suite.step_interface()
     generator = np.random.default_rng(int(episode.info["seed"]))
     return _run(env, episode, lambda: interface.random(generator))
 

@@ -125,7 +125,7 @@ def write(selection: Selection, out: Path) -> None:
 
 def step_features(selection: Selection) -> dict[str, Any]:
     """Features of a step, those of its observation below ``observation``."""
-    episode, interface = selection.first(), selection.suite.interface()
+    episode, interface = selection.first(), selection.suite.step_interface()
     flag = selection.suite.state_parts()[episode.flags[0]].meaning
     joints = episode.proprioception("qpos").shape[1]
     features = {

@@ -19,6 +19,7 @@ from clevrskills.jobs.arguments import (
 )
 
 if TYPE_CHECKING:
+    from clevrskills.core.env_config import EnvConfig
     from clevrskills.core.suite import Suite
     from clevrskills.dataset_tools.generate.schedule import TaskQueue
     from clevrskills.dataset_tools.generate.summary import TaskSummary
@@ -41,6 +42,9 @@ class GenerateArgs(PoolArgs, CameraArgs, SuiteArgs):
     """Successful episodes of each task."""
     seed: int = 0
     """The first seed; the next ones follow one by one."""
+    frozen: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Of the frozen episodes of the split instead, from number --seed on: what is evaluated on, not
+    to be learned from."""
     split: str | None = None
     """What episodes are drawn from, e.g. train or test; by default the suite's first split."""
     out: Path
@@ -54,6 +58,9 @@ class GenerateArgs(PoolArgs, CameraArgs, SuiteArgs):
     """When a task counts as solved, e.g. released; by default the suite's first criteria."""
     no_cameras: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
     """Film nothing: several times faster, and no renderer is needed."""
+    interface: str | None = None
+    """What the oracle acts by; by default the suite's first one. Where a turn takes many control
+    steps, both are recorded."""
     view: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
     """Where turns are recorded: a view that is kept of each; may be given several times. By default
     what the suite has in words."""
@@ -105,8 +112,8 @@ def _generate(args: GenerateArgs, suite: Suite, queues: list[TaskQueue], header:
     history = read_history(root, [q.config.task for q in queues], queues[0].config.split)
     for queue in queues:
         queue.history = history[queue.config.task]
-    views = header.views if header.interface else None
-    make = partial(make_worker, root, suite, args.writer, views)
+    views = header.views if header.in_turns else None
+    make = partial(make_worker, root, suite, args.writer, views, header.interface)
     pool = partial(open_pool, args.driver, make, root, args.workers, args.timeout, args.address)
     lines = run(queues, pool, manifest, root)
     return _report(args, queues, [summarize(q, lines[q.config.task], args.workers) for q in queues])
@@ -142,12 +149,12 @@ def _standard(args: GenerateArgs, suite: Suite) -> GenerateArgs:
 def _check(args: GenerateArgs, suite: Suite, seeds: SeedRange) -> tuple[Header, list[TaskQueue]]:
     """Check the arguments; tasks are in the order of the suite, their history is not read yet."""
     from clevrskills.core.env_config import EnvConfig
-    from clevrskills.core.suite import path_of
+    from clevrskills.core.suite import NO_ROBOT, RATE, path_of
     from clevrskills.dataset_tools.generate.schedule import TaskQueue
     from clevrskills.dataset_tools.layout import TURNS_VERSION, Header
 
-    interface = suite.interface()
-    in_turns = "shape" not in interface.spec
+    interface = suite.interface(args.interface)
+    in_turns = RATE not in interface.spec
     check_least(args, episodes=1, seed=0, size=1)
     if args.seed + args.episodes > SUBSTITUTE:
         raise ClevrSkillsError(
@@ -157,36 +164,38 @@ def _check(args: GenerateArgs, suite: Suite, seeds: SeedRange) -> tuple[Header, 
     args.check_pool()
     levels, all_cameras = suite.levels(), tuple(suite.cameras())
     tasks = args.select(levels, suite.groups())
+    if not tasks:
+        raise ClevrSkillsError("nothing to generate: name tasks, or a level with --level")
+    robots = suite.robots_of(tasks[0])
+    has_arm = NO_ROBOT not in robots
+    if any((NO_ROBOT in suite.robots_of(task)) == has_arm for task in tasks):
+        raise ClevrSkillsError("some of the tasks have an arm, others have none: name one kind")
     cameras = suite.default_cameras() if args.cameras is None else args.cameras
-    cameras = () if args.no_cameras else cameras
+    cameras = () if args.no_cameras or not has_arm else cameras
     if args.view and not in_turns:
         raise ClevrSkillsError("--view is for suites of turns: name --cameras")
-    if in_turns and (args.cameras or args.depth or args.segmentation or args.size):
+    if not has_arm and (args.cameras or args.depth or args.segmentation or args.size):
         raise ClevrSkillsError(f"{suite.title} has no arm to film: name views with --view")
+    kinds = suite.views()
     check_names(
-        view=(args.view, suite.views() or ("(none)",)),
+        view=(args.view, kinds or ("(none)",)),
         split=((args.split,), suite.splits()),
-        robot=((args.robot,), suite.robots()),
+        robot=((args.robot,), robots),
         criteria=((args.criteria,), suite.criteria()),
         camera=(cameras, all_cameras),
     )
-    if not tasks:
-        raise ClevrSkillsError("nothing to generate: name tasks, or a level with --level")
-    filmed = args.filmed(() if in_turns else cameras, all_cameras)
     config = EnvConfig(
         "",
         args.split or suite.splits()[0],
-        args.robot or suite.robots()[0],
+        args.robot or robots[0],
         args.criteria or suite.criteria()[0],
-        **filmed,
+        **(filmed := args.filmed(cameras, all_cameras)),
     )
     turns: dict[str, Any] = {}
     if in_turns:
-        kinds = suite.views()
         views = args.view or tuple(name for name, kind in kinds.items() if kind == "text")
         turns = {"interface": interface.name, "suite": path_of(suite), "views": views}
         turns["format_version"] = TURNS_VERSION
-        config = replace(config, cameras=tuple(v for v in views if kinds[v] == "image"))
     given = task_arguments(args.arg, tuple(levels))
     for task, task_args in given.items():
         suite.check(task, task_args)
@@ -194,7 +203,7 @@ def _check(args: GenerateArgs, suite: Suite, seeds: SeedRange) -> tuple[Header, 
     header = Header(
         robot=config.robot,
         criteria=config.criteria,
-        fps=0 if in_turns else int(interface.spec["rate_hz"]),
+        fps=int(suite.step_interface().spec[RATE]) if has_arm else 0,
         standard=args.standard,
         task_args=given,
         **filmed,
@@ -202,7 +211,31 @@ def _check(args: GenerateArgs, suite: Suite, seeds: SeedRange) -> tuple[Header, 
     )
     slots, first_seed = range(index, args.episodes, of), seeds.start + args.seed
     configs = [replace(config, task=task, task_args=given.get(task, {})) for task in tasks]
-    return header, [TaskQueue(c, levels[c.task], slots, first_seed) for c in configs]
+    frozen = [_frozen_seeds(args, suite, c) if args.frozen else () for c in configs]
+    queues = [
+        TaskQueue(c, levels[c.task], slots, first_seed, seeds_of_slots=of)
+        for c, of in zip(configs, frozen, strict=True)
+    ]
+    return header, queues
+
+
+def _frozen_seeds(args: GenerateArgs, suite: Suite, config: EnvConfig) -> tuple[int, ...]:
+    """Seeds of the frozen episodes that are asked for.
+
+    Raises:
+        ClevrSkillsError: There are not so many, or they are of another robot.
+    """
+    episodes = suite.frozen(config.task, config.split)
+    stop = args.seed + args.episodes
+    if stop > len(episodes):
+        raise ClevrSkillsError(
+            f"{config.task} has {len(episodes)} frozen episodes of {config.split}, not {stop}"
+        )
+    if args.arg or config.robot != episodes[0].robot:
+        raise ClevrSkillsError(
+            f"--frozen: the frozen episodes are for {episodes[0].robot}, without --arg"
+        )
+    return tuple(episode.seed for episode in episodes[args.seed : stop])
 
 
 def task_arguments(texts: tuple[str, ...], tasks: tuple[str, ...]) -> dict[str, dict[str, Any]]:

@@ -39,6 +39,7 @@ class Attempt:
     seed: int
     slot: int = 0  # which of the episodes asked for it is to be
     number: int = 0  # 0, or how many seeds of the slot have failed before
+    frozen: bool = False  # whether it is of the frozen episode with this seed
 
     @property
     def id(self) -> str:
@@ -56,6 +57,7 @@ class TaskQueue:
         slots: The slots that are to be filled.
         first_seed: Seed of slot 0.
         history: What is there already; it is kept up to date.
+        seeds_of_slots: Of frozen episodes the seed of each slot; there are no substitutes then.
 
     Attributes:
         succeeded: Seeds of the episodes that are there.
@@ -67,6 +69,7 @@ class TaskQueue:
     slots: range
     first_seed: int
     history: History = field(default_factory=History)
+    seeds_of_slots: tuple[int, ...] = ()
     succeeded: list[int] = field(default_factory=list, init=False)
     failed: list[int] = field(default_factory=list, init=False)
     pending: int = field(default=0, init=False)
@@ -122,10 +125,12 @@ class TaskQueue:
 
     def _fail(self, attempt: Attempt) -> None:
         self.failed.append(attempt.seed)
-        if attempt.number + 1 < ATTEMPTS:
+        if attempt.number + 1 < ATTEMPTS and not self.seeds_of_slots:
             self._requeued.append(self._attempt(attempt.slot, attempt.number + 1))
 
     def _attempt(self, slot: int, number: int) -> Attempt:
+        if self.seeds_of_slots:
+            return Attempt(self.config, self.seeds_of_slots[slot], slot, frozen=True)
         return Attempt(self.config, self.first_seed + slot + number * SUBSTITUTE, slot, number)
 
 

@@ -8,10 +8,19 @@ from typing import Any
 import torch
 
 from clevrskills.core.env_config import EnvConfig
-from clevrskills.core.suite import Environment, Oracle, Suite, TrajectoryRenderer, building
+from clevrskills.core.suite import (
+    NO_ROBOT,
+    Environment,
+    Oracle,
+    Suite,
+    TrajectoryRenderer,
+    building,
+)
+from clevrskills.core.suite import Episode as Start
 from clevrskills.dataset_tools.dataset import Episode
 from clevrskills.dataset_tools.generate.schedule import Attempt
 from clevrskills.dataset_tools.manifest import ManifestLine, file_hashes
+from clevrskills.dataset_tools.record.arm_turns import ArmTurnRecorder
 from clevrskills.dataset_tools.record.recorder import Recorder
 from clevrskills.dataset_tools.record.rollout import EpisodeResult, rollout
 from clevrskills.dataset_tools.record.turns import TurnRecorder, rollout_turns
@@ -33,7 +42,8 @@ class GenerateWorker:
         root: The dataset.
         suite: Where environments come from.
         writer: Name of the writer, see :mod:`clevrskills.dataset_tools.manifest`.
-        views: Views that are recorded at each turn; ``None``: control steps are recorded.
+        views: Views that are recorded at each turn; ``None``: control steps alone are recorded.
+        interface: What the oracle acts by; empty: what makes one control step each.
     """
 
     def __init__(
@@ -42,11 +52,15 @@ class GenerateWorker:
         suite: Suite,
         writer: str = "local",
         views: tuple[str, ...] | None = None,
+        interface: str = "",
     ) -> None:
         self._root = root
         self._suite = suite
         self._writer = writer
         self._views = views
+        kinds = suite.views() if views else {}
+        self._images = tuple(view for view in views or () if kinds[view] == "image")
+        self._interface = interface or suite.step_interface().name
         self._config: EnvConfig | None = None
         self._made: tuple[Environment, Oracle, TrajectoryRenderer | None] | None = None
 
@@ -66,10 +80,11 @@ class GenerateWorker:
         cpu_s, wall_s = time.process_time(), time.perf_counter()
         with self._recorder(attempt, film) as recorder:
             try:
-                if isinstance(recorder, TurnRecorder):
-                    result = rollout_turns(env, oracle, recorder)
+                if isinstance(recorder, TurnRecorder | ArmTurnRecorder):
+                    result = rollout_turns(env, oracle, recorder, self._interface)
                 else:
-                    result = rollout(env, oracle, recorder, attempt.seed)
+                    start = self._start(attempt) if attempt.frozen else None
+                    result = rollout(env, oracle, recorder, attempt.seed, episode=start)
                 if result.success:
                     recorder.commit(success=True)
             except TakenError:
@@ -102,8 +117,24 @@ class GenerateWorker:
         config, suite = attempt.config, self._suite
         if self._views is None:
             return Recorder(self._root, config, attempt.seed, suite, film, self._writer)
-        of = (config.task, config.split, attempt.seed, 0, config.robot, config.task_args)
-        return TurnRecorder(self._root, config, suite.draw(*of), suite, self._views, self._writer)
+        start = self._start(attempt)
+        if config.robot == NO_ROBOT:
+            shown = replace(config, cameras=self._images)
+            return TurnRecorder(self._root, shown, start, suite, self._views, self._writer)
+        acts = suite.interface(self._interface)
+        return ArmTurnRecorder(
+            *(self._root, config, start, suite, acts, self._views, self._images, film),
+            self._writer,
+        )
+
+    def _start(self, attempt: Attempt) -> Start:
+        """The episode that an attempt is of."""
+        config, seed = attempt.config, attempt.seed
+        if not attempt.frozen:
+            of = (config.task, config.split, seed, 0, config.robot, config.task_args)
+            return self._suite.draw(*of)
+        frozen = self._suite.frozen(config.task, config.split)
+        return next(episode for episode in frozen if episode.seed == seed)
 
     def _adopt(self, attempt: Attempt, path: Path) -> ManifestLine:
         info = Episode(path).info
@@ -121,21 +152,25 @@ class GenerateWorker:
                 self._made[0].close()
                 self._made = None
             with building(config.task):
-                shown = () if self._views is None else config.cameras
-                env = self._suite.make(replace(config, cameras=shown))
-                self._made = env, self._suite.oracle(env), self._suite.trajectory_renderer(config)
+                env = self._suite.make(replace(config, cameras=self._images))
+                oracle = self._suite.solver(env, self._suite.interface(self._interface))
+                self._made = env, oracle, self._suite.trajectory_renderer(config)
             self._config = config
         return self._made
 
 
 def make_worker(
-    root: Path, suite: Suite, writer: str = "local", views: tuple[str, ...] | None = None
+    root: Path,
+    suite: Suite,
+    writer: str = "local",
+    views: tuple[str, ...] | None = None,
+    interface: str = "",
 ) -> GenerateWorker:
     """A worker in a process of its own, whose memory is kept small."""
     return_freed_memory()
     block_pandas_import()
     torch.set_num_threads(1)
-    return GenerateWorker(root, suite, writer, views)
+    return GenerateWorker(root, suite, writer, views, interface)
 
 
 def line_of(attempt: Attempt, kind: str = "", reason: str = "", **more: Any) -> ManifestLine:

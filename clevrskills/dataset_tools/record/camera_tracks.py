@@ -121,8 +121,12 @@ class Footage:
             self._images[name] = buffer.getvalue()
         return name
 
-    def close(self) -> dict[str, dict[str, Any]]:
-        """Complete the files; returns what is to be said of each camera."""
+    def close(self, others: Mapping[str, bytes]) -> dict[str, dict[str, Any]]:
+        """Complete the files; returns what is to be said of each camera.
+
+        Args:
+            others: Other images to keep, encoded, by name.
+        """
         with spent(self._times_s, "encode"):
             for video in self._videos.values():
                 video.close()
@@ -132,14 +136,7 @@ class Footage:
                 for name, rows in self._rows.items()
             }
             pq.write_table(pa.table(columns), self._directory / CAMERAS_FILE, compression="zstd")
-            images = [{"bytes": data, "path": f"{name}.jpg"} for name, data in self._images.items()]
-            table = pa.table(
-                {
-                    "name": pa.array(list(self._images), pa.string()),
-                    "image": pa.array(images, type=IMAGE_TYPE),
-                }
-            )
-            pq.write_table(table, self._directory / IMAGES_FILE, compression="none")
+            write_images(self._directory, {**self._images, **others})
         return {
             name: {
                 **{kind: name + VIDEO_SUFFIXES[kind] for kind in self._kinds},
@@ -155,6 +152,16 @@ class Footage:
         """Release the files without caring for their content."""
         for video in self._videos.values():
             video.abandon()
+
+
+def write_images(directory: Path, images: Mapping[str, bytes]) -> None:
+    """Write single images, encoded, by name."""
+    kinds = {b"\xff\xd8": "jpg", b"\x89P": "png", b"II": "tif"}
+    rows = [{"bytes": d, "path": f"{name}.{kinds[d[:2]]}"} for name, d in images.items()]
+    table = pa.table(
+        {"name": pa.array(list(images), pa.string()), "image": pa.array(rows, type=IMAGE_TYPE)}
+    )
+    pq.write_table(table, directory / IMAGES_FILE, compression="none")
 
 
 @contextmanager

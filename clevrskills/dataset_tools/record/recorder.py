@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.episode import episode_id
 from clevrskills.core.interface import Step
-from clevrskills.core.suite import Environment, Oracle, Suite, TrajectoryRenderer
+from clevrskills.core.suite import RATE, Environment, Labels, Suite, TrajectoryRenderer
 from clevrskills.dataset_tools.layout import (
     EPISODE_FILE,
     STATES_FILE,
@@ -26,7 +26,8 @@ from clevrskills.jobs.run_folder import versions
 
 _OBJECT_FIELDS = ("key", "name", "shape", "texture", "static")
 _LABELS = ("predicate", "skill", "action_class", "attempt")
-_STEP_FIELDS = ("reward", "success", "progress", "terminated", "truncated")
+STEP_FIELDS = ("reward", "success", "progress", "terminated", "truncated")
+"""What is recorded of what came of a control step."""
 _PLACEHOLDER = re.compile(r"\{\w+:(\w+)\}")
 
 
@@ -61,7 +62,7 @@ class Recorder:
         writer: str = "local",
     ) -> None:
         self.config, self.seed = config, seed
-        self._fps = int(suite.interface().spec["rate_hz"])
+        self._fps = int(suite.step_interface().spec[RATE])
         self._flags = {k for k, part in suite.state_parts(config.robot).items() if part.flag}
         self._keystep_camera = next(iter(suite.cameras()), "")
         self.times_s = {"render": 0.0, "encode": 0.0, "write": 0.0}
@@ -123,7 +124,7 @@ class Recorder:
         self._observe(env)
         self._add_keystep(subgoal=None)
 
-    def record(self, env: Environment, action: np.ndarray, oracle: Oracle, step: Step) -> None:
+    def record(self, env: Environment, action: np.ndarray, oracle: Labels, step: Step) -> None:
         """Record a control step that was just made.
 
         Args:
@@ -146,7 +147,7 @@ class Recorder:
                     "timestamp": index / self._fps,
                     "action": np.asarray(action, dtype=np.float32).reshape(-1),
                     **({} if told is None else {TEACHER_ACTION: np.asarray(told, np.float32)}),
-                    **{name: getattr(step, name) for name in _STEP_FIELDS},
+                    **{name: getattr(step, name) for name in STEP_FIELDS},
                     "subtask": self._words(oracle.subtask),
                     "instruction": self._words(oracle.step),
                     "subgoal": now,
@@ -176,7 +177,7 @@ class Recorder:
         if success and self._subgoal >= 0:
             self._add_keystep(self._subgoal)
         path = self._directory.path
-        cameras = self._footage.close() if self._footage else {}
+        cameras = self._footage.close(self._other_images()) if self._footage else {}
         self._footage = None
         with spent(self.times_s, "write"):
             reached = {keystep["step"] - 1 for keystep in self._keysteps}
@@ -188,8 +189,16 @@ class Recorder:
                 table = steps_table(self._rows, *of)
                 pq.write_table(table, path / STEPS_FILE, compression="zstd")
                 np.savez_compressed(path / STATES_FILE, states=np.stack(self._states))
+                self._write_more(path)
                 write_info(path, {**self._info, **self._summary(success, cameras)})
             return self._directory.commit()
+
+    def _other_images(self) -> Mapping[str, bytes]:
+        """Images to keep that are not filmed, encoded, by name."""
+        return {}
+
+    def _write_more(self, path: Path) -> None:
+        """Write what else there is of the episode into its directory."""
 
     def discard(self) -> None:
         """Remove what was written; does nothing after :meth:`commit`."""

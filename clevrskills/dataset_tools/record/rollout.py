@@ -7,7 +7,7 @@ import numpy as np
 
 from clevrskills.core.interface import Step, Turn
 from clevrskills.core.rollout import Rollout
-from clevrskills.core.suite import Environment, Oracle
+from clevrskills.core.suite import Environment, Episode, Oracle
 from clevrskills.dataset_tools.record.camera_tracks import spent
 from clevrskills.dataset_tools.record.recorder import Recorder
 
@@ -42,6 +42,7 @@ def rollout(
     recorder: Recorder | None = None,
     seed: int = 0,
     max_steps: int | None = None,
+    episode: Episode | None = None,
 ) -> EpisodeResult:
     """Run the oracle from a fresh episode until success, failure or the step limit.
 
@@ -51,17 +52,18 @@ def rollout(
         recorder: Records the episode; committing it is left to the caller.
         seed: Seed of the episode.
         max_steps: Limit of control steps; ``None``: the task's own.
+        episode: The episode, a frozen one; ``None``: the one drawn by the seed.
 
     Returns:
         How it went. A skill that gives up is a failure with its reason, not an exception.
     """
     times_s = {} if recorder is None else recorder.times_s
     with spent(times_s, "reset"):
-        env.reset(seed=seed)
+        env.reset(seed=seed, **({} if episode is None else {"options": {"episode": episode}}))
         oracle.reset()
     if recorder is not None:
         recorder.start(env)
-    episode = _Timed(env, times_s, max_steps)
+    timed = _Timed(env, times_s, max_steps)
 
     def act() -> np.ndarray:
         with spent(times_s, "plan"):
@@ -71,12 +73,10 @@ def rollout(
         if recorder is not None:
             recorder.record(env, action, oracle, step)
 
-    reason, kind = episode.run(act, record)
+    reason, kind = timed.run(act, record)
     if recorder is not None:
         recorder.give_up(oracle.failed)
-    return EpisodeResult(
-        episode.success, episode.steps, episode.total_reward, reason, kind, times_s
-    )
+    return EpisodeResult(timed.success, timed.steps, timed.total_reward, reason, kind, times_s)
 
 
 class _Timed(Rollout):

@@ -1,10 +1,10 @@
-"""Turns: records an episode of a suite whose policies act in words, one row for each turn."""
+"""Turns: records an episode turn by turn, one row for each; see :mod:`.arm_turns` for arms."""
 
 import io
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 import pyarrow as pa
@@ -13,11 +13,11 @@ import pyarrow.parquet as pq
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.episode import episode_id
 from clevrskills.core.goal.tree import nodes, outcomes
-from clevrskills.core.interface import Turn
+from clevrskills.core.interface import Actuator, Step, Turn
 from clevrskills.core.rollout import Rollout
-from clevrskills.core.suite import Environment, Episode, Oracle, Suite
-from clevrskills.dataset_tools.layout import IMAGES_FILE, TURNS_FILE
-from clevrskills.dataset_tools.record.camera_tracks import IMAGE_TYPE, spent
+from clevrskills.core.suite import Environment, Episode, Labels, Oracle, Suite, path_of
+from clevrskills.dataset_tools.layout import TURNS_FILE
+from clevrskills.dataset_tools.record.camera_tracks import spent, write_images
 from clevrskills.dataset_tools.record.columns import OWNER
 from clevrskills.dataset_tools.record.recorder import write_info
 from clevrskills.dataset_tools.record.rollout import EpisodeResult
@@ -51,9 +51,99 @@ COLUMNS = {
 """Columns of ``turns.parquet``."""
 
 
+class TurnLog:
+    """The turns of an episode and what was seen before each, while it happens.
+
+    Args:
+        suite: Where the environment is from.
+        views: Names of the views that are kept.
+        images: Which of them are images of cameras.
+        times_s: CPU time spent is added to its ``render`` and ``encode``.
+
+    Attributes:
+        rows: A row for each turn so far, without what it is of.
+        seen: What is seen now, and the state if it is one of symbols, all as JSON.
+        images: The images, encoded, by name; each once.
+    """
+
+    def __init__(
+        self, suite: Suite, views: Sequence[str], images: Sequence[str], times_s: dict[str, float]
+    ) -> None:
+        self._suite, self._views, self._cameras = suite, tuple(views), tuple(images)
+        self._times_s = times_s
+        self._names: dict[bytes, str] = {}
+        self.rows: list[dict[str, Any]] = []
+        self.seen: dict[str, str] = {}
+
+    @property
+    def images(self) -> dict[str, bytes]:
+        """See the class."""
+        return {name: data for data, name in self._names.items()}
+
+    def look(self, env: Environment) -> None:
+        """Take in what is seen."""
+        with spent(self._times_s, "render"):
+            shown = look(env, self._views, self._cameras)
+        names, texts = {}, {}
+        with spent(self._times_s, "encode"):
+            for view, content in shown.items():
+                if isinstance(content, str):
+                    texts[view] = content
+                else:
+                    name = f"turns/{len(self.rows):03d}/{view}"
+                    names[view] = self._names.setdefault(encoded(content), name)
+        self.seen = {"state": state_json(env), "views": to_json(names), "texts": to_json(texts)}
+
+    def add(
+        self,
+        env: Environment,
+        action: Any,
+        labels: Labels,
+        turn: Turn,
+        pose: Sequence[float] | None = None,
+    ) -> None:
+        """Add a turn that was just taken, see :meth:`TurnRecorder.record_turn`; ``pose``: of the
+        pick and of the place, in the world, (6,).
+        """
+        start = self.rows[-1]["step_stop"] if self.rows else 0
+        self.rows.append(
+            {
+                "turn": len(self.rows),
+                "action": action if isinstance(action, str) else to_json(action),
+                "pose": None if pose is None else [float(number) for number in pose],
+                **turn_facts(env, turn, self._suite),
+                "subtask": env.prompt.plain(labels.subtask),
+                "instruction": env.prompt.plain(labels.step),
+                "predicate": labels.predicate,
+                "attempt": labels.attempt,
+                "failed": bool(turn.steps) and not turn.ok,
+                "step_start": start,
+                "step_stop": start + turn.steps,
+                **self.seen,
+            }
+        )
+        self.look(env)
+
+    def write(self, path: Path, whose: Mapping[str, Any]) -> None:
+        """Write the table into the directory of the episode; ``whose``: task, split and seed."""
+        of = {"episode": episode_id(**whose), **whose}
+        rows = [{**of, **row} for row in self.rows]
+        table = pa.Table.from_pylist(rows, pa.schema(list(COLUMNS.items())))
+        pq.write_table(table, path / TURNS_FILE, compression="zstd")
+
+    def start_facts(self, episode: Episode, limit: int) -> dict[str, Any]:
+        """What is said once of the episode, beside what is said of every one."""
+        return {
+            "suite": path_of(self._suite),
+            "limit": limit,
+            "episode": episode.to_json(),
+            "content_hash": episode.content_hash,
+        }
+
+
 class TurnRecorder:
-    """Records one episode of turns into ``<root>/<task>/<split>_<seed>``, which appears with
-    :meth:`commit`; used as a context manager, what was not committed is removed.
+    """Records one episode of turns of a world of symbols into ``<root>/<task>/<split>_<seed>``,
+    which appears with :meth:`commit`; used as a context manager, what was not committed is removed.
 
     Args:
         root: The dataset.
@@ -76,15 +166,12 @@ class TurnRecorder:
         views: Sequence[str] = (),
         writer: str = "local",
     ) -> None:
-        self.config, self.episode = config, episode
+        self.config, self.episode, self.suite = config, episode, suite
         self.times_s = {"render": 0.0, "encode": 0.0, "write": 0.0}
         final = root / episode_id(config.task, config.split, episode.seed)
         self._directory = PartialDirectory(root, final, writer)
-        self.suite, self._views = suite, tuple(views)
-        self._rows: list[dict[str, Any]] = []
-        self._names: dict[bytes, str] = {}  # of the images, by content
+        self.log = TurnLog(suite, views, config.cameras, self.times_s)
         self._info: dict[str, Any] = {}
-        self._seen: dict[str, str] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -94,9 +181,9 @@ class TurnRecorder:
 
     def __len__(self) -> int:
         """Number of turns recorded so far."""
-        return len(self._rows)
+        return len(self.log.rows)
 
-    def start(self, env: Environment) -> None:
+    def start(self, env: Environment, limit: int) -> None:
         """Record what is seen after the reset, the prompt, the goal and the episode."""
         self._info = {
             "task": self.config.task,
@@ -125,13 +212,17 @@ class TurnRecorder:
                 for node in nodes(env.goal)
             ],
             "objects": [],
-            "limit": env.limit,
-            "episode": self.episode.to_json(),
-            "content_hash": self.episode.content_hash,
+            **self.log.start_facts(self.episode, limit),
         }
-        self._seen = self._look(env)
+        self.log.look(env)
 
-    def record(self, env: Environment, action: Any, oracle: Oracle, turn: Turn) -> None:
+    def begin(self, env: Environment, action: Any, oracle: Labels) -> None:
+        """A turn is about to be taken."""
+
+    def record_step(self, env: Environment, step: Step) -> None:
+        """There are no control steps."""
+
+    def record_turn(self, env: Environment, action: Any, oracle: Labels, turn: Turn) -> None:
         """Record a turn that was just taken.
 
         Args:
@@ -140,79 +231,48 @@ class TurnRecorder:
             oracle: What gave it, with its labels.
             turn: What came of it.
         """
-        before, start = self._seen, self._rows[-1]["step_stop"] if self._rows else 0
-        told = turn_facts(env, turn, self.suite)
-        self._rows.append(
-            {
-                "turn": len(self._rows),
-                "action": action if isinstance(action, str) else to_json(action),
-                "pose": None,
-                **told,
-                "subtask": env.prompt.plain(oracle.subtask),
-                "instruction": env.prompt.plain(oracle.step),
-                "predicate": oracle.predicate,
-                "attempt": oracle.attempt,
-                "failed": False,
-                "step_start": start,
-                "step_stop": start + turn.steps,
-                **before,
-            }
-        )
-        self._seen = self._look(env)
+        self.log.add(env, action, oracle, turn)
 
     def commit(self, success: bool) -> Path:
         """Complete the files and move the episode into place; returns its directory."""
-        whose = {
-            "episode": episode_id(self.config.task, self.config.split, self.episode.seed),
-            **{name: self._info[name] for name in ("task", "split", "seed")},
-        }
-        path = self._directory.path
+        path, rows = self._directory.path, self.log.rows
         with spent(self.times_s, "write"), storage_errors(self._directory.final):
-            rows = [{**whose, **row} for row in self._rows]
-            table = pa.Table.from_pylist(rows, pa.schema(list(COLUMNS.items())))
-            pq.write_table(table, path / TURNS_FILE, compression="zstd")
+            self.log.write(path, {name: self._info[name] for name in ("task", "split", "seed")})
             if self.config.cameras:
-                images = [
-                    {"name": name, "image": {"bytes": data, "path": f"{name}.png"}}
-                    for data, name in self._names.items()
-                ]
-                schema = pa.schema([("name", pa.string()), ("image", IMAGE_TYPE)])
-                table = pa.Table.from_pylist(images, schema)
-                pq.write_table(table, path / IMAGES_FILE, compression="none")
+                write_images(path, self.log.images)
             write_info(
                 path,
                 {
                     **self._info,
                     "success": success,
-                    "steps": self._rows[-1]["step_stop"],
-                    "turns": len(self._rows),
-                    "return": float(sum(row["reward"] for row in self._rows)),
+                    "steps": rows[-1]["step_stop"],
+                    "turns": len(rows),
+                    "return": float(sum(row["reward"] for row in rows)),
                     "segments": {},
                     "keysteps": [],
                     "cameras": {},
-                    "final": self._seen,
+                    "final": self.log.seen,
                     "versions": versions(),
                 },
             )
             return self._directory.commit()
 
-    def _look(self, env: Environment) -> dict[str, str]:
-        """State, names of images and texts, all as JSON."""
-        with spent(self.times_s, "render"):
-            shown = look(env, self._views, self.config.cameras)
-        names, texts = {}, {}
-        with spent(self.times_s, "encode"):
-            for view, content in shown.items():
-                if isinstance(content, str):
-                    texts[view] = content
-                else:
-                    name = f"turns/{len(self._rows):03d}/{view}"
-                    names[view] = self._names.setdefault(png(content), name)
-        return {"state": state_json(env), "views": to_json(names), "texts": to_json(texts)}
+
+class RecordsTurns(Protocol):
+    """What records an episode of turns, of a world of symbols or of an arm."""
+
+    times_s: dict[str, float]
+    episode: Episode
+    suite: Suite
+
+    def start(self, env: Environment, limit: int) -> None: ...
+    def begin(self, env: Environment, action: Any, oracle: Labels) -> None: ...
+    def record_step(self, env: Environment, step: Step) -> None: ...
+    def record_turn(self, env: Environment, action: Any, oracle: Labels, turn: Turn) -> None: ...
 
 
 def rollout_turns(
-    env: Environment, oracle: Oracle, recorder: TurnRecorder, interface: str | None = None
+    env: Environment, oracle: Oracle, recorder: RecordsTurns, interface: str | None = None
 ) -> EpisodeResult:
     """Run the oracle through the recorder's episode until success, failure or the limit of turns.
 
@@ -223,24 +283,48 @@ def rollout_turns(
     with spent(times_s, "reset"):
         env.reset(seed=recorder.episode.seed, options={"episode": recorder.episode})
         oracle.reset()
-    recorder.start(env)
-    episode = Rollout(env, actuator=recorder.suite.interface(interface).begin(env))
+    episode = _Recorded(env, recorder.suite.interface(interface).begin(env), recorder)
+    recorder.start(env, episode.limit)
 
     def act() -> Any:
         with spent(times_s, "plan"):
-            return oracle.act()
+            action = oracle.act()
+        recorder.begin(env, action, oracle)
+        return action
 
     def record(action: Any, turn: Turn) -> None:
-        recorder.record(env, action, oracle, turn)
+        recorder.record_turn(env, action, oracle, turn)
 
     reason, kind = episode.run(act, record)
     reward = episode.total_reward
     return EpisodeResult(episode.success, episode.turns, reward, reason, kind, times_s)
 
 
+class _Recorded(Rollout):
+    """A rollout of turns whose control steps are recorded; what they cost beside the recording is
+    ``physics``, the skills at work included.
+    """
+
+    def __init__(self, env: Environment, actuator: Actuator, recorder: RecordsTurns) -> None:
+        super().__init__(env, actuator=actuator)
+        self._recorder = recorder
+
+    def on_control_step(self, step: Step) -> None:
+        self._recorder.record_step(self.env, step)
+
+    def step(self, action: Any) -> Turn:
+        times_s = self._recorder.times_s
+        recorded_s = -sum(times_s[name] for name in ("render", "encode", "write"))
+        with spent(times_s, "physics"):
+            turn = super().step(action)
+        recorded_s += sum(times_s[name] for name in ("render", "encode", "write"))
+        times_s["physics"] -= recorded_s
+        return turn
+
+
 def turn_facts(env: Environment, turn: Turn, suite: Suite) -> dict[str, Any]:
     """What is recorded of what came of a turn, by column."""
-    found = list(outcomes(env.goal, env.outcome))
+    holds, terms = status(env)
     return {
         "ok": turn.ok,
         "code": turn.code,
@@ -248,9 +332,18 @@ def turn_facts(env: Environment, turn: Turn, suite: Suite) -> dict[str, Any]:
         "reward": turn.reward,
         "progress": turn.progress,
         "success": turn.success,
-        "holds": [bool(outcome.holds[0]) for outcome in found],
-        "terms": [float(outcome.reward[0]) for outcome in found],
+        "holds": holds,
+        "terms": terms,
     }
+
+
+def status(env: Environment) -> tuple[list[bool], list[float]]:
+    """Which of the nodes of the goal hold, and their rewards."""
+    if env.nodes:
+        holds, terms = env.goal_status()
+        return [bool(value) for value in holds], [float(value) for value in terms]
+    found = list(outcomes(env.goal, env.outcome))
+    return [bool(o.holds[0]) for o in found], [float(o.reward[0]) for o in found]
 
 
 def look(env: Any, views: Sequence[str], images: Sequence[str]) -> Mapping[str, Any]:
@@ -263,8 +356,19 @@ def look(env: Any, views: Sequence[str], images: Sequence[str]) -> Mapping[str, 
 
 
 def state_json(env: Environment) -> str:
-    """The state of an environment as JSON."""
-    return json.dumps(np.asarray(env.get_state()).tolist())
+    """The state of a world of symbols as JSON; empty of an arm, whose control steps have them."""
+    return "" if env.state_layout else json.dumps(np.asarray(env.get_state()).tolist())
+
+
+def encoded(pixels: np.ndarray) -> bytes:
+    """An image (H, W, 3) uint8 as PNG, numbers (H, W) float32 as TIFF, both without loss."""
+    if pixels.dtype == np.uint8:
+        return png(pixels)
+    from PIL import Image
+
+    buffer = io.BytesIO()
+    Image.fromarray(np.ascontiguousarray(pixels)).save(buffer, "TIFF", compression="tiff_deflate")
+    return buffer.getvalue()
 
 
 def png(pixels: np.ndarray) -> bytes:

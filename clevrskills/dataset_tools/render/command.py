@@ -38,9 +38,13 @@ def render(args: RenderArgs, suite: Suite | None = None) -> int:
             finished is kept.
     """
     from clevrskills.core.suite import load_suite
+    from clevrskills.dataset_tools.dataset import Dataset
     from clevrskills.jobs.run_folder import write_into
 
-    source = suite or load_suite()
+    episode = next(iter(Dataset(args.dataset)), None)
+    source = suite or (episode.suite if episode else load_suite())
+    if episode and not episode.has_steps:
+        raise ClevrSkillsError(f"{args.dataset} records no arm that could be filmed")
     config = _check(args, source)
     return write_into(args.out, lambda _: _render(args, config, source))
 

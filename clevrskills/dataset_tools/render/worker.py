@@ -10,7 +10,7 @@ from typing import Any
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.suite import Suite, TrajectoryRenderer
 from clevrskills.dataset_tools.dataset import Episode
-from clevrskills.dataset_tools.layout import STATES_FILE, STEPS_FILE
+from clevrskills.dataset_tools.layout import STATES_FILE, STEPS_FILE, TURNS_FILE
 from clevrskills.dataset_tools.manifest import Manifest, ManifestLine, file_hashes, latest_lines
 from clevrskills.dataset_tools.record.camera_tracks import Footage, spent
 from clevrskills.dataset_tools.record.recorder import write_info
@@ -111,12 +111,12 @@ class RenderWorker:
                 for keystep in keysteps:
                     if keystep["step"] == step:
                         keystep["image"] = footage.keep(keystep["index"])
-            cameras = footage.close()
+            cameras = footage.close(episode.turn_images())
         except BaseException:
             footage.abandon()
             raise
         with spent(times_s, "write"), storage_errors(path):
-            for name in (STEPS_FILE, STATES_FILE):
+            for name in (STEPS_FILE, STATES_FILE, *([TURNS_FILE] if episode.has_turns else [])):
                 shutil.copyfile(episode.path / name, path / name)
             prompt = {**info["prompt"], "images": images}
             write_info(path, {**info, "prompt": prompt, "keysteps": keysteps, "cameras": cameras})
@@ -131,6 +131,6 @@ def _line(info: Mapping[str, Any]) -> ManifestLine:
         slot=0,
         attempt=0,
         success=info["success"],
-        steps=info["steps"],
+        steps=info.get("turns", info["steps"]),
         total_reward=info["return"],
     )

@@ -6,6 +6,7 @@ const panels = {
     this.header();
     this.tree();
     this.keysteps();
+    this.turns();
     this.readouts();
     this.tables();
   },
@@ -65,6 +66,22 @@ const panels = {
       element("img", {src: k.image, alt: ""}), element("span", {}, k.label),
       element("small", {}, `step ${k.step}`))}));
     fill("keysteps", this.images.map(({button}) => button));
+  },
+
+  /* What was seen before each turn, what was asked for, and what came of it. */
+  turns() {
+    const {turns} = this.episode;
+    $("turn-section").hidden = !turns.length;
+    fill("turns", turns.map((turn) => {
+      const views = turn.views.map((view) => element("figure", {}, element("figcaption", {}, view.name),
+        view.image ? element("img", {src: view.image, alt: view.name}) : element("pre", {}, view.text)));
+      const told = turn.action === undefined ? [element("b", {}, "end")] : [
+        element("b", {}, `${turn.turn + 1}: ${turn.action || "(empty)"}`),
+        element("small", {}, ` ${turn.code} ${turn.message} reward ${turn.reward.toFixed(2)}, ` +
+          `progress ${(100 * turn.progress).toFixed(0)} %`)];
+      return element("button", {class: turn.ok === false ? "refused" : "", onclick: () => player.seek(turn.step)},
+        element("div", {}, ...views), element("span", {}, ...told));
+    }));
   },
 
   readouts() {

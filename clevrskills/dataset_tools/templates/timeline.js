@@ -10,6 +10,7 @@ const timeline = {
     this.steps = episode.steps;
     this.segments = [];
     fill("rows", [element("div", {id: "cursor"}, element("i"), element("i", {class: "ghost", hidden: true}))]);
+    if (episode.turns.length) this.runs("Turn", episode.lanes.turn, (run) => hue(run.turn + 1));
     this.runs("Sub-task", episode.lanes.subtask, (run) => hue(run.subgoal + 1));
     this.runs("Step", episode.lanes.instruction, (run) => this.hueOf(episode, run.start));
     this.runs("Action", episode.lanes.action, (run) => this.hueOf(episode, run.start));
@@ -67,7 +68,7 @@ const timeline = {
     this.folder = null;
     const lane = this.row([name], "lane");
     for (const run of runs) {
-      const tags = [run.predicate ?? run.skill, `steps ${run.start} to ${run.stop - 1}`];
+      const tags = [run.code || (run.predicate ?? run.skill), `steps ${run.start} to ${run.stop - 1}`];
       if (run.attempt) tags.push(`attempt ${run.attempt + 1}`);
       if (run.failed) tags.push("failed");
       const segment = element("div", {

@@ -64,7 +64,7 @@ def view(args: ViewArgs) -> int:
     kind = args.out.suffix.lower()
     limit = args.limit or (PAGE_LIMIT if kind == ".html" else len(dataset))
     episodes = [dataset.episode(args.episode)] if args.episode else choose(dataset, limit)
-    turns = bool(dataset.header.interface)
+    turns = not dataset.header.in_steps
     if turns and kind == ".rrd":
         raise ClevrSkillsError(
             f"{args.dataset} records turns, which Rerun can't show: name X.html or a folder"

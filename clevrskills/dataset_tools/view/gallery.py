@@ -83,7 +83,7 @@ def gallery(args: GalleryArgs) -> int:
     sheet([card(e) for e in episodes]).save(out / "gallery.jpg", quality=85)
     grid = list(_grid(episodes))
     height, width = grid[0].shape[:2]
-    fps = suite.interface().spec["rate_hz"]
+    fps = suite.step_interface().spec["rate_hz"]
     video = VideoWriter(out / "gallery.mp4", width, height, fps)
     for frame in grid:
         video.write(frame)

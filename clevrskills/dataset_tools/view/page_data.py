@@ -39,7 +39,7 @@ def facts(episode: Episode) -> dict[str, Any]:
     return {
         "id": episode.id,
         **{name: info[name] for name in _FACTS},
-        "steps": info.get("turns", info["steps"]),
+        "steps": info["steps"] if episode.has_steps else info["turns"],
         "return": round(info["return"], 2),
         "plain": episode.prompt["plain"],
     }
@@ -49,10 +49,9 @@ def thumbnail(episode: Episode) -> bytes | None:
     """The last key-step, or the first view of the first turn, as a small JPEG; ``None`` without
     images.
     """
-    if "turns" in episode.info:
-        images = [view for view in episode.seen(0).values() if not isinstance(view, str)][:1]
-    else:
-        images = episode.keystep_images()
+    images = episode.keystep_images()
+    if episode.has_turns and not images:
+        images = [view for view in episode.seen(0).values() if _is_image(view)][:1]
     return jpeg(images[-1], "thumbnail") if images else None
 
 
@@ -72,7 +71,11 @@ def contents(episode: Episode) -> dict[str, Any]:
         "nodes": episode.nodes,
         "holds": [_true_runs(column) for column in _matrix(steps["holds"]).T],
         "terms": _rounded(_matrix(steps["terms"]).T, 3),
-        "lanes": {name: _runs(steps, columns) for name, columns in _LANES.items()},
+        "lanes": {
+            **{name: _runs(steps, columns) for name, columns in _LANES.items()},
+            "turn": turn_runs(episode),
+        },
+        "turns": lane(episode) if episode.has_turns else [],
         "flags": {name: _true_runs(steps[name]) for name in episode.flags},
         "reward": _rounded(steps["reward"], 4),
         "progress": _rounded(steps["progress"], 4),
@@ -82,6 +85,57 @@ def contents(episode: Episode) -> dict[str, Any]:
         "goal": info["goal"],
         "versions": info["versions"],
     }
+
+
+def lane(episode: Episode) -> list[dict[str, Any]]:
+    """The turns of an episode, each with the views before it and the control step at which it
+    began; the last entry is the end, which has no command.
+    """
+    told = ("turn", "action", "ok", "code", "message", "reward", "progress", "success")
+    table = episode.turns.to_dict("records")
+    rows = [{**{name: row[name] for name in told}, "step": row["step_start"]} for row in table]
+    end = {"step": episode.info["steps"]}
+    return [{**row, "views": _views(episode, k)} for k, row in enumerate([*rows, end])]
+
+
+def _views(episode: Episode, turn: int) -> list[dict[str, str]]:
+    """The views after so many turns: ``name``, and ``image`` or ``text``; of numbers a picture."""
+    return [
+        {"name": name, "text": view}
+        if isinstance(view, str)
+        else {"name": name, "image": data_uri(jpeg(_drawn(view), "turn"))}
+        for name, view in episode.seen(turn).items()
+    ]
+
+
+def _drawn(view: np.ndarray) -> np.ndarray:
+    """A view as an image (H, W, 3) uint8: numbers (H, W) from their least to their greatest."""
+    if _is_image(view):
+        return view
+    low, span = float(view.min()), float(np.ptp(view)) or 1.0
+    return np.repeat((255 * (view - low) / span).astype(np.uint8)[..., None], 3, axis=-1)
+
+
+def _is_image(view: Any) -> bool:
+    return isinstance(view, np.ndarray) and view.ndim == 3
+
+
+def turn_runs(episode: Episode) -> list[dict[str, Any]]:
+    """The control steps of each turn that took some, with its command."""
+    if not episode.has_turns:
+        return []
+    return [
+        {
+            "start": int(row["step_start"]),
+            "stop": int(row["step_stop"]),
+            "label": row["action"],
+            "turn": int(row["turn"]),
+            "code": row["code"],
+            "failed": bool(row["failed"]),
+        }
+        for row in episode.turns.to_dict("records")
+        if row["step_stop"] > row["step_start"]
+    ]
 
 
 def data_uri(jpeg: bytes) -> str:
@@ -127,7 +181,7 @@ def _camera(episode: Episode, name: str) -> dict[str, Any]:
 
 def _signals(episode: Episode) -> dict[str, dict[str, Any]]:
     """Curves: ``names`` of the parts, and their ``values``, one list per part."""
-    labels = list(episode.suite.interface().labels)
+    labels = list(episode.suite.step_interface().labels)
     found = {"action": {"names": labels, "values": _rounded(episode.actions.T, 3)}}
     for title, (column, count, names) in _SIGNALS.items():
         if column in episode.steps:

@@ -124,7 +124,7 @@ class _Log:
         """Rewards and the goal tree at the states that they are about, signals at theirs."""
         steps, paths = self.episode.steps, [node["path"] for node in self.episode.nodes]
         parts: dict[str, Sequence[Any]] = {
-            "action": self.episode.suite.interface().labels,
+            "action": self.episode.suite.step_interface().labels,
             "ee_velocity": _VELOCITY,
             "qpos": range(1, 20),
             "holds": paths,

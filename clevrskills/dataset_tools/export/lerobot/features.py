@@ -84,7 +84,7 @@ def state_parts(episode: Episode) -> dict[str, int]:
 
 def _action_names(episode: Episode) -> list[str]:
     """Names of the numbers of an action: those that are scaled are deltas."""
-    labels = episode.suite.interface().labels
+    labels = episode.suite.step_interface().labels
     names: list[str] = []
     for part in episode.info["action_spec"]["parts"]:
         deltas = [f"d{label}" for label in labels[part["start"] : part["stop"]]]

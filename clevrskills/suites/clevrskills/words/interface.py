@@ -166,7 +166,7 @@ class SkillActuator:
                 code = "UNREACHABLE" if isinstance(failure, PlanFailed) else "FAILED"
                 ended = Command(code=code, args={"reason": str(failure)})
                 break
-            step = make_step(self._env, action)
+            step = make_step(self._env, action, arm.step_label, arm.action_class)
             arm.actions += 1
             steps, reward = steps + 1, reward + step.reward
             if isinstance(arm, CommandedArm):

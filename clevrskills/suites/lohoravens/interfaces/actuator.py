@@ -112,7 +112,7 @@ class PickPlaceActuator:
             if drop and arm.held >= 0 and noise.random() < drop:
                 arm.vacuum = False
                 action[6] = -1.0
-            step = make_step(self._env, action)
+            step = make_step(self._env, action, arm.step_label, arm.action_class)
             arm.actions += 1
             steps, reward = steps + 1, reward + step.reward
             if on_step is not None:

@@ -143,6 +143,11 @@ class RavensTask(Task):
     def layout(self, rng: EpisodeRng) -> Layout:
         raise NotImplementedError
 
+    def followed(self, roles: Mapping[str, Tensor]) -> Predicate | None:
+        """Whether the steps that its sentence says were taken in turn; ``None``: it says none."""
+        del roles
+        return None
+
     def tags(self) -> dict[str, Any]:
         """What tables sort it by, as JSON data."""
         return {

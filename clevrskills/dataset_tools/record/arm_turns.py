@@ -1,0 +1,136 @@
+"""Turns of an arm: records an episode control step by control step, and turn by turn."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from clevrskills.core.env_config import EnvConfig
+from clevrskills.core.interface import Interface, Step, Turn
+from clevrskills.core.suite import Environment, Episode, Labels, Suite, TrajectoryRenderer
+from clevrskills.dataset_tools.record.camera_tracks import write_images
+from clevrskills.dataset_tools.record.recorder import Recorder
+from clevrskills.dataset_tools.record.turns import TurnLog
+
+
+@dataclass
+class StepLabels:
+    """Labels of a control step of a turn, see :class:`~clevrskills.core.suite.Labels`."""
+
+    subtask: str
+    step: str
+    subgoal: int
+    predicate: str
+    skill: str
+    action_class: str
+    attempt: int
+
+
+class ArmTurnRecorder(Recorder):
+    """Records one episode of turns that take many control steps each: what a
+    :class:`~clevrskills.dataset_tools.record.recorder.Recorder` writes, and the table of turns.
+
+    Args:
+        root: The dataset.
+        config: What is filmed, and what the environment was made from.
+        episode: The episode.
+        suite: Where the environment is from.
+        interface: What the turns are taken by.
+        views: Names of the views that are kept at each turn.
+        images: Which of them the environment shows as images.
+        film: What films; ``None``: only numbers are recorded, and views.
+        writer: Who writes, for what is left of interrupted writers.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        config: EnvConfig,
+        episode: Episode,
+        suite: Suite,
+        interface: Interface,
+        views: Sequence[str] = (),
+        images: Sequence[str] = (),
+        film: TrajectoryRenderer | None = None,
+        writer: str = "local",
+    ) -> None:
+        super().__init__(root, config, episode.seed, suite, film, writer)
+        self.episode, self.suite, self._interface = episode, suite, interface
+        self.log = TurnLog(suite, views, images, self.times_s)
+        self._has_images = bool(images)
+        self._refused: Counter[int] = Counter()  # turns by the sub-goal that they were for
+        self._labels = StepLabels("", "", -1, "", "", "", 0)
+
+    def start(self, env: Environment, limit: int = 0) -> None:
+        """Record the start; ``limit`` is that of turns."""
+        super().start(env)
+        self._info |= self.log.start_facts(self.episode, limit)
+        self.log.look(env)
+
+    def begin(self, env: Environment, action: Any, oracle: Labels) -> None:
+        """A turn is about to be taken: note what it is for.
+
+        What the oracle does not say itself is told by the goal: the first leaf that is open.
+        """
+        subgoal, predicate, subtask = oracle.subgoal, oracle.predicate, oracle.subtask
+        attempt = oracle.attempt
+        if subgoal < 0:
+            leaf = env.goal.next_leaf(env.outcome)
+            if leaf is not None:
+                leaves = list(env.goal.leaves())
+                subgoal = next(k for k, other in enumerate(leaves) if other is leaf)
+                predicate, attempt = leaf.name, self._refused[subgoal]
+        said = action if isinstance(action, str) else ""
+        self._labels = StepLabels(
+            subtask or said or "Wait",
+            oracle.step or said or subtask or "Wait",
+            *(subgoal, predicate, oracle.skill, oracle.action_class, attempt),
+        )
+
+    def record_step(self, env: Environment, step: Step) -> None:
+        """Record a control step of the turn."""
+        of = self._labels
+        labels = StepLabels(
+            of.subtask,
+            step.doing or of.step,
+            *(of.subgoal, of.predicate, of.skill),
+            step.action_class or of.action_class or "act",
+            of.attempt,
+        )
+        self.record(env, step.action, labels, step)
+
+    def record_turn(self, env: Environment, action: Any, oracle: Labels, turn: Turn) -> None:
+        """Record a turn that was just taken, after its control steps."""
+        labels = self._labels
+        start = self.log.rows[-1]["step_stop"] if self.log.rows else 0
+        if not turn.ok:
+            self._refused[labels.subgoal] += 1
+            self.give_up([(start, start + turn.steps)])
+        self.log.add(env, action, labels, turn, self._pose(action, oracle))
+
+    def _pose(self, action: Any, oracle: Labels) -> Any:
+        """Pick and place in the world, where the oracle, or the action itself, says them."""
+        pose = getattr(oracle, "pose", None)
+        spec = self._interface.spec
+        in_world = spec.get("frame") == "world" and spec.get("shape") == [6]
+        return action if pose is None and in_world else pose
+
+    def _other_images(self) -> Mapping[str, bytes]:
+        return self.log.images
+
+    def _write_more(self, path: Path) -> None:
+        self.log.write(path, {name: self._info[name] for name in ("task", "split", "seed")})
+        if self._has_images and self._film is None:
+            write_images(path, self.log.images)
+
+    def _summary(self, success: bool, cameras: Mapping[str, Any]) -> dict[str, Any]:
+        found = super()._summary(success, cameras)
+        return {
+            **found,
+            "turns": len(self.log.rows),
+            "return": float(sum(row["reward"] for row in self.log.rows)),
+            "final": {**found["final"], **self.log.seen},
+        }
