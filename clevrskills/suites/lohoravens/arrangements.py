@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from math import pi
 
 import numpy as np
@@ -296,6 +297,7 @@ def _reach_of(zone: Tensor, world: World) -> tuple[np.ndarray, np.ndarray]:
     return middle - half, middle + half
 
 
+@cache
 def _circles(*rings: tuple[int, float]) -> list[Arrangement]:
     """Circles about one middle: how many blocks are on each, and its radius; from inside out."""
     found = []

@@ -191,15 +191,25 @@ def test_what_fit_a_circle_at_the_start_earns_nothing() -> None:
 
 def test_circles_are_concentric() -> None:
     inner, outer = torch.arange(6)[None], torch.arange(6, 16)[None]
-    for shift, ratio, fine in ((0.0, 1.8, True), (0.019, 1.8, True), (0.021, 1.8, False),
-                               (0.0, 1.51, True), (0.0, 1.49, False)):
+    for shift, ratio, fine in (
+        (0.0, 1.8, True),
+        (0.019, 1.8, True),
+        (0.021, 1.8, False),
+        (0.0, 1.51, True),
+        (0.0, 1.49, False),
+    ):
         places = np.concatenate((around_m(6, 0.09) + [shift, 0.0], around_m(10, 0.09 * ratio)))
         world = table(places)
         assert look(Concentric(inner, outer), world)[0] == [fine]
 
 
 def test_a_block_is_in_the_middle_of_a_circle() -> None:
-    for shift, given, fine in ((0.0, 3, True), (0.019, 3, True), (0.021, 3, False), (0.0, 8, False)):
+    for shift, given, fine in (
+        (0.0, 3, True),
+        (0.019, 3, True),
+        (0.021, 3, False),
+        (0.0, 8, False),
+    ):
         places = np.concatenate((around_m(8, 0.12) + 0.02, [[0.02 + shift, 0.02]]))
         world = table(places)
         bounds = each(world, 0.09), each(world, 0.16)
@@ -298,7 +308,8 @@ SHAPES = {
     "circle": (lambda: table(around_m(8, 0.12)), circle),
     "letter": (lambda: table(letter_points("M")), lambda w: letter(w, "M")),
     "rectangle": (
-        lambda: table(MIDDLE[0].numpy() + 0.046 * rectangle_points(3, 3), zone=True), rectangle
+        lambda: table(MIDDLE[0].numpy() + 0.046 * rectangle_points(3, 3), zone=True),
+        rectangle,
     ),
 }
 
