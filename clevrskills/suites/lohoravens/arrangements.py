@@ -278,7 +278,7 @@ def _spread(leaf: Shape, world: World) -> list[Arrangement]:
         case RectangleIn():
             middle = world.position(leaf.zone)[0, :2].double().cpu().numpy()
             found = []
-            for sides in rectangles(count):
+            for sides in rectangles(count)[:1]:  # the squarest one has room inside
                 for turn in (0.0, pi / 2):
                     points = _turned(RECTANGLE_PITCH_M * rectangle_points(*sides), turn) + middle
                     low, high = _reach_of(leaf.zone, world)

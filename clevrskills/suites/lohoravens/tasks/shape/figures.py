@@ -9,7 +9,7 @@ import numpy as np
 
 from clevrskills.assets import shape
 from clevrskills.sim.body import Body
-from clevrskills.suites.lohoravens.palette import all_apart, texture_of
+from clevrskills.suites.lohoravens.palette import all_apart, choose_colors, texture_of
 from clevrskills.suites.lohoravens.scene import DENSITY, MAT_M, Block, FieldScene
 from clevrskills.suites.lohoravens.setting import FIELD
 from clevrskills.suites.lohoravens.tasks.base import RavensTask
@@ -24,6 +24,8 @@ ROOM_M = 0.04
 """What is kept free to either side of a line or circle."""
 LINE_X_M, LINE_Y_M = (-0.24, -0.02), (-0.07, 0.07)
 """Where the middle of a line is."""
+TABLE_COLOR = "brown"
+"""A color that is not drawn: the table is of wood."""
 BOX_SIDES_M = (0.030, 0.035, 0.040, 0.045, 0.050, 0.055)
 """Sides of boxes that differ in size."""
 
@@ -109,6 +111,15 @@ class ShapeTask(RavensTask):
     """Blocks form a shape."""
 
     family = "shape"
+
+    def color_to_draw(self, rng: EpisodeRng, apart_from: Sequence[str]) -> str:
+        """A color of a line or circle that is seen on the table and looks apart from others.
+
+        Raises:
+            LayoutError: There is none.
+        """
+        pool = [color for color in self.pool(rng) if color != TABLE_COLOR]
+        return choose_colors(rng, 1, pool, tuple(dict.fromkeys(apart_from)))[0]
 
     def mixed_colors(
         self, rng: EpisodeRng, count: int, apart_from: Sequence[str] = ()

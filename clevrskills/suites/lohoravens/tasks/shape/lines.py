@@ -9,7 +9,6 @@ import numpy as np
 from torch import Tensor
 
 from clevrskills.predicates import Predicate
-from clevrskills.suites.lohoravens.palette import choose_colors
 from clevrskills.suites.lohoravens.predicates.shapes import OnLine
 from clevrskills.suites.lohoravens.scene import MIXED_GAP_M
 from clevrskills.suites.lohoravens.tasks.shape.figures import LINE_M, FigureScene, ShapeTask
@@ -32,7 +31,7 @@ class AlignOnLine(ShapeTask):
             sides_m: Their sides.
         """
         scene = FigureScene(rng, self.slots, MIXED_GAP_M)
-        (line,) = choose_colors(rng, 1, self.pool(rng), tuple(dict.fromkeys(colors)))
+        line = self.color_to_draw(rng, colors)
         middle = scene.line(line)
         count, most = len(colors), len(self.slots) - 1
         rank = np.full(most, -1.0)
