@@ -23,7 +23,6 @@ from clevrskills.predicates.shaping import (
 )
 from clevrskills.sim.world import World
 from clevrskills.suites.lohoravens.predicates.figures import (
-    LINE_GAPS_M,
     Circle,
     Figure,
     Fit,
@@ -31,12 +30,14 @@ from clevrskills.suites.lohoravens.predicates.figures import (
     Rectangle,
     Ring,
     Template,
-    algebraic_circle,
     fitted,
-    rectangle_points,
-    rectangles,
+)
+from clevrskills.suites.lohoravens.predicates.lines_and_circles import (
+    LINE_GAPS_M,
+    algebraic_circle,
 )
 from clevrskills.suites.lohoravens.predicates.resting import LOW_M, flat_share, left_alone
+from clevrskills.suites.lohoravens.predicates.templates import rectangle_points, rectangles
 
 REWARD_PER_BLOCK = 6.0
 MIDDLE_M = 0.02

@@ -11,7 +11,6 @@ from clevrskills.core.geometry import yaw_quaternion
 from clevrskills.predicates import from_json
 from clevrskills.sim.body_geometry import Solids
 from clevrskills.sim.tensor_world import TensorWorld
-from clevrskills.suites.lohoravens.predicates.figures import rectangle_points
 from clevrskills.suites.lohoravens.predicates.shapes import (
     Concentric,
     FitsTemplate,
@@ -23,6 +22,7 @@ from clevrskills.suites.lohoravens.predicates.shapes import (
     Shape,
     around_m,
 )
+from clevrskills.suites.lohoravens.predicates.templates import rectangle_points
 from clevrskills.suites.lohoravens.tasks.shape.letters import LETTERS_CM, letter_points
 
 SIDE_M = 0.04

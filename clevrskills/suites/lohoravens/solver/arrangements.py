@@ -18,7 +18,6 @@ from torch import Tensor
 from clevrskills.core.goal.predicate import Predicate
 from clevrskills.predicates import Set
 from clevrskills.sim.world import World
-from clevrskills.suites.lohoravens.predicates.figures import rectangle_points, rectangles
 from clevrskills.suites.lohoravens.predicates.shapes import (
     RECTANGLE_PITCH_M,
     Concentric,
@@ -31,6 +30,7 @@ from clevrskills.suites.lohoravens.predicates.shapes import (
     Shape,
     around_m,
 )
+from clevrskills.suites.lohoravens.predicates.templates import rectangle_points, rectangles
 from clevrskills.suites.lohoravens.setting import FIELD, FIELD_MIDDLE_M
 
 IN_PLACE_M = 0.005
