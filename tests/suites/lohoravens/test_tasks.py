@@ -89,9 +89,9 @@ def test_everything_moved_to_one_heap_is_no_success(key: str) -> None:
 def test_what_is_held_does_not_count(key: str) -> None:
     scene = draw(key, 7)
     world = solved(scene)
-    body = torch.tensor(
-        [int(scene.layout.roles.get("object", scene.layout.roles.get("objects")).flat[0])]
-    )
+    roles = scene.layout.roles
+    meant = next(roles[name] for name in ("object", "objects", "inner") if name in roles)
+    body = torch.tensor([int(meant.flat[0])])
     world.hold(body, world.pose(body))
     holds, share = look(scene, world)
     assert not holds and share < 1.0
