@@ -77,6 +77,10 @@ class Table:
         """Slots of what rests right on a block."""
         return self._on[:, slot].nonzero()[:, 0].tolist()
 
+    def below(self, slot: int) -> list[int]:
+        """Slots of blocks that a block rests right on."""
+        return self._on[slot].nonzero()[:, 0].tolist()
+
     def topmost(self, slot: int) -> int:
         """What has to be taken first to free a block: itself if nothing is on it."""
         seen = {slot}

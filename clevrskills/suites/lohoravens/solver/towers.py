@@ -51,7 +51,11 @@ def _lay_lowest(planner: Planner, leaf: Tower, slot: int) -> Move:
 
 
 def put_on(planner: Planner, leaf: OnTop) -> Move:
-    """A block on another one, once nothing else is there."""
+    """A block on another one, once that stands on the table and nothing else is on it: what it
+    stood on may be needed too.
+    """
     top, bottom = int(leaf.top[0]), int(leaf.bottom[0])
     blocking = [k for k in planner.table.above(bottom) if k != top]
-    return planner.evict(blocking[0]) if blocking else planner.onto(top, bottom)
+    if blocking:
+        return planner.evict(blocking[0])
+    return planner.evict(bottom) if planner.table.below(bottom) else planner.onto(top, bottom)
