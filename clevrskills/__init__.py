@@ -59,9 +59,9 @@ def keys_of(entry: EntryPoint) -> Iterator[str]:
         yield from (file.stem for file in sorted(folder.glob("[a-z]*.py")))
 
 
-def env_id(task_key: str) -> str:
+def env_id(task_key: str, head: str = "ClevrSkills") -> str:
     """Gymnasium id of a task, e.g. ``ClevrSkills/SimpleManipulation-v1``."""
-    return f"ClevrSkills/{_camel(task_key)}-v1"
+    return f"{head}/{_camel(task_key)}-v1"
 
 
 def _camel(key: str) -> str:
@@ -117,7 +117,7 @@ _SYMBOLIC = {
 for _head, (_suite, _tasks) in _SYMBOLIC.items():
     for _key in _tasks:
         gymnasium.register(
-            id=f"{_head}/{_camel(_key)}-v1",
+            id=env_id(_key, _head),
             entry_point="clevrskills.suites.gymnasium_env:make",
             kwargs={"suite": _suite, "task": _key},
         )
@@ -129,6 +129,23 @@ gymnasium.register(
     order_enforce=False,
     additional_wrappers=_Wrappers([_LIMITED]),
 )
+_ON_TABLE = {"LoHoRavens": ("lohoravens", "suites/lohoravens/tasks/*/[a-z]*.py")}
+"""Head of the Gymnasium ids, suite and files of each suite with an arm; a file that names a key
+after itself is a task.
+"""
+
+for _head, (_suite, _files) in _ON_TABLE.items():
+    for _path in sorted(Path(__file__).parent.glob(_files)):
+        if f'    key = "{_path.stem}"' in _path.read_text("utf-8"):
+            gymnasium.register(
+                id=env_id(_path.stem, _head),
+                entry_point="clevrskills.suites.gymnasium_env:make_on_table",
+                vector_entry_point="clevrskills.vector:make_vec",
+                kwargs={"suite": _suite, "task": _path.stem},
+                disable_env_checker=True,
+                order_enforce=False,
+                additional_wrappers=_Wrappers([_LIMITED]),
+            )
 
 
 def __getattr__(name: str) -> Any:

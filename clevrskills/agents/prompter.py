@@ -15,14 +15,14 @@ from clevrskills.core.policy import ImagePart, Message, Observation, PromptInput
 ACTION = "action:"
 """What comes before the action, on a line of its own."""
 _MARKS = str.maketrans("", "", "*#`")
-_ACTION = re.compile(rf"{ACTION}((?:(?!{ACTION}).)*)", re.IGNORECASE)
 
 
-def read_action(reply: str) -> str:
-    """What stands behind the last ``action:`` of a reply, up to the end of its line, without marks
-    of emphasis; empty: there is nothing.
+def read_action(reply: str, mark: str = ACTION) -> str:
+    """What stands behind the last ``action:``, or another mark, of a reply, up to the end of its
+    line, without marks of emphasis; empty: there is nothing.
     """
-    found = [*_ACTION.finditer(reply.translate(_MARKS))]
+    pattern = rf"{re.escape(mark)}((?:(?!{re.escape(mark)}).)*)"
+    found = [*re.finditer(pattern, reply.translate(_MARKS), re.IGNORECASE)]
     return found[-1].group(1).strip() if found else ""
 
 

@@ -31,6 +31,7 @@ class EnvConfig:
         segmentation: Whether it is filmed what each pixel shows.
         task_args: Arguments of the task.
         render_backend: ``cpu`` or ``gpu``; ``None``: what the machine has.
+        noise: Noise of images and actions, as the suite names it; empty: none.
     """
 
     task: str
@@ -44,3 +45,4 @@ class EnvConfig:
     segmentation: bool = False
     task_args: Mapping[str, Any] = field(default_factory=dict)
     render_backend: str | None = None
+    noise: str = ""

@@ -211,7 +211,8 @@ def policy_arguments(pairs: Sequence[str]) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for pair in pairs:
         name, equals, text = pair.partition("=")
-        if not equals or not name.isidentifier() or name in values:
+        named = all(part.isidentifier() for part in name.split("."))  # planner.model: of a part
+        if not equals or not named or name in values:
             raise ClevrSkillsError(f"{pair!r} is no argument; allowed: NAME=VALUE, each name once")
         try:
             values[name] = json.loads(text)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clevrskills.core.env_config import LOOKS, EnvConfig
-from clevrskills.core.feedback import Phrasebook
+from clevrskills.core.feedback import Mode, Phrasebook
 from clevrskills.core.goal.predicate import Outcome, Predicate
 from clevrskills.core.interface import Interface
 from clevrskills.core.policy import Message, Observation, PromptInput, Said
@@ -41,6 +41,7 @@ SUITES = {
     "clevrskills": "clevrskills.suites.clevrskills.suite:ClevrSkillsSuite",
     "ivispar": "clevrskills.suites.ivispar.suite:IVisparSuite",
     "asgardbench": "clevrskills.suites.asgardbench.suite:AsgardBenchSuite",
+    "lohoravens": "clevrskills.suites.lohoravens.suite:LoHoRavensSuite",
 }
 """Class of each suite of the package, by name."""
 DEFAULT = "clevrskills"
@@ -336,6 +337,7 @@ class Suite(Protocol):
             that results of different ones can't be compared.
         benchmark: Version of its frozen episodes; results on different ones can't be compared; 0:
             they have none.
+        feedback: What turns tell of themselves unless a run says otherwise.
     """
 
     name: str
@@ -343,6 +345,7 @@ class Suite(Protocol):
     episodes: int | None = None
     revision: int = 1
     benchmark: int = 0
+    feedback: Mode = "simple"
 
     def levels(self) -> Mapping[str, str]:
         """Level of every task, by task key."""
@@ -489,6 +492,16 @@ class Suite(Protocol):
     def published(self) -> Sequence[PublishedTable]:
         """Numbers that others have published."""
         return ()
+
+    def check_noise(self, noise: str) -> None:
+        """Check a name or a description of noise, see
+        :attr:`~clevrskills.core.env_config.EnvConfig.noise`.
+
+        Raises:
+            ClevrSkillsError: There is none such.
+        """
+        if noise:
+            raise ClevrSkillsError(f"suite {self.name} has no noise: leave it out")
 
     def unspeakable(self) -> Sequence[str]:
         """Keys of the tasks that are left out where prompts are in words alone."""

@@ -152,23 +152,24 @@ def make(
     robot: str = "xarm6",
     criteria: str = "paper",
     batched: bool = False,
+    kind: Callable[..., ClevrSkillsEnv] = ClevrSkillsEnv,
     **kwargs: Any,
 ) -> gym.Env:
     """What ``gym.make("ClevrSkills/…-v1", **kwargs)`` calls; see :class:`ClevrSkillsEnv` for the
     arguments. With ``batched`` it is that environment itself, as ManiSkill's tools want it: torch
-    tensors, batch first.
+    tensors, batch first. ``kind`` is the class of another suite's environments.
 
     Raises:
         ClevrSkillsError: A name is unknown (it tells the allowed ones) or the machine cannot do
             what is asked for.
     """
-    here = signature(make).parameters.keys() - {"kwargs"}
+    here = signature(make).parameters.keys() - {"kwargs", "kind"}
     check_arguments(
         kwargs, here | allowed_arguments() - {"task_key", "robot_name", "criteria_name"}
     )
     if not batched and kwargs.get("render_mode") not in (None, *RENDER_MODES):
         raise UnknownNameError("render_mode", kwargs["render_mode"], RENDER_MODES)
-    env = ClevrSkillsEnv(task, robot_name=robot, criteria_name=criteria, **kwargs)
+    env = kind(task, robot_name=robot, criteria_name=criteria, **kwargs)
     return env if batched else GymnasiumEnv(env)
 
 

@@ -24,10 +24,12 @@ class EvaluateArgs(PoolArgs, SuiteArgs):
     """What the policy acts by; by default the suite's first one."""
     feedback: Literal["none", "simple", "detailed"] | None = None
     """What turns in words tell of themselves: nothing, whether they were done, or why not too; by
-    default simple."""
+    default what the suite names, mostly simple."""
     stop: Literal["goal", "limit", "declared"] | None = None
     """When an episode ends: when the goal holds (the default), at the limit, or when the policy
     says `done`, which counts as a success only if the goal holds then."""
+    noise: str | None = None
+    """Noise of images and actions, of suites that have some: a name, or a description."""
     preset: str | None = None
     """A named bundle of options of the suite; options that are given win."""
     all: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False

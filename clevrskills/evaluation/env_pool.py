@@ -35,6 +35,7 @@ class WorkerConfig:
     wording: str = "own"  # what prompts say, one of `core.suite.WORDINGS`
     keep_images: int = 0  # episodes of each task and split of which images that are sent are kept
     axes: Mapping[str, int] = field(default_factory=dict)  # level of each axis that perturbs them
+    noise: str = ""  # of images and actions, as the suite names it
 
 
 @dataclass(frozen=True)
@@ -137,6 +138,7 @@ class EnvPool:
             size_px=options.size_px,
             look=options.look,
             task_args=episode.task_args,
+            noise=worker.noise,
         )
         if config != self._config:
             for env in self._envs.values():

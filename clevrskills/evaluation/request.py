@@ -19,6 +19,7 @@ from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.evaluation.arguments import EvaluateArgs
 from clevrskills.evaluation.env_pool import EpisodeRef, WorkerConfig
 from clevrskills.evaluation.handover.selection import in_parts
+from clevrskills.evaluation.freeze.frozen import Header as FrozenHeader
 from clevrskills.evaluation.results import Run
 from clevrskills.evaluation.robustness.kept import kept_episodes
 from clevrskills.evaluation.robustness.screening import check_axes
@@ -123,7 +124,8 @@ def make_request(args: EvaluateArgs, suite: Suite) -> EvaluationRequest:
     refs = [replace(ref, repeat=k) for ref in refs for k in range(args.repeat)]
     stop = args.stop or ("limit" if args.keep_going else "goal")
     interface, wording = suite.interface(args.interface).name, args.wording or "own"
-    feedback = args.feedback or "simple"
+    feedback, noise = args.feedback or suite.feedback, args.noise or ""
+    suite.check_noise(noise)
     clip = not args.strict_actions
     rules = Rules(stop == "goal", args.chunk, clip, stop == "declared", feedback, interface)
     config = WorkerConfig(
@@ -132,6 +134,7 @@ def make_request(args: EvaluateArgs, suite: Suite) -> EvaluationRequest:
         wording,
         args.keep_images,
         axes,
+        noise,
     )
     frozen = {(ref.task, ref.split) for ref in refs if ref.seed is None}
     versions_of = {suite.header(*pair).benchmark for pair in frozen}
@@ -166,6 +169,7 @@ def make_request(args: EvaluateArgs, suite: Suite) -> EvaluationRequest:
         sequential=sequential,
         axes=axes,
         rejected=rejected,
+        noise=noise,
     )
     index, of = args.part
     refs = [ref for ref in filmed(refs, args.videos, args.video) if ref.index % of == index]
@@ -301,7 +305,7 @@ def _episodes(
             raise ClevrSkillsError("--seed draws episodes: say how many with --episodes")
         drawn = [EpisodeRef(*pair, k, args.seed + k) for pair in pairs for k in range(count)]
         return drawn, robot, criteria
-    heads = {pair: suite.header(*pair) for pair in pairs}
+    heads = {pair: _header(suite, *pair) for pair in pairs}
     robots = {head.robot for head in heads.values()}
     if len(robots) > 1:
         raise ClevrSkillsError(f"the frozen episodes are for {' and '.join(sorted(robots))}")
@@ -319,6 +323,21 @@ def _episodes(
             )
     refs = [EpisodeRef(*pair, k) for pair, h in heads.items() for k in range(count or h.episodes)]
     return refs, robot, criteria
+
+
+def _header(suite: Suite, task: str, split: str) -> FrozenHeader:
+    """What is said of frozen episodes.
+
+    Raises:
+        ClevrSkillsError: There are none; it tells how others are drawn.
+    """
+    try:
+        found: FrozenHeader = suite.header(task, split)
+    except UnknownNameError:
+        raise
+    except ClevrSkillsError as error:
+        raise ClevrSkillsError(f"{error}; with --seed 0 --episodes N some are drawn") from None
+    return found
 
 
 def _more_frozen(args: EvaluateArgs, task: str, count: int) -> str:

@@ -239,6 +239,7 @@ class Run:
         axes: Level of each axis that perturbed the frozen episodes.
         rejected: By ``<task>_<split>``, the indices of the frozen episodes that were left out, as
             perturbed they cannot be solved or seen, and why.
+        noise: Noise of images and actions; empty: none.
     """
 
     policy: str
@@ -267,6 +268,7 @@ class Run:
     sequential: Mapping[str, float] = field(default_factory=dict)
     axes: Mapping[str, int] = field(default_factory=dict)
     rejected: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    noise: str = ""
 
     @property
     def row(self) -> str:

@@ -27,8 +27,8 @@ from clevrskills.jobs.files import PARTIAL_PREFIX, storage_errors, sync
 from clevrskills.jobs.process_setup import now, worker_name
 from clevrskills.sim.render.video import VideoWriter
 
-DONE = "done"
-"""What a policy says where it must tell that it is done."""
+DONE, STOPPED = "done", "stopped"
+"""What a policy says where it must tell that it is done, and why the episode ends then."""
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ class PolicyRollout(Rollout):
             self._note(answer)
         stop = isinstance(answer, Said) and answer.stop
         if self._rules.declared and (stop or [*actions] == [DONE]):
-            self.cause = "stopped"
+            self.cause = STOPPED
             return
         asked = interface.numbers(answer) if isinstance(interface, BoxInterface) else actions
         self._actions.extend([*zip(actions, asked, strict=True)][: self._rules.chunk])
@@ -198,6 +198,8 @@ class PolicyRollout(Rollout):
     def step(self, action: Any) -> Turn:
         """Take one turn."""
         env, step = self.env, super().step(action)
+        if self.cause == STOPPED and not self._rules.stop_on_success:
+            self.cause = ""  # an episode that goes on to its limit does so whatever is said
         self._refused += not step.ok
         self._codes.update([step.code] if step.code else [])
         if self.transcript:
@@ -275,7 +277,7 @@ class PolicyRollout(Rollout):
         end = self.cause or STEP_LIMIT
         success, once = self.success, self.success_once
         if self._rules.declared:
-            success = once = success and end == "stopped"
+            success = once = success and end == STOPPED
             end = end if self.cause else "no stop"
         events, trajectory = self._watched()
         return EpisodeResult(

@@ -42,7 +42,17 @@ from clevrskills.jobs.run_folder import check_settings
 
 SAME = (
     *("policy", "policy_args", "robot", "criteria", "stop_on_success", "chunk", "clip", "seed"),
-    *("suite", "interface", "feedback", "stop", "revision", "benchmark", "wording", "axes"),
+    *(
+        "suite",
+        "interface",
+        "feedback",
+        "stop",
+        "revision",
+        "benchmark",
+        "wording",
+        "axes",
+        "noise",
+    ),
 )
 """What must be the same when a run is continued, besides the episodes and what is shown."""
 _OPTIONAL = ("label", "note", "track")

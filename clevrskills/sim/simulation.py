@@ -537,6 +537,8 @@ def _stacked(answers: Iterable[float]) -> Tensor:
 
 def _lift(contacts: Contacts, upper: int, lower: int) -> float:
     """Upward impulse of contacts on a slot from another, in N s."""
+    if (upper, lower) not in contacts and (lower, upper) not in contacts:
+        return 0.0
 
     def up(one: int, other: int) -> float:
         points = (point for c in contacts.get((one, other), ()) for point in c.points)

@@ -70,6 +70,7 @@ class Arm:
         action_class: What kind of action that is, e.g. ``pick``.
         actions: Number of actions given so far.
         failed: Runs of actions, start and stop, that came to nothing.
+        margin_m: How far it plans to stay away from what stands there, along each of its axes.
     """
 
     def __init__(self, env: ClevrSkillsEnv, generator: np.random.Generator) -> None:
@@ -86,6 +87,7 @@ class Arm:
         self.action_class = ""
         self.actions = 0
         self.failed: list[tuple[int, int]] = []
+        self.margin_m = np.full(3, OBSTACLE_MARGIN_M)
 
     # ---- the world, for one environment ----
 
@@ -206,7 +208,7 @@ class Arm:
                     if shape.symmetry == 0 and not hollow:  # round: no corner towards the base
                         turn_rad = float(np.arctan2(*(place.inv() * self.base).p[1::-1]))
                     pose = self.base.inv() * place * Pose(box.center) * turned_about_z(turn_rad)
-                    size = box.size + 2 * OBSTACLE_MARGIN_M
+                    size = box.size + 2 * self.margin_m
                     boxes[f"{body.key}/{k}"] = size, np.concatenate((pose.p, pose.q))
         if grip is None and self.held >= 0:
             grip = self.held, self.grip(self.held)

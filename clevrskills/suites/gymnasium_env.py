@@ -1,5 +1,5 @@
-"""Environments in words as Gymnasium defines them: an episode of a symbolic suite, a command a
-step.
+"""Environments of suites as Gymnasium defines them: an episode of a symbolic suite, a command a
+step, or one of a suite with an arm, a control step each.
 """
 
 from __future__ import annotations
@@ -19,12 +19,14 @@ from clevrskills.core.suite import Episode, building, load_suite
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.jobs.arguments import check_names
 
-__all__ = ["SymbolicGymnasiumEnv", "make"]
+__all__ = ["SymbolicGymnasiumEnv", "make", "make_on_table"]
 
 TEXT_LENGTH = 20_000
 """Characters of the longest text that is observed."""
 COMMAND_LENGTH = 400
 """Characters of the longest command that is drawn from the action space."""
+CONTROL_CAMERAS = ("base_camera", "hand_camera")
+"""Cameras of environments that are acted in by control steps."""
 _SEEDS = 2**31
 
 
@@ -183,3 +185,30 @@ class SymbolicGymnasiumEnv(gym.Env[dict[str, Any], Any]):
 def make(suite: str, task: str, **kwargs: Any) -> SymbolicGymnasiumEnv:
     """What ``gym.make("IVispar/…-v1", **kwargs)`` calls; see :class:`SymbolicGymnasiumEnv`."""
     return SymbolicGymnasiumEnv(suite, task, **kwargs)
+
+
+def make_on_table(suite: str, task: str, noise: str = "", **kwargs: Any) -> gym.Env[Any, Any]:
+    """What ``gym.make("LoHoRavens/…-v1", **kwargs)`` calls: an environment of a suite with an arm,
+    which is acted in by control steps, see :func:`clevrskills.envs.gymnasium_env.make`.
+
+    Args:
+        suite: Name of the suite.
+        task: Key of the task.
+        noise: Noise of images and actions, as the suite names it.
+        kwargs: As there; the robot is the suite's, and the cameras are those of policies that act
+            at every control step.
+
+    Raises:
+        ClevrSkillsError: A name is unknown, or the machine cannot do what is asked for.
+    """
+    from functools import partial
+
+    from clevrskills.envs import gymnasium_env
+    from clevrskills.envs.environment import ClevrSkillsEnv
+
+    found: Any = load_suite(suite)
+    found.import_tasks()
+    options = found.env_options(EnvConfig(task, noise=noise))
+    defaults = {"robot": found.robots()[0], "cameras": CONTROL_CAMERAS}
+    kind = partial(found.env_kind() or ClevrSkillsEnv, **options)
+    return gymnasium_env.make(task, kind=kind, **{**defaults, **kwargs})

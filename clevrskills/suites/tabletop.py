@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["TabletopSuite"]
 
+OVERLAP_M, DRIFT_M = 1e-3, 5e-4
+"""How far bodies may reach into each other, and move by themselves, at the start."""
+
 
 @dataclass(frozen=True)
 class TabletopSuite(Suite):
@@ -40,6 +43,12 @@ class TabletopSuite(Suite):
     def setting(self, task: str = "") -> Setting:
         """Cameras and table of a task; empty: of the suite."""
         raise NotImplementedError
+
+    def episode_kind(self) -> type[EpisodeSpec]:
+        """Class of the episodes."""
+        from clevrskills.envs.episode import EpisodeSpec
+
+        return EpisodeSpec
 
     def env_kind(self) -> type[ClevrSkillsEnv] | None:
         """Class of the environments; ``None``: the common one."""
@@ -79,14 +88,43 @@ class TabletopSuite(Suite):
         self.import_tasks()
         make_task(task, **task_args)
 
+    def env_options(self, config: EnvConfig) -> Mapping[str, Any]:
+        """Arguments of an environment that its class has beside the common ones.
+
+        Raises:
+            ClevrSkillsError: The suite knows no such noise.
+        """
+        self.check_noise(config.noise)
+        return {}
+
     def make(self, config: EnvConfig) -> Environment:
         from clevrskills.envs.environment import make_env
 
         self.import_tasks()
-        env = make_env(config, kind=self.env_kind())
+        env = make_env(config, kind=self.env_kind(), **self.env_options(config))
         if config.cameras and not env.can_draw:
             raise ClevrSkillsError("the policy is to be shown images, but rendering is off")
         return env
+
+    def faults(self, env: Environment) -> Mapping[str, bool]:
+        import torch
+
+        from clevrskills.envs.environment import ClevrSkillsEnv
+
+        assert isinstance(env, ClevrSkillsEnv)
+        world, layout = env.world, env.layouts[0]
+        gaps = [gap for _, _, gap in world.contacts()]
+        present = [(k, body) for k, body in enumerate(layout.bodies) if body]
+        points = torch.cat([world.world_points(torch.tensor([k]))[0] for k, _ in present])
+        free = [(k, body) for k, body in present if k != layout.in_gripper]
+        laid = torch.tensor([body.pose[:3] for _, body in free])
+        drift_m = (world.body_pose[0, [k for k, _ in free], :3] - laid).norm(dim=-1)
+        return {
+            **super().faults(env),
+            "overlap": bool(gaps) and min(gaps) < -OVERLAP_M,
+            "out of view": not env.task.setting.main_camera.sees(points.numpy(), margin=0.0),
+            "moved while settling": bool((drift_m > DRIFT_M).any()),
+        }
 
     def watcher(self, env: Environment) -> Watcher | None:
         from clevrskills.envs.environment import ClevrSkillsEnv
@@ -161,13 +199,10 @@ class TabletopSuite(Suite):
         robot: str = "",
         task_args: Mapping[str, Any] | None = None,
     ) -> EpisodeSpec:
-        from clevrskills.envs.episode import EpisodeSpec
-
         self.import_tasks()
-        return EpisodeSpec.draw(task, split, seed, index, robot or self.robots()[0], task_args)
+        robot = robot or self.robots()[0]
+        return self.episode_kind().draw(task, split, seed, index, robot, task_args)
 
     def read_episode(self, data: Mapping[str, Any]) -> EpisodeSpec:
-        from clevrskills.envs.episode import EpisodeSpec
-
         self.import_tasks()
-        return EpisodeSpec.from_json(data)
+        return self.episode_kind().from_json(data)

@@ -8,6 +8,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
+from clevrskills.core.suite import DEFAULT, load_suite, suite_of
 from clevrskills.errors import ClevrSkillsError, UnknownNameError, check_arguments
 from clevrskills.tasks import LEVELS
 from clevrskills.vector.mixed import MixedSpec, Spec, make_batch, tasks_of
@@ -31,7 +32,7 @@ def make_vec(
     tasks of a level, see :mod:`clevrskills.vector.mixed`.
 
     Args:
-        task: Key of the task, or a level, such as ``L0``.
+        task: Key of the task, of any suite with an arm, or a level, such as ``L0``.
         num_envs: Number of environments.
         backend: ``cpu``: a :class:`VectorEnv`; ``gpu``, experimental: a
             :class:`~clevrskills.vector.gpu.GpuVectorEnv`.
@@ -48,6 +49,9 @@ def make_vec(
     check_arguments(spec, {f.name for f in fields(VectorSpec)} | _OTHER_NAMES.keys())
     # gym.make_vec adds the task's limit to what it is given
     others = {_OTHER_NAMES[name]: spec.pop(name) for name in _OTHER_NAMES.keys() & spec.keys()}
+    suite = spec.get("suite") or suite_of([task])
+    if suite != DEFAULT:
+        others = {"suite": suite, "robot_name": load_suite(suite).robots()[0], **others}
     spec = {**others, **spec}
     if task in LEVELS:
         if backend != "cpu":

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from clevrskills.core.env_config import LOOKS, EnvConfig
 from clevrskills.core.interface import in_range
+from clevrskills.core.suite import DEFAULT, load_suite
 from clevrskills.envs.environment import ClevrSkillsEnv, make_env
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.predicates import Outcome
@@ -47,6 +48,7 @@ class VectorSpec:
             evenly: a reverse curriculum.
         render_backend: ``cpu``, ``gpu`` or ``none``; ``None``: what the machine has if there are
             images.
+        suite: Name of the suite that the task is of.
 
     Raises:
         ClevrSkillsError: A value is not allowed.
@@ -65,6 +67,7 @@ class VectorSpec:
     terminate_on_success: bool = False
     head_starts: float = 0.0
     render_backend: str | None = None
+    suite: str = DEFAULT
 
     def __post_init__(self) -> None:
         if self.obs_mode not in OBS_MODES:
@@ -88,6 +91,7 @@ class VectorSpec:
     @property
     def step_limit(self) -> int:
         """Control steps after which an episode is cut off."""
+        load_suite(self.suite).levels()  # its tasks are known from now on
         return self.episode_steps or task(self.task, **self.task_args).max_steps
 
     def reward(self, outcome: Outcome, before: Tensor) -> Tensor:
@@ -118,7 +122,10 @@ class VectorSpec:
             task_args=self.task_args,
             render_backend=self.render_backend,
         )
-        return make_env(config, "rgb" if self.images else "none", reward_mode="none")
+        suite: Any = load_suite(self.suite)
+        suite.levels()
+        kind = getattr(suite, "env_kind", lambda: None)()
+        return make_env(config, "rgb" if self.images else "none", kind, reward_mode="none")
 
 
 class TaskVectorEnv(gym.vector.VectorEnv):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from clevrskills.assets.objects.registry import FITTINGS, Item
-from clevrskills.assets.outlines import Points, circle, rounded_rectangle
+from clevrskills.assets.outlines import Outline, Points, circle, rounded_rectangle
 from clevrskills.assets.solids import Solid, lathe, loft, prism, vessel
 
 
@@ -62,6 +62,11 @@ def _hexagonal_prism() -> Solid:
     return prism(corners, 46)
 
 
+def _drawn_circle() -> Solid:
+    """A flat ring, 10 mm broad, about a circle of 260 mm."""
+    return prism(Outline(circle(135, 72), (circle(125, 72),)), 1)
+
+
 FITTINGS["scale foot"] = Item(_scale_foot, density=1000)
 FITTINGS["scale beam"] = Item(_scale_beam, density=500)
 FITTINGS["scale plate"] = Item(_scale_plate, density=500)
@@ -71,3 +76,4 @@ FITTINGS["flattened ball"] = Item(_flattened_ball, density=500)
 FITTINGS["frustum"] = Item(_frustum, density=500)
 FITTINGS["cone frustum"] = Item(_cone_frustum, density=500)
 FITTINGS["hexagonal prism"] = Item(_hexagonal_prism, density=500)
+FITTINGS["drawn circle"] = Item(_drawn_circle, density=500)

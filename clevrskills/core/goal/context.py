@@ -76,6 +76,10 @@ class Context:
             return values.expand(self.num_envs, *values.shape[1:])
         return values.index_select(0, self._rows)
 
+    def of_each(self, values: Tensor) -> Tensor:
+        """Values (B, ...) that were computed :meth:`once`, of all environments, for these."""
+        return self._of_each(values)
+
     # ---- only where it matters ----
 
     def also(self, where: Tensor, ask: Callable[..., Tensor], *about: Tensor) -> Tensor:

@@ -50,6 +50,8 @@ class PlayArgs:
     default what the suite has in words."""
     feedback: Literal["none", "simple", "detailed"] = "detailed"
     """What turns tell of themselves."""
+    noise: str = ""
+    """Noise of images and actions, of suites that have some: a name, or a description."""
     criteria: str | None = None
     """When the task counts as solved: one of the suite's criteria, by default the first."""
     robot: str | None = None
@@ -242,7 +244,9 @@ def _start(args: PlayArgs, suite: Suite) -> tuple[PolicyRollout, Episode]:
         args.criteria or suite.criteria()[0],
         cameras=images,
         task_args=episode.task_args,
+        noise=args.noise,
     )
+    suite.check_noise(args.noise)
     with building(args.task):
         env = suite.make(config)
     options = ObservationOptions(cameras=images, proprioception=False, views=shown)

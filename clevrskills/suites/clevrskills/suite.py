@@ -28,8 +28,6 @@ EPISODES_DIR = Path(__file__).parent / "episodes"
 """The frozen episodes of the package."""
 STANDARD_FILE = Path(__file__).parent / "standard.json"
 """Seeds and digests of the standard datasets."""
-OVERLAP_M, DRIFT_M = 1e-3, 5e-4
-"""How far bodies may reach into each other, and move by themselves, at the start."""
 SPLITS = ("train", "test")
 """Seen objects and textures, and unseen ones, in the same places."""
 FROZEN, FROZEN_OF_OTHERS = 100, 50
@@ -220,26 +218,6 @@ class ClevrSkillsSuite(TabletopSuite):
 
     def standard_file(self) -> Path | None:
         return STANDARD_FILE
-
-    def faults(self, env: Environment) -> Mapping[str, bool]:
-        import torch
-
-        from clevrskills.envs.environment import ClevrSkillsEnv
-
-        assert isinstance(env, ClevrSkillsEnv)
-        world, layout = env.world, env.layouts[0]
-        gaps = [gap for _, _, gap in world.contacts()]
-        present = [(k, body) for k, body in enumerate(layout.bodies) if body]
-        points = torch.cat([world.world_points(torch.tensor([k]))[0] for k, _ in present])
-        free = [(k, body) for k, body in present if k != layout.in_gripper]
-        laid = torch.tensor([body.pose[:3] for _, body in free])
-        drift_m = (world.body_pose[0, [k for k, _ in free], :3] - laid).norm(dim=-1)
-        return {
-            **super().faults(env),
-            "overlap": bool(gaps) and min(gaps) < -OVERLAP_M,
-            "out of view": not env.task.setting.main_camera.sees(points.numpy(), margin=0.0),
-            "moved while settling": bool((drift_m > DRIFT_M).any()),
-        }
 
     def pairing_fault(self, episode: Episode) -> str:
         from clevrskills.assets import split

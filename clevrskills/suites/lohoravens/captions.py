@@ -5,6 +5,7 @@ What was hidden at the start, under something else, is not told of until it has 
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection
 
@@ -16,6 +17,11 @@ from clevrskills.suites.lohoravens.things import Scene, Thing
 CAPTIONS = ("caption_objects", "caption_positions", "caption_change")
 """Views in words: how many there are of each colour and kind; where each is, too; what moved in the
 last turn, too."""
+_STATEMENT = re.compile(
+    r"^[*\- ]*(The (?:smaller |bigger )?\w+ (?:block|box|bowl|zone) is in the [a-z]+ [a-z]+ area"
+    r"[^.\n]*\.)",
+    re.MULTILINE | re.IGNORECASE,
+)
 MOVED_M = 0.02
 """How far a thing is to have moved to be told of."""
 
@@ -28,11 +34,17 @@ class Memory:
 
     Attributes:
         hidden_at_start: Keys of what something stood on then.
+        covering_at_start: What stood on it.
     """
 
     def __init__(self, env: RecorderView) -> None:
         scene = Scene(env)
         self.hidden_at_start = {thing.key for thing in scene.blocks if scene.covered(thing)}
+        self.covering_at_start = [
+            thing
+            for thing in scene.blocks
+            if any(scene.stands_on(thing, other) for other in scene.blocks)
+        ]
         self._hidden = self.hidden_at_start
         self._before: dict[str, np.ndarray] = {}
         self._told: dict[str, str] = {}
@@ -79,6 +91,18 @@ class Memory:
             f"{where(scene, thing, self._hidden)}."
             for thing in moved
         )
+
+
+def true_statements(report: str, truth: str) -> tuple[int, int]:
+    """How many statements of a report are true, and how many it has.
+
+    Args:
+        report: The report; what has the form of a caption's lines is a statement.
+        truth: A caption of where each thing is.
+    """
+    said = _STATEMENT.findall(report)
+    known = {line.lower() for line in _STATEMENT.findall(truth)}
+    return sum(line.lower() in known for line in said), len(said)
 
 
 def counted(things: list[Thing]) -> str:

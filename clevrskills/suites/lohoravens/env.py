@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,17 +10,23 @@ import numpy as np
 from clevrskills.envs.environment import ClevrSkillsEnv
 from clevrskills.envs.scene_text import STATE_VIEW
 from clevrskills.jobs.arguments import check_names
-from clevrskills.suites.lohoravens.captions import CAPTIONS, Memory
+from clevrskills.suites.lohoravens.captions import CAPTIONS, Memory, true_statements
+from clevrskills.suites.lohoravens.episode import turn_limit
+from clevrskills.suites.lohoravens.measures import Account
 from clevrskills.suites.lohoravens.noise import CLEAN, Noise, noise_generator
 
 HEIGHT_VIEW = "height"
 """Name of the view of heights in the map, (128, 256) float32 in metres."""
 VIEWS: Mapping[str, str] = {HEIGHT_VIEW: "array", **dict.fromkeys((*CAPTIONS, STATE_VIEW), "text")}
 """What it shows beside the images of cameras, and of which kind that is."""
-PRIMITIVE_TURNS = 3
-"""Turns of a primitive."""
 STEPS_PER_TURN = 60
 """Control steps that stand for a turn where there are none."""
+
+
+Actor = Callable[[str], Any]
+"""Carries out an instruction: what to ask the arm for, a
+:class:`~clevrskills.suites.lohoravens.interfaces.actuator.Request`.
+"""
 
 
 class LoHoRavensEnv(ClevrSkillsEnv):
@@ -35,25 +40,29 @@ class LoHoRavensEnv(ClevrSkillsEnv):
     Attributes:
         noise: That.
         turns: Turns taken.
-        codes: How often each code came of them.
+        account: What is counted of the episode.
+        judges: Whether instructions and reports are judged.
+        actor: What carries out instructions in words; ``None``: a perfect actor.
         memory: What captions remember of the episode.
     """
 
     def __init__(self, task_key: str, *, noise: Noise = CLEAN, **kwargs: Any) -> None:
         self.noise = noise
+        self.actor: Actor | None = None
+        self.judges = False
         super().__init__(task_key, **{"robot_name": "ur5e"} | kwargs)
 
     def _start(self, options: dict[str, Any]) -> None:
         super()._start(options)
-        self.turns, self.codes = 0, Counter[str]()
+        self.turns = 0
         self.memory = Memory(self)
+        covering = [thing.slot for thing in self.memory.covering_at_start]
+        self.account = Account(self, covering)
 
     @property
     def turn_limit(self) -> int:
-        """Turns after which an episode ends: twice what is needed, and four more."""
-        if self.task.level == "primitive":
-            return PRIMITIVE_TURNS
-        return 2 * int(self.layouts[0].roles["n_min"]) + 4
+        """Turns after which an episode ends."""
+        return turn_limit(self.task.level, int(self.layouts[0].roles["n_min"]))
 
     @property
     def limit(self) -> int:
@@ -71,7 +80,19 @@ class LoHoRavensEnv(ClevrSkillsEnv):
     def end_turn(self, code: str) -> None:
         """Count a turn, of which a code tells what came."""
         self.turns += 1
-        self.codes[code] += 1
+        self.account.turn(code)
+
+    def check_report(self, report: str) -> None:
+        """Judge what somebody reports: of each statement in the form of captions, whether it is
+        true.
+        """
+        truth = self.memory.caption(self, CAPTIONS[1])
+        right, of = true_statements(report, truth)
+        self.account.judge("reporter", right, of)
+
+    def measures(self) -> Mapping[str, float]:
+        """Numbers of the episode so far, see :mod:`clevrskills.suites.lohoravens.measures`."""
+        return self.account.measures()
 
     def _noise(self, name: str) -> np.random.Generator:
         """What the noise of a view is drawn from now."""

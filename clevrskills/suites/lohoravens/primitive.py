@@ -20,6 +20,7 @@ from clevrskills.sim.setting import Workspace
 from clevrskills.solvers.grasps import down
 from clevrskills.solvers.motion import Actions, Arm, PlanFailed, yaw_of
 from clevrskills.solvers.skills.put_down import backed_off
+from clevrskills.suites.lohoravens.move import Move
 from clevrskills.suites.lohoravens.setting import FIELD
 
 PLACED = "PLACED"
@@ -36,8 +37,9 @@ SLOW_M, SLOW_PER_STEP_M = 0.01, 0.0025
 OVERTRAVEL_M = 0.004
 """How much further than to the surface it goes until it gives up."""
 LIFT_M = 0.06
-ABOVE_M = 0.045
-"""Height above what is under the place from which what is held is lowered."""
+ABOVE_M = (0.045, 0.075, 0.11)
+"""Heights above what is under the place from which what is held is lowered: the first one to which
+there is a way."""
 TOUCH_M = 2e-4
 """Gap to what is below at which what is held touches it."""
 REST_STEPS = 20
@@ -46,29 +48,28 @@ SAME_SURFACE_M = 0.003
 """How far below the highest body under a point another one still counts as under it."""
 HELD_CELL_M = 0.004
 """What is held is planned with as a box of whole cells: plans for equal blocks are alike."""
+CUPS_GIVE_M = 0.003
+"""How far the cups may be below the tops of what stands beside a pick or a place: they come
+straight down, and what is as high as the block that they touch is no obstacle."""
+YAWS = (*(k * pi / 2 for k in range(4)), *((2 * k + 1) * pi / 4 for k in range(4)))
+"""Turns of the gripper that are tried, from that of the pick: the first ones fit square blocks."""
 
 Outcome = Generator[np.ndarray, None, str]
 """Actions (7,), and in the end what came of them, a code."""
 
 
-@dataclass(frozen=True)
-class Move:
-    """A pick and a place in the world: x and y in metres, turn of the gripper about the vertical in
-    rad. What is picked turns by the difference of the turns.
-    """
-
-    pick: tuple[float, float, float]
-    place: tuple[float, float, float]
-
-    @classmethod
-    def of(cls, values: Sequence[float]) -> Move:
-        """Read six numbers: x, y, yaw of the pick, then of the place."""
-        x, y, yaw, to_x, to_y, to_yaw = map(float, values)
-        return cls((x, y, yaw), (to_x, to_y, to_yaw))
-
-
 class PrimitiveArm(Arm):
     """An arm that plans with boxes of whole cells around what it holds, see :data:`HELD_CELL_M`."""
+
+    def reaches_down(
+        self, tip: Pose, ignore: tuple[int, ...], near: np.ndarray | None = None
+    ) -> np.ndarray | None:
+        """As :meth:`reachable`, for cups at the height of a surface, see :data:`CUPS_GIVE_M`."""
+        usual = self.margin_m
+        self.margin_m = np.array([*usual[:2], -CUPS_GIVE_M])
+        self.update_planning_scene(ignore)
+        self.margin_m = usual
+        return self.reachable(tip, near)
 
     def _held_box(self, body: int, grip: Pose) -> tuple[np.ndarray, np.ndarray]:
         size, center = super()._held_box(body, grip)
@@ -87,7 +88,7 @@ def in_field(move: Move, field: Workspace = FIELD) -> bool:
     )
 
 
-def pick_and_place(arm: Arm, move: Move) -> Outcome:
+def pick_and_place(arm: PrimitiveArm, move: Move) -> Outcome:
     """Take what is at the pick, put it down at the place, go home.
 
     Returns:
@@ -122,26 +123,28 @@ class _Plan:
     place: Pose
 
 
-def _plan(arm: Arm, move: Move) -> _Plan | None:
+def _plan(arm: PrimitiveArm, move: Move) -> _Plan | None:
     """The turn of the gripper with which it reaches pick and place, of those that turn what is
     picked alike; ``None``: with none.
     """
     owners, height = _under(arm, move.pick[:2])
     onto, top = _under(arm, move.place[:2])
-    turn = move.place[2] - move.pick[2]
-    yaws = sorted(
-        (move.pick[2] + k * pi / 2 for k in range(4)),
-        key=lambda yaw: (round(abs(_wrapped(yaw - arm.yaw_rad)), 6), yaw),
+    turn_rad = move.place[2] - move.pick[2]
+    turns = sorted(
+        enumerate(YAWS),
+        key=lambda item: (
+            item[0] >= len(YAWS) // 2,
+            round(abs(_wrapped(move.pick[2] + item[1] - arm.yaw_rad)), 6),
+            item[1],
+        ),
     )
-    for yaw in yaws:
+    for yaw in (move.pick[2] + turn for _, turn in turns):
         tip = _tip(arm, (*move.pick[:2], height), yaw)
-        end = _tip(arm, (*move.place[:2], top + max(height, 0.0)), yaw + turn)
-        arm.update_planning_scene(ignore=owners)
-        at_pick = arm.reachable(tip)
+        end = _tip(arm, (*move.place[:2], top + max(height, 0.0)), yaw + turn_rad)
+        at_pick = arm.reaches_down(tip, owners)
         if at_pick is None:
             continue
-        arm.update_planning_scene(ignore=(*owners, *onto))
-        if arm.reachable(end, at_pick) is None:
+        if arm.reaches_down(end, (*owners, *onto), at_pick) is None:
             continue
         arm.update_planning_scene()
         above = arm.reachable(backed_off(tip, APPROACH_M))
@@ -215,14 +218,28 @@ def _carry(arm: Arm, plan: _Plan) -> Outcome:
     surface = max((0.0, *_heights(arm, _footprint(arm, body, plan)).values()))
     lowered = Pose([x, y, surface + below_m], plan.place.q)
     arm.set_label("move", f"Carry {arm.label(body)}")
-    over = Pose([0, 0, ABOVE_M]) * lowered
-    if not (yield from _while_held(arm, body, arm.move(over))):
+    if not (yield from _while_held(arm, body, _move_above(arm, lowered))):
         return DROPPED
     arm.set_label("place", f"Put {arm.label(body)} down")
     if not (yield from _while_held(arm, body, _lower(arm, body, lowered))):
         return DROPPED
     yield from _let_go(arm)
     return PLACED
+
+
+def _move_above(arm: Arm, lowered: Pose) -> Actions:
+    """Move to the first height above a pose to which there is a way.
+
+    Raises:
+        PlanFailed: There is a way to none.
+    """
+    for height_m in ABOVE_M:
+        try:
+            yield from arm.move(Pose([0, 0, height_m]) * lowered)
+            return
+        except PlanFailed:
+            if height_m == ABOVE_M[-1]:
+                raise
 
 
 def _footprint(arm: Arm, body: int, plan: _Plan) -> np.ndarray:

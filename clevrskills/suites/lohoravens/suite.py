@@ -7,17 +7,59 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from clevrskills import env_id
+from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.feedback import Phrasebook
 from clevrskills.core.interface import Interface
-from clevrskills.core.suite import Environment, Oracle
+from clevrskills.core.suite import (
+    Environment,
+    Measure,
+    Oracle,
+    Preset,
+    Prompter,
+    PublishedTable,
+    Reader,
+)
 from clevrskills.suites.tabletop import TabletopSuite
 
 if TYPE_CHECKING:
     from clevrskills.envs.environment import ClevrSkillsEnv
+    from clevrskills.envs.episode import EpisodeSpec
     from clevrskills.sim.setting import Setting
 
 EPISODES_DIR = Path(__file__).parent / "episodes"
-"""Where frozen episodes will be."""
+"""The frozen episodes of the package."""
+FROZEN, FROZEN_VAL = 100, 50
+"""Frozen episodes of a task, and of the split ``val``."""
+WORKSHOP = (
+    *("pick_place_color", "pick_place_size", "pick_place_area", "bowls_matching"),
+    *("stack_small_on_big", "stack_all_in_area", "even_to_zone", "bowls_mismatching"),
+    *("stack_same_size", "stack_alternate_colors", "stack_small_on_big_in_zone", "move_area"),
+    "stack_same_color",
+)
+"""The ten tasks of the workshop paper, of which A are three primitives."""
+HARD = (
+    *("move_area", "move_area_by_size", "move_area_by_color", "move_area_by_color_and_size"),
+    *("even_to_zone", "stack_by_area_in_size_order", "hidden_in_three_layers"),
+    *("hidden_in_pyramid", "concentric_circles", "rectangle_on_zone"),
+)
+"""The ten hard tasks of the paper with forty."""
+_IN_WORDS = {"interface": "pick_place_text"}
+_FEEDBACK: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "explicit": (
+        "in words, told what is where and whether the last instruction was done",
+        {**_IN_WORDS, "view": ("caption_change",), "feedback": "simple"},
+    ),
+    "implicit": (
+        "in words, shown an image from above after each turn, told nothing",
+        {**_IN_WORDS, "view": ("top",), "feedback": "none"},
+    ),
+}
+_CONDITIONS = {
+    "clean": "without noise",
+    "p40": "noise of images, heights and actions, as with the forty tasks",
+    "p10": "the same, and what is held may be lost, as in the workshop paper",
+}
 
 
 @dataclass(frozen=True)
@@ -30,6 +72,7 @@ class LoHoRavensSuite(TabletopSuite):
 
     name = "lohoravens"
     title = "re-implementation of LoHoRavens"
+    feedback = "none"
     episodes_dir = EPISODES_DIR
 
     def setting(self, task: str = "") -> Setting:
@@ -50,7 +93,17 @@ class LoHoRavensSuite(TabletopSuite):
     def describe(self, task: str) -> Mapping[str, Any]:
         from clevrskills.suites.lohoravens.tasks import tasks
 
-        return tasks()[task]().describe()
+        kind = tasks()[task]
+        limit = "3 turns" if kind.level == "primitive" else "2 n_min + 4 turns"
+        return {
+            **kind().describe(),
+            "id": env_id(task, "LoHoRavens"),
+            "suite": self.name,
+            "tags": kind().tags(),
+            "interfaces": list(self.interfaces()),
+            "limit": limit,
+            "n_min": list(kind.moves),
+        }
 
     def splits(self) -> Sequence[str]:
         from clevrskills.suites.lohoravens.tasks.base import SPLITS
@@ -61,11 +114,15 @@ class LoHoRavensSuite(TabletopSuite):
         return ("train", "test")
 
     def groups(self) -> Mapping[str, Sequence[str]]:
-        """The families of tasks."""
+        """What the papers evaluate, and the families of tasks."""
         from clevrskills.suites.lohoravens.tasks import tasks
 
-        found: dict[str, list[str]] = {}
-        for key, kind in tasks().items():
+        known = tasks()
+        found = {
+            name: [key for key in keys if key in known]
+            for name, keys in (("workshop", WORKSHOP), ("hard10", HARD))
+        }
+        for key, kind in known.items():
             if kind.family != kind.level:
                 found.setdefault(kind.family, []).append(key)
         return found
@@ -92,6 +149,70 @@ class LoHoRavensSuite(TabletopSuite):
         from clevrskills.suites.lohoravens.interfaces.actuator import CODES
 
         return CODES
+
+    def count_frozen(self, split: str) -> int:
+        return FROZEN_VAL if split == "val" else FROZEN
+
+    def episode_kind(self) -> type[EpisodeSpec]:
+        from clevrskills.suites.lohoravens.episode import RavensEpisode
+
+        return RavensEpisode
+
+    def policies(self) -> Mapping[str, str]:
+        module = "clevrskills.suites.lohoravens.agents"
+        return {
+            "random": f"{module}:RandomActions",
+            "greedy_text": f"{module}:GreedyText",
+            "par": "clevrskills.agents.par:PAR",
+        }
+
+    def prompter(self, interface: Interface, options: Mapping[str, Any]) -> Prompter | None:
+        from clevrskills.suites.lohoravens.interfaces.words import PICK_PLACE_TEXT
+        from clevrskills.suites.lohoravens.prompts.prompter import FieldPrompter
+
+        return FieldPrompter(options) if interface.name == PICK_PLACE_TEXT.name else None
+
+    def reader(self) -> Reader:
+        from clevrskills.suites.lohoravens.prompts.reader import reply
+
+        return reply
+
+    def presets(self) -> Mapping[str, Preset]:
+        """Noise alone, and with the feedback of planners: ``p10``, ``explicit``, ``p10_explicit``
+        and so on.
+        """
+        known = {}
+        for noise, told in _CONDITIONS.items():
+            options = {"noise": noise}
+            known[noise] = Preset(told, options)
+            for name, (sentence, shown) in _FEEDBACK.items():
+                key = name if noise == "clean" else f"{noise}_{name}"
+                known[key] = Preset(f"{sentence}; {told}", {**options, **shown})
+        return known
+
+    def check_noise(self, noise: str) -> None:
+        from clevrskills.suites.lohoravens.noise import read_noise
+
+        if noise:
+            read_noise(noise)
+
+    def env_options(self, config: EnvConfig) -> Mapping[str, Any]:
+        from clevrskills.suites.lohoravens.noise import read_noise
+
+        return {"noise": read_noise(config.noise)} if config.noise else {}
+
+    def measures(self) -> Sequence[Measure]:
+        from clevrskills.suites.lohoravens.measures import MEASURES
+
+        return MEASURES
+
+    def pivots(self) -> Sequence[tuple[str, str]]:
+        return (("family", "moves"), ("capability_count", "moves"))
+
+    def published(self) -> Sequence[PublishedTable]:
+        from clevrskills.suites.lohoravens.published import PUBLISHED
+
+        return PUBLISHED
 
     def oracle(self, env: Environment) -> Oracle:
         return self.solver(env, self.interface())

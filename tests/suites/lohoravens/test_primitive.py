@@ -66,7 +66,7 @@ def test_a_turn_that_cannot_be_tried_costs_nothing() -> None:
         turn = act(*numbers)
         assert (turn.code, turn.ok, turn.steps, turn.reward) == (code, False, 0, 0.0)
         np.testing.assert_array_equal(state(env), before)
-    assert env.turns == 3 and env.codes == {"OUT_OF_FIELD": 2, "UNREACHABLE": 1}
+    assert env.turns == 3 and env.account.codes == {"OUT_OF_FIELD": 2, "UNREACHABLE": 1}
 
 
 def test_nothing_is_picked_where_nothing_can_be_taken() -> None:

@@ -15,7 +15,7 @@ from clevrskills.core.policy import PolicyError
 from clevrskills.sim.setting import Workspace
 from clevrskills.solvers.requirements import require_planner
 from clevrskills.suites.lohoravens.interfaces.actuator import PickPlaceActuator, Request
-from clevrskills.suites.lohoravens.primitive import Move
+from clevrskills.suites.lohoravens.move import Move
 from clevrskills.suites.lohoravens.setting import FIELD, MAP, PIXEL_M
 
 TURNS = 36

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import torch
 
-from clevrskills.core.interface import TextInterface
+from clevrskills.core.interface import Step, TextInterface, Turn
 from clevrskills.solvers.requirements import require_planner
 from clevrskills.suites.lohoravens.env import LoHoRavensEnv
+from clevrskills.suites.lohoravens.foresight import helps
 from clevrskills.suites.lohoravens.interfaces.actuator import DONE, PickPlaceActuator, Request
 from clevrskills.suites.lohoravens.interfaces.grammar import (
     DONE_COMMAND,
@@ -26,7 +28,7 @@ from clevrskills.suites.lohoravens.interfaces.grammar import (
     Spot,
     parse,
 )
-from clevrskills.suites.lohoravens.primitive import Move
+from clevrskills.suites.lohoravens.move import Move
 from clevrskills.suites.lohoravens.setting import FIELD, FIELD_MIDDLE_M
 from clevrskills.suites.lohoravens.things import (
     AREAS,
@@ -40,13 +42,17 @@ from clevrskills.suites.lohoravens.things import (
 
 GRID_M = 0.01
 """Distance between the places that are looked at for a free one."""
-GAP_M, FREE_GAP_M = 0.010, 0.030
-"""Least gap to what stands around, in a place that is named and in a free area."""
+GAPS_M, FREE_GAPS_M = (0.030, 0.010), (0.030,)
+"""Gaps to what stands around, in a place that is named and in a free area: the first that leaves a
+place, as a gripper beside high blocks needs more.
+"""
 BESIDE_M, AROUND_M = 0.16, 0.04
 """How far from a block what is placed beside it goes, and how far from there at most."""
+MOVED_M = 0.02
+"""How far a block is to have moved to have been carried."""
 MARGIN_M = 0.005
 """How far from the border of an area its places end."""
-_TO_SIDE = {"left": (0.0, -1.0), "right": (0.0, 1.0), "top": (-1.0, 0.0), "bottom": (1.0, 0.0)}
+TO_SIDE = {"left": (0.0, -1.0), "right": (0.0, 1.0), "top": (-1.0, 0.0), "bottom": (1.0, 0.0)}
 _EXAMPLE_COLORS = COLORS[:11]
 
 
@@ -61,22 +67,24 @@ class WordsInterface(TextInterface):
             ClevrSkillsError: The planner is not installed or can't run.
         """
         require_planner()
-        return PickPlaceActuator(env, ground)
+        return WordsActuator(env)
 
-    def random(self, generator: np.random.Generator) -> str:
-        """Any instruction of the grammar, with the usual colours."""
+    def random(
+        self, generator: np.random.Generator, colors: Sequence[str] = _EXAMPLE_COLORS
+    ) -> str:
+        """Any instruction of the grammar, with some colours."""
 
         def one(words: Sequence[str]) -> str:
             return str(generator.choice(words))
 
         def thing(kinds: Sequence[str]) -> str:
             size = one(("", *SIZES))
-            return " ".join(filter(None, (size, one(_EXAMPLE_COLORS), one(kinds))))
+            return " ".join(filter(None, (size, one(colors), one(kinds))))
 
         place = (
             thing(KINDS),
             f"{one(AREAS)} area",
-            f"{one(SIDES)} side of the {one(_EXAMPLE_COLORS)} block",
+            f"{one(SIDES)} side of the {one(colors)} block",
             FREE_AREA,
         )
         return f"pick up the {thing(BLOCKS)} and place it on the {one(place)}"
@@ -99,6 +107,106 @@ PICK_PLACE_TEXT = WordsInterface(
     },
     "one instruction each turn: pick up the … and place it on the …",
 )
+
+
+class WordsActuator(PickPlaceActuator):
+    """Takes instructions in words in one environment; where it is to judge them, it takes note of
+    how often what was said helps and what was said was done.
+
+    Args:
+        env: The environment.
+    """
+
+    def __init__(self, env: LoHoRavensEnv) -> None:
+        super().__init__(env, request_of)
+
+    def act(self, action: Any, on_step: Callable[[Step], None] | None = None) -> Turn:
+        """Carry out an instruction."""
+        env = self._env
+        instruction = instruction_of(action) if env.judges else None
+        if instruction is None:
+            return super().act(action, on_step)
+        told = ground(action, env)
+        with torch.inference_mode():
+            helpful = told.move is not None and helps(
+                env.goal, env.world, env.goal_state, told.move, env.turn_limit
+            )
+        env.account.judge("planner", helpful)
+        before = {thing.slot: place for thing, place in _places(env)}
+        turn = super().act(action, on_step)
+        env.account.judge("actor", is_done(instruction, env, before))
+        return turn
+
+
+def instruction_of(text: str) -> Instruction | None:
+    """What a text asks for; ``None``: nothing, or that all is done."""
+    try:
+        return parse(text)
+    except Refused:
+        return None
+
+
+def _places(env: LoHoRavensEnv) -> Iterator[tuple[Thing, np.ndarray]]:
+    scene = Scene(env)
+    yield from ((thing, scene.place(thing)) for thing in scene.blocks)
+
+
+def is_done(instruction: Instruction, env: LoHoRavensEnv, before: Mapping[int, np.ndarray]) -> bool:
+    """Whether a block that fits an instruction is where it says, and was not there before.
+
+    Args:
+        instruction: The instruction.
+        env: The environment.
+        before: Where the blocks were, by slot.
+    """
+    scene, pick, target = (
+        Scene(env, env.memory.hidden_at_start),
+        instruction.pick,
+        instruction.place,
+    )
+    for thing in scene.blocks:
+        fits = (thing.color, thing.kind) == (pick.color, pick.kind)
+        moved = np.linalg.norm(scene.place(thing) - before[thing.slot]) > MOVED_M
+        if fits and pick.size in ("", thing.size) and moved and _is_where(thing, target, scene):
+            return True
+    return False
+
+
+def _is_where(thing: Thing, target: Phrase | Spot, scene: Scene) -> bool:
+    """Whether a thing is where words say."""
+    if isinstance(target, Phrase):
+        onto = (
+            other
+            for other in scene.things
+            if (other.color, other.kind) == (target.color, target.kind)
+            and target.size in ("", other.size)
+        )
+        return any(
+            scene.inside(thing, other) if other.kind == "bowl" else scene.stands_on(thing, other)
+            for other in onto
+        )
+    if target.of is not None:
+        middles = (
+            scene.place(other)[:2] + BESIDE_M * np.array(TO_SIDE[target.side])
+            for other in scene.blocks
+            if other is not thing and other.color == target.of.color
+        )
+        return any(np.hypot(*(scene.place(thing)[:2] - m)) <= AROUND_M for m in middles)
+    if target.area == FREE_AREA:
+        return not any(scene.stands_on(thing, other) for other in scene.things)
+    return scene.is_in(thing, target.area)
+
+
+def request_of(text: str, env: LoHoRavensEnv) -> Request:
+    """What an instruction asks for, as the environment's actor has it; what is no instruction is
+    refused before.
+    """
+    if env.actor is None:
+        return ground(text, env)
+    try:
+        return Request(code=DONE) if parse(text) is None else env.actor(text)
+    except Refused as refused:
+        return Request(code=refused.code, args=refused.args_of_code)
 
 
 def ground(text: str, env: LoHoRavensEnv) -> Request:
@@ -217,7 +325,7 @@ def _in_a_zone(
     for zone in sorted(zones, key=lambda other: _from_middle(other, scene)):
         low, high = scene.boxes[zone.slot][:, :2]
         half = thing.side_m / 2
-        place = _nearest_free((low + high) / 2, low + half, high - half, thing, scene, GAP_M)
+        place = _nearest_free((low + high) / 2, low + half, high - half, thing, scene, GAPS_M)
         if place is not None:
             return place
     raise Refused("NO_ROOM", phrase=f"on the {target}")
@@ -232,19 +340,19 @@ def _free_spot(spot: Spot, thing: Thing, scene: Scene) -> tuple[float, float, fl
         if not others:
             raise Refused("NO_SUCH_OBJECT", phrase=str(spot.of))
         block = min(others, key=lambda other: _from_middle(other, scene))
-        middle = scene.place(block)[:2] + BESIDE_M * np.array(_TO_SIDE[spot.side])
+        middle = scene.place(block)[:2] + BESIDE_M * np.array(TO_SIDE[spot.side])
         low, high = np.maximum(middle - AROUND_M, field[0]), np.minimum(middle + AROUND_M, field[1])
-        place = _nearest_free(middle, low, high, thing, scene, GAP_M, AROUND_M)
+        place = _nearest_free(middle, low, high, thing, scene, GAPS_M, AROUND_M)
     elif spot.area == FREE_AREA:
         low, high = field[0] + inset, field[1] - inset
         middle = np.array(FIELD_MIDDLE_M)
-        place = _nearest_free(middle, low, high, thing, scene, FREE_GAP_M, solid_only=False)
+        place = _nearest_free(middle, low, high, thing, scene, FREE_GAPS_M, solid_only=False)
     else:
         low, high = area_bounds_m(spot.area)
         inset = MARGIN_M if spot.area == "center" else inset
         middle = (low + high) / 2
         low, high = low + inset, high - inset
-        place = _nearest_free(middle, low, high, thing, scene, GAP_M)
+        place = _nearest_free(middle, low, high, thing, scene, GAPS_M)
     if place is None:
         raise Refused("NO_ROOM", phrase=str(spot))
     return place
@@ -256,7 +364,7 @@ def _nearest_free(
     high: np.ndarray,
     thing: Thing,
     scene: Scene,
-    gap_m: float,
+    gaps_m: Sequence[float],
     most_m: float = np.inf,
     solid_only: bool = True,
 ) -> tuple[float, float, float] | None:
@@ -269,7 +377,7 @@ def _nearest_free(
         high: Greatest ones.
         thing: The thing.
         scene: Where everything is.
-        gap_m: Least gap.
+        gaps_m: Least gaps that are tried.
         most_m: How far from the middle at most.
         solid_only: Whether zones are no obstacles.
     """
@@ -278,11 +386,15 @@ def _nearest_free(
         for other in scene.things
         if other is not thing and other.solid and not (solid_only and other.kind == "zone")
     ]
-    for place in _spiral(middle, low, high):
-        if np.hypot(*(place - middle)) > most_m or not FIELD.contains(*place):
-            continue
-        if all(_gap_m(place, thing.side_m, box) >= gap_m for box in around):
-            return float(place[0]), float(place[1]), 0.0
+    places = [
+        place
+        for place in _spiral(middle, low, high)
+        if np.hypot(*(place - middle)) <= most_m and FIELD.contains(*place)
+    ]
+    for gap_m in gaps_m:
+        for place in places:
+            if all(_gap_m(place, thing.side_m, box) >= gap_m for box in around):
+                return float(place[0]), float(place[1]), 0.0
     return None
 
 

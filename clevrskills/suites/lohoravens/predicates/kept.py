@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -124,6 +125,10 @@ class NoneInArea(NoneIn):
         place = world.repeat(slots.shape[1]).position(slots.flatten()).view(*slots.shape, 3)
         xy = place[..., :2]
         return ((xy > self.low[:, None]) & (xy < self.high[:, None])).all(-1)
+
+    def bounds_m(self, env: int = 0) -> tuple[np.ndarray, np.ndarray]:
+        """Least and greatest x and y, (2,) each."""
+        return self.low[env].double().numpy(), self.high[env].double().numpy()
 
     def describe(self, world: World, env: int = 0) -> str:
         (x0, y0), (x1, y1) = self.low[env].tolist(), self.high[env].tolist()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import torch
 from torch import Tensor
 
@@ -26,15 +28,20 @@ def loads(world: World, share: float) -> Tensor:
     """Which body, second, rests with a share of its weight on which, third; all that can be moved
     and is not held, (B, K, K) bool.
     """
-    batch, count = world.num_envs, len(world.keys)
-    slots = torch.arange(count, device=world.device).expand(batch, count)
-    movable = world.repeat(count).at(world.solids.movable, slots.flatten()).view_as(slots)
-    loose = movable & (slots != world.held[:, None])
-    shape = (batch, count, count)
-    upper, lower = slots[:, :, None].expand(shape), slots[:, None].expand(shape)
-    carried = world.repeat(count**2).supports(lower.flatten(), upper.flatten()).view(shape)
-    different = ~torch.eye(count, dtype=torch.bool, device=world.device)
-    return (carried >= share) & different & loose[:, :, None] & loose[:, None]
+    found: Tensor = world.once(f"loads {share}", lambda whole: _loads(whole, share))
+    return world.of_each(found)
+
+
+def _loads(world: World, share: float) -> Tensor:
+    movable = world.solids.movable.clone()  # (B, K)
+    held = world.held
+    movable[held >= 0, held[held >= 0]] = False
+    on = movable[:, :, None] & movable[:, None]
+    on &= ~torch.eye(on.shape[1], dtype=torch.bool, device=on.device)
+    rows, upper, lower = on.nonzero(as_tuple=True)
+    if len(rows):
+        on[rows, upper, lower] = world.select(rows).supports(lower, upper) >= share
+    return on
 
 
 def flat_share(world: World, body: Tensor, zone: Tensor) -> Tensor:
@@ -43,17 +50,30 @@ def flat_share(world: World, body: Tensor, zone: Tensor) -> Tensor:
     The footprint is that of the face nearest to level, sampled on a grid of :data:`SAMPLES` points
     a side.
     """
+    apart_m = (world.position(body) - world.position(zone))[:, :2].norm(dim=-1)
+    reach_m = world.at(world.solids.radius, body) + world.at(world.solids.radius, zone)
+    near = apart_m < reach_m
+    return world.sparse(near, torch.zeros_like(apart_m), _flat_share, body, zone)
+
+
+def _flat_share(world: World, body: Tensor, zone: Tensor) -> Tensor:
     matrix = world.at(world.matrix, body)  # (B, 3, 3), columns: the axes of the block
     level = matrix[:, 2].abs().argmax(-1)
     sides = torch.stack(((level + 1) % 3, (level + 2) % 3), dim=-1)  # (B, 2)
     axes = matrix.gather(2, sides[:, None].expand(-1, 3, -1))  # (B, 3, 2)
     lengths = world.at(world.solids.size, body).gather(1, sides)  # (B, 2)
-    tick = (torch.arange(SAMPLES, device=world.device) + 0.5) / SAMPLES - 0.5
-    grid = torch.cartesian_prod(tick, tick)
-    offsets = torch.einsum("bij,bj,gj->bgi", axes, lengths, grid)
-    local = geometry.to_local(world.pose(zone), world.position(body)[:, None] + offsets)
+    offsets = (axes * lengths[:, None]) @ _grid(world.device)  # (B, 3, N)
+    points = (world.position(body)[..., None] + offsets).transpose(1, 2)
+    local = geometry.to_local(world.pose(zone), points)
     half = world.at(world.solids.size, zone)[:, None, :2] / 2
     return (local[..., :2].abs() <= half).all(-1).float().mean(-1)
+
+
+@cache
+def _grid(device: torch.device) -> Tensor:
+    """Points of a unit square around its middle, (2, N)."""
+    tick = (torch.arange(SAMPLES, device=device) + 0.5) / SAMPLES - 0.5
+    return torch.cartesian_prod(tick, tick).T.contiguous()
 
 
 def lowest_share(world: World, bodies: Tensor, zone: Tensor, share: float) -> Tensor:
@@ -98,6 +118,58 @@ def lay(
     taken = _others_gap(world, body, on) < -CONTACT_TOLERANCE_M
     if bool((taken if where is None else taken & where).any()):
         raise ValueError("the place is taken")
+
+
+def lay_in_zone(world: World, body: Tensor, zone: Tensor, where: Tensor | None) -> None:
+    """Put blocks (B,) down at the first free places of zones (B,), the middles first, wholly
+    inside.
+
+    Raises:
+        ValueError: There is none.
+    """
+    half = (world.at(world.solids.size, zone) - world.at(world.solids.size, body))[:, :2] / 2
+    middle = world.position(zone)[:, :2]
+    lay_within(world, body, middle - half, middle + half, zone, where, margin=0.0)
+
+
+def lay_within(
+    world: World,
+    body: Tensor,
+    low: Tensor,
+    high: Tensor,
+    on: Tensor | None,
+    where: Tensor | None,
+    margin: float = 0.1,
+) -> None:
+    """Put blocks (B,) down at the first free place of a grid over rectangles, middles first.
+
+    Args:
+        world: The world.
+        body: The blocks.
+        low: Least x and y, (B, 2).
+        high: Greatest x and y, (B, 2).
+        on: What they are to lie on, (B,); ``None``: the table.
+        where: In which environments, (B,) bool; ``None``: in all.
+        margin: Share of the rectangle that is left out at each side.
+
+    Raises:
+        ValueError: There is none.
+    """
+    rows = range(world.num_envs) if where is None else where.nonzero()[:, 0].tolist()
+    ticks = torch.linspace(margin, 1.0 - margin, 9)
+    grid = torch.cartesian_prod(ticks, ticks)
+    grid = grid[(grid - 0.5).norm(dim=-1).sort(stable=True).indices]
+    for env in rows:
+        only = torch.zeros(world.num_envs, dtype=torch.bool)
+        only[env] = True
+        for tick in grid:
+            try:
+                lay(world, body, low + tick * (high - low), on, only)
+                break
+            except ValueError:
+                continue
+        else:
+            raise ValueError("no free place")
 
 
 def _others_gap(world: World, body: Tensor, on: Tensor | None) -> Tensor:

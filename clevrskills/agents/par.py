@@ -1,0 +1,173 @@
+"""Planner, actor and reporter: one plans in words, one carries that out, one tells what is seen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from clevrskills.agents.client import ChatClient
+from clevrskills.agents.prompter import message
+from clevrskills.core.interface import Interface, TextInterface
+from clevrskills.core.observer import Observer
+from clevrskills.core.policy import (
+    ImagePart,
+    Message,
+    Observation,
+    ObservationOptions,
+    PromptInput,
+    Said,
+)
+from clevrskills.core.policy_loader import PolicySource
+from clevrskills.core.suite import Suite
+from clevrskills.errors import ClevrSkillsError, UnknownNameError
+
+PARTS = ("planner", "actor", "reporter")
+TRUTH, NONE, PERFECT = "truth", "none", "perfect"
+REPORT = "report"
+"""Name of the view that a reporter's words are for the planner."""
+_CHAT = "chat:"
+_REPORTER = """\
+You look at a table from above and report to a planner who cannot see it. Top is near the robot, and
+in the upper half of the image. Tell of each thing in a line of its own of exactly this form:
+The <smaller or bigger> <color> block is in the <area> area, on the <color> block.
+Areas: top left, top right, bottom left, bottom right. What stands behind the comma is left out
+where a thing lies on the table; other words for it are: on the <color> zone, in the <color> bowl.
+Of bowls and zones no size is told. Add nothing else."""
+
+
+class PAR:
+    """A planner in words, an actor that carries its instructions out, and a reporter.
+
+    Arguments of a part have its name and a dot before theirs, as in ``planner.model``.
+
+    Args:
+        suite: What it acts in; the environments have ``actor``, ``judges`` and ``check_report``.
+        interface: What it acts by, of words.
+        planner: Any policy that acts in words, such as ``chat:URL`` or ``greedy_text``.
+        actor: ``perfect``, or a policy of another interface such as ``checkpoint:DIR``, which is
+            given the instruction as its prompt.
+        reporter: ``truth``: what is where is told as it is; ``chat:URL``: a model tells it that is
+            shown an image; ``none``: the planner is shown the image itself.
+        actor_interface: What the actor acts by.
+        image: The view that is shown.
+        caption: The view that tells the truth.
+        parts: Arguments of the parts.
+
+    Raises:
+        ClevrSkillsError: The interface is not of words, or an argument is not allowed.
+    """
+
+    needs_suite = True
+    privileged = True
+
+    def __init__(
+        self,
+        suite: Suite,
+        interface: Interface,
+        planner: str = "chat:oracle",
+        actor: str = PERFECT,
+        reporter: str = TRUTH,
+        actor_interface: str = "pick_place_pixels",
+        image: str = "top",
+        caption: str = "caption_change",
+        **parts: Any,
+    ) -> None:
+        if not isinstance(interface, TextInterface):
+            words = [i.name for i in suite.interfaces().values() if isinstance(i, TextInterface)]
+            raise ClevrSkillsError(f"par acts in words: --interface {' or '.join(words)}")
+        given = _by_part(parts)
+        source = PolicySource(planner, given["planner"], own=suite.policies())
+        self._planner = source.make(suite, interface.name)
+        self._view = image
+        self._reporter = _reporter(reporter, given["reporter"])
+        shown = (caption,) if reporter == TRUTH else (image,)
+        self._told = shown if reporter in (TRUTH, NONE) else ()
+        self._suite, self._actor, self._actor_options = suite, None, None
+        views = {*shown}
+        if actor != PERFECT:
+            source = PolicySource(actor, given["actor"], own=suite.policies())
+            self._actor = source.make(suite, actor_interface)
+            self._actor_options = source.options(self._actor, suite)
+            self._acts_by: Any = suite.interface(actor_interface)
+            views |= {*self._actor_options.cameras}
+        self.observation = ObservationOptions(
+            cameras=(), proprioception=False, views=tuple(sorted(views))
+        )
+        self.track = getattr(self._planner, "track", "")
+
+    def reset(self, prompt: PromptInput, *, env: Any, episode: Any) -> None:
+        """An episode begins."""
+        self._env, self._seed = env, prompt.seed
+        env.judges = True
+        env.actor = self._act_out if self._actor is not None else None
+        if getattr(self._planner, "privileged", False) or hasattr(self._planner, "request"):
+            self._planner.reset(prompt, env=env, episode=episode)
+        else:
+            self._planner.reset(prompt)
+        if self._reporter is not None:
+            self._reporter.begin(prompt)
+
+    def act(self, observation: Observation) -> Any:
+        """The next instruction.
+
+        Raises:
+            PolicyError: No reply has arrived.
+            GaveUp: The planner gives up.
+        """
+        views = {name: observation["views"][name] for name in self._told}
+        usage: Mapping[str, float] = {}
+        if self._reporter is not None:
+            reply = self._reporter.answer(_request(observation["views"][self._view]))
+            self._env.check_report(reply.text)
+            views[REPORT], usage = reply.text, reply.usage
+        said = self._planner.act({**observation, "views": views})
+        if not usage or not isinstance(said, Said):
+            return said
+        total = {k: said.usage.get(k, 0) + usage.get(k, 0) for k in {*said.usage, *usage}}
+        return Said(said.action, said.reply, said.stop, total, said.record, said.images)
+
+    def _act_out(self, instruction: str) -> Any:
+        """The action with which the actor carries an instruction out, as its interface has it."""
+        assert self._actor is not None and self._actor_options is not None
+        observer = Observer(self._env, self._actor_options)
+        observer.begin(self._seed)
+        self._actor.reset(PromptInput(instruction, {}, self._seed))
+        seen = {**observer.look(), "prompt": instruction}
+        return self._acts_by.request(self._acts_by.read(self._actor.act(seen))[0], self._env)
+
+
+def _by_part(arguments: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Arguments of each part.
+
+    Raises:
+        UnknownNameError: One is of no part.
+    """
+    found: dict[str, dict[str, Any]] = {part: {} for part in PARTS}
+    for name, value in arguments.items():
+        part, _, rest = name.partition(".")
+        if part not in PARTS or not rest:
+            allowed = ("planner", "actor", "reporter", *(f"{part}.NAME" for part in PARTS))
+            raise UnknownNameError("argument of par", name, allowed)
+        found[part][rest] = value
+    return found
+
+
+def _reporter(name: str, arguments: Mapping[str, Any]) -> ChatClient | None:
+    """The model that reports; ``None``: none does.
+
+    Raises:
+        UnknownNameError: There is no such reporter.
+    """
+    if name in (TRUTH, NONE):
+        return None
+    if not name.startswith((f"{_CHAT}http://", f"{_CHAT}https://")):
+        raise UnknownNameError("reporter", name, (TRUTH, NONE, "chat:URL"))
+    if "model" not in arguments:
+        raise ClevrSkillsError("name the reporter's model: --policy-arg reporter.model=NAME")
+    return ChatClient(name.removeprefix(_CHAT), **arguments)
+
+
+def _request(image: Any) -> list[Message]:
+    """What a reporter is asked."""
+    shown = ["The table now:", ImagePart("table", image)]
+    return [Message("system", (_REPORTER,)), message("user", shown)]

@@ -1,0 +1,46 @@
+"""Episodes of LoHoRavens: how many moves they take, their limits, and what tables sort them by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from clevrskills.envs.episode import EpisodeSpec
+
+PRIMITIVE_TURNS = 3
+"""Turns of a primitive."""
+_BINS = ((1, "1"), (3, "2-3"), (5, "4-5"), (8, "6-8"))
+
+
+def turn_limit(level: str, n_min: int) -> int:
+    """Turns after which an episode of a level ends: twice what is needed, and four more."""
+    return PRIMITIVE_TURNS if level == "primitive" else 2 * n_min + 4
+
+
+def moves_bin(n_min: int) -> str:
+    """How many moves are needed, as tables sort it, e.g. ``4-5``."""
+    return next((name for most, name in _BINS if n_min <= most), "9+")
+
+
+class RavensEpisode(EpisodeSpec):
+    """An episode of the suite."""
+
+    @property
+    def n_min(self) -> int:
+        """How many moves it takes at least."""
+        return int(self.layout.roles["n_min"])
+
+    @property
+    def limit(self) -> int:
+        """Turns after which it ends."""
+        from clevrskills.suites.lohoravens.tasks import tasks
+
+        return turn_limit(tasks()[self.task].level, self.n_min)
+
+    @property
+    def tags(self) -> Mapping[str, Any]:
+        """What tables sort it by: capabilities, their number, family, ``n_min`` and its bin."""
+        from clevrskills.suites.lohoravens.tasks import tasks
+
+        of_task = tasks()[self.task]().tags()
+        return {**of_task, "n_min": self.n_min, "moves": moves_bin(self.n_min)}

@@ -1,0 +1,135 @@
+"""Measures of an episode: how much of the goal was met, in how many turns, and what went wrong."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+
+import torch
+from torch import Tensor
+
+from clevrskills.core.goal.logical import Keeping
+from clevrskills.core.goal.predicate import Predicate
+from clevrskills.core.goal.tree import leaves_met
+from clevrskills.core.suite import Measure
+from clevrskills.envs.recorder_view import RecorderView
+from clevrskills.suites.lohoravens.tasks.base import RavensTask
+from clevrskills.tasks.base import stack_roles
+
+DISTURBED_M = 0.02
+"""From how far on a block counts as moved."""
+TIGHT, TIGHT_MOVE = 2, 7
+"""Turns beyond those that are needed within which the original ends an episode, and an episode of
+the family ``move``."""
+PRECISIONS = ("planner", "actor", "reporter")
+"""Parts of an agent of which it is counted how often they are right."""
+FREE = ("PLACED", "DONE", "NOTHING_PICKED", "DROPPED", "TIMED_OUT")
+"""Codes of turns that were not refused."""
+MEASURES = (
+    Measure("partial", "partial", "share"),
+    Measure("partial_best", "best partial", "share"),
+    Measure("followed", "steps followed", "share"),
+    Measure("success_tight", "success in the original's limit", "share"),
+    Measure("turns_per_move", "turns / n_min", digits=2, episodes="solved"),
+    Measure("disturbed", "blocks disturbed", digits=2),
+    Measure("drops", "drops", digits=2),
+    Measure("missed", "missed picks", digits=2),
+    Measure("refused_turns", "refused turns", digits=2),
+    *(Measure(f"{part}_precision", f"{part} precision", "share") for part in PRECISIONS),
+)
+
+
+class Account:
+    """Takes note of an episode from its start on.
+
+    Args:
+        env: The environment, at the start of an episode.
+        covering: Slots of the blocks that hide others.
+
+    Attributes:
+        codes: How often each code came of a turn.
+        judged: How often a part of an agent was right, and how often it was judged, by its name.
+    """
+
+    def __init__(self, env: RecorderView, covering: Sequence[int] = ()) -> None:
+        self._env, self.codes = env, Counter[str]()
+        self.judged = {part: [0, 0] for part in PRECISIONS}
+        self.turns, self._solved_at, self._best = 0, -1, 0.0
+        self._from = env.world.body_pose[0, :, :3].clone()
+        self._others = self._left_alone(covering)
+        task = env.task
+        self._steps = (
+            task.followed(stack_roles(env.layouts)) if isinstance(task, RavensTask) else None
+        )
+        self._steps_state = self._steps.initial_state(env.world) if self._steps else {}
+        self._followed = False
+
+    def _left_alone(self, covering: Sequence[int]) -> Tensor:
+        """Slots of movable blocks that the goal does not move and that hide none."""
+        env = self._env
+        movable = env.world.solids.movable[0].clone()
+        goal = env.goal.child if isinstance(env.goal, Keeping) else env.goal
+        movable[[*moved_by(goal)]] = False
+        movable[[*covering]] = False
+        return movable.nonzero()[:, 0]
+
+    def turn(self, code: str) -> None:
+        """A turn is over, of which a code tells what came."""
+        self.turns += 1
+        self.codes[code] += 1
+        self._best = max(self._best, self.partial())
+        if self._steps is not None and not self._followed:
+            seen = self._steps.evaluate(self._env.world, self._steps_state)
+            self._steps_state, self._followed = seen.state, bool(seen.holds[0])
+        if self._solved_at < 0 and bool(self._env.outcome.holds[0]):
+            self._solved_at = self.turns
+
+    def judge(self, part: str, right: int | bool, of: int = 1) -> None:
+        """Take note of how often a part of an agent was right."""
+        self.judged[part][0] += int(right)
+        self.judged[part][1] += of
+
+    def partial(self) -> float:
+        """Share of the goal that is met now, by weight."""
+        met, of = leaves_met(self._env.goal, self._env.outcome)
+        return met / of
+
+    def disturbed(self) -> int:
+        """How many blocks have moved that the goal does not move."""
+        moved_m = (self._env.world.body_pose[0, :, :3] - self._from).norm(dim=-1)
+        return int((moved_m[self._others] > DISTURBED_M).sum())
+
+    def measures(self) -> Mapping[str, float]:
+        """Numbers of the episode so far, by the names of :data:`MEASURES`; nothing of what was not
+        judged.
+        """
+        env, partial = self._env, self.partial()
+        n_min = int(env.layouts[0].roles["n_min"])
+        tight = n_min + (TIGHT_MOVE if getattr(env.task, "family", "") == "move" else TIGHT)
+        if not self.turns:  # of control steps
+            found = {"partial": partial, "partial_best": partial}
+            return {**found, "disturbed": float(self.disturbed())}
+        return {
+            "partial": partial,
+            "partial_best": max(self._best, partial),
+            **({"followed": float(self._followed)} if self._steps is not None else {}),
+            "success_tight": float(0 <= self._solved_at <= tight),
+            "turns_per_move": self.turns / n_min,
+            "disturbed": float(self.disturbed()),
+            "drops": float(self.codes["DROPPED"]),
+            "missed": float(self.codes["NOTHING_PICKED"]),
+            "refused_turns": float(sum(n for code, n in self.codes.items() if code not in FREE)),
+            **{f"{k}_precision": right / of for k, (right, of) in self.judged.items() if of},
+        }
+
+
+def moved_by(goal: Predicate) -> set[int]:
+    """Slots of what the leaves of a goal are about, but for what they put it on or in."""
+    found = set[int]()
+    for leaf in goal.leaves():
+        for field in fields(leaf):
+            value = getattr(leaf, field.name)
+            if field.name in ("object", "objects", "top") and isinstance(value, Tensor):
+                found |= {int(k) for k in torch.atleast_1d(value[0]).flatten().tolist() if k >= 0}
+    return found

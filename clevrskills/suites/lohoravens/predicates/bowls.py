@@ -1,0 +1,32 @@
+"""Blocks that stay out of bowls."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from clevrskills.sim.world import World
+from clevrskills.suites.lohoravens.predicates.kept import NoneIn
+from clevrskills.suites.lohoravens.predicates.put_in import in_bowl
+
+
+@dataclass(frozen=True, eq=False)
+class NoneInBowl(NoneIn):
+    """No block is in a bowl but those that were at the start.
+
+    Args:
+        bowls: Indices of the bowls, -1 for none, (B, m).
+    """
+
+    name = "none_in_bowl"
+    bowls: Tensor
+
+    def inside(self, world: World) -> Tensor:
+        shape = (*self.objects.shape, self.bowls.shape[1])
+        body = self.objects.clamp(min=0)[:, :, None].expand(shape).flatten(1)
+        bowl = self.bowls[:, None].expand(shape).flatten(1)
+        return in_bowl(world, body, bowl).view(shape).any(-1)
+
+    def describe(self, world: World, env: int = 0) -> str:
+        return f"Keep {self._named(world, env)} out of the bowls"

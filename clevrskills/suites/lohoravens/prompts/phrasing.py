@@ -1,0 +1,98 @@
+"""Phrasing: a pick and a place as an instruction that a perfect actor understands so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from clevrskills.suites.lohoravens.env import LoHoRavensEnv
+from clevrskills.suites.lohoravens.foresight import ForeseenWorld, carry_out, moves_left, under
+from clevrskills.suites.lohoravens.interfaces.words import BESIDE_M, TO_SIDE, ground
+from clevrskills.suites.lohoravens.primitive import Move
+from clevrskills.suites.lohoravens.things import AREAS, Scene, Thing, area_bounds_m
+
+SAME_M = 0.005
+"""How near to each other two picks or places are the same."""
+NEAR_M = 0.05
+"""How near to a place beside a block a place is that is told by the block's side."""
+
+
+def say(move: Move, env: LoHoRavensEnv) -> str:
+    """A move in words: the first instruction that means just this; else the first after which fewer
+    moves are left; else one that takes a block alike; empty: there is none.
+    """
+    scene = Scene(env, env.memory.hidden_at_start)
+    slot = under(env.world, move)
+    if slot < 0:
+        return ""
+    thing, second = scene.by_slot[slot], ""
+    told = ((text, ground(text, env).move) for text in _ways(thing, move, scene))
+    known = [(text, meant) for text, meant in told if meant is not None]
+    for text, meant in known:
+        away_m = np.subtract([*meant.pick[:2], *meant.place[:2]], [*move.pick[:2], *move.place[:2]])
+        if np.abs(away_m).max() < SAME_M:
+            return text
+    before = moves_left(env.goal, env.world, env.goal_state, env.turn_limit)
+    for text, meant in known:
+        world = ForeseenWorld.snapshot(env.world)
+        taken = carry_out(world, meant)
+        after = env.goal.evaluate(world, env.goal_state).state
+        if moves_left(env.goal, world, after, env.turn_limit) < before:
+            return text
+        other = scene.by_slot.get(taken)
+        alike = other is not None and (other.name, other.size) == (thing.name, thing.size)
+        second = second or (text if alike else "")
+    return second
+
+
+def _ways(thing: Thing, move: Move, scene: Scene) -> Iterator[str]:
+    """Instructions that may mean a move of a thing, the shortest first."""
+    targets = [*_targets(thing, move, scene)]
+    for pick in _picks(thing, scene):
+        yield from (f"pick up the {pick} and place it on the {target}" for target in targets)
+
+
+def _picks(thing: Thing, scene: Scene) -> Iterator[str]:
+    area = f" on the {scene.area(thing)}"
+    yield thing.name
+    yield f"{thing.size} {thing.name}"
+    if thing.key in scene.hidden:
+        yield f"{thing.name} hidden"
+    yield f"{thing.name}{area}"
+    yield f"{thing.size} {thing.name}{area}"
+    if any(scene.stands_on(thing, other) for other in scene.blocks):
+        yield f"{thing.name} on the top"
+        yield f"{thing.size} {thing.name} on the top"
+
+
+def _targets(thing: Thing, move: Move, scene: Scene) -> Iterator[str]:
+    """What or where is at the place of a move."""
+    place = np.array(move.place[:2])
+    below = [
+        other
+        for other in scene.things
+        if other is not thing
+        and other.solid
+        and (np.abs(scene.place(other)[:2] - place) < other.side_m / 2).all()
+    ]
+    if below:
+        onto = max(below, key=lambda other: scene.boxes[other.slot][1, 2])
+        yield onto.name
+        if onto.kind not in ("bowl", "zone"):
+            yield f"{onto.size} {onto.name}"
+        return
+    for other in scene.blocks:
+        for side, (x, y) in TO_SIDE.items():
+            beside = scene.place(other)[:2] + BESIDE_M * np.array([x, y])
+            if other is not thing and np.hypot(*(beside - place)) < NEAR_M:
+                yield f"{side} side of the {other.name}"
+    areas = [area for area in AREAS if _contains(area, place)]
+    yield from (f"{area} area" for area in areas[::-1])  # the center first
+    yield "free area"
+    yield from (f"{area} area" for area in AREAS if area not in areas)
+
+
+def _contains(area: str, place: np.ndarray) -> bool:
+    low, high = area_bounds_m(area)
+    return bool((place > low).all() and (place < high).all())

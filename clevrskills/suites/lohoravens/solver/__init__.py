@@ -1,0 +1,9 @@
+"""Solver: the next pick and place towards a goal, from any state of the world.
+
+A kind of leaf has a way, a function that says the next move; :data:`~.ways.WAYS` lists them.
+"""
+
+from clevrskills.suites.lohoravens.solver.planner import UnsolvableError
+from clevrskills.suites.lohoravens.solver.ways import moves, next_move
+
+__all__ = ["UnsolvableError", "moves", "next_move"]

@@ -1,0 +1,121 @@
+"""Planner of picks and places: what a way to meet a leaf of a goal is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import pi
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from clevrskills.core.goal.logical import Composite, Keeping
+from clevrskills.core.goal.predicate import GoalState, Leaf, Outcome, Predicate
+from clevrskills.core.goal.tree import leaf_status
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.suites.lohoravens.move import Move
+from clevrskills.suites.lohoravens.predicates.kept import NoneIn
+from clevrskills.suites.lohoravens.scene import INNER
+from clevrskills.suites.lohoravens.solver.table import Rectangle, Table
+
+
+class UnsolvableError(ClevrSkillsError):  # noqa: N818 (nothing is in error)
+    """No pick and place is known that helps."""
+
+
+@runtime_checkable
+class Bounded(Protocol):
+    """A predicate that asks for a part of the table, where nothing is put aside."""
+
+    def bounds_m(self, env: int = 0) -> Rectangle:
+        """Least and greatest x and y of the part, (2,) each."""
+
+
+Way = Callable[["Planner", Any], "Move | None"]
+"""The next move towards a leaf that does not hold; ``None``: it is about to hold, once all rests.
+
+Raises :class:`UnsolvableError` if none is known."""
+
+
+@dataclass(frozen=True)
+class Planner:
+    """What ways have at hand: the goal, what is met of it, what stands where, simple moves.
+
+    Args:
+        goal: The goal.
+        outcome: What it says of the world.
+        state: What it remembers.
+        table: What stands where.
+    """
+
+    goal: Predicate
+    outcome: Outcome
+    state: GoalState
+    table: Table
+
+    @cached_property
+    def open(self) -> Sequence[Leaf]:
+        """Leaves that do not hold, of those that the environment uses."""
+        status = leaf_status(self.goal, self.outcome)
+        return [each.leaf for each in status if each.asked and not each.met]
+
+    @cached_property
+    def kept(self) -> Sequence[tuple[Leaf, str]]:
+        """Leaves of what is to be kept, each with the prefix of what the goal remembers of it."""
+        return [*_leaves(self.goal.kept, "1/")] if isinstance(self.goal, Keeping) else []
+
+    def intruders(self) -> Iterator[int]:
+        """Blocks that are where they must not be."""
+        for leaf, prefix in self.kept:
+            if isinstance(leaf, NoneIn):
+                was = self.state[f"{prefix}was"]
+                inside = leaf.inside(self.table.world) & ~was & (leaf.objects >= 0)
+                yield from leaf.objects[inside].tolist()
+
+    # ---- moves ----
+
+    def evict(self, slot: int) -> Move:
+        """Take a block, or what is on it, to where it is in nobody's way.
+
+        Raises:
+            UnsolvableError: There is no such place.
+        """
+        slot = self.table.topmost(slot)
+        field = (np.array([INNER.x_m[0], INNER.y_m[0]]), np.array([INNER.x_m[1], INNER.y_m[1]]))
+        near = self.table.xy(slot)
+        place = self.table.free_place(slot, field, self.targets, near)
+        if place is None:
+            raise UnsolvableError("no free place to put a block aside")
+        return self._straight_to(slot, place)
+
+    @cached_property
+    def targets(self) -> Sequence[Rectangle]:
+        """Where nothing is put aside."""
+        found = [self.table.rectangle(slot) for slot in self.table.furniture]
+        leaves = (*self.goal.leaves(), *(leaf for leaf, _ in self.kept))
+        return [*found, *(leaf.bounds_m() for leaf in leaves if isinstance(leaf, Bounded))]
+
+    def onto(self, slot: int, below: int) -> Move:
+        """Put a block on the middle of a body, turned like it; first, what is on it aside."""
+        return self.to(slot, self.table.xy(below), self.table.yaw_rad(below))
+
+    def to(self, slot: int, place: np.ndarray, yaw_rad: float | None = None) -> Move:
+        """Put a block at a place (2,), turned so or as it is; first, what is on it aside."""
+        top = self.table.topmost(slot)
+        return self.evict(top) if top != slot else self._straight_to(slot, place, yaw_rad)
+
+    def _straight_to(self, slot: int, place: np.ndarray, yaw_rad: float | None = None) -> Move:
+        (x, y), yaw = self.table.xy(slot), self.table.yaw_rad(slot)
+        turn = 0.0 if yaw_rad is None else (yaw_rad - yaw + pi / 4) % (pi / 2) - pi / 4
+        return Move((float(x), float(y), yaw), (float(place[0]), float(place[1]), yaw + turn))
+
+
+def _leaves(predicate: Predicate, prefix: str) -> Iterator[tuple[Leaf, str]]:
+    """Leaves that are in use, with the prefix of what is remembered of each."""
+    if isinstance(predicate, Composite):
+        for k, child in enumerate(predicate.children):
+            if predicate.active is None or bool(predicate.active[0, k]):
+                yield from _leaves(child, f"{prefix}{k}/")
+    elif isinstance(predicate, Leaf):
+        yield predicate, prefix

@@ -1,0 +1,92 @@
+"""Next pick and place towards a goal, from any state of the world: a way for each kind of leaf."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from clevrskills.core.goal.predicate import GoalState, Leaf, Predicate
+from clevrskills.predicates import OnTop
+from clevrskills.sim.world import World
+from clevrskills.suites.lohoravens.move import Move
+from clevrskills.suites.lohoravens.predicates.exactly_in import ExactlyIn
+from clevrskills.suites.lohoravens.predicates.put_in import InArea, InBowl, InZone
+from clevrskills.suites.lohoravens.predicates.shapes import SHAPES
+from clevrskills.suites.lohoravens.predicates.tower import Tower
+from clevrskills.suites.lohoravens.solver.places import (
+    fill,
+    put_in_area,
+    put_in_bowl,
+    put_in_zone,
+)
+from clevrskills.suites.lohoravens.solver.planner import Planner, UnsolvableError, Way
+from clevrskills.suites.lohoravens.solver.shapes import lay_out
+from clevrskills.suites.lohoravens.solver.table import Table
+from clevrskills.suites.lohoravens.solver.towers import put_on, stack
+
+WAYS: Mapping[type[Leaf], Way] = {
+    Tower: stack,
+    OnTop: put_on,
+    InZone: put_in_zone,
+    ExactlyIn: fill,
+    InArea: put_in_area,
+    InBowl: put_in_bowl,
+    **dict.fromkeys(SHAPES, lay_out),
+}
+"""The way to meet each kind of leaf."""
+
+
+def next_move(goal: Predicate, world: World, state: GoalState) -> Move | None:
+    """The next pick and place.
+
+    Args:
+        goal: The goal of one environment.
+        world: Where everything is, B = 1.
+        state: What the goal remembers.
+
+    Returns:
+        ``None`` if the goal holds, or will as soon as all is at rest.
+
+    Raises:
+        UnsolvableError: None is known that helps.
+    """
+    return next(moves(goal, world, state), None)
+
+
+def moves(goal: Predicate, world: World, state: GoalState) -> Iterator[Move]:
+    """Picks and places that may come next, the best first; see :func:`next_move`.
+
+    Raises:
+        UnsolvableError: None is known that helps.
+    """
+    outcome = goal.evaluate(world, state)
+    if bool(outcome.holds[0]):
+        return
+    if world.held[0] >= 0:
+        raise UnsolvableError("something is held")
+    planner = Planner(goal, outcome, outcome.state, Table(world))
+    for slot in planner.intruders():
+        yield planner.evict(slot)
+    problem, known = None, False
+    for leaf in planner.open:
+        try:
+            move = _way(leaf)(planner, leaf)
+        except UnsolvableError as error:
+            problem = problem or error
+            continue
+        known = True
+        if move is not None:
+            yield move
+    if problem and not known:
+        raise problem
+
+
+def _way(leaf: Leaf) -> Way:
+    """The way to meet a leaf.
+
+    Raises:
+        UnsolvableError: None is known.
+    """
+    for kind, way in WAYS.items():
+        if isinstance(leaf, kind):
+            return way
+    raise UnsolvableError(f"no way is known to {leaf.name}")
