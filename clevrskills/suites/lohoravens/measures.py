@@ -14,6 +14,8 @@ from clevrskills.core.goal.predicate import Predicate
 from clevrskills.core.goal.tree import leaves_met
 from clevrskills.core.suite import Measure
 from clevrskills.envs.recorder_view import RecorderView
+from clevrskills.suites.lohoravens.tasks.base import RavensTask
+from clevrskills.tasks.base import stack_roles
 
 DISTURBED_M = 0.02
 """From how far on a block counts as moved."""
@@ -27,6 +29,7 @@ FREE = ("PLACED", "DONE", "NOTHING_PICKED", "DROPPED", "TIMED_OUT")
 MEASURES = (
     Measure("partial", "partial", "share"),
     Measure("partial_best", "best partial", "share"),
+    Measure("followed", "steps followed", "share"),
     Measure("success_tight", "success in the original's limit", "share"),
     Measure("turns_per_move", "turns / n_min", digits=2, episodes="solved"),
     Measure("disturbed", "blocks disturbed", digits=2),
@@ -55,6 +58,12 @@ class Account:
         self.turns, self._solved_at, self._best = 0, -1, 0.0
         self._from = env.world.body_pose[0, :, :3].clone()
         self._others = self._left_alone(covering)
+        task = env.task
+        self._steps = (
+            task.followed(stack_roles(env.layouts)) if isinstance(task, RavensTask) else None
+        )
+        self._steps_state = self._steps.initial_state(env.world) if self._steps else {}
+        self._followed = False
 
     def _left_alone(self, covering: Sequence[int]) -> Tensor:
         """Slots of movable blocks that the goal does not move and that hide none."""
@@ -70,6 +79,9 @@ class Account:
         self.turns += 1
         self.codes[code] += 1
         self._best = max(self._best, self.partial())
+        if self._steps is not None and not self._followed:
+            seen = self._steps.evaluate(self._env.world, self._steps_state)
+            self._steps_state, self._followed = seen.state, bool(seen.holds[0])
         if self._solved_at < 0 and bool(self._env.outcome.holds[0]):
             self._solved_at = self.turns
 
@@ -101,6 +113,7 @@ class Account:
         return {
             "partial": partial,
             "partial_best": max(self._best, partial),
+            **({"followed": float(self._followed)} if self._steps is not None else {}),
             "success_tight": float(0 <= self._solved_at <= tight),
             "turns_per_move": self.turns / n_min,
             "disturbed": float(self.disturbed()),

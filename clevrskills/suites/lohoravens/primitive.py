@@ -37,8 +37,9 @@ SLOW_M, SLOW_PER_STEP_M = 0.01, 0.0025
 OVERTRAVEL_M = 0.004
 """How much further than to the surface it goes until it gives up."""
 LIFT_M = 0.06
-ABOVE_M = 0.045
-"""Height above what is under the place from which what is held is lowered."""
+ABOVE_M = (0.045, 0.075, 0.11)
+"""Heights above what is under the place from which what is held is lowered: the first one to which
+there is a way."""
 TOUCH_M = 2e-4
 """Gap to what is below at which what is held touches it."""
 REST_STEPS = 20
@@ -217,14 +218,28 @@ def _carry(arm: Arm, plan: _Plan) -> Outcome:
     surface = max((0.0, *_heights(arm, _footprint(arm, body, plan)).values()))
     lowered = Pose([x, y, surface + below_m], plan.place.q)
     arm.set_label("move", f"Carry {arm.label(body)}")
-    over = Pose([0, 0, ABOVE_M]) * lowered
-    if not (yield from _while_held(arm, body, arm.move(over))):
+    if not (yield from _while_held(arm, body, _move_above(arm, lowered))):
         return DROPPED
     arm.set_label("place", f"Put {arm.label(body)} down")
     if not (yield from _while_held(arm, body, _lower(arm, body, lowered))):
         return DROPPED
     yield from _let_go(arm)
     return PLACED
+
+
+def _move_above(arm: Arm, lowered: Pose) -> Actions:
+    """Move to the first height above a pose to which there is a way.
+
+    Raises:
+        PlanFailed: There is a way to none.
+    """
+    for height_m in ABOVE_M:
+        try:
+            yield from arm.move(Pose([0, 0, height_m]) * lowered)
+            return
+        except PlanFailed:
+            if height_m == ABOVE_M[-1]:
+                raise
 
 
 def _footprint(arm: Arm, body: int, plan: _Plan) -> np.ndarray:

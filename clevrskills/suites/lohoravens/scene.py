@@ -20,8 +20,8 @@ QUADRANTS = tuple(area for area in AREAS if " " in area)
 SIDES = {"left": (0.0, -1.0), "right": (0.0, 1.0), "top": (-1.0, 0.0), "bottom": (1.0, 0.0)}
 """Directions in the world, (x, y), by name; the top is near the robot."""
 DENSITY = 600.0
-ZONE_M, MAT_M = 0.10, 0.001
-"""Side and height of a zone."""
+ZONE_M, WIDE_ZONE_M, WIDEST_ZONE_M, MAT_M = 0.10, 0.15, 0.20, 0.001
+"""Sides of zones: for a tower, for up to four blocks side by side, for more; height of all."""
 BOWL, BOWL_NOUN = "shallow bowl", "bowl"
 GAP_M, MIXED_GAP_M = 0.015, 0.03
 """Least distance between outlines; where big blocks stand beside small ones, the gripper's head
@@ -150,7 +150,7 @@ class FieldScene:
             LayoutError: There is none.
         """
         size = (side_m, side_m, MAT_M)
-        where = TOWERS if tower else BOWLS
+        where = TOWERS if tower else _inset(FIELD, side_m / 2 + 0.01)
         pose = self._table.place(shape("cube", size), yaw_rad=0.0, workspace=where)
         texture = texture_of(color)
         return self._enter(

@@ -11,10 +11,11 @@ from clevrskills.suites.lohoravens.palette import COLORS_OF_SPLIT, look_apart
 from clevrskills.suites.lohoravens.predicates.kept import NoneInArea, NoneInZone
 from clevrskills.suites.lohoravens.predicates.tower import Tower
 from clevrskills.suites.lohoravens.solver import next_move
+from clevrskills.suites.lohoravens.solver.rehearsal import carry_out
 from clevrskills.suites.lohoravens.tasks import tasks
 from clevrskills.tasks.base import task
 from clevrskills.tasks.base import tasks as tabletop_tasks
-from tests.suites.lohoravens.teleport import carry_out, solve
+from tests.suites.lohoravens.teleport import solve
 
 KEYS = tuple(tasks())
 

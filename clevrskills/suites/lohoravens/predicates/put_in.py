@@ -13,7 +13,13 @@ from clevrskills.core.goal.predicate import GoalState, Outcome
 from clevrskills.predicates.physical import PhysicalPredicate
 from clevrskills.predicates.shaping import PUT_DOWN_REWARD, carry, descent, put_down
 from clevrskills.sim.world import World
-from clevrskills.suites.lohoravens.predicates.resting import lay, left_alone, lowest_share
+from clevrskills.suites.lohoravens.predicates.resting import (
+    lay,
+    lay_in_zone,
+    lay_within,
+    left_alone,
+    lowest_share,
+)
 
 BOWL_RADIUS_M = 0.045
 """How far from the axis of a bowl the middle of a block in it is at most."""
@@ -79,7 +85,12 @@ class InZone(PutIn):
         return f"Put {{obj:{thing}}} in {{obj:{zone}}}"
 
     def realize(self, world: World, where: Tensor | None = None) -> None:
-        lay(world, self.object, world.position(self.zone)[:, :2], self.zone, where)
+        """Put the block at the first free place of the zone, the middle first.
+
+        Raises:
+            ValueError: There is none.
+        """
+        lay_in_zone(world, self.object, self.zone, where)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,22 +129,7 @@ class InArea(PutIn):
         Raises:
             ValueError: There is none.
         """
-        rows = range(world.num_envs) if where is None else where.nonzero()[:, 0].tolist()
-        ticks = torch.linspace(0.1, 0.9, 9)
-        grid = torch.cartesian_prod(ticks, ticks)
-        grid = grid[(grid - 0.5).norm(dim=-1).sort(stable=True).indices]
-        for env in rows:
-            only = torch.zeros(world.num_envs, dtype=torch.bool)
-            only[env] = True
-            for tick in grid:
-                try:
-                    xy = self.low + tick * (self.high - self.low)
-                    lay(world, self.object, xy, None, only)
-                    break
-                except ValueError:
-                    continue
-            else:
-                raise ValueError("no free place in the area")
+        lay_within(world, self.object, self.low, self.high, None, where)
 
 
 @dataclass(frozen=True, eq=False)

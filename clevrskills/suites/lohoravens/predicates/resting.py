@@ -120,6 +120,58 @@ def lay(
         raise ValueError("the place is taken")
 
 
+def lay_in_zone(world: World, body: Tensor, zone: Tensor, where: Tensor | None) -> None:
+    """Put blocks (B,) down at the first free places of zones (B,), the middles first, wholly
+    inside.
+
+    Raises:
+        ValueError: There is none.
+    """
+    half = (world.at(world.solids.size, zone) - world.at(world.solids.size, body))[:, :2] / 2
+    middle = world.position(zone)[:, :2]
+    lay_within(world, body, middle - half, middle + half, zone, where, margin=0.0)
+
+
+def lay_within(
+    world: World,
+    body: Tensor,
+    low: Tensor,
+    high: Tensor,
+    on: Tensor | None,
+    where: Tensor | None,
+    margin: float = 0.1,
+) -> None:
+    """Put blocks (B,) down at the first free place of a grid over rectangles, middles first.
+
+    Args:
+        world: The world.
+        body: The blocks.
+        low: Least x and y, (B, 2).
+        high: Greatest x and y, (B, 2).
+        on: What they are to lie on, (B,); ``None``: the table.
+        where: In which environments, (B,) bool; ``None``: in all.
+        margin: Share of the rectangle that is left out at each side.
+
+    Raises:
+        ValueError: There is none.
+    """
+    rows = range(world.num_envs) if where is None else where.nonzero()[:, 0].tolist()
+    ticks = torch.linspace(margin, 1.0 - margin, 9)
+    grid = torch.cartesian_prod(ticks, ticks)
+    grid = grid[(grid - 0.5).norm(dim=-1).sort(stable=True).indices]
+    for env in rows:
+        only = torch.zeros(world.num_envs, dtype=torch.bool)
+        only[env] = True
+        for tick in grid:
+            try:
+                lay(world, body, low + tick * (high - low), on, only)
+                break
+            except ValueError:
+                continue
+        else:
+            raise ValueError("no free place")
+
+
 def _others_gap(world: World, body: Tensor, on: Tensor | None) -> Tensor:
     """Distance from a body to the nearest other one that can be moved, (B,)."""
     distance = world.distance(world.world_points(body)).amin(-1)  # (B, K)

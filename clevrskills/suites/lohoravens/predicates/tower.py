@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -15,6 +17,7 @@ from clevrskills.suites.lohoravens.predicates.resting import (
     LOW_M,
     flat_share,
     lay,
+    lay_within,
     left_alone,
     loads,
 )
@@ -22,6 +25,23 @@ from clevrskills.suites.lohoravens.predicates.resting import (
 REWARD_PER_BLOCK = 6.0
 BASE_SHARE = 0.9
 """Share of the lowest block's footprint that is over the zone."""
+
+
+def towards(world: World, slots: Tensor, left: Tensor, onto: Tensor) -> Tensor:
+    """How near the next block is to where it is to be put, in [0, 5], (B,).
+
+    Args:
+        world: The world.
+        slots: Slots of the blocks, (B, n).
+        left: Which of them may be next, (B, n) bool.
+        onto: Slot of what it is put on, (B,).
+    """
+    near = reach(world.repeat(slots.shape[1]), slots.flatten(), left.flatten()).view_as(slots)
+    nearest = torch.where(left, near, 0.0).amax(-1)
+    held = (slots == world.held[:, None]) & left
+    return world.sparse(
+        held.any(-1), nearest, lambda w, top: carry(w, w.held, w.position(top)), onto
+    )
 
 
 @dataclass(frozen=True)
@@ -44,13 +64,14 @@ class Tower(PhysicalPredicate):
     """Blocks form one tower on a zone: the lowest with 90 % of its footprint over it, each other
     one resting on exactly one, nothing else on or in it; all at rest and let go.
 
-    Credit: the share of the levels that are filled from below without a break.
+    Credit: the share of the levels that are filled from below without a break; of a tower that may
+    stand anywhere, which has a first level at the start, the share of those above it.
 
     Reward: 6 for each such level, and for the next block reach 0 to 2, carry 2 to 5.
 
     Args:
         objects: Indices of the blocks, -1 for none, (B, n).
-        base: Index of the zone, (B,).
+        base: Index of the zone, -1 for anywhere on the table, (B,).
         count: How many levels are asked for, (B,).
         kind: Class of each block, such as its color, (B, n).
         wanted: Class that is asked for at each level, -1 for any, (B, L).
@@ -58,6 +79,8 @@ class Tower(PhysicalPredicate):
     """
 
     name = "tower"
+    free_levels: ClassVar[int] = 1
+    """Levels that a tower without a zone has at the start."""
     objects: Tensor
     base: Tensor
     count: Tensor
@@ -77,8 +100,9 @@ class Tower(PhysicalPredicate):
         holds = (chain.levels == self.count) & chain.clear & alone
         shaping = REWARD_PER_BLOCK * chain.levels + self._approach(world, chain)
         outcome = self.outcome(holds, shaping)
-        short = torch.minimum(chain.levels / self.count, 1.0 - 0.5 / self.count)
-        credit = torch.where(holds, 1.0, short)
+        given = (self.base < 0).long() * self.free_levels
+        share = (chain.levels - given).clamp(min=0) / (self.count - given)
+        credit = torch.where(holds, 1.0, torch.minimum(share, 1.0 - 0.5 / self.count))
         return Outcome(holds, outcome.reward, outcome.progress, outcome.state, credit=credit)
 
     def chain(self, world: World) -> Chain:
@@ -121,32 +145,41 @@ class Tower(PhysicalPredicate):
 
     def _feet(self, world: World, on: Tensor) -> Tensor:
         """Which blocks stand on the mat or the table, enough of them over the zone, (B, n) bool."""
-        count = self.objects.shape[1]
-        several, slots = world.repeat(count), self.objects.clamp(min=0)
-        zone = self.base[:, None].expand_as(slots).flatten()
-        over = flat_share(several, slots.flatten(), zone).view_as(slots) >= BASE_SHARE
+        several, slots = world.repeat(self.objects.shape[1]), self.objects.clamp(min=0)
         low = (several.bottom(slots.flatten()) <= LOW_M).view_as(slots)
         loose = slots != world.held[:, None]
-        return over & low & loose & (self.objects >= 0) & ~on.any(2).gather(1, slots)
+        feet = low & loose & (self.objects >= 0) & ~on.any(2).gather(1, slots)
+        return feet & self._based(world, slots)
+
+    def _based(self, world: World, slots: Tensor) -> Tensor:
+        """Which blocks (B, n) are where the tower may stand, (B, n) bool."""
+        zone = self.base.clamp(min=0)[:, None].expand_as(slots).flatten()
+        over = flat_share(world.repeat(slots.shape[1]), slots.flatten(), zone).view_as(slots)
+        return (over >= BASE_SHARE) | (self.base < 0)[:, None]
 
     def _approach(self, world: World, chain: Chain) -> Tensor:
         """How near the next block is to being put on top, in [0, 5], (B,)."""
         slots = self.objects.clamp(min=0)
         placed = (self.objects[:, :, None] == chain.blocks[:, None]).any(-1)
         left = (self.objects >= 0) & ~placed & (chain.levels < self.count)[:, None]
-        near = reach(world.repeat(slots.shape[1]), slots.flatten(), left.flatten()).view_as(slots)
-        nearest = torch.where(left, near, 0.0).amax(-1)
-        held = (slots == world.held[:, None]) & left
         last = chain.blocks.gather(1, (chain.levels - 1).clamp(min=0)[:, None])[:, 0]
-        onto = torch.where(last >= 0, last, self.base)
-        return world.sparse(
-            held.any(-1), nearest, lambda w, top: carry(w, w.held, w.position(top)), onto
-        )
+        base = torch.where(self.base >= 0, self.base, slots[:, 0])
+        return towards(world, slots, left, torch.where(last >= 0, last, base))
 
     def describe(self, world: World, env: int = 0) -> str:
         names = [f"{{obj:{world.keys[k]}}}" for k in self.objects[env].tolist() if k >= 0]
-        zone = f"{{obj:{world.keys[int(self.base[env])]}}}"
-        return f"Stack {', '.join(names[:-1])} and {names[-1]} on {zone}"
+        return f"Stack {', '.join(names[:-1])} and {names[-1]}{self._where(world, env)}"
+
+    def _where(self, world: World, env: int) -> str:
+        """Where it is to stand, in words."""
+        base = int(self.base[env])
+        return f" on {{obj:{world.keys[base]}}}" if base >= 0 else ""
+
+    def alike(self, env: int, one: int, other: int) -> bool:
+        """Whether two of the blocks, by slot, are of one class and rank."""
+        slots = self.objects[env].tolist()
+        columns = [slots.index(slot) for slot in (one, other)]
+        return all(len(set(v[env, columns].tolist())) == 1 for v in (self.kind, self.rank))
 
     def order(self, env: int, built: tuple[int, ...] = ()) -> list[int]:
         """Slots of the blocks that may come next, in turn, above those that are built: the whole
@@ -173,7 +206,8 @@ class Tower(PhysicalPredicate):
         return done[len(built) :] if falls else []
 
     def realize(self, world: World, where: Tensor | None = None) -> None:
-        """Build the tower in the middle of the zone, the blocks' turns kept.
+        """Build the tower in the middle of the zone, or where its lowest block is; the blocks stay
+        turned as they are.
 
         Raises:
             ValueError: The order that is asked for is impossible, or the zone is taken.
@@ -184,8 +218,46 @@ class Tower(PhysicalPredicate):
             only[env] = True
             if not order:
                 raise ValueError("no tower of these blocks has the order that is asked for")
-            onto = self.base
-            for slot in order:
+            onto = self._lay_lowest(world, torch.full_like(self.base, order[0]), only)
+            for slot in order[1:]:
                 body = torch.full_like(self.base, slot)
-                lay(world, body, world.position(self.base)[:, :2], onto, only)
+                lay(world, body, world.position(onto)[:, :2], onto, only)
                 onto = body
+
+    def _lay_lowest(self, world: World, body: Tensor, where: Tensor) -> Tensor:
+        """Put the lowest block where the tower is to stand; the block."""
+        if bool((self.base[where] >= 0).all()):
+            zone = self.base.clamp(min=0)
+            lay(world, body, world.position(zone)[:, :2], zone, where)
+        return body
+
+
+@dataclass(frozen=True, eq=False)
+class TowerInArea(Tower):
+    """As :class:`Tower`, on the table, the middle of its lowest block within a rectangle.
+
+    Args:
+        low: Least x and y, (B, 2) m.
+        high: Greatest x and y, (B, 2) m; on the border is outside.
+    """
+
+    name = "tower_in_area"
+    free_levels = 0
+    low: Tensor
+    high: Tensor
+
+    def _based(self, world: World, slots: Tensor) -> Tensor:
+        xy = world.repeat(slots.shape[1]).position(slots.flatten()).view(*slots.shape, 3)[..., :2]
+        return ((xy > self.low[:, None]) & (xy < self.high[:, None])).all(-1)
+
+    def bounds_m(self, env: int = 0) -> tuple[np.ndarray, np.ndarray]:
+        """Least and greatest x and y, (2,) each."""
+        return self.low[env].double().numpy(), self.high[env].double().numpy()
+
+    def _where(self, world: World, env: int) -> str:
+        x, y = ((self.low + self.high) / 2)[env].tolist()
+        return f" at {{pos:{x:.3f},{y:.3f},0.000}}"
+
+    def _lay_lowest(self, world: World, body: Tensor, where: Tensor) -> Tensor:
+        lay_within(world, body, self.low, self.high, None, where)
+        return body

@@ -2,19 +2,62 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from clevrskills.suites.lohoravens.move import Move
+from clevrskills.suites.lohoravens.predicates.exactly_in import ExactlyIn
 from clevrskills.suites.lohoravens.predicates.put_in import InArea, InBowl, InZone
 from clevrskills.suites.lohoravens.solver.planner import Planner, UnsolvableError
 
 
 def put_in_zone(planner: Planner, leaf: InZone) -> Move | None:
-    """Onto the middle of the zone, once nothing else is there."""
+    """Into the zone, once nothing that has no business there is in the way."""
     body, zone = int(leaf.object[0]), int(leaf.zone[0])
-    others = [k for k in planner.table.over(zone) if k != body]
-    return planner.evict(others[0]) if others else planner.onto(body, zone)
+    if bool(leaf.there(planner.table.world)[0]):
+        return None  # it is about to rest
+    leaves = [leaf for leaf in planner.goal.leaves() if isinstance(leaf, InZone)]
+    own = {int(each.object[0]) for each in leaves if int(each.zone[0]) == zone}
+    return _into_zone(planner, body, zone, own)
+
+
+def _into_zone(planner: Planner, body: int, zone: int, own: Collection[int]) -> Move:
+    """Put a block into a zone where there is room: its middle is free, or it is shared with others
+    that belong there; else on one of them.
+    """
+    table = planner.table
+    inside = [k for k in table.over(zone) if k != body]
+    strays = [k for k in inside if k not in own]
+    if strays:
+        return planner.evict(strays[0])
+    if not inside:
+        return planner.onto(body, zone)
+    low, high = table.rectangle(zone)
+    half = table.world.solids.size[0, body, :2].double().numpy() / 2
+    place = table.free_place(body, (low + half, high - half))
+    if place is not None:
+        return planner.to(body, place)
+    tops = [k for k in inside if not table.above(k)]
+    return planner.onto(body, tops[0])
+
+
+def fill(planner: Planner, leaf: ExactlyIn) -> Move | None:
+    """One more block into the zone, or one out of it."""
+    table, zone = planner.table, int(leaf.zone[0])
+    inside = leaf.objects[leaf.inside(table.world)].tolist()
+    missing = int(leaf.count[0]) - len(inside)
+    if missing == 0:
+        return None
+    if missing < 0:
+        return planner.evict(inside[-1])
+    left = [k for k in leaf.objects[0].tolist() if k >= 0 and k not in inside]
+    if not left:
+        raise UnsolvableError("too few blocks")
+    middle = table.xy(zone)
+    body = min(left, key=lambda k: (bool(table.above(k)), np.hypot(*(table.xy(k) - middle))))
+    return _into_zone(planner, body, zone, inside)
 
 
 def put_in_area(planner: Planner, leaf: InArea) -> Move | None:

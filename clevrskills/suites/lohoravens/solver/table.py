@@ -86,7 +86,9 @@ class Table:
         return slot
 
     def over(self, zone: int) -> list[int]:
-        """Slots of blocks that are over a zone, if only with an edge."""
+        """Slots of blocks that are over a zone, if only with an edge; -1: of none."""
+        if zone < 0:
+            return []
         return [
             k
             for k in self.blocks

@@ -2,30 +2,52 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from clevrskills.predicates import OnTop
 from clevrskills.suites.lohoravens.move import Move
-from clevrskills.suites.lohoravens.predicates.tower import Tower
-from clevrskills.suites.lohoravens.solver.planner import Planner
+from clevrskills.suites.lohoravens.predicates.tower import Tower, TowerInArea
+from clevrskills.suites.lohoravens.solver.planner import Planner, UnsolvableError
 
 
 def stack(planner: Planner, leaf: Tower) -> Move | None:
     """The next block on what is built; what is in its way goes first."""
     table, chain = planner.table, leaf.chain(planner.table.world)
     built = tuple(k for k in chain.blocks[0].tolist() if k >= 0)
-    zone = int(leaf.base[0])
     if not built:
-        over = table.over(zone)
-        return planner.evict(over[0]) if over else planner.onto(leaf.order(0)[0], zone)
+        return _lay_lowest(planner, leaf, _freest(planner, leaf.order(0)))
     above = table.above(built[-1])
     if above:
         return planner.evict(above[0])
-    stray = [k for k in table.over(zone) if k not in built]
+    stray = [k for k in table.over(int(leaf.base[0])) if k not in built]
     if stray and table.topmost(stray[0]) not in built:
         return planner.evict(stray[0])
     if len(built) == int(leaf.count[0]):
         return None
     order = leaf.order(0, built)
-    return planner.onto(order[0], built[-1]) if order else planner.evict(built[-1])
+    if not order:
+        return planner.evict(built[-1])
+    alike = [order[0], *(k for k in order[1:] if leaf.alike(0, order[0], k))]
+    return planner.onto(_freest(planner, alike), built[-1])
+
+
+def _freest(planner: Planner, slots: Sequence[int]) -> int:
+    """The first of some blocks that has nothing on it, or the first."""
+    return next((k for k in slots if not planner.table.above(k)), slots[0])
+
+
+def _lay_lowest(planner: Planner, leaf: Tower, slot: int) -> Move:
+    """Put the lowest block where the tower is to stand."""
+    table, base = planner.table, int(leaf.base[0])
+    if isinstance(leaf, TowerInArea):
+        place = table.free_place(slot, leaf.bounds_m())
+        if place is None:
+            raise UnsolvableError("no free place in the area")
+        return planner.to(slot, place)
+    if base < 0:  # it may stand anywhere, but no block stands on the table
+        return planner.evict(slot)
+    over = table.over(base)
+    return planner.evict(over[0]) if over else planner.onto(slot, base)
 
 
 def put_on(planner: Planner, leaf: OnTop) -> Move:

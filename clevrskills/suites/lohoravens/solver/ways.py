@@ -8,10 +8,16 @@ from clevrskills.core.goal.predicate import GoalState, Leaf, Predicate
 from clevrskills.predicates import OnTop
 from clevrskills.sim.world import World
 from clevrskills.suites.lohoravens.move import Move
+from clevrskills.suites.lohoravens.predicates.exactly_in import ExactlyIn
 from clevrskills.suites.lohoravens.predicates.put_in import InArea, InBowl, InZone
 from clevrskills.suites.lohoravens.predicates.shapes import SHAPES
 from clevrskills.suites.lohoravens.predicates.tower import Tower
-from clevrskills.suites.lohoravens.solver.places import put_in_area, put_in_bowl, put_in_zone
+from clevrskills.suites.lohoravens.solver.places import (
+    fill,
+    put_in_area,
+    put_in_bowl,
+    put_in_zone,
+)
 from clevrskills.suites.lohoravens.solver.planner import Planner, UnsolvableError, Way
 from clevrskills.suites.lohoravens.solver.shapes import lay_out
 from clevrskills.suites.lohoravens.solver.table import Table
@@ -21,6 +27,7 @@ WAYS: Mapping[type[Leaf], Way] = {
     Tower: stack,
     OnTop: put_on,
     InZone: put_in_zone,
+    ExactlyIn: fill,
     InArea: put_in_area,
     InBowl: put_in_bowl,
     **dict.fromkeys(SHAPES, lay_out),

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -18,6 +19,7 @@ from clevrskills.sim.setting import Setting
 from clevrskills.sim.tensor_world import TensorWorld
 from clevrskills.suites.lohoravens.palette import COLORS, COLORS_OF_SPLIT, choose_colors
 from clevrskills.suites.lohoravens.setting import SETTING
+from clevrskills.suites.lohoravens.solver.rehearsal import Placed, rehearse
 from clevrskills.tasks.base import Task, stack_roles
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
 
@@ -39,7 +41,7 @@ _TASKS: dict[str, type[RavensTask]] = {}
 class RavensTask(Task):
     """A task of the suite.
 
-    Every layout has the role ``n_min``, the number of moves that it takes at least. At the start
+    Every layout has the role ``n_min``, the number of moves that the solver needs. At the start
     the goal does not hold, no part of it is met, and what is to be kept is.
 
     Attributes:
@@ -93,19 +95,18 @@ class RavensTask(Task):
         """As of :class:`~clevrskills.tasks.base.Task`; no split has the places of another one.
 
         Raises:
-            LayoutError: It does not fit, or a part of the goal is met.
+            LayoutError: It does not fit, or is not fair.
         """
         rng = self.rng(seed, attempt, split)
-        layout = self.layout(rng)
-        self.check_start(layout)
-        return layout, rng
+        return self.rehearsed(self.layout(rng)), rng
 
     @torch.inference_mode()
-    def check_start(self, layout: Layout) -> None:
-        """Check that nothing is met at the start, and all that is to be kept is.
+    def rehearsed(self, layout: Layout) -> Layout:
+        """The layout with the number of moves that the solver needs.
 
         Raises:
-            LayoutError: It is not so.
+            LayoutError: A part of the goal is met at the start, or what is to be kept is not so;
+                or the solver needs too few or too many moves, or a place out of the arm's reach.
         """
         shapes = [body.geometry if body and not body.ghost else None for body in layout.bodies]
         static = [not (body and body.movable) for body in layout.bodies]
@@ -115,20 +116,37 @@ class RavensTask(Task):
             Solids.from_shapes([shapes], [static]),
             torch.tensor([poses], dtype=torch.float32),
         )
+        world.rewards = False
         goal = self.goal(stack_roles([layout]))
-        outcome = goal.evaluate(world, goal.initial_state(world))
+        state = goal.initial_state(world)
+        outcome = goal.evaluate(world, state)
         if bool(outcome.holds[0]) or leaves_met(goal, outcome)[0] > 0.0:
             raise LayoutError("a part of the goal is met at the start")
         if isinstance(goal, Keeping):
             kept = goal.kept.evaluate(world, goal.kept.initial_state(world))
             if not bool(kept.holds[0]):
                 raise LayoutError("what is to be kept is not so at the start")
+        plan = rehearse(goal, world, state, self.moves[1])
+        if plan is None or len(plan) < self.moves[0]:
+            raise LayoutError("the solver needs too many or too few moves")
+        if not all(placed.in_reach for placed in plan):
+            raise LayoutError("a place is out of reach")
+        return self.with_plan(layout, plan)
+
+    def with_plan(self, layout: Layout, plan: Sequence[Placed]) -> Layout:
+        """The layout with what the task says of the solver's moves."""
+        return replace(layout, roles={**layout.roles, "n_min": np.array(len(plan))})
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         raise NotImplementedError
 
     def layout(self, rng: EpisodeRng) -> Layout:
         raise NotImplementedError
+
+    def followed(self, roles: Mapping[str, Tensor]) -> Predicate | None:
+        """Whether the steps that its sentence says were taken in turn; ``None``: it says none."""
+        del roles
+        return None
 
     def tags(self) -> dict[str, Any]:
         """What tables sort it by, as JSON data."""

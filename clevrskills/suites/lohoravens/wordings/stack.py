@@ -316,3 +316,167 @@ STACK_SAME_SIZE = Bank(
     """,
     ),
 )
+
+STACK_SMALL_ON_BIG = Bank(
+    paper="Stack each smaller block on the bigger block of the same color.",
+    seen=Sentences(
+        terse="""
+        Smaller on bigger, same color.
+        Each smaller block on the bigger one of its color.
+        Same color: smaller on bigger.
+        By color, put the smaller on the bigger block.
+        Every bigger block gets the smaller one of its color on top.
+        Small onto big, matched by color.
+    """,
+        plain="""
+        Please put each smaller block on the bigger block with the same color.
+        Can you stack the smaller blocks on the bigger ones of their colors?
+        I want every smaller block to stand on the bigger block of its color.
+        For each color, place the smaller block on top of the bigger one.
+        The smaller block of a color belongs on the bigger block of that color.
+        Match smaller and bigger blocks by color and stack them, the bigger one below.
+        Take the smaller blocks one by one and set each on the bigger block of its color.
+    """,
+        elaborate="""
+        Look at the color of each smaller block, find the bigger block that has it too, and put \
+        the smaller one on top.
+        When you are done, there is a smaller block of the same color on each bigger block.
+        A smaller and a bigger block of one color make a pair; stack each pair, the bigger one \
+        below.
+        Colors must not be mixed: each smaller block goes on the bigger block that looks like it.
+        Go from bigger block to bigger block and put the smaller one of the same color on each.
+        All bigger blocks of a color that comes in both sizes are to carry the smaller block of \
+        that color.
+    """,
+    ),
+    held_out=Sentences(
+        terse="""
+        Color by color, smaller atop bigger.
+        Crown each bigger block with the smaller one of its color.
+        Two sizes of a color: the smaller goes atop.
+    """,
+        plain="""
+        Would you set every smaller block atop the bigger one with its color?
+        Let each bigger block end up under the smaller block of the same color.
+        Atop each bigger block is where the smaller one with the same color should be.
+        Lift every smaller block onto the bigger block with which it shares the color.
+    """,
+        elaborate="""
+        Someone wants the two sizes of each color on each other, and the smaller one should be \
+        atop.
+        Bigger blocks tell by their colors which of the smaller ones is to be set on them.
+        Whatever color a smaller block has, transfer it to the top of the bigger block that \
+        shares it.
+    """,
+    ),
+)
+
+STACK_SMALL_ON_BIG_IN_ZONE = Bank(
+    paper=("Stack the blocks of each color in the zone of the same color, the bigger block below."),
+    seen=Sentences(
+        terse="""
+        By color into the zones: bigger below, smaller on top.
+        Each zone: the bigger, then the smaller block of its color.
+        Stack each color in its zone, bigger below.
+        Zone by color, bigger block first, smaller on it.
+        Same color, same zone, smaller on bigger.
+        Per zone a stack of its color, the bigger block lowest.
+    """,
+        plain="""
+        Please stack the two blocks of each color on the zone of that color, the bigger one below.
+        Can you put the bigger block of each color in its zone and the smaller one on top?
+        I want the blocks of each color stacked in the zone of their color, bigger ones below.
+        For each zone, place the bigger block of its color there and the smaller one on it.
+        The blocks of a color belong in the zone of that color, the smaller on the bigger one.
+        Sort the blocks by color into the zones and stack them there, the bigger block lowest.
+        Put each smaller block on the bigger one of its color, and have them stand in the zone of \
+        that color.
+    """,
+        elaborate="""
+        Each zone has a color: stack the blocks of this color in it, first the bigger one, then \
+        the smaller one.
+        When you are done, in each zone stands the bigger block of its color, with the smaller \
+        block of the same color on it.
+        First bring the bigger blocks to the zones of their colors, then put the smaller block of \
+        the same color on each.
+        Blocks that share a color go into the zone that shares it too, and there the bigger one \
+        has to be below.
+        Go from zone to zone and build a stack of the two blocks that have its color, the bigger \
+        one below.
+        Neither colors nor sizes may be mixed up: a zone carries its own color, and the smaller \
+        block is on the bigger one.
+    """,
+    ),
+    held_out=Sentences(
+        terse="""
+        Columns by color on their zones, the bigger block at the bottom.
+        Pile each color up on its zone, smaller atop bigger.
+        Zone, bigger block, smaller block: all of one color.
+    """,
+        plain="""
+        Would you pile up both blocks of each color on the zone it matches, the bigger one at the \
+        bottom?
+        Let each zone carry the bigger block of its color and, atop it, the smaller one.
+        On each zone should stand a column of its color with the smaller block at the top.
+        Set the bigger blocks down on the zones of their colors and the smaller ones atop them.
+    """,
+        elaborate="""
+        Someone wants one column of each color, on the zone of its color, and the smaller block \
+        at its top.
+        The zones tell by their colors which bigger block is to be set on them, and which smaller \
+        one atop that.
+        Whatever color a zone has, a column of both blocks of this color should end up on it, the \
+        bigger one at the bottom.
+    """,
+    ),
+)
+
+STACK_IN_AREA = Bank(
+    paper="Stack all the blocks in the {area} area.",
+    seen=Sentences(
+        terse="""
+        All blocks: one stack in the {area} area.
+        Stack everything in the {area} area.
+        One tower in the {area} area.
+        In the {area} area, stack all blocks.
+        Pile all blocks in the {area} area.
+        {area} area: a stack of every block.
+    """,
+        plain="""
+        Please stack all the blocks in the {area} area of the table.
+        Can you build one tower from all blocks in the {area} area?
+        I want every block to be in one stack somewhere in the {area} area.
+        Put all the blocks on top of each other in the {area} area.
+        The blocks belong in a single stack in the {area} area.
+        Make a pile of all the blocks in the {area} area.
+        Use each block for one tower that stands in the {area} area.
+    """,
+        elaborate="""
+        No block should be left elsewhere: bring all of them to the {area} area and stack them \
+        there.
+        Take the blocks one by one and build a tower of them in the {area} area, in any order.
+        When you are done, all the blocks stand on each other in the {area} area.
+        Put a block anywhere in the {area} area, and go on stacking on it until no block is left.
+        The order does not matter, but all the blocks have to be in one stack in the {area} area.
+        I need the rest of the table, so please pile all the blocks up in the {area} area.
+    """,
+    ),
+    held_out=Sentences(
+        terse="""
+        Every block into one column in the {area} area.
+        One pile of all blocks, {area} area.
+        Heap all blocks up in the {area} area.
+    """,
+        plain="""
+        Would you pile up every block in the {area} area?
+        Let all the blocks form one column in the {area} area.
+        The {area} area is where all the blocks should be stacked.
+        Set the blocks on each other in the {area} area until none is left.
+    """,
+        elaborate="""
+        Start a column with any block in the {area} area and set all the others on it.
+        Someone wants to see a single tower of all blocks, and it should stand in the {area} area.
+        Whichever block you begin with, all of them have to end up in one pile in the {area} area.
+    """,
+    ),
+)

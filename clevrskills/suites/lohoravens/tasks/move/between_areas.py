@@ -40,6 +40,7 @@ class MoveBetweenAreas(RavensTask):
         by_size: Whether only blocks of a size are meant; some of the other one lie about.
         by_color: Whether only blocks of a category of colors are meant; some in the quadrant are of
             none of them.
+        distinct: Whether the blocks that are meant differ in color.
     """
 
     family = "move"
@@ -49,6 +50,7 @@ class MoveBetweenAreas(RavensTask):
     slots = block_slots(MOST_MOVED + MOST_OTHERS)
     by_size: ClassVar[bool] = False
     by_color: ClassVar[bool] = False
+    distinct: ClassVar[bool] = False
 
     def layout(self, rng: EpisodeRng) -> Layout:
         scene = FieldScene(rng, self.slots, MIXED_GAP_M if self.by_size else 0.015)
@@ -65,10 +67,8 @@ class MoveBetweenAreas(RavensTask):
         if not meant_colors or not other_colors:
             raise LayoutError("no such color")
         side_m = BIG_M if self.by_size and big else SMALL_M
-        moved = []
-        for _ in range(count):
-            color = str(rng.textures.choice(meant_colors))
-            moved.append(scene.block(color, side_m, within(QUADRANTS[source])))
+        moved_colors = rng.textures.choice(meant_colors, count, replace=not self.distinct).tolist()
+        moved = [scene.block(c, side_m, within(QUADRANTS[source])) for c in moved_colors]
         for number in range(others):
             # those that differ in size or color may lie anywhere, the first in the quadrant
             differs = bool(least) and (number == 0 or bool(rng.roles.integers(2)))

@@ -33,6 +33,8 @@ from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
 
 MOST_BLOCKS = 8
 FEWEST_OTHERS = 2
+MOST_DISTINCT = 7
+"""Blocks of different colors, with the one that the others lie beside."""
 BELOW = ", big ones below small ones"
 
 
@@ -78,15 +80,18 @@ class StackSelection(RavensTask):
     def layout(self, rng: EpisodeRng) -> Layout:
         draw = Draw(*(int(rng.roles.integers(n)) for n in (4, 2, 4, 4)))
         meant = int(rng.roles.integers(self.moves[0], self.moves[1] + 1))
-        others = int(rng.roles.integers(FEWEST_OTHERS, MOST_BLOCKS - meant + 1))
+        distinct = "side" in self.ways
+        fewest, most = (1, MOST_DISTINCT - 1) if distinct else (FEWEST_OTHERS, MOST_BLOCKS)
+        others = int(rng.roles.integers(fewest, most - meant + 1))
         scene = FieldScene(rng, self.slots, MIXED_GAP_M if self.mixed else 0.015)
         pool = all_apart(rng, self.pool(rng))
         zones = int(rng.roles.integers(self.zones[0], self.zones[1] + 1))
         bases = [scene.zone(color, tower=True) for color in self.colors(rng, zones)]
         mark: Block | None = None
-        if "side" in self.ways:
+        if distinct:
+            if len(pool) <= meant + others:
+                raise LayoutError("too few colors that look apart")
             mark = scene.block(pool[-1], BIG_M if self.mixed and draw.big else SMALL_M)
-            pool = pool[:-1]
         selected = []
         for number in range(meant + others):
             fits = {way: True for way in self.ways}
@@ -95,7 +100,7 @@ class StackSelection(RavensTask):
                 for k, way in enumerate(self.ways):
                     fits[way] = k != differs and bool(rng.roles.integers(2))
             block = scene.block(
-                self._color(rng, draw, pool, fits),
+                pool[number] if distinct else self._color(rng, draw, pool, fits),
                 self._side_m(rng, draw, fits, number),
                 self._where(rng, draw, fits, mark),
             )

@@ -35,8 +35,7 @@ class StackAllOnZone(RavensTask):
         scene = FieldScene(rng, self.slots)
         count = int(rng.roles.integers(3, 6))
         zone = scene.zone(self.colors(rng, 1)[0], tower=True)
-        pool = self.colors(rng, 4)
-        blocks = [scene.block(pool[k % len(pool)]) for k in range(count)]
+        blocks = [scene.block(color) for color in self.colors(rng, count)]
         return scene.layout(count, **tower_roles(scene, blocks, zone))
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:

@@ -1,0 +1,84 @@
+"""A number of blocks in a zone, no more and no fewer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from clevrskills.core.goal.predicate import GoalState, Outcome
+from clevrskills.predicates.physical import PhysicalPredicate
+from clevrskills.sim.world import World
+from clevrskills.suites.lohoravens.predicates.resting import (
+    lay_in_zone,
+    left_alone,
+    lowest_share,
+)
+from clevrskills.suites.lohoravens.predicates.tower import REWARD_PER_BLOCK, towards
+
+
+@dataclass(frozen=True, eq=False)
+class ExactlyIn(PhysicalPredicate):
+    """So many of some blocks are in a zone, at rest and let go, whichever they are.
+
+    Credit: the share of the number that is there; each block too many takes one away.
+
+    Reward: 6 for each block that counts, and for the next one reach 0 to 2, carry 2 to 5.
+
+    Args:
+        objects: Indices of the blocks, -1 for none, (B, n).
+        zone: Index of the zone, (B,).
+        count: How many of them, (B,).
+        share: Share of the footprint over the zone from which on a block is in it.
+    """
+
+    name = "exactly_in"
+    objects: Tensor
+    zone: Tensor
+    count: Tensor
+    share: float = 0.5
+
+    @property
+    def max_reward(self) -> Tensor:
+        return REWARD_PER_BLOCK * self.count
+
+    def inside(self, world: World) -> Tensor:
+        """Which of the blocks are in the zone, (B, n) bool."""
+        zone = self.zone[:, None].expand_as(self.objects)
+        slots = self.objects.clamp(min=0)
+        return lowest_share(world, slots, zone, self.share) & (self.objects >= 0)
+
+    def evaluate(self, world: World, state: GoalState) -> Outcome:
+        inside, slots = self.inside(world), self.objects.clamp(min=0)
+        settled = inside & left_alone(world, slots, self.criteria)
+        holds = (inside.sum(-1) == self.count) & (settled.sum(-1) == self.count)
+        right = torch.minimum(*(self._right(each.sum(-1)) for each in (inside, settled)))
+        left = ~inside & (self.objects >= 0) & (inside.sum(-1) < self.count)[:, None]
+        reward = REWARD_PER_BLOCK * right + towards(world, slots, left, self.zone)
+        outcome = self.outcome(holds, reward)
+        credit = torch.where(holds, 1.0, (right / self.count).clamp(max=0.99))
+        return Outcome(holds, outcome.reward, outcome.progress, outcome.state, credit=credit)
+
+    def _right(self, number: Tensor) -> Tensor:
+        """How many count of so many (B,) that are there: those too many take away."""
+        return (self.count - (number - self.count).abs()).clamp(min=0)
+
+    def describe(self, world: World, env: int = 0) -> str:
+        names = [f"{{obj:{world.keys[k]}}}" for k in self.objects[env].tolist() if k >= 0]
+        zone = f"{{obj:{world.keys[int(self.zone[env])]}}}"
+        return f"Put {int(self.count[env])} of {', '.join(names)} in {zone}"
+
+    def realize(self, world: World, where: Tensor | None = None) -> None:
+        """Put the first ones at free places of the zone.
+
+        Raises:
+            ValueError: There is no room.
+        """
+        rows = range(world.num_envs) if where is None else where.nonzero()[:, 0].tolist()
+        for env in rows:
+            only = torch.zeros(world.num_envs, dtype=torch.bool)
+            only[env] = True
+            slots = [k for k in self.objects[env].tolist() if k >= 0]
+            for slot in slots[: int(self.count[env])]:
+                lay_in_zone(world, torch.full_like(self.zone, slot), self.zone, only)

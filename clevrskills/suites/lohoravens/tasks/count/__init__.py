@@ -1,0 +1,1 @@
+"""Tasks that ask to count blocks by color."""

@@ -1,0 +1,1 @@
+"""Tasks whose sentences say the steps."""

@@ -1,0 +1,30 @@
+"""Put the blocks into the bowls with matching colors, the steps said."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from clevrskills.predicates import Predicate
+from clevrskills.suites.lohoravens.tasks.bowls.bowls_matching import BowlsMatching
+from clevrskills.suites.lohoravens.tasks.steps.stepwise import Stepwise, in_bowl
+from clevrskills.suites.lohoravens.wordings.bowls import BOWLS_MATCHING
+from clevrskills.suites.lohoravens.wordings.steps import with_steps
+
+
+@dataclass(kw_only=True, eq=False)
+class BowlsMatchingSteps(Stepwise, BowlsMatching):
+    """Put the blocks into the bowls with matching colors, the steps said."""
+
+    key = "bowls_matching_steps"
+    level = "seen"
+    family = "steps"
+    bank = with_steps(BOWLS_MATCHING)
+    sentence = f"{BowlsMatching.sentence}, step by step"
+
+    def step(
+        self, roles: Mapping[str, Tensor], body: Tensor, onto: Tensor, number: int
+    ) -> Predicate:
+        return in_bowl(body, onto)

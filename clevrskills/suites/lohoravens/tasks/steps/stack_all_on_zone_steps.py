@@ -1,0 +1,30 @@
+"""Stack all the blocks on a zone, the steps said."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from clevrskills.predicates import Predicate
+from clevrskills.suites.lohoravens.tasks.stack.stack_all_on_zone import StackAllOnZone
+from clevrskills.suites.lohoravens.tasks.steps.stepwise import Stepwise, in_tower
+from clevrskills.suites.lohoravens.wordings.stack import STACK_ALL
+from clevrskills.suites.lohoravens.wordings.steps import with_steps
+
+
+@dataclass(kw_only=True, eq=False)
+class StackAllOnZoneSteps(Stepwise, StackAllOnZone):
+    """Stack all the blocks on a zone, the steps said."""
+
+    key = "stack_all_on_zone_steps"
+    level = "seen"
+    family = "steps"
+    bank = with_steps(STACK_ALL)
+    sentence = f"{StackAllOnZone.sentence}, step by step"
+
+    def step(
+        self, roles: Mapping[str, Tensor], body: Tensor, onto: Tensor, number: int
+    ) -> Predicate:
+        return in_tower(body, onto, number)

@@ -1,0 +1,30 @@
+"""Stack what lies on one side of a block, the steps said."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from clevrskills.predicates import Predicate
+from clevrskills.suites.lohoravens.tasks.stack.stack_by_side import StackBySide
+from clevrskills.suites.lohoravens.tasks.steps.stepwise import Stepwise, in_tower
+from clevrskills.suites.lohoravens.wordings.stack import STACK_SIDE
+from clevrskills.suites.lohoravens.wordings.steps import with_steps
+
+
+@dataclass(kw_only=True, eq=False)
+class StackBySideSteps(Stepwise, StackBySide):
+    """Stack what lies on one side of a block, the steps said."""
+
+    key = "stack_by_side_steps"
+    level = "seen"
+    family = "steps"
+    bank = with_steps(STACK_SIDE)
+    sentence = f"{StackBySide.sentence}, step by step"
+
+    def step(
+        self, roles: Mapping[str, Tensor], body: Tensor, onto: Tensor, number: int
+    ) -> Predicate:
+        return in_tower(body, onto, number)

@@ -1,0 +1,110 @@
+"""Base of tasks whose sentences say the steps that lead to the goal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from torch import Tensor
+
+from clevrskills.predicates import OnTop, Order, Predicate, Strict
+from clevrskills.suites.lohoravens.predicates.put_in import InArea, InBowl, InZone
+from clevrskills.suites.lohoravens.scene import QUADRANTS
+from clevrskills.suites.lohoravens.setting import FIELD_MIDDLE_M
+from clevrskills.suites.lohoravens.solver.rehearsal import Placed
+from clevrskills.suites.lohoravens.tasks.base import RavensTask
+from clevrskills.tasks.bank import Fields
+from clevrskills.tasks.layout import Layout
+
+
+@dataclass(kw_only=True, eq=False)
+class Stepwise(RavensTask):
+    """A task whose sentences end with the solver's moves, one after the other.
+
+    Every layout has the roles ``step_object``, the slots of the blocks in the order of the steps,
+    ``step_onto``, what each is put on or in, -1 for the table, ``step_source`` and ``step_area``,
+    from and to which area, and ``steps``, which there are.
+
+    Attributes:
+        sources: Whether a step says from which area a block is taken.
+    """
+
+    family = "steps"
+    sources: ClassVar[bool] = False
+
+    def with_plan(self, layout: Layout, plan: Sequence[Placed]) -> Layout:
+        layout = super().with_plan(layout, plan)
+        most = self.moves[1]
+        table = np.full((3, most), -1)
+        for k, placed in enumerate(plan):
+            table[:, k] = placed.slot, placed.onto, _area(placed.move.place[:2])
+        objects, onto, areas = table
+        sources = np.full(most, -1)
+        sources[: len(plan)] = [_area(placed.move.pick[:2]) for placed in plan]
+        roles = {
+            "step_object": objects,
+            "step_onto": onto,
+            "step_area": areas,
+            "step_source": sources,
+            "steps": np.arange(most) < len(plan),
+        }
+        return replace(layout, roles={**layout.roles, **roles})
+
+    def fields(self, layout: Layout) -> Fields:
+        return {**super().fields(layout), "steps": " ".join(self._said(layout))}
+
+    def _said(self, layout: Layout) -> list[str]:
+        """The steps in words, as the primitives have them."""
+        roles, said = layout.roles, []
+        for k in range(int(roles["steps"].sum())):
+            onto = int(roles["step_onto"][k])
+            below = layout.bodies[onto] if onto >= 0 else None
+            area = f"{QUADRANTS[int(roles['step_area'][k])]} area"
+            place = area if below is None else below.name
+            said.append(f"Pick up the {self.thing(layout, k)} and place it on the {place}.")
+        return said
+
+    def thing(self, layout: Layout, number: int) -> str:
+        """What is picked up in a step."""
+        body = layout.bodies[int(layout.roles["step_object"][number])]
+        assert body is not None
+        if not self.sources:
+            return body.name
+        return f"{body.name} on the {QUADRANTS[int(layout.roles['step_source'][number])]} area"
+
+    def followed(self, roles: Mapping[str, Tensor]) -> Predicate:
+        """Whether each step was taken in its turn, and none before."""
+        objects, onto = (roles[f"step_{r}"].clamp(min=0) for r in ("object", "onto"))
+        steps = tuple(self.step(roles, objects[:, k], onto[:, k], k) for k in range(self.moves[1]))
+        order = Order(steps, roles["steps"])
+        due = roles["steps"].long().cumsum(-1) - 1
+        return Strict(order, steps, due.masked_fill(~roles["steps"], 0))
+
+    def step(
+        self, roles: Mapping[str, Tensor], body: Tensor, onto: Tensor, number: int
+    ) -> Predicate:
+        """What holds when a block (B,) was put on or in something (B,) in a step."""
+        raise NotImplementedError
+
+
+def _area(place: Sequence[float]) -> int:
+    """Number of the quadrant of a place."""
+    x, y = np.asarray(place) - FIELD_MIDDLE_M
+    return QUADRANTS.index(f"{'top' if x < 0 else 'bottom'} {'left' if y < 0 else 'right'}")
+
+
+def in_bowl(body: Tensor, bowl: Tensor) -> Predicate:
+    """A block is in a bowl."""
+    return InBowl(body, bowl[:, None])
+
+
+def in_tower(body: Tensor, below: Tensor, number: int) -> Predicate:
+    """A block is on the zone, the first one, or on the block before it."""
+    return OnTop(body, below) if number else InZone(body, below)
+
+
+def in_area(roles: Mapping[str, Tensor], body: Tensor) -> Predicate:
+    """A block is in the area that the task asks for."""
+    return InArea(body, roles["low"], roles["high"])
