@@ -23,7 +23,6 @@ from clevrskills.predicates.shaping import (
 )
 from clevrskills.sim.world import World
 from clevrskills.suites.lohoravens.predicates.figures import (
-    LINE_GAPS_M,
     Circle,
     Figure,
     Fit,
@@ -31,12 +30,14 @@ from clevrskills.suites.lohoravens.predicates.figures import (
     Rectangle,
     Ring,
     Template,
-    algebraic_circle,
     fitted,
-    rectangle_points,
-    rectangles,
+)
+from clevrskills.suites.lohoravens.predicates.lines_and_circles import (
+    LINE_GAPS_M,
+    algebraic_circle,
 )
 from clevrskills.suites.lohoravens.predicates.resting import LOW_M, flat_share, left_alone
+from clevrskills.suites.lohoravens.predicates.templates import rectangle_points, rectangles
 
 REWARD_PER_BLOCK = 6.0
 MIDDLE_M = 0.02
@@ -97,6 +98,9 @@ class Shape(PhysicalPredicate):
         found = []
         for env in range(world.num_envs):
             known = (self.objects[env] >= 0).cpu().numpy()
+            if self.anywhere and not world.rewards and not counted[env, known].all():
+                found.append(Fit(np.zeros(len(known), bool), False, np.zeros(2)))
+                continue  # how many fit is not asked for
             fit = fitted(self.figure(world, env), rows[env, known], counted[env, known])
             members = np.zeros(len(known), bool)
             members[known] = fit.members
@@ -239,6 +243,13 @@ class OnCircle(Shape):
     low_m: Tensor
     high_m: Tensor
     center: Tensor
+
+    def fits(self, world: World) -> list[Fit]:
+        # what is in the middle of a circle asks for it once more
+        numbers = [values.tolist() for values in (self.objects, self.low_m, self.high_m)]
+        key = f"circle {numbers} {self.criteria.name} {world.rewards}"
+        found: list[Fit] = world.once(key, super().fits)
+        return found
 
     def figure(self, world: World, env: int) -> Circle:
         return Circle((float(self.low_m[env]), float(self.high_m[env])))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from clevrskills.core.goal.predicate import Leaf
-from clevrskills.suites.lohoravens.arrangements import arrangements_of, pieces_of, plan
 from clevrskills.suites.lohoravens.move import Move
 from clevrskills.suites.lohoravens.scene import INNER
+from clevrskills.suites.lohoravens.solver.arrangements import arrangements_of, pieces_of, plan
 from clevrskills.suites.lohoravens.solver.planner import Planner, UnsolvableError
 
 KEPT_FREE_M = 0.02

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from clevrskills.predicates import Predicate
-from clevrskills.suites.lohoravens.palette import choose_colors
 from clevrskills.suites.lohoravens.predicates.shapes import OnRing
 from clevrskills.suites.lohoravens.scene import MIXED_GAP_M
 from clevrskills.suites.lohoravens.tasks.shape.figures import (
@@ -39,11 +38,13 @@ class CircleBySize(ShapeTask):
     def layout(self, rng: EpisodeRng) -> Layout:
         scene = FigureScene(rng, self.slots, MIXED_GAP_M)
         colors = self.mixed_colors(rng, len(BOX_SIDES_M))
-        (drawn,) = choose_colors(rng, 1, self.pool(rng), tuple(dict.fromkeys(colors)))
-        center, rank = scene.circle(drawn), rng.roles.permutation(len(BOX_SIDES_M))
+        center, rank = (
+            scene.circle(self.color_to_draw(rng, colors)),
+            rng.roles.permutation(len(BOX_SIDES_M)),
+        )
         boxes = [scene.box(colors[k], BOX_SIDES_M[k]) for k in rank.tolist()]
         objects = scene.slots_of(boxes, len(BOX_SIDES_M))
-        return self.planned(scene, objects=objects, rank=rank, center=center)
+        return scene.layout(0, objects=objects, rank=rank, center=center)
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         objects, center = roles["objects"], roles["center"].float()

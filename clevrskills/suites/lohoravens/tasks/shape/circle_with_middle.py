@@ -38,7 +38,7 @@ class CircleWithMiddle(ShapeTask):
         around, inside = self.colors(rng, 2)
         middle = scene.block(inside)
         blocks = [scene.block(around) for _ in range(int(rng.roles.integers(FEWEST, MOST + 1)))]
-        return self.planned(scene, middle=middle.slot, objects=scene.slots_of(blocks, MOST))
+        return scene.layout(0, middle=middle.slot, objects=scene.slots_of(blocks, MOST))
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         objects, middle = roles["objects"], roles["middle"]

@@ -6,19 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import torch
 
 from clevrskills.assets import shape
 from clevrskills.sim.body import Body
-from clevrskills.sim.body_geometry import Solids
-from clevrskills.sim.tensor_world import TensorWorld
-from clevrskills.suites.lohoravens.arrangements import arrangements_of, pieces_of, plan
-from clevrskills.suites.lohoravens.palette import all_apart, texture_of
+from clevrskills.suites.lohoravens.palette import all_apart, choose_colors, texture_of
 from clevrskills.suites.lohoravens.scene import DENSITY, MAT_M, Block, FieldScene
 from clevrskills.suites.lohoravens.setting import FIELD
-from clevrskills.suites.lohoravens.tasks.base import EMPTY, RavensTask
-from clevrskills.tasks.base import stack_roles
-from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
+from clevrskills.suites.lohoravens.tasks.base import RavensTask
+from clevrskills.tasks.layout import EpisodeRng, LayoutError
 
 LINE_M, LINE_BROAD_M = 0.60, 0.01
 """Length and breadth of a line."""
@@ -29,6 +24,8 @@ ROOM_M = 0.04
 """What is kept free to either side of a line or circle."""
 LINE_X_M, LINE_Y_M = (-0.24, -0.02), (-0.07, 0.07)
 """Where the middle of a line is."""
+TABLE_COLOR = "brown"
+"""A color that is not drawn: the table is of wood."""
 BOX_SIDES_M = (0.030, 0.035, 0.040, 0.045, 0.050, 0.055)
 """Sides of boxes that differ in size."""
 
@@ -115,6 +112,15 @@ class ShapeTask(RavensTask):
 
     family = "shape"
 
+    def color_to_draw(self, rng: EpisodeRng, apart_from: Sequence[str]) -> str:
+        """A color of a line or circle that is seen on the table and looks apart from others.
+
+        Raises:
+            LayoutError: There is none.
+        """
+        pool = [color for color in self.pool(rng) if color != TABLE_COLOR]
+        return choose_colors(rng, 1, pool, tuple(dict.fromkeys(apart_from)))[0]
+
     def mixed_colors(
         self, rng: EpisodeRng, count: int, apart_from: Sequence[str] = ()
     ) -> list[str]:
@@ -128,27 +134,3 @@ class ShapeTask(RavensTask):
         if not few:
             raise LayoutError("no color looks apart")
         return [str(color) for color in rng.textures.choice(few, count)]
-
-    def planned(self, scene: FieldScene, **roles: object) -> Layout:
-        """The layout, with the number of moves of the solver's plan.
-
-        Raises:
-            LayoutError: There is no plan, or it takes too many or too few moves.
-        """
-        layout = scene.layout(0, **roles)
-        shapes = [body.geometry if body and not body.ghost else None for body in layout.bodies]
-        static = [not (body and body.movable) for body in layout.bodies]
-        poses = [body.pose if body else EMPTY for body in layout.bodies]
-        world = TensorWorld(
-            self.slots,
-            Solids.from_shapes([shapes], [static]),
-            torch.tensor([poses], dtype=torch.float32),
-        )
-        goal = self.goal(stack_roles([layout]))
-        arrangements = arrangements_of(goal, world)
-        if not arrangements:
-            raise LayoutError("no room for the shape")
-        steps, _ = plan(pieces_of(goal, world)[1], arrangements)
-        if not self.moves[0] <= len(steps) <= self.moves[1]:
-            raise LayoutError(f"it takes {len(steps)} moves")
-        return replace(layout, roles={**layout.roles, "n_min": np.array(len(steps))})

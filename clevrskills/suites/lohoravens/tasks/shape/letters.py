@@ -22,8 +22,8 @@ LETTERS_CM: Mapping[str, tuple[tuple[float, float], ...]] = {
     "L": ((-5, 0), (-5, 5), (-5, 10), (-5, 15), (0, 0), (5, 0)),
     "T": ((-10, 15), (-5, 15), (0, 15), (5, 15), (10, 15), (0, 0), (0, 5), (0, 10)),
     "R": (
-        *((-5, 0), (-5, 5), (-5, 10), (-5, 15), (0, 16), (5, 13.5)),
-        *((0.5, 8.5), (5, 1), (2.5, 5)),
+        *((-5, 0), (-5, 5), (-5, 10), (-5, 15), (0, 15.5), (5, 12.5)),
+        *((0.5, 8.8), (3, 4.3), (6, 0)),
     ),
     "O": ((0, 0), (5, 2.5), (7, 7.5), (5, 12.5), (0, 15), (-5, 12.5), (-7, 7.5), (-5, 2.5)),
 }
@@ -52,7 +52,7 @@ class BuildLetter(ShapeTask):
     def layout(self, rng: EpisodeRng) -> Layout:
         scene, count = FigureScene(rng, self.slots), len(LETTERS_CM[self.letter])
         blocks = [scene.block(color) for color in self.mixed_colors(rng, count)]
-        return self.planned(scene, objects=scene.slots_of(blocks, count))
+        return scene.layout(0, objects=scene.slots_of(blocks, count))
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         objects = roles["objects"]

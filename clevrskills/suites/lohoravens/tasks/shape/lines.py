@@ -9,7 +9,6 @@ import numpy as np
 from torch import Tensor
 
 from clevrskills.predicates import Predicate
-from clevrskills.suites.lohoravens.palette import choose_colors
 from clevrskills.suites.lohoravens.predicates.shapes import OnLine
 from clevrskills.suites.lohoravens.scene import MIXED_GAP_M
 from clevrskills.suites.lohoravens.tasks.shape.figures import LINE_M, FigureScene, ShapeTask
@@ -32,14 +31,14 @@ class AlignOnLine(ShapeTask):
             sides_m: Their sides.
         """
         scene = FigureScene(rng, self.slots, MIXED_GAP_M)
-        (line,) = choose_colors(rng, 1, self.pool(rng), tuple(dict.fromkeys(colors)))
+        line = self.color_to_draw(rng, colors)
         middle = scene.line(line)
         count, most = len(colors), len(self.slots) - 1
         rank = np.full(most, -1.0)
         rank[:count] = rng.roles.permutation(count)
         boxes = [scene.box(colors[int(k)], sides_m[int(k)]) for k in rank[:count]]
         objects = scene.slots_of(boxes, most)
-        return self.planned(scene, objects=objects, rank=rank, middle=middle, line=0)
+        return scene.layout(0, objects=objects, rank=rank, middle=middle, line=0)
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         objects, middle = roles["objects"], roles["middle"].float()

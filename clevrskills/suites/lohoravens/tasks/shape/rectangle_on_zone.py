@@ -39,7 +39,7 @@ class RectangleOnZone(ShapeTask):
         zone = scene.mat(color, ZONE_SIZE_M)
         count = int(rng.roles.choice(COUNTS))
         blocks = [scene.block(each) for each in self.mixed_colors(rng, count, (color,))]
-        return self.planned(scene, objects=scene.slots_of(blocks, max(COUNTS)), zone=zone)
+        return scene.layout(0, objects=scene.slots_of(blocks, max(COUNTS)), zone=zone)
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         objects = roles["objects"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from math import pi
 
 import numpy as np
@@ -17,7 +18,6 @@ from torch import Tensor
 from clevrskills.core.goal.predicate import Predicate
 from clevrskills.predicates import Set
 from clevrskills.sim.world import World
-from clevrskills.suites.lohoravens.predicates.figures import rectangle_points, rectangles
 from clevrskills.suites.lohoravens.predicates.shapes import (
     RECTANGLE_PITCH_M,
     Concentric,
@@ -30,6 +30,7 @@ from clevrskills.suites.lohoravens.predicates.shapes import (
     Shape,
     around_m,
 )
+from clevrskills.suites.lohoravens.predicates.templates import rectangle_points, rectangles
 from clevrskills.suites.lohoravens.setting import FIELD, FIELD_MIDDLE_M
 
 IN_PLACE_M = 0.005
@@ -101,15 +102,25 @@ def plan(pieces: Pieces, arrangements: Sequence[Arrangement]) -> tuple[list[Step
     """The steps to the arrangement that most pieces are part of already, of those the one with the
     fewest steps, then with the shortest ways; and that arrangement.
     """
-    assigned = [(_assign(pieces, each), each) for each in arrangements]
+    most = max(_in_place(pieces, each) for each in arrangements)
+    assigned = [
+        (_assign(pieces, each), each) for each in arrangements if _in_place(pieces, each) == most
+    ]
     assigned.sort(key=lambda entry: entry[0][1])
-    most = assigned[0][0][1][0]
     plans = list[tuple[int, tuple[int, int, float], int, list[Step], Arrangement]]()
     for (where, cost), arrangement in assigned[:CLOSELY]:
-        if cost[0] == most:
-            steps = list(_steps(pieces, arrangement, where))
-            plans.append((len(steps), cost, len(plans), steps, arrangement))
+        steps = list(_steps(pieces, arrangement, where))
+        plans.append((len(steps), cost, len(plans), steps, arrangement))
     return min(plans, key=lambda entry: entry[:3])[3:]
+
+
+def _in_place(pieces: Pieces, arrangement: Arrangement) -> int:
+    """How many pieces are at a place of their kind."""
+    off = pieces.places[:, None] - arrangement.places
+    near = (np.abs(off) < IN_PLACE_M).all(-1)
+    if not near.any():
+        return 0
+    return int((near & (pieces.kinds[:, None] == arrangement.kinds)).any(0).sum())
 
 
 def _assign(pieces: Pieces, arrangement: Arrangement) -> tuple[np.ndarray, tuple[int, int, float]]:
@@ -267,7 +278,7 @@ def _spread(leaf: Shape, world: World) -> list[Arrangement]:
         case RectangleIn():
             middle = world.position(leaf.zone)[0, :2].double().cpu().numpy()
             found = []
-            for sides in rectangles(count):
+            for sides in rectangles(count)[:1]:  # the squarest one has room inside
                 for turn in (0.0, pi / 2):
                     points = _turned(RECTANGLE_PITCH_M * rectangle_points(*sides), turn) + middle
                     low, high = _reach_of(leaf.zone, world)
@@ -286,6 +297,7 @@ def _reach_of(zone: Tensor, world: World) -> tuple[np.ndarray, np.ndarray]:
     return middle - half, middle + half
 
 
+@cache
 def _circles(*rings: tuple[int, float]) -> list[Arrangement]:
     """Circles about one middle: how many blocks are on each, and its radius; from inside out."""
     found = []
