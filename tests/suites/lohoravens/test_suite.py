@@ -95,7 +95,7 @@ def test_a_run_has_measures_tags_and_its_noise(tmp_path: Path) -> None:
 
 
 def test_stop_rules(tmp_path: Path) -> None:
-    """`done` ends an episode that does not go on to its limit; where it must be said it is judged."""
+    """`done` ends an episode unless it goes on to its limit; where it must be said it is judged."""
     told = ["--policy", "chat:fixed:Done", "pick_place_color", "--interface", "pick_place_text"]
     causes = {}
     for stop in ("goal", "limit", "declared"):
