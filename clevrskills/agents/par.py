@@ -17,7 +17,7 @@ from clevrskills.core.policy import (
     PromptInput,
     Said,
 )
-from clevrskills.core.policy_loader import PolicySource
+from clevrskills.core.policy_loader import PolicySource, is_batched
 from clevrskills.core.suite import Suite
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 
@@ -131,9 +131,15 @@ class PAR:
         assert self._actor is not None and self._actor_options is not None
         observer = Observer(self._env, self._actor_options)
         observer.begin(self._seed)
-        self._actor.reset(PromptInput(instruction, {}, self._seed))
-        seen = {**observer.look(), "prompt": instruction}
-        return self._acts_by.request(self._acts_by.read(self._actor.act(seen))[0], self._env)
+        prompt, seen = PromptInput(instruction, {}, self._seed), observer.look()
+        seen = {**seen, "prompt": instruction}
+        if is_batched(self._actor):
+            self._actor.reset({0: prompt})
+            answer = self._actor.act({0: seen})[0]
+        else:
+            self._actor.reset(prompt)
+            answer = self._actor.act(seen)
+        return self._acts_by.request(self._acts_by.read(answer)[0], self._env)
 
 
 def _by_part(arguments: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

@@ -41,7 +41,11 @@ def load(
 
 
 def load(
-    path: str | Path, device: str | None = None, weights: str | None = None, told: bool = False
+    path: str | Path,
+    device: str | None = None,
+    weights: str | None = None,
+    told: bool = False,
+    stop: str | None = None,
 ) -> LearnedPolicy | ToldPolicy:
     """A trained policy; see :func:`clevrskills.baselines.checkpoint.load`.
 
@@ -50,18 +54,23 @@ def load(
         device: Where it is to be.
         weights: A folder with published weights.
         told: Tell it, from the simulation, where the things of the sub-task are: a yardstick.
+        stop: ``learned``: it says itself when all is done, for ``--stop declared``.
 
     Raises:
         ClevrSkillsError: The checkpoint is not there or damaged, or its policy can't be told.
     """
     from clevrskills.baselines import checkpoint
+    from clevrskills.errors import ClevrSkillsError
 
     policy = checkpoint.load(path, device, weights)
+    if stop is not None:
+        if stop != "learned" or not hasattr(policy, "stop_by_itself"):
+            raise ClevrSkillsError(f"stop={stop}: allowed is learned, with a policy that has it")
+        policy.stop_by_itself()
     if not told:
         return policy
     from clevrskills.baselines.policies.bc.policy import BehaviorCloning
     from clevrskills.baselines.policies.bc.told import ToldPolicy
-    from clevrskills.errors import ClevrSkillsError
 
     if not isinstance(policy, BehaviorCloning):
         raise ClevrSkillsError(f"told=true is for checkpoints of bc, and {path} is of another")

@@ -58,7 +58,8 @@ def load(path: str | Path, device: str | None = None, weights: str | None = None
     """
     folder = checkpoint.find(Path(path))
     about = describe(folder)
-    load_suite().interface().check(about.spec.action, str(path))
+    suite, interface = policy_type(about.policy).acts_in
+    load_suite(suite).interface(interface).check(about.spec.action, str(path))
     config = remembered(about.config, folder)
     if weights is not None:
         config = place(about.config, Path(weights), KEPT)

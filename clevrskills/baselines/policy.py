@@ -19,6 +19,7 @@ from clevrskills.baselines.batch import Batch, Observations, Prompts, scale_imag
 from clevrskills.baselines.prompts import Tokenizer, encode, stack
 from clevrskills.baselines.spec import PolicyConfig, PolicySpec
 from clevrskills.core.policy import Observation, ObservationOptions, PromptInput
+from clevrskills.core.suite import DEFAULT
 from clevrskills.core.threads import single_threaded
 from clevrskills.errors import ClevrSkillsError
 
@@ -74,6 +75,8 @@ class LearnedPolicy(nn.Module, Generic[Config]):
         config_type: The type of its configuration.
         configurations: Configurations by name, among them ``default`` and ``tiny``.
         tokenizer: Reads its prompts.
+        learns_turns: Whether it learns from turns instead of windows of control steps.
+        acts_in: Suite and interface that it acts by; ``None``: the suite's first one.
         track: What it has learned from, see :mod:`clevrskills.baselines.data.track`; empty: it is
             not known.
     """
@@ -81,6 +84,8 @@ class LearnedPolicy(nn.Module, Generic[Config]):
     config_type: ClassVar[type[PolicyConfig]]
     configurations: ClassVar[Mapping[str, PolicyConfig]]
     tokenizer: Tokenizer
+    learns_turns: ClassVar[bool] = False
+    acts_in: ClassVar[tuple[str, str | None]] = (DEFAULT, None)
     batched = True
     track = ""
 

@@ -19,6 +19,7 @@ POLICIES = {
     "jat": "clevrskills.baselines.policies.jat.policy:JAT",
     "robo_flamingo": "clevrskills.baselines.policies.robo_flamingo.policy:RoboFlamingo",
     "octo": "clevrskills.baselines.policies.octo.policy:Octo",
+    "cliport": "clevrskills.baselines.policies.cliport.policy:Cliport",
 }
 """Where each policy is; a policy of one's own is named like that, ``module:Class``."""
 EARLIER = {"bc_v1": "clevrskills.baselines.policies.bc.first:FirstCloning"}

@@ -295,7 +295,7 @@ def collate(windows: Sequence[Mapping[str, Any]] | Batch, pad: int) -> Batch:
         windows: The windows; those that are a batch already stay as they are.
         pad: Number of the tokenizer that stands after the end of prompts.
     """
-    if isinstance(windows, Batch):
+    if not isinstance(windows, Sequence):
         return windows
 
     def stacked(name: str) -> Tensor:

@@ -16,8 +16,8 @@ class TrainArgs:
     """
 
     policy: str | None = None
-    """The policy: bc, act, stream_robolm, jat, robo_flamingo, octo, or `module:Class`; with --from,
-    that of the checkpoint."""
+    """The policy: bc, act, stream_robolm, jat, robo_flamingo, octo, cliport or `module:Class`; with
+    --from, that of the checkpoint."""
     data: Annotated[tuple[Path, ...], tyro.conf.UseAppendAction]
     """Folder of demonstrations, made by `clevrskills generate` or `clevrskills export --to
     lerobot`; may be given several times."""

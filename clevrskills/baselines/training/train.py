@@ -39,8 +39,9 @@ def train(args: TrainArgs, suite: Suite | None = None) -> int:
     require_training()
     _check(args)
     from clevrskills.baselines.training.training_config import open_training, prepare
+    from clevrskills.baselines.training.turn_training import prepare_turns
 
-    training = prepare(args)
+    training = prepare(args, prepare_turns)
     try:
         with _accelerator(args) as accelerator:
 

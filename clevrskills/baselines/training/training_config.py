@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from clevrskills.baselines.data.windows import (
 )
 from clevrskills.baselines.policy import LearnedPolicy
 from clevrskills.baselines.published import PLACES, pinned, place, places, remembered
-from clevrskills.baselines.registry import build, configuration
+from clevrskills.baselines.registry import build, configuration, policy_type
 from clevrskills.baselines.spec import PolicyConfig, PolicySpec
 from clevrskills.baselines.training.arguments import TrainArgs
 from clevrskills.core.checkpoint import find
@@ -95,8 +95,16 @@ class TrainingConfig:
         return Description(self.policy, config, self.spec, provenance)
 
 
-def prepare(args: TrainArgs) -> TrainingConfig:
+Prepare = Callable[[TrainArgs, str, PolicyConfig, Path | None], "TrainingConfig"]
+"""Reads what a training on turns is about: arguments, policy, configuration, first checkpoint."""
+
+
+def prepare(args: TrainArgs, of_turns: Prepare | None = None) -> TrainingConfig:
     """Read what a training run is about.
+
+    Args:
+        args: What is asked for.
+        of_turns: Does it for policies that learn from turns.
 
     Raises:
         ClevrSkillsError: Something is not there, damaged, or does not fit.
@@ -106,6 +114,8 @@ def prepare(args: TrainArgs) -> TrainingConfig:
     start = None if args.start is None else find(args.start)
     before = None if start is None else describe(start)
     name, config = _policy(args, before)
+    if of_turns is not None and policy_type(name).learns_turns:
+        return of_turns(args, name, config, start)
     sources: Sequence[Source] = [open_source(path, config.cameras) for path in args.data]
     selection = Selection(args.task, args.level, tuple(load_suite().splits()[:1]), args.prompt)
     if args.cache_dir is not None:

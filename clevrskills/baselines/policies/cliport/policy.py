@@ -1,0 +1,182 @@
+"""Policy of the pick-and-place actor: picks and places in pixels of the map."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from clevrskills.baselines.data.turns import NOTHING, VIEWS, TurnBatch, to_image, words_of
+from clevrskills.baselines.policies.cliport.network import TwoStreams, step_rad
+from clevrskills.baselines.policy import LearnedPolicy
+from clevrskills.baselines.spec import PolicyConfig, PolicySpec
+from clevrskills.core.policy import Observation, ObservationOptions, PromptInput, Said
+from clevrskills.core.suite import load_suite
+
+TURNS = 36
+"""Turns that the interface tells apart."""
+SUITE, INTERFACE = "lohoravens", "pick_place_pixels"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CliportConfig(PolicyConfig):
+    """Configuration of the actor.
+
+    Attributes:
+        width: Channels of the first features.
+        words: Numbers of what is heard.
+        vocabulary: How many words are told apart.
+        length: Words of an instruction, at most.
+        turns: Turns of what is held that are told apart, 10 degrees each; 9 do for squares.
+        crop_px: Side of the crop around a pick.
+        spread_px: How far from the pixel of a demonstration others count as right, too.
+        augment: Whether turns are mirrored and shifted along with their words.
+    """
+
+    cameras: tuple[str, ...] = ("map",)
+    width: int = 32
+    words: int = 128
+    vocabulary: int = 2048
+    length: int = 64
+    turns: int = TURNS
+    crop_px: int = 64
+    spread_px: float = 1.5
+    augment: bool = True
+    learning_rate: float = 1e-3
+    batch_size: int = 16
+    warm_up_steps: int = 100
+    final_rate: float = 0.02
+
+
+class Cliport(LearnedPolicy[CliportConfig]):
+    """Picks where one heat map is highest, and places where the other one is.
+
+    Args:
+        config: The configuration.
+        spec: What it sees and does.
+    """
+
+    config_type = CliportConfig
+    configurations: ClassVar[Mapping[str, PolicyConfig]] = {
+        "default": CliportConfig(),
+        "small": CliportConfig(width=16, words=64, turns=9, crop_px=32),
+        "tiny": CliportConfig(
+            width=8,
+            words=32,
+            vocabulary=512,
+            length=32,
+            turns=1,
+            crop_px=16,
+            augment=False,
+            batch_size=8,
+            warm_up_steps=10,
+            learning_rate=3e-3,
+        ),
+    }
+    learns_turns = True
+    acts_in = (SUITE, INTERFACE)
+
+    def __init__(self, config: CliportConfig, spec: PolicySpec) -> None:
+        super().__init__(config, spec)
+        self.network = TwoStreams(
+            config.width,
+            config.words,
+            config.vocabulary,
+            config.turns,
+            step_rad(TURNS),
+            config.crop_px,
+        )
+        self.tokenizer: Any = SimpleNamespace(pad=0)
+        self._stops = False
+        self._said: dict[int, str] = {}
+
+    @staticmethod
+    def turn_spec() -> PolicySpec:
+        """What it sees and does."""
+        options = ObservationOptions(
+            cameras=(), proprioception=False, prompt="language", views=VIEWS, look="flat"
+        )
+        none = {name: [] for name in ("mean", "std")}
+        plain = {"mean": [0.0] * 6, "std": [1.0] * 6}
+        action = dict(load_suite(SUITE).interface(INTERFACE).spec)
+        return PolicySpec(options, {}, {"state": none, "action": plain}, action)
+
+    def stop_by_itself(self) -> None:
+        """Say from now on when there is nothing left to do."""
+        self._stops = True
+
+    def forward(self, batch: TurnBatch) -> dict[str, Tensor]:  # type: ignore[override]
+        """The losses of turns: of the pick, of the place and of the end."""
+        network, config = self.network, self.config
+        features, *looks = network.features(batch.images, batch.words)
+        goes_on = batch.actions[:, 0] != NOTHING
+        ends = functional.binary_cross_entropy_with_logits(
+            network.ended(features, (looks[0], looks[1])), (~goes_on).float()
+        )
+        terms = {"end": ends}
+        if bool(goes_on.any()):
+            features, pick_look, place_look = (x[goes_on] for x in (features, *looks))
+            actions = batch.actions[goes_on]
+            picks, places = actions[:, :2], actions[:, 3:5]
+            turns = (actions[:, 5] - actions[:, 2]).round().long() % config.turns
+            pick = _spread_loss(network.pick(features, pick_look)[:, None], picks, config.spread_px)
+            logits = network.place(features, place_look, picks)
+            place = _spread_loss(logits, places, config.spread_px, turns)
+            terms |= {"pick": pick, "place": place}
+        return {"loss": sum(terms.values(), torch.zeros(())), **terms}
+
+    def reset(self, prompts: Mapping[int, PromptInput]) -> None:
+        """Episodes begin in these slots; the other slots go on."""
+        self._said |= {slot: prompt.text for slot, prompt in prompts.items()}
+
+    def act(self, observations: Mapping[int, Observation]) -> dict[int, Any]:
+        """The next pick and place (6,) of these slots; or that all is done, if it tells so."""
+        return {
+            slot: self._without_gradients(self._act, observation["views"], self._said[slot])
+            for slot, observation in observations.items()
+        }
+
+    def _act(self, views: Mapping[str, np.ndarray], text: str) -> Any:
+        image = to_image(*(views[name] for name in VIEWS))[None].to(self.device)
+        words = words_of(text, self.config.vocabulary, self.config.length)[None].to(self.device)
+        features, *looks = self.network.features(image, words)
+        if self._stops and bool(self.network.ended(features, (looks[0], looks[1])) > 0):
+            return Said("done", stop=True)
+        pick = _highest(self.network.pick(features, looks[0])[0])
+        at = torch.tensor([pick], device=self.device)
+        turn, *place = _highest(self.network.place(features, looks[1], at)[0])
+        return np.array([*pick, 0, *place, turn])
+
+
+def _highest(values: Tensor) -> Sequence[int]:
+    """Where values are highest."""
+    return [int(k) for k in np.unravel_index(int(values.argmax()), values.shape)]
+
+
+def _spread_loss(
+    logits: Tensor, places: Tensor, spread_px: float, turns: Tensor | None = None
+) -> Tensor:
+    """Cross-entropy of logits (B, R, H, W) with a small Gaussian around places (B, 2), of one turn
+    (B,).
+    """
+    batch, count, height, width = logits.shape
+    rows = torch.arange(height, device=logits.device)
+    columns = torch.arange(width, device=logits.device)
+    near = torch.exp(
+        -0.5
+        * (
+            ((rows[None, :, None] - places[:, 0, None, None]) / spread_px) ** 2
+            + ((columns[None, None] - places[:, 1, None, None]) / spread_px) ** 2
+        )
+    ).float()
+    near = near / near.sum((-1, -2), keepdim=True)
+    each = torch.arange(batch, device=logits.device)
+    log = logits.reshape(batch, -1).log_softmax(-1).reshape(batch, count, height, width)
+    chosen = log[each, turns if turns is not None else torch.zeros_like(each)]
+    return -(near * chosen).sum((-1, -2)).mean()

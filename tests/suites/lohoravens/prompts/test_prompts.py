@@ -1,0 +1,189 @@
+"""Prompts of the field: what models are told, word for word; what is read; a reader of it by HTTP.
+
+``python -m tests.suites.lohoravens.prompts.test_prompts`` writes the golden files anew.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from clevrskills.agents import stub
+from clevrskills.agents.client import ChatClient
+from clevrskills.agents.par import PAR
+from clevrskills.agents.stand_ins import GARBAGE
+from clevrskills.core.env_config import EnvConfig
+from clevrskills.core.policy import ImagePart, Message, PromptInput
+from clevrskills.core.policy_loader import policy_arguments
+from clevrskills.core.suite import load_suite
+from clevrskills.errors import ClevrSkillsError, UnknownArgumentError, UnknownNameError
+from clevrskills.suites.lohoravens.captions import true_statements
+from clevrskills.suites.lohoravens.foresight import carry_out
+from clevrskills.suites.lohoravens.interfaces.grammar import parse
+from clevrskills.suites.lohoravens.interfaces.words import ground
+from clevrskills.suites.lohoravens.prompts.phrasing import say
+from clevrskills.suites.lohoravens.prompts.prompter import _EXAMPLES, DONE, FieldPrompter
+from clevrskills.suites.lohoravens.solver import next_move
+
+GOLDEN = Path(__file__).parent / "golden"
+SUITE = load_suite("lohoravens")
+WORDS = SUITE.interface("pick_place_text")
+TURNS = (
+    ("pick up the red block and place it on the blue bowl", "Success."),
+    ("", "Failure."),
+)
+
+
+def requests(preset: str) -> list[Message]:
+    """What is sent after two turns; images are blank."""
+    options = SUITE.presets()[preset].options
+    caption = "There is 1 smaller red block.\nThe smaller red block is in the top left area."
+    image = np.zeros((360, 640, 3), np.uint8)
+    kinds = SUITE.views()
+    views = {v: caption if kinds[v] == "text" else image for v in options["view"]}
+    told = options["feedback"] != "none"
+    turns = [
+        {"index": k, "action": action, "message": message if told else ""}
+        for k, (action, message) in enumerate(TURNS)
+    ]
+    prompter = SUITE.prompter(WORDS, {})
+    assert prompter is not None
+    prompter.begin(PromptInput("Put the blocks into the bowls with matching colors.", {}))
+    return prompter.messages({"views": views, "turn": 2, "turns": turns}, [])
+
+
+def written(messages: list[Message]) -> str:
+    """A request as a person reads it."""
+    parts = (
+        (m.role, [f"[{p.name}]" if isinstance(p, ImagePart) else p for p in m.parts])
+        for m in messages
+    )
+    return "".join(f"== {role}\n" + "\n".join(told) + "\n" for role, told in parts)
+
+
+@pytest.mark.parametrize("preset", ["explicit", "implicit"])
+def test_what_is_told_is_as_it_was(preset: str) -> None:
+    assert written(requests(preset)) == (GOLDEN / f"{preset}.txt").read_text(encoding="utf-8")
+
+
+def test_every_example_is_an_instruction_of_the_grammar() -> None:
+    assert len(_EXAMPLES) == 10
+    for _, _, said in _EXAMPLES:
+        assert said == DONE or parse(said) is not None
+
+
+@pytest.mark.parametrize(
+    ("reply", "action", "stop"),
+    [
+        ("Instruction: Pick up the red block and place it on the blue bowl.", "pick up", False),
+        ("It failed.\n**Instruction:** pick up a\nInstruction: pick up b", "pick up b", False),
+        ("All is there.\nDone", "done", True),
+        ("done.", "done", True),
+        ("Instruction: done", "done", True),
+        ("I am done with this", "", False),
+        *((reply, "", False) for reply in GARBAGE),
+    ],
+)
+def test_replies_are_read(reply: str, action: str, stop: bool) -> None:
+    said = FieldPrompter({}).parse(reply)
+    assert said.action.startswith(action) and bool(said.action) == bool(action)
+    assert said.stop == stop
+    assert FieldPrompter({}).parse(FieldPrompter({}).reply("done")).stop
+
+
+def test_options_of_the_prompt() -> None:
+    prompter = FieldPrompter({"examples": 2})
+    prompter.begin(PromptInput("Stack.", {}))
+    text = written(prompter.messages({"views": {}, "turns": (), "turn": 0}, []))
+    assert text.count("Seen: ") == 2
+    with pytest.raises(UnknownArgumentError):
+        FieldPrompter({"sample": 3})
+
+
+@pytest.mark.parametrize("task", ["bowls_matching", "bowls_mismatching", "move_area"])
+def test_a_reader_behind_http_solves_what_it_is_told(task: str) -> None:
+    """Where every instruction is carried out as it should."""
+    env: Any = SUITE.make(EnvConfig(task, "test"))
+    prompter = FieldPrompter({})
+    with stub.serving(stub.behaviour("reader:lohoravens")) as url:
+        client = ChatClient(url, "m")
+        for seed in range(2):
+            env.reset(options={"episode": SUITE.draw(task, "test", seed)})
+            prompt = PromptInput(env.prompt.plain(), {}, seed)
+            prompter.begin(prompt)
+            client.begin(prompt)
+            for turn in range(env.turn_limit):
+                views = env.look(["caption_positions"])
+                asked = prompter.messages({"views": views, "turn": turn, "turns": ()}, [])
+                said = prompter.parse(client.answer(asked).text)
+                if said.stop:
+                    break
+                move = ground(said.action, env).move
+                assert move is not None, said.action
+                carry_out(env.world, move)
+                env._settle()
+            assert said.stop and turn == int(env.layouts[0].roles["n_min"])
+            with torch.inference_mode():
+                assert bool(env.goal.evaluate(env.world, env.goal_state).holds[0])
+    env.close()
+
+
+def test_the_reader_says_what_it_cannot_read() -> None:
+    speak = SUITE.reader()
+    with pytest.raises(ClevrSkillsError, match="caption_positions"):
+        speak([Message("user", ("Goal: Put the blocks into the bowls with matching colors.",))])
+    with pytest.raises(ClevrSkillsError, match="knows no way"):
+        speak(
+            [
+                Message(
+                    "user",
+                    ("Goal: Fly.\nThe smaller red block is in the top left area.",),
+                )
+            ]
+        )
+
+
+@pytest.mark.parametrize("task", ["stack_by_color", "bowls_mismatching", "pick_place_side"])
+def test_the_next_move_can_be_said_and_is_understood(task: str) -> None:
+    env: Any = SUITE.make(EnvConfig(task, "test"))
+    env.reset(options={"episode": SUITE.draw(task, "test", 0)})
+    with torch.inference_mode():
+        for _ in range(int(env.layouts[0].roles["n_min"])):
+            move = next_move(env.goal, env.world, env.goal_state)
+            assert move is not None
+            text = say(move, env)
+            meant = ground(text, env).move
+            assert meant is not None, text
+            carry_out(env.world, meant)
+            env._settle()
+        assert bool(env.goal.evaluate(env.world, env.goal_state).holds[0])
+    env.close()
+
+
+def test_statements_of_a_report_are_judged() -> None:
+    truth = "The smaller red block is in the top left area.\nThe blue zone is in the top left area."
+    lies = "- The blue zone is in the bottom right area."
+    report = f"I see:\nThe smaller red block is in the top left area.\n{lies}\nMaybe more."
+    assert true_statements(report, truth) == (1, 2)
+    assert true_statements("Nothing.", truth) == (0, 0)
+
+
+def test_parts_of_par_have_arguments_of_their_own() -> None:
+    given = policy_arguments(["planner=chat:http://x/v1", "planner.model=m", "reporter=none"])
+    policy = PAR(SUITE, WORDS, **given)
+    assert policy.observation.views == ("top",)
+    assert PAR(SUITE, WORDS, planner="greedy_text").observation.views == ("caption_change",)
+    with pytest.raises(UnknownNameError):
+        PAR(SUITE, WORDS, **{"thinker.model": "m"})
+    with pytest.raises(UnknownNameError):
+        PAR(SUITE, WORDS, reporter="rumor")
+    with pytest.raises(ClevrSkillsError, match="pick_place_text"):
+        PAR(SUITE, SUITE.interface(None))
+
+
+if __name__ == "__main__":
+    GOLDEN.mkdir(exist_ok=True)
+    for name in ("explicit", "implicit"):
+        (GOLDEN / f"{name}.txt").write_text(written(requests(name)), encoding="utf-8")

@@ -1,0 +1,125 @@
+"""LoHoRavens as a suite: names, groups, presets, noise, measures, ids of Gymnasium."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import pytest
+
+from clevrskills.cli import main
+from clevrskills.core.suite import load_suite, suite_names
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.evaluation.results import read_results, read_run
+from clevrskills.jobs.pool import InlinePool
+from clevrskills.suites.lohoravens.episode import moves_bin, turn_limit
+from clevrskills.suites.lohoravens.suite import HARD, WORKSHOP
+from clevrskills.suites.lohoravens.tasks import tasks
+from clevrskills.suites.lohoravens.tasks.base import CAPABILITIES
+
+SUITE = load_suite("lohoravens")
+
+
+@pytest.fixture(autouse=True)
+def inline(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everything in this process: quick."""
+    monkeypatch.setattr("clevrskills.jobs.work.open_pool", lambda _, make, *rest: InlinePool(make))
+
+
+def test_keys_of_tasks_are_those_of_one_suite() -> None:
+    counts = Counter(key for name in suite_names() for key in load_suite(name).levels())
+    assert max(counts.values()) == 1
+
+
+def test_tasks_are_told_with_what_tables_need() -> None:
+    for key in tasks():
+        facts = SUITE.describe(key)
+        assert {"key", "suite", "level", "id", "sentence", "predicates", "tags"} <= {*facts}
+        assert {"splits", "interfaces", "limit"} <= {*facts}
+        assert facts["id"] in gymnasium.registry
+        assert set(facts["tags"]["capabilities"]) <= set(CAPABILITIES)
+
+
+def test_groups_are_those_of_the_papers_and_the_families() -> None:
+    groups = SUITE.groups()
+    assert len(WORKSHOP) == 13 and len(HARD) == 10
+    assert [*groups["workshop"]] == [key for key in WORKSHOP if key in tasks()]
+    assert {"move", "stack", "bowls"} <= {*groups}
+    assert all(set(keys) <= set(tasks()) for keys in groups.values())
+
+
+def test_presets_set_noise_interface_and_feedback() -> None:
+    presets = SUITE.presets()
+    assert {"clean", "p40", "p10", "explicit", "implicit", "p10_explicit"} <= {*presets}
+    for name, preset in presets.items():
+        SUITE.check_noise(preset.options["noise"])
+        assert name.startswith(preset.options["noise"]) or preset.options["noise"] == "clean"
+    assert presets["p10_implicit"].options["view"] == ("top",)
+    with pytest.raises(ClevrSkillsError, match="noise"):
+        SUITE.check_noise("loud")
+    with pytest.raises(ClevrSkillsError, match="no noise"):
+        load_suite("ivispar").check_noise("p10")
+
+
+def test_limits_and_bins() -> None:
+    assert [turn_limit("seen", n) for n in (1, 5)] == [6, 14]
+    assert turn_limit("primitive", 1) == 3
+    assert [moves_bin(n) for n in (1, 2, 3, 4, 8, 9, 16)] == [
+        *("1", "2-3", "2-3", "4-5", "6-8", "9+", "9+")
+    ]
+
+
+def test_published_numbers_are_never_called_comparable() -> None:
+    for table in SUITE.published():
+        assert not table.comparable and "Nearest" in table.note or "credit" in table.note
+        assert all(len(row) == len(table.columns) for row in table.rows)
+
+
+def evaluate(out: Path, *more: str) -> Any:
+    given = ["--suite", "lohoravens", "--split", "test", "--seed", "0", "--episodes", "1"]
+    assert main(["evaluate", *given, "--out", str(out), *more]) == 0
+    return [*read_results(out)]
+
+
+def test_a_run_has_measures_tags_and_its_noise(tmp_path: Path) -> None:
+    more = ["--policy", "random", "move_area", "--preset", "p10_explicit"]
+    (result,) = evaluate(tmp_path / "random", *more)
+    assert result.turns == result.max_turns and not result.success_once
+    assert {"partial", "partial_best", "success_tight", "disturbed"} <= {*result.measures}
+    assert result.tags["family"] == "move" and result.tags["moves"] == moves_bin(
+        result.tags["n_min"]
+    )
+    run = read_run(tmp_path / "random")
+    assert (run.noise, run.interface, run.feedback) == ("p10", "pick_place_text", "simple")
+    assert read_run(tmp_path / "random").benchmark == 0
+
+
+def test_stop_rules(tmp_path: Path) -> None:
+    """`done` ends an episode unless it goes on to its limit; where it must be said it is judged."""
+    told = ["--policy", "chat:fixed:Done", "pick_place_color", "--interface", "pick_place_text"]
+    causes = {}
+    for stop in ("goal", "limit", "declared"):
+        (result,) = evaluate(tmp_path / stop, *told, "--stop", stop)
+        causes[stop] = (result.cause, result.turns, result.success_once)
+    assert causes == {
+        "goal": ("stopped", 1, False),
+        "limit": ("step limit", 3, False),
+        "declared": ("stopped", 0, False),
+    }
+
+
+def test_without_frozen_episodes_one_line_tells_how_some_are_drawn(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = ["--suite", "lohoravens", "--policy", "zero", "--frozen", str(tmp_path)]
+    assert main(["evaluate", *given, "move_area", "--out", str(tmp_path / "run")]) == 2
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1 and "--seed 0 --episodes N" in told
+
+
+@pytest.mark.slow
+def test_par_with_a_perfect_actor_judges_its_parts(tmp_path: Path) -> None:
+    more = ["--policy", "par", "--policy-arg", "planner=greedy_text", "move_area"]
+    (result,) = evaluate(tmp_path / "par", *more, "--interface", "pick_place_text")
+    assert result.success_once
+    assert result.measures["planner_precision"] == result.measures["actor_precision"] == 1.0
