@@ -79,8 +79,7 @@ class NeutralPose:
 
     def qpos(self, pose: torch.Tensor) -> np.ndarray | None:
         """Joint angles (n,) for a world pose (7,) of the end effector; ``None``: out of reach."""
-        values = pose.double().numpy()
-        return kinematics(self.robot_name).reach_in_world(Pose(values[:3], values[3:]))
+        return _reached(self.robot_name, *pose.tolist())
 
     def reaches(self, pose: torch.Tensor) -> bool:
         """Whether the arm reaches a world pose (7,) of the end effector."""
@@ -104,6 +103,14 @@ class NeutralPose:
             torch.tensor([[*tcp.p, *tcp.q]], dtype=torch.float32),
             torch.tensor(tips, dtype=torch.float32),
         )
+
+
+@lru_cache(maxsize=64)
+def _reached(robot_name: str, *pose: float) -> np.ndarray | None:
+    """Joint angles (n,), not to be changed, for a world pose of the end effector; most are asked
+    for several times, the neutral one in every episode.
+    """
+    return kinematics(robot_name).reach_in_world(Pose(pose[:3], pose[3:]))
 
 
 def draw_scene(

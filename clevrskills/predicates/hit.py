@@ -62,15 +62,18 @@ class Hit(PhysicalPredicate):
         """The state after this look: whether it has hit, may fly next, and where a flight began."""
         position = world.position(self.object)
         ready = world.is_held(self.object) | world.is_static(self.object)
-        strikes = world.touches(self.object, self.target) & ~world.is_held(self.object)
-        strays = world.touches_before(self.object, self.target)
+        flies, about = state["flies"], (self.object, self.target)
+        # who touches whom takes long to tell, and matters of what flies alone
+        strikes = world.also(flies, lambda w, *two: w.touches(*two), *about)
+        strikes = strikes & ~world.is_held(self.object)
+        strays = world.also(flies, lambda w, *two: w.touches_before(*two), *about)
         robot = world.robot_touches(self.object)
         way = geometry.length((position - state["from"])[:, :2])
-        flown = torch.where(state["flies"] & ~strays & ~robot, way, 0.0)
+        flown = torch.where(flies & ~strays & ~robot, way, 0.0)
         return {
             **state,
             "hit": state["hit"] | (strikes & (flown >= self.criteria.fly_distance_m)),
-            "flies": ready | (state["flies"] & ~strikes & ~strays),
+            "flies": ready | (flies & ~strikes & ~strays),
             "from": torch.where((ready | robot)[:, None], position, state["from"]),
         }
 

@@ -175,6 +175,11 @@ class Solids:
         """Distance of a body's furthest point from its origin, (B, K)."""
         return geometry.length(self.points).amax(-1)
 
+    @cached_property
+    def span(self) -> Tensor:
+        """The radius by a formula that rounds otherwise, (B, K)."""
+        return self.points.norm(dim=-1).amax(-1)
+
 
 def _grown(values: Tensor, shape: Sequence[int]) -> Tensor:
     """Values (B, K, ..., n) with sizes ``shape`` after K: rows repeated, as parts may overlap."""

@@ -156,7 +156,7 @@ class _Places:
 
 def _gap_to_neighbours(world: World, upper: Tensor, lower: Tensor, points: Tensor) -> Tensor:
     """Least distance of points (B, M, P, 3) to the bodies other than the two, (B, M)."""
-    radius = world.solids.points.norm(dim=-1).amax(-1)  # (B, K)
+    radius = world.solids.span
     away = (world.body_pose[..., :2] - world.position(lower)[:, None, :2]).norm(dim=-1)
     near = away < radius + world.at(radius, lower)[:, None] + world.at(radius, upper)[:, None]
     near &= world.solids.present

@@ -347,9 +347,7 @@ class World(Context):
         height = gap.amax(-1)
         touching = gap > height[..., None] - CONTACT_TOLERANCE_M
         center = geometry.to_world(flat, self.at(self.solids.center, body)[:, None, None])
-        angle = torch.arange(16, device=self.device) * (torch.pi / 8)
-        directions = torch.stack((angle.cos(), angle.sin()))  # (2, 16)
-        reach = (points - center)[..., :2] @ directions  # (B, M, P, 16)
+        reach = (points - center)[..., :2] @ _directions(self.device)  # (B, M, P, 16)
         reach = torch.where(touching[..., None], reach, -geometry.PAD)
         return height, reach.amax(-2).amin(-1)
 
@@ -406,6 +404,13 @@ def _offset(world: World) -> Tensor:
 def _still(world: World) -> Tensor:
     speed = geometry.length(world.body_velocity.unflatten(-1, (2, 3)))  # (B, K, 2)
     return (speed <= _static_limits(speed.device)).all(-1)
+
+
+@cache
+def _directions(device: torch.device) -> Tensor:
+    """Unit vectors all around, (2, 16)."""
+    angle = torch.arange(16, device=device) * (torch.pi / 8)
+    return torch.stack((angle.cos(), angle.sin()))
 
 
 @cache

@@ -1,15 +1,18 @@
 """Base of tasks about the end effector: goals in the air, in view, apart from each other."""
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from itertools import product
+from math import dist
 
 import numpy as np
 from sapien import Pose
 
 from clevrskills.assets import Shape, shape
 from clevrskills.sim.body import Body
+from clevrskills.sim.cameras import ROUNDING_M
 from clevrskills.sim.robots.description import ROBOTS
-from clevrskills.tasks.layout import EpisodeRng, LayoutError, Table
+from clevrskills.tasks.layout import EpisodeRng, LayoutError, Table, uniform
 
 GOAL_M = ((-0.25, -0.3, 0.1), (0.05, 0.3, 0.4))
 """Lowest and highest corner of the space of the goals (released code of ClevrSkills 1.0.0)."""
@@ -23,6 +26,8 @@ GRIPPER_M = np.array([*product((-0.02, 0.02), (-0.045, 0.045), (-0.125, 0.0))])
 """Corners of a box around the gripper in the end-effector frame, (8, 3)."""
 TRIES = 100
 
+Space = tuple[tuple[float, float, float], tuple[float, float, float]]
+"""Lowest and highest corner of a box."""
 Propose = Callable[[Sequence[np.ndarray]], "np.ndarray | None"]
 
 
@@ -42,13 +47,28 @@ def goals(count: int, propose: Propose) -> list[np.ndarray]:
         for _ in range(TRIES):
             goal = propose(found)
             if goal is not None:
-                taken = np.array([*STARTS_M, *(other[:3] for other in found)])
-                if np.linalg.norm(taken - goal[:3], axis=1).min() >= APART_M:
+                if _is_apart(goal, (*STARTS_M, *found)):
                     found.append(goal)
                     break
         else:
             raise LayoutError("no room for another goal")
     return found
+
+
+def _is_apart(goal: np.ndarray, others: Sequence[Sequence[float] | np.ndarray]) -> bool:
+    """Whether a goal is apart from others, all of which start with their positions (3,)."""
+    position = goal[:3].tolist()
+    nearest_m = min(dist(position, other[:3]) for other in others)
+    if abs(nearest_m - APART_M) > ROUNDING_M:
+        return nearest_m >= APART_M
+    taken = np.array([other[:3] for other in others])
+    return bool(np.linalg.norm(taken - goal[:3], axis=1).min() >= APART_M)
+
+
+def position_in(rng: EpisodeRng, space: Space) -> np.ndarray:
+    """A position (3,) in a space, as ``rng.places.uniform`` draws it, which takes longer."""
+    low, high = (np.array(corner) for corner in space)
+    return low + (high - low) * rng.places.random(3)
 
 
 def goal_poses(rng: EpisodeRng, count: int) -> list[np.ndarray]:
@@ -60,9 +80,10 @@ def goal_poses(rng: EpisodeRng, count: int) -> list[np.ndarray]:
 
     def propose(found: Sequence[np.ndarray]) -> np.ndarray | None:
         del found
-        half = rng.places.uniform(*TILT_RAD) / 2
-        pose = np.array([*rng.places.uniform(*GOAL_M), np.cos(half), np.sin(half), 0.0, 0.0])
-        return pose if rng.setting.main_camera.sees(gripper_points(pose)) else None
+        half, camera = uniform(rng.places, *TILT_RAD) / 2, rng.setting.main_camera
+        pose = np.array([*position_in(rng, GOAL_M), np.cos(half), np.sin(half), 0.0, 0.0])
+        # the position is on the box around the gripper
+        return pose if camera.may_see(pose) and camera.sees(gripper_points(pose)) else None
 
     return goals(count, propose)
 
@@ -76,8 +97,13 @@ def gripper_points(pose: np.ndarray) -> np.ndarray:
 def corners(item: Shape, position: np.ndarray) -> np.ndarray:
     """Corners (8, 3) of an upright shape's box at a position, however it is turned."""
     x, y, z = item.half_extents
-    radius = float(np.hypot(x, y))
-    return position + np.array([*product((-radius, radius), (-radius, radius), (-z, z))])
+    return position + _box(float(np.hypot(x, y)), float(z))
+
+
+@cache
+def _box(radius: float, z: float) -> np.ndarray:
+    """Corners (8, 3) of a box around the origin."""
+    return np.array([*product((-radius, radius), (-radius, radius), (-z, z))])
 
 
 def distractor(rng: EpisodeRng, key: str, table: Table | None = None) -> Body:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import cos, factorial, pi, sin
+from functools import cached_property, lru_cache
+from math import cos, factorial, hypot, inf, pi, sin
 from typing import Any
 from zlib import crc32
 
@@ -15,7 +16,7 @@ from clevrskills.assets import Pools, Shape, pools, shape
 from clevrskills.assets import split as split_of
 from clevrskills.assets.splits import shows_order, shows_pair
 from clevrskills.sim.body import Body, Pose
-from clevrskills.sim.cameras import FixedCamera
+from clevrskills.sim.cameras import ROUNDING_M, FixedCamera
 from clevrskills.sim.robots.description import ROBOTS
 from clevrskills.sim.setting import TABLETOP, Setting, Workspace
 from clevrskills.tasks.arguments import Count
@@ -312,8 +313,8 @@ class Table:
             return given
         generator, where = self._generator, workspace or self._workspace
         for _ in range(self.TRIES):
-            x, y = generator.uniform(*where.x_m), generator.uniform(*where.y_m)
-            yaw = generator.uniform(0.0, 2 * pi) if yaw_rad is None else yaw_rad
+            x, y = uniform(generator, *where.x_m), uniform(generator, *where.y_m)
+            yaw = uniform(generator, 0.0, 2 * pi) if yaw_rad is None else yaw_rad
             if where.contains(x, y) and self.take(item, x, y, yaw):
                 self.note(x, y, yaw)
                 return pose_on_table(item, x, y, yaw)
@@ -360,11 +361,18 @@ class Table:
         """Keep a disc free."""
         angle = np.linspace(0.0, 2 * pi, 16, endpoint=False)
         circle = np.array([x, y]) + radius_m * np.column_stack((np.cos(angle), np.sin(angle)))
-        self._taken.append(_Outline(circle))
+        self._taken.append(_Outline(circle, x, y))
 
     def take(self, item: Shape, x: float, y: float, yaw_rad: float) -> bool:
         """Occupy a place if it is free and the camera sees all of it."""
-        outline = _Outline(_corners(item, x, y, yaw_rad))
+        radius_m = _inner_radius_m(item)
+        if radius_m >= 0.0 and not self._camera.may_see((x, y, 0.0)):
+            return False
+        apart_m = radius_m + self._gap_m - ROUNDING_M
+        for other in self._taken:
+            if hypot(x - other.x, y - other.y) < apart_m + other.inner_radius_m:
+                return False  # the discs inside are too close already
+        outline = _Outline(_corners(item, x, y, yaw_rad), x, y)
         if not self._keeps(outline):
             return False
         box = np.zeros((2, len(outline.corners), 3))
@@ -376,11 +384,11 @@ class Table:
 
     def is_free(self, item: Shape, x: float, y: float, yaw_rad: float) -> bool:
         """Whether nothing is there yet."""
-        return self._keeps(_Outline(_corners(item, x, y, yaw_rad)))
+        return self._keeps(_Outline(_corners(item, x, y, yaw_rad), x, y))
 
     def occupy(self, item: Shape, x: float, y: float, yaw_rad: float) -> None:
         """Occupy a place, free or not."""
-        self._taken.append(_Outline(_corners(item, x, y, yaw_rad)))
+        self._taken.append(_Outline(_corners(item, x, y, yaw_rad), x, y))
 
     def _keeps(self, outline: _Outline) -> bool:
         return all(outline.keeps(self._gap_m, other) for other in self._taken)
@@ -397,15 +405,33 @@ def _corners(item: Shape, x: float, y: float, yaw_rad: float) -> np.ndarray:
     return item.outline @ np.array([[c, s], [-s, c]]) + (x, y)
 
 
-class _Outline:
-    """A convex outline on the table, from its corners (n, 2), counter-clockwise."""
+def uniform(generator: np.random.Generator, low: float, high: float) -> float:
+    """The number that ``generator.uniform(low, high)`` would give, in a third of the time."""
+    return low + (high - low) * generator.random()
 
-    def __init__(self, corners: np.ndarray) -> None:
+
+@lru_cache(maxsize=1024)
+def _inner_radius_m(item: Shape) -> float:
+    """Radius of the disc around a shape's origin that its outline has room for."""
+    return _Outline(item.outline, 0.0, 0.0).inner_radius_m
+
+
+class _Outline:
+    """A convex outline on the table, from its corners (n, 2), counter-clockwise, around a place."""
+
+    def __init__(self, corners: np.ndarray, x: float, y: float) -> None:
         edges = corners.take(range(1, len(corners) + 1), axis=0, mode="wrap") - corners
         normals = edges[:, ::-1] * (1.0, -1.0)
         normals /= np.sqrt(np.add.reduce(normals * normals, axis=1, keepdims=True)) + 1e-12
         self.corners, self._normals = corners, normals
         self._offsets = (corners * normals).sum(1)
+        self.x, self.y = x, y
+
+    @cached_property
+    def inner_radius_m(self) -> float:
+        """Radius of the disc around the place that it has room for; minus infinity: for none."""
+        radius_m = float((self._offsets - self._normals @ (self.x, self.y)).min())
+        return radius_m if radius_m >= 0.0 else -inf
 
     def keeps(self, gap_m: float, other: _Outline) -> bool:
         """Whether another outline is at least so far away, along the normal of an edge of either:

@@ -33,6 +33,7 @@ class ArmSurface:
 
     def __init__(self, robot_name: str) -> None:
         description = robot(robot_name)
+        self._of = lru_cache(maxsize=16)(self._placed)  # the neutral pose is asked for again
         self._kinematics = kinematics(robot_name)
         self._base = Pose(description.base_position)
         # the first two links stand on the table, whatever the joints do
@@ -54,11 +55,14 @@ class ArmSurface:
 
     def clear(self, qpos: np.ndarray, world: World, margin_m: float) -> bool:
         """Whether the robot at joint angles (n,) keeps clear of table and bodies, B = 1."""
-        points = self.points(qpos)
+        low, points = self._of(*qpos.tolist())
+        return low >= margin_m and _clear_of_bodies(world, points, margin_m)
+
+    def _placed(self, *qpos: float) -> tuple[float, np.ndarray]:
+        """How low it is but for what stands on the table, and its points (P, 3)."""
+        points = self.points(np.array(qpos))
         low = min(p[:, 2].min() for name, p in points.items() if name not in self._standing)
-        return low >= margin_m and _clear_of_bodies(
-            world, np.concatenate(list(points.values())), margin_m
-        )
+        return float(low), np.concatenate(list(points.values()))
 
 
 def _clear_of_bodies(world: World, points: np.ndarray, margin_m: float) -> bool:
@@ -66,7 +70,7 @@ def _clear_of_bodies(world: World, points: np.ndarray, margin_m: float) -> bool:
     for body, present in enumerate(world.solids.present[0].tolist()):
         if not present or body == int(world.held[0]):
             continue
-        radius_m = float(world.solids.points[0, body].norm(dim=-1).max())
+        radius_m = float(world.solids.span[0, body])
         center = world.body_pose[0, body, :3].double().numpy()
         near = points[np.linalg.norm(points - center, axis=1) < radius_m + margin_m]
         if len(near):

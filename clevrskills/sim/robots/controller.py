@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import repeat
 from pathlib import Path
 
@@ -73,8 +73,7 @@ class Kinematics:
         """
         start = self._neutral.copy()
         start[0] = np.arctan2(pose.p[1], pose.p[0])
-        spread = np.random.default_rng(0).normal(size=(REACH_RESTARTS, len(start))) * 0.5
-        for offset in (np.zeros_like(start), *spread):
+        for offset in _offsets(len(start)):
             qpos = self.inverse(pose, start + offset)
             if qpos is not None:
                 qpos = (qpos + np.pi) % (2 * np.pi) - np.pi
@@ -89,6 +88,13 @@ class Kinematics:
     def within_limits(self, qpos: np.ndarray) -> bool:
         """Whether all joint angles (n,) are allowed."""
         return bool((qpos >= self.lower).all() and (qpos <= self.upper).all())
+
+
+@cache
+def _offsets(joints: int) -> np.ndarray:
+    """What is added to joint angles to look for others around them, (n, joints): first nothing."""
+    spread = np.random.default_rng(0).normal(size=(REACH_RESTARTS, joints)) * 0.5
+    return np.concatenate((np.zeros((1, joints)), spread))
 
 
 def rotation_vector_pose(translation: np.ndarray, rotation: np.ndarray) -> Pose:

@@ -14,7 +14,14 @@ from clevrskills.sim.body import Body
 from clevrskills.tasks.arguments import Count, count
 from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.base import Task
-from clevrskills.tasks.end_effector import GOAL_M, STARTS_M, TRIES, corners, goal_poses
+from clevrskills.tasks.end_effector import (
+    GOAL_M,
+    STARTS_M,
+    TRIES,
+    corners,
+    goal_poses,
+    position_in,
+)
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
 from clevrskills.tasks.wordings.effector import MOVE_WITHOUT_HITTING
 
@@ -86,12 +93,13 @@ def _places(rng: EpisodeRng, names: Sequence[str], goal: np.ndarray) -> list[np.
     apart = float(np.linalg.norm(SIZE_M)) + GAP_M
     for name in names:
         for _ in range(TRIES):
-            place = rng.places.uniform(*GOAL_M)
+            place = position_in(rng, GOAL_M)
             if not places:
                 share = rng.places.uniform(*BETWEEN)
                 place = start + share * (goal - start) + SPREAD_M * rng.places.normal(size=3)
             free = all(np.linalg.norm(place - other) >= apart for other in places)
-            if free and rng.setting.main_camera.sees(corners(shape(name, SIZE_M), place)):
+            camera = rng.setting.main_camera
+            if free and camera.may_see(place) and camera.sees(corners(shape(name, SIZE_M), place)):
                 places.append(place)
                 break
         else:

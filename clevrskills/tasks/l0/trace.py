@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import permutations
+from math import hypot, sqrt
 
 import numpy as np
 import torch
@@ -11,11 +13,19 @@ from torch import Tensor
 from clevrskills.assets import shape
 from clevrskills.predicates import Order, Outcome, Predicate, Strict, Traced
 from clevrskills.sim.body import Body
-from clevrskills.sim.cameras import FixedCamera
+from clevrskills.sim.cameras import ROUNDING_M, FixedCamera
 from clevrskills.tasks.arguments import Count, count, switch
 from clevrskills.tasks.bank import NUMBERS, Fields
 from clevrskills.tasks.base import Task
-from clevrskills.tasks.end_effector import GOAL_M, STARTS_M, TRIES, corners, distractor, goals
+from clevrskills.tasks.end_effector import (
+    GOAL_M,
+    STARTS_M,
+    TRIES,
+    corners,
+    distractor,
+    goals,
+    position_in,
+)
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
 from clevrskills.tasks.wordings.effector import TRACE
 
@@ -110,8 +120,8 @@ def _places(rng: EpisodeRng, number: int) -> np.ndarray:
     space = SPACE_OF_TWO_M if number == 2 else GOAL_M
 
     def propose(found: Sequence[np.ndarray]) -> np.ndarray | None:
-        place = rng.places.uniform(*space)
-        if not camera.sees(corners(ball, place)):
+        place = position_in(rng, space)
+        if not (camera.may_see(place) and camera.sees(corners(ball, place))):
             return None
         return None if any(_hides(camera, place, other) for other in found) else place
 
@@ -124,13 +134,27 @@ def _places(rng: EpisodeRng, number: int) -> np.ndarray:
 
 def _shortest_way_m(places: np.ndarray) -> float:
     """Length of the shortest way from a start through all places (n, 3)."""
-    ways = places[list(permutations(range(len(places))))]  # (n!, n, 3)
+    ways = places[_orders(len(places))]  # (n!, n, 3)
     to_first = np.linalg.norm(ways[:, :1] - np.array(STARTS_M), axis=-1).min(axis=1)
     return float((to_first + np.linalg.norm(np.diff(ways, axis=1), axis=-1).sum(axis=1)).min())
 
 
+@cache
+def _orders(count: int) -> list[tuple[int, ...]]:
+    """All orders of so many."""
+    return list(permutations(range(count)))
+
+
 def _hides(camera: FixedCamera, one: np.ndarray, other: np.ndarray) -> bool:
     """Whether a camera sees the middle of one goal through another."""
+    x, y, z = camera.eye_m
+    (a, b, c), (d, e, f) = one.tolist(), other.tolist()
+    a, b, c, d, e, f = a - x, b - y, c - z, d - x, e - y, f - z
+    first, second = hypot(a, b, c), hypot(d, e, f)
+    least = sqrt(max(0.0, 1.0 - (DIAMETER_M / 2 / min(first, second)) ** 2))
+    beyond = a * d + b * e + c * f - least * first * second
+    if abs(beyond) > ROUNDING_M:  # else by the numbers that episodes have been drawn with
+        return beyond > 0.0
     rays = [place - np.array(camera.eye_m) for place in (one, other)]
     near = min(float(np.linalg.norm(ray)) for ray in rays)
     cosine = rays[0] @ rays[1] / np.prod([np.linalg.norm(ray) for ray in rays])
