@@ -74,7 +74,7 @@ class FixedCamera:
         inside = (np.abs(across) <= wide) & (np.abs(down) <= half)
         return bool((inside & (depth > 0.01)).all())
 
-    def may_see(self, point: Sequence[float], margin: float = 0.02) -> bool:
+    def may_see(self, point: Sequence[float] | np.ndarray, margin: float = 0.02) -> bool:
         """Whether :meth:`sees` could be true of points around one, in much less time: of no points
         with that one among them or between them it is if this is not.
         """
