@@ -40,6 +40,7 @@ class MoveBetweenAreas(RavensTask):
         by_size: Whether only blocks of a size are meant; some of the other one lie about.
         by_color: Whether only blocks of a category of colors are meant; some in the quadrant are of
             none of them.
+        most_categories: Of how many categories the blocks that are meant are, at most.
         distinct: Whether the blocks that are meant differ in color.
     """
 
@@ -50,18 +51,22 @@ class MoveBetweenAreas(RavensTask):
     slots = block_slots(MOST_MOVED + MOST_OTHERS)
     by_size: ClassVar[bool] = False
     by_color: ClassVar[bool] = False
+    most_categories: ClassVar[int] = 1
     distinct: ClassVar[bool] = False
 
     def layout(self, rng: EpisodeRng) -> Layout:
         scene = FieldScene(rng, self.slots, MIXED_GAP_M if self.by_size else 0.015)
         source, step = int(rng.roles.integers(4)), 1 + int(rng.roles.integers(3))
         target = (source + step) % 4
-        big, category = (int(rng.roles.integers(n)) for n in (2, len(CATEGORIES)))
+        big = int(rng.roles.integers(2))
+        named = rng.roles.permutation(len(CATEGORIES))[
+            : rng.roles.integers(self.most_categories) + 1
+        ]
         count = int(rng.roles.integers(3, MOST_MOVED + 1))
         least = 1 if self.by_size or self.by_color else 0
         others = int(rng.roles.integers(least, MOST_OTHERS + 1))
         pool = all_apart(rng, self.pool(rng))
-        of = tuple(CATEGORIES.values())[category]
+        of = [color for k in named for color in tuple(CATEGORIES.values())[k]]
         meant_colors = [c for c in pool if c in of] if self.by_color else pool
         other_colors = [c for c in pool if c not in of] if self.by_color else pool
         if not meant_colors or not other_colors:
@@ -88,8 +93,10 @@ class MoveBetweenAreas(RavensTask):
             "low": low,
             "high": high,
         }
-        named = {"source": source, "target": target, "big": big, "category": category}
-        return scene.layout(count, **roles, **named)
+        said = {"source": source, "target": target, "big": big}
+        of_categories = np.full(len(CATEGORIES), -1)
+        of_categories[: len(named)] = named
+        return scene.layout(count, **roles, **said, categories=of_categories)
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
         objects = roles["objects"].clamp(min=0)
@@ -98,10 +105,9 @@ class MoveBetweenAreas(RavensTask):
         return Keeping(Set(parts, roles["active"]), NoneInArea(roles["others"], low, high))
 
     def fields(self, layout: Layout) -> Fields:
-        source, target, big, category = (
-            int(layout.roles[name]) for name in ("source", "target", "big", "category")
-        )
+        source, target, big = (int(layout.roles[name]) for name in ("source", "target", "big"))
+        named = [tuple(CATEGORIES)[k] for k in layout.roles["categories"].tolist() if k >= 0]
         size = size_word(BIG_M if big else SMALL_M) if self.by_size else ""
-        colors = f"of {tuple(CATEGORIES)[category]} colors" if self.by_color else ""
+        colors = f"of {' and '.join(named)} colors" if self.by_color else ""
         what = " ".join(filter(None, (size, "blocks", colors)))
         return {"what": what, "source": QUADRANTS[source], "target": QUADRANTS[target]}
