@@ -10,7 +10,6 @@ import numpy as np
 import torch
 
 from clevrskills.sim.world import World
-from clevrskills.suites.lohoravens.predicates.put_in import in_bowl
 from clevrskills.suites.lohoravens.predicates.resting import flat_share, loads
 from clevrskills.suites.lohoravens.scene import INNER
 
@@ -100,10 +99,9 @@ class Table:
         ]
 
     def in_bowl(self, bowl: int) -> list[int]:
-        """Slots of blocks in a bowl."""
-        bodies = torch.tensor([self.blocks])
-        found = in_bowl(self.world, bodies, torch.full_like(bodies, bowl))[0]
-        return [k for k, inside in zip(self.blocks, found.tolist(), strict=True) if inside]
+        """Slots of blocks in a bowl, or on its rim."""
+        radius_m, middle = self.radius_m(bowl), self.xy(bowl)
+        return [k for k in self.blocks if np.hypot(*(self.xy(k) - middle)) < radius_m]
 
     def free_place(
         self,

@@ -15,7 +15,7 @@ def stack(planner: Planner, leaf: Tower) -> Move | None:
     table, chain = planner.table, leaf.chain(planner.table.world)
     built = tuple(k for k in chain.blocks[0].tolist() if k >= 0)
     if not built:
-        return _lay_lowest(planner, leaf, _freest(planner, leaf.order(0)))
+        return _lay_lowest(planner, leaf, _next_of(planner, leaf, leaf.order(0)))
     above = table.above(built[-1])
     if above:
         return planner.evict(above[0])
@@ -27,13 +27,13 @@ def stack(planner: Planner, leaf: Tower) -> Move | None:
     order = leaf.order(0, built)
     if not order:
         return planner.evict(built[-1])
-    alike = [order[0], *(k for k in order[1:] if leaf.alike(0, order[0], k))]
-    return planner.onto(_freest(planner, alike), built[-1])
+    return planner.onto(_next_of(planner, leaf, order), built[-1])
 
 
-def _freest(planner: Planner, slots: Sequence[int]) -> int:
-    """The first of some blocks that has nothing on it, or the first."""
-    return next((k for k in slots if not planner.table.above(k)), slots[0])
+def _next_of(planner: Planner, leaf: Tower, order: Sequence[int]) -> int:
+    """The first block of an order, or one like it that has nothing on it."""
+    alike = [k for k in order if k == order[0] or leaf.alike(0, order[0], k)]
+    return next((k for k in alike if not planner.table.above(k)), order[0])
 
 
 def _lay_lowest(planner: Planner, leaf: Tower, slot: int) -> Move:

@@ -10,8 +10,10 @@ from torch import Tensor
 from clevrskills.predicates import Predicate
 from clevrskills.suites.lohoravens.predicates.tower import Tower
 from clevrskills.suites.lohoravens.scene import FieldScene
-from clevrskills.suites.lohoravens.tasks.base import RavensTask, block_slots
+from clevrskills.suites.lohoravens.tasks.base import block_slots
+from clevrskills.suites.lohoravens.tasks.stack.anywhere import StackWhere
 from clevrskills.suites.lohoravens.tasks.stack.towers import tower, tower_roles
+from clevrskills.suites.lohoravens.wordings.anywhere import ALTERNATE_ANYWHERE
 from clevrskills.suites.lohoravens.wordings.stack import STACK_ALTERNATE
 from clevrskills.tasks.bank import Fields
 from clevrskills.tasks.layout import EpisodeRng, Layout
@@ -21,7 +23,7 @@ LEVELS = (0, 1, 0, 1, 0)
 
 
 @dataclass(kw_only=True, eq=False)
-class StackAlternateColors(RavensTask):
+class StackAlternateColors(StackWhere):
     """Three blocks of one color and two of another become a striped tower."""
 
     key = "stack_alternate_colors"
@@ -30,15 +32,17 @@ class StackAlternateColors(RavensTask):
     capabilities = ("color",)
     moves = (5, 5)
     bank = STACK_ALTERNATE
+    anywhere_bank = ALTERNATE_ANYWHERE
+    anywhere_moves = (4, 4)
     sentence = "Build a stack on a zone whose colors alternate"
     predicates = (Tower,)
     slots = block_slots(5, zones=1)
 
     def layout(self, rng: EpisodeRng) -> Layout:
         scene = FieldScene(rng, self.slots)
-        zone = scene.zone(self.colors(rng, 1)[0], tower=True)
+        zone = self.base(scene, self.colors(rng, 1)[0])
         colors = self.colors(rng, 2)
-        blocks = [scene.block(colors[kind]) for kind in sorted(LEVELS)]
+        blocks = [scene.block(colors[kind], where=self.around) for kind in sorted(LEVELS)]
         return scene.layout(5, **tower_roles(scene, blocks, zone, sorted(LEVELS), LEVELS))
 
     def goal(self, roles: Mapping[str, Tensor]) -> Predicate:
@@ -47,8 +51,5 @@ class StackAlternateColors(RavensTask):
     def fields(self, layout: Layout) -> Fields:
         first, second = (layout.bodies[int(layout.roles["objects"][k])] for k in (0, -1))
         assert first is not None and second is not None
-        return {
-            "zone": layout.body("base").color,
-            "first": first.color,
-            "second": second.color,
-        }
+        zone = {} if self.anywhere else {"zone": layout.body("base").color}
+        return {**zone, "first": first.color, "second": second.color}

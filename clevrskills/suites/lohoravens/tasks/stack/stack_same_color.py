@@ -12,8 +12,10 @@ from clevrskills.predicates import Keeping, Predicate, Set
 from clevrskills.suites.lohoravens.predicates.kept import NoneInZone
 from clevrskills.suites.lohoravens.predicates.tower import Tower
 from clevrskills.suites.lohoravens.scene import FieldScene
-from clevrskills.suites.lohoravens.tasks.base import RavensTask, block_slots
+from clevrskills.suites.lohoravens.tasks.base import block_slots
+from clevrskills.suites.lohoravens.tasks.stack.anywhere import StackWhere
 from clevrskills.suites.lohoravens.tasks.stack.towers import tower, tower_roles
+from clevrskills.suites.lohoravens.wordings.anywhere import SAME_COLOR_ANYWHERE
 from clevrskills.suites.lohoravens.wordings.stack import STACK_SAME_COLOR
 from clevrskills.tasks.layout import EpisodeRng, Layout, LayoutError
 
@@ -21,7 +23,7 @@ MOST_COLORS = 3
 
 
 @dataclass(kw_only=True, eq=False)
-class StackSameColor(RavensTask):
+class StackSameColor(StackWhere):
     """Two or three towers, each of one color on the zone of that color; a further zone and blocks
     of further colors may lie about, which stay out of the zones.
     """
@@ -32,6 +34,8 @@ class StackSameColor(RavensTask):
     capabilities = ("color", "reference")
     moves = (4, 9)
     bank = STACK_SAME_COLOR
+    anywhere_bank = SAME_COLOR_ANYWHERE
+    anywhere_moves = (2, 6)
     sentence = "Stack the blocks of each color on the zone of that color"
     predicates = (Keeping, Set, Tower, NoneInZone)
     slots = block_slots(11, zones=4)
@@ -40,12 +44,13 @@ class StackSameColor(RavensTask):
         scene = FieldScene(rng, self.slots)
         count = int(rng.roles.integers(2, MOST_COLORS + 1))
         number = int(rng.roles.integers(2 * count, 3 * count + 1))
-        strangers = int(rng.roles.integers(3))
-        spare = int(rng.roles.integers(2))
+        strangers, spare = (int(rng.roles.integers(n)) for n in (3, 2))
+        if self.anywhere:  # each color that is there is meant
+            strangers = spare = 0
         colors = self.colors(rng, count + min(strangers, 1) + spare)
         named, rest = colors[:count], colors[count:]
-        zones = [scene.zone(color, tower=True) for color in named]
-        blocks = [scene.block(named[k % count]) for k in range(number)]
+        zones = [self.base(scene, color) for color in named]
+        blocks = [scene.block(named[k % count], where=self.around) for k in range(number)]
         if spare:
             zones.append(scene.zone(rest.pop()))
         others = [scene.block(rest[0]) for _ in range(strangers)]

@@ -55,4 +55,4 @@ def tower_roles(
 def tower(roles: Mapping[str, Tensor], number: int | None = None) -> Tower:
     """The tower of stacked roles, or one of several."""
     found = [roles[name] if number is None else roles[name][:, number] for name in ROLES]
-    return Tower(*found, weight=found[2])
+    return Tower(*found, weight=found[2] - (found[1] < 0).long())

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from clevrskills.predicates import Predicate
+from clevrskills.suites.lohoravens.tasks.stack.anywhere import ZONE, where
 from clevrskills.suites.lohoravens.tasks.stack.stack_all_on_zone import StackAllOnZone
 from clevrskills.suites.lohoravens.tasks.steps.stepwise import Stepwise, in_tower
 from clevrskills.suites.lohoravens.wordings.stack import STACK_ALL
@@ -23,6 +24,8 @@ class StackAllOnZoneSteps(Stepwise, StackAllOnZone):
     family = "steps"
     bank = with_steps(STACK_ALL)
     sentence = f"{StackAllOnZone.sentence}, step by step"
+
+    where: tuple[str, ...] = where(ZONE)
 
     def step(
         self, roles: Mapping[str, Tensor], body: Tensor, onto: Tensor, number: int
