@@ -78,12 +78,14 @@ class Circle:
 
     Attributes:
         radii_m: The range.
+        counted: Whether its members are looked for where it is not whole.
     """
 
     radii_m: tuple[float, float]
+    counted: bool = True
 
     def fit(self, rows: np.ndarray, used: np.ndarray) -> Fit:
-        return fit_circle(rows[:, :2], used, self.radii_m)
+        return fit_circle(rows[:, :2], used, self.radii_m, self.counted)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,8 @@ LINE_GAPS_M = (0.01, 0.06)
 """Least and greatest gap between the edges of neighbors on a line."""
 NEIGHBORS = (0.5, 1.6)
 """Least and greatest angle between neighbors on a circle, of the even one."""
+REFINED = 16
+"""How many of the best circles are looked at closely."""
 
 
 def fit_line(
@@ -84,11 +86,14 @@ def _within_reach(angle: float, steps: int, count: int) -> bool:
     return NEIGHBORS[0] * even - SLACK <= angle <= NEIGHBORS[1] * even + SLACK
 
 
-def fit_circle(places: np.ndarray, used: np.ndarray, radii_m: tuple[float, float]) -> Fit:
+def fit_circle(
+    places: np.ndarray, used: np.ndarray, radii_m: tuple[float, float], counted: bool = True
+) -> Fit:
     """Places on the circle, of any middle and of a radius in a range, that has most of them.
 
     Looked at are the circles through three of them or, with a radius from the middle of the range,
-    through two, then the algebraic fits of the best ones.
+    through two, then the algebraic fits of the best ones. Unless ``counted``, members are not
+    looked for where it is not whole.
     """
     count, known = len(places), np.flatnonzero(used)
     whole = None
@@ -96,6 +101,8 @@ def fit_circle(places: np.ndarray, used: np.ndarray, radii_m: tuple[float, float
         whole = algebraic_circle(places)
         if _is_whole_circle(places, *whole, radii_m):
             return Fit(np.ones(count, bool), True, *whole)
+    if not counted:
+        return Fit(np.zeros(count, bool), False, np.zeros(2))
     centers, sizes = _circles(places[known], radii_m)
     if not len(centers):
         single = np.zeros(count, bool)
@@ -104,7 +111,10 @@ def fit_circle(places: np.ndarray, used: np.ndarray, radii_m: tuple[float, float
     found = _most_on(places, used, centers, sizes)
     again = [found]
     for _ in range(2):
-        middles = [algebraic_circle(places[m]) for m in again[-1] if m.sum() >= 3]
+        likely = np.unique(
+            again[-1][np.argsort(-again[-1].sum(1), kind="stable")[:REFINED]], axis=0
+        )
+        middles = [algebraic_circle(places[m]) for m in likely if m.sum() >= 3]
         middles = [m for m in middles if radii_m[0] <= m[1] <= radii_m[1]]
         if not middles:
             break

@@ -98,9 +98,6 @@ class Shape(PhysicalPredicate):
         found = []
         for env in range(world.num_envs):
             known = (self.objects[env] >= 0).cpu().numpy()
-            if self.anywhere and not world.rewards and not counted[env, known].all():
-                found.append(Fit(np.zeros(len(known), bool), False, np.zeros(2)))
-                continue  # how many fit is not asked for
             fit = fitted(self.figure(world, env), rows[env, known], counted[env, known])
             members = np.zeros(len(known), bool)
             members[known] = fit.members
@@ -252,7 +249,7 @@ class OnCircle(Shape):
         return found
 
     def figure(self, world: World, env: int) -> Circle:
-        return Circle((float(self.low_m[env]), float(self.high_m[env])))
+        return Circle((float(self.low_m[env]), float(self.high_m[env])), world.rewards)
 
     def spread(self, world: World, env: int) -> np.ndarray:
         radius = float(self.low_m[env] + self.high_m[env]) / 2

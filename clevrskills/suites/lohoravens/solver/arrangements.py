@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from math import pi
+from math import hypot, pi
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -41,7 +41,9 @@ wider than a block."""
 HIGHER_M = 0.004
 INSET_M = 0.025
 """How far middles stay inside the border of the field."""
-CLOSELY = 6
+PROMISING = 12
+"""How many arrangements are looked at for which piece goes where."""
+CLOSELY = 4
 """How many of the best arrangements are planned step by step."""
 INNER_M, OUTER_M, AROUND_M = 0.08, 0.148, 0.12
 """Radii of the inner and outer one of two circles, and of a single one."""
@@ -102,10 +104,7 @@ def plan(pieces: Pieces, arrangements: Sequence[Arrangement]) -> tuple[list[Step
     """The steps to the arrangement that most pieces are part of already, of those the one with the
     fewest steps, then with the shortest ways; and that arrangement.
     """
-    most = max(_in_place(pieces, each) for each in arrangements)
-    assigned = [
-        (_assign(pieces, each), each) for each in arrangements if _in_place(pieces, each) == most
-    ]
+    assigned = [(_assign(pieces, each), each) for each in _promising(pieces, arrangements)]
     assigned.sort(key=lambda entry: entry[0][1])
     plans = list[tuple[int, tuple[int, int, float], int, list[Step], Arrangement]]()
     for (where, cost), arrangement in assigned[:CLOSELY]:
@@ -114,13 +113,18 @@ def plan(pieces: Pieces, arrangements: Sequence[Arrangement]) -> tuple[list[Step
     return min(plans, key=lambda entry: entry[:3])[3:]
 
 
-def _in_place(pieces: Pieces, arrangement: Arrangement) -> int:
-    """How many pieces are at a place of their kind."""
-    off = pieces.places[:, None] - arrangement.places
-    near = (np.abs(off) < IN_PLACE_M).all(-1)
-    if not near.any():
-        return 0
-    return int((near & (pieces.kinds[:, None] == arrangement.kinds)).any(0).sum())
+def _promising(pieces: Pieces, arrangements: Sequence[Arrangement]) -> list[Arrangement]:
+    """The arrangements that most pieces are part of already, of those some with short ways: each
+    place asks for the nearest piece of its kind.
+    """
+    places = np.stack([each.places for each in arrangements])  # (A, n, 2)
+    kinds = np.stack([each.kinds for each in arrangements])
+    apart = np.linalg.norm(pieces.places[:, None] - places[:, None], axis=-1)  # (A, pieces, n)
+    fits = pieces.kinds[:, None] == kinds[:, None]
+    in_place = (fits & (apart < IN_PLACE_M) & pieces.free[:, None]).any(1).sum(1)
+    ways_m = np.where(fits, apart, BLOCKED).min(1).sum(1).round(6)
+    best = np.lexsort((np.arange(len(places)), ways_m, -in_place))
+    return [arrangements[k] for k in best[:PROMISING] if in_place[k] == in_place[best[0]]]
 
 
 def _assign(pieces: Pieces, arrangement: Arrangement) -> tuple[np.ndarray, tuple[int, int, float]]:
@@ -186,7 +190,11 @@ def _in_the_way(
     other: int, piece: int, squares: dict[int, np.ndarray], goal: np.ndarray, sides_m: np.ndarray
 ) -> bool:
     higher = sides_m[other] > sides_m[piece] + HIGHER_M
-    return _gap_m(squares[other], goal) < (BESIDE_HIGHER_M if higher else GAP_M)
+    least_m = BESIDE_HIGHER_M if higher else GAP_M
+    x, y = (squares[other][0] + squares[other][2] - goal[0] - goal[2]) / 2
+    if hypot(x, y) > (sides_m[other] + sides_m[piece]) / 2**0.5 + least_m:
+        return False
+    return _gap_m(squares[other], goal) < least_m
 
 
 def _square(place: np.ndarray, yaw_rad: float, side_m: float) -> np.ndarray:
