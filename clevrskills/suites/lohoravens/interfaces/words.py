@@ -12,7 +12,7 @@ import torch
 from clevrskills.core.interface import Step, TextInterface, Turn
 from clevrskills.solvers.requirements import require_planner
 from clevrskills.suites.lohoravens.env import LoHoRavensEnv
-from clevrskills.suites.lohoravens.foresight import helps
+from clevrskills.suites.lohoravens.solver.foresight import helps
 from clevrskills.suites.lohoravens.interfaces.actuator import DONE, PickPlaceActuator, Request
 from clevrskills.suites.lohoravens.interfaces.grammar import (
     DONE_COMMAND,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from clevrskills.suites.lohoravens.env import LoHoRavensEnv
-from clevrskills.suites.lohoravens.foresight import ForeseenWorld, carry_out, moves_left, under
+from clevrskills.suites.lohoravens.solver.foresight import ForeseenWorld, carry_out, moves_left, under
 from clevrskills.suites.lohoravens.interfaces.words import BESIDE_M, TO_SIDE, ground
 from clevrskills.suites.lohoravens.primitive import Move
 from clevrskills.suites.lohoravens.things import AREAS, Scene, Thing, area_bounds_m
