@@ -12,7 +12,6 @@ import torch
 from clevrskills.core.interface import Step, TextInterface, Turn
 from clevrskills.solvers.requirements import require_planner
 from clevrskills.suites.lohoravens.env import LoHoRavensEnv
-from clevrskills.suites.lohoravens.solver.foresight import helps
 from clevrskills.suites.lohoravens.interfaces.actuator import DONE, PickPlaceActuator, Request
 from clevrskills.suites.lohoravens.interfaces.grammar import (
     DONE_COMMAND,
@@ -30,6 +29,7 @@ from clevrskills.suites.lohoravens.interfaces.grammar import (
 )
 from clevrskills.suites.lohoravens.move import Move
 from clevrskills.suites.lohoravens.setting import FIELD, FIELD_MIDDLE_M
+from clevrskills.suites.lohoravens.solver.foresight import helps
 from clevrskills.suites.lohoravens.things import (
     AREAS,
     BLOCKS,
