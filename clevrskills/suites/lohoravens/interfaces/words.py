@@ -350,9 +350,10 @@ def _free_spot(spot: Spot, thing: Thing, scene: Scene) -> tuple[float, float, fl
     else:
         low, high = area_bounds_m(spot.area)
         inset = MARGIN_M if spot.area == "center" else inset
+        gaps_m = GAPS_M[-1:] if spot.area == "center" else GAPS_M  # which is small
         middle = (low + high) / 2
         low, high = low + inset, high - inset
-        place = _nearest_free(middle, low, high, thing, scene, GAPS_M)
+        place = _nearest_free(middle, low, high, thing, scene, gaps_m)
     if place is None:
         raise Refused("NO_ROOM", phrase=str(spot))
     return place
