@@ -175,5 +175,5 @@ def _reporter(name: str, arguments: Mapping[str, Any]) -> ChatClient | None:
 
 def _request(image: Any) -> list[Message]:
     """What a reporter is asked."""
-    shown = ["The table now:", ImagePart("table", image)]
+    shown: list[str | ImagePart] = ["The table now:", ImagePart("table", image)]
     return [Message("system", (_REPORTER,)), message("user", shown)]

@@ -60,7 +60,7 @@ class Screener:
         env.reset(options=start)
         if succeeds_blindly(env, interface.none, steady=True, interface=interface):
             return ScreeningResult(seed, "solved by doing nothing")
-        return ScreeningResult(seed, "", steps, data, env.limit)
+        return ScreeningResult(seed, "", steps, data, interface.begin(env).limit)
 
     def _prepare(self, candidate: Candidate) -> Environment:
         config = EnvConfig(candidate.task, candidate.split, candidate.robot, cameras=())

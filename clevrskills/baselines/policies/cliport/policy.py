@@ -102,7 +102,7 @@ class Cliport(LearnedPolicy[CliportConfig]):
         options = ObservationOptions(
             cameras=(), proprioception=False, prompt="language", views=VIEWS, look="flat"
         )
-        none = {name: [] for name in ("mean", "std")}
+        none: dict[str, list[float]] = {name: [] for name in ("mean", "std")}
         plain = {"mean": [0.0] * 6, "std": [1.0] * 6}
         action = dict(load_suite(SUITE).interface(INTERFACE).spec)
         return PolicySpec(options, {}, {"state": none, "action": plain}, action)

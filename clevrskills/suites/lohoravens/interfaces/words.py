@@ -12,7 +12,6 @@ import torch
 from clevrskills.core.interface import Step, TextInterface, Turn
 from clevrskills.solvers.requirements import require_planner
 from clevrskills.suites.lohoravens.env import LoHoRavensEnv
-from clevrskills.suites.lohoravens.foresight import helps
 from clevrskills.suites.lohoravens.interfaces.actuator import DONE, PickPlaceActuator, Request
 from clevrskills.suites.lohoravens.interfaces.grammar import (
     DONE_COMMAND,
@@ -30,6 +29,7 @@ from clevrskills.suites.lohoravens.interfaces.grammar import (
 )
 from clevrskills.suites.lohoravens.move import Move
 from clevrskills.suites.lohoravens.setting import FIELD, FIELD_MIDDLE_M
+from clevrskills.suites.lohoravens.solver.foresight import helps
 from clevrskills.suites.lohoravens.things import (
     AREAS,
     BLOCKS,
@@ -350,9 +350,10 @@ def _free_spot(spot: Spot, thing: Thing, scene: Scene) -> tuple[float, float, fl
     else:
         low, high = area_bounds_m(spot.area)
         inset = MARGIN_M if spot.area == "center" else inset
+        gaps_m = GAPS_M[-1:] if spot.area == "center" else GAPS_M  # which is small
         middle = (low + high) / 2
         low, high = low + inset, high - inset
-        place = _nearest_free(middle, low, high, thing, scene, GAPS_M)
+        place = _nearest_free(middle, low, high, thing, scene, gaps_m)
     if place is None:
         raise Refused("NO_ROOM", phrase=str(spot))
     return place

@@ -7,13 +7,20 @@ from collections.abc import Iterator
 import numpy as np
 
 from clevrskills.suites.lohoravens.env import LoHoRavensEnv
-from clevrskills.suites.lohoravens.foresight import ForeseenWorld, carry_out, moves_left, under
 from clevrskills.suites.lohoravens.interfaces.words import BESIDE_M, TO_SIDE, ground
 from clevrskills.suites.lohoravens.primitive import Move
+from clevrskills.suites.lohoravens.solver.foresight import (
+    ForeseenWorld,
+    carry_out,
+    moves_left,
+    under,
+)
 from clevrskills.suites.lohoravens.things import AREAS, Scene, Thing, area_bounds_m
 
 SAME_M = 0.005
 """How near to each other two picks or places are the same."""
+TRIED = 6
+"""Instructions of which it is looked ahead what would come, at most."""
 NEAR_M = 0.05
 """How near to a place beside a block a place is that is told by the block's side."""
 
@@ -34,7 +41,7 @@ def say(move: Move, env: LoHoRavensEnv) -> str:
         if np.abs(away_m).max() < SAME_M:
             return text
     before = moves_left(env.goal, env.world, env.goal_state, env.turn_limit)
-    for text, meant in known:
+    for text, meant in known[:TRIED]:
         world = ForeseenWorld.snapshot(env.world)
         taken = carry_out(world, meant)
         after = env.goal.evaluate(world, env.goal_state).state

@@ -24,13 +24,14 @@ def square(image: np.ndarray, height: np.ndarray, at: tuple[int, int], color: st
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Turns with three squares, one of which is to go onto another one, and two where all is done."""
+    """Turns with three squares, one of which goes onto another one, and two where all is done."""
     generator = np.random.default_rng(0)
     found: dict[str, list[object]] = {name: [] for name in ("map", "height", "text", "action")}
     for k in range(8):
         image, height = np.full((128, 256, 3), 200, np.uint8), np.zeros((128, 256), np.float16)
         columns = generator.permutation([40, 120, 200])
-        places = {c: (int(generator.integers(20, 108)), int(y)) for c, y in zip(COLORS, columns)}
+        pairs = zip(COLORS, columns, strict=True)
+        places = {color: (int(generator.integers(20, 108)), int(y)) for color, y in pairs}
         for color, at in places.items():
             square(image, height, at, color)
         one, other = generator.permutation([*COLORS])[:2]

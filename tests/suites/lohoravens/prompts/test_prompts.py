@@ -20,12 +20,12 @@ from clevrskills.core.policy_loader import policy_arguments
 from clevrskills.core.suite import load_suite
 from clevrskills.errors import ClevrSkillsError, UnknownArgumentError, UnknownNameError
 from clevrskills.suites.lohoravens.captions import true_statements
-from clevrskills.suites.lohoravens.foresight import carry_out
 from clevrskills.suites.lohoravens.interfaces.grammar import parse
 from clevrskills.suites.lohoravens.interfaces.words import ground
 from clevrskills.suites.lohoravens.prompts.phrasing import say
 from clevrskills.suites.lohoravens.prompts.prompter import _EXAMPLES, DONE, FieldPrompter
 from clevrskills.suites.lohoravens.solver import next_move
+from clevrskills.suites.lohoravens.solver.foresight import carry_out
 
 GOLDEN = Path(__file__).parent / "golden"
 SUITE = load_suite("lohoravens")
