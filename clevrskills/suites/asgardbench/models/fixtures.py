@@ -89,7 +89,9 @@ def _grip(look: Look, x: float, y: float, z: float, length: float, upright: bool
 def _door(
     look: Look, name: str, width: float, height: float, y: float, bottom: float, high: bool
 ) -> tuple[list[Piece], dict[str, Joint]]:
-    """Door over the whole width, hinged on the left, opening towards -y; its grip is high or low."""
+    """Door over the whole width, hinged on the left, that opens to the front; its grip is high or
+    low.
+    """
     parts = [
         Piece(part, look.style.front, name)
         for part in _panel(look, width - 6, height - 6, 0, y, bottom + 3)

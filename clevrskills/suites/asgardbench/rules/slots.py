@@ -77,7 +77,7 @@ GRIDS: dict[str, tuple[Grid, ...]] = {
     "CoffeeMachine": (_spot(0.0, -0.19, 0.04),),
     "Toaster": tuple(_spot(x, 0.0, 0.165) for x in (-0.034, 0.034)),
     "StoveBurner": (_spot(0.0, 0.0, 0.011),),
-    "GarbageCan": tuple(_spot(0.0, 0.0, 0.33 + 0.04 * k) for k in range(4)),
+    "GarbageCan": (_spot(0.0, 0.0, 0.4),),
     "Sofa": (Grid(-0.78, -0.75, 0.5, 6, 1, (0.26, 0.3)),),
     "ArmChair": (Grid(-0.26, -0.75, 0.5, 2, 1, (0.26, 0.3)),),
     "Plate": (_spot(-0.03, 0, 0.006), _spot(0.045, 0.035, 0.008), _spot(0.045, -0.035, 0.01)),
