@@ -136,7 +136,7 @@ def test_every_slot_and_fixture_is_seen_from_where_one_stands(label):
         for each in made.fixtures:
             x0, y0, z0, x1, y1, z1 = box_of(each)
             inside = x0 < eye.x_m < x1 and y0 < eye.y_m < y1 and z0 < eye.z_m < z1
-            assert not inside, (fixture.id, each.id)
+            assert not inside or each.type == "Chair", (fixture.id, each.id)
         if fixture.type not in catalogue().containers:
             continue
         kind = HELD_THERE.get(fixture.type, "Mug")

@@ -147,7 +147,7 @@ def drawer(look: Look) -> Model:
     pieces += [Piece(part, INSIDE, "tray") for part in tray]
     pieces += [Piece(part, look.style.front, "tray") for part in fronts]
     pieces.append(Piece(_grip(look, 0, y - 22, high / 2 + 40, 200, False), STEEL, "tray"))
-    return Model(tuple(pieces), {"tray": Joint("slide", "open", (0, -1, 0), 380.0)})
+    return Model(tuple(pieces), {"tray": Joint("slide", "open", (0, -1, 0), 450.0)})
 
 
 def counter_top(look: Look) -> Model:

@@ -119,7 +119,7 @@ def style(label: int, kind: str) -> Style:
     seed = np.random.SeedSequence((label, crc32(b"style"), crc32(kind.encode())))
     rng = np.random.Generator(np.random.PCG64(seed))
 
-    def pick(of: Sequence) -> int:  # type: ignore[type-arg]
+    def pick(of: Sequence[object]) -> int:
         return int(rng.integers(len(of)))
 
     wall, front, top = _WALLS[pick(_WALLS)], _FRONTS[pick(_FRONTS)], _TOPS[pick(_TOPS)]

@@ -68,7 +68,7 @@ GRIDS: dict[str, tuple[Grid, ...]] = {
     "WallCabinet": tuple(Grid(-0.28, -0.325, z, 4, 2, _CUPBOARD, 0.32) for z in (0.018, 0.356)),
     "Cabinet": tuple(Grid(-0.28, -0.56, z, 4, 2, _CUPBOARD, 0.36) for z in (0.118, 0.5)),
     "SinkCabinet": (Grid(-0.42, -0.56, 0.118, 6, 2, _CUPBOARD, 0.5),),
-    "Drawer": (Grid(-0.26, -0.565, 0.04, 4, 2, (0.13, 0.14), 0.2, 0.38),),
+    "Drawer": (Grid(-0.26, -0.45, 0.04, 4, 2, (0.13, 0.14), 0.2, 0.45),),
     "Fridge": tuple(
         Grid(-0.29, -0.61, z, 4, 2, (0.145, 0.14), 0.33) for z in (0.972, 1.352, 0.552, 0.132)
     ),
