@@ -7,20 +7,20 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from clevrskills.assets.solids import box
+from clevrskills.suites.asgardbench.drawing.house import HouseScene
+from clevrskills.suites.asgardbench.drawing.stage import Stage, model
 from clevrskills.suites.asgardbench.models.catalogue import FIXTURES, STATES, THINGS
 from clevrskills.suites.asgardbench.models.model import Model, Piece, State
-from clevrskills.suites.asgardbench.drawing.room_scene import RoomScene
-from clevrskills.suites.asgardbench.drawing.rooms import ROOM_KINDS, Placed, room
-from clevrskills.suites.asgardbench.drawing.stage import Stage, model
 from clevrskills.suites.asgardbench.models.surfaces import Surface
+from clevrskills.suites.asgardbench.rules.camera import aimed
+from clevrskills.suites.asgardbench.rules.world import World
+from clevrskills.suites.asgardbench.tasks.instances import Variant
+from clevrskills.suites.asgardbench.tasks.rooms import BATHROOMS, KITCHENS, LIVING_ROOMS, room
+from clevrskills.suites.asgardbench.tasks.setup import set_up
 
 TILE_PX, COLUMNS, ROOM_PX = 144, 10, 480
 INK = (40, 40, 44)
-VIEWS = {
-    "kitchen": ((0.2, -1.5, 1.58), (0.0, 1.8, 0.95)),
-    "bathroom": ((0.3, -1.3, 1.58), (0.0, 1.5, 0.95)),
-    "living_room": ((0.0, -1.9, 1.58), (0.0, 2.1, 0.7)),
-}
+FAMILIES = {"kitchen": "coffee", "bathroom": "clean_mirror", "living": "turn_on_tv"}
 
 
 def draw(folder: Path) -> None:
@@ -61,18 +61,24 @@ def _words(state: State) -> list[str]:
 
 
 def _rooms() -> Image.Image:
-    """Two rooms of each kind; in the first kitchen a mug is held."""
-    sheet = Image.new("RGB", (3 * ROOM_PX, 2 * ROOM_PX))
-    mug = Placed("Mug", "Mug", (0, 0, 0, 0), State(filled="coffee"))
-    for column, kind in enumerate(ROOM_KINDS):
-        for row in range(2):
-            scene = RoomScene(room(kind, row + 1), size_px=2 * ROOM_PX)
-            held = mug if kind == "kitchen" and row == 0 else None
-            image = Image.fromarray(scene.image(*VIEWS[kind], held))
-            small = image.resize((ROOM_PX, ROOM_PX), Image.Resampling.LANCZOS)
-            sheet.paste(small, (column * ROOM_PX, row * ROOM_PX))
+    """All rooms of the split ``test``, each from its front to its north wall."""
+    labels = (*KITCHENS, *BATHROOMS, *LIVING_ROOMS)
+    columns = 6
+    size = ROOM_PX // 2
+    sheet = Image.new("RGB", (columns * size, -(-len(labels) // columns) * size))
+    scene = HouseScene(size_px=2 * size)
+    for k, label in enumerate(labels):
+        made = room(label)
+        things = set_up(FAMILIES[made.kind], Variant(label), np.random.default_rng(label))
+        world = World(made, things)
+        aside = 0.35 * made.width_m * (1 if made.fixtures[0].x_m < 0 else -1)
+        south = any(f.type == "CounterTop" and f.yaw_rad > 3 for f in made.fixtures)
+        eye = (aside, (0.75 if south else 0.2) - made.depth_m / 2, 1.58)
+        world.camera = aimed(eye, (-0.4 * aside, made.depth_m / 2, 0.85))
+        small = Image.fromarray(scene.image(world)).resize((size, size), Image.Resampling.LANCZOS)
+        sheet.paste(small, (k % columns * size, k // columns * size))
     return sheet
 
 
 def _save(sheet: Image.Image, path: Path) -> None:
-    sheet.save(path, quality=80, method=6)
+    sheet.save(path, quality=78, method=6)

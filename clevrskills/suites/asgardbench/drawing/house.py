@@ -108,17 +108,21 @@ class HouseScene:
     def _show_thing(self, world: World, entity: Entity) -> None:
         state = state_of(entity)
         drawn = model(entity.type, state, self._contrast)
+        self.stage.show_at(entity.id, drawn, self.pose_of(world, entity), state)
+
+    def pose_of(self, world: World, entity: Entity) -> np.ndarray:
+        """Pose of a thing's model in the room (4, 4), for the last camera."""
         middle = np.eye(4)
         middle[:3, 3] = -shape(entity.type).middle
         pose = _matrix(world.pose(entity)) @ middle
-        if world.in_hand(entity):
-            held = world.held
-            assert held is not None
-            # things are posed as if what is held stood at the origin, in the middle
-            down = np.eye(4)
-            down[2, 3] = shape(held.type).size_m[2] / 2
-            pose = self._held_frame(held.type) @ down @ pose
-        self.stage.show_at(entity.id, drawn, pose, state)
+        if not world.in_hand(entity):
+            return pose
+        held = world.held
+        assert held is not None
+        # things are posed as if what is held stood at the origin, in the middle
+        down = np.eye(4)
+        down[2, 3] = shape(held.type).size_m[2] / 2
+        return self._held_frame(held.type) @ down @ pose
 
     def _held_frame(self, kind: str) -> np.ndarray:
         """Pose of the middle of the lower end of what is held; its -y faces the agent."""

@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 import sapien
 
-from clevrskills.suites.asgardbench.models.surfaces import Surface, texture
+from clevrskills.suites.asgardbench.models.surfaces import Color, Surface, texture
 
 
 @lru_cache(maxsize=1024)
@@ -29,4 +29,5 @@ def material(surface: Surface) -> sapien.render.RenderMaterial:
 
 
 def linear(color: Color) -> list[float]:
+    """A color in linear light, as the renderer reckons."""
     return [c**2.2 for c in color]

@@ -89,7 +89,9 @@ def _grip(look: Look, x: float, y: float, z: float, length: float, upright: bool
 def _door(
     look: Look, name: str, width: float, height: float, y: float, bottom: float, high: bool
 ) -> tuple[list[Piece], dict[str, Joint]]:
-    """Door over the whole width, hinged on the left, opening towards -y; its grip is high or low."""
+    """Door over the whole width, hinged on the left, that opens to the front; its grip is high or
+    low.
+    """
     parts = [
         Piece(part, look.style.front, name)
         for part in _panel(look, width - 6, height - 6, 0, y, bottom + 3)
@@ -145,7 +147,7 @@ def drawer(look: Look) -> Model:
     pieces += [Piece(part, INSIDE, "tray") for part in tray]
     pieces += [Piece(part, look.style.front, "tray") for part in fronts]
     pieces.append(Piece(_grip(look, 0, y - 22, high / 2 + 40, 200, False), STEEL, "tray"))
-    return Model(tuple(pieces), {"tray": Joint("slide", "open", (0, -1, 0), 380.0)})
+    return Model(tuple(pieces), {"tray": Joint("slide", "open", (0, -1, 0), 450.0)})
 
 
 def counter_top(look: Look) -> Model:

@@ -94,9 +94,11 @@ _SPLASHES: Sequence[Surface] = (
     Surface((0.90, 0.84, 0.74), "tiles", (0.74, 0.68, 0.60), 0.20),
     _stone((0.88, 0.87, 0.84), (0.60, 0.58, 0.56)),
 )
-_WOODS: Sequence[Surface] = tuple(
-    _wood(c)
-    for c in ((0.76, 0.56, 0.34), (0.44, 0.28, 0.17), (0.83, 0.69, 0.50), (0.62, 0.40, 0.24))
+_WOODS: Sequence[Surface] = (
+    _wood((0.76, 0.56, 0.34)),
+    _wood((0.44, 0.28, 0.17)),
+    _wood((0.83, 0.69, 0.50)),
+    _wood((0.62, 0.40, 0.24)),
 )
 _STEELS: Sequence[Surface] = (
     Surface((0.70, 0.72, 0.74)),
@@ -117,7 +119,7 @@ def style(label: int, kind: str) -> Style:
     seed = np.random.SeedSequence((label, crc32(b"style"), crc32(kind.encode())))
     rng = np.random.Generator(np.random.PCG64(seed))
 
-    def pick(of: Sequence) -> int:  # type: ignore[type-arg]
+    def pick(of: Sequence[object]) -> int:
         return int(rng.integers(len(of)))
 
     wall, front, top = _WALLS[pick(_WALLS)], _FRONTS[pick(_FRONTS)], _TOPS[pick(_TOPS)]

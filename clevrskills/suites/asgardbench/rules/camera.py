@@ -143,7 +143,8 @@ def before(
     if whole and fixture.model not in DISTANCES_M:
         wide = float(shape(fixture.model, fixture.width_m).size_m[0])
         away = min(max(0.75 * wide, away), 1.3)
-    low = target[2] < CROUCH_BELOW_M or fixture.model in CROUCH_FOR
+    low = target[2] < CROUCH_BELOW_M and fixture.model != "Drawer"
+    low |= fixture.model in CROUCH_FOR
     wide, deep = room.width_m / 2 - WALL_M, room.depth_m / 2 - WALL_M
     for crouched in (low, not low):
         for aside, further in ((0.0, 0.0), *OTHERS):

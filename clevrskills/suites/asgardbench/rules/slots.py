@@ -68,7 +68,7 @@ GRIDS: dict[str, tuple[Grid, ...]] = {
     "WallCabinet": tuple(Grid(-0.28, -0.325, z, 4, 2, _CUPBOARD, 0.32) for z in (0.018, 0.356)),
     "Cabinet": tuple(Grid(-0.28, -0.56, z, 4, 2, _CUPBOARD, 0.36) for z in (0.118, 0.5)),
     "SinkCabinet": (Grid(-0.42, -0.56, 0.118, 6, 2, _CUPBOARD, 0.5),),
-    "Drawer": (Grid(-0.26, -0.565, 0.04, 4, 2, (0.13, 0.14), 0.2, 0.38),),
+    "Drawer": (Grid(-0.26, -0.45, 0.04, 4, 2, (0.13, 0.14), 0.2, 0.45),),
     "Fridge": tuple(
         Grid(-0.29, -0.61, z, 4, 2, (0.145, 0.14), 0.33) for z in (0.972, 1.352, 0.552, 0.132)
     ),
@@ -77,7 +77,7 @@ GRIDS: dict[str, tuple[Grid, ...]] = {
     "CoffeeMachine": (_spot(0.0, -0.19, 0.04),),
     "Toaster": tuple(_spot(x, 0.0, 0.165) for x in (-0.034, 0.034)),
     "StoveBurner": (_spot(0.0, 0.0, 0.011),),
-    "GarbageCan": tuple(_spot(0.0, 0.0, 0.33 + 0.04 * k) for k in range(4)),
+    "GarbageCan": (_spot(0.0, 0.0, 0.4),),
     "Sofa": (Grid(-0.78, -0.75, 0.5, 6, 1, (0.26, 0.3)),),
     "ArmChair": (Grid(-0.26, -0.75, 0.5, 2, 1, (0.26, 0.3)),),
     "Plate": (_spot(-0.03, 0, 0.006), _spot(0.045, 0.035, 0.008), _spot(0.045, -0.035, 0.01)),

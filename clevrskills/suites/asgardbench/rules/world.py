@@ -242,8 +242,9 @@ class World:
         shown = self.shut_in(entity) or entity
         usual = None
         fixture, place = self.fixtures[base.id], self.place(entity)
-        for self.camera in before(self.room, fixture, place, entity is base):
-            usual = usual or self.camera
+        for camera in before(self.room, fixture, place, entity is base):
+            self.camera = camera
+            usual = usual or camera
             if self.visible(shown):
                 return
         if usual is not None:
