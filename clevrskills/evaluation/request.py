@@ -281,8 +281,8 @@ def _episodes(
     args: EvaluateArgs, suite: Suite, policy: str, tasks: Sequence[str], splits: Sequence[str]
 ) -> tuple[list[EpisodeRef], str, str]:
     """The episodes, their robot and criteria."""
-    robots = suite.robots_of(tasks[0]) if tasks else suite.robots()
-    robot, criteria = args.robot or robots[0], args.criteria or suite.criteria()[0]
+    able = suite.robots_of(tasks[0]) if tasks else suite.robots()
+    robot, criteria = args.robot or able[0], args.criteria or suite.criteria()[0]
     count = args.episodes or (suite.episodes if args.until_width is None else None)
     pairs = task_splits(suite, tasks, splits, args.tasks)
     if tasks and not pairs:

@@ -308,3 +308,16 @@ def test_gymnasium_makes_it() -> None:
     _, _, terminated, truncated, info = env.step(np.zeros(7, np.float32))
     assert not terminated and not truncated and info["success"] is False
     env.close()
+
+
+def test_frozen_boards_are_those_that_are_drawn_and_were_solved_in_fewest_turns() -> None:
+    suite = load_suite("ivispar")
+    for split, count in (("base", 100), ("interference", 100), ("val", 50)):
+        head, episodes = suite.header("geoms_arm", split), suite.frozen("geoms_arm", split)
+        assert (head.episodes, head.robot, len(episodes)) == (count, "xarm6", count)
+        c1 = [int(episode.layout.roles["c1"]) for episode in episodes]
+        assert sum(head.oracle_steps) <= 1.05 * sum(c1)
+    board = GeomsArm().board_of(episodes[3].seed, 0, "val")
+    assert episodes[3].layout.roles["goal"][: len(board.goal)].tolist() == list(board.goal)
+    drawn = suite.draw("geoms_arm", "val", episodes[3].seed)
+    assert drawn.content_hash == episodes[3].content_hash
