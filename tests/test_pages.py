@@ -25,7 +25,7 @@ PAGES = {
 }
 COMMANDS = {c.__metadata__[0].name: c.__origin__ for c in Command.__args__}
 PROGRAMS = {
-    *("accelerate", "apt-get", "cd", "clevrskills", "exec", "export", "git", "inspect"),
+    *("accelerate", "apt-get", "cd", "clevrskills", "cp", "exec", "export", "git", "inspect"),
     *(
         "lerobot-eval",
         "lerobot-train",

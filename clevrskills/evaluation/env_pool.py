@@ -101,7 +101,7 @@ class EnvPool:
                 *(env, episode, self._options, worker.rules, worker.suite, video, ref.repeat),
                 told=told,
                 wording=wording,
-                **({"director": Director(worker.suite, ref.part)} if ref.part else {}),
+                director=Director(worker.suite, ref.part) if ref.part else None,
             )
         except Exception:
             self.abandon(slot)

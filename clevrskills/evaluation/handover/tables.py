@@ -10,6 +10,7 @@ from itertools import groupby
 import numpy as np
 import pandas as pd
 
+from clevrskills.core.statistics import wilson
 from clevrskills.evaluation.handover.director import NO_HANDOVER
 from clevrskills.evaluation.handover.parts import LONGER, OWN, PLAN, PROMPT, WHOLE, leaf_part
 from clevrskills.evaluation.report.tables import Table
@@ -209,6 +210,7 @@ def _row(
     expected = propagate(
         lambda *r: float(np.mean([math.prod(r[k] for k in chain) for chain in chains])), *rates
     )
+    product = _no_narrower(product, len(counts))
     planner = _whole(by_part.get(PLAN, {}))
     longer = _whole(by_part.get(WHOLE, {}))
     zero = {index: _in_time(r) for index, r in by_part.get(WHOLE, {}).items()}
@@ -254,6 +256,16 @@ def _whole(results: Mapping[int, EpisodeResult]) -> Estimate:
 def _in_time(result: EpisodeResult) -> bool:
     """Whether the goal held within the ordinary limit."""
     return result.success_once and result.turns <= result.max_turns // LONGER
+
+
+def _no_narrower(product: Estimate, n: int) -> Estimate:
+    """A product of rates with an interval that holds Wilson's of a rate of n episodes: one of
+    nothing but failures would be exact.
+    """
+    if math.isnan(product.value):
+        return product
+    low, high = wilson(product.value * n, n)
+    return replace(product, low=min(product.low, low), high=max(product.high, high), n=n)
 
 
 def _less(one: Estimate, other: Estimate) -> Estimate:
