@@ -18,8 +18,8 @@ from clevrskills.dataset_tools.layout import Header as DatasetHeader
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.evaluation.arguments import EvaluateArgs
 from clevrskills.evaluation.env_pool import EpisodeRef, WorkerConfig
-from clevrskills.evaluation.handover.selection import in_parts
 from clevrskills.evaluation.freeze.frozen import Header as FrozenHeader
+from clevrskills.evaluation.handover.selection import in_parts
 from clevrskills.evaluation.results import Run
 from clevrskills.evaluation.robustness.kept import kept_episodes
 from clevrskills.evaluation.robustness.screening import check_axes
