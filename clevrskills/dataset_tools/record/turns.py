@@ -152,7 +152,7 @@ class TurnRecorder:
                 "instruction": env.prompt.plain(oracle.step),
                 "predicate": oracle.predicate,
                 "attempt": oracle.attempt,
-                "failed": False,
+                "failed": bool(getattr(oracle, "mistaken", False)),
                 "step_start": start,
                 "step_stop": start + turn.steps,
                 **before,
