@@ -33,7 +33,7 @@ from clevrskills.evaluation.env_pool import EnvPool, EpisodeRef
 from clevrskills.evaluation.request import EvaluationRequest
 from clevrskills.integrations.word_episodes import make_policy, make_pool, word_request
 
-__all__ = ["clevrskills", "episodes", "ivispar"]
+__all__ = ["asgardbench", "clevrskills", "episodes", "ivispar"]
 
 RESULT = "result"
 """Key of an episode's result in the store of its sample."""
@@ -79,6 +79,12 @@ def episodes(suite: str = "ivispar", **options: Any) -> Task:
 def ivispar(preset: str = "text", tasks: str = "geoms", **options: Any) -> Task:
     """Sliding boards of iVISPAR."""
     return episodes("ivispar", preset=preset, tasks=tasks, **options)
+
+
+@task
+def asgardbench(preset: str = "baseline", **options: Any) -> Task:
+    """Household tasks of AsgardBench."""
+    return episodes("asgardbench", preset=preset, **options)
 
 
 @task

@@ -7,6 +7,7 @@ which ``<image>`` stands for an image) and ``images``, the files that these are,
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ def write(selection: Selection, out: Path) -> None:
     with (out / FILE).open("w", encoding="utf-8") as file:
         for episode in selection:
             files = _Images(out, f"images/{episode.id}")
-            for turn, (messages, reply) in enumerate(requests(episode, suite, interface)):
+            for turn, messages, reply in requests(episode, suite, interface):
                 files.begin()
                 told = [{"role": m.role, "content": files.text(m)} for m in messages]
                 told.append({"role": "assistant", "content": reply})
@@ -39,9 +40,9 @@ def write(selection: Selection, out: Path) -> None:
 
 def requests(
     episode: Episode, suite: Suite, interface: Interface
-) -> Iterator[tuple[list[Message], str]]:
-    """For each turn what a model is sent, and the reply that says the demonstrated action; as the
-    suite's own prompter has it, or else plainly.
+) -> Iterator[tuple[int, list[Message], str]]:
+    """For each turn its number, what a model is sent, and the reply that says the demonstrated
+    action, as the suite's own prompter has it, or else plainly; mistakes are left out.
     """
     prompter = suite.prompter(interface, {})
     prompt = episode.prompt
@@ -61,14 +62,24 @@ def requests(
             "views": episode.seen(k),
         }
         action = row["action"]
-        if prompter is None:
-            yield plain_messages(seen, interface), action
+        plan = tuple(str(row["instruction"]).split("; "))  # of suites that tell it
+        if row["failed"]:
+            pass  # a mistake that was made on purpose: only its repair is to be learned
+        elif prompter is None:
+            yield k, plain_messages(seen, interface), action
         else:
-            yield prompter.messages(seen, history), prompter.reply(action)
+            told = prompter.messages(seen, history)
+            yield k, told, prompter.reply(action, plan if plan[0] == action else ())
         said = {name: row[name] for name in ("action", "ok", "code", "message")}
         turns.append({"index": k, **said})
-        history.append((seen, Said(action)))
+        history.append((seen, Said(action) if prompter is None else _said(prompter, action, plan)))
         history = history[-_shown(prompter) :]
+
+
+def _said(prompter: Prompter, action: str, plan: tuple[str, ...]) -> Said:
+    """What was said by a reply, as it is shown at the next turn."""
+    said = prompter.parse(prompter.reply(action, plan if plan[0] == action else ()))
+    return replace(said, action=action)
 
 
 def plain_messages(observation: Mapping[str, Any], interface: Interface) -> list[Message]:

@@ -116,7 +116,8 @@ class TurnLog:
                 "instruction": env.prompt.plain(labels.step),
                 "predicate": labels.predicate,
                 "attempt": labels.attempt,
-                "failed": bool(turn.steps) and not turn.ok,
+                "failed": (bool(turn.steps) and not turn.ok)
+                or bool(getattr(labels, "mistaken", False)),
                 "step_start": start,
                 "step_stop": start + turn.steps,
                 **self.seen,

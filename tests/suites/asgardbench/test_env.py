@@ -34,7 +34,7 @@ def test_the_words_of_a_refused_command_name_what_is_held():
     assert (turn.ok, turn.code) == (False, "HAND_FULL")
     assert "Mug" in SUITE.phrasebook().message(turn)
     assert env.house.state_hash == hashed
-    assert "You hold: Mug." in env.look(("text_state",))["text_state"]
+    assert "In hand: Mug" in env.look(("text_state",))["text_state"]
 
 
 @pytest.mark.parametrize(

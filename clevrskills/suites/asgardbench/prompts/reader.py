@@ -92,8 +92,7 @@ def _told(text: str) -> Iterator[_Told]:
     for row in text.splitlines():
         found = _LINE.fullmatch(row.strip())
         if found and found[1] != "Done":
-            parent = "" if found[2] in (None, "hand") else found[2]
-            yield _Told(found[1], parent, (found[3] or "").split(", "))
+            yield _Told(found[1], found[2] or "", (found[3] or "").split(", "))
 
 
 def _believe(house: Imagined, told: Sequence[_Told]) -> None:
@@ -116,7 +115,9 @@ def _believe(house: Imagined, told: Sequence[_Told]) -> None:
             house.entities[there[0].id] = there[0]
         thing = there[0]
         taken.add(thing.id)
-        container = next(iter(house.of_type(each.parent)), None) if each.parent else None
+        if each.parent == HAND:
+            thing.parent, thing.slot = HAND, 0
+        container = next(iter(house.of_type(each.parent)), None)
         before = house.entities.get(thing.parent)
         if container is not None and (before is None or before.type != each.parent):
             thing.parent, thing.slot = container.id, _slot(house, container)

@@ -1,0 +1,126 @@
+"""Prompts of the household: golden files of all presets, replies, the stand-ins.
+
+``python -m tests.suites.asgardbench.test_prompts`` writes the golden files anew.
+"""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from clevrskills.core.env_config import EnvConfig
+from clevrskills.core.policy import PromptInput, Said
+from clevrskills.core.suite import load_suite
+from clevrskills.suites.asgardbench.prompts.reader import read_and_solve
+
+GOLDEN = Path(__file__).parent / "golden"
+SUITE = load_suite("asgardbench")
+PRESETS = SUITE.presets()
+
+
+def prompter_of(preset):
+    return SUITE.prompter(SUITE.interface(), PRESETS[preset].prompt)
+
+
+def requests(preset, commands=("FIND Mug", "PICKUP Mug", "PICKUP Plate")):
+    """What is sent at each turn; images are blank."""
+    options, prompter = PRESETS[preset].options, prompter_of(preset)
+    env = SUITE.make(EnvConfig("coffee"))
+    env.reset(options={"episode": SUITE.frozen("coffee", "test")[0]})
+    prompter.begin(PromptInput(env.prompt.text, {}, 0, env.prompt.about))
+    blank, turns, history, sent = np.zeros((8, 8, 3), np.uint8), [], [], []
+    for turn, command in enumerate((*commands, "")):
+        views = {
+            v: env.look((v,))[v] if v == "text_state" else blank for v in options.get("view", ())
+        }
+        seen = {"views": views, "turn": turn, "turns": tuple(turns)}
+        seen["feedback"] = options["feedback"]
+        sent.append(prompter.messages(seen, history))
+        if command:
+            said = prompter.parse(prompter.reply(command, (command, "FIND Cabinet")))
+            assert said.action == command
+            history.append((seen, said))
+            message = SUITE.phrasebook().shown(env.command(command), options["feedback"])
+            turns.append({"index": turn, "action": command, "message": message})
+    return sent
+
+
+def written(messages):
+    parts = [part for m in messages for part in (f"=== {m.role}", *m.parts)]
+    return "\n".join(p if isinstance(p, str) else f"<image {p.name}>" for p in parts) + "\n"
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_what_is_told_stands_in_golden_files(preset):
+    told = (GOLDEN / f"{preset}.txt").read_text(encoding="utf-8")
+    assert written(requests(preset)[-1]) == told, (
+        "run python -m tests.suites.asgardbench.test_prompts"
+    )
+
+
+def test_there_are_twelve_presets_and_no_two_tell_the_same():
+    told = {written(requests(preset)[-1]) + str(PRESETS[preset].options) for preset in PRESETS}
+    assert len(PRESETS) == len(told) == 12
+
+
+@pytest.mark.parametrize("preset", [p for p in PRESETS if "text" in p])
+def test_without_images_no_word_is_of_images(preset):
+    told = written(requests(preset)[-1]).lower()
+    assert not re.search(r"\bimages?\b|\bcamera\b|\bpictures?\b", told)
+
+
+def test_presets_leave_out_what_they_are_named_after():
+    assert "SUGGESTED PLAN" not in written(requests("single_action")[-1])
+    assert "THINGS TO REMEMBER" not in written(requests("no_memory")[-1])
+    assert "<image previous>" not in written(requests("no_previous")[-1])
+    assert "<image previous>" in written(requests("baseline")[-1])
+    assert "Failure" not in written(requests("no_feedback")[-1])
+    assert "you hold the Mug" in written(requests("detailed")[-1])
+    assert "you hold the Mug" not in written(requests("baseline")[-1])
+
+
+@pytest.mark.parametrize(
+    ("reply", "action"),
+    [
+        ("<answer>\nAction: FIND Mug\n</answer>", "FIND Mug"),
+        ("Action: FIND Pan\n<answer>**Action:** `pickup mug`.</answer>", "PICKUP mug"),
+        ("<think>Action: FIND Pan", "FIND Pan"),
+        ("Action: please do whatever helps", "please do whatever helps"),
+        ("", ""),
+        ("<answer></answer>", ""),
+    ],
+)
+def test_the_last_action_of_the_answer_counts(reply, action):
+    assert prompter_of("baseline").parse(reply).action == action
+
+
+def test_plan_and_memory_are_read_from_the_answer_alone():
+    said = prompter_of("baseline").parse(
+        "<think>THINGS TO REMEMBER:\n- no</think><answer>\nSUGGESTED PLAN:\n1. FIND Mug\n2) pickup Mug\n"
+        "THINGS TO REMEMBER:\n- yes\n- too\nAction: FIND Mug\n</answer>"
+    )
+    expected = Said("FIND Mug", plan=("FIND Mug", "PICKUP Mug"), memory="- yes\n- too")
+    assert said == expected
+
+
+@pytest.mark.parametrize("task", ["coffee", "clean_mirror", "put_away_food", "turn_on_tv"])
+def test_the_reader_solves_what_it_reads(task):
+    env, prompter = SUITE.make(EnvConfig(task)), prompter_of("state_text")
+    env.reset(options={"episode": SUITE.frozen(task, "test")[0]})
+    prompter.begin(PromptInput(env.prompt.text, {}, 0, env.prompt.about))
+    turns, history = [], []
+    while not (turns and (turn.success or turn.ended)):
+        seen = {"views": env.look(("text_state",)), "turn": len(turns), "turns": tuple(turns)}
+        seen["feedback"] = "detailed"
+        said = prompter.parse(read_and_solve(prompter.messages(seen, history)))
+        history.append((seen, said))
+        turn = env.command(said.action)
+        message = SUITE.phrasebook().shown(turn, "detailed")
+        turns.append({"index": len(turns), "action": said.action, "message": message})
+    assert turn.success
+
+
+if __name__ == "__main__":
+    for name in PRESETS:
+        (GOLDEN / f"{name}.txt").write_text(written(requests(name)[-1]), encoding="utf-8")
