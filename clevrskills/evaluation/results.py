@@ -37,7 +37,7 @@ USAGE = {
 """What is counted of a policy that asks a language model, and what that is called."""
 SETTINGS = (
     *("suite", "robot", "criteria", "interface", "feedback", "stop", "stop_on_success"),
-    *("observation", "wording", "chunk", "clip", "seed"),
+    *("observation", "wording", "noise", "axes", "chunk", "clip", "seed"),
     *("renderer", "versions"),
 )
 """Attributes of a run on which its numbers depend, besides the policy."""

@@ -130,6 +130,11 @@ def pack(root: Path, name: str, by: str, link: str, note: str) -> Submission:
     run, results = read_run(root), list(read_results(root))
     if run.seed is not None or not run.episodes:
         raise ClevrSkillsError(f"{root}: its episodes were drawn, not frozen ones")
+    if run.axes or run.noise or any(result.handover for result in results):
+        raise ClevrSkillsError(
+            f"{root} has perturbed episodes, noise, or episodes of which the policy did a part: "
+            "evaluate the frozen episodes as they are"
+        )
     if run.sequential:
         raise ClevrSkillsError(f"{root} stopped early: evaluate a number of episodes of each task")
     if not run.track:
