@@ -97,7 +97,8 @@ def test_the_last_action_of_the_answer_counts(reply, action):
 
 def test_plan_and_memory_are_read_from_the_answer_alone():
     said = prompter_of("baseline").parse(
-        "<think>THINGS TO REMEMBER:\n- no</think><answer>\nSUGGESTED PLAN:\n1. FIND Mug\n2) pickup Mug\n"
+        "<think>THINGS TO REMEMBER:\n- no</think><answer>\nSUGGESTED PLAN:\n"
+        "1. FIND Mug\n2) pickup Mug\n"
         "THINGS TO REMEMBER:\n- yes\n- too\nAction: FIND Mug\n</answer>"
     )
     expected = Said("FIND Mug", plan=("FIND Mug", "PICKUP Mug"), memory="- yes\n- too")
@@ -109,8 +110,8 @@ def test_the_reader_solves_what_it_reads(task):
     env, prompter = SUITE.make(EnvConfig(task)), prompter_of("state_text")
     env.reset(options={"episode": SUITE.frozen(task, "test")[0]})
     prompter.begin(PromptInput(env.prompt.text, {}, 0, env.prompt.about))
-    turns, history = [], []
-    while not (turns and (turn.success or turn.ended)):
+    turns, history, turn = [], [], None
+    while turn is None or not (turn.success or turn.ended):
         seen = {"views": env.look(("text_state",)), "turn": len(turns), "turns": tuple(turns)}
         seen["feedback"] = "detailed"
         said = prompter.parse(read_and_solve(prompter.messages(seen, history)))

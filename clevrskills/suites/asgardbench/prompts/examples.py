@@ -70,7 +70,7 @@ EXAMPLES = (
             "images": "There is no coffee in the Mug, so I make some: the Mug is clean and may go "
             "into the CoffeeMachine.",
             "state": "The Mug is empty and not dirty, so it may go into the CoffeeMachine.",
-            "text": "An empty Mug is the likeliest reason for trouble. I make coffee before I drink.",
+            "text": "An empty Mug is the likeliest trouble. I make coffee before I drink.",
         },
         (
             *("FIND CoffeeMachine", "PUT CoffeeMachine", "TOGGLE_ON CoffeeMachine"),
@@ -101,10 +101,10 @@ EXAMPLES = (
             "detailed": "TOGGLE_ON Faucet failed because of something in the sink.",
         },
         {
-            "images": "The Apple blocks the Faucet. My hand is full, so the sponge goes first, then "
-            "the Apple, and then I wash the Bowl.",
-            "state": "The Apple blocks the Faucet. I lay the sponge down, move the Apple, and go on "
-            "with the Bowl.",
+            "images": "The Apple blocks the Faucet. My hand is full, so the sponge goes first, "
+            "then the Apple, and then I wash the Bowl.",
+            "state": "The Apple blocks the Faucet. I lay the sponge down, move the Apple, and go "
+            "on with the Bowl.",
             "text": "Food in the basin keeps the Faucet off. I lay the sponge down and try to take "
             "away what may lie there, the Apple first.",
         },
@@ -128,8 +128,8 @@ EXAMPLES = (
         ),
         "The Bowl is dirty.",
         {
-            "images": "Before me stands the Bowl, with brown smears inside. The green piece is still "
-            "in my hand. The other pieces lie on the counter.",
+            "images": "Before me stands the Bowl, with brown smears inside. The green piece is "
+            "still in my hand. The other pieces lie on the counter.",
             "state": "Bowl in CounterTop: dirty. LettuceSliced in hand.",
             "text": "I stand before the Bowl with a piece of Lettuce.",
         },

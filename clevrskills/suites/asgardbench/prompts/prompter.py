@@ -30,8 +30,8 @@ class HousePrompter:
 
     Args:
         options: ``images``: whether images are shown; ``previous``: the one before the last action
-            in ``color``, ``grey`` or not at all (``none``); ``hand``: whether a hand is drawn around
-            what is held; ``memory``, ``plan``: whether these are asked for.
+            in ``color``, ``grey`` or not at all (``none``); ``hand``: whether a hand is drawn
+            around what is held; ``memory``, ``plan``: whether these are asked for.
 
     Raises:
         UnknownArgumentError: There is no such option.

@@ -16,7 +16,7 @@ SENSES = {
 }
 
 VERBS = {
-    "FIND": "go to a thing, a fixture or an appliance, and face it. A closed drawer or cabinet that "
+    "FIND": "go to a thing, fixture or appliance, and face it. A closed drawer or cabinet that "
     "it is in is opened for you; a fridge is not.",
     "PICKUP": "take a thing into your empty hand. What is in it or on it comes along.",
     "PUT": "lay what you hold into or onto the thing that you name, which must be before you.",
@@ -49,7 +49,7 @@ Appliances and fixtures
 - Mirror: SPRAY it while you hold the SprayBottle, then CLEAN it while you hold the Cloth.
 
 Food
-- SLICE works on a CounterTop, DiningTable or SideTable, not inside something. A sliced food is gone;
+- SLICE works on a CounterTop, DiningTable or SideTable, not in a container. A sliced food is gone;
   its pieces have a name of their own: Apple, Bread, Lettuce, Potato and Tomato become AppleSliced,
   BreadSliced, LettuceSliced, PotatoSliced and TomatoSliced. Lay the knife down before you take one.
 - Egg: put it into the Pan, then SLICE Egg cracks it there, without a knife, and it is called
@@ -67,7 +67,7 @@ Hand
 
 Washing a dish, in five steps
 1. Pour out or take out what is in it, and carry it into the SinkBasin.
-2. Take everything out of the SinkBasin that is no dish, pot, pan or sponge: it keeps the Faucet off.
+2. Take out of the SinkBasin what is no dish, pot, pan or sponge: it keeps the Faucet off.
 3. Take the DishSponge.
 4. TOGGLE_ON Faucet, CLEAN the dish, TOGGLE_OFF Faucet.
 5. Lay the sponge down, and take the dish out.
@@ -106,7 +106,7 @@ FEEDBACK = {
     "none": "- You are not told whether an action worked. Check it by yourself.",
     "simple": "- Behind each past action it says Success or Failure. After a failure find out what "
     "stands in the way; the same action again will fail again.",
-    "detailed": "- Behind each past action it says Success or Failure, and why it failed. Remove the "
+    "detailed": "- Behind each past action it says Success or Failure, and why it failed. Mend the "
     "reason before you try again.",
 }
 MEMORY = """\
