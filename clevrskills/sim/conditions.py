@@ -11,8 +11,6 @@ from typing import Any, Self
 from clevrskills.sim.cameras import FixedCamera
 from clevrskills.sim.setting import Light, Setting, Surfaces
 
-__all__ = ["Conditions", "Disturbance", "ImageNoise", "Viewpoint"]
-
 
 @dataclass(frozen=True)
 class Viewpoint:

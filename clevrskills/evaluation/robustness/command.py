@@ -16,7 +16,6 @@ from clevrskills.jobs.arguments import SuiteArgs, WorkerArgs, check_least, check
 if TYPE_CHECKING:
     from clevrskills.core.suite import Suite
 
-__all__ = ["RobustnessArgs", "robustness"]
 
 CLEAN = "clean"
 STEP_S = 0.025

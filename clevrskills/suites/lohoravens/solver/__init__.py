@@ -3,7 +3,6 @@
 A kind of leaf has a way, a function that says the next move; :data:`~.ways.WAYS` lists them.
 """
 
-from clevrskills.suites.lohoravens.solver.planner import UnsolvableError
-from clevrskills.suites.lohoravens.solver.ways import moves, next_move
-
-__all__ = ["UnsolvableError", "moves", "next_move"]
+from clevrskills.suites.lohoravens.solver.planner import UnsolvableError as UnsolvableError
+from clevrskills.suites.lohoravens.solver.ways import moves as moves
+from clevrskills.suites.lohoravens.solver.ways import next_move as next_move
