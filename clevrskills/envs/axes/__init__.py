@@ -18,7 +18,7 @@ from clevrskills.sim.conditions import Conditions
 from clevrskills.sim.prompt import Prompt
 from clevrskills.tasks import task as make_task
 
-__all__ = ["AXES", "LEVELS", "Axis", "PerturbationError", "perturb"]
+__all__ = ["AXES", "Axis", "LEVELS", "PerturbationError", "perturb"]
 
 AXES: Mapping[str, Axis] = {
     axis.name: axis

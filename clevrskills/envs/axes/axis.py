@@ -13,7 +13,6 @@ from clevrskills.errors import ClevrSkillsError
 from clevrskills.sim.setting import Setting
 from clevrskills.tasks import Layout, Task
 
-
 LEVELS = (1, 2, 3, 4, 5)
 Range = Mapping[str, float]
 
