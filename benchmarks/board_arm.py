@@ -49,7 +49,8 @@ def main() -> None:
         start_s = time.process_time()
         turn = moves.begin(env).act(DIRECTIONS.index(way))
         cpu_s = time.process_time() - start_s
-        rows.append((shape, turn.ok, 1000 * env.disturbance_m, turn.steps, cpu_s))
+        away_mm = 1000 * env.measures()["disturbance"]
+        rows.append((shape, turn.ok, away_mm, turn.steps, cpu_s))
     for name in (*SHAPES, "all"):
         of = [row[1:] for row in rows if name in (row[0], "all")]
         ok, far, steps, cpu_s = map(np.array, zip(*of, strict=True))

@@ -66,7 +66,7 @@ def load(
     if stop is not None:
         if stop != "learned" or not hasattr(policy, "stop_by_itself"):
             raise ClevrSkillsError(f"stop={stop}: allowed is learned, with a policy that has it")
-        policy.stop_by_itself()
+        policy.stop_by_itself()  # type: ignore[operator]
     if not told:
         return policy
     from clevrskills.baselines.policies.bc.policy import BehaviorCloning

@@ -90,7 +90,7 @@ class Header:
     @property
     def in_steps(self) -> bool:
         """Whether the control steps of an arm are recorded."""
-        return self.fps > 0
+        return bool(self.fps)
 
     @classmethod
     def read(cls, root: Path) -> Self:

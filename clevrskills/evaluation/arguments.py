@@ -33,7 +33,7 @@ class EvaluateArgs(PoolArgs, SuiteArgs):
     preset: str | None = None
     """A named bundle of options of the suite; options that are given win."""
     all: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
-    """All tasks that have frozen episodes."""
+    """All tasks that have frozen episodes for the suite's first robot."""
     split: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
     """A split of the suite, such as train (seen objects and textures) or test (unseen); may be
     given several times; by default both of these, or those that the suite names."""

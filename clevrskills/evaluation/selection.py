@@ -84,11 +84,12 @@ def task_splits(
 
 
 def frozen_tasks(suite: Suite) -> list[str]:
-    """All tasks of a suite that have frozen episodes."""
+    """All tasks of a suite that have frozen episodes for its first robot."""
 
     def is_frozen(task: str) -> bool:
         with contextlib.suppress(ClevrSkillsError):
-            return bool(suite.header(task, suite.default_splits()[0]))
+            header = suite.header(task, suite.default_splits()[0])
+            return bool(header.robot == suite.robots()[0])
         return False
 
     return [task for task in suite.levels() if is_frozen(task)]

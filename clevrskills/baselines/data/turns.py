@@ -108,7 +108,7 @@ def read_turns(root: Path) -> Turns:
             raise ClevrSkillsError(f"{root} has no turns: generate it with --interface")
         text = episode.prompt["plain"] if "plain" in episode.prompt else episode.prompt["text"]
         for k, row in enumerate(episode.turns.itertuples()):
-            action = json.loads(row.action) if row.action.startswith("[") else ()
+            action: list[int] = json.loads(row.action) if row.action.startswith("[") else []
             if len(action) != 6:
                 raise ClevrSkillsError(f"{root} was not made with --interface pick_place_pixels")
             if row.ok and action[0] != NOTHING:

@@ -14,6 +14,7 @@ from clevrskills.sim.setting import Setting
 from clevrskills.tasks import Layout, Task
 
 LEVELS = (1, 2, 3, 4, 5)
+"""Levels of an axis; 0 is the clean episode."""
 Range = Mapping[str, float]
 
 

@@ -22,8 +22,10 @@ from learned_policies import (
 from clevrskills.baselines import checkpoint, load
 from clevrskills.baselines.data.windows import Selection, Windows
 from clevrskills.baselines.policy import LearnedPolicy
-from clevrskills.baselines.registry import POLICIES
+from clevrskills.baselines.registry import POLICIES as ALL
 
+POLICIES = [name for name in ALL if name != "cliport"]
+"""Those that learn from control steps."""
 CAMERAS = [(name, camera) for name in POLICIES for camera in ("base_camera", "hand_camera")]
 CAMERAS.remove(("jat", "hand_camera"))  # it sees one camera
 

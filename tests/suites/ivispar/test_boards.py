@@ -14,7 +14,10 @@ from clevrskills.suites.ivispar.search import Move, solve
 
 SUITE = load_suite("ivispar")
 FILES = [
-    (task, split) for task in SUITE.levels() for split in SUITE.splits_of(task) if split != "train"
+    (task, split)
+    for task, level in SUITE.levels().items()
+    for split in SUITE.splits_of(task)
+    if split != "train" and level != "arm"
 ]
 COUNTS = {"val": 50, "base": 300, "interference": 140, "sizes": 120, "pilot": 21}
 

@@ -16,7 +16,7 @@ BASE = [(color, shape) for color in COLOURS[:4] for shape in SHAPES[:4]]
 
 
 def test_names_of_views() -> None:
-    assert list(SUITE.views()) == list(VIEWS) and len(VIEWS) == 2 + 2 * 4 * 4 + 1
+    assert list(SUITE.views())[: len(VIEWS)] == list(VIEWS) and len(VIEWS) == 2 + 2 * 4 * 4 + 1
     assert all(view.name == name for name, view in VIEWS.items())
     assert SUITE.views()["text@goal"] == "text" and SUITE.views()["top3d-none"] == "image"
     for preset in SUITE.presets().values():

@@ -102,13 +102,14 @@ def test_what_cannot_be_brought_on_is_put_back(monkeypatch) -> None:
 
     def blocked(arm: PrimitiveArm, *args) -> Actions:
         moves.append(args)
-        if len(moves) == 2:  # above the pick it came, from there on there is no way
+        target = args[0].p[:2]
+        if np.linalg.norm(target - np.array((0.0, -0.10))) < 0.08:  # no way to above the place
             raise PlanFailed("no path")
         return move(arm, *args)
 
     monkeypatch.setattr(PrimitiveArm, "move", blocked)
     turn = turns(env)(*A, 0.0, -0.10, 0.0, 0.0)
-    assert (turn.code, turn.ok) == ("UNREACHABLE", False) and turn.steps > 0 and len(moves) == 3
+    assert (turn.code, turn.ok) == ("UNREACHABLE", False) and turn.steps > 0 and len(moves) > 3
     assert int(env.world.held[0]) == -1
     np.testing.assert_allclose(place_of(env, 0), before, atol=2e-3)
 

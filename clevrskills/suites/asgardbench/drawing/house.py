@@ -81,9 +81,9 @@ class HouseScene:
         self.stage.look(camera.eye, ahead)
         now: set[Hashable] = set()
         for entity in world.entities.values():
-            fixture = world.fixtures.get(entity.id)
-            if fixture is not None:
-                self._show_fixture(entity.id, fixture, state_of(entity), look)
+            drawn = world.fixtures.get(entity.id)
+            if drawn is not None:
+                self._show_fixture(entity.id, drawn, state_of(entity), look)
             elif _shown(world, entity):
                 self._show_thing(world, entity)
             else:

@@ -477,10 +477,10 @@ def _bathroom(label: int, rng: np.random.Generator) -> Room | None:
             _sink(build, north)
             build.add("Mirror", north, middle, 0.0, 1.2, edge_m=DEEP_M)
         elif k == 0 or modules[1]:
-            start, wide = north.at_m, MODULE_M * int(part)
+            start, wide = north.at_m, MODULE_M * int(str(part))
             build.add("CounterTop", north, start + wide / 2, width_m=wide)
             build.decorate("BackSplash", north, start + wide / 2, width_m=wide)
-            for m in range(int(part)):
+            for m in range(int(str(part))):
                 build.add("Cabinet", north, start + (m + 0.5) * MODULE_M)
             north.at_m += wide
     walls = [build.wall(yaw) for yaw in (EAST, WEST, SOUTH)]

@@ -163,7 +163,7 @@ class FieldPrompter:
         said = read_action(reply, INSTRUCTION).lower()
         return Said(said, stop=said.removesuffix(".") == DONE_COMMAND)
 
-    def reply(self, action: str) -> str:
+    def reply(self, action: str, plan: Sequence[str] = ()) -> str:
         """A reply that says an action."""
         return DONE if action == DONE_COMMAND else f"{INSTRUCTION} {action}"
 
