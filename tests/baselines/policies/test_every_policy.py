@@ -160,4 +160,4 @@ def test_bf16(made: Made) -> None:
 
 def _name(policy: LearnedPolicy) -> str:
     path = f"{type(policy).__module__}:{type(policy).__name__}"
-    return next(name for name, there in POLICIES.items() if there == path)
+    return next(name for name, there in ALL.items() if there == path)

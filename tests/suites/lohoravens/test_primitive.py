@@ -103,7 +103,7 @@ def test_what_cannot_be_brought_on_is_put_back(monkeypatch) -> None:
     def blocked(arm: PrimitiveArm, *args) -> Actions:
         moves.append(args)
         target = args[0].p[:2]
-        if np.linalg.norm(target - np.array((0.0, -0.10))) < 0.08:  # no way to above the place
+        if np.linalg.norm(target - np.array((-0.10, 0.0))) < 0.08:  # no way to above the place
             raise PlanFailed("no path")
         return move(arm, *args)
 
