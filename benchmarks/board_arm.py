@@ -49,15 +49,15 @@ def main() -> None:
         start_s = time.process_time()
         turn = moves.begin(env).act(DIRECTIONS.index(way))
         cpu_s = time.process_time() - start_s
-        away_mm = 1000 * env.measures()["disturbance"]
+        away_mm = 1000 * env.disturbance_m  # type: ignore[attr-defined]
         rows.append((shape, turn.ok, away_mm, turn.steps, cpu_s))
     for name in (*SHAPES, "all"):
         of = [row[1:] for row in rows if name in (row[0], "all")]
-        ok, far, steps, cpu_s = map(np.array, zip(*of, strict=True))
+        ok, far, steps, spent_s = map(np.array, zip(*of, strict=True))
         print(
             f"{name}: {ok.sum()} of {len(of)} moved, others by at most {far.max():.2f} mm, "
             f"within 5 mm {np.mean(far <= 5):.1%}, {steps.mean():.1f} control steps (most "
-            f"{steps.max()}), {np.median(cpu_s):.3f} CPU-s"
+            f"{steps.max()}), {np.median(spent_s):.3f} CPU-s"
         )
 
 

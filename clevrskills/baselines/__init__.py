@@ -27,6 +27,7 @@ def load(
     device: str | None = ...,
     weights: str | None = ...,
     told: Literal[False] = ...,
+    stop: str | None = ...,
 ) -> LearnedPolicy: ...
 
 
