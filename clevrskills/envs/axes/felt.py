@@ -216,7 +216,7 @@ ROBOT_START = Axis(
     "The arm starts from other joint angles",
     "change of each joint",
     steps_of(joint_rad=0.4),
-    "Level 5 moves the gripper by up to some 20 cm; the arm stays clear of everything",
+    "Level 5 is 23 degrees in each joint; the arm stays clear of everything",
     False,
     draw_robot_start,
 )
@@ -234,7 +234,7 @@ CLUTTER = Axis(
     "There are further objects that nobody speaks of",
     "objects more",
     tuple({"objects": float(level)} for level in (1, 2, 3, 4, 5)),
-    "As many as fit in view beside the largest scenes with a gripper's width around them",
+    "Where there is no room for them, the episode is left out",
     True,
     draw_clutter,
 )
@@ -259,7 +259,7 @@ DISTURBANCE = Axis(
             (3, 0.03, 2, 10, 2, 15),
         )
     ),
-    "Pushes are too weak to topple a block; two control steps of delay are 0.1 s",
+    "Friction stops a push within 1 to 3 cm; two control steps of delay are 0.1 s",
     False,
     draw_disturbance,
 )

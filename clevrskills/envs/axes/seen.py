@@ -124,7 +124,7 @@ LIGHT = Axis(
             strict=True,
         )
     ),
-    "From another hour of the day to another room; half the strength still shows every texture",
+    "From another hour of the day to another room",
     True,
     draw_light,
 )
