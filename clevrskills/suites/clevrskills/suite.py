@@ -151,6 +151,7 @@ class ClevrSkillsSuite(TabletopSuite):
     def policies(self) -> Mapping[str, str]:
         place = "clevrskills.suites.clevrskills"
         return {
+            "random": f"{place}.words.agents:RandomWords",
             "random_words": f"{place}.words.agents:RandomWords",
             "quitter": f"{place}.known_policies:Quitter",
             "disorderly": f"{place}.known_policies:Disorderly",

@@ -23,13 +23,21 @@ from clevrskills.solvers.motion import Actions, Arm, PlanFailed, SkillFailed
 from clevrskills.solvers.requirements import require_planner
 from clevrskills.solvers.skills import skill_for
 from clevrskills.solvers.skills.put_down import put_aside
-from clevrskills.suites.clevrskills.words.grammar import COMMANDS, PUT_DOWN, WAIT, Command, read
+from clevrskills.suites.clevrskills.words.grammar import (
+    COMMANDS,
+    PUT_DOWN,
+    WAIT,
+    Command,
+    any_command,
+    read,
+)
 
 WAIT_STEPS = 20
 """Control steps of ``wait``, and in which what was done may come to rest."""
 MOST_STEPS = 600
 """Control steps of a turn, at most."""
 SPARE_TURNS = 2
+_EXAMPLE_KEYS = ("object_0", "object_1", "object_2", "base_0", "area_0")
 CODES = Phrasebook(
     {
         "DONE": ("", ""),
@@ -75,6 +83,10 @@ class SkillsInterface(TextInterface):
         """
         require_planner()
         return SkillActuator(env)
+
+    def random(self, generator: np.random.Generator) -> str:
+        """Any sentence of the grammar, about what scenes mostly hold."""
+        return any_command(generator, _EXAMPLE_KEYS)
 
 
 SKILLS = SkillsInterface(
@@ -136,7 +148,7 @@ class SkillActuator:
 
     @single_threaded
     def act(self, action: str, on_step: Callable[[Step], None] | None = None) -> Turn:
-        """Carry out a command; it ends early where the goal of the episode holds."""
+        """Carry out a command; success is that of the state in which it ends."""
         self._turns += 1
         command = read(action, self._env)
         if command.code:
@@ -155,7 +167,7 @@ class SkillActuator:
         return self._run(arm, actions, on_step)
 
     def _run(self, arm: Arm, actions: Actions, on_step: Callable[[Step], None] | None) -> Turn:
-        """Make the actions of a skill, to its end or the episode's success."""
+        """Make the actions of a skill, to its end."""
         steps, reward, ended = 0, 0.0, Command(code="DONE")
         while True:
             try:
@@ -173,8 +185,6 @@ class SkillActuator:
                 arm.look()
             if on_step is not None:
                 on_step(step)
-            if step.success:
-                break
             if steps == MOST_STEPS:
                 ended = Command(code="TIMED_OUT")
                 break
