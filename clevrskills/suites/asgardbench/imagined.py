@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from clevrskills.suites.asgardbench.rules.catalogue import catalogue
 from clevrskills.suites.asgardbench.rules.layout import Fixture, Placed, Room
@@ -38,9 +38,9 @@ class Imagined(World):
         """Turn to it."""
         self.focus = entity.id
 
-    def nearest(self, entities: Sequence[Entity]) -> list[Entity]:
+    def nearest(self, entities: Sequence[Entity]) -> Iterator[Entity]:
         """As they are: none is nearer."""
-        return list(entities)
+        yield from entities
 
 
 def imagine(task: str, variant: Variant, kinds: Sequence[str]) -> Imagined:

@@ -4,6 +4,7 @@ behind nothing.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import cos, sin
@@ -13,7 +14,7 @@ import numpy as np
 from clevrskills.suites.asgardbench.models.shapes import shape
 from clevrskills.suites.asgardbench.rules.camera import HALF_VIEW, Camera
 from clevrskills.suites.asgardbench.rules.layout import Fixture, Room
-from clevrskills.suites.asgardbench.rules.slots import Pose
+from clevrskills.suites.asgardbench.rules.slots import Pose, origin_of
 
 FAR_M = 5.0
 """How far the agent sees."""
@@ -36,24 +37,19 @@ class Blocks:
     """Boxes that hide what is behind them.
 
     Attributes:
-        middles: (b, 3).
-        halves: Half their sizes (b, 3).
-        turns: Cosine and sine of their yaw (b, 2).
-        radii: Of the balls around them (b,).
-        owners: Number of the entity of each (b,); -1: of none.
+        rows: A row for each (b, 10): its middle, half its size, cosine and sine of its yaw, the
+            radius of the ball around it, and the number of its entity; -1: of none.
     """
 
-    middles: np.ndarray
-    halves: np.ndarray
-    turns: np.ndarray
-    radii: np.ndarray
-    owners: np.ndarray
+    rows: np.ndarray
 
     @staticmethod
-    def joined(parts: list[Blocks]) -> Blocks:
+    def joined(parts: Sequence[Blocks]) -> Blocks:
         """All boxes of several."""
-        fields = ("middles", "halves", "turns", "radii", "owners")
-        return Blocks(*(np.concatenate([getattr(p, f) for p in parts]) for f in fields))
+        return Blocks(np.concatenate([part.rows for part in parts]))
+
+
+NO_BLOCKS = Blocks(np.zeros((0, 10)))
 
 
 def blocks_at(
@@ -64,13 +60,10 @@ def blocks_at(
     middle, half = (boxes[:, :3] + boxes[:, 3:]) / 2, (boxes[:, 3:] - boxes[:, :3]) / 2
     c, s = cos(origin[3]), sin(origin[3])
     turn = np.array([[c, -s, 0], [s, c, 0], [0, 0, 1.0]])
-    return Blocks(
-        middle @ turn.T + origin[:3],
-        half,
-        np.tile([c, s], (len(boxes), 1)),
-        np.linalg.norm(half, axis=1),
-        np.full(len(boxes), owner),
-    )
+    rows = np.empty((len(boxes), 10))
+    rows[:, :3], rows[:, 3:6], rows[:, 6:8] = middle @ turn.T + origin[:3], half, (c, s)
+    rows[:, 8], rows[:, 9] = np.linalg.norm(half, axis=1), owner
+    return Blocks(rows)
 
 
 @cache
@@ -103,23 +96,14 @@ def turned(kind: str, opened: bool, yaw: float, tilt: float) -> np.ndarray:
 def thing_blocks(kind: str, opened: bool, pose: Pose, owner: int) -> Blocks:
     """The boxes of a thing in the room; of one that leans none."""
     if pose[4]:
-        return blocks_at(kind, 0.0, opened, (0, 0, 0, 0), owner).__class__(
-            np.zeros((0, 3)), np.zeros((0, 3)), np.zeros((0, 2)), np.zeros(0), np.zeros(0, int)
-        )
-    middle = shape(kind).middle
-    c, s = cos(pose[3]), sin(pose[3])
-    x = pose[0] - c * middle[0] + s * middle[1]
-    y = pose[1] - s * middle[0] - c * middle[1]
-    return blocks_at(kind, 0.0, opened, (x, y, pose[2] - middle[2], pose[3]), owner)
+        return NO_BLOCKS
+    return blocks_at(kind, 0.0, opened, origin_of(kind, pose)[:4], owner)
 
 
 @cache
 def scenery_blocks(room: Room) -> Blocks:
     """The boxes of what is no entity."""
-    none = Blocks(
-        np.zeros((0, 3)), np.zeros((0, 3)), np.zeros((0, 2)), np.zeros(0), np.zeros(0, int)
-    )
-    return Blocks.joined([none, *(fixture_blocks(each, False, -1) for each in room.scenery)])
+    return Blocks.joined([NO_BLOCKS, *(fixture_blocks(each, False, -1) for each in room.scenery)])
 
 
 @cache
@@ -209,33 +193,37 @@ def _hidden(
     eye: tuple[float, float, float], rays: np.ndarray, blocks: Blocks, owner: int
 ) -> np.ndarray:
     """Which points, given by rays from the eye (p, 3), are behind a box (p,)."""
-    # only boxes near the line to the points
+    # only boxes that reach the cone around the rays
     middle = np.add.reduce(rays) / len(rays)
     away = rays - middle
-    radius = float(np.maximum.reduce(np.add.reduce(away * away, axis=1))) ** 0.5
-    off = blocks.middles - eye
-    share = off @ middle / (middle @ middle)
+    radius = float(np.maximum.reduce(np.einsum("pi,pi->p", away, away))) ** 0.5
+    square = float(middle @ middle)
+    off = blocks.rows[:, :3] - eye
+    radii = blocks.rows[:, 8]
+    along = off @ middle
+    share = along / square
+    widest = (share + radii / square**0.5) / max(1 - radius / square**0.5, 1e-9)
+    np.minimum(np.maximum(widest, 0, out=widest), 1, out=widest)  # at most so far on the way
     np.minimum(np.maximum(share, 0, out=share), 1, out=share)
-    gap = off - share[:, None] * middle
-    near = np.add.reduce(gap * gap, axis=1) < (blocks.radii + radius) ** 2
-    near &= blocks.owners != owner
+    gap = np.einsum("bi,bi->b", off, off) - share * (2 * along - share * square)
+    near = gap < (radii + 1.001 * radius * widest + 1e-6) ** 2
+    near &= blocks.rows[:, 9] != owner
     which = near.nonzero()[0]
     if not len(which):
         return np.zeros(len(rays), bool)
-    turn = blocks.turns[which]  # (b, 2)
-    start, half = -off[which], blocks.halves[which]
-    enter, leave = np.float64(0.0), np.float64(0.985)  # what lies on a box touches it
-    c, s = turn[:, 0], turn[:, 1]
-    x, y = rays[:, :1], rays[:, 1:2]
-    for axis, (origin, way) in enumerate(
-        (
-            (c * start[:, 0] + s * start[:, 1], c * x + s * y),
-            (c * start[:, 1] - s * start[:, 0], c * y - s * x),
-            (start[:, 2], rays[:, 2:] + 0 * c),
-        )
-    ):
-        way = np.where(way == 0, 1e-12, way)
-        first, last = (-half[:, axis] - origin) / way, (half[:, axis] - origin) / way
-        enter = np.maximum(enter, np.minimum(first, last))
-        leave = np.minimum(leave, np.maximum(first, last))
+    start, half, (c, s) = -off[which], blocks.rows[which, 3:6].T, blocks.rows[which, 6:8].T
+    x, y, z = rays.T[:, :, None]
+    way = np.empty((3, len(rays), len(which)))  # in the frame of each box
+    np.add(c * x, s * y, out=way[0])
+    np.subtract(c * y, s * x, out=way[1])
+    way[2] = z
+    way[way == 0] = 1e-12
+    origin = np.empty((3, 1, len(which)))
+    origin[0, 0] = c * start[:, 0] + s * start[:, 1]
+    origin[1, 0] = c * start[:, 1] - s * start[:, 0]
+    origin[2, 0] = start[:, 2]
+    first, last = (-half[:, None] - origin) / way, (half[:, None] - origin) / way
+    enter = np.maximum.reduce(np.minimum(first, last), axis=0, initial=0.0)
+    # what lies on a box touches it
+    leave = np.minimum.reduce(np.maximum(first, last), axis=0, initial=0.985)
     return (enter < leave).any(1)

@@ -217,6 +217,13 @@ def _leaning(half_m: float, deep_m: float, size: list[float], yaw: float) -> Pos
     return along * cos(yaw), along * sin(yaw), z_m, yaw, -tilt
 
 
+@cache
+def middle(model: str, width_m: float) -> tuple[float, float, float]:
+    """Middle of the box around a model, in its own frame."""
+    x, y, z = shape(model, width_m).middle.tolist()
+    return x, y, z
+
+
 def under(origin: Pose, child: Pose) -> Pose:
     """Pose in the room of what is in something, from the pose of the origin of that."""
     x, y, z, yaw, tilt = child
@@ -232,6 +239,6 @@ def under(origin: Pose, child: Pose) -> Pose:
 
 def origin_of(kind: str, pose: Pose) -> Pose:
     """Pose of the origin of a thing's model, from that of the middle of the box around it."""
-    x, y, z = shape(kind).middle.tolist()
+    x, y, z = middle(kind, 0.0)
     c, s = cos(pose[3]), sin(pose[3])
     return pose[0] - c * x + s * y, pose[1] - s * x - c * y, pose[2] - z, pose[3], 0.0

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from clevrskills.suites.asgardbench.rules.catalogue import catalogue
@@ -73,15 +74,16 @@ def allowed(world: World, verb: str, kind: str) -> bool:
 def _apply(world: World, verb: str, kind: str) -> Result:
     if kind not in world.types:
         return Result(False, "UNKNOWN_OBJECT")
-    candidates = instances(world, verb, kind)
-    if not candidates:
+    if verb == "PUT" and kind == "Sink":
+        kind = "SinkBasin"
+    if not world.of_type(kind):
         gone = any(e.type == kind for e in world.entities.values())
         return Result(False, "ALREADY_SLICED" if gone else "NO_SUCH_OBJECT")
     if verb == "PUT":
-        return _put(world, candidates)
+        return _put(world, kind)
     checks, effect = RULES[verb]
     first = ""
-    for entity in candidates:
+    for entity in instances(world, verb, kind):
         code = next((code for check in checks if (code := check(world, entity))), "")
         if not code:
             _use(world, entity)
@@ -91,13 +93,10 @@ def _apply(world: World, verb: str, kind: str) -> Result:
     return Result(False, first)
 
 
-def instances(world: World, verb: str, kind: str) -> list[Entity]:
+def instances(world: World, verb: str, kind: str) -> Iterator[Entity]:
     """What a type may mean, the likeliest first: what was last used of it, else what is seen, by
-    angle and distance.
+    angle and distance; what serves the goal already comes last.
     """
-    if verb == "PUT" and kind == "Sink":
-        kind = "SinkBasin"
-    there = world.nearest(world.of_type(kind))
     first = ""
     if verb == "PUT" and world.last_verb not in ("FIND", "OPEN"):
         first = world.opened.get(kind, "")
@@ -108,8 +107,11 @@ def instances(world: World, verb: str, kind: str) -> list[Entity]:
         burner = next((p.id for p in under if p.type == "StoveBurner"), "")
         if burner:
             first = burner if kind == "StoveBurner" else _twin(world, burner)
-    there.sort(key=lambda entity: (world.serves(entity), entity.id != first))
-    return there
+    there = world.of_type(kind)
+    for serving in (False, True):
+        group = [entity for entity in there if world.serves(entity) is serving]
+        yield from (entity for entity in group if entity.id == first)
+        yield from world.nearest([entity for entity in group if entity.id != first])
 
 
 def _twin(world: World, name: str) -> str:
@@ -348,12 +350,13 @@ RULES: dict[str, tuple[Sequence[Check], Callable[[World, Entity], Any]]] = {
 """Checks of each verb, in order, and its effect; PUT has a function of its own."""
 
 
-def _put(world: World, candidates: list[Entity]) -> Result:
-    thing, kind = world.held, candidates[0].type
+def _put(world: World, kind: str) -> Result:
+    thing = world.held
     if thing is None:
         return Result(False, "NOT_HELD")
     fits = catalogue().fits[thing.type]
-    first = candidates[0]
+    others = instances(world, "PUT", kind)
+    first = next(others)
     inside = {e.id for e in world.all_contents(thing)} | {thing.id}
     if not world.visible(first):
         return Result(False, "NOT_VISIBLE")
@@ -364,9 +367,9 @@ def _put(world: World, candidates: list[Entity]) -> Result:
     if kind not in fits or first.id in inside:
         return Result(False, "INCOMPATIBLE")
     if kind in TOPS:
-        others = [e for top in TOPS if top != kind for e in world.of_type(top)]
-        candidates = candidates + [e for e in others if world.visible(e)]
-    for target in candidates:
+        tops = (e for top in TOPS if top != kind for e in world.of_type(top))
+        others = chain(others, (e for e in tops if world.visible(e)))
+    for target in chain((first,), others):
         slot = world.free_slot(target, thing)
         if slot is None or target.dirty or target.id in inside or target.type not in fits:
             continue

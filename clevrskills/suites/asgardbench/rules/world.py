@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
+from typing import Any
 
 from clevrskills.suites.asgardbench.models.shapes import shape
 from clevrskills.suites.asgardbench.rules import slots
@@ -34,6 +36,7 @@ SEE_THROUGH = frozenset({"Microwave"})
 """Types whose closed door hides nothing."""
 SHUTTING = frozenset({"Cabinet", "Drawer", "Fridge", "Microwave", "Box"})
 """Types that can't be reached into while they are closed."""
+_PLACED = attrgetter("id", "parent", "slot", "open")
 
 
 @dataclass(slots=True)
@@ -104,6 +107,7 @@ class World:
         self._key: list[tuple[str, str, int, bool]] = []
         self._views: dict[Camera, dict[str, bool]] = {}
         self._fixed_of: dict[tuple[str, ...], Blocks] = {}
+        self._things: dict[tuple[Any, ...], Blocks] = {}
         x_m, y_m, z_m = self.place(self.entities[self.focus])
         away = aimed((0.0, 0.0, START_EYE_M), (x_m, y_m, z_m))
         self.camera: Camera = away
@@ -211,7 +215,7 @@ class World:
         """
         fixture = self.fixtures.get(entity.id)
         if fixture is not None:
-            x, y, z = shape(fixture.model, fixture.width_m).middle.tolist()
+            x, y, z = slots.middle(fixture.model, fixture.width_m)
             origin = (fixture.x_m, fixture.y_m, fixture.z_m, fixture.yaw_rad, 0.0)
             return slots.under(origin, (x, y, z, 0.0, 0.0))
         parent = self.entities.get(entity.parent)
@@ -260,18 +264,34 @@ class World:
 
     def _hiding(self) -> Blocks:
         """What hides now what is behind it."""
-        key = [(e.id, e.parent, e.slot, e.open) for e in self.entities.values()]
+        key = list(map(_PLACED, self.entities.values()))
         if self._key != key:
             self._key, self._views = key, {}
-            parts = [self._fixed()]
             self._numbers = {name: number for number, name in enumerate(self.entities)}
-            for number, entity in enumerate(self.entities.values()):
-                lies = entity.id not in self.fixtures and entity.parent != GONE
-                if lies and not self.in_hand(entity) and self.shut_in(entity) is None:
-                    pose = self.pose(entity)
-                    parts.append(thing_blocks(entity.type, entity.open, pose, number))
+            parts = [self._fixed()]
+            parts += (self._of_thing(e) for e in self.entities.values() if self._lies(e))
             self._blocks = Blocks.joined(parts)
         return self._blocks
+
+    def _lies(self, entity: Entity) -> bool:
+        """Whether it is a thing that lies in the open."""
+        while (parent := self.entities.get(entity.parent)) is not None:
+            if parent.type in SHUTTING and not parent.open:
+                return False
+            entity = parent
+            if entity.id in self.fixtures:
+                return True
+        return False
+
+    def _of_thing(self, thing: Entity) -> Blocks:
+        """What hides of a thing."""
+        number, parent = self._numbers[thing.id], self.entities[thing.parent]
+        if parent.id not in self.fixtures:
+            return thing_blocks(thing.type, thing.open, self.pose(thing), number)
+        key = (thing.type, thing.open, number, thing.slot, parent.id, parent.open)
+        if key not in self._things:
+            self._things[key] = thing_blocks(thing.type, thing.open, self.pose(thing), number)
+        return self._things[key]
 
     def _fixed(self) -> Blocks:
         """What hides of the fixtures and the scenery."""
@@ -320,12 +340,21 @@ class World:
         holds = held.type if held else ""
         return sees(self.camera, points, areas, yaw, blocks, number, holds)
 
-    def nearest(self, entities: Sequence[Entity]) -> list[Entity]:
-        """Entities, those in view first, then by angle, distance and id."""
+    def nearest(self, entities: Sequence[Entity]) -> Iterator[Entity]:
+        """Entities, those in view first, then by angle, distance and id; no further are looked at
+        than are asked for.
+        """
+        if len(entities) < 2:
+            yield from entities
+            return
 
-        def order(entity: Entity) -> tuple[bool, float, float, str]:
-            if self.in_hand(entity):
-                return (False, 0.0, 0.0, entity.id)
-            return (not self.visible(entity), *self.turn_to(entity), entity.id)
+        def order(entity: Entity) -> tuple[float, float, str]:
+            return (*((0.0, 0.0) if self.in_hand(entity) else self.turn_to(entity)), entity.id)
 
-        return sorted(entities, key=order) if len(entities) > 1 else list(entities)
+        unseen = []
+        for entity in sorted(entities, key=order):
+            if self.visible(entity):
+                yield entity
+            else:
+                unseen.append(entity)
+        yield from unseen
