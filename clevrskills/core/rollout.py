@@ -47,6 +47,11 @@ class Rollout:
         self.cause = ""
         self.last_turn: Turn | None = None
 
+    @property
+    def watches(self) -> bool:
+        """Whether the control steps of a turn matter; else an actuator may make them cheaper."""
+        return type(self).on_control_step is not Rollout.on_control_step
+
     def on_control_step(self, step: Step) -> None:
         """Called after each control step of a turn."""
 
@@ -59,7 +64,7 @@ class Rollout:
 
     def step(self, action: Any) -> Turn:
         """Take one turn."""
-        turn = self._actuator.act(action, self.on_control_step)
+        turn = self._actuator.act(action, self.on_control_step if self.watches else None)
         self.turns, self.steps = self.turns + 1, self.steps + turn.steps
         self.total_reward += turn.reward
         self.success, self.success_once = turn.success, self.success_once or turn.success

@@ -235,6 +235,10 @@ class PolicyRollout(Rollout):
             self._tell(told)
             self.told_anew = True
 
+    @property
+    def watches(self) -> bool:
+        return self.video is not None
+
     def on_control_step(self, step: Step) -> None:
         """Film it."""
         if self.video is not None:

@@ -6,7 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import torch
 
+from clevrskills.core.interface import in_range
+from clevrskills.core.threads import single_threaded
 from clevrskills.envs.environment import ClevrSkillsEnv
 from clevrskills.envs.scene_text import STATE_VIEW
 from clevrskills.jobs.arguments import check_names
@@ -49,7 +52,7 @@ class LoHoRavensEnv(ClevrSkillsEnv):
     def __init__(self, task_key: str, *, noise: Noise = CLEAN, **kwargs: Any) -> None:
         self.noise = noise
         self.actor: Actor | None = None
-        self.judges = False
+        self.judges = self._gliding = False
         super().__init__(task_key, **{"robot_name": "ur5e"} | kwargs)
 
     def _start(self, options: dict[str, Any]) -> None:
@@ -81,6 +84,33 @@ class LoHoRavensEnv(ClevrSkillsEnv):
         """Count a turn, of which a code tells what came."""
         self.turns += 1
         self.account.turn(code)
+
+    @single_threaded
+    @torch.inference_mode()
+    def glide(self, action: np.ndarray) -> None:
+        """Make a control step (7,) without a look at the goal, which remembers nothing of what came
+        between: until :meth:`look_again`, what is said of it is of before.
+        """
+        self._gliding = True
+        try:
+            self._step_action(in_range(action)[0])
+        finally:
+            self._gliding = False
+        self._elapsed_steps += 1
+
+    def advance_goal(self) -> None:
+        if not self._gliding:
+            super().advance_goal()
+            return
+        for look in self.after_step:
+            look()
+
+    @single_threaded
+    @torch.inference_mode()
+    def look_again(self) -> None:
+        """Look at the goal after control steps without that."""
+        self._look_at_goal()
+        self.goal_state = self.outcome.state
 
     def check_report(self, report: str) -> None:
         """Judge what somebody reports: of each statement in the form of captions, whether it is

@@ -102,35 +102,41 @@ class PickPlaceActuator:
         noise: np.random.Generator,
         on_step: Callable[[Step], None] | None,
     ) -> Turn:
-        """Make the control steps of a turn; what is held is lost now and then, if noise says so."""
-        steps, reward, drop = 0, 0.0, self._env.noise.drop_per_step
+        """Make the control steps of a turn; what is held is lost now and then, if noise says so.
+        Where nobody looks at them, the goal is looked at when the turn is over.
+        """
+        env, steps, drop = self._env, 0, self._env.noise.drop_per_step
         while steps < MOST_STEPS:
             try:
                 action = next(actions)
             except StopIteration as end:
-                return self._end(end.value, steps=steps, reward=reward)
+                code = end.value
+                break
             if drop and arm.held >= 0 and noise.random() < drop:
                 arm.vacuum = False
                 action[6] = -1.0
-            step = make_step(self._env, action, arm.step_label, arm.action_class)
-            arm.actions += 1
-            steps, reward = steps + 1, reward + step.reward
-            if on_step is not None:
-                on_step(step)
-        return self._end(TIMED_OUT, steps=steps, reward=reward)
+            if on_step is None:
+                env.glide(action)
+            else:
+                on_step(make_step(env, action, arm.step_label, arm.action_class))
+            arm.actions, steps = arm.actions + 1, steps + 1
+        else:
+            code = TIMED_OUT
+        if on_step is None and steps:
+            env.look_again()
+        return self._end(code, steps=steps)
 
     def _end(
         self,
         code: str,
         args: Mapping[str, str] | None = None,
         steps: int = 0,
-        reward: float = 0.0,
     ) -> Turn:
         env = self._env
         env.end_turn(code)
         success = bool(env.outcome.holds[0])
         return Turn(
-            reward=reward,
+            reward=float(env.outcome.reward[0]),
             success=success,
             progress=float(env.outcome.progress[0]),
             terminated=success,
