@@ -5,12 +5,12 @@ from functools import partial
 import pytest
 from fabricated import result, write_run
 
-from clevrskills.core.suite import load_suite
+from clevrskills.core.suite import check_axes, load_suite
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.report.tables import numbers, task_rows
 from clevrskills.evaluation.results import open_evaluations
 from clevrskills.evaluation.robustness.kept import Kept
-from clevrskills.evaluation.robustness.screening import PerturbedEpisode, Verdict, check_axes
+from clevrskills.evaluation.robustness.screening import PerturbedEpisode, Verdict
 from clevrskills.evaluation.robustness.tables import find_drops, robustness_tables
 
 SUITE = load_suite()
