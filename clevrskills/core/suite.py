@@ -546,6 +546,18 @@ class Suite(Protocol):
             raise UnknownNameError("axis", next(iter(axes)), tuple(self.axes()))
         return episode
 
+    def draw_perturbed(
+        self,
+        task: str,
+        split: str,
+        seed: int,
+        axes: Mapping[str, int],
+        robot: str = "",
+        task_args: Mapping[str, Any] | None = None,
+    ) -> Episode | str:
+        """The episode that an environment starts from a seed, perturbed as :meth:`perturb` does."""
+        return self.perturb(self.draw(task, split, seed, 0, robot, task_args), axes)
+
     def hidden(self, episode: Episode) -> str:
         """What a policy that only sees cannot tell at the start of a perturbed episode; empty:
         nothing.
@@ -622,6 +634,12 @@ class Suite(Protocol):
     def standard_file(self) -> Path | None:
         """What is published of its standard datasets, see
         :mod:`clevrskills.dataset_tools.standard`; ``None``: it has none.
+        """
+        return None
+
+    def screened_file(self) -> Path | None:
+        """What screening found of its perturbed episodes, see
+        :mod:`clevrskills.evaluation.robustness.shipped`; ``None``: it ships nothing of it.
         """
         return None
 
@@ -728,6 +746,29 @@ def load_suite(name: str = DEFAULT, **arguments: Any) -> Suite:
         raise UnknownNameError("suite", name, suite_names())
     suite: Suite = kind(**arguments)
     return suite
+
+
+def check_axes(suite: Suite, given: Sequence[str]) -> dict[str, int]:
+    """Levels of axes from ``NAME:LEVEL``; level 0 is the clean episode.
+
+    Raises:
+        ClevrSkillsError: There is no such axis or level, or one is named twice.
+    """
+    known, found = suite.axes(), dict[str, int]()
+    for text in given:
+        name, colon, level = text.partition(":")
+        if name not in known:
+            allowed = ", ".join(known) or "(none)"
+            raise ClevrSkillsError(f"--axis {text}: suite {suite.name} has the axes {allowed}")
+        count = len(known[name].levels)
+        if not colon or not level.isdecimal() or int(level) > count:
+            raise ClevrSkillsError(
+                f"--axis {text}: allowed is {name}:LEVEL with a level from 0 to {count}"
+            )
+        if name in found:
+            raise ClevrSkillsError(f"--axis names {name} twice")
+        found[name] = int(level)
+    return {name: found[name] for name in known if found.get(name)}
 
 
 def path_of(suite: Suite) -> str:

@@ -56,6 +56,7 @@ class Header:
         task_args: Arguments of tasks, by their keys.
         standard: Demonstrations of each task, if it is one of the standard datasets; see
             :mod:`clevrskills.dataset_tools.standard`.
+        axes: Level of each axis that perturbed the episodes; in the file where there are some.
         interface: What was acted by, where turns are recorded; empty: control steps are. It and
             the next two are in the files of datasets of turns alone.
         suite: Where the tasks of turns are from.
@@ -75,6 +76,7 @@ class Header:
     look: str = LOOKS[0]
     task_args: dict[str, dict[str, Any]] = field(default_factory=dict)
     standard: int | None = None
+    axes: dict[str, int] = field(default_factory=dict)
     interface: str = ""
     suite: str = ""
     views: tuple[str, ...] = ()
@@ -111,7 +113,7 @@ class Header:
                     f"{root} has format version {data['format_version']}; "
                     f"this package reads {FORMAT_VERSION} and {TURNS_VERSION}"
                 )
-            data = {"look": "flat", "standard": None, **_NO_TURNS, **data}
+            data = {"look": "flat", "standard": None, "axes": {}, **_NO_TURNS, **data}
             values = {f.name: data[f.name] for f in fields(cls)}
         except (ValueError, KeyError, TypeError) as error:
             raise DatasetError(f"{path} is damaged: {error!r}") from error
@@ -119,7 +121,7 @@ class Header:
 
     def to_json(self) -> dict[str, Any]:
         """The content of ``dataset.json``."""
-        left_out = () if self.interface else tuple(_NO_TURNS)
+        left_out = (*(() if self.interface else _NO_TURNS), *(() if self.axes else ("axes",)))
         return {name: value for name, value in asdict(self).items() if name not in left_out}
 
     def open(self, root: Path) -> None:

@@ -18,9 +18,10 @@ from clevrskills.dataset_tools.layout import MANIFEST_DIR
 from clevrskills.jobs.files import storage_errors, to_json
 from clevrskills.jobs.journal import Journal, parse_record, read_lines
 
-KINDS = ("skill", "planner", "step limit", "timeout", "crash")
+KINDS = ("skill", "planner", "step limit", "timeout", "crash", "axis")
 """Why an attempt may fail: a skill gave up, a pose or path was not found, the task's step limit or
-the time limit was reached, or the program or its process broke down."""
+the time limit was reached, the program or its process broke down, or the episode cannot be
+perturbed along an axis."""
 _RENAMED = {"total_reward": "return"}
 
 

@@ -48,10 +48,11 @@ class Disturber:
             self._push(push)
         self._given.append(action)
         late = next((d for d in self._delays if _is_on(d, step)), None)
+        waiting = late is not None and step - late.step < late.by  # what is on its way was not sent
         if late is not None:
             action = self._given[max(0, len(self._given) - 1 - int(late.by))]
         action = action.copy()
-        if step in self._drops:
+        if step in self._drops or waiting:
             action[MOTION] = 0.0
         for scale in self._scales:
             if _is_on(scale, step):

@@ -25,7 +25,13 @@ from clevrskills.envs.disturber import Disturber
 from clevrskills.envs.episode import EpisodeSpec
 from clevrskills.envs.recorder_view import RecorderView
 from clevrskills.envs.scene_reuse import SceneReuse
-from clevrskills.envs.scene_sampling import DrawnScene, draw_scene, scene_of, slots_of
+from clevrskills.envs.scene_sampling import (
+    DrawnScene,
+    NeutralPose,
+    draw_scene,
+    scene_of,
+    slots_of,
+)
 from clevrskills.envs.scene_text import STATE_VIEW, scene_text
 from clevrskills.envs.state_codec import StateCodec
 from clevrskills.envs.state_observation import Observer, flat
@@ -237,7 +243,9 @@ class ClevrSkillsEnv(SceneReuse, StateCodec, RecorderView):
     def _scene(self, seed: int, episode: EpisodeSpec | None) -> DrawnScene:
         robot_name, criteria = self.robot_name, self.criteria
         if episode is not None:
-            scene = scene_of(self.task, episode.layout, robot_name, criteria, episode.prompt)
+            qpos = np.array(episode.conditions.start_qpos)
+            home = NeutralPose.at(robot_name, qpos) if len(qpos) else None
+            scene = scene_of(self.task, episode.layout, robot_name, criteria, episode.prompt, home)
         else:
             wording = self.prompt_index, self.prompt_style
             scene = draw_scene(self.task, seed, self.split, robot_name, criteria, *wording)

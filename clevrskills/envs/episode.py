@@ -57,15 +57,17 @@ class EpisodeSpec:
         index: int = 0,
         robot: str = "xarm6",
         task_args: Mapping[str, Any] | None = None,
+        wording: int | None = 0,
     ) -> Self:
-        """The episode that an environment starts from a seed, in wording 0.
+        """The episode that an environment starts from a seed, in a wording; ``None``: in the one
+        that the seed draws.
 
         Raises:
             ClevrSkillsError: A name or an argument is not allowed, or no scene fits.
         """
         plain = make_task(task)
         made = make_task(task, **(task_args or {})).in_split(split)
-        scene = draw_scene(made, seed, split, robot, prompt_index=0)
+        scene = draw_scene(made, seed, split, robot, prompt_index=wording)
         arguments = {
             name: value
             for name, value in _arguments(made).items()

@@ -94,9 +94,14 @@ class NeutralPose:
     @cache
     def of(cls, robot_name: str, setting: Setting = TABLETOP) -> NeutralPose:
         """The gripper of a robot at the start, where a setting has it."""
+        return cls.at(robot_name, setting.qpos_at_start(robot_name))
+
+    @classmethod
+    def at(cls, robot_name: str, qpos: np.ndarray) -> NeutralPose:
+        """The gripper of a robot that starts from other joint angles (n,)."""
         description = robot(robot_name)
         base = Pose(description.base_position)
-        tcp = base * kinematics(robot_name).forward(setting.qpos_at_start(robot_name))
+        tcp = base * kinematics(robot_name).forward(qpos)
         tips = [(x, y, description.cup_tip_z) for x, y in description.cup_centers]
         return cls(
             robot_name,
@@ -222,6 +227,7 @@ def scene_of(
     robot_name: str = "xarm6",
     criteria: Criteria = PAPER,
     prompt: Prompt = NOTHING_ASKED,
+    home: NeutralPose | None = None,
 ) -> DrawnScene:
     """The scene of a layout; nothing is drawn.
 
@@ -231,13 +237,14 @@ def scene_of(
         robot_name: Key of the robot.
         criteria: Tolerances of success.
         prompt: What is asked for.
+        home: The gripper at the start; ``None``: where the task has it.
 
     Raises:
         LayoutError: The gripper cannot hold, in view, what it should hold at the start.
     """
     solids = _solids(layout)
     goal = task.goal(stack_roles([layout])).with_criteria(criteria)
-    start = start_world(task, layout, solids, NeutralPose.of(robot_name, task.setting))
+    start = start_world(task, layout, solids, home or NeutralPose.of(robot_name, task.setting))
     if start is None:
         raise LayoutError("the gripper cannot hold what it should hold at the start")
     return DrawnScene(layout, solids, start, goal, lambda _: prompt)

@@ -12,7 +12,7 @@ from clevrskills import additions, keys_of
 from clevrskills.core.interface import BoxInterface
 from clevrskills.core.observer import LANGUAGE
 from clevrskills.core.policy_loader import CHAT, PolicySource, policy_arguments
-from clevrskills.core.suite import Preset, Suite, path_of
+from clevrskills.core.suite import Preset, Suite, check_axes, path_of
 from clevrskills.dataset_tools.dataset import Dataset
 from clevrskills.dataset_tools.layout import Header as DatasetHeader
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
@@ -22,7 +22,6 @@ from clevrskills.evaluation.freeze.frozen import Header as FrozenHeader
 from clevrskills.evaluation.handover.selection import in_parts
 from clevrskills.evaluation.results import Run
 from clevrskills.evaluation.robustness.kept import kept_episodes
-from clevrskills.evaluation.robustness.screening import check_axes
 from clevrskills.evaluation.rollout import Rules
 from clevrskills.evaluation.selection import check_in_words, frozen_tasks, task_splits
 from clevrskills.evaluation.sequential.rounds import in_blocks, same_count

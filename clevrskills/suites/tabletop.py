@@ -148,6 +148,20 @@ class TabletopSuite(Suite):
         except PerturbationError as error:
             return str(error)
 
+    def draw_perturbed(
+        self,
+        task: str,
+        split: str,
+        seed: int,
+        axes: Mapping[str, int],
+        robot: str = "",
+        task_args: Mapping[str, Any] | None = None,
+    ) -> EpisodeSpec | str:
+        self.import_tasks()
+        robot = robot or self.robots()[0]
+        made = self.episode_kind().draw(task, split, seed, 0, robot, task_args, wording=None)
+        return self.perturb(made, axes)
+
     def hidden(self, episode: Episode) -> str:
         from clevrskills.envs.axes import AXES
         from clevrskills.envs.axes.visibility import hidden

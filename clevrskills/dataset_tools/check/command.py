@@ -190,13 +190,19 @@ class Checker:
         from clevrskills.dataset_tools.dataset import Episode
         from clevrskills.dataset_tools.layout import STATES_FILE, TURNS_FILE
 
-        episode = Episode(path)
+        episode, start = Episode(path), None
+        if axes := self._header.axes:
+            info = episode.info
+            of = info["task"], info["split"], info["seed"]
+            start = self._suite.draw_perturbed(*of, axes, info["robot"], info["task_args"])
+            if isinstance(start, str):
+                return [Fault(episode.id, "", f"replay: {start}")]
         env = self._environment(episode)
         try:
-            if of := self._header.interface:
-                what = replay_turns(episode, env, self._suite, of)
+            if interface := self._header.interface:
+                what = replay_turns(episode, env, self._suite, interface)
                 return [Fault(episode.id, TURNS_FILE, f"replay: {what}")] if what else []
-            report = replay(episode, env)
+            report = replay(episode, env, start)
         except Exception as error:  # the simulator raises what it likes
             return [Fault(episode.id, "", f"replay: {type(error).__name__}: {error}")]
         return [] if report else [Fault(episode.id, STATES_FILE, f"replay: {report}")]

@@ -7,6 +7,7 @@ import numpy as np
 
 from clevrskills.core.interface import Step, make_step
 from clevrskills.core.suite import Environment
+from clevrskills.core.suite import Episode as Start
 from clevrskills.dataset_tools.dataset import Episode
 from clevrskills.dataset_tools.record.recorder import STEP_FIELDS
 
@@ -39,7 +40,7 @@ class Replay:
         return f"state {self.step} differs in {self.where} by up to {self.difference:.3g}"
 
 
-def replay(episode: Episode, env: Environment) -> Replay:
+def replay(episode: Episode, env: Environment, start: Start | None = None) -> Replay:
     """Reset to the episode's seed, make its actions, compare.
 
     Compared are the simulator's states, proprioception, poses of the objects, reward, progress,
@@ -48,6 +49,7 @@ def replay(episode: Episode, env: Environment) -> Replay:
     Args:
         episode: The recording.
         env: An environment of the episode's task, split, robot and criteria, unwrapped.
+        start: The episode that was recorded; ``None``: the one that the seed draws.
 
     Returns:
         The comparison, up to the first state that differs.
@@ -56,7 +58,8 @@ def replay(episode: Episode, env: Environment) -> Replay:
         DatasetError: A file of the episode is missing or damaged.
     """
     states, actions, columns = episode.states, episode.actions, _Columns(episode)
-    env.reset(seed=int(episode.info["seed"]))
+    options = {"options": {"episode": start}} if start else {}
+    env.reset(seed=int(episode.info["seed"]), **options)
     step: Step | None = None
     for index, recorded in enumerate(states):
         if index:

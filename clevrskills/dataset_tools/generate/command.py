@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from clevrskills.dataset_tools.layout import Header
 
 
-_DECIDED = ("episodes", "seed", "split", "arg", "robot", "criteria")
+_DECIDED = ("episodes", "seed", "split", "arg", "robot", "criteria", "axis")
 """Options that a standard dataset decides."""
 
 
@@ -45,6 +45,8 @@ class GenerateArgs(PoolArgs, CameraArgs, SuiteArgs):
     frozen: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
     """Of the frozen episodes of the split instead, from number --seed on: what is evaluated on, not
     to be learned from."""
+    axis: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    """Perturb the episodes along an axis, NAME:LEVEL, e.g. camera:3; may be given several times."""
     split: str | None = None
     """What episodes are drawn from, e.g. train or test; by default the suite's first split."""
     out: Path
@@ -113,7 +115,7 @@ def _generate(args: GenerateArgs, suite: Suite, queues: list[TaskQueue], header:
     for queue in queues:
         queue.history = history[queue.config.task]
     views = header.views if header.in_turns else None
-    make = partial(make_worker, root, suite, args.writer, views, header.interface)
+    make = partial(make_worker, root, suite, args.writer, views, header.interface, header.axes)
     pool = partial(open_pool, args.driver, make, root, args.workers, args.timeout, args.address)
     lines = run(queues, pool, manifest, root)
     return _report(args, queues, [summarize(q, lines[q.config.task], args.workers) for q in queues])
@@ -149,7 +151,7 @@ def _standard(args: GenerateArgs, suite: Suite) -> GenerateArgs:
 def _check(args: GenerateArgs, suite: Suite, seeds: SeedRange) -> tuple[Header, list[TaskQueue]]:
     """Check the arguments; tasks are in the order of the suite, their history is not read yet."""
     from clevrskills.core.env_config import EnvConfig
-    from clevrskills.core.suite import NO_ROBOT, RATE, path_of
+    from clevrskills.core.suite import NO_ROBOT, RATE, check_axes, path_of
     from clevrskills.dataset_tools.generate.schedule import TaskQueue
     from clevrskills.dataset_tools.layout import TURNS_VERSION, Header
 
@@ -200,6 +202,9 @@ def _check(args: GenerateArgs, suite: Suite, seeds: SeedRange) -> tuple[Header, 
         views = args.view or tuple(name for name, kind in kinds.items() if kind == "text")
         turns = {"interface": interface.name, "suite": path_of(suite), "views": views}
         turns["format_version"] = TURNS_VERSION
+    axes = check_axes(suite, args.axis)
+    if "embodiment" in axes:
+        raise ClevrSkillsError("--axis embodiment: name the other arm with --robot")
     given = task_arguments(args.arg, tuple(levels))
     for task, task_args in given.items():
         suite.check(task, task_args)
@@ -210,6 +215,7 @@ def _check(args: GenerateArgs, suite: Suite, seeds: SeedRange) -> tuple[Header, 
         fps=int(suite.step_interface().spec[RATE]) if has_arm else 0,
         standard=args.standard,
         task_args=given,
+        axes=axes,
         **filmed,
         **turns,
     )

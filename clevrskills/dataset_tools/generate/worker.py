@@ -1,6 +1,7 @@
 """Generate worker: makes attempts at demonstrations."""
 
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from clevrskills.dataset_tools.record.arm_turns import ArmTurnRecorder
 from clevrskills.dataset_tools.record.recorder import Recorder
 from clevrskills.dataset_tools.record.rollout import EpisodeResult, rollout
 from clevrskills.dataset_tools.record.turns import TurnRecorder, rollout_turns
-from clevrskills.errors import one_line
+from clevrskills.errors import ClevrSkillsError, one_line
 from clevrskills.jobs.files import StorageError, TakenError
 from clevrskills.jobs.process_setup import (
     block_pandas_import,
@@ -44,6 +45,7 @@ class GenerateWorker:
         writer: Name of the writer, see :mod:`clevrskills.dataset_tools.manifest`.
         views: Views that are recorded at each turn; ``None``: control steps alone are recorded.
         interface: What the oracle acts by; empty: what makes one control step each.
+        axes: Level of each axis that perturbs the episodes.
     """
 
     def __init__(
@@ -53,8 +55,10 @@ class GenerateWorker:
         writer: str = "local",
         views: tuple[str, ...] | None = None,
         interface: str = "",
+        axes: Mapping[str, int] | None = None,
     ) -> None:
         self._root = root
+        self._axes = axes or {}
         self._suite = suite
         self._writer = writer
         self._views = views
@@ -76,14 +80,16 @@ class GenerateWorker:
         final = self._root / attempt.id
         if final.is_dir():
             return self._adopt(attempt, final)
+        start = self._start(attempt)
+        if isinstance(start, str):
+            return line_of(attempt, "axis", start, worker=worker_name())
         env, oracle, film = self._prepare(attempt.config)
         cpu_s, wall_s = time.process_time(), time.perf_counter()
-        with self._recorder(attempt, film) as recorder:
+        with self._recorder(attempt, start, film) as recorder:
             try:
                 if isinstance(recorder, TurnRecorder | ArmTurnRecorder):
                     result = rollout_turns(env, oracle, recorder, self._interface)
                 else:
-                    start = self._start(attempt) if attempt.frozen else None
                     result = rollout(env, oracle, recorder, attempt.seed, episode=start)
                 if result.success:
                     recorder.commit(success=True)
@@ -112,12 +118,12 @@ class GenerateWorker:
         )
 
     def _recorder(
-        self, attempt: Attempt, film: TrajectoryRenderer | None
+        self, attempt: Attempt, start: Start | None, film: TrajectoryRenderer | None
     ) -> Recorder | TurnRecorder:
         config, suite = attempt.config, self._suite
         if self._views is None:
             return Recorder(self._root, config, attempt.seed, suite, film, self._writer)
-        start = self._start(attempt)
+        assert start is not None
         if config.robot == NO_ROBOT:
             shown = replace(config, cameras=self._images)
             return TurnRecorder(self._root, shown, start, suite, self._views, self._writer)
@@ -127,14 +133,24 @@ class GenerateWorker:
             self._writer,
         )
 
-    def _start(self, attempt: Attempt) -> Start:
-        """The episode that an attempt is of."""
-        config, seed = attempt.config, attempt.seed
-        if not attempt.frozen:
-            of = (config.task, config.split, seed, 0, config.robot, config.task_args)
-            return self._suite.draw(*of)
-        frozen = self._suite.frozen(config.task, config.split)
-        return next(episode for episode in frozen if episode.seed == seed)
+    def _start(self, attempt: Attempt) -> Start | str | None:
+        """The episode that an attempt is of, or why it cannot be perturbed; ``None``: the one that
+        the environment draws.
+        """
+        config, seed, suite = attempt.config, attempt.seed, self._suite
+        if attempt.frozen:
+            frozen = suite.frozen(config.task, config.split)
+            found = next(episode for episode in frozen if episode.seed == seed)
+            return suite.perturb(found, self._axes)
+        of = (config.task, config.split, seed)
+        if self._axes:
+            try:
+                return suite.draw_perturbed(*of, self._axes, config.robot, config.task_args)
+            except ClevrSkillsError as error:  # no scene fits
+                return str(error)
+        if self._views is None:
+            return None
+        return suite.draw(*of, 0, config.robot, config.task_args)
 
     def _adopt(self, attempt: Attempt, path: Path) -> ManifestLine:
         info = Episode(path).info
@@ -165,12 +181,13 @@ def make_worker(
     writer: str = "local",
     views: tuple[str, ...] | None = None,
     interface: str = "",
+    axes: Mapping[str, int] | None = None,
 ) -> GenerateWorker:
     """A worker in a process of its own, whose memory is kept small."""
     return_freed_memory()
     block_pandas_import()
     torch.set_num_threads(1)
-    return GenerateWorker(root, suite, writer, views, interface)
+    return GenerateWorker(root, suite, writer, views, interface, axes)
 
 
 def line_of(attempt: Attempt, kind: str = "", reason: str = "", **more: Any) -> ManifestLine:

@@ -23,19 +23,24 @@ OTHER_ARM = {"xarm6": "panda", "panda": "xarm6"}
 
 
 def draw_robot_start(draft: Draft, most: Range, generator: np.random.Generator) -> None:
-    """Other joint angles at the start, the arm clear of everything.
+    """Other joint angles at the start, the arm clear of everything; what it holds goes along.
 
     Raises:
-        PerturbationError: The gripper holds something at the start, or nothing is clear.
+        PerturbationError: Nothing is clear.
     """
-    if draft.layout.in_gripper >= 0:
-        raise PerturbationError("the gripper holds something at the start")
     world = scene_of(draft.task, draft.layout, draft.robot).start
     usual = draft.setting.qpos_at_start(draft.robot)
     for _ in range(TRIES):
         qpos = usual + generator.uniform(-1, 1, len(usual)) * most["joint_rad"]
+        qpos = np.round(qpos, 6)
+        if draft.layout.in_gripper >= 0:
+            home = NeutralPose.at(draft.robot, qpos)
+            try:
+                world = scene_of(draft.task, draft.layout, draft.robot, home=home).start
+            except LayoutError:  # what is held is out of view
+                continue
         if arm_surface(draft.robot).clear(qpos, world, CLEARANCE_M):
-            draft.conditions["start_qpos"] = tuple(np.round(qpos, 6).tolist())
+            draft.conditions["start_qpos"] = tuple(qpos.tolist())
             return
     raise PerturbationError(f"the arm is clear of nothing in {TRIES} draws")
 

@@ -48,6 +48,8 @@ class FreezeArgs(WorkerArgs, SuiteArgs):
     imported: Annotated[Path | None, tyro.conf.arg(name="import")] = None
     """Folder of files of the original that the suite re-implements: freeze what they hold, as the
     one split that is named, by default the suite's."""
+    axis: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    """Perturb the episodes along an axis, NAME:LEVEL, e.g. camera:3; may be given several times."""
     timeout: float = 600.0
     """Seconds after which the screening of a seed is ended and begun again."""
     json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
@@ -77,7 +79,7 @@ def freeze(
     from functools import partial
 
     from clevrskills.core.registry import OwnDistribution
-    from clevrskills.core.suite import load_suite, suite_of
+    from clevrskills.core.suite import check_axes, load_suite, suite_of
     from clevrskills.evaluation.freeze.freeze_queue import FreezeQueue, open_queues
     from clevrskills.evaluation.freeze.screening import Screener
     from clevrskills.jobs import work
@@ -91,6 +93,8 @@ def freeze(
     out = args.out or (own.episodes if own else None)
     if out is None:
         raise ClevrSkillsError("name a folder with --out, or a distribution with --package")
+    if args.axis and (args.recorded is not None or args.imported is not None):
+        raise ClevrSkillsError("--axis is for episodes that are drawn")
     if args.recorded is not None:
         return _freeze_recorded(args, args.recorded, out, suite)
     suite = suite or load_suite(args.suite or suite_of(args.tasks))
@@ -98,12 +102,15 @@ def freeze(
         return _freeze_imported(args, args.imported, out, suite)
     robot = args.robot or suite.robots_of(next(iter(args.tasks), ""))[0]
     pairs = _check(replace(args, robot=robot), suite)
-    root, make = out.absolute(), make or partial(Screener, suite)
+    axes = check_axes(suite, args.axis)
+    if "embodiment" in axes:
+        raise ClevrSkillsError("--axis embodiment: name the other arm with --robot")
+    root, make = out.absolute(), make or partial(Screener, suite, axes)
     with storage_errors(out):
         out.mkdir(parents=True, exist_ok=True)
 
     def do(_: Callable[[], None]) -> int:
-        queues = open_queues(root, pairs, robot, args.episodes, suite)
+        queues = open_queues(root, pairs, robot, args.episodes, suite, axes)
         pool = partial(work.open_pool, "local", make, root, args.workers, args.timeout)
         with Display("episodes", sum(queue.count for queue in queues)) as display:
             work.work(FreezeQueue(queues, root, display), pool)

@@ -5,9 +5,10 @@ and split.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from clevrskills.core.episode import FROZEN
 from clevrskills.core.suite import Suite
@@ -152,6 +153,7 @@ def open_queues(
     robot: str,
     count: int | None,
     suite: Suite,
+    axes: Mapping[str, int] | None = None,
 ) -> list[SeedQueue]:
     """The queues of tasks and splits, with what is known from earlier runs.
 
@@ -161,13 +163,14 @@ def open_queues(
     folder = root / JOURNAL_DIR
     with storage_errors(folder):
         folder.mkdir(exist_ok=True)
-    conditions = {"robot": robot, "format_version": FORMAT_VERSION, "versions": versions()}
+    conditions: dict[str, Any] = {"robot": robot, "format_version": FORMAT_VERSION}
+    conditions |= {"versions": versions(), **({"axes": dict(axes)} if axes else {})}
     path = folder / CONDITIONS_FILE
     if not path.exists():
         write_whole(path, to_json(conditions, indent=1) + "\n")
     elif json.loads(path.read_text(encoding="utf-8")) != conditions:
         raise ClevrSkillsError(
-            f"{root} was begun with another robot or other versions, see {path}; "
+            f"{root} was begun with another robot, other axes or other versions, see {path}; "
             "give another folder"
         )
     queues = {}

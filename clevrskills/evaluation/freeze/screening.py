@@ -3,7 +3,7 @@ nothing does not.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import torch
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.interface import Interface, Turn
 from clevrskills.core.rollout import Rollout
-from clevrskills.core.suite import Environment, Oracle, Suite, load_suite
+from clevrskills.core.suite import Environment, Episode, Oracle, Suite, load_suite
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.freeze.candidates import Candidate, ScreeningResult
 from clevrskills.jobs.files import to_json
@@ -26,11 +26,12 @@ class Screener:
 
     Args:
         suite: What the seeds are of; ``None``: ClevrSkills.
+        axes: Level of each axis that perturbs the episodes.
     """
 
-    def __init__(self, suite: Suite | None = None) -> None:
+    def __init__(self, suite: Suite | None = None, axes: Mapping[str, int] | None = None) -> None:
         torch.set_num_threads(1)
-        self._suite = suite or load_suite()
+        self._suite, self._axes = suite or load_suite(), axes or {}
         self._made: tuple[EnvConfig, Environment] | None = None
 
     def __call__(self, candidate: Candidate) -> ScreeningResult:
@@ -40,20 +41,26 @@ class Screener:
             ClevrSkillsError: There is no such environment, or no oracle.
         """
         suite, seed = self._suite, candidate.seed
-        env, interface = self._prepare(candidate), suite.interface()
-        oracle = suite.oracle(env)
         try:
-            spec = suite.draw(candidate.task, candidate.split, seed, robot=candidate.robot)
+            drawn = suite.draw(candidate.task, candidate.split, seed, robot=candidate.robot)
         except ClevrSkillsError as error:  # no scene fits
             return ScreeningResult(seed, str(error))
-        if fault := suite.pairing_fault(spec):
+        if fault := suite.pairing_fault(drawn):
             return ScreeningResult(seed, fault)
+        spec = suite.perturb(drawn, self._axes)
+        if isinstance(spec, str):
+            return ScreeningResult(seed, spec)
+        env, interface = self._prepare(spec), suite.interface()
+        oracle = suite.oracle(env)
         data = spec.to_json()
-        start = {"episode": suite.read_episode(json.loads(to_json(data)))}
+        episode = suite.read_episode(json.loads(to_json(data)))
+        start = {"episode": episode}
         env.reset(options=start)
         found = [name for name, is_there in suite.faults(env).items() if is_there]
         if found:
             return ScreeningResult(seed, "start: " + ", ".join(found))
+        if self._axes and (hidden := suite.hidden(episode)):
+            return ScreeningResult(seed, hidden)
         steps, reason = solve(env, oracle, interface)
         if reason:
             return ScreeningResult(seed, f"oracle: {reason}")
@@ -62,8 +69,8 @@ class Screener:
             return ScreeningResult(seed, "solved by doing nothing")
         return ScreeningResult(seed, "", steps, data, interface.begin(env).limit)
 
-    def _prepare(self, candidate: Candidate) -> Environment:
-        config = EnvConfig(candidate.task, candidate.split, candidate.robot, cameras=())
+    def _prepare(self, episode: Episode) -> Environment:
+        config = EnvConfig(episode.task, episode.split, episode.robot, cameras=())
         if self._made is None or self._made[0] != config:
             if self._made is not None:
                 self._made[1].close()

@@ -142,6 +142,8 @@ def _write(
     from clevrskills.evaluation.report.curves import drawings
     from clevrskills.evaluation.report.page_data import contents, videos
     from clevrskills.evaluation.report.suite_tables import pivots
+    from clevrskills.evaluation.robustness.figure import robustness_figures
+    from clevrskills.evaluation.robustness.tables import find_drops
     from clevrskills.jobs.files import write_whole
 
     measures = tables.measures_of(evaluations)
@@ -166,6 +168,9 @@ def _write(
     figure = composition_figure(compositions(evaluations))
     if figure:
         write_whole(out / FIGURE, figure + "\n")
+    robust = robustness_figures(list(find_drops(evaluations)))
+    for k, one in enumerate(robust):
+        write_whole(out / f"robustness{f'-{k + 1}' if k else ''}.svg", one + "\n")
     page = render(
         "report.html",
         "evaluation.report",
@@ -176,6 +181,7 @@ def _write(
         pivots=pivots(evaluations),
         drawings=drawings(evaluations),
         composition=figure,
+        robustness=robust,
         notes=notes,
     )
     write_whole(out / PAGE, page)

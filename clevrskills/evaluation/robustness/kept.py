@@ -14,6 +14,7 @@ from clevrskills.evaluation.robustness.screening import (
     PerturbedScreener,
     Verdict,
 )
+from clevrskills.evaluation.robustness.shipped import shipped_verdicts
 from clevrskills.jobs import work
 from clevrskills.jobs.files import storage_errors
 from clevrskills.jobs.journal import Journal, read_lines
@@ -126,8 +127,8 @@ def kept_episodes(
     workers: int = 1,
     timeout_s: float | None = None,
 ) -> list[Kept]:
-    """The first perturbed episodes of tasks and splits that can be solved; what was screened before
-    on this machine is remembered.
+    """The first perturbed episodes of tasks and splits that can be solved; what the suite ships of
+    screening, or was screened before on this machine, is not screened again.
 
     Args:
         suite: What they are of.
@@ -150,7 +151,7 @@ def kept_episodes(
         hashes = [episode.content_hash for episode in suite.frozen(task, split)]
         journal = folder / f"{task}_{split}.jsonl"
         lines = read_lines(journal, Verdict.from_json) if journal.exists() else ()
-        known = {
+        known = shipped_verdicts(suite, _name(axes), task, split, hashes) | {
             line.index: line
             for line in lines
             if line.index < len(hashes) and line.twin == hashes[line.index]

@@ -10,7 +10,6 @@ import torch
 
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.suite import Environment, Episode, Suite
-from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.freeze.screening import solve, succeeds_blindly
 from clevrskills.jobs.files import to_json
 from clevrskills.jobs.journal import parse_record
@@ -118,26 +117,3 @@ class PerturbedScreener:
                 self._made[1].close()
             self._made = config, self._suite.make(config)
         return self._made[1]
-
-
-def check_axes(suite: Suite, given: Sequence[str]) -> dict[str, int]:
-    """Levels of axes from ``NAME:LEVEL``; level 0 is the clean episode.
-
-    Raises:
-        ClevrSkillsError: There is no such axis or level, or one is named twice.
-    """
-    known, found = suite.axes(), dict[str, int]()
-    for text in given:
-        name, colon, level = text.partition(":")
-        if name not in known:
-            allowed = ", ".join(known) or "(none)"
-            raise ClevrSkillsError(f"--axis {text}: suite {suite.name} has the axes {allowed}")
-        count = len(known[name].levels)
-        if not colon or not level.isdecimal() or int(level) > count:
-            raise ClevrSkillsError(
-                f"--axis {text}: allowed is {name}:LEVEL with a level from 0 to {count}"
-            )
-        if name in found:
-            raise ClevrSkillsError(f"--axis names {name} twice")
-        found[name] = int(level)
-    return {name: found[name] for name in known if found.get(name)}

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,10 @@ NOTE = (
     "perturbed, in percentage points, mean over tasks. In brackets: 95 % intervals. p: McNemar's "
     "exact test. Rejected: frozen episodes that were left out, since the oracle does not solve "
     "them perturbed or something cannot be told by sight; the next ones take their place."
+)
+WORST_NOTE = (
+    "The axis that costs each task most. p: McNemar's, times the number of axes that were tried "
+    "(Bonferroni); where it is not small, chance may have chosen the axis."
 )
 TASK_NOTE = "Drop of each task, clean less perturbed, in percentage points; pairs as above."
 
@@ -49,6 +54,21 @@ class Drop:
         return sum(map(len, self.pairs.values()))
 
     @property
+    def policy(self) -> str:
+        """What the run is called, without its axes."""
+        return self.run.partition(",")[0]
+
+    @property
+    def clean(self) -> Estimate:
+        """Success on the clean twins."""
+        return share([pairs[:, 0] for pairs in self.pairs.values()])
+
+    @property
+    def perturbed(self) -> Estimate:
+        """Success on the perturbed episodes."""
+        return share([pairs[:, 1] for pairs in self.pairs.values()])
+
+    @cached_property
     def drop(self) -> Estimate:
         """Clean less perturbed."""
         return paired_difference([pairs[:, ::-1] for pairs in self.pairs.values()])
@@ -63,7 +83,7 @@ def robustness_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
     texts = []
     for one in drops:
         strata = list(one.pairs.values())
-        clean, perturbed = (share([pairs[:, k] for pairs in strata]) for k in (0, 1))
+        clean, perturbed = one.clean, one.perturbed
         p_value = Pairs.count(np.concatenate(strata)).p_value
         where = {"run": one.run, "axes": one.name, "split": one.split}
         data.append(
@@ -89,7 +109,7 @@ def robustness_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
             }
         )
     whole = Table("axes", "Robustness", pd.DataFrame(data), pd.DataFrame(texts), NOTE)
-    return [whole, _by_task(drops)]
+    return [whole, _worst(drops), _by_task(drops)]
 
 
 def find_drops(evaluations: Sequence[Evaluation]) -> Iterator[Drop]:
@@ -122,11 +142,37 @@ def _is_twin(clean: Evaluation, perturbed: Evaluation) -> bool:
     return (one.policy, one.policy_args) == (other.policy, other.policy_args)
 
 
+def _worst(drops: Sequence[Drop]) -> Table:
+    """The axis that costs each task most."""
+    groups: dict[tuple[str, str, str], list[tuple[str, np.ndarray]]] = {}
+    for one in drops:
+        for task, pairs in one.pairs.items():
+            groups.setdefault((task, one.split, one.policy), []).append((one.name, pairs))
+    data: list[dict[str, object]] = []
+    texts = []
+    for (task, split, policy), found in sorted(groups.items()):
+        name, pairs = max(
+            found, key=lambda entry: float(entry[1][:, 0].mean() - entry[1][:, 1].mean())
+        )
+        drop = paired_difference([pairs[:, ::-1]])
+        p_value = min(1.0, len(found) * Pairs.count(pairs).p_value)
+        axis = name if drop.value > 0 else ""
+        where = {"task": task, "split": split, "policy": policy}
+        data.append(
+            {**where, "axis": axis, "pairs": len(pairs), **drop.columns("drop"), "p_value": p_value}
+        )
+        texts.append(
+            {**where, "axis": axis or "none", "drop": drop.percent(0, "+"), "p": p_text(p_value)}
+        )
+    frames = pd.DataFrame(data), pd.DataFrame(texts)
+    return Table("axes_worst", "Which axis breaks which task", *frames, WORST_NOTE)
+
+
 def _by_task(drops: Sequence[Drop]) -> Table:
     """Drop of each task, a column for each run and axis."""
     data: list[dict[str, object]] = []
     rows: dict[tuple[str, str], dict[str, str]] = {}
-    several = len({one.run.partition(",")[0] for one in drops}) > 1
+    several = len({one.policy for one in drops}) > 1
     for one in drops:
         column = f"{one.run}, {one.name}" if several else one.name
         for task, pairs in one.pairs.items():

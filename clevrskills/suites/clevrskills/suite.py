@@ -28,6 +28,8 @@ EPISODES_DIR = Path(__file__).parent / "episodes"
 """The frozen episodes of the package."""
 STANDARD_FILE = Path(__file__).parent / "standard.json"
 """Seeds and digests of the standard datasets."""
+SCREENED_FILE = Path(__file__).parent / "screened.json"
+"""What screening found of perturbed episodes."""
 SPLITS = ("train", "test")
 """Seen objects and textures, and unseen ones, in the same places."""
 FROZEN, FROZEN_OF_OTHERS = 100, 50
@@ -219,6 +221,9 @@ class ClevrSkillsSuite(TabletopSuite):
 
     def standard_file(self) -> Path | None:
         return STANDARD_FILE
+
+    def screened_file(self) -> Path | None:
+        return SCREENED_FILE
 
     def pairing_fault(self, episode: Episode) -> str:
         from clevrskills.assets import split

@@ -1,16 +1,21 @@
 """Perturbed episodes that are kept: screened in order, remembered, paired with their twins."""
 
+import json
+from dataclasses import replace
 from functools import partial
+from xml.etree import ElementTree
 
 import pytest
 from fabricated import result, write_run
 
-from clevrskills.core.suite import load_suite
+from clevrskills.core.suite import check_axes, load_suite
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.report.tables import numbers, task_rows
 from clevrskills.evaluation.results import open_evaluations
-from clevrskills.evaluation.robustness.kept import Kept
-from clevrskills.evaluation.robustness.screening import PerturbedEpisode, Verdict, check_axes
+from clevrskills.evaluation.robustness.figure import robustness_figures
+from clevrskills.evaluation.robustness.kept import Kept, kept_episodes
+from clevrskills.evaluation.robustness.screening import PerturbedEpisode, Verdict
+from clevrskills.evaluation.robustness.shipped import shipped_verdicts, write_verdicts
 from clevrskills.evaluation.robustness.tables import find_drops, robustness_tables
 
 SUITE = load_suite()
@@ -101,7 +106,9 @@ def test_drops_are_paired_by_twin(tmp_path):
     assert drop.name == "camera 3" and drop.rejected == 1
     assert drop.pairs["pick"].tolist() == [[True, True], [True, False], [False, False]]
     assert drop.drop.value == pytest.approx(1 / 3)
-    whole, by_task = robustness_tables(runs(tmp_path))
+    whole, worst, by_task = robustness_tables(runs(tmp_path))
+    (most,) = worst.data.to_dict("records")
+    assert (most["task"], most["axis"], most["p_value"]) == ("pick", "camera 3", 1.0)
     (row,) = whole.data.to_dict("records")
     assert (row["clean"], row["perturbed"], row["pairs"]) == (
         pytest.approx(2 / 3),
@@ -122,3 +129,48 @@ def test_rows_say_axes_and_rejected(tmp_path):
 def test_without_a_clean_run_of_the_same_policy_nothing_is_said(tmp_path):
     clean, perturbed = runs(tmp_path)
     assert robustness_tables([perturbed]) == [] == robustness_tables([clean])
+
+
+def test_figures_show_every_axis_and_task(tmp_path):
+    drops = list(find_drops(runs(tmp_path)))
+    second = replace(drops[0], axes={"camera": 5})
+    (one,) = robustness_figures(drops)
+    (both,) = robustness_figures([*drops, second])
+    for figure in (one, both):
+        ElementTree.fromstring(figure)
+    assert "pick, camera 3: +33, 3 pairs" in one and "Over the levels" not in one
+    assert "Over the levels" in both and "camera 5: +33.3" in both
+    assert robustness_figures([]) == []
+
+
+def test_shipped_verdicts_are_of_what_is_drawn_now(tmp_path, monkeypatch):
+    frozen = SUITE.frozen("pick", "train")[:3]
+    made = [SUITE.perturb(one, {"layout": 3}) for one in frozen]
+    some = [
+        Verdict("pick", "train", k, f.content_hash, m.content_hash, "hidden" if k == 1 else "")
+        for k, (f, m) in enumerate(zip(frozen, made, strict=True))
+    ]
+    path = tmp_path / "screened.json"
+    write_verdicts(path, SUITE, {"layout-3": {("pick", "train"): some}})
+    monkeypatch.setattr(type(SUITE), "screened_file", lambda _: path)
+    hashes = [one.content_hash for one in SUITE.frozen("pick", "train")]
+    read = shipped_verdicts(SUITE, "layout-3", "pick", "train", hashes)
+    assert [read[k].reason for k in range(3)] == ["", "hidden", ""] and len(read) == 3
+    assert all(m.content_hash.startswith(read[k].episode) for k, m in enumerate(made))
+    assert shipped_verdicts(SUITE, "layout-2", "pick", "train", hashes) == {}
+    monkeypatch.setenv("CLEVRSKILLS_CACHE", str(tmp_path))
+    (kept,) = kept_episodes(SUITE, [("pick", "train")], {"layout": 3}, 2)  # nothing is screened
+    assert kept.indices == [0, 2] and [v.index for v in kept.rejected] == [1]
+
+
+@pytest.mark.slow
+def test_the_package_ships_verdicts_of_what_is_drawn_now():
+    for name, of_axis in json.loads(SUITE.screened_file().read_text()).items():
+        axis, level = name.rsplit("-", 1)
+        for key, entry in of_axis.items():
+            task, split = key.rsplit("_", 1)
+            frozen = SUITE.frozen(task, split)
+            for one, digits in zip(frozen, entry["episodes"].split(), strict=False):
+                made = SUITE.perturb(one, {axis: int(level)})
+                drawn = "-" if isinstance(made, str) else made.content_hash
+                assert drawn.startswith(digits), (name, one.id)

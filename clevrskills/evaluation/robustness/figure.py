@@ -1,0 +1,191 @@
+"""Figure of robustness, as SVG: drop of each axis, its curve over levels, and by task."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from html import escape
+
+from clevrskills.evaluation.robustness.tables import Drop
+
+LEFT, WIDTH, ROW, TOP = 230, 480, 22, 30
+GAP = 46
+"""Between the parts."""
+BAR = "#b0413e"
+GAIN = "#3b7dd8"
+PANEL, ACROSS = 150, 4
+"""Size of the panel of one curve, and how many stand side by side."""
+CELL = 46
+"""Width of a cell of the heat map."""
+
+
+def robustness_figures(drops: Sequence[Drop]) -> list[str]:
+    """One figure for each policy and split."""
+    kinds = list(dict.fromkeys(_kind(one) for one in drops))
+    return [_figure([one for one in drops if _kind(one) == kind], kind, kinds) for kind in kinds]
+
+
+def _kind(drop: Drop) -> tuple[str, str]:
+    """Policy and split."""
+    return drop.policy, drop.split
+
+
+def _figure(drops: Sequence[Drop], kind: tuple[str, str], kinds: Sequence[tuple[str, str]]) -> str:
+    y, parts = 10.0, list[str]()
+    title = "Drop by axis, clean less perturbed, in percentage points"
+    if len(kinds) > 1:
+        title += f": {kind[0]}, {kind[1]}"
+    for begin, drawn in ((title, _bars), ("Over the levels", _curves), ("By task", _heat_map)):
+        height, lines = drawn(drops, y + TOP)
+        if lines:
+            parts += [f'<text x="10" y="{y + 8}" font-weight="bold">{escape(begin)}</text>', *lines]
+            y += TOP + height + GAP
+    width = max(LEFT + WIDTH + 40, LEFT + CELL * len(drops) + 20)
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {y:.0f}" role="img" '
+            'aria-label="Robustness" font-family="sans-serif" font-size="12" fill="currentColor">',
+            *parts,
+            "</svg>",
+        ]
+    )
+
+
+def _bars(drops: Sequence[Drop], top: float) -> tuple[float, list[str]]:
+    """The drop of each axis and level, with its interval, the greatest first."""
+    rows = sorted(drops, key=lambda one: -one.drop.value)
+    ends = [e for one in rows for e in (one.drop.low, one.drop.high) if not math.isnan(e)]
+    low = min(0.0, math.floor(10 * min(ends, default=0.0)) / 10)
+    high = max(0.1, math.ceil(10 * max(ends, default=0.1)) / 10)
+
+    def x(value: float) -> float:
+        return round(LEFT + WIDTH * (value - low) / (high - low), 1)
+
+    height, parts = ROW * len(rows), list[str]()
+    for value in _ticks(low, high):
+        parts.append(
+            f'<path d="M{x(value)} {top - 4}V{top + height}" stroke="currentColor" '
+            f'stroke-opacity="{0.6 if abs(value) < 1e-9 else 0.15}"/>'
+            f'<text x="{x(value)}" y="{top + height + 15}" text-anchor="middle">'
+            f"{_signed(value)}</text>"
+        )
+    for k, one in enumerate(rows):
+        y, drop = top + ROW * k, one.drop
+        begin, end = sorted((x(0.0), x(drop.value)))
+        about = f"{one.name}: {drop.percent(sign='+')}, {one.count} pairs"
+        parts.append(
+            f'<g><title>{escape(about)}</title><text x="{LEFT - 10}" y="{y + 14}" '
+            f'text-anchor="end">{escape(one.name)}</text>'
+            f'<rect x="{begin}" y="{y + 4}" width="{max(1.0, end - begin):.1f}" height="12" '
+            f'fill="{BAR if drop.value >= 0 else GAIN}" fill-opacity="0.8"/>'
+        )
+        if not math.isnan(drop.low):
+            a, b = x(drop.low), x(drop.high)
+            parts.append(
+                f'<path d="M{a} {y + 10}H{b}M{a} {y + 6}v8M{b} {y + 6}v8" stroke="currentColor"/>'
+            )
+        parts.append("</g>")
+    return height + 15, parts
+
+
+def _ticks(low: float, high: float) -> Iterator[float]:
+    step = 0.1 if high - low <= 0.6 else 0.2
+    for k in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1):
+        yield k * step
+
+
+def _signed(share: float) -> str:
+    """Percentage points with their sign."""
+    points = round(100 * share)
+    return f"{points:+d}" if points else "0"
+
+
+def _curves(drops: Sequence[Drop], top: float) -> tuple[float, list[str]]:
+    """Success, clean and perturbed, over the levels of each axis that has several of them."""
+    axes: dict[str, list[Drop]] = {}
+    for one in drops:
+        if len(one.axes) == 1:
+            axes.setdefault(next(iter(one.axes)), []).append(one)
+    shown = {name: sorted(some, key=_level) for name, some in axes.items() if len(some) > 1}
+    parts = list[str]()
+    for k, (name, some) in enumerate(shown.items()):
+        left, above = 40 + (PANEL + 40) * (k % ACROSS), top + 16 + (PANEL + 50) * (k // ACROSS)
+        parts += _panel(name, some, left, above)
+    return (PANEL + 50) * math.ceil(len(shown) / ACROSS) - 20, parts
+
+
+def _level(drop: Drop) -> int:
+    return next(iter(drop.axes.values()))
+
+
+def _panel(name: str, drops: Sequence[Drop], left: float, top: float) -> list[str]:
+    """The curve of one axis: the band is the interval of the drop below the clean twins."""
+
+    def x(level: int) -> float:
+        return round(left + PANEL * level / 5, 1)
+
+    def y(share: float) -> float:
+        return round(top + PANEL * (1 - min(1.0, max(0.0, share))), 1)
+
+    parts = [
+        f'<text x="{left}" y="{top - 6}">{escape(name)}</text>'
+        f'<rect x="{left}" y="{top}" width="{PANEL}" height="{PANEL}" fill="none" '
+        'stroke="currentColor" stroke-opacity="0.3"/>'
+    ]
+    for share in (0.0, 0.5, 1.0):
+        parts.append(
+            f'<text x="{left - 5}" y="{y(share) + 4}" text-anchor="end">{100 * share:.0f}</text>'
+        )
+    clean = [one.clean.value for one in drops]
+    levels = [_level(one) for one in drops]
+    for level in (0, *levels):
+        parts.append(
+            f'<text x="{x(level)}" y="{top + PANEL + 15}" text-anchor="middle">{level}</text>'
+        )
+    known = [k for k, one in enumerate(drops) if not math.isnan(one.drop.low)]
+    band = [f"{x(levels[k])},{y(clean[k] - drops[k].drop.low)}" for k in known]
+    band += [f"{x(levels[k])},{y(clean[k] - drops[k].drop.high)}" for k in reversed(known)]
+    parts.append(f'<polygon points="{" ".join(band)}" fill="{BAR}" fill-opacity="0.2"/>')
+    for values, dashes in (
+        (clean, ' stroke-dasharray="4 3"'),
+        ([one.perturbed.value for one in drops], ""),
+    ):
+        ends = zip((0, *levels), (clean[0], *values), strict=True)
+        points = " ".join(f"{x(a)},{y(b)}" for a, b in ends)
+        color = "currentColor" if dashes else BAR
+        parts.append(
+            f'<polyline points="{points}" fill="none" stroke="{color}" stroke-width="2"{dashes}/>'
+        )
+    return parts
+
+
+def _heat_map(drops: Sequence[Drop], top: float) -> tuple[float, list[str]]:
+    """The drop of each task along each axis."""
+    tasks = list(dict.fromkeys(task for one in drops for task in one.pairs))
+    parts, head = list[str](), 8 + 6.5 * max(len(one.name) for one in drops)
+    for k, one in enumerate(drops):
+        x, y = LEFT + CELL * (k + 0.6), top + head
+        parts.append(
+            f'<text x="{x:.0f}" y="{y - 6:.0f}" transform="rotate(-90 {x:.0f} {y - 6:.0f})">'
+            f"{escape(one.name)}</text>"
+        )
+    for row, task in enumerate(tasks):
+        y = top + head + ROW * row
+        parts.append(
+            f'<text x="{LEFT - 10}" y="{y + 15:.0f}" text-anchor="end">{escape(task)}</text>'
+        )
+        for k, one in enumerate(drops):
+            if task not in one.pairs:
+                continue
+            pairs = one.pairs[task]
+            drop = float(pairs[:, 0].mean() - pairs[:, 1].mean())
+            x = LEFT + CELL * k
+            about = f"{task}, {one.name}: {100 * drop:+.0f}, {len(pairs)} pairs"
+            parts.append(
+                f'<g><title>{escape(about)}</title><rect x="{x}" y="{y:.0f}" width="{CELL - 2}" '
+                f'height="{ROW - 2}" fill="{BAR if drop > 0 else GAIN}" '
+                f'fill-opacity="{0.06 + 0.8 * min(1.0, abs(drop)):.2f}"/>'
+                f'<text x="{x + CELL / 2 - 1}" y="{y + 15:.0f}" text-anchor="middle">'
+                f"{_signed(drop)}</text></g>"
+            )
+    return head + ROW * len(tasks), parts

@@ -1,0 +1,91 @@
+"""Shipped verdicts: what screening found of perturbed episodes, as one file of a suite.
+
+A perturbed episode is named by the first digits of its content hash, so that a verdict is known to
+be of what is drawn now.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from clevrskills.core.episode import frozen_name
+from clevrskills.core.suite import Suite
+from clevrskills.errors import DamagedError
+from clevrskills.evaluation.robustness.screening import Verdict
+from clevrskills.jobs.files import to_json, write_whole
+
+DIGITS = 10
+"""Digits of a content hash that tell episodes apart."""
+NONE = "-"
+"""In place of the digits of an episode that could not be drawn."""
+
+
+def shipped_verdicts(
+    suite: Suite, axes_name: str, task: str, split: str, twins: Iterable[str]
+) -> dict[int, Verdict]:
+    """The verdicts that a suite ships of a task and split, by number of the frozen episode.
+
+    Args:
+        suite: The suite.
+        axes_name: Name of the axes and levels, e.g. ``clutter-3``.
+        task: Key of the task.
+        split: Name of the split.
+        twins: Content hashes of the frozen episodes.
+
+    Raises:
+        DamagedError: The file is damaged.
+    """
+    path = suite.screened_file()
+    data = _read(path) if path else {}
+    entry = data.get(axes_name, {}).get(frozen_name(task, split))
+    if not entry or entry["frozen"] != suite.file_hash(task, split)[: len(entry["frozen"])]:
+        return {}
+    rejected = entry["rejected"]
+    return {
+        index: Verdict(
+            *(task, split, index, twin),
+            "" if digits == NONE else digits,
+            rejected.get(str(index), ""),
+        )
+        for index, (digits, twin) in enumerate(zip(entry["episodes"].split(), twins, strict=False))
+    }
+
+
+@cache
+def _read(path: Path) -> Mapping[str, Any]:
+    try:
+        found: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise DamagedError(f"{path} cannot be read: {error}") from error
+    return found
+
+
+def write_verdicts(
+    path: Path, suite: Suite, verdicts: Mapping[str, Mapping[tuple[str, str], Iterable[Verdict]]]
+) -> None:
+    """Write verdicts as the file of a suite.
+
+    Args:
+        path: The file.
+        suite: The suite.
+        verdicts: By name of the axes and by task and split, from the first episode on, none left
+            out.
+
+    Raises:
+        StorageError: It could not be written.
+    """
+    data: dict[str, dict[str, Any]] = {}
+    for name, by_task in verdicts.items():
+        data[name] = {}
+        for (task, split), some in by_task.items():
+            known = sorted(some, key=lambda one: one.index)
+            data[name][frozen_name(task, split)] = {
+                "frozen": suite.file_hash(task, split)[:DIGITS],
+                "episodes": " ".join(one.episode[:DIGITS] or NONE for one in known),
+                "rejected": {str(one.index): one.reason for one in known if one.reason},
+            }
+    write_whole(path, to_json(data, indent=0) + "\n")
