@@ -1,8 +1,8 @@
 """Turns to learn from: what was seen, what was asked for, and the pick and place that was made.
 
-They are read from datasets whose turns were recorded with the views ``map`` and ``height``, or from
-a file of arrays ``map`` (N, H, W, 3) uint8, ``height`` (N, H, W) m, ``text`` (N,) and ``action``
-(N, 6).
+They are read from datasets whose turns were recorded with the views ``map`` and ``height``, or
+from a file of arrays ``map`` (I, H, W, 3) uint8, ``height`` (I, H, W) m, ``text`` (N,), ``action``
+(N, 6) and, where an image is of several turns, ``scene`` (N,): the number of each turn's image.
 """
 
 from __future__ import annotations
@@ -29,6 +29,14 @@ VIEWS = ("map", "height")
 ARRAYS = ("map", "height", "text", "action")
 NOTHING = -1000
 """Row and column of no pick: what was seen is an end."""
+MOST_PX = 12
+"""How far images are moved, at most."""
+NOISE = (0.012, 0.012, 0.012, 0.03)
+"""Greatest standard deviation of noise of colors and heights, as images have them."""
+REPLACED = 0.05
+"""Share of words that are replaced."""
+Asked = tuple[str, np.ndarray]
+"""What is asked for, and the pick and place (6,)."""
 _SWAPS = (("left", "right"), ("top", "bottom"))
 _PLACES = re.compile(r"\b(?:left|right|top|bottom|center)\b")
 
@@ -38,12 +46,14 @@ class TurnBatch:
     """Turns.
 
     Attributes:
-        images: Colors in [0, 1] and heights in decimeters, (B, 4, H, W).
+        images: Colors in [0, 1] and heights in decimeters, (I, 4, H, W).
+        scenes: Number of each turn's image, (B,).
         words: Numbers of the words, 0 behind the last one, (B, L).
         actions: Rows, columns and turns of pick and place, (B, 6); of an end :data:`NOTHING`.
     """
 
     images: Tensor
+    scenes: Tensor
     words: Tensor
     actions: Tensor
 
@@ -66,6 +76,7 @@ class Turns:
     height: np.ndarray
     text: np.ndarray
     action: np.ndarray
+    scene: np.ndarray
 
     def __len__(self) -> int:
         """Their number."""
@@ -88,7 +99,9 @@ def read_turns(root: Path) -> Turns:
     if root.suffix == ".npz":
         try:
             with np.load(root) as data:
-                return Turns(root, *(data[name] for name in ARRAYS))
+                arrays = [data[name] for name in ARRAYS]
+                scene = data["scene"] if "scene" in data else np.arange(len(arrays[0]))
+                return Turns(root, *arrays, scene)
         except (OSError, KeyError, ValueError, BadZipFile) as error:
             raise ClevrSkillsError(f"{root} holds no turns: {error}") from None
     found: dict[str, list[Any]] = {name: [] for name in ARRAYS}
@@ -116,17 +129,19 @@ def read_turns(root: Path) -> Turns:
         add(episode.seen(len(episode.turns)), text, (NOTHING,) * 6)
     if not found["text"]:
         raise ClevrSkillsError(f"{root} has no turns that were carried out")
-    return Turns(root, *(np.array(found[name]) for name in ARRAYS))
+    scene = np.arange(len(found["text"]))
+    return Turns(root, *(np.array(found[name]) for name in ARRAYS), scene)
 
 
 class TurnWindows(TorchDataset[Any]):
-    """Turns as they are learned from, mirrored at random along with their words.
+    """Images with turns as they are learned from, mirrored at random along with their words.
 
     Args:
         sources: The turns.
         vocabulary: How many words are told apart.
         length: Words of a text, at most.
-        augment: Whether they are mirrored and shifted.
+        augment: Whether they are mirrored and shifted, some made noisy, and some words replaced.
+        most: Turns of an image that are drawn, at most.
         seed: What decides how.
 
     Attributes:
@@ -140,39 +155,58 @@ class TurnWindows(TorchDataset[Any]):
         vocabulary: int,
         length: int,
         augment: bool,
+        most: int = 1,
         seed: int = 0,
     ) -> None:
-        self._sources, self._augment, self._seed = sources, augment, seed
+        self._sources, self._augment, self._seed, self._most = sources, augment, seed, most
         self._vocabulary, self._length = vocabulary, length
-        self._places = [(s, k) for s, source in enumerate(sources) for k in range(len(source))]
+        self._places: list[tuple[int, int, np.ndarray]] = []
+        for s, source in enumerate(sources):
+            order = np.argsort(source.scene, kind="stable")
+            scenes, starts = np.unique(source.scene[order], return_index=True)
+            turns = np.split(order, starts[1:])
+            self._places += [(s, int(k), of) for k, of in zip(scenes, turns, strict=True)]
         self.tasks = tuple("turns" for _ in self._places)
         self.counts = np.ones(len(self._places), int)
-        self._drawn = 0
 
     def __len__(self) -> int:
-        """Their number."""
+        """Number of images."""
         return len(self._places)
 
     def __getitem__(self, index: int) -> TurnBatch:
-        """A turn, as a batch of one."""
+        """Turns of an image."""
         return self.__getitems__([index])
 
     def __getitems__(self, indices: Sequence[int]) -> TurnBatch:
-        """Several turns."""
-        images, words, actions = [], [], []
-        for index in indices:
-            source, k = self._places[index]
-            turns = self._sources[source]
+        """Turns of several images."""
+        images, scenes, words, actions = [], [], [], []
+        for number, index in enumerate(indices):
             entropy = (self._seed, int(torch.initial_seed() % 2**31), index)
-            text, action = str(turns.text[k]), np.array(turns.action[k], float)
-            image = to_image(turns.map[k], turns.height[k])
-            if self._augment:
-                changed = mirrored(image, text, action, np.random.default_rng(entropy))
-                image, text, action = changed
+            generator = np.random.default_rng(entropy)
+            image, turns = self._draw(index, generator)
             images.append(image)
-            words.append(words_of(text, self._vocabulary, self._length))
-            actions.append(torch.from_numpy(action))
-        return TurnBatch(torch.stack(images), torch.stack(words), torch.stack(actions))
+            for text, action in turns:
+                found = words_of(text, self._vocabulary, self._length)
+                if self._augment:
+                    found = _some_replaced(found, self._vocabulary, generator)
+                scenes.append(number)
+                words.append(found)
+                actions.append(torch.from_numpy(action))
+        batch = (torch.stack(images), torch.tensor(scenes), torch.stack(words))
+        return TurnBatch(*batch, torch.stack(actions))
+
+    def _draw(self, index: int, generator: np.random.Generator) -> tuple[Tensor, Sequence[Asked]]:
+        """An image and some turns of it."""
+        source, scene, which = self._places[index]
+        turns = self._sources[source]
+        image = to_image(turns.map[scene], turns.height[scene])
+        chosen = generator.permutation(which)
+        asked = [(str(turns.text[k]), np.array(turns.action[k], float)) for k in chosen]
+        if not self._augment:
+            return image, asked[: self._most]
+        image, asked = mirrored(image, asked, generator)
+        image, asked = _shifted(image, asked, generator)
+        return _noisy(image, generator), asked[: self._most]
 
 
 def to_image(colors: np.ndarray, heights: np.ndarray) -> Tensor:
@@ -190,30 +224,21 @@ def words_of(text: str, vocabulary: int, length: int) -> Tensor:
 
 
 def mirrored(
-    image: Tensor, text: str, action: np.ndarray, generator: np.random.Generator
-) -> tuple[Tensor, str, np.ndarray]:
-    """A turn, mirrored left to right, top to bottom or both, along with the words for it; one in
-    whose text there are none is shifted besides.
-    """
-    action, done = action.copy(), action[0] == NOTHING
-    height, width = image.shape[1:]
+    image: Tensor, turns: Sequence[Asked], generator: np.random.Generator
+) -> tuple[Tensor, Sequence[Asked]]:
+    """Turns of an image, mirrored left to right, top to bottom or both, along with the words."""
+    turns = [(text, action.copy()) for text, action in turns]
     for axis, (one, other) in ((1, _SWAPS[0]), (0, _SWAPS[1])):
         if generator.random() < 0.5:
             continue
+        last = image.shape[axis + 1] - 1
         image = image.flip(axis + 1)
-        text = _swapped(text, one, other)
-        if not done:
-            size = (height, width)[axis]
-            action[[axis, axis + 3]] = size - 1 - action[[axis, axis + 3]]
-            action[[2, 5]] *= -1
-    if not done and not _PLACES.search(text.lower()):
-        rows, columns = (int(n) for n in generator.integers(-12, 13, 2))
-        moved = action + [rows, columns, 0, rows, columns, 0]
-        inside = (moved[[0, 3]] >= 0) & (moved[[0, 3]] < height)
-        inside &= (moved[[1, 4]] >= 0) & (moved[[1, 4]] < width)
-        if inside.all():
-            image, action = _shifted(image, rows, columns), moved
-    return image, text, action
+        turns = [(_swapped(text, one, other), action) for text, action in turns]
+        for _, action in turns:
+            if action[0] != NOTHING:
+                action[[axis, axis + 3]] = last - action[[axis, axis + 3]]
+                action[[2, 5]] *= -1
+    return image, turns
 
 
 def _swapped(text: str, one: str, other: str) -> str:
@@ -222,9 +247,45 @@ def _swapped(text: str, one: str, other: str) -> str:
     return re.sub(rf"\b(?:{one}|{other})\b", lambda m: words[m[0].lower()], text, flags=re.I)
 
 
-def _shifted(image: Tensor, rows: int, columns: int) -> Tensor:
-    """An image moved down and to the right; what comes in is as at the border."""
-    padded = torch.nn.functional.pad(image[None], (12, 12, 12, 12), mode="replicate")[0]
+def _shifted(
+    image: Tensor, turns: Sequence[Asked], generator: np.random.Generator
+) -> tuple[Tensor, Sequence[Asked]]:
+    """Turns of an image moved by up to :data:`MOST_PX`, half the time and where there are some
+    whose text names no place; only these. What comes in is as at the border.
+    """
+    rows, columns = (int(n) for n in generator.integers(-MOST_PX, MOST_PX + 1, 2))
+    if generator.random() < 0.5:
+        return image, turns
+    by, kept = np.array([rows, columns, 0, rows, columns, 0]), []
     height, width = image.shape[1:]
-    top, left = 12 - rows, 12 - columns
-    return padded[:, top : top + height, left : left + width]
+    for text, action in turns:
+        if action[0] != NOTHING:
+            action = action + by
+            inside = (action[[0, 3]] >= 0) & (action[[0, 3]] < height)
+            inside &= (action[[1, 4]] >= 0) & (action[[1, 4]] < width)
+            if not inside.all():
+                continue
+        if not _PLACES.search(text.lower()):
+            kept.append((text, action))
+    if not kept:
+        return image, turns
+    around = (MOST_PX,) * 4
+    padded = torch.nn.functional.pad(image[None], around, mode="replicate")[0]
+    top, left = MOST_PX - rows, MOST_PX - columns
+    return padded[:, top : top + height, left : left + width], kept
+
+
+def _noisy(image: Tensor, generator: np.random.Generator) -> Tensor:
+    """An image with noise, half the time."""
+    size = max(0.0, 2 * generator.random() - 1)
+    if not size:
+        return image
+    noise = torch.from_numpy(generator.standard_normal(image.shape, np.float32))
+    return image + size * torch.tensor(NOISE)[:, None, None] * noise
+
+
+def _some_replaced(words: Tensor, vocabulary: int, generator: np.random.Generator) -> Tensor:
+    """Numbers of words, some of them replaced by any other, as if they were unknown."""
+    others = torch.from_numpy(generator.integers(1, vocabulary, len(words)))
+    replaced = torch.from_numpy(generator.random(len(words)) < REPLACED) & (words > 0)
+    return torch.where(replaced, others, words)

@@ -37,7 +37,7 @@ class TurnTraining(TrainingConfig):
         if folder is not None:
             checkpoint.fill(policy, folder)
         config: Any = self.config
-        size = (config.vocabulary, config.length, config.augment)
+        size = (config.vocabulary, config.length, config.augment, config.turns_per_image)
         windows: Any = TurnWindows(self.turns, *size, seed=self.args.seed)
         return policy, windows, Order(windows, None, self.args.seed)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -13,7 +14,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from clevrskills.baselines.data.turns import NOTHING, VIEWS, TurnBatch, to_image, words_of
-from clevrskills.baselines.policies.cliport.network import TwoStreams, step_rad
+from clevrskills.baselines.policies.cliport.network import STRIDE, TwoStreams, step_rad
 from clevrskills.baselines.policy import LearnedPolicy
 from clevrskills.baselines.spec import PolicyConfig, PolicySpec
 from clevrskills.core.policy import Observation, ObservationOptions, PromptInput, Said
@@ -36,7 +37,9 @@ class CliportConfig(PolicyConfig):
         turns: Turns of what is held that are told apart, 10 degrees each; 9 do for squares.
         crop_px: Side of the crop around a pick.
         spread_px: How far from the pixel of a demonstration others count as right, too.
-        augment: Whether turns are mirrored and shifted along with their words.
+        augment: Whether turns are mirrored and shifted along with their words, some made noisy, and
+            some words replaced.
+        turns_per_image: Turns of an image that are learned from at once, at most.
     """
 
     cameras: tuple[str, ...] = ("map",)
@@ -48,6 +51,7 @@ class CliportConfig(PolicyConfig):
     crop_px: int = 64
     spread_px: float = 1.5
     augment: bool = True
+    turns_per_image: int = 4
     learning_rate: float = 1e-3
     batch_size: int = 16
     warm_up_steps: int = 100
@@ -65,7 +69,9 @@ class Cliport(LearnedPolicy[CliportConfig]):
     config_type = CliportConfig
     configurations: ClassVar[Mapping[str, PolicyConfig]] = {
         "default": CliportConfig(),
-        "small": CliportConfig(width=16, words=64, turns=9, crop_px=32),
+        "small": CliportConfig(
+            width=16, words=64, turns=9, crop_px=16, batch_size=8, learning_rate=2e-3
+        ),
         "tiny": CliportConfig(
             width=8,
             words=32,
@@ -114,7 +120,7 @@ class Cliport(LearnedPolicy[CliportConfig]):
     def forward(self, batch: TurnBatch) -> dict[str, Tensor]:  # type: ignore[override]
         """The losses of turns: of the pick, of the place and of the end."""
         network, config = self.network, self.config
-        features, *looks = network.features(batch.images, batch.words)
+        features, *looks = network.features(batch.images, batch.words, batch.scenes)
         goes_on = batch.actions[:, 0] != NOTHING
         ends = functional.binary_cross_entropy_with_logits(
             network.ended(features, (looks[0], looks[1])), (~goes_on).float()
@@ -125,9 +131,10 @@ class Cliport(LearnedPolicy[CliportConfig]):
             actions = batch.actions[goes_on]
             picks, places = actions[:, :2], actions[:, 3:5]
             turns = (actions[:, 5] - actions[:, 2]).round().long() % config.turns
-            pick = _spread_loss(network.pick(features, pick_look)[:, None], picks, config.spread_px)
-            logits = network.place(features, place_look, picks)
-            place = _spread_loss(logits, places, config.spread_px, turns)
+            where, turned = network.place(features, place_look, picks)
+            pick = _spread_loss(network.pick(features, pick_look), picks, config.spread_px)
+            place = _spread_loss(where, places, config.spread_px)
+            terms["turn"] = 0.2 * functional.cross_entropy(_at_places(turned, places), turns)
             terms |= {"pick": pick, "place": place}
         return {"loss": sum(terms.values(), torch.zeros(())), **terms}
 
@@ -150,7 +157,9 @@ class Cliport(LearnedPolicy[CliportConfig]):
             return Said("done", stop=True)
         pick = _highest(self.network.pick(features, looks[0])[0])
         at = torch.tensor([pick], device=self.device)
-        turn, *place = _highest(self.network.place(features, looks[1], at)[0])
+        where, turned = self.network.place(features, looks[1], at)
+        place = _highest(where[0])
+        turn = int(_at_places(turned, torch.tensor([place], device=self.device)).argmax())
         return np.array([*pick, 0, *place, turn])
 
 
@@ -159,24 +168,26 @@ def _highest(values: Tensor) -> Sequence[int]:
     return [int(k) for k in np.unravel_index(int(values.argmax()), values.shape)]
 
 
-def _spread_loss(
-    logits: Tensor, places: Tensor, spread_px: float, turns: Tensor | None = None
-) -> Tensor:
-    """Cross-entropy of logits (B, R, H, W) with a small Gaussian around places (B, 2), of one turn
-    (B,).
-    """
-    batch, count, height, width = logits.shape
-    rows = torch.arange(height, device=logits.device)
-    columns = torch.arange(width, device=logits.device)
-    near = torch.exp(
-        -0.5
-        * (
-            ((rows[None, :, None] - places[:, 0, None, None]) / spread_px) ** 2
-            + ((columns[None, None] - places[:, 1, None, None]) / spread_px) ** 2
-        )
-    ).float()
-    near = near / near.sum((-1, -2), keepdim=True)
-    each = torch.arange(batch, device=logits.device)
-    log = logits.reshape(batch, -1).log_softmax(-1).reshape(batch, count, height, width)
-    chosen = log[each, turns if turns is not None else torch.zeros_like(each)]
-    return -(near * chosen).sum((-1, -2)).mean()
+def _at_places(turned: Tensor, places: Tensor) -> Tensor:
+    """Logits of turns (B, R, h, w) in the cells of places (B, 2) in pixels, (B, R)."""
+    cells = (places / STRIDE).long()
+    rows = cells[:, 0].clamp(0, turned.shape[2] - 1)
+    columns = cells[:, 1].clamp(0, turned.shape[3] - 1)
+    return turned[torch.arange(len(turned), device=turned.device), :, rows, columns]
+
+
+def _spread_loss(logits: Tensor, places: Tensor, spread_px: float) -> Tensor:
+    """Cross-entropy of logits (B, H, W) with a small Gaussian around places (B, 2)."""
+    batch, height, width = logits.shape
+    reach = math.ceil(3 * spread_px)
+    offsets = torch.arange(-reach, reach + 1, device=logits.device)
+    rows, columns = (places.round().long()[:, k, None] + offsets for k in range(2))  # (B, S)
+    near = torch.exp(-0.5 * (offsets / spread_px) ** 2).expand(batch, -1)
+    down = near * ((rows >= 0) & (rows < height))
+    along = near * ((columns >= 0) & (columns < width))
+    shares = down[:, :, None] * along[:, None]
+    shares = shares / shares.sum((-1, -2), keepdim=True)
+    at = rows.clamp(0, height - 1)[:, :, None] * width + columns.clamp(0, width - 1)[:, None]
+    flat = logits.reshape(batch, -1)
+    chosen = flat.gather(1, at.reshape(batch, -1))
+    return (flat.logsumexp(1) - (shares.reshape(batch, -1) * chosen).sum(1)).mean()

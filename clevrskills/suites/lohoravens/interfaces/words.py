@@ -217,13 +217,13 @@ def ground(text: str, env: LoHoRavensEnv) -> Request:
         instruction = parse(text)
         if instruction is None:
             return Request(code=DONE)
-        return Request(_move(instruction, Scene(env, env.memory.hidden_at_start)))
+        return Request(move_of(instruction, Scene(env, env.memory.hidden_at_start)))
     except Refused as refused:
         return Request(code=refused.code, args=refused.args_of_code)
 
 
-def _move(instruction: Instruction, scene: Scene) -> Move:
-    """The pick and the place.
+def move_of(instruction: Instruction, scene: Scene) -> Move:
+    """The pick and the place that an instruction asks for.
 
     Raises:
         Refused: There is nothing such, or no place for it.
@@ -387,14 +387,12 @@ def _nearest_free(
         for other in scene.things
         if other is not thing and other.solid and not (solid_only and other.kind == "zone")
     ]
-    places = [
-        place
-        for place in _spiral(middle, low, high)
-        if np.hypot(*(place - middle)) <= most_m and FIELD.contains(*place)
-    ]
     for gap_m in gaps_m:
-        for place in places:
-            if all(_gap_m(place, thing.side_m, box) >= gap_m for box in around):
+        for place in _spiral(middle, low, high):
+            if np.hypot(*(place - middle)) > most_m:
+                break
+            clear = all(_gap_m(place, thing.side_m, box) >= gap_m for box in around)
+            if clear and FIELD.contains(*place):
                 return float(place[0]), float(place[1]), 0.0
     return None
 

@@ -56,11 +56,12 @@ def say(move: Move, env: LoHoRavensEnv) -> str:
 def _ways(thing: Thing, move: Move, scene: Scene) -> Iterator[str]:
     """Instructions that may mean a move of a thing, the shortest first."""
     targets = [*_targets(thing, move, scene)]
-    for pick in _picks(thing, scene):
+    for pick in picks_of(thing, scene):
         yield from (f"pick up the {pick} and place it on the {target}" for target in targets)
 
 
-def _picks(thing: Thing, scene: Scene) -> Iterator[str]:
+def picks_of(thing: Thing, scene: Scene) -> Iterator[str]:
+    """Phrases for a thing that is to be picked, the shortest first."""
     area = f" on the {scene.area(thing)}"
     yield thing.name
     yield f"{thing.size} {thing.name}"

@@ -73,7 +73,8 @@ def test_mirrored_turns_say_the_same(data: Path) -> None:
     text, seen = "pick up the red block on the top left", set()
     for seed in range(12):
         generator = np.random.default_rng(seed)
-        other, said, action = mirrored(image, text, turns.action[0].astype(float), generator)
+        asked = [(text, turns.action[0].astype(float))]
+        other, [(said, action)] = mirrored(image, asked, generator)
         seen.add(said)
         row, column = (int(k) for k in action[:2])
         before = tuple(int(k) for k in turns.action[0][:2])
