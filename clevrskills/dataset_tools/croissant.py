@@ -140,10 +140,14 @@ def croissant(root: Path, header: Header, name: str, description: str, date: str
         description: What it is, in a sentence.
         date: When its last episode was made, ISO 8601; empty: it has none.
     """
-    turns = bool(header.interface)
-    name_of_rows, file = ("turns", TURNS_FILE) if turns else ("steps", STEPS_FILE)
-    rows = f"{name_of_rows}-files"
-    sentence = f"a row for each {'turn' if turns else 'control step'}"
+    rows = [
+        (name, file, sentence, columns)
+        for there, name, file, sentence, columns in (
+            (header.in_turns, "turns", TURNS_FILE, "a row for each turn", _TURNS),
+            (header.in_steps, "steps", STEPS_FILE, "a row for each control step", _STEPS),
+        )
+        if there
+    ]
     digest = hashlib.sha256((root / EPISODES_FILE).read_bytes()).hexdigest()
     data = {
         "@context": _CONTEXT,
@@ -164,7 +168,7 @@ def croissant(root: Path, header: Header, name: str, description: str, date: str
         ),
         "isLiveDataset": False,
         **_RAI,
-        **(_RAI_TURNS if turns else {}),
+        **({} if header.in_steps else _RAI_TURNS),
         "distribution": [
             {
                 "@type": "cr:FileObject",
@@ -174,19 +178,25 @@ def croissant(root: Path, header: Header, name: str, description: str, date: str
                 "encodingFormat": "application/x-parquet",
                 "sha256": digest,
             },
-            {
-                "@type": "cr:FileSet",
-                "@id": rows,
-                "name": rows,
-                "encodingFormat": "application/x-parquet",
-                "includes": f"*/*/{file}",
-            },
+            *(
+                {
+                    "@type": "cr:FileSet",
+                    "@id": f"{rows_name}-files",
+                    "name": f"{rows_name}-files",
+                    "encodingFormat": "application/x-parquet",
+                    "includes": f"*/*/{file}",
+                }
+                for rows_name, file, *_ in rows
+            ),
         ],
         "recordSet": [
             _records(
                 "episodes", "a row for each episode", "fileObject", "episodes-file", _EPISODES
             ),
-            _records(name_of_rows, sentence, "fileSet", rows, _TURNS if turns else _STEPS),
+            *(
+                _records(rows_name, sentence, "fileSet", f"{rows_name}-files", columns)
+                for rows_name, _, sentence, columns in rows
+            ),
         ],
     }
     return to_json(data, indent=1) + "\n"

@@ -65,10 +65,6 @@ def view(args: ViewArgs) -> int:
     limit = args.limit or (PAGE_LIMIT if kind == ".html" else len(dataset))
     episodes = [dataset.episode(args.episode)] if args.episode else choose(dataset, limit)
     turns = not dataset.header.in_steps
-    if turns and kind == ".rrd":
-        raise ClevrSkillsError(
-            f"{args.dataset} records turns, which Rerun can't show: name X.html or a folder"
-        )
     if kind == ".rrd" and len(episodes) > 1:
         raise ClevrSkillsError(f"{args.out} holds one episode: give --episode")
     failures = [line for line in read_manifest(args.dataset) if not line.success]

@@ -103,12 +103,12 @@ def _views(episode: Episode, turn: int) -> list[dict[str, str]]:
     return [
         {"name": name, "text": view}
         if isinstance(view, str)
-        else {"name": name, "image": data_uri(jpeg(_drawn(view), "turn"))}
+        else {"name": name, "image": data_uri(jpeg(drawn(view), "turn"))}
         for name, view in episode.seen(turn).items()
     ]
 
 
-def _drawn(view: np.ndarray) -> np.ndarray:
+def drawn(view: np.ndarray) -> np.ndarray:
     """A view as an image (H, W, 3) uint8: numbers (H, W) from their least to their greatest."""
     if _is_image(view):
         return view

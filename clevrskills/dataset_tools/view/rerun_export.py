@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from clevrskills.dataset_tools.view.page_data import drawn
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.jobs.files import storage_errors
 
@@ -21,9 +22,10 @@ _OUTCOMES = ("reward", "progress", "holds", "terms")
 
 
 def write_rerun(episode: Episode, path: Path) -> None:
-    """Write videos, boxes, poses, rewards, goal tree, labels and signals of an episode.
+    """Write videos, boxes, poses, rewards, goal tree, labels, signals and turns of an episode.
 
-    The timelines are ``step``, counted as frames and states are, and ``time`` in seconds.
+    The timelines are ``step``, counted as frames and states are, and ``time`` in seconds; of turns
+    also ``turn``, the only one where there is no arm.
 
     Raises:
         ClevrSkillsError: Rerun is not installed.
@@ -40,11 +42,14 @@ def write_rerun(episode: Episode, path: Path) -> None:
     recording.save(str(path), default_blueprint=_blueprint(rr, episode))
     log = _Log(rr, recording, episode)
     recording.log("prompt", rr.TextDocument(episode.prompt["plain"]), static=True)
-    for name in episode.cameras:
-        log.camera(name)
-    log.objects()
-    log.labels()
-    log.numbers()
+    if episode.has_steps:
+        for name in episode.cameras:
+            log.camera(name)
+        log.objects()
+        log.labels()
+        log.numbers()
+    if episode.has_turns:
+        log.turns()
     recording.flush()
 
 
@@ -137,19 +142,52 @@ class _Log:
                 scalars = self.rr.Scalars.columns(scalars=values[:, k])
                 self.send(entity, scalars, int(name in _OUTCOMES), len(steps))
 
+    def turns(self) -> None:
+        """What was said at each turn and what came of it; what was seen before it, and at the
+        end; numbers after it.
+        """
+        rr, table = self.rr, self.episode.turns.to_dict("records")
+        for k in range(len(table) + 1):
+            self._at_turn(k, table)
+            for name, view in self.episode.seen(k).items():
+                text = isinstance(view, str)
+                seen = rr.TextDocument(view) if text else rr.Image(drawn(view)).compress()
+                self.recording.log(f"views/{name}", seen)
+            if k == len(table):
+                break
+            row = table[k]
+            told = f"{row['action']} -> {row['code']}. {row['message']}".rstrip(". ")
+            self.recording.log("turns", rr.TextLog(told, level="INFO" if row["ok"] else "WARN"))
+            self._at_turn(k + 1, table)
+            for name in ("reward", "progress"):
+                self.recording.log(f"turn/{name}", rr.Scalars(float(row[name])))
+
+    def _at_turn(self, turn: int, table: Sequence[Mapping[Any, Any]]) -> None:
+        """Set the times to the beginning of a turn, or to the end of the last one."""
+        self.recording.set_time("turn", sequence=turn)
+        if self.episode.has_steps:
+            starts = [int(row["step_start"]) for row in table] + [int(table[-1]["step_stop"])]
+            self.recording.set_time("step", sequence=starts[turn])
+            self.recording.set_time("time", duration=starts[turn] / self.episode.info["fps"])
+
 
 def _blueprint(rr: Any, episode: Episode) -> Any:
-    """Videos and scene above, curves and labels below."""
+    """Videos, views and scene above, curves, labels and turns below."""
     import rerun.blueprint as rrb
 
-    images = [rrb.Spatial2DView(origin=f"world/{c}/video", name=c) for c in episode.cameras]
-    curves = [
-        rrb.TimeSeriesView(origin="/", contents=[f"/{name}/**"], name=name)
-        for name in ("reward", "progress", "holds", "action")
+    above = [rrb.Spatial2DView(origin=f"world/{c}/video", name=c) for c in episode.cameras]
+    curves: Sequence[str] = ("reward", "progress", "holds", "action") if episode.has_steps else ()
+    below = [rrb.TextLogView(origin="labels")] if episode.has_steps else []
+    if episode.has_turns:
+        for name, view in episode.seen(0).items():
+            kind = rrb.TextDocumentView if isinstance(view, str) else rrb.Spatial2DView
+            above.append(kind(origin=f"views/{name}", name=name))
+        curves, below = (*curves, "turn"), [*below, rrb.TextLogView(origin="turns")]
+    if episode.has_steps:
+        above.append(rrb.Spatial3DView(origin="world"))
+    series = [
+        rrb.TimeSeriesView(origin="/", contents=[f"/{name}/**"], name=name) for name in curves
     ]
     return rrb.Blueprint(
-        rrb.Vertical(
-            rrb.Horizontal(*images, rrb.Spatial3DView(origin="world")),
-            rrb.Horizontal(rrb.Tabs(*curves), rrb.TextLogView(origin="labels")),
-        )
+        rrb.Vertical(rrb.Horizontal(*above), rrb.Horizontal(rrb.Tabs(*series), *below))
     )

@@ -59,10 +59,3 @@ def test_a_folder_lists_episodes_and_leads_from_one_to_the_next(
             assert second.seen(int(row["turn"]))["text"].splitlines()[0] in text
         tab.follow("nav a")
         assert tab.run("return $('count').textContent;") == "2 of 2"
-
-
-def test_turns_are_no_recording_for_rerun(
-    boards: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["view", str(boards), "--out", str(tmp_path / "episode.rrd")]) == 2
-    assert "Rerun can't show" in capsys.readouterr().err

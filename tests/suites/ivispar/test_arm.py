@@ -94,7 +94,7 @@ def test_a_piece_must_stand(tilt_deg: float, holds: bool) -> None:
 
     world = world_of()
     put(world, 0, *place_of(START[0]), tilt_deg=tilt_deg)
-    assert bool(upright(world, torch.tensor([0]))[0]) is holds
+    assert bool(upright(world.pose(torch.tensor([0])))[0]) is holds
     if not holds:
         assert not bool(at(START[0]).evaluate(world, {}).holds[0])
 

@@ -3,32 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import cos, radians
+from math import radians, sin
 
 import torch
 from torch import Tensor
 
-from clevrskills.core.geometry import rotation_matrix
+from clevrskills.core.goal.context import anywhere
 from clevrskills.core.goal.predicate import GoalState, Outcome
 from clevrskills.predicates.at_position import AtPosition
 from clevrskills.predicates.physical import PhysicalPredicate
 from clevrskills.sim.world import World
-from clevrskills.suites.ivispar.arm.field import MIDDLE_M, PITCH_M, SIZE, cell_at
+from clevrskills.suites.ivispar.arm.field import HEIGHT_M, MIDDLE_M, PITCH_M, SIZE, cell_at
 from clevrskills.suites.ivispar.board import cell_name
 
 WITHIN_M = 0.25 * PITCH_M
 """How far along each axis a piece may be from the middle of its cell."""
 UPRIGHT_RAD = radians(15.0)
 """How far a piece that stands may be tilted."""
+LEANING_M = 0.01
+"""How much higher than upright the middle of a piece that stands may be."""
 AGAINST_RULES = "a move against the rules"
 RULES = ("counted", "free", "strict")
 """What comes of moves against the rules: they are counted; nothing; they are counted, and a single
 one is the end of success."""
 
 
-def upright(world: World, body: Tensor) -> Tensor:
-    """Whether a body stands, tilted by 15 degrees at most, (B,) bool."""
-    return rotation_matrix(world.orientation(body))[:, 2, 2] >= cos(UPRIGHT_RAD)
+def upright(pose: Tensor) -> Tensor:
+    """Whether a body with a pose (..., 7) is tilted by 15 degrees at most, (...) bool."""
+    return pose[..., 4:6].square().sum(-1) <= sin(UPRIGHT_RAD / 2) ** 2  # of a unit quaternion
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,9 +46,9 @@ class RestsAtCell(AtPosition):
 
     def placed(self, world: World, state: GoalState) -> Tensor:
         del state
-        offset = world.position(self.object)[:, :2] - self.position[:, :2]
-        inside = (offset.abs() <= WITHIN_M).all(-1)
-        return inside & upright(world, self.object) & self.resting(world)
+        pose = world.pose(self.object)
+        inside = ((pose[:, :2] - self.position[:, :2]).abs() <= WITHIN_M).all(-1)
+        return world.also(inside & upright(pose), lambda w, body: w.on_table(body), self.object)
 
     def describe(self, world: World, env: int = 0) -> str:
         cell = cell_at(*(float(v) for v in self.position[env, :2]))
@@ -100,50 +102,50 @@ class Legal(PhysicalPredicate):
         }
 
     def _board(self, world: World) -> tuple[Tensor, Tensor, Tensor]:
-        """Cell of each piece, -1 where it is in the middle of none, (B, n); whether it is lost; and
-        whether the board is settled, (B,).
+        """Cell of each piece, -1 where it is in the middle of none, (B, n); whether one is lost,
+        and whether the board is settled, (B,).
         """
-        count = self.pieces.shape[1]
-        several, body = world.repeat(count), self.pieces.clamp(min=0).flatten()
-        place = several.position(body)
-        rests = several.is_static(body) & ~several.is_held(body)
-        stands = upright(several, body) & several.on_table(body)
-        middle = place.new_tensor(MIDDLE_M)
-        steps = (place[:, :2] - middle) / PITCH_M + (SIZE - 1) / 2
-        row, column = SIZE - 1 - steps[:, 0], steps[:, 1]
-        nearest = torch.stack((row, column), -1).round()
-        off = (torch.stack((row, column), -1) - nearest).abs() * PITCH_M
+        there, body = self.pieces >= 0, self.pieces.clamp(min=0)
+        pose = world.pose(body)  # (B, n, 7)
+        rests = world.is_static(body) & (world.held[:, None] != body)
+        steps = (pose[..., :2] - pose.new_tensor(MIDDLE_M)) / PITCH_M + (SIZE - 1) / 2
+        nearest = steps.round()
         on_board = ((nearest >= 0) & (nearest < SIZE)).all(-1)
-        inside = on_board & (off <= WITHIN_M).all(-1) & stands
-        cell = (nearest[:, 0] * SIZE + nearest[:, 1]).long()
-        shape = self.pieces.shape
-        there = self.pieces >= 0
-        cells = torch.where(inside, cell, -1).view(shape).masked_fill(~there, -1)
-        lost = (rests & ~(on_board & stands)).view(shape) & there
-        taken = (cells[:, :, None] == cells[:, None]) & there[:, :, None] & there[:, None]
-        alone = taken.sum((1, 2)) == there.sum(1)
-        settled = ((rests.view(shape) & (cells >= 0)) | ~there).all(1) & alone
-        return cells, lost.any(1), settled & (world.held < 0)
+        stands = on_board & upright(pose) & (pose[..., 2] <= HEIGHT_M / 2 + LEANING_M)
+        lost = (rests & ~stands & there).any(1)
+        inside = ((steps - nearest).abs() * PITCH_M <= WITHIN_M).all(-1) & stands & there
+        cell = (SIZE - 1 - nearest[..., 0]) * SIZE + nearest[..., 1]
+        cells = torch.where(inside, cell, -1.0).long()
+        settled = ((rests & inside) | ~there).all(1) & (world.held < 0)
+        if anywhere(settled):
+            twice = (cells[:, :, None] == cells[:, None]) & there[:, :, None]
+            settled = settled & (twice.sum((1, 2)) == there.sum(1))
+        return cells, lost, settled
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:
-        broken = state["broken"]
         if world.rewards:  # else it is a world in which pieces are put, not moved
-            cells, lost, settled = self._board(world)
-            before = state["cells"]
-            changed = (cells != before) & (self.pieces >= 0)
-            row, column = cells // SIZE, cells % SIZE
-            apart = (row - before // SIZE).abs() + (column - before % SIZE).abs()
-            far = ((apart != 1) & changed).any(1) | (changed.sum(1) > 1)
-            moved = settled & changed.any(1)
-            broken = broken | (moved & far) | lost
-            state = {
-                "cells": torch.where(settled[:, None], cells, before),
-                "moves": state["moves"] + (moved & ~far),
-                "illegal": state["illegal"] + (moved & far),
-                "lost": lost,
-                "broken": broken,
-            }
+            state = self._remember(world, state)
+        broken = state["broken"]
         return self.outcome(~(broken & self.veto), torch.zeros_like(broken).float(), state=state)
+
+    def _remember(self, world: World, state: GoalState) -> GoalState:
+        """The state after this look at the board."""
+        before = state["cells"]
+        cells, lost, settled = self._board(world)
+        state = {**state, "lost": lost, "broken": state["broken"] | lost}
+        changed = (cells != before) & settled[:, None]
+        moved = changed.any(1)
+        if not anywhere(moved):
+            return state
+        apart = (cells // SIZE - before // SIZE).abs() + (cells % SIZE - before % SIZE).abs()
+        against = ((apart != 1) & changed).any(1) | (changed.sum(1) > 1)
+        return {
+            **state,
+            "cells": torch.where(changed, cells, before),
+            "moves": state["moves"] + (moved & ~against),
+            "illegal": state["illegal"] + (moved & against),
+            "broken": state["broken"] | (moved & against),
+        }
 
     def describe(self, world: World, env: int = 0) -> str:
         return "Move one piece at a time, by one cell, into a free one"

@@ -49,7 +49,7 @@ def cells_of(arm: Arm) -> dict[int, int]:
         cell = cell_at(float(x), float(y))
         if cell is None:
             raise SkillFailed(f"{body.name} is beside the board")
-        if not bool(upright(arm.world, torch.tensor([slot]))[0]):
+        if not bool(upright(arm.world.pose(torch.tensor([slot])))[0]):
             raise SkillFailed(f"{body.name} lies on its side")
         found[slot] = cell
     return found
