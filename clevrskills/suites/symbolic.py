@@ -8,7 +8,7 @@ import hashlib
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 from zlib import crc32
@@ -36,11 +36,13 @@ class TextPrompt:
         text: What is asked for.
         others: Other texts that ask for the same.
         about: What else every policy is told of the episode.
+        wording: Which of the task's wordings the text is, ``index``, ``style`` and ``held_out``.
     """
 
     text: str
     others: tuple[str, ...] = ()
     about: Mapping[str, Any] = field(default_factory=dict)
+    wording: Mapping[str, Any] = field(default_factory=dict)
 
     def plain(self, text: str | None = None) -> str:
         """The text itself."""
@@ -322,7 +324,8 @@ class SymbolicSuite(Suite):
         task_args: Mapping[str, Any] | None = None,
     ) -> SymbolicEpisode:
         self.check(task, task_args or {})
-        return self.draw_episode(task, split, seed, index)
+        drawn = self.draw_episode(task, split, seed, index)
+        return replace(drawn, task_args=dict(task_args or {}))
 
     def draw_episode(self, task: str, split: str, seed: int, index: int) -> SymbolicEpisode:
         """The episode of a seed."""

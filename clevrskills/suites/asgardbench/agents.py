@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from clevrskills.core.interface import Interface
-from clevrskills.core.policy import Observation, ObservationOptions, PromptInput
+from clevrskills.core.policy import GaveUp, Observation, ObservationOptions, PromptInput
 from clevrskills.core.suite import Suite
+from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.results import NO_TRACK
 from clevrskills.suites.asgardbench.env import HIDDEN, HouseEnv
 from clevrskills.suites.asgardbench.imagined import imagine
@@ -78,11 +79,20 @@ class Blind:
 
     def reset(self, prompt: PromptInput) -> None:
         """An episode begins."""
-        task, variant = read_sentence(prompt.text)
-        self._plan = solve(task, variant, imagine(task, variant, prompt.about["objects"]))
-        self._turn = 0
+        self._turn, self._plan = 0, list[str]()
+        try:
+            task, variant = read_sentence(prompt.text)
+            self._plan = solve(task, variant, imagine(task, variant, prompt.about["objects"]))
+        except ClevrSkillsError:
+            pass
 
     def act(self, observation: Observation) -> str:
-        """The next command."""
+        """The next command.
+
+        Raises:
+            GaveUp: What is asked for makes no sense here.
+        """
+        if not self._plan:
+            raise GaveUp("no plan is known for what is asked for")
         self._turn += 1
         return self._plan[min(self._turn, len(self._plan)) - 1]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,13 +12,14 @@ from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.goal.tree import leaves_met
 from clevrskills.core.policy import GaveUp, Said
 from clevrskills.suites.asgardbench.drawing.views import VIEWS, draw_view
-from clevrskills.suites.asgardbench.predicates import HouseWorld
+from clevrskills.suites.asgardbench.predicates import HouseWorld, met_now
 from clevrskills.suites.asgardbench.rules.layout import Placed
 from clevrskills.suites.asgardbench.rules.verbs import VERBS, apply
 from clevrskills.suites.asgardbench.rules.world import World
 from clevrskills.suites.asgardbench.state_text import describe
 from clevrskills.suites.asgardbench.tasks.goals import READINGS, goal_of, locations, tidy
 from clevrskills.suites.asgardbench.tasks.instances import Variant
+from clevrskills.suites.asgardbench.tasks.milestones import milestones
 from clevrskills.suites.asgardbench.tasks.rooms import room
 from clevrskills.suites.asgardbench.tasks.solver import StuckError, solve
 from clevrskills.suites.asgardbench.tasks.termination import Termination
@@ -33,6 +33,8 @@ CLASSES = {
     "UNPARSABLE": "unparsable",
 }
 """Class of a refused turn by its code; all others are undoable."""
+MILESTONE = "milestone: "
+"""Before the name of a milestone, among the measures of an episode."""
 COUNTED = ("invalid_action", "invalid_object", "undoable", "unparsable")
 
 
@@ -54,13 +56,17 @@ class HouseEnv(SymbolicEnv):
     def start(self, episode: SymbolicEpisode) -> None:
         data = episode.start
         self.variant = Variant.from_json(data["variant"])
-        self.house = house_of(episode.task, self.variant, [Placed(**t) for t in data["things"]])
+        things = [Placed(**thing) for thing in data["things"]]
+        self.house = house_of(episode.task, self.variant, things, self._reading)
         self.world = HouseWorld(self.house)
         self.goal = goal_of(episode.task, self.variant, self._reading, self.house)
         self._released = goal_of(episode.task, self.variant, "released", self.house)
         self._also = self._released.initial_state(self.world)
         self._tidy = tidy("released", self.house)
         self._ends = Termination(data["n"])
+        self._milestones = milestones(episode.task, self.variant)
+        self._given = {name for name, leaf in self._milestones if met_now(leaf, self.house)}
+        self._passed: set[str] = set()
         self._plan: list[str] = []
         self._planned = ""
         self._classes: Counter[str] = Counter()
@@ -69,8 +75,7 @@ class HouseEnv(SymbolicEnv):
     @property
     def prompt(self) -> TextPrompt:
         """What the episode asks for, with the types that there are."""
-        types = [kind for kind in self.house.types if kind not in HIDDEN]
-        return replace(super().prompt, about={"objects": types})
+        return prompt_of(self.episode, self.house)
 
     def apply(self, text: str) -> tuple[bool, str, Mapping[str, str]]:
         verb, kind, code = self.read(str(text))
@@ -80,7 +85,10 @@ class HouseEnv(SymbolicEnv):
         self._ends.turn(verb, kind, ok=ok)
         if not ok:
             unseen = code == "ALREADY_SLICED" and verb == "FIND"
-            self._classes["invalid_object" if unseen else CLASSES.get(code, "undoable")] += 1
+            name = "invalid_object" if unseen else CLASSES.get(code, "undoable")
+            if self._reading == "released" and code in ("UNKNOWN_VERB", "UNKNOWN_OBJECT"):
+                name = "unparsable"
+            self._classes[name] += 1
         if self._first:
             self._told += 1
             self._agreed += self._first == f"{verb} {kind}".lower()
@@ -103,6 +111,7 @@ class HouseEnv(SymbolicEnv):
 
     def _look(self, state: Any) -> None:
         super()._look(state)
+        self._passed |= {name for name, leaf in self._milestones if met_now(leaf, self.house)}
         self._also = self._released.evaluate(self.world, self._also).state
 
     def ended(self) -> str:
@@ -166,13 +175,35 @@ class HouseEnv(SymbolicEnv):
             "refused_share": 100 * sum(self._classes.values()) / turns,
             **{name: 100 * self._classes[name] / turns for name in COUNTED},
         }
+        ahead = [name for name, _ in self._milestones if name not in self._given]
+        passed = {f"{MILESTONE}{name}": float(name in self._passed) for name in ahead}
+        if ahead:
+            found |= {"milestones": 100 * sum(passed.values()) / len(ahead), **passed}
         if self._told:
             found["plan_first"] = 100 * self._agreed / self._told
         return found
 
 
-def house_of(task: str, variant: Variant, things: Sequence[Placed]) -> World:
-    """The household at the start of an instance."""
+def prompt_of(
+    episode: SymbolicEpisode, house: World, wording: Mapping[str, Any] | None = None
+) -> TextPrompt:
+    """What an episode asks for, with the types that there are.
+
+    Args:
+        episode: The episode.
+        house: Its household.
+        wording: What is asked for instead: ``text``, and which wording that is; ``None``: the
+            episode's own.
+    """
+    told = {"text": episode.text, "index": episode.start.get("wording", 0), **(wording or {})}
+    types = [kind for kind in house.types if kind not in HIDDEN]
+    return TextPrompt(told.pop("text"), about={"objects": types}, wording=told)
+
+
+def house_of(
+    task: str, variant: Variant, things: Sequence[Placed], reading: str = READINGS[0]
+) -> World:
+    """The household at the start of an instance, with the rules of a reading."""
     house = World(room(variant.label), things, ("Mirror_1",) if task == "clean_mirror" else ())
-    house.locations = locations(task, variant)
+    house.locations, house.released = locations(task, variant), reading == "released"
     return house

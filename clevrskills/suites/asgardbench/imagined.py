@@ -21,6 +21,10 @@ class Imagined(World):
         """Whether it is still there."""
         return entity.parent != GONE
 
+    def seen_by_turning(self, entity: Entity) -> bool:
+        """Nothing is seen better."""
+        return False
+
     def free_slots(self, container: Entity, thing: Entity) -> list[int]:
         """Slots that are free; how large things are is not known."""
         taken = {e.slot for e in self.contents(container)}

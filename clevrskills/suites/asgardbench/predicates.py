@@ -94,6 +94,7 @@ class Contained(_HouseLeaf):
         container: The type of what it is in.
         cooked: Whether it must be cooked.
         clean: Whether what it is in must be clean.
+        alone: Whether nothing else may be in that.
     """
 
     name: ClassVar[str] = "contained_in"
@@ -101,6 +102,7 @@ class Contained(_HouseLeaf):
     container: str
     cooked: bool = False
     clean: bool = False
+    alone: bool = False
 
     def met(self, house: World) -> bool:
         return any(self._good(house, thing) for thing in house.of_type(self.kind))
@@ -108,6 +110,8 @@ class Contained(_HouseLeaf):
     def _good(self, house: World, thing: Entity) -> bool:
         parent = house.entities.get(thing.parent)
         if parent is None or parent.type != self.container:
+            return False
+        if self.alone and len(house.contents(parent)) > 1:
             return False
         return (thing.cooked or not self.cooked) and not (self.clean and parent.dirty)
 
@@ -145,7 +149,7 @@ class Did(_HouseLeaf):
 
     Args:
         verb: ``DRINK`` or ``SPRAY``.
-        argument: The liquid or the type.
+        argument: The liquid or the type; empty: any.
         held: Whether the vessel must have been held.
     """
 
@@ -155,11 +159,47 @@ class Did(_HouseLeaf):
     held: bool = False
 
     def met(self, house: World) -> bool:
-        done = (self.verb, self.argument) in house.events
+        done = any(v == self.verb and self.argument in ("", what) for v, what in house.events)
         return done and (not self.held or bool(house.held_while_drinking))
 
     def describe(self, world: HouseWorld, env: int = 0) -> str:
-        return f"{self.verb.capitalize()} {self.argument}"
+        return f"{self.verb.capitalize()} {self.argument or 'anything'}"
+
+
+@dataclass(frozen=True, eq=False)
+class Held(_HouseLeaf):
+    """A thing of a type is in the hand.
+
+    Args:
+        kind: The type.
+    """
+
+    name: ClassVar[str] = "held"
+    kind: str
+
+    def met(self, house: World) -> bool:
+        return house.held is not None and house.held.type == self.kind
+
+    def describe(self, world: HouseWorld, env: int = 0) -> str:
+        return f"The {self.kind} is held"
+
+
+@dataclass(frozen=True, eq=False)
+class There(_HouseLeaf):
+    """There is a thing of a type.
+
+    Args:
+        kind: The type.
+    """
+
+    name: ClassVar[str] = "there"
+    kind: str
+
+    def met(self, house: World) -> bool:
+        return bool(house.of_type(self.kind))
+
+    def describe(self, world: HouseWorld, env: int = 0) -> str:
+        return f"There is a {self.kind}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any, ClassVar
 from zlib import crc32
 
@@ -13,33 +13,40 @@ from clevrskills.core.episode import FROZEN
 from clevrskills.core.feedback import Phrasebook
 from clevrskills.core.goal.tree import nodes
 from clevrskills.core.interface import Interface, TextInterface
-from clevrskills.core.suite import Measure, Preset, PublishedTable, Reader
+from clevrskills.core.suite import LOOKS, WORDINGS, Measure, Preset, PublishedTable, Reader
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.suites.asgardbench.drawing.views import VIEWS
-from clevrskills.suites.asgardbench.env import HouseEnv, house_of
+from clevrskills.suites.asgardbench.env import HouseEnv, house_of, prompt_of
 from clevrskills.suites.asgardbench.oracle import MISTAKES, HouseOracle
 from clevrskills.suites.asgardbench.predicates import met_now
 from clevrskills.suites.asgardbench.prompts.prompter import HousePrompter
 from clevrskills.suites.asgardbench.prompts.reader import read_and_solve
 from clevrskills.suites.asgardbench.published import PUBLISHED
+from clevrskills.suites.asgardbench.rules.layout import Placed
 from clevrskills.suites.asgardbench.rules.verbs import VERBS
 from clevrskills.suites.asgardbench.tasks.goals import READINGS, goal_of
 from clevrskills.suites.asgardbench.tasks.instances import (
     ROOMS,
-    SENTENCES,
     TABLE,
     Variant,
     draw_variant,
-    sentence,
+    wordings,
 )
 from clevrskills.suites.asgardbench.tasks.rooms import room
+from clevrskills.suites.asgardbench.tasks.search import shortest
 from clevrskills.suites.asgardbench.tasks.setup import set_up
-from clevrskills.suites.asgardbench.tasks.solver import StuckError, solved
-from clevrskills.suites.symbolic import SymbolicEpisode, SymbolicSuite
+from clevrskills.suites.asgardbench.tasks.solver import StuckError, reaches, shorten, solved
+from clevrskills.suites.asgardbench.tasks.wordings import BANKS
+from clevrskills.suites.symbolic import SymbolicEpisode, SymbolicSuite, TextPrompt
 
 SPLITS = ("train", "val", "test", "sanity")
 LENGTHS = (15, 30, 50)
 """Lengths of the solver's plan at which tables part instances."""
+SEARCHED = (
+    *("turn_on_tv", "clean_mirror", "distribute"),
+    *("put_away_food", "put_away_dishes", "put_away_silverware"),
+)
+"""Families of which shortest plans are searched for."""
 _TRIES = 50
 _TEXT_ONLY: Mapping[str, Any] = {"images": False, "previous": "none", "hand": False}
 
@@ -63,8 +70,11 @@ class AsgardBenchSuite(SymbolicSuite):
         "door or is a drawer, PICKUP and PUT are for the hand, the others for what they name",
     )
     tasks: ClassVar[Mapping[str, tuple[str, str]]] = {
-        key: ("household", sentence.format(objects="named objects", food="named food"))
-        for key, sentence in SENTENCES.items()
+        key: (
+            "household",
+            BANKS[key].paper.rstrip(".").format(objects="named objects", food="food"),
+        )
+        for key in TABLE
     }
     codes = Phrasebook(
         {
@@ -74,43 +84,55 @@ class AsgardBenchSuite(SymbolicSuite):
             "UNKNOWN_OBJECT": ("There is no {object} here.", "invalid object"),
             "NO_SUCH_OBJECT": ("There is no {object} now.", "invalid object"),
             **{
-                code: (text, "undoable")
-                for code, text in {
-                    "ALREADY_SLICED": "The {object} is sliced already.",
-                    "HAND_FULL": "You can't pick up the {object}: you hold the {held}.",
-                    "NOT_HELD": "You hold nothing.",
-                    "NOT_VISIBLE": "You don't see the {object}.",
-                    "INSIDE_CLOSED": "The {object} is in something closed.",
-                    "NOT_PICKUPABLE": "The {object} can't be picked up.",
-                    "TARGET_DIRTY": "The {object} is dirty.",
-                    "CLOSED": "The {object} is closed.",
-                    "INCOMPATIBLE": "The {held} doesn't go there: {object}.",
-                    "NO_SPACE": "The {object} has no room left.",
-                    "NOT_OPENABLE": "The {object} can't be opened or closed.",
-                    "ALREADY_OPEN": "The {object} is open already.",
-                    "ALREADY_CLOSED": "The {object} is closed already.",
-                    "DEVICE_ON": "The {object} is running.",
-                    "NOT_SLICEABLE": "The {object} can't be sliced.",
-                    "NOT_ON_TOP": "The {object} must lie on a counter or table.",
-                    "NEEDS_KNIFE": "You need a knife in hand.",
-                    "NOT_SPRAYED": "The {object} must be sprayed first.",
-                    "NEEDS_CLOTH": "You need the Cloth in hand.",
-                    "FAUCET_OFF": "The Faucet is off.",
-                    "NOT_IN_SINK": "The {object} is not in the sink.",
-                    "NEEDS_SPONGE": "You need the DishSponge in hand.",
-                    "NOT_TOGGLEABLE": "The {object} can't be switched.",
-                    "ALREADY_ON": "The {object} is on already.",
-                    "ALREADY_OFF": "The {object} is off already.",
-                    "NEEDS_REMOTE": "You need the RemoteControl in hand.",
-                    "MACHINE_EMPTY": "There is no mug in the {object}.",
-                    "WRONG_CONTENT": "What is in the {object} is no mug.",
-                    "MUG_FULL": "The mug is full.",
-                    "MUG_DIRTY": "The mug is dirty.",
-                    "SINK_BLOCKED": "Something in the sink must not get wet.",
-                    "DOOR_OPEN": "The door of the {object} is open.",
-                    "NOT_FILLED": "There is nothing in the {object} to drink or pour out.",
-                    "NEEDS_SPRAYER": "You need the SprayBottle in hand.",
+                code: (text, f"undoable: {cause}")
+                for cause, texts in {
+                    "holding state": {
+                        "HAND_FULL": "You can't pick up the {object}: you hold the {held}.",
+                        "NOT_HELD": "You hold nothing.",
+                        "NEEDS_KNIFE": "You need a knife in hand.",
+                        "NEEDS_CLOTH": "You need the Cloth in hand.",
+                        "NEEDS_SPONGE": "You need the DishSponge in hand.",
+                        "NEEDS_REMOTE": "You need the RemoteControl in hand.",
+                        "NEEDS_SPRAYER": "You need the SprayBottle in hand.",
+                    },
+                    "visibility": {
+                        "NOT_VISIBLE": "You don't see the {object}.",
+                        "INSIDE_CLOSED": "The {object} is in something closed.",
+                    },
+                    "incompatible": {
+                        "NOT_PICKUPABLE": "The {object} can't be picked up.",
+                        "INCOMPATIBLE": "The {held} doesn't go there: {object}.",
+                        "NOT_OPENABLE": "The {object} can't be opened or closed.",
+                        "NOT_SLICEABLE": "The {object} can't be sliced.",
+                        "NOT_TOGGLEABLE": "The {object} can't be switched.",
+                        "WRONG_CONTENT": "What is in the {object} is no mug.",
+                    },
+                    "state already so": {
+                        "SERVES_GOAL": "The {object} is where it should be already.",
+                        "ALREADY_SLICED": "The {object} is sliced already.",
+                        "ALREADY_OPEN": "The {object} is open already.",
+                        "ALREADY_CLOSED": "The {object} is closed already.",
+                        "ALREADY_ON": "The {object} is on already.",
+                        "ALREADY_OFF": "The {object} is off already.",
+                    },
+                    "state of the target": {
+                        "TARGET_DIRTY": "The {object} is dirty.",
+                        "CLOSED": "The {object} is closed.",
+                        "NO_SPACE": "The {object} has no room left.",
+                        "DEVICE_ON": "The {object} is running.",
+                        "NOT_ON_TOP": "The {object} must lie on a counter or table.",
+                        "NOT_SPRAYED": "The {object} must be sprayed first.",
+                        "FAUCET_OFF": "The Faucet is off.",
+                        "NOT_IN_SINK": "The {object} is not in the sink.",
+                        "MACHINE_EMPTY": "There is no mug in the {object}.",
+                        "MUG_FULL": "The mug is full.",
+                        "MUG_DIRTY": "The mug is dirty.",
+                        "SINK_BLOCKED": "Something in the sink must not get wet.",
+                        "DOOR_OPEN": "The door of the {object} is open.",
+                        "NOT_FILLED": "There is nothing in the {object} to drink or pour out.",
+                    },
                 }.items()
+                for code, text in texts.items()
             },
         }
     )
@@ -146,7 +168,8 @@ class AsgardBenchSuite(SymbolicSuite):
         predicates = sorted({name for name in _names(task)})
         limit = "max(int(1.5 n), 15) turns, then 10 more at a time, at most max(2 n, 20)"
         about = {"suite": self.name, "id": f"AsgardBench/{_camel(task)}-v1", "limit": limit}
-        more = {"splits": splits, "tags": tags, "predicates": predicates, "wordings": 1}
+        more = {"splits": splits, "tags": tags, "predicates": predicates}
+        more |= {"wordings": BANKS[task].count()}
         return {**super().describe(task), **about, **more}
 
     def criteria(self) -> Sequence[str]:
@@ -213,6 +236,7 @@ class AsgardBenchSuite(SymbolicSuite):
         return (
             Measure("partial", "partial %"),
             Measure("partial_released", "partial, released %"),
+            Measure("milestones", "milestones %"),
             Measure("step_ratio", "turns / n", digits=2, episodes="solved"),
             Measure("extended", "extended", "share"),
             Measure("hit_hard_limit", "hard limit", "share"),
@@ -240,17 +264,30 @@ class AsgardBenchSuite(SymbolicSuite):
             if not isinstance(value, int | float) or not 0 <= value <= 0.5:
                 raise ClevrSkillsError(f"{task}.{MISTAKES}={value}; allowed: 0 to 0.5")
 
-    def draw(
-        self,
-        task: str,
-        split: str,
-        seed: int,
-        index: int = 0,
-        robot: str = "",
-        task_args: Mapping[str, Any] | None = None,
-    ) -> SymbolicEpisode:
-        drawn = super().draw(task, split, seed, index, robot, task_args)
-        return replace(drawn, task_args=dict(task_args or {}))
+    def told(
+        self, episode: SymbolicEpisode, wording: str, number: int, look: str = LOOKS[0]
+    ) -> TextPrompt:
+        del look
+        if wording not in WORDINGS:
+            raise UnknownNameError("wording", wording, WORDINGS)
+        variant = Variant.from_json(episode.start["variant"])
+        things = [Placed(**thing) for thing in episode.start["things"]]
+        house = house_of(episode.task, variant, things)
+        if wording == "own":
+            return prompt_of(episode, house)
+        if wording == "empty":
+            return prompt_of(episode, house, {"text": "", "index": -1})
+        if wording == "other_task":
+            others = [task for task in TABLE if task != episode.task]
+            task = others[number % len(others)]
+            asked = wordings(task, TABLE[task][number % len(TABLE[task])])[0]
+            return prompt_of(episode, house, {"text": asked.text, "task": task})
+        told = [
+            {"text": each.text, "index": k, "style": each.style, "held_out": each.held_out}
+            for k, each in enumerate(wordings(episode.task, variant))
+            if each.held_out == (wording == "held_out")
+        ]
+        return prompt_of(episode, house, told[number % len(told)])
 
     def draw_episode(self, task: str, split: str, seed: int, index: int) -> SymbolicEpisode:
         """The episode of a seed: of ``test`` the instances of the table in turn, of ``train`` and
@@ -284,21 +321,33 @@ class AsgardBenchSuite(SymbolicSuite):
             plan, end = solved(task, variant, house)
         except StuckError:
             return None
-        goals = [goal_of(task, variant, reading, house) for reading in READINGS]
-        if not all(met_now(goal, end) for goal in goals):
+        goals = {reading: goal_of(task, variant, reading, house) for reading in READINGS}
+        if not all(met_now(goal, end) for goal in goals.values()):
+            return None
+        if not reaches(plan, house_of(task, variant, things, "released"), goals["released"]):
             return None
         n = len(plan)
-        start = {
+        start: dict[str, Any] = {
             "variant": asdict(variant),
             "things": [asdict(thing) for thing in things],
             "n": n,
         }
+        if split != "train":
+            shorter = shorten(plan, house, goals["paper"])
+            start["n_short"] = len(shorter)
+            if task in SEARCHED and split != "val":
+                best = shortest(shorter, house, goals["paper"])
+                start |= {"n_opt": best} if best else {}
         clutter = sum(thing.parent == "SinkBasin_1" for thing in things)
         tags: dict[str, str | int] = {"family": task, "room": room(variant.label).kind}
         tags |= {"variation": variant.name, "layout": variant.label, "n": n, "length": length(n)}
         tags |= {"dirty": "yes" if variant.dirty else "no", "sink_clutter": clutter}
         limit = max(2 * n, 20) + 1  # the turn after the hard limit ends
-        text = sentence(task, variant)
+        said = wordings(task, variant)
+        if split in ("train", "val"):  # in any wording that is seen
+            of = np.random.default_rng((seed, crc32(b"wording"), crc32(task.encode())))
+            start["wording"] = int(of.integers(sum(not each.held_out for each in said)))
+        text = said[start.get("wording", 0)].text
         return SymbolicEpisode(task, split, index, seed, text, start, limit, tags)
 
 

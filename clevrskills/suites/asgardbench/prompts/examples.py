@@ -51,7 +51,7 @@ def _wash(kind: str) -> tuple[str, ...]:
 EXAMPLES = (
     Example(
         "a mug that turns out to be empty",
-        "Have a mug of coffee, then wash the mug and stow it in a cabinet",
+        "Have a mug of coffee, then wash the mug and stow it in a cabinet.",
         ("FIND Mug", "PICKUP Mug", "DRINK Mug"),
         "There is nothing in the Mug to drink or pour out.",
         {
@@ -82,7 +82,7 @@ EXAMPLES = (
     ),
     Example(
         "something in the basin that must not get wet",
-        "Cook a potato in the microwave and serve it in a bowl",
+        "Cook a potato in the microwave and serve it in a bowl.",
         (
             *("FIND Bowl", "PICKUP Bowl", "FIND SinkBasin", "PUT SinkBasin", *_SPONGE),
             *("FIND Faucet", "TOGGLE_ON Faucet"),
@@ -121,7 +121,7 @@ EXAMPLES = (
     ),
     Example(
         "a dish that is dirty when it is needed",
-        "Slice the Lettuce and put one piece into each of: Bowl",
+        "Slice the Lettuce and put one piece into each of: Bowl.",
         (
             *("FIND Knife", "PICKUP Knife", "FIND Lettuce", "SLICE Lettuce", *_DOWN),
             *("FIND LettuceSliced", "PICKUP LettuceSliced", "FIND Bowl", "PUT Bowl"),

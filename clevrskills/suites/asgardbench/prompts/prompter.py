@@ -166,7 +166,7 @@ class HousePrompter:
         return "\n".join(lines)
 
     def _notes(self, observation: Observation, history: Sequence[tuple[Observation, Said]]) -> str:
-        turns = [turn for turn in observation["turns"] if turn["action"]]
+        turns = [turn for turn in observation["turns"] if len(turn["action"].split()) == 2]
         if not turns:
             return f"{NOTES}\nThis is your first action."
         lines = [NOTES, "Past actions:"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
@@ -43,54 +43,74 @@ Check = Callable[[World, Entity], str]
 
 
 def apply(world: World, verb: str, kind: str) -> Result:
-    """Do a verb with an object of a type, if that can be done; else nothing changes but what was
-    done last.
+    """Do a verb with an object of a type, if that can be done; else nothing changes but where the
+    agent stands: it goes near what it sees, to see why.
 
     Args:
         world: The world.
         verb: One of :data:`VERBS`.
         kind: A type.
     """
-    found = _apply(world, verb, kind)
-    if found.ok:
+    code, about = _apply(world, verb, kind)
+    if code == DONE:
         _settle(world)
         world.last_verb = verb
     held = world.held
-    return Result(
-        found.ok,
-        found.code,
-        {"object": kind, "held": held.type if held else "nothing", **found.args},
-    )
+    args = {"object": about or kind, "held": held.type if held else "nothing"}
+    return Result(code == DONE, code, args)
 
 
 def allowed(world: World, verb: str, kind: str) -> bool:
     """Whether a verb would be done."""
     if verb == "PUT":
-        return world.held is not None and apply(world.copy(), verb, kind).ok
+        fits = catalogue().fits[world.held.type] if world.held else ()
+        return kind in fits and apply(world.copy(), verb, kind).ok
     checks, _ = RULES[verb]
-    return any(not any(check(world, e) for check in checks) for e in world.of_type(kind))
+    there = world.of_type(kind)
+    if world.released and all(map(world.serves, there)):
+        return False
+    return any(not any(check(world, e) for check in checks) for e in there)
 
 
-def _apply(world: World, verb: str, kind: str) -> Result:
+def _apply(world: World, verb: str, kind: str) -> tuple[str, str]:
+    """Code, and the type that it is about, if that is another."""
     if kind not in world.types:
-        return Result(False, "UNKNOWN_OBJECT")
+        return "UNKNOWN_OBJECT", ""
     if verb == "PUT" and kind == "Sink":
         kind = "SinkBasin"
-    if not world.of_type(kind):
+    there = world.of_type(kind)
+    if not there:
         gone = any(e.type == kind for e in world.entities.values())
-        return Result(False, "ALREADY_SLICED" if gone else "NO_SUCH_OBJECT")
+        return "ALREADY_SLICED" if gone else "NO_SUCH_OBJECT", ""
+    if world.released and all(map(world.serves, there)):
+        return "SERVES_GOAL", ""
+    candidates = instances(world, verb, kind)
+    first = next(candidates)
     if verb == "PUT":
-        return _put(world, kind)
+        code, target = _put(world, first, candidates)
+    else:
+        code, target = _other(world, verb, first, candidates)
+    if target is None:
+        if not _seen(world, first):
+            _approach(world, first)
+        return code, kind
+    return DONE, target.type
+
+
+def _other(
+    world: World, verb: str, first: Entity, others: Iterator[Entity]
+) -> tuple[str, Entity | None]:
+    """What any verb but PUT comes to, and with what it was done."""
     checks, effect = RULES[verb]
-    first = ""
-    for entity in instances(world, verb, kind):
+    codes = []
+    for entity in chain((first,), others):
         code = next((code for check in checks if (code := check(world, entity))), "")
         if not code:
             _use(world, entity)
             effect(world, entity)
-            return Result(True, DONE)
-        first = first or code
-    return Result(False, first)
+            return DONE, entity
+        codes.append(code)
+    return codes[0], None
 
 
 def instances(world: World, verb: str, kind: str) -> Iterator[Entity]:
@@ -124,6 +144,11 @@ def _twin(world: World, name: str) -> str:
 def _use(world: World, entity: Entity) -> None:
     """Remember what a type meant, and look at it."""
     world.found[entity.type] = world.last_used = entity.id
+    _approach(world, entity)
+
+
+def _approach(world: World, entity: Entity) -> None:
+    """Go before something and look at it, unless it is in the hand."""
     if entity.parent != HAND and all(p.parent != HAND for p in world.parents(entity)):
         world.look_at(entity)
 
@@ -132,7 +157,7 @@ def _use(world: World, entity: Entity) -> None:
 
 
 def _seen(world: World, entity: Entity) -> str:
-    return "" if world.visible(entity) else "NOT_VISIBLE"
+    return "" if world.visible(entity) or world.seen_by_turning(entity) else "NOT_VISIBLE"
 
 
 def _hand_free(world: World, entity: Entity) -> str:
@@ -193,7 +218,7 @@ def _knife(world: World, entity: Entity) -> str:
 def _washable(world: World, entity: Entity) -> str:
     held = world.held.type if world.held else ""
     if entity.type == "Mirror":
-        if not entity.sprayed:
+        if not entity.sprayed and not (world.released and ("SPRAY", "Mirror") in world.events):
             return "NOT_SPRAYED"
         return "" if held == "Cloth" else "NEEDS_CLOTH"
     if not any(faucet.on for faucet in world.of_type("Faucet")):
@@ -309,11 +334,14 @@ def _switch_off(world: World, entity: Entity) -> None:
     entity.on = False
     if twin := _twin(world, entity.id) if entity.type.startswith("Stove") else "":
         world.entities[twin].on = False
-    if entity.type == "Faucet":
-        for basin in world.of_type("SinkBasin"):
-            for thing in world.all_contents(basin):
-                if thing.type in _VESSELS and thing.filled == "water":
-                    thing.filled = ""
+    vessels: Iterable[Entity] = ()
+    if world.released:
+        vessels = world.entities.values()
+    elif entity.type == "Faucet":
+        vessels = chain(*(world.all_contents(basin) for basin in world.of_type("SinkBasin")))
+    for thing in vessels:
+        if thing.type in _VESSELS and thing.filled == "water":
+            thing.filled = ""
 
 
 def _empty(world: World, entity: Entity) -> None:
@@ -329,7 +357,7 @@ def _drink(world: World, entity: Entity) -> None:
 
 
 def _spray(world: World, entity: Entity) -> None:
-    world.events.append(("SPRAY", entity.type))
+    world.events.append(("SPRAY", "Mirror" if world.released else entity.type))
     if entity.type == "Mirror":
         entity.sprayed = True
 
@@ -350,22 +378,21 @@ RULES: dict[str, tuple[Sequence[Check], Callable[[World, Entity], Any]]] = {
 """Checks of each verb, in order, and its effect; PUT has a function of its own."""
 
 
-def _put(world: World, kind: str) -> Result:
-    thing = world.held
+def _put(world: World, first: Entity, others: Iterator[Entity]) -> tuple[str, Entity | None]:
+    """What PUT comes to, and in or on what the thing is then."""
+    thing, kind = world.held, first.type
     if thing is None:
-        return Result(False, "NOT_HELD")
+        return "NOT_HELD", None
     fits = catalogue().fits[thing.type]
-    others = instances(world, "PUT", kind)
-    first = next(others)
     inside = {e.id for e in world.all_contents(thing)} | {thing.id}
-    if not world.visible(first):
-        return Result(False, "NOT_VISIBLE")
-    if first.dirty and first.type in ("Bowl", "Cup", "Mug", "Pan", "Plate", "Pot"):
-        return Result(False, "TARGET_DIRTY")
+    if code := _seen(world, first):
+        return code, None
+    if first.dirty and first.type in _VESSELS:
+        return "TARGET_DIRTY", None
     if _shut(first) or world.shut_in(first):
-        return Result(False, "CLOSED")
+        return "CLOSED", None
     if kind not in fits or first.id in inside:
-        return Result(False, "INCOMPATIBLE")
+        return "INCOMPATIBLE", None
     if kind in TOPS:
         tops = (e for top in TOPS if top != kind for e in world.of_type(top))
         others = chain(others, (e for e in tops if world.visible(e)))
@@ -380,8 +407,8 @@ def _put(world: World, kind: str) -> Result:
             world.opened[target.type] = target.id
         thing.parent, thing.slot = target.id, slot
         _use(world, target)
-        return Result(True, DONE, {"object": target.type})
-    return Result(False, "NO_SPACE")
+        return DONE, target
+    return "NO_SPACE", None
 
 
 def _shut(entity: Entity) -> bool:

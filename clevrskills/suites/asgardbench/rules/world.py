@@ -10,7 +10,7 @@ from typing import Any
 
 from clevrskills.suites.asgardbench.models.shapes import shape
 from clevrskills.suites.asgardbench.rules import slots
-from clevrskills.suites.asgardbench.rules.camera import Camera, aimed, before
+from clevrskills.suites.asgardbench.rules.camera import CROUCHED_M, EYE_M, Camera, aimed, before
 from clevrskills.suites.asgardbench.rules.catalogue import SIZES, catalogue
 from clevrskills.suites.asgardbench.rules.layout import Fixture, Placed, Room
 from clevrskills.suites.asgardbench.rules.sight import (
@@ -80,7 +80,10 @@ class World:
         last_used: Id of what it was done with.
         held_while_drinking: Id of the vessel that was drunk from last, if it was held.
         locations: Types of things with the type in which the goal wants one of them.
+        released: Whether the rules are those of the original's code where these are others.
     """
+
+    released = False
 
     def __init__(self, room: Room, things: Sequence[Placed], dirty: Sequence[str] = ()) -> None:
         self.room = room
@@ -253,6 +256,22 @@ class World:
                 return
         if usual is not None:
             self.camera = usual
+
+    def seen_by_turning(self, entity: Entity) -> bool:
+        """Whether something in or on the fixture before which the agent stands is seen when it
+        turns its head, or crouches or rises.
+        """
+        base, before = self.base(entity), self.entities[self.focus]
+        if base is not self.base(before) or base.id not in self.fixtures:
+            return False
+        here, place = self.camera, self.place(entity)
+        for height in {here.z_m: 0, EYE_M: 0, CROUCHED_M: 0}:
+            self.camera = aimed((here.x_m, here.y_m, height), place)
+            seen = self.visible(entity)
+            self.camera = here
+            if seen:
+                return True
+        return False
 
     def turn_to(self, entity: Entity) -> tuple[float, float]:
         """Angle from the middle of the image (its tangent; infinite: behind) and distance in m."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from clevrskills.core.goal.logical import Keeping, Once, Set
+from clevrskills.core.goal.logical import Keeping, Once, Sequence, Set
 from clevrskills.core.goal.predicate import Leaf, Predicate
 from clevrskills.suites.asgardbench.predicates import (
     Contained,
@@ -37,12 +37,14 @@ def goal_of(task: str, variant: Variant, reading: str, house: World) -> Predicat
         house: The start: what holds there earns nothing.
     """
     world = HouseWorld(house)
-    parts = []
+    parts: list[Predicate] = []
     for leaf in _leaves(task, variant, reading):
         weighed = replace(leaf, weight=0.0 if bool(leaf.credit(world)) else 1.0)  # type: ignore[attr-defined]
         latched = reading == "released" and isinstance(leaf, Contained)
         parts.append(Once(weighed) if latched else weighed)
-    goal = Set(tuple(parts))
+    goal: Predicate = Set(tuple(parts))
+    if reading == "strict" and isinstance(parts[0], Did):  # in this order
+        goal = Sequence((parts[0], Set(tuple(parts[1:]))))
     kept = tidy(reading, house)
     return goal if kept is None else Keeping(goal, kept)
 
@@ -57,13 +59,13 @@ def _leaves(task: str, variant: Variant, reading: str) -> list[Leaf]:
     strict = reading == "strict"
     clean: list[Leaf] = [StateIs(kind, "dirty", False) for kind in variant.dirty]
     if task == "coffee":
-        drunk = Did("DRINK", "coffee", strict)
+        drunk = Did("DRINK", "" if reading == "released" else "coffee", strict)
         washed = [StateIs("Mug", "dirty", False), StateIs("Mug", "filled", False)]
         return [drunk, *washed, Stored("Mug", strict)]
     if task in COOKED:
         kind = COOKED[task]
         dish = catalogue().served_in[kind]
-        served = Contained(kind, dish, strict, strict)
+        served = Contained(kind, dish, cooked=strict, clean=strict, alone=strict)
         return [StateIs(kind, "cooked", True, "any"), served, *clean]
     if task == "distribute":
         piece = catalogue().slices[variant.food]

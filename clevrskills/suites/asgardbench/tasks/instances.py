@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ import numpy as np
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.suites.asgardbench.rules.catalogue import catalogue
 from clevrskills.suites.asgardbench.tasks.rooms import TRAIN, room
+from clevrskills.suites.asgardbench.tasks.wordings import BANKS
+from clevrskills.tasks.bank import Wording
 
 ROOMS = {"clean_mirror": "bathroom", "turn_on_tv": "living"}
 """Kind of room of a family; all others are in kitchens."""
@@ -102,38 +105,25 @@ TABLE: dict[str, Sequence[Variant]] = {
 }
 """The instances of each family, in the published order, with the published n."""
 
-SENTENCES = {
-    "coffee": "Have a mug of coffee, then wash the mug and stow it in a cabinet",
-    "cook_potato": "Cook a potato in the microwave and serve it in a bowl",
-    "cook_egg": "Cook an egg in a pan and serve it on a plate",
-    "cook_toast": "Serve one slice of toast on a plate",
-    "cook_potato_slice": "Fry a slice of potato in a pan and serve it on a plate",
-    "put_away_food": "Put away the {objects}",
-    "put_away_dishes": "Put away the {objects}; what is put away must be clean",
-    "put_away_silverware": "Put away the {objects}",
-    "distribute": "Slice the {food} and put one piece into each of: {objects}",
-    "set_table": "Clear the dining table and set it with a mug of coffee and a slice of toast "
-    "on a plate",
-    "clean_mirror": "Clean the mirror",
-    "turn_on_tv": "Switch the television on",
-}
 
-
-def sentence(task: str, variant: Variant) -> str:
-    """What an instance asks for."""
-    objects = ", ".join(variant.objects)
-    return SENTENCES[task].format(objects=objects, food=variant.food)
+def wordings(task: str, variant: Variant) -> Sequence[Wording]:
+    """The sentences that ask for an instance, the seen ones first."""
+    told = {"objects": ", ".join(variant.objects), "food": variant.food}
+    found = []
+    for style, text, held_out in BANKS[task].sentences():
+        said = text.format(**told)
+        found.append(Wording(said[0].upper() + said[1:], style, held_out))
+    return found
 
 
 def read_sentence(text: str) -> tuple[str, Variant]:
     """Family and variant of which a sentence tells, as far as it does.
 
     Raises:
-        ClevrSkillsError: It is none of :data:`SENTENCES`.
+        ClevrSkillsError: It is none of the :func:`wordings`.
     """
-    for task, form in SENTENCES.items():
-        pattern = re.escape(form).replace(r"\{objects\}", "(?P<objects>[A-Za-z, ]+)")
-        found = re.fullmatch(pattern.replace(r"\{food\}", r"(?P<food>\w+)"), text.strip())
+    for task, pattern in _patterns():
+        found = pattern.fullmatch(text.strip())
         if found is None:
             continue
         told = found.groupdict()
@@ -143,6 +133,19 @@ def read_sentence(text: str) -> tuple[str, Variant]:
             continue
         return task, Variant(0, objects, food=told.get("food", ""))
     raise ClevrSkillsError(f"{text!r} is no task of the household that can be read")
+
+
+@cache
+def _patterns() -> Sequence[tuple[str, re.Pattern[str]]]:
+    """What the sentences of each family look like."""
+    found = []
+    for task, bank in BANKS.items():
+        for _, text, _ in bank.sentences():
+            pattern = re.escape(text[0].upper() + text[1:])
+            pattern = pattern.replace(r"\{objects\}", "(?P<objects>[A-Za-z, ]+)", 1)
+            pattern = pattern.replace(r"\{food\}", r"(?P<food>\w+)", 1)
+            found.append((task, re.compile(pattern)))
+    return found
 
 
 def draw_variant(task: str, rng: np.random.Generator) -> Variant:

@@ -4,6 +4,8 @@ knowledge of the world.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from clevrskills.core.goal.predicate import Predicate
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.suites.asgardbench.predicates import met_now
@@ -46,7 +48,7 @@ def solved(task: str, variant: Variant, world: World) -> tuple[list[str], World]
     return solver.plan, solver.world
 
 
-def shorten(plan: list[str], world: World, goal: Predicate) -> list[str]:
+def shorten(plan: Sequence[str], world: World, goal: Predicate) -> list[str]:
     """A plan without what can be left out: no single command of it can be dropped without missing
     the goal.
 
@@ -55,18 +57,24 @@ def shorten(plan: list[str], world: World, goal: Predicate) -> list[str]:
         world: Their start.
         goal: The goal.
     """
-    place = 0
+    plan, place = list(plan), 0
+    before = [world.copy()]  # before each command, up to the place
     while place < len(plan):
-        fewer = plan[:place] + plan[place + 1 :]
-        reached = reaches(fewer, world, goal)
+        rest = plan[place + 1 :]
+        reached = reaches(rest, before[place], goal)
         if reached:
-            plan, place = fewer[:reached], max(place - 1, 0)
-        else:
-            place += 1
+            plan = plan[:place] + rest[:reached]
+            place = max(place - 1, 0)
+            del before[place + 1 :]
+            continue
+        after = before[place].copy()
+        apply(after, *plan[place].split())
+        before.append(after)
+        place += 1
     return plan
 
 
-def reaches(plan: list[str], world: World, goal: Predicate) -> int:
+def reaches(plan: Sequence[str], world: World, goal: Predicate) -> int:
     """After how many commands of a plan the goal holds; 0: after none, or one is refused."""
     house = world.copy()
     for done, command in enumerate(plan, 1):

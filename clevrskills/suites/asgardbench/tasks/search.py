@@ -1,0 +1,98 @@
+"""Search for the shortest plan of an instance, by A*."""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import count
+from typing import Any
+
+from clevrskills.core.goal import tree
+from clevrskills.core.goal.predicate import Predicate
+from clevrskills.suites.asgardbench.predicates import Contained, StateIs, Stored, met_now
+from clevrskills.suites.asgardbench.rules.verbs import VERBS, allowed, apply
+from clevrskills.suites.asgardbench.rules.world import World
+
+BUDGET = 6000
+"""Verbs that a search tries, at most."""
+
+
+def shortest(plan: Sequence[str], start: World, goal: Predicate, budget: int = BUDGET) -> int:
+    """Length of the shortest plan that names no other types than a plan does; 0: the search was
+    given up.
+
+    Args:
+        plan: Commands that reach the goal.
+        start: The world.
+        goal: The goal.
+        budget: Verbs to try.
+    """
+    types = sorted({command.split()[1] for command in plan})
+    several = {kind for kind, times in Counter(e.type for e in _all(start)).items() if times > 1}
+    order, best = count(), {_key(start, several): 0}
+    queue: list[tuple[int, int, int, World]] = [(_left(goal, start), 0, next(order), start)]
+    while queue:
+        _, minus, _, house = heapq.heappop(queue)
+        done = -minus
+        if met_now(goal, house):
+            return done
+        if best[_key(house, several)] < done:
+            continue
+        for verb, kind in ((v, k) for v in VERBS for k in types):
+            if verb != "PUT" and not allowed(house, verb, kind):
+                continue
+            if budget == 0:
+                return 0
+            after = house.copy()
+            budget -= 1
+            if not apply(after, verb, kind).ok:
+                continue
+            key = _key(after, several)
+            if best.get(key, len(plan) + 1) <= done + 1:
+                continue
+            least = done + 1 + _left(goal, after)
+            if least <= len(plan):
+                best[key] = done + 1
+                heapq.heappush(queue, (least, -done - 1, next(order), after))
+    return 0
+
+
+def _all(house: World) -> Iterator[Any]:
+    yield from house.entities.values()
+
+
+def _key(house: World, several: set[str]) -> tuple[Any, ...]:
+    """What the rest of a plan depends on."""
+    meant = [(kind, house.found.get(kind), house.opened.get(kind)) for kind in sorted(several)]
+    rows = [
+        (e.parent, e.slot, e.dirty, e.cooked, e.filled, e.open, e.on, e.sprayed)
+        for e in house.entities.values()
+    ]
+    looked = house.last_verb in ("FIND", "OPEN")
+    return tuple(rows), len(house.events), house.camera, house.focus, looked, tuple(meant)
+
+
+def _left(goal: Predicate, house: World) -> int:
+    """Verbs that are left, at the least: two for each thing that is not in its place, one for each
+    other part of the goal.
+    """
+    left = 0
+    held = house.held.type if house.held else ""
+    for leaf in _leaves(goal):
+        if met_now(leaf, house):
+            continue
+        left += 1
+        if isinstance(leaf, Contained | Stored):
+            left += leaf.kind != held
+        elif isinstance(leaf, StateIs) and leaf.variable == "dirty" and leaf.kind != "Mirror":
+            left += 1  # the water that cleans is turned off again
+    return left
+
+
+def _leaves(goal: Predicate) -> Iterator[Predicate]:
+    parts = tree.parts(goal)
+    if not parts:
+        yield goal
+    for part in parts:
+        yield from _leaves(part)
