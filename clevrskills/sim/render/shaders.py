@@ -38,7 +38,7 @@ PICTURE_FORMATS = {
     "Color": "r8g8b8a8unorm",
     "ColorRaw": "r8g8b8a8unorm",
     "PositionSegmentation": "r16g16b16a16sint",
-    "Number": "r16sfloat",
+    "Number": "r32sfloat",
 }
 
 # (pattern, replacement): each must match exactly once in the installed file

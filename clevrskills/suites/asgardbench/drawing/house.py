@@ -71,9 +71,6 @@ class HouseScene:
         if self._label != room.label:
             self.stage.clear()
             self._label, self._there = room.label, set()
-            self.stage.show_model(
-                SHELL, _shell(room.width_m, room.depth_m, look), (0, 0, 0, 0), State()
-            )
             for fixture in room.scenery:
                 self._show_fixture(("scenery", fixture.id), fixture, State(), look)
         camera = world.camera
@@ -95,6 +92,9 @@ class HouseScene:
         for gone in self._there - now:
             self.stage.hide(gone)
         self._there = now
+        if not self.stage.shows(SHELL):  # drawn last: what stands before it needs no shading
+            shell = _shell(room.width_m, room.depth_m, look)
+            self.stage.show_model(SHELL, shell, (0, 0, 0, 0), State())
 
     def pixels(self, key: Hashable) -> np.ndarray:
         """Mask of the pixels of the last image that show an entity, (n, n) bool."""

@@ -94,6 +94,10 @@ class Stage:
             own = np.eye(4) if joint is None else shown.model.joints[joint].matrix(state)
             body.set_pose(pose * sapien.Pose(own))
 
+    def shows(self, key: Hashable) -> bool:
+        """Whether an entity is on the stage."""
+        return key in self._shown
+
     def hide(self, key: Hashable) -> None:
         """Take an entity off the stage, if it is on it."""
         shown = self._shown.pop(key, None)

@@ -42,6 +42,18 @@ def test_states_are_seen(stage, kind, state):
     assert there.mean() > 0.015 * share
 
 
+def test_pixels_are_told_apart_however_many_were_shown_before():
+    stage = Stage(1.0, 32)
+    stage.look((-0.4, -0.4, 0.4), (0, 0, 0.03))
+    for k in range(2060):  # half precision holds whole numbers up to 2048
+        stage.show("it", ("Apple", "Egg")[k % 2], (0, 0, 0, 0))
+    stage.show("other", "Apple", (0.3, 0.3, 0, 0))
+    stage.show("it", "Apple", (0, 0, 0, 0))
+    stage.image()
+    numbers, keys = stage.segmentation()
+    assert {keys[number] for number in np.unique(numbers).tolist() if number} == {"it", "other"}
+
+
 def test_low_contrast_shows_less():
     change = {}
     for contrast in ("high", "low"):
