@@ -48,6 +48,9 @@ class FreezeArgs(WorkerArgs, SuiteArgs):
     imported: Annotated[Path | None, tyro.conf.arg(name="import")] = None
     """Folder of files of the original that the suite re-implements: freeze what they hold, as the
     one split that is named, by default the suite's."""
+    planned: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Take the plan that was found when an episode was drawn as proof that it can be solved, where
+    a suite has such plans; the oracle does not act."""
     timeout: float = 600.0
     """Seconds after which the screening of a seed is ended and begun again."""
     json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
@@ -98,7 +101,7 @@ def freeze(
         return _freeze_imported(args, args.imported, out, suite)
     robot = args.robot or suite.robots_of(next(iter(args.tasks), ""))[0]
     pairs = _check(replace(args, robot=robot), suite)
-    root, make = out.absolute(), make or partial(Screener, suite)
+    root, make = out.absolute(), make or partial(Screener, suite, args.planned)
     with storage_errors(out):
         out.mkdir(parents=True, exist_ok=True)
 

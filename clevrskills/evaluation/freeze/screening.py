@@ -26,11 +26,12 @@ class Screener:
 
     Args:
         suite: What the seeds are of; ``None``: ClevrSkills.
+        planned: Whether a plan that was found when an episode was drawn is enough; nothing acts.
     """
 
-    def __init__(self, suite: Suite | None = None) -> None:
+    def __init__(self, suite: Suite | None = None, planned: bool = False) -> None:
         torch.set_num_threads(1)
-        self._suite = suite or load_suite()
+        self._suite, self._planned = suite or load_suite(), planned
         self._made: tuple[EnvConfig, Environment] | None = None
 
     def __call__(self, candidate: Candidate) -> ScreeningResult:
@@ -40,8 +41,6 @@ class Screener:
             ClevrSkillsError: There is no such environment, or no oracle.
         """
         suite, seed = self._suite, candidate.seed
-        env, interface = self._prepare(candidate), suite.interface()
-        oracle = suite.oracle(env)
         try:
             spec = suite.draw(candidate.task, candidate.split, seed, robot=candidate.robot)
         except ClevrSkillsError as error:  # no scene fits
@@ -49,6 +48,13 @@ class Screener:
         if fault := suite.pairing_fault(spec):
             return ScreeningResult(seed, fault)
         data = spec.to_json()
+        if self._planned:
+            turns = suite.planned_turns(spec)
+            if turns is None:
+                raise ClevrSkillsError(f"suite {suite.name} has no plans without acting")
+            return ScreeningResult(seed, "", turns, data, spec.limit)
+        env, interface = self._prepare(candidate), suite.interface()
+        oracle = suite.oracle(env)
         start = {"episode": suite.read_episode(json.loads(to_json(data)))}
         env.reset(options=start)
         found = [name for name, is_there in suite.faults(env).items() if is_there]
