@@ -695,6 +695,19 @@ class Suite(Protocol):
         del episode
         raise ClevrSkillsError(f"suite {self.name} writes no files of others")
 
+    def pack(self, episode: Episode) -> Mapping[str, Any]:
+        """An episode as JSON data for a frozen file, from which :meth:`read_episode` makes the same
+        one.
+        """
+        return episode.to_json()
+
+    def planned_turns(self, episode: Episode) -> int | None:
+        """Turns of a plan for an episode that was found when it was drawn; ``None``: there is none
+        without acting.
+        """
+        del episode
+        return None
+
     def read_episode(self, data: Mapping[str, Any]) -> Episode:
         """An episode from JSON data.
 

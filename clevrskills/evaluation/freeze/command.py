@@ -50,6 +50,9 @@ class FreezeArgs(WorkerArgs, SuiteArgs):
     one split that is named, by default the suite's."""
     axis: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
     """Perturb the episodes along an axis, NAME:LEVEL, e.g. camera:3; may be given several times."""
+    planned: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Take the plan that was found when an episode was drawn as proof that it can be solved, where
+    a suite has such plans; the oracle does not act."""
     timeout: float = 600.0
     """Seconds after which the screening of a seed is ended and begun again."""
     json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
@@ -105,7 +108,9 @@ def freeze(
     axes = check_axes(suite, args.axis)
     if "embodiment" in axes:
         raise ClevrSkillsError("--axis embodiment: name the other arm with --robot")
-    root, make = out.absolute(), make or partial(Screener, suite, axes)
+    if axes and args.planned:
+        raise ClevrSkillsError("--planned: plans are of episodes that no --axis perturbs")
+    root, make = out.absolute(), make or partial(Screener, suite, axes, args.planned)
     with storage_errors(out):
         out.mkdir(parents=True, exist_ok=True)
 

@@ -159,13 +159,25 @@ def file_hash(task: str, split: str, folder: Path) -> str:
     return hashlib.sha256(_text(_path(task, split, folder))).hexdigest()
 
 
-def write(folder: Path, head: Header, specs: Sequence[Episode]) -> Path:
+def write(
+    folder: Path,
+    head: Header,
+    specs: Sequence[Episode],
+    pack: Callable[[Episode], Mapping[str, Any]] | None = None,
+) -> Path:
     """Write the file of a task and split, whole or not at all; the same bytes for the same data.
+
+    Args:
+        folder: Where.
+        head: What is said of all episodes.
+        specs: The episodes.
+        pack: Gives the JSON data of one; ``None``: as it gives itself.
 
     Raises:
         StorageError: It could not be written.
     """
-    lines = [head.to_json(), *(to_json(spec.to_json()) for spec in specs)]
+    data = [pack(spec) if pack else spec.to_json() for spec in specs]
+    lines = [head.to_json(), *map(to_json, data)]
     text = "".join(f"{line}\n" for line in lines)
     path = folder / f"{frozen_name(head.task, head.split)}{SUFFIX}"
     write_whole(path, gzip.compress(text.encode(), compresslevel=9, mtime=0))

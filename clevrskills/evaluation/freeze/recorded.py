@@ -96,7 +96,7 @@ def write_given(
         suite=suite.name,
         limits=limits,
     )
-    write(out, head, episodes)
+    write(out, head, episodes, suite.pack)
     return head
 
 

@@ -27,11 +27,17 @@ class Screener:
     Args:
         suite: What the seeds are of; ``None``: ClevrSkills.
         axes: Level of each axis that perturbs the episodes.
+        planned: Whether a plan that was found when an episode was drawn is enough; nothing acts.
     """
 
-    def __init__(self, suite: Suite | None = None, axes: Mapping[str, int] | None = None) -> None:
+    def __init__(
+        self,
+        suite: Suite | None = None,
+        axes: Mapping[str, int] | None = None,
+        planned: bool = False,
+    ) -> None:
         torch.set_num_threads(1)
-        self._suite, self._axes = suite or load_suite(), axes or {}
+        self._suite, self._axes, self._planned = suite or load_suite(), axes or {}, planned
         self._made: tuple[EnvConfig, Environment] | None = None
 
     def __call__(self, candidate: Candidate) -> ScreeningResult:
@@ -50,9 +56,14 @@ class Screener:
         spec = suite.perturb(drawn, self._axes)
         if isinstance(spec, str):
             return ScreeningResult(seed, spec)
+        data = spec.to_json()
+        if self._planned:
+            turns = suite.planned_turns(spec)
+            if turns is None:
+                raise ClevrSkillsError(f"suite {suite.name} has no plans without acting")
+            return ScreeningResult(seed, "", turns, data, spec.limit)
         env, interface = self._prepare(spec), suite.interface()
         oracle = suite.oracle(env)
-        data = spec.to_json()
         episode = suite.read_episode(json.loads(to_json(data)))
         start = {"episode": episode}
         env.reset(options=start)

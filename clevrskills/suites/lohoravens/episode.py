@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 from clevrskills.envs.episode import EpisodeSpec
+from clevrskills.suites.lohoravens.packed import unpack
 
 PRIMITIVE_TURNS = 3
 """Turns of a primitive."""
@@ -24,6 +25,11 @@ def moves_bin(n_min: int) -> str:
 
 class RavensEpisode(EpisodeSpec):
     """An episode of the suite."""
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Read what :meth:`to_json` wrote, packed or not."""
+        return super().from_json(unpack(data))
 
     @property
     def n_min(self) -> int:

@@ -13,6 +13,7 @@ from clevrskills.core.feedback import Phrasebook
 from clevrskills.core.interface import Interface
 from clevrskills.core.suite import (
     Environment,
+    Episode,
     Measure,
     Oracle,
     Preset,
@@ -157,6 +158,17 @@ class LoHoRavensSuite(TabletopSuite):
         from clevrskills.suites.lohoravens.episode import RavensEpisode
 
         return RavensEpisode
+
+    def pack(self, episode: Episode) -> Mapping[str, Any]:
+        from clevrskills.suites.lohoravens.packed import pack
+
+        return pack(episode.to_json())
+
+    def planned_turns(self, episode: Episode) -> int:
+        from clevrskills.suites.lohoravens.episode import RavensEpisode
+
+        assert isinstance(episode, RavensEpisode)
+        return episode.n_min
 
     def policies(self) -> Mapping[str, str]:
         module = "clevrskills.suites.lohoravens.agents"

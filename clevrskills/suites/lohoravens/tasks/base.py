@@ -17,6 +17,7 @@ from clevrskills.errors import UnknownNameError
 from clevrskills.sim.body_geometry import Solids
 from clevrskills.sim.setting import Setting
 from clevrskills.sim.tensor_world import TensorWorld
+from clevrskills.suites.lohoravens.packed import PLACE_DIGITS, upright
 from clevrskills.suites.lohoravens.palette import COLORS, COLORS_OF_SPLIT, choose_colors
 from clevrskills.suites.lohoravens.setting import SETTING
 from clevrskills.suites.lohoravens.solver.rehearsal import Placed, rehearse
@@ -98,7 +99,7 @@ class RavensTask(Task):
             LayoutError: It does not fit, or is not fair.
         """
         rng = self.rng(seed, attempt, split)
-        return self.rehearsed(self.layout(rng)), rng
+        return self.rehearsed(on_grid(self.layout(rng))), rng
 
     @torch.inference_mode()
     def rehearsed(self, layout: Layout) -> Layout:
@@ -158,6 +159,16 @@ class RavensTask(Task):
 
     def describe(self) -> dict[str, Any]:
         return {**super().describe(), "id": f"lohoravens/{self.key}", **self.tags()}
+
+
+def on_grid(layout: Layout) -> Layout:
+    """The layout with places to a tenth of a millimeter and turns to a thousandth."""
+    bodies = (body and replace(body, pose=upright(body.pose)) for body in layout.bodies)
+    roles = {
+        name: np.round(value, PLACE_DIGITS) if np.asarray(value).dtype.kind == "f" else value
+        for name, value in layout.roles.items()
+    }
+    return replace(layout, bodies=tuple(bodies), roles=roles)
 
 
 def block_slots(blocks: int, zones: int = 0, bowls: int = 0) -> tuple[str, ...]:
