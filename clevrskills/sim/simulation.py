@@ -86,6 +86,11 @@ class Simulation:
         step of it they first did."""
         self.touches_matter = False
         """Whether :attr:`touched` is kept, which costs a tenth of a step."""
+        self.noticed: set[tuple[int, int]] = set()
+        """The pairs of slots that touched in the last control step, both ways, for somebody who
+        watches: no part of the state, and no goal asks for them."""
+        self.watched = False
+        """Whether :attr:`noticed` is kept."""
         self.strikes: dict[int, float] = {}
         """The slots that the gripper touched in the last control step, with the speed in m/s at
         which it struck them: its greatest while it touched them, or that at which it had come
@@ -114,11 +119,13 @@ class Simulation:
             self._physics.step()
             if self.touches_matter:
                 self._places.append(self._tcp.entity_pose.p)
+            if self.touches_matter or self.watched:
                 self._note_touches(before)
 
     def forget_step(self) -> None:
         """Forget the last control step: nothing has touched yet, what was restored is past."""
         self.touched.clear()
+        self.noticed.clear()
         self.strikes.clear()
         self._steps = 0
         self._restored = None
@@ -129,6 +136,10 @@ class Simulation:
         """
         self._steps += 1
         for pair, contacts in self.contacts().items():
+            if self.watched and pair not in self.noticed and _touch(contacts):
+                self.noticed |= {pair, pair[::-1]}
+            if not self.touches_matter:
+                continue
             new = pair not in self.touched
             if (new or self.gripper in pair) and _touch(contacts):
                 if self.gripper in pair:

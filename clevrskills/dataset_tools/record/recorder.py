@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.episode import episode_id
 from clevrskills.core.interface import Step
-from clevrskills.core.suite import RATE, Environment, Labels, Suite, TrajectoryRenderer
+from clevrskills.core.suite import RATE, Environment, Labels, Suite, TrajectoryRenderer, Watcher
 from clevrskills.dataset_tools.layout import (
     EPISODE_FILE,
     STATES_FILE,
@@ -62,6 +62,8 @@ class Recorder:
         writer: str = "local",
     ) -> None:
         self.config, self.seed = config, seed
+        self._suite = suite
+        self._watcher: Watcher | None = None
         self._fps = int(suite.step_interface().spec[RATE])
         self._flags = {k for k, part in suite.state_parts(config.robot).items() if part.flag}
         self._keystep_camera = next(iter(suite.cameras()), "")
@@ -121,6 +123,7 @@ class Recorder:
             "action_spec": env.action_spec,
             "state_layout": list(env.state_layout),
         }
+        self._watcher = self._suite.watcher(env)
         self._observe(env)
         self._add_keystep(subgoal=None)
 
@@ -246,11 +249,20 @@ class Recorder:
                 ),
             },
             "keysteps": self._keysteps,
+            **self._watched(),
             "repaints": self._repaints,
             "final": {"proprioception": self._measured, "object_poses": poses},
             "cameras": cameras,
             "versions": versions(),
         }
+
+    def _watched(self) -> dict[str, Any]:
+        """What went wrong, and how the arm moved, where something watches."""
+        if self._watcher is None:
+            return {}
+        self._watcher.finish()
+        events = [event.to_json() for event in self._watcher.events]
+        return {"events": events, "trajectory": dict(self._watcher.trajectory())}
 
     def _segments(
         self, level: str, names: tuple[str, ...], by: tuple[str, ...]

@@ -14,7 +14,10 @@ const timeline = {
     this.runs("Sub-task", episode.lanes.subtask, (run) => hue(run.subgoal + 1));
     this.runs("Step", episode.lanes.instruction, (run) => this.hueOf(episode, run.start));
     this.runs("Action", episode.lanes.action, (run) => this.hueOf(episode, run.start));
-    this.marks(episode.keysteps);
+    this.marks("Key-steps", episode.keysteps);
+    if (episode.events.length) this.marks("What went wrong", episode.events.map((e) => ({
+      step: e.step, kind: "wrong", label: [e.kind, e.object, e.detail].filter(Boolean).join(" "),
+    })));
     this.curve("Reward", episode.reward, "var(--reward)");
     this.curve("Progress", episode.progress, "var(--accent)", [0, 1]);
     for (const [name, runs] of Object.entries(episode.flags)) {
@@ -85,9 +88,9 @@ const timeline = {
     }
   },
 
-  marks(keysteps) {
-    this.row(["Key-steps"], "lane").append(...keysteps.map((k) => element("button", {
-      class: "mark", title: `${k.label} (step ${k.step})`, "aria-label": k.label,
+  marks(name, moments) {
+    this.row([name], "lane").append(...moments.map((k) => element("button", {
+      class: `mark ${k.kind ?? ""}`, title: `${k.label} (step ${k.step})`, "aria-label": k.label,
       style: `left: ${percent(k.step / this.steps)}`, onclick: () => player.seek(k.step),
     })));
   },

@@ -81,6 +81,7 @@ def contents(episode: Episode) -> dict[str, Any]:
         "progress": _rounded(steps["progress"], 4),
         "signals": _signals(episode),
         "keysteps": _keysteps(episode, images),
+        "events": info.get("events", []),
         "bodies": info["scene"].get("bodies", []),
         "goal": info["goal"],
         "versions": info["versions"],

@@ -105,7 +105,7 @@ class TabletopWatcher:
 
     def __init__(self, env: ClevrSkillsEnv) -> None:
         self._env, self._world, self._simulation = env, env.world, env.simulation
-        self._simulation.touches_matter = True
+        self._simulation.watched = True
         self.events = list[Event]()
         self._step = 0
         tree = nodes(env.goal)
@@ -191,7 +191,7 @@ class TabletopWatcher:
         simulation, forbidden = self._simulation, self.roles.avoided
         robot = (simulation.gripper, simulation.arm)
         last = dict(self._touching)
-        for one, other in sorted(simulation.touched):
+        for one, other in sorted(simulation.noticed):
             if other not in robot or one in robot:
                 continue
             body = one < simulation.table

@@ -170,7 +170,7 @@ def open_queues(
         write_whole(path, to_json(conditions, indent=1) + "\n")
     elif json.loads(path.read_text(encoding="utf-8")) != conditions:
         raise ClevrSkillsError(
-            f"{root} was begun with another robot, other axes or other versions, see {path}; "
+            f"{root} was begun with another robot or other versions or axes, see {path}; "
             "give another folder"
         )
     queues = {}
