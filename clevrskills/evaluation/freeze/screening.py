@@ -13,7 +13,7 @@ from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.interface import Interface, Turn
 from clevrskills.core.rollout import Rollout
 from clevrskills.core.suite import Environment, Episode, Oracle, Suite, load_suite
-from clevrskills.errors import ClevrSkillsError
+from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.evaluation.freeze.candidates import Candidate, ScreeningResult
 from clevrskills.jobs.files import to_json
 
@@ -49,6 +49,8 @@ class Screener:
         suite, seed = self._suite, candidate.seed
         try:
             drawn = suite.draw(candidate.task, candidate.split, seed, robot=candidate.robot)
+        except UnknownNameError:
+            raise
         except ClevrSkillsError as error:  # no scene fits
             return ScreeningResult(seed, str(error))
         if fault := suite.pairing_fault(drawn):
