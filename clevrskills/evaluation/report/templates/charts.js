@@ -38,7 +38,7 @@ const plural = (n, noun) => `${n} ${noun}${n === 1 ? "" : "s"}`;
 
 /* The value, and in brackets its interval; nodes. */
 function words(estimate, measure, write = (x) => number(x, measure)) {
-  if (!isNumber(estimate.value)) return [element("small", {}, "no such goals")];
+  if (!isNumber(estimate.value)) return [element("small", {}, "none")];
   return [write(estimate.value) + (measure.share ? " % " : " "),
     element("small", {}, `[${isNumber(estimate.low) ? `${write(estimate.low)}, ${write(estimate.high)}` : "-"}]`)];
 }

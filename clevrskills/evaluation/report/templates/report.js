@@ -22,9 +22,10 @@ function levelCard(group) {
   const {level, split} = group.find(Boolean), scale = scaleOf(0, 1);
   const card = element("article", {class: "level"}, element("header", {},
     element("b", {}, level), split, element("small", {}, plural(Math.max(...group.map((row) => row?.tasks ?? 0)), "task"))));
+  const told = data.measures.filter(({name}) => group.some((row) => row && isNumber(row[name].value)));
   group.forEach((row, k) => {
     if (!row) return;
-    const facts = [["goals met", "goal_fraction"], ["reward/step", "reward_per_step"], ["reward", "reward"], ...data.measures.map((m) => [m.heading, m.name])]
+    const facts = [["goals met", "goal_fraction"], ["reward/step", "reward_per_step"], ["reward", "reward"], ...told.map((m) => [m.heading, m.name])]
       .filter(([, key]) => key !== "reward_per_step" || row.steps.value);
     const {value, low, high} = row.success_once, share = {share: true};
     card.append(element("div", {class: "run number"},

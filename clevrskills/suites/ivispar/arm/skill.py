@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import torch
@@ -139,12 +139,12 @@ def _put_down(arm: Arm, body: int, x: float, y: float) -> Actions:
         yield action
 
 
-def put_right(arm: Arm, committed: State | None = None) -> Actions:
+def put_right(arm: Arm, committed: Callable[[], State]) -> Actions:
     """Put what is held on a free cell, and what stands half on a cell in its middle.
 
     Args:
         arm: The arm.
-        committed: Cell of each piece as the board was last settled; ``None``: not known.
+        committed: Tells the cell of each piece as the board was last settled, -1: not known.
 
     Raises:
         SkillFailed: A piece lies on its side or beside the board, or there is no room.
@@ -156,7 +156,8 @@ def put_right(arm: Arm, committed: State | None = None) -> Actions:
             return
         slot = arm.held if arm.held in wrong else wrong[0]
         taken = {cell for other, cell in cells.items() if other != slot}
-        wish = committed[slot] if committed is not None and committed[slot] >= 0 else cells[slot]
+        wish = committed()[slot]
+        wish = wish if wish >= 0 else cells[slot]
         free = [cell for cell in range(SIZE * SIZE) if cell not in taken]
         apart = Board(SIZE).manhattan
         best = min(free, key=lambda c: (c != wish, apart[cells[slot]][c]))  # noqa: B023
@@ -190,8 +191,9 @@ def next_move(arm: Arm, goal: dict[int, int]) -> tuple[int, int, int] | None:
     return slots[number], direction, Board(SIZE).target(state, number, direction)
 
 
-def play(arm: Arm, goal: dict[int, int], committed: State | None = None) -> Iterator[np.ndarray]:
-    """Move all pieces to their cells, each move planned anew from what is seen.
+def play(arm: Arm, goal: dict[int, int], committed: Callable[[], State]) -> Iterator[np.ndarray]:
+    """Move all pieces to their cells, each move planned anew from what is seen; for ``committed``
+    see :func:`put_right`.
 
     Raises:
         SkillFailed: It can't be done.
@@ -205,6 +207,11 @@ def play(arm: Arm, goal: dict[int, int], committed: State | None = None) -> Iter
     raise SkillFailed(f"not solved after {MOST_MOVES} moves")
 
 
+def committed_cells(arm: Arm) -> Callable[[], State]:
+    """Tells the cell of each piece as the board was last settled."""
+    return lambda: tuple(arm.env.rules_kept["cells"][0].tolist())
+
+
 def goal_cells(arm: Arm) -> dict[int, int]:
     """The cell that each piece is to be on, by slot."""
     cells = arm.env.layouts[0].roles["goal"]
@@ -215,7 +222,7 @@ def goal_cells(arm: Arm) -> dict[int, int]:
 def solve_rests_at_cell(arm: Arm, goal: Predicate) -> Actions:
     """Solve the whole board: a piece alone may have no way."""
     assert isinstance(goal, RestsAtCell)
-    yield from play(arm, goal_cells(arm))
+    yield from play(arm, goal_cells(arm), committed_cells(arm))
 
 
 def direction_of(before: int, after: int) -> str:
