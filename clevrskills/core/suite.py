@@ -54,6 +54,10 @@ WORDINGS = ("own", "seen", "held_out", "empty", "other_task")
 training, or held out, in turn; nothing; what another task asks for."""
 
 
+MILESTONE = "milestone: "
+"""Begin of the name of a measure that is 1 where an episode passed a milestone, else 0."""
+
+
 class Prompt(Protocol):
     """A task as it is told: text with placeholders, and what they stand for."""
 

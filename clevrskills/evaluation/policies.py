@@ -54,6 +54,24 @@ class Random(Zero):
         return self._interface.random(self._generator)
 
 
+class Chance(Zero):
+    """Head of the policies by which suites act at random: it looks at the environment itself, to
+    know what there is.
+
+    Attributes:
+        env: The environment of the episode.
+        generator: What it draws from.
+    """
+
+    privileged = True
+    env: Any
+    generator: np.random.Generator
+
+    def reset(self, prompt: PromptInput, *, env: Any, episode: Any) -> None:  # type: ignore[override]
+        """An episode begins."""
+        self.env, self.generator = env, np.random.default_rng(prompt.seed)
+
+
 class OraclePolicy:
     """Solves episodes with the oracle.
 

@@ -2,8 +2,8 @@
 
 Usage: harness_driver.py inspect SUITE PRESET TASK COUNT LOGS
        harness_driver.py openenv URL COUNT
-The stand-in for a model solves boards from the text that it is sent; of other suites it says the
-words of the environment variable REPLY.
+The stand-in for a model is the reader of the suite that the environment variable READER names, or
+says the words of REPLY.
 """
 
 import json
@@ -12,11 +12,11 @@ import sys
 
 from clevrskills.agents.messages import from_openai
 from clevrskills.core.policy import Message
-from clevrskills.suites.ivispar.prompts.reader import solve_text
+from clevrskills.core.suite import load_suite
 
 
 def reply(messages: list[Message]) -> str:
-    return os.environ.get("REPLY") or solve_text(messages)
+    return os.environ.get("REPLY") or load_suite(os.environ["READER"]).reader()(messages)
 
 
 def by_inspect(suite: str, preset: str, task: str, count: str, logs: str) -> object:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from clevrskills.core.suite import PublishedTable
+from clevrskills.core.suite import MILESTONE, PublishedTable
 from clevrskills.evaluation.report.curves import curve_tables
 from clevrskills.evaluation.report.tables import (
     Row,
@@ -50,6 +50,8 @@ def suite_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
     tables += curve_tables(evaluations)
     if (refused := refusals(evaluations)) is not None:
         tables.append(refused)
+    if (passed := milestone_table(evaluations)) is not None:
+        tables.append(passed)
     if (usage := usage_table(evaluations)) is not None:
         tables.append(usage)
     published: dict[str, PublishedTable] = {}
@@ -134,6 +136,27 @@ def refusals(evaluations: Sequence[Evaluation]) -> Table | None:
     if not data:
         return None
     return Table("refused", "What was refused", pd.DataFrame(data), pd.DataFrame(texts))
+
+
+def milestone_table(evaluations: Sequence[Evaluation]) -> Table | None:
+    """How many episodes of each task passed each milestone; ``None``: there are none."""
+    data, texts = [], []
+    for evaluation in evaluations:
+        found: dict[tuple[str, str], list[EpisodeResult]] = defaultdict(list)
+        for result in evaluation.results:
+            for name in result.measures:
+                if result.counts and name.startswith(MILESTONE):
+                    found[result.task, name].append(result)
+        for (task, name), some in found.items():
+            passed = share(strata(some, lambda r, name=name: r.measures[name] > 0))  # type: ignore[misc]
+            about = {"run": evaluation.label, "task": task}
+            about |= {"milestone": name.removeprefix(MILESTONE), "episodes": str(len(some))}
+            data.append({**about, **passed.columns("passed")})
+            texts.append({**about, "passed %": passed.percent()})
+    if not data:
+        return None
+    title = "Milestones passed at any time"
+    return Table("milestones", title, pd.DataFrame(data), pd.DataFrame(texts))
 
 
 def usage_table(evaluations: Sequence[Evaluation]) -> Table | None:

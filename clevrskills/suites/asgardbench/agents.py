@@ -2,41 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-
-from clevrskills.core.interface import Interface
-from clevrskills.core.policy import GaveUp, Observation, ObservationOptions, PromptInput
-from clevrskills.core.suite import Suite
+from clevrskills.core.policy import GaveUp, Observation, PromptInput
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.evaluation.results import NO_TRACK
-from clevrskills.suites.asgardbench.env import HIDDEN, HouseEnv
+from clevrskills.evaluation.policies import Chance, Zero
+from clevrskills.suites.asgardbench.env import HIDDEN
 from clevrskills.suites.asgardbench.imagined import imagine
 from clevrskills.suites.asgardbench.rules.verbs import VERBS, allowed
 from clevrskills.suites.asgardbench.tasks.instances import read_sentence
 from clevrskills.suites.asgardbench.tasks.solver import solve
 
 
-class RandomVerbs:
-    """Any verb with any type that is seen, each as likely.
-
-    Args:
-        suite: What it acts in.
-        interface: What it acts by.
+class RandomVerbs(Chance):
+    """Any verb with any type that is seen, each as likely; for its arguments see
+    :class:`~clevrskills.evaluation.policies.Zero`.
     """
-
-    observation = ObservationOptions(cameras=(), proprioception=False)
-    track = NO_TRACK
-    privileged = True
-    needs_suite = True
-
-    def __init__(self, suite: Suite, interface: Interface) -> None:
-        del suite, interface
-
-    def reset(self, prompt: PromptInput, *, env: HouseEnv, episode: Any) -> None:
-        """An episode begins."""
-        self.env, self.generator = env, np.random.default_rng(prompt.seed)
 
     def act(self, observation: Observation) -> str:
         """The next command."""
@@ -61,21 +40,10 @@ class RandomValid(RandomVerbs):
         return [f"{v} {kind}" for v in VERBS for kind in kinds if allowed(house, v, kind)]
 
 
-class Blind:
+class Blind(Zero):
     """The plan of the plainest case, all clean and at hand, whatever is seen or told; after its end
     the last command again.
-
-    Args:
-        suite: What it acts in.
-        interface: What it acts by.
     """
-
-    observation = ObservationOptions(cameras=(), proprioception=False)
-    track = NO_TRACK
-    needs_suite = True
-
-    def __init__(self, suite: Suite, interface: Interface) -> None:
-        del suite, interface
 
     def reset(self, prompt: PromptInput) -> None:
         """An episode begins."""

@@ -11,6 +11,7 @@ import numpy as np
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.goal.tree import leaves_met
 from clevrskills.core.policy import GaveUp, Said
+from clevrskills.core.suite import MILESTONE
 from clevrskills.suites.asgardbench.drawing.views import VIEWS, draw_view
 from clevrskills.suites.asgardbench.predicates import HouseWorld, met_now
 from clevrskills.suites.asgardbench.rules.layout import Placed
@@ -33,8 +34,6 @@ CLASSES = {
     "UNPARSABLE": "unparsable",
 }
 """Class of a refused turn by its code; all others are undoable."""
-MILESTONE = "milestone: "
-"""Before the name of a milestone, among the measures of an episode."""
 COUNTED = ("invalid_action", "invalid_object", "undoable", "unparsable")
 
 

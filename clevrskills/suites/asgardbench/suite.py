@@ -332,10 +332,10 @@ class AsgardBenchSuite(SymbolicSuite):
             "things": [asdict(thing) for thing in things],
             "n": n,
         }
-        if split != "train":
+        if FROZEN.start <= seed < FROZEN.stop:
             shorter = shorten(plan, house, goals["paper"])
             start["n_short"] = len(shorter)
-            if task in SEARCHED and split != "val":
+            if task in SEARCHED and split in ("test", "sanity"):
                 best = shortest(shorter, house, goals["paper"])
                 start |= {"n_opt": best} if best else {}
         clutter = sum(thing.parent == "SinkBasin_1" for thing in things)

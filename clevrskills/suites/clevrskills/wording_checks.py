@@ -20,7 +20,7 @@ KEYSTEPS = (Keystep(()),) * 20
 PLURAL = re.compile(r"\b(?:objects|pair) with $")
 """What comes before a texture that several objects have."""
 _PLACEHOLDER = re.compile(r"\{(obj|tex):(\w+)\}")
-_FAULTS = {
+FAULTS = {
     "begins in lower case": re.compile(r"^[a-z]"),
     "no full stop": re.compile(r"[^.?!]$"),
     "blanks": re.compile(r"  | [,.;:?!]|^ | $"),
@@ -32,6 +32,7 @@ _FAULTS = {
     "punctuation": re.compile(r"[.,;:?!]{2}|[{}]|\bNone (?!of)"),
     "no letter after a stop": re.compile(r"[.?!] (?![A-Z0-9])"),
 }
+"""What no sentence may look like."""
 
 
 def draw_layout(made: Task, seed: int, split: str) -> Layout:
@@ -56,7 +57,7 @@ def wording_faults(made: Task, layout: Layout) -> Iterator[str]:
         if wording.style not in STYLES:
             yield f"wording {number}: style {wording.style!r}"
         plain = Prompt(wording.text, shown, KEYSTEPS, names=(wording.names,)).plain()
-        for fault, pattern in _FAULTS.items():
+        for fault, pattern in FAULTS.items():
             if pattern.search(plain):
                 yield f"wording {number}: {fault}: {plain}"
         for fault in _mistakable(wording, bodies, shown):

@@ -4,35 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from clevrskills.core.interface import BoxInterface, Interface, TextInterface
-from clevrskills.core.policy import Observation, ObservationOptions, PromptInput
-from clevrskills.core.suite import Suite
-from clevrskills.evaluation.results import NO_TRACK
+from clevrskills.core.interface import BoxInterface, TextInterface
+from clevrskills.core.policy import Observation
+from clevrskills.evaluation.policies import Chance
 from clevrskills.suites.ivispar.board import DIRECTIONS
-from clevrskills.suites.ivispar.env import BoardEnv
 
 
-class RandomMoves:
-    """Any move that can be made, each as likely: the published random.
-
-    Args:
-        suite: What it acts in.
-        interface: What it acts by.
+class RandomMoves(Chance):
+    """Any move that can be made, each as likely: the published random; for its arguments see
+    :class:`~clevrskills.evaluation.policies.Zero`.
     """
-
-    observation = ObservationOptions(cameras=(), proprioception=False)
-    track = NO_TRACK
-    privileged = True
-    needs_suite = True
-
-    def __init__(self, suite: Suite, interface: Interface) -> None:
-        self._interface, self._in_words = interface, isinstance(interface, TextInterface)
-
-    def reset(self, prompt: PromptInput, *, env: BoardEnv, episode: Any) -> None:
-        """An episode begins."""
-        self.env, self.generator = env, np.random.default_rng(prompt.seed)
 
     def act(self, observation: Observation) -> Any:
         """The next move; where the arm is moved itself, any action."""
@@ -41,7 +22,7 @@ class RandomMoves:
         if self.env.listing:
             return self._listing()
         piece, direction = self.choose()
-        if not self._in_words:
+        if not isinstance(self._interface, TextInterface):
             return 4 * piece + direction
         return f"move {self.env.name_of(piece)} {DIRECTIONS[direction]}"
 

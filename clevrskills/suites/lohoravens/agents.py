@@ -11,6 +11,7 @@ from clevrskills.core.interface import Interface
 from clevrskills.core.policy import GaveUp, Observation, ObservationOptions, PromptInput
 from clevrskills.core.suite import Suite
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
+from clevrskills.evaluation.policies import Chance
 from clevrskills.evaluation.results import NO_TRACK
 from clevrskills.suites.lohoravens.env import LoHoRavensEnv
 from clevrskills.suites.lohoravens.interfaces.grammar import DONE_COMMAND
@@ -126,31 +127,20 @@ class GreedyText:
         return said or DONE_COMMAND
 
 
-class RandomActions:
+class RandomActions(Chance):
     """Acts without skill: any pick and place in the field; in words, any instruction of the grammar
-    with the colors of the scene.
-
-    Args:
-        suite: What it acts in.
-        interface: What it acts by.
+    with the colors of the scene. For its arguments see
+    :class:`~clevrskills.evaluation.policies.Zero`.
     """
 
-    observation = ObservationOptions(cameras=(), proprioception=False)
-    track = NO_TRACK
-    privileged = True
-    needs_suite = True
-
-    def __init__(self, suite: Suite, interface: Interface) -> None:
-        self._interface = interface
-
-    def reset(self, prompt: PromptInput, *, env: LoHoRavensEnv, episode: Any) -> None:
+    def reset(self, prompt: PromptInput, *, env: LoHoRavensEnv, episode: Any) -> None:  # type: ignore[override]
         """An episode begins."""
-        self._generator = np.random.default_rng(prompt.seed)
+        super().reset(prompt, env=env, episode=episode)
         bodies = (body for body in env.layouts[0].bodies if body is not None)
         self._colors = sorted({(body.texture or "").rpartition("/")[2] for body in bodies})
 
     def act(self, observation: Observation) -> Any:
         """A random action."""
         if self._interface.name == PICK_PLACE_TEXT.name:
-            return PICK_PLACE_TEXT.random(self._generator, self._colors)
-        return self._interface.random(self._generator)
+            return PICK_PLACE_TEXT.random(self.generator, self._colors)
+        return self._interface.random(self.generator)

@@ -65,7 +65,7 @@ def allowed(world: World, verb: str, kind: str) -> bool:
     if verb == "PUT":
         fits = catalogue().fits[world.held.type] if world.held else ()
         return kind in fits and apply(world.copy(), verb, kind).ok
-    checks, _ = RULES[verb]
+    checks = sorted(RULES[verb][0], key=lambda check: check is _seen)  # the dearest one last
     there = world.of_type(kind)
     if world.released and all(map(world.serves, there)):
         return False

@@ -115,7 +115,7 @@ BANKS: dict[str, Bank] = {
         ),
     ),
     "cook_egg": Bank(
-        "Cook an egg in a pan and serve it on a plate.",
+        "Fry an egg in the pan, then serve it on a plate.",
         Sentences(
             terse="""
             Fry an egg in a pan, serve it on a plate.
@@ -130,7 +130,7 @@ BANKS: dict[str, Bank] = {
             Can you make an egg in the pan and serve it on a plate?
             I would like a fried egg, served on a plate.
             Crack an egg into the pan, cook it, and lay it onto a plate.
-            Let an egg fry in the pan, then move it to a plate.
+            Let an egg fry in the pan before you move it to a plate.
             The egg has to be cooked in the pan and be on a plate at the end.
             Prepare an egg in the pan and bring it to the plate.
             """,
@@ -179,7 +179,7 @@ BANKS: dict[str, Bank] = {
             """,
             plain="""
             Please toast a slice of bread and put it onto a plate.
-            Can you make a slice of toast and serve it on a plate?
+            Can you make some toast, one slice, and serve it on a plate?
             I would like some toast, a single slice, served on a plate.
             Cut a slice of bread, toast it, and lay it onto a plate.
             Let the toaster brown one slice of bread, then move it to a plate.
@@ -219,7 +219,7 @@ BANKS: dict[str, Bank] = {
         ),
     ),
     "cook_potato_slice": Bank(
-        "Fry a slice of potato in a pan and serve it on a plate.",
+        "Fry a slice of potato in the pan, then serve it on a plate.",
         Sentences(
             terse="""
             Slice a potato, fry one slice in a pan, serve it on a plate.
@@ -423,26 +423,26 @@ BANKS: dict[str, Bank] = {
         ),
     ),
     "set_table": Bank(
-        "Clear the dining table and set it with a mug of coffee and a slice of toast on a plate.",
+        "Clear the dining table, then set it with coffee in a mug and toast on a plate.",
         Sentences(
             terse="""
             Dining table: clear it, then coffee in a mug and a slice of toast on a plate.
             Clear the dining table; set a mug of coffee and a plate with a slice of toast.
-            On the dining table, nothing but a mug of coffee and a slice of toast on a plate.
+            On the dining table, nothing but a slice of toast on a plate and coffee in a mug.
             Breakfast on the cleared dining table: mug of coffee, slice of toast, plate.
             Empty the dining table, then coffee and, on a plate, toast.
             Set the cleared dining table: one mug of coffee, one plate with toast.
             """,
             plain="""
-            Please take everything off the dining table and set it with a mug of coffee and a \
-            slice of toast on a plate.
+            Please take everything off the dining table, and put coffee in a mug and toast on a \
+            plate there.
             Can you clear the dining table and serve a mug of coffee and, on a plate, a slice \
             of toast there?
             I want a mug of coffee and a plate with a slice of toast on the dining table, and \
             nothing else.
-            Make room on the dining table for a mug of coffee and a slice of toast on a plate.
-            Set the dining table for breakfast, with a mug of coffee and a slice of toast on a \
-            plate, after you have cleared it.
+            Make room on the dining table for a slice of toast on a plate and coffee in a mug.
+            Set the dining table for breakfast, with coffee in a mug and toast on a plate, after \
+            you have cleared it.
             All that is on the dining table has to go; bring a mug of coffee and a plate with \
             a slice of toast.
             Lay the dining table with coffee in a mug and a slice of toast on a plate, once it \
@@ -452,7 +452,7 @@ BANKS: dict[str, Bank] = {
             Somebody wants to have breakfast, so clear the dining table and bring a mug of \
             coffee and a plate with a slice of toast.
             The dining table is full of things that do not belong there; put them away, and \
-            set it with a mug of coffee and a slice of toast on a plate.
+            set it with a slice of toast on a plate and coffee in a mug.
             When you are done, all there is on the dining table is a mug of coffee, and a plate \
             with a slice of toast on it.
             First clear the dining table, then make coffee and toast, and serve them there in \
@@ -472,14 +472,13 @@ BANKS: dict[str, Bank] = {
             plain="""
             Would you free the dining table and lay it with a mug of coffee and a plate of toast?
             Get the dining table ready: no clutter, a mug of coffee, a slice of toast on a plate.
-            A mug of coffee and a slice of toast on its plate are what the dining table should \
-            hold, alone.
+            A plate of toast and a mug of coffee are what the dining table should hold, alone.
             Turn the cluttered dining table into one that is set with a mug of coffee and a \
             plate of toast.
             """,
             elaborate="""
-            My grandmother is coming down, so free the dining table for her and lay it with a \
-            mug of coffee and a slice of toast on a plate.
+            My grandmother is coming down, so free the dining table for her and lay it with \
+            coffee in a mug and toast on a plate.
             Whatever lies on the dining table now is in the way of a mug of coffee and a plate \
             of toast, which are to be all there is.
             Breakfast is one mug of coffee and one slice of toast on a plate, and the dining \
