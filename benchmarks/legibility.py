@@ -76,11 +76,11 @@ class Crop:
 
 
 class Net(nn.Module):
-    """Logits of the shape and of the texture of what crops show."""
+    """Logits of two properties of what crops show, such as shape and texture."""
 
-    def __init__(self, shapes: int, textures: int) -> None:
+    def __init__(self, first: int, second: int, size_px: int = CROP_PX, channels: int = 3) -> None:
         super().__init__()
-        widths = (3, 32, 64, 128, 192)
+        widths = (channels, 32, 64, 128, 192)
         self.body = nn.Sequential(
             *(
                 layer
@@ -94,14 +94,14 @@ class Net(nn.Module):
             ),
             nn.Flatten(),
         )
-        features = widths[-1] * (CROP_PX // 16) ** 2 + 1
-        self.shape, self.texture = nn.Linear(features, shapes), nn.Linear(features, textures)
+        features = widths[-1] * (size_px // 16) ** 2 + 1
+        self.first, self.second = nn.Linear(features, first), nn.Linear(features, second)
 
     def forward(self, pixels: Tensor, scale: Tensor) -> tuple[Tensor, Tensor]:
-        """From (B, 3, 32, 32), in [-1, 1], and (B,)."""
+        """From (B, channels, size, size), in [-1, 1], and (B,)."""
         seen = torch.cat((self.body(pixels), scale[:, None]), dim=1)
         seen = functional.dropout(seen, 0.2, self.training)
-        return self.shape(seen), self.texture(seen)
+        return self.first(seen), self.second(seen)
 
 
 def scenes(args: LegibilityArgs, first: int, count: int) -> Iterator[list[Crop]]:
@@ -128,24 +128,34 @@ def crops(bodies: list[Body], image: np.ndarray, segmentation: np.ndarray) -> It
         rows, columns = np.nonzero(segmentation == 1 + k)
         if len(rows) < LEAST_PX or body.texture is None or body.shape not in names or body.ghost:
             continue
-        middle = (rows.min() + rows.max()) / 2, (columns.min() + columns.max()) / 2
-        half = MARGIN * max(int(np.ptp(rows)), int(np.ptp(columns)), 6) / 2
-        size = len(image)
-        theta = torch.tensor(
-            [
-                [2 * half / size, 0.0, (2 * middle[1] + 1) / size - 1],
-                [0.0, 2 * half / size, (2 * middle[0] + 1) / size - 1],
-            ]
-        )
-        grid = functional.affine_grid(theta[None].float(), [1, 3, CROP_PX, CROP_PX], False)
-        pixels = torch.from_numpy(image.transpose(2, 0, 1).astype(np.float32))[None]
-        cut = functional.grid_sample(pixels, grid, align_corners=False, padding_mode="border")[0]
+        pixels, scale = cut(image, rows, columns)
         yield Crop(
-            cut.round().byte().numpy(),
-            float(np.log(half / size)),
+            pixels,
+            scale,
             names.index(body.shape),
             colours.index(body.texture),
         )
+
+
+def cut(
+    image: np.ndarray, rows: np.ndarray, columns: np.ndarray, size_px: int = CROP_PX
+) -> tuple[np.ndarray, float]:
+    """Square of an image (n, n, c) around pixels, (c, size, size) uint8, and the logarithm of its
+    width in shares of the image.
+    """
+    middle = (rows.min() + rows.max()) / 2, (columns.min() + columns.max()) / 2
+    half = MARGIN * max(int(np.ptp(rows)), int(np.ptp(columns)), 6) / 2
+    size = len(image)
+    theta = torch.tensor(
+        [
+            [2 * half / size, 0.0, (2 * middle[1] + 1) / size - 1],
+            [0.0, 2 * half / size, (2 * middle[0] + 1) / size - 1],
+        ]
+    )
+    grid = functional.affine_grid(theta[None].float(), [1, 3, size_px, size_px], False)
+    pixels = torch.from_numpy(image.transpose(2, 0, 1).astype(np.float32))[None]
+    found = functional.grid_sample(pixels, grid, align_corners=False, padding_mode="border")[0]
+    return found.round().byte().numpy(), float(np.log(half / size))
 
 
 def batch(found: list[Crop]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -178,16 +188,20 @@ def uniform(*shape: int) -> Tensor:
 def learn(found: list[Crop], epochs: int) -> Net:
     """A network that knows the crops."""
     torch.manual_seed(0)
-    net = Net(len(shape_names()), len(texture_names()))
+    return trained(Net(len(shape_names()), len(texture_names())), batch(found), epochs)
+
+
+def trained(net: Net, known: tuple[Tensor, Tensor, Tensor, Tensor], epochs: int) -> Net:
+    """The network, after it has learned from pixels, scales and the two properties."""
     optimizer = torch.optim.AdamW(net.parameters(), weight_decay=5e-3)
-    steps = epochs * -(-len(found) // 128)
+    pixels, scale, first, second = known
+    steps = epochs * -(-len(pixels) // 128)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 4e-3, total_steps=steps)
-    pixels, scale, shape, texture = batch(found)
     for _ in range(epochs):
-        for rows in torch.randperm(len(found)).split(128):
-            shapes, textures = net(jittered(pixels[rows]), scale[rows])
-            loss = functional.cross_entropy(shapes, shape[rows])
-            loss = loss + functional.cross_entropy(textures, texture[rows])
+        for rows in torch.randperm(len(pixels)).split(128):
+            firsts, seconds = net(jittered(pixels[rows]), scale[rows])
+            loss = functional.cross_entropy(firsts, first[rows])
+            loss = loss + functional.cross_entropy(seconds, second[rows])
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()

@@ -174,7 +174,10 @@ def model(
 
 def _grouped(drawn: Model) -> dict[tuple[str | None, Surface], list[Piece]]:
     groups: dict[tuple[str | None, Surface], list[Piece]] = {}
-    for piece in drawn.pieces:
+    # what moves is drawn first: doors hide the insides, which then need no shading
+    for piece in sorted(drawn.pieces, key=lambda piece: piece.joint is None):
+        if piece.use == "rules":
+            continue
         groups.setdefault((piece.joint, piece.surface), []).append(piece)
     return groups
 

@@ -392,8 +392,8 @@ def mirror(look: Look) -> Model:
         rim = Surface(blend((0.70, 0.78, 0.84), (0.30, 0.46, 0.60), look.strength))
         drops = np.column_stack([rng.uniform(-300, 300, 90), rng.uniform(70, 870, 90)])
         for (x, z), r in zip(drops.tolist(), rng.uniform(7, 15, 90).tolist(), strict=True):
-            trail = rod([(x, -20, z), (x, -20, z - 2.2 * r)], [0.7 * r, r], 10)
-            drop = ball(0.62 * r, 4, 0.62 * r, 6).moved(x, -19 - 0.8 * r, z - 2.9 * r)
+            trail = rod([(x, -20, z), (x, -20, z - 2.2 * r)], [0.7 * r, r], 8)
+            drop = prism(circle(0.62 * r, 10), 4).turned("x", 90).moved(x, -20 - r, z - 2.3 * r)
             pieces += [Piece(trail, rim), Piece(drop, wet)]
     return Model(tuple(pieces))
 

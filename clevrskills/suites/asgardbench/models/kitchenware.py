@@ -156,11 +156,18 @@ def butter_knife(look: Look) -> Model:
 
 
 def fork(look: Look) -> Model:
-    """Table fork with four tines."""
+    """Table fork: four tines apart on a broad root."""
     neck = _lying([(-110, 15, 4, 0), (-60, 10, 4, 3), (30, 8, 4, 8), (48, 24, 4, 6)])
     tines = [rod([(46, y, 8), (66, y, 5), (96, y, 8)], [2.8, 2.6, 1.4], 8) for y in (-9, -3, 3, 9)]
-    steel = [Piece(part, STEEL) for part in (neck, *tines)]
-    return Model(tuple(steel))
+    block = [Piece(part, STEEL, use="rules") for part in (neck, *tines)]
+    shaft = _lying([(-110, 17, 4, 0), (-60, 10, 4, 3), (14, 8, 4, 9), (28, 26, 4, 7),
+                    (42, 34, 4, 5)])  # fmt: skip
+    prongs = [
+        rod([(38, y, 7), (66, 1.04 * y, 4), (100, y, 10)], [2.4, 2.0, 1.1], 8)
+        for y in (-14.5, -4.9, 4.9, 14.5)
+    ]
+    drawn = [Piece(part, STEEL, use="drawn") for part in (shaft, *prongs)]
+    return Model((*block, *drawn))
 
 
 def spoon(look: Look) -> Model:

@@ -85,11 +85,16 @@ class Joint:
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """A solid (millimetres) with one surface, and the name of its joint if it moves."""
+    """A solid (millimetres) with one surface, and the name of its joint if it moves.
+
+    Attributes:
+        use: Whether it is drawn, whether the rules reckon with it, or both.
+    """
 
     solid: Solid
     surface: Surface
     joint: str | None = None
+    use: Literal["both", "drawn", "rules"] = "both"
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,9 +106,14 @@ class Model:
     pieces: tuple[Piece, ...]
     joints: Mapping[str, Joint] = field(default_factory=dict)
 
+    @property
+    def solids(self) -> tuple[Piece, ...]:
+        """The pieces with which the rules reckon."""
+        return tuple(piece for piece in self.pieces if piece.use != "drawn")
+
     def bounds_m(self) -> np.ndarray:
         """(2, 3) lowest and highest corner with all joints at rest."""
-        low, high = zip(*(piece.solid.bounds() for piece in self.pieces), strict=True)
+        low, high = zip(*(piece.solid.bounds() for piece in self.solids), strict=True)
         return np.stack([np.min(low, axis=0), np.max(high, axis=0)]) / 1000
 
 

@@ -89,7 +89,7 @@ def _triangles(model: Model, state: State) -> np.ndarray:
     return np.concatenate(
         [
             _moved(model, piece, state, patch.points)[patch.faces]
-            for piece in model.pieces
+            for piece in model.solids
             for patch in piece.solid.patches
         ]
     )
@@ -121,7 +121,7 @@ def _block(triangles: np.ndarray) -> np.ndarray:
 def _boxes(model: Model, state: State) -> np.ndarray:
     """A box for each convex part that is no rod."""
     found = []
-    for piece in model.pieces:
+    for piece in model.solids:
         for part in piece.solid.parts:
             points = _moved(model, piece, state, part)
             low, high = points.min(0), points.max(0)

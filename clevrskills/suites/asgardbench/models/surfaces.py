@@ -20,9 +20,13 @@ CONTRASTS: tuple[Contrast, ...] = get_args(Contrast)
 STRENGTH: dict[Contrast, float] = {"high": 1.0, "medium": 0.5, "low": 0.2}
 """Share of the difference between two states that is drawn."""
 TEXTURE_PX = 256
-_COVERAGE = {"dirt": 0.42, "browned": 0.55, "droplets": 0.3}
+STAINS_M = 0.2
+"""Length after which stains repeat, at the least."""
+_COVERAGE = {"browned": 0.55, "droplets": 0.3}
+_CRUST: Color = (0.80, 0.58, 0.26)
+"""Stains on what is dark."""
 _OVERLAY_COLOR: dict[str, Color] = {
-    "dirt": (0.25, 0.13, 0.04),
+    "dirt": (0.29, 0.15, 0.05),
     "browned": (0.33, 0.16, 0.05),
     "droplets": (0.97, 0.99, 1.0),
 }
@@ -41,6 +45,7 @@ class Surface:
         glow: Share of the color that shines by itself, 0 to 1.
         overlay: What lies on it, if anything.
         strength: Share of the overlay's and glow's difference that is drawn, 0 to 1.
+        repeats: How often the pattern repeats, each way, below an overlay.
     """
 
     color: Color
@@ -51,12 +56,17 @@ class Surface:
     glow: float = 0.0
     overlay: Overlay | None = None
     strength: float = 1.0
+    repeats: int = 1
 
     def with_overlay(self, overlay: Overlay | None, strength: float = 1.0) -> Surface:
         """The surface with something on it; that takes its gloss."""
         if overlay is None:
             return self
-        return replace(self, overlay=overlay, strength=strength, gloss=0.0)
+        over = replace(self, overlay=overlay, strength=strength, gloss=0.0)
+        repeats = round(STAINS_M / self.period_m) if overlay == "dirt" else 1
+        if repeats <= 1:
+            return over
+        return replace(over, period_m=repeats * self.period_m, repeats=repeats)
 
     @property
     def mirrors(self) -> bool:
@@ -69,23 +79,65 @@ def texture(surface: Surface) -> np.ndarray:
     n = TEXTURE_PX
     if surface.mirrors:
         return _reflections(surface)
-    image = _PATTERNS[surface.pattern](surface, n)
-    if surface.overlay is not None:
-        image = _overlaid(image, surface, n)
-    return image
+    if surface.overlay is None:
+        return _PATTERNS[surface.pattern](surface, n)
+    tile = _PATTERNS[surface.pattern](surface, n // surface.repeats)
+    image = np.tile(tile, (surface.repeats, surface.repeats, 1))
+    if surface.overlay == "dirt":
+        return _stained(image, surface)
+    return _overlaid(image, surface, n)
 
 
 def _seed(*words: object) -> int:
     return crc32(repr(words).encode())
 
 
+def _stained(image: np.ndarray, surface: Surface) -> np.ndarray:
+    """Dried spills with dark rims, and splashes around them."""
+    n = len(image)
+    x, y = patterns.grid(n)
+    rng = np.random.Generator(np.random.PCG64(_seed("stains")))
+    middles = _apart(rng, 7)
+    mask, rim = np.zeros((n, n)), np.zeros((n, n))
+    spots = [
+        (place, radius, 1.0)
+        for place, radius in zip(middles, np.geomspace(0.20, 0.07, 7), strict=True)
+    ]
+    spots += [(rng.random(2), rng.uniform(0.006, 0.02), 0.0) for _ in range(22)]
+    for place, radius, wobble in spots:
+        across, above = ((a - b + 0.5) % 1 - 0.5 for a, b in zip((x, y), place, strict=True))
+        turn, phase = np.arctan2(above, across), rng.uniform(0, 2 * np.pi, 3)
+        waves = sum(
+            size * np.cos(k * turn + p)
+            for size, k, p in zip((0.16, 0.10, 0.04), (2, 3, 8), phase, strict=True)
+        )
+        far = np.hypot(across, above) / (radius * (1 + wobble * waves))
+        mask = np.maximum(mask, ((1 - far) / 0.16).clip(0, 1))
+        rim = np.maximum(rim, np.exp(-(((far - 0.88) / 0.09) ** 2)) * (far < 1.05))
+    dark = max(surface.color) < 0.4
+    color = np.asarray(_CRUST if dark else _OVERLAY_COLOR["dirt"])
+    shade = 1.05 + 0.9 * patterns.noise(n, _seed("dirt", "shade"), 3, 14) - 0.55 * rim
+    return image + (color * shade[..., None] - image) * (mask * surface.strength)[..., None]
+
+
+def _apart(rng: np.random.Generator, count: int) -> np.ndarray:
+    """Places in a tile that repeats, each the farthest of several from those before (n, 2)."""
+    places = rng.random((1, 2))
+    while len(places) < count:
+        tried = rng.random((24, 2))
+        gaps = (tried[:, None] - places + 0.5) % 1 - 0.5
+        places = np.vstack([places, tried[np.hypot(*gaps.T).T.min(axis=1).argmax()]])
+    return places
+
+
 def _overlaid(image: np.ndarray, surface: Surface, n: int) -> np.ndarray:
     kind = surface.overlay
     assert kind is not None
-    coarse, fine = {"dirt": (2, 6), "browned": (3, 9), "droplets": (14, 26)}[kind]
+    coarse, fine = {"browned": (3, 9), "droplets": (14, 26)}[kind]
     field = patterns.noise(n, _seed(kind), coarse, fine)
     edge = np.quantile(field, 1 - _COVERAGE[kind])
-    mask = np.clip((field - edge) / 0.05 + 0.5, 0, 1)
+    soft = 0.3 if kind == "browned" else 0.05
+    mask = np.clip((field - edge) / soft + 0.5, 0, 1)
     shade = 0.8 + 0.4 * patterns.noise(n, _seed(kind, "shade"), 4, 20)[..., None]
     if kind == "browned":
         mask = 0.55 + 0.45 * mask  # browned all over, darker in patches
