@@ -9,7 +9,7 @@ import numpy as np
 from clevrskills.suites.lohoravens.env import LoHoRavensEnv
 from clevrskills.suites.lohoravens.interfaces.words import BESIDE_M, TO_SIDE, ground
 from clevrskills.suites.lohoravens.primitive import Move
-from clevrskills.suites.lohoravens.solver.foresight import (
+from clevrskills.suites.lohoravens.solver.rehearsal import (
     ForeseenWorld,
     carry_out,
     moves_left,
@@ -30,7 +30,7 @@ def say(move: Move, env: LoHoRavensEnv) -> str:
     moves are left; else one that takes a block alike; empty: there is none.
     """
     scene = Scene(env, env.memory.hidden_at_start)
-    slot = under(env.world, move)
+    _, slot = under(env.world, move)
     if slot < 0:
         return ""
     thing, second = scene.by_slot[slot], ""
@@ -47,7 +47,7 @@ def say(move: Move, env: LoHoRavensEnv) -> str:
         after = env.goal.evaluate(world, env.goal_state).state
         if moves_left(env.goal, world, after, env.turn_limit) < before:
             return text
-        other = scene.by_slot.get(taken)
+        other = scene.by_slot.get(taken.slot) if taken else None
         alike = other is not None and (other.name, other.size) == (thing.name, thing.size)
         second = second or (text if alike else "")
     return second
