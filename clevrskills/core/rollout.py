@@ -50,7 +50,7 @@ class Rollout:
     @property
     def watches(self) -> bool:
         """Whether the control steps of a turn matter; else an actuator may make them cheaper."""
-        return type(self).on_control_step is not Rollout.on_control_step
+        return getattr(self.on_control_step, "__func__", None) is not Rollout.on_control_step
 
     def on_control_step(self, step: Step) -> None:
         """Called after each control step of a turn."""

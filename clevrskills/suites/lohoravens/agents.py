@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -23,10 +25,12 @@ from clevrskills.suites.lohoravens.interfaces.numbers import (
 from clevrskills.suites.lohoravens.interfaces.words import PICK_PLACE_TEXT
 from clevrskills.suites.lohoravens.primitive import Move
 from clevrskills.suites.lohoravens.prompts.phrasing import say
-from clevrskills.suites.lohoravens.solver import UnsolvableError, next_move
+from clevrskills.suites.lohoravens.solver import UnsolvableError, moves
 
 SAME_MOVES = 3
-"""How often the same move is tried."""
+"""How often the same move is tried while nothing changes."""
+ALTERNATIVES = 6
+"""How many moves are thought of, at most."""
 
 
 class MoveOracle:
@@ -53,39 +57,64 @@ class MoveOracle:
 
     def reset(self) -> None:
         """An episode begins."""
-        self.subtask, self._last, self._times = "", "", 0
+        self.subtask, self._placed = "", 0
+        self._tried = Counter[tuple[float, ...]]()
 
     def act(self) -> Any:
-        """The next pick and place, as the interface has it.
+        """The next pick and place, as the interface has it: of those that help, the one that was
+        tried least often since a block was moved last.
 
         Raises:
-            GaveUp: None is known that helps, or the same one was tried too often.
+            GaveUp: None is known that helps, or all were tried too often.
         """
         env = self._env
         self.subtask = env.goal.describe(env.world)
+        if env.account.codes["PLACED"] != self._placed:
+            self._placed = env.account.codes["PLACED"]
+            self._tried.clear()
         try:
-            move = next_move(env.goal, env.world, env.goal_state)
+            known = islice(moves(env.goal, env.world, env.goal_state, env.outcome), ALTERNATIVES)
+            found = self._least_tried(known)
         except UnsolvableError as error:
             raise GaveUp(str(error)) from error
-        if move is None:  # all is where it should be, but not yet at rest
+        if found is None:  # all is where it should be, but not yet at rest
             return self._interface.none()
-        self._count(move)
-        if self._interface.name == PICK_PLACE_TEXT.name:
-            text = say(move, env)
-            if not text:
-                raise GaveUp("no words are known for the next move")
-            return text
+        move, said = found
+        key = _rounded(move)
+        if self._tried[key] == SAME_MOVES:
+            raise GaveUp(f"the same move was tried {SAME_MOVES} times")
+        self._tried[key] += 1
         if self._interface.name == PICK_PLACE_PIXELS.name:
             return np.array([*pixel_of(move.pick), *pixel_of(move.place)])
-        return np.array([*move.pick, *move.place])
+        return said or np.array([*move.pick, *move.place])
 
-    def _count(self, move: Move) -> None:
-        """Give up when the same move was tried too often."""
-        told = np.array2string(np.array([*move.pick, *move.place]), precision=3)
-        self._times = self._times + 1 if told == self._last else 1
-        self._last = told
-        if self._times > SAME_MOVES:
-            raise GaveUp(f"the same move was tried {SAME_MOVES} times")
+    def _least_tried(self, known: Iterator[Move]) -> tuple[Move, str] | None:
+        """The move that was tried least often, the first of those, and what is said of it; in words
+        one of which surely is said what helps, if there is any.
+
+        Raises:
+            GaveUp: No words are known for any.
+        """
+        seen = list[Move]()
+        in_words = self._interface.name == PICK_PLACE_TEXT.name
+        for move in known:
+            seen.append(move)
+            if not self._tried[_rounded(move)]:
+                said = say(move, self._env, surely=True) if in_words else ""
+                if said or not in_words:
+                    return move, said
+        if not seen:
+            return None
+        seen.sort(key=lambda move: self._tried[_rounded(move)])
+        said = say(seen[0], self._env) if in_words else ""
+        if in_words and not said:
+            raise GaveUp("no words are known for the next move")
+        return seen[0], said
+
+
+def _rounded(move: Move) -> tuple[float, ...]:
+    """A move to a millimeter."""
+    return tuple(np.round([*move.pick, *move.place], 3).tolist())
 
 
 class GreedyText:

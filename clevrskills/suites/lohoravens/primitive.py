@@ -179,7 +179,10 @@ def _heights(arm: Arm, places: np.ndarray) -> dict[int, float]:
     """Greatest height of each body above places (N, 2), of those that are there."""
     world, found = arm.world, {}
     xy = torch.as_tensor(places, dtype=torch.float32)
-    for slot in _present(arm):
+    middle = xy.mean(0)
+    wide_m = (xy - middle).norm(dim=-1).amax() + world.solids.radius[0]
+    near = (world.body_pose[0, :, :2] - middle).norm(dim=-1) <= wide_m
+    for slot in (k for k in _present(arm) if near[k]):
         planes = world.planes(torch.tensor([slot]))[0]
         height = geometry.surface_height(planes, world.body_pose[0, slot], xy)
         if float(height.max()) > -1.0:

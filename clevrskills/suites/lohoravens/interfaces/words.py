@@ -29,7 +29,7 @@ from clevrskills.suites.lohoravens.interfaces.grammar import (
 )
 from clevrskills.suites.lohoravens.move import Move
 from clevrskills.suites.lohoravens.setting import FIELD, FIELD_MIDDLE_M
-from clevrskills.suites.lohoravens.solver.foresight import helps
+from clevrskills.suites.lohoravens.solver.rehearsal import helps
 from clevrskills.suites.lohoravens.things import (
     AREAS,
     BLOCKS,

@@ -9,7 +9,7 @@ import numpy as np
 from clevrskills.suites.lohoravens.env import LoHoRavensEnv
 from clevrskills.suites.lohoravens.interfaces.words import BESIDE_M, TO_SIDE, ground
 from clevrskills.suites.lohoravens.primitive import Move
-from clevrskills.suites.lohoravens.solver.foresight import (
+from clevrskills.suites.lohoravens.solver.rehearsal import (
     ForeseenWorld,
     carry_out,
     moves_left,
@@ -25,32 +25,43 @@ NEAR_M = 0.05
 """How near to a place beside a block a place is that is told by the block's side."""
 
 
-def say(move: Move, env: LoHoRavensEnv) -> str:
+def say(move: Move, env: LoHoRavensEnv, surely: bool = False) -> str:
     """A move in words: the first instruction that means just this; else the first after which fewer
-    moves are left; else one that takes a block alike; empty: there is none.
+    moves are left, those that take the same block first; else, unless it must surely help, one that
+    takes a block alike; empty: there is none.
     """
     scene = Scene(env, env.memory.hidden_at_start)
-    slot = under(env.world, move)
+    _, slot = under(env.world, move)
     if slot < 0:
         return ""
     thing, second = scene.by_slot[slot], ""
-    told = ((text, ground(text, env).move) for text in _ways(thing, move, scene))
-    known = [(text, meant) for text, meant in told if meant is not None]
-    for text, meant in known:
+    known = list[tuple[float, str, Move]]()
+    for text in _ways(thing, move, scene):
+        meant = ground(text, env).move
+        if meant is None:
+            continue
         away_m = np.subtract([*meant.pick[:2], *meant.place[:2]], [*move.pick[:2], *move.place[:2]])
         if np.abs(away_m).max() < SAME_M:
             return text
+        known.append((float(np.abs(away_m[:2]).max() >= SAME_M), text, meant))
+    known.sort(key=lambda entry: entry[0])
     before = moves_left(env.goal, env.world, env.goal_state, env.turn_limit)
-    for text, meant in known[:TRIED]:
+    looked_at = list[Move]()
+    for _, text, meant in known:
+        if meant in looked_at:
+            continue
+        if len(looked_at) == TRIED:
+            break
+        looked_at.append(meant)
         world = ForeseenWorld.snapshot(env.world)
         taken = carry_out(world, meant)
         after = env.goal.evaluate(world, env.goal_state).state
         if moves_left(env.goal, world, after, env.turn_limit) < before:
             return text
-        other = scene.by_slot.get(taken)
+        other = scene.by_slot.get(taken.slot) if taken else None
         alike = other is not None and (other.name, other.size) == (thing.name, thing.size)
         second = second or (text if alike else "")
-    return second
+    return "" if surely else second
 
 
 def _ways(thing: Thing, move: Move, scene: Scene) -> Iterator[str]:

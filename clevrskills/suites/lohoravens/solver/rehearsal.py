@@ -6,11 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from clevrskills.core import geometry
 from clevrskills.core.geometry import quaternion_multiply, yaw_quaternion
 from clevrskills.core.goal.predicate import GoalState, Predicate
+from clevrskills.core.threads import single_threaded
 from clevrskills.sim.tensor_world import TensorWorld
+from clevrskills.sim.world import CONTACT_TOLERANCE_M, World
 from clevrskills.suites.lohoravens.move import Move
 from clevrskills.suites.lohoravens.setting import FIELD
 from clevrskills.suites.lohoravens.solver.planner import UnsolvableError
@@ -21,6 +24,22 @@ LIFT_M = 0.06
 HEIGHTS_M, REACH_M = (0.20, 0.28, 0.34, 0.40), (0.86, 0.80, 0.80, 0.74)
 """Heights of the cups over the table, and up to which distance from the base a UR5e that points
 straight down reaches there; measured by inverse kinematics."""
+ALOFT_M = 10.0
+INSIDE, EDGE = 0.8, 0.99
+"""Where points inside a footprint are, which meet what corners may miss."""
+
+
+class ForeseenWorld(TensorWorld):
+    """A world in which one body carries another also where their corners just miss each other."""
+
+    def supports(self, lower: Tensor, upper: Tensor) -> Tensor:
+        """Whether a body carries another one, (B,)."""
+        corners = self.world_points(upper)
+        middle = corners.mean(1, keepdim=True)
+        points = middle + EDGE * (corners - middle)
+        surface = geometry.surface_height(self.planes(lower), self.pose(lower), points[..., :2])
+        touches = (surface - corners[..., 2]).abs() <= CONTACT_TOLERANCE_M
+        return (touches.any(-1) & (upper != lower)).float()
 
 
 @dataclass(frozen=True)
@@ -50,39 +69,57 @@ class Placed:
         )
 
 
+def under(world: World, move: Move) -> tuple[float, int]:
+    """Height and slot of the highest block under the pick; slot -1: there is none."""
+    place = torch.tensor([move.pick[:2]], dtype=torch.float32)
+    return _highest(world, world.solids.movable[0].nonzero()[:, 0], place)
+
+
+def _highest(world: World, slots: Tensor, places: Tensor) -> tuple[float, int]:
+    """Greatest height of bodies (n,) above places (N, 2), at least that of the table, and whose it
+    is; -1: it is that of the table.
+    """
+    middle = places.mean(0)
+    wide_m = (places - middle).norm(dim=-1).amax() + world.solids.radius[0, slots]
+    near = (world.body_pose[0, slots, :2] - middle).norm(dim=-1) <= wide_m
+    tops = [(0.0, -1)]
+    for slot in slots[near].tolist():
+        planes = world.planes(torch.tensor([slot]))[0]
+        height = geometry.surface_height(planes, world.body_pose[0, slot], places)
+        tops.append((float(height.max()), slot))
+    return max(tops)
+
+
 def carry_out(world: TensorWorld, move: Move) -> Placed | None:
     """Take the highest block under the pick to the place; ``None``: nothing was there."""
-    place = torch.tensor([move.pick[:2]], dtype=torch.float32)
-    movable = world.solids.movable[0].nonzero()[:, 0].tolist()
-    height_m, slot = max((_height(world, slot, place), slot) for slot in movable)
-    if height_m < 0.0:
+    height_m, slot = under(world, move)
+    if slot < 0:
         return None
     body = torch.tensor([slot])
     turn = yaw_quaternion(torch.tensor([move.place[2] - move.pick[2]]))
     pose = world.pose(body).clone()
     pose[:, :2] = torch.tensor([move.place[:2]])
     pose[:, 3:] = quaternion_multiply(turn, pose[:, 3:])
-    pose[:, 2] = 10.0
+    pose[:, 2] = ALOFT_M
     world.set_body_pose(body, pose)
-    points = world.world_points(body)[0]
-    others = [k for k in world.solids.present[0].nonzero()[:, 0].tolist() if k != slot]
-    surface_m, onto = max(((_height(world, k, points[:, :2]), k) for k in others), default=(0, -1))
-    if surface_m <= 0.0:
-        surface_m, onto = 0.0, -1
+    corners = world.world_points(body)[0]
+    middle = corners.mean(0, keepdim=True)
+    points = torch.cat((corners, middle + INSIDE * (corners - middle), middle))
+    others = world.solids.present[0].clone()
+    others[slot] = False
+    surface_m, onto = _highest(world, others.nonzero()[:, 0], points[:, :2])
     pose[:, 2] += surface_m - float(world.bottom(body)[0])
     world.set_body_pose(body, pose)
     return Placed(move, slot, onto, (height_m, float(world.top(body)[0])))
 
 
-def _height(world: TensorWorld, slot: int, places: torch.Tensor) -> float:
-    """Greatest height of a body above places (N, 2)."""
-    planes = world.planes(torch.tensor([slot]))[0]
-    return float(geometry.surface_height(planes, world.body_pose[0, slot], places).max())
-
-
 @torch.inference_mode()
 def rehearse(
-    goal: Predicate, world: TensorWorld, state: GoalState, limit: int = 40
+    goal: Predicate,
+    world: TensorWorld,
+    state: GoalState,
+    limit: int = 40,
+    settling: bool = False,
 ) -> list[Placed] | None:
     """What the solver does until the goal holds; ``None``: it does not within the limit.
 
@@ -91,6 +128,7 @@ def rehearse(
         world: Where everything is; changed.
         state: What the goal remembers.
         limit: How many moves it may take.
+        settling: Whether it is enough that the goal will hold as soon as all is at rest.
     """
     done: list[Placed] = []
     for _ in range(limit + 1):
@@ -99,11 +137,40 @@ def rehearse(
         if bool(outcome.holds[0]):
             return done
         try:
-            move = next_move(goal, world, state)
+            move = next_move(goal, world, state, outcome)
         except UnsolvableError:
             return None
+        if move is None and settling:
+            return done
         placed = move and carry_out(world, move)
         if not placed:
             return None
         done.append(placed)
     return None
+
+
+@single_threaded
+def moves_left(goal: Predicate, world: World, state: GoalState, most: int) -> int:
+    """How many moves the solver needs from here on if all go as they should.
+
+    Args:
+        goal: The goal of one environment.
+        world: Where everything is; it is left as it is.
+        state: What the goal remembers.
+        most: Moves that are looked ahead.
+
+    Returns:
+        ``most + 1`` if it needs more, or knows none.
+    """
+    plan = rehearse(goal, ForeseenWorld.snapshot(world), state, most, settling=True)
+    return most + 1 if plan is None else len(plan)
+
+
+@torch.inference_mode()
+def helps(goal: Predicate, world: World, state: GoalState, move: Move, most: int) -> bool:
+    """Whether fewer moves are left after a move that goes as it should."""
+    before = moves_left(goal, world, state, most)
+    after = ForeseenWorld.snapshot(world)
+    if carry_out(after, move) is None:
+        return False
+    return moves_left(goal, after, goal.evaluate(after, state).state, most) < before

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from clevrskills.core.goal.predicate import GoalState, Leaf, Predicate
+from clevrskills.core.goal.predicate import GoalState, Leaf, Outcome, Predicate
 from clevrskills.predicates import OnTop
 from clevrskills.sim.world import World
 from clevrskills.suites.lohoravens.move import Move
@@ -35,13 +35,16 @@ WAYS: Mapping[type[Leaf], Way] = {
 """The way to meet each kind of leaf."""
 
 
-def next_move(goal: Predicate, world: World, state: GoalState) -> Move | None:
+def next_move(
+    goal: Predicate, world: World, state: GoalState, outcome: Outcome | None = None
+) -> Move | None:
     """The next pick and place.
 
     Args:
         goal: The goal of one environment.
         world: Where everything is, B = 1.
         state: What the goal remembers.
+        outcome: What it says of the world, if that is known.
 
     Returns:
         ``None`` if the goal holds, or will as soon as all is at rest.
@@ -49,16 +52,18 @@ def next_move(goal: Predicate, world: World, state: GoalState) -> Move | None:
     Raises:
         UnsolvableError: None is known that helps.
     """
-    return next(moves(goal, world, state), None)
+    return next(moves(goal, world, state, outcome), None)
 
 
-def moves(goal: Predicate, world: World, state: GoalState) -> Iterator[Move]:
+def moves(
+    goal: Predicate, world: World, state: GoalState, outcome: Outcome | None = None
+) -> Iterator[Move]:
     """Picks and places that may come next, the best first; see :func:`next_move`.
 
     Raises:
         UnsolvableError: None is known that helps.
     """
-    outcome = goal.evaluate(world, state)
+    outcome = outcome or goal.evaluate(world, state)
     if bool(outcome.holds[0]):
         return
     if world.held[0] >= 0:

@@ -78,7 +78,7 @@ def test_a_rollout_succeeds_by_one_turn_and_tells_of_it() -> None:
     turn = rollout.step(action)
     assert (turn.code, turn.ok, turn.success, turn.progress) == ("PLACED", True, True, 1.0)
     assert rollout.ended and rollout.turns == 2 and len(steps) == turn.steps == rollout.steps
-    assert turn.reward == pytest.approx(sum(step.reward for step in steps))
+    assert turn.reward == steps[-1].reward == 6.0
     assert CODES.shown(turn, "detailed") == "Success. It was picked and placed."
     assert CODES.shown(missed, "simple") == "Failure." and CODES.shown(missed, "none") == ""
     assert CODES.category(missed.code) == "out of field"

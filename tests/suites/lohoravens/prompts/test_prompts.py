@@ -25,7 +25,7 @@ from clevrskills.suites.lohoravens.interfaces.words import ground
 from clevrskills.suites.lohoravens.prompts.phrasing import say
 from clevrskills.suites.lohoravens.prompts.prompter import _EXAMPLES, DONE, FieldPrompter
 from clevrskills.suites.lohoravens.solver import next_move
-from clevrskills.suites.lohoravens.solver.foresight import carry_out
+from clevrskills.suites.lohoravens.solver.rehearsal import carry_out
 
 GOLDEN = Path(__file__).parent / "golden"
 SUITE = load_suite("lohoravens")
