@@ -136,7 +136,8 @@ class TabletopSuite(Suite):
     def axes(self) -> Mapping[str, Axis]:
         from clevrskills.envs.axes import AXES
 
-        return AXES
+        single = ("embodiment",) if len(self.robots()) == 1 else ()
+        return {name: axis for name, axis in AXES.items() if name not in single}
 
     def perturb(self, episode: Episode, axes: Mapping[str, int]) -> EpisodeSpec | str:
         from clevrskills.envs.axes import PerturbationError, perturb

@@ -13,6 +13,8 @@ from clevrskills.sim.render import scene_visuals
 from clevrskills.sim.setting import Light, Surfaces
 
 TRIES = 40
+STRAIGHT_M = 1e-6
+"""A camera that stands beside its target by less looks straight down."""
 IN_VIEW = 0.0
 """Margin at the edge of the image that bodies keep."""
 
@@ -40,9 +42,13 @@ def _moved(camera: FixedCamera, most: Range, generator: np.random.Generator) -> 
     x, y, z = eye - target
     around = np.array([cos(yaw) * x - sin(yaw) * y, sin(yaw) * x + cos(yaw) * y, z])
     flat = np.hypot(*around[:2])
-    up = np.arctan2(z, flat) + pitch
     length = np.hypot(flat, z) * scale
-    ray = np.array([*(around[:2] / flat * cos(up)), sin(up)]) * length
+    if flat > STRAIGHT_M:
+        up = np.arctan2(z, flat) + pitch
+        ray = np.array([*(around[:2] / flat * cos(up)), sin(up)]) * length
+    else:  # it looks straight down
+        tilted = np.array([sin(yaw), sin(pitch), cos(yaw) * cos(pitch)])
+        ray = tilted / np.linalg.norm(tilted) * length
     target = target + generator.uniform(-1, 1, 3) * most["aim_m"]
     fov = camera.fov_rad * (1.0 + generator.uniform(-1, 1) * most["field_%"] / 100)
     return Viewpoint(_rounded(target + ray), _rounded(target), round(float(fov), 6))

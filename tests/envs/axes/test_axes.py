@@ -157,6 +157,17 @@ def test_what_is_meant_is_never_misspelt():
             assert word in said
 
 
+def test_axes_of_another_suite_with_its_camera_straight_above():
+    suite = load_suite("lohoravens")
+    assert set(AXES) - set(suite.axes()) == {"embodiment"}  # there is one arm
+    episode = suite.draw("pick_place_size", "train", 30_000_003)
+    turns = [suite.perturb(episode, {"camera": k}).conditions.cameras["top"] for k in LEVELS]
+    off = [
+        hypot(view.eye_m[0] - view.target_m[0], view.eye_m[1] - view.target_m[1]) for view in turns
+    ]
+    assert off == sorted(off) and 0.0 < off[0] < off[-1]
+
+
 @pytest.fixture(scope="module")
 def env():
     made = ClevrSkillsEnv("sort", obs_mode="none", render_backend="none")
