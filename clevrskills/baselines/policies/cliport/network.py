@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from math import pi
 
 import torch
@@ -76,31 +76,27 @@ class Seeing(nn.Module):
 
     def __init__(self, width: int) -> None:
         super().__init__()
-        self.first = nn.Conv2d(4 + 2, width, 4, stride=2, padding=1)
-        self.second = nn.Conv2d(width, 3 * width, 4, stride=2, padding=1)
-        self.fine = nn.ModuleList([Block(3 * width) for _ in range(2)])
-        self.third = nn.Conv2d(3 * width, 4 * width, 2, stride=2)
-        self.middle = nn.ModuleList([Block(4 * width) for _ in range(2)])
-        self.fourth = nn.Conv2d(4 * width, 6 * width, 2, stride=2)
-        self.coarse = Block(6 * width)
+        self.first = nn.Conv2d(4 + 2, 3 * width, STRIDE, stride=STRIDE)
+        self.fine = Block(3 * width)
+        self.second = nn.Conv2d(3 * width, 4 * width, 2, stride=2)
+        self.middle = Block(4 * width)
+        self.third = nn.Conv2d(4 * width, 4 * width, 2, stride=2)
+        self.coarse = Block(4 * width)
 
     def forward(self, images: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Images (B, 4, H, W) -> features (B, 3 width, H / 4, W / 4), (B, 4 width, H / 8, W / 8),
-        (B, 6 width, H / 16, W / 16).
+        """Images (B, 4, H, W) -> features (B, 3 width, H / 4, W / 4),
+        (B, 4 width, H / 8, W / 8) and (B, 4 width, H / 16, W / 16).
         """
         x = torch.cat((images, _places(images)), dim=1)
         x = x.contiguous(memory_format=torch.channels_last)
-        fine = self.second(functional.relu(self.first(x)))
-        for block in self.fine:
-            fine = block(fine)
-        middle = self.third(functional.relu(fine))
-        for block in self.middle:
-            middle = block(middle)
-        return fine, middle, self.coarse(self.fourth(functional.relu(middle)))
+        fine = self.fine(functional.relu(self.first(x)))
+        middle = self.middle(self.second(functional.relu(fine)))
+        coarse = self.coarse(self.third(functional.relu(middle)))
+        return functional.relu(fine), functional.relu(middle), coarse
 
 
 class Hearing(nn.Module):
-    """The stream that hears: what is seen, as words have it.
+    """The stream that hears: what is seen, as words have it, at an eighth of the size.
 
     Args:
         width: Channels of the first features.
@@ -109,28 +105,22 @@ class Hearing(nn.Module):
 
     def __init__(self, width: int, words: int) -> None:
         super().__init__()
-        fine, middle, coarse = 3 * width, 4 * width, 6 * width
-        self.enter = nn.Conv2d(coarse + 2, coarse, 1)
-        self.coarse = nn.ModuleList([Block(coarse, words) for _ in range(3)])
-        self.to_middle, self.to_fine = nn.Conv2d(coarse, middle, 1), nn.Conv2d(middle, fine, 1)
-        self.middle = Block(middle, words)
-        self.fine, self.last = nn.Conv2d(fine, fine, 1), nn.Conv2d(fine, fine, 1)
-        self.scale = nn.Linear(words, 2 * fine)
+        channels = 4 * width
+        self.enter = nn.Conv2d(channels + 2, channels, 1)
+        self.coarse = nn.ModuleList([Block(channels, words) for _ in range(3)])
+        self.up, self.middle, self.last = (nn.Conv2d(channels, channels, 1) for _ in range(3))
+        self.scale = nn.Linear(words, 2 * channels)
 
-    def forward(self, seen: Sequence[Tensor], words: Tensor) -> Tensor:
-        """What was seen, and words (B, W) -> features (B, 3 width, H / 4, W / 4)."""
-        fine, middle, coarse = seen
+    def forward(self, middle: Tensor, coarse: Tensor, words: Tensor) -> Tensor:
+        """What was seen, and words (B, W) -> features (B, 4 width, H / 8, W / 8)."""
         x = self.enter(torch.cat((coarse, _places(coarse)), dim=1))
         for block in self.coarse:
             x = block(x, words)
-        x = self.middle(middle + _twice(self.to_middle(x)), words)
-        x = _scaled(self.fine(fine), self.scale(words)) + _twice(self.to_fine(x))
-        return functional.relu(self.last(functional.relu(x)))
-
-
-def _twice(x: Tensor) -> Tensor:
-    """Features at twice the size."""
-    return functional.interpolate(x, scale_factor=2, mode="bilinear", align_corners=False)
+        risen = functional.interpolate(
+            self.up(x), scale_factor=2, mode="bilinear", align_corners=False
+        )
+        x = functional.relu(_scaled(self.middle(middle), self.scale(words)) + risen)
+        return functional.relu(self.last(x))
 
 
 def _places(images: Tensor) -> Tensor:
@@ -141,12 +131,59 @@ def _places(images: Tensor) -> Tensor:
     return torch.stack((rows, columns)).expand(batch, 2, height, width)
 
 
+@dataclass(frozen=True)
+class Features:
+    """What both streams make of instructions and of the images that they are said of.
+
+    Attributes:
+        fine: Features of the images, (I, C, h, w).
+        scenes: Number of each instruction's image, (B,), in order.
+        heard: Features of the instructions, (B, D, h / 2, w / 2).
+        pick: Look at the words for what is picked, (B, W).
+        place: Look at the words for where it is placed, (B, W).
+    """
+
+    fine: Tensor
+    scenes: Tensor
+    heard: Tensor
+    pick: Tensor
+    place: Tensor
+
+
+class Heat(nn.Module):
+    """A heat map: what the words look for in what is seen, and what the stream that hears adds.
+
+    Args:
+        fine: Channels of what is seen.
+        heard: Channels of what is heard.
+        words: Numbers of the words.
+    """
+
+    def __init__(self, fine: int, heard: int, words: int) -> None:
+        super().__init__()
+        self.of = nn.Linear(words, fine)
+        self.cells = nn.Linear(fine, STRIDE * STRIDE)
+        self.add = nn.Conv2d(heard, (2 * STRIDE) ** 2, 1)
+
+    def forward(self, features: Features, look: Tensor) -> Tensor:
+        """Logits (B, H, W) for a look at the words (B, W)."""
+        counts = torch.bincount(features.scenes, minlength=len(features.fine)).tolist()
+        weights = self.cells.weight * (1 + self.of(look))[:, None]  # (B, 16, C)
+        height, width = features.fine.shape[-2:]
+        found = [
+            (some.flatten(0, 1) @ fine.flatten(1)).reshape(-1, STRIDE**2, height, width)
+            for some, fine in zip(weights.split(counts), features.fine, strict=True)
+        ]
+        seen = functional.pixel_shuffle(torch.cat(found), STRIDE)
+        return (seen + functional.pixel_shuffle(self.add(features.heard), 2 * STRIDE))[:, 0]
+
+
 class TwoStreams(nn.Module):
     """Where to pick, where to place and how far to turn.
 
     One stream sees colors and heights, once for all that is asked of an image; the other one hears
-    what is asked and looks at what the first one has seen. What is to be placed is looked up in the
-    features by a crop around the pick, turned in steps.
+    what is asked and looks at what the first one has seen. How far to turn is told by a crop around
+    the pick that is turned in steps, and compared with what is at the place.
 
     Args:
         width: Channels of the first features.
@@ -161,14 +198,13 @@ class TwoStreams(nn.Module):
         self, width: int, words: int, vocabulary: int, turns: int, step_rad: float, crop_px: int
     ) -> None:
         super().__init__()
-        channels, cell = 3 * width, STRIDE * STRIDE
+        fine, heard = 3 * width, 4 * width
         self.words = Words(vocabulary, words)
         self.seeing, self.hearing = Seeing(width), Hearing(width, 2 * words)
-        self.pick_at, self.place_at = (nn.Conv2d(channels, cell, 1) for _ in range(2))
-        self.pick_of, self.place_of = (nn.Linear(words, channels) for _ in range(2))
-        self.key, self.query = (nn.Conv2d(channels, 8, 1) for _ in range(2))
+        self.pick, self.place = (Heat(fine, heard, words) for _ in range(2))
+        self.key, self.query = (nn.Conv2d(fine, 8, 1) for _ in range(2))
         self.end = nn.Sequential(
-            nn.Linear(channels + 2 * words, 64),
+            nn.Linear(heard + 2 * words, 64),
             nn.ReLU(),
             nn.Linear(64, 64),
             nn.ReLU(),
@@ -177,73 +213,51 @@ class TwoStreams(nn.Module):
         self.turns, self.step_rad, self.crop_px = turns, step_rad, crop_px
         self.to(memory_format=torch.channels_last)
 
-    def features(
-        self, images: Tensor, words: Tensor, scenes: Tensor | None = None
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """Features (B, C, h, w) and the two looks at words (B, L), which are said of images, by
-        default each of its own, else of those at ``scenes`` (B,).
+    def forward(self, images: Tensor, words: Tensor, scenes: Tensor | None = None) -> Features:
+        """Features of words (B, L) that are said of images, by default each of its own, else of
+        those at ``scenes`` (B,), which rise.
         """
         pick, place = self.words(words)
-        seen: Sequence[Tensor] = self.seeing(images)
-        if scenes is not None:
-            seen = [features[scenes] for features in seen]
-        return self.hearing(seen, torch.cat((pick, place), dim=-1)), pick, place
+        fine, middle, coarse = self.seeing(images)
+        if scenes is None:
+            scenes = torch.arange(len(images), device=images.device)
+        looks = torch.cat((pick, place), dim=-1)
+        heard = self.hearing(middle[scenes], coarse[scenes], looks)
+        return Features(fine, scenes, heard, pick, place)
 
-    def pick(self, features: Tensor, look: Tensor) -> Tensor:
-        """Logits of where to pick, (B, H, W)."""
-        return _at(self.pick_at, self.pick_of, features, look)
+    def turn(self, features: Features, picks: Tensor, places: Tensor) -> Tensor:
+        """Logits of how far to turn, (B, turns), for picks and places (B, 2) in pixels."""
+        angles = self.step_rad * torch.arange(self.turns, device=picks.device)
+        queries = self._crops(self.query(features.fine), features.scenes, picks, angles)
+        keys = self._crops(self.key(features.fine), features.scenes, places, 0 * angles[:1])
+        found = (queries * keys).sum((2, 3, 4))
+        return found / (queries.shape[2] ** 0.5 * queries.shape[-1])
 
-    def place(self, features: Tensor, look: Tensor, picks: Tensor) -> tuple[Tensor, Tensor]:
-        """Logits of where to place, (B, H, W), and of how far to turn there, (B, turns, h, w), for
-        picks (B, 2) in pixels.
+    def _crops(self, features: Tensor, scenes: Tensor, at: Tensor, angles: Tensor) -> Tensor:
+        """Crops of the features of scenes (B,) around pixels (B, 2), turned by angles (R,),
+        (B, R, C, s, s).
         """
-        keys, queries = self.key(features), self.query(features)
-        kernels = self._turned(queries, picks)  # (B, R, 8, s, s)
-        batch, count, depth, side, _ = kernels.shape
-        padded = functional.pad(keys, (side // 2, side - 1 - side // 2) * 2)
-        found = functional.conv2d(
-            padded.reshape(1, batch * depth, *padded.shape[2:]),
-            kernels.reshape(batch * count, depth, side, side),
-            groups=batch,
-        ).reshape(batch, count, *keys.shape[2:])
-        found = found / (depth**0.5 * side)
-        anyhow = functional.interpolate(
-            found.logsumexp(1, keepdim=True),
-            scale_factor=STRIDE,
-            mode="bilinear",
-            align_corners=False,
-        )
-        return anyhow[:, 0] + _at(self.place_at, self.place_of, features, look), found
-
-    def _turned(self, features: Tensor, picks: Tensor) -> Tensor:
-        """Crops of features around picks, turned by every step, (B, R, C, s, s)."""
-        batch, depth, height, width = features.shape
+        batch, depth, (height, width) = len(at), features.shape[1], features.shape[-2:]
         side = self.crop_px // STRIDE
-        offsets = (torch.arange(side, device=features.device) - side // 2).float()
+        offsets = (torch.arange(side, device=at.device) - side // 2).float()
         rows, columns = torch.meshgrid(offsets, offsets, indexing="ij")
-        angles = self.step_rad * torch.arange(self.turns, device=features.device)
         cos, sin = angles.cos()[:, None, None], angles.sin()[:, None, None]
         # what is at an offset after the turn was at the offset turned back before it
         from_rows, from_columns = cos * rows + sin * columns, cos * columns - sin * rows
-        at = (picks.float() + 0.5) / STRIDE - 0.5
-        y = at[:, :1, None, None] + from_rows[None]
-        x = at[:, 1:, None, None] + from_columns[None]
+        middle = (at.float() + 0.5) / STRIDE - 0.5
+        y = middle[:, :1, None, None] + from_rows[None]
+        x = middle[:, 1:, None, None] + from_columns[None]
         grid = torch.stack(((x + 0.5) / width * 2 - 1, (y + 0.5) / height * 2 - 1), dim=-1)
-        flat = grid.reshape(batch, self.turns * side, side, 2)
-        crops = functional.grid_sample(features, flat, align_corners=False)
-        return crops.reshape(batch, depth, self.turns, side, side).transpose(1, 2)
+        flat = grid.reshape(batch, len(angles) * side, side, 2)
+        crops = functional.grid_sample(features[scenes], flat, align_corners=False)
+        return crops.reshape(batch, depth, len(angles), side, side).transpose(1, 2)
 
-    def ended(self, features: Tensor, looks: tuple[Tensor, Tensor]) -> Tensor:
+    def ended(self, features: Features) -> Tensor:
         """Logits of whether there is nothing left to do, (B,)."""
-        seen = features.detach().amax((-1, -2))
-        logits: Tensor = self.end(torch.cat((seen, *(look.detach() for look in looks)), dim=-1))
+        seen = features.heard.detach().amax((-1, -2))
+        looks = (features.pick.detach(), features.place.detach())
+        logits: Tensor = self.end(torch.cat((seen, *looks), dim=-1))
         return logits[:, 0]
-
-
-def _at(where: nn.Module, of: nn.Module, features: Tensor, look: Tensor) -> Tensor:
-    """Logits (B, H, W) of features that a look at the words weighs."""
-    weighed = features * (1 + of(look))[..., None, None]
-    return functional.pixel_shuffle(where(weighed), STRIDE)[:, 0]
 
 
 def step_rad(turns: int) -> float:

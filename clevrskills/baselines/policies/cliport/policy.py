@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from clevrskills.baselines.data.turns import NOTHING, VIEWS, TurnBatch, to_image, words_of
-from clevrskills.baselines.policies.cliport.network import STRIDE, TwoStreams, step_rad
+from clevrskills.baselines.policies.cliport.network import TwoStreams, step_rad
 from clevrskills.baselines.policy import LearnedPolicy
 from clevrskills.baselines.spec import PolicyConfig, PolicySpec
 from clevrskills.core.policy import Observation, ObservationOptions, PromptInput, Said
@@ -22,6 +22,8 @@ from clevrskills.core.suite import load_suite
 
 TURNS = 36
 """Turns that the interface tells apart."""
+TURN_SHARE = 0.2
+"""How much the turn counts beside the places."""
 SUITE, INTERFACE = "lohoravens", "pick_place_pixels"
 
 
@@ -70,7 +72,7 @@ class Cliport(LearnedPolicy[CliportConfig]):
     configurations: ClassVar[Mapping[str, PolicyConfig]] = {
         "default": CliportConfig(),
         "small": CliportConfig(
-            width=16, words=64, turns=9, crop_px=16, batch_size=8, learning_rate=2e-3
+            width=16, words=64, turns=9, crop_px=16, batch_size=8, learning_rate=3e-3
         ),
         "tiny": CliportConfig(
             width=8,
@@ -120,22 +122,21 @@ class Cliport(LearnedPolicy[CliportConfig]):
     def forward(self, batch: TurnBatch) -> dict[str, Tensor]:  # type: ignore[override]
         """The losses of turns: of the pick, of the place and of the end."""
         network, config = self.network, self.config
-        features, *looks = network.features(batch.images, batch.words, batch.scenes)
+        features = network(batch.images, batch.words, batch.scenes)
         goes_on = batch.actions[:, 0] != NOTHING
-        ends = functional.binary_cross_entropy_with_logits(
-            network.ended(features, (looks[0], looks[1])), (~goes_on).float()
-        )
-        terms = {"end": ends}
+        terms = {
+            "end": functional.binary_cross_entropy_with_logits(
+                network.ended(features), (~goes_on).float()
+            )
+        }
         if bool(goes_on.any()):
-            features, pick_look, place_look = (x[goes_on] for x in (features, *looks))
-            actions = batch.actions[goes_on]
-            picks, places = actions[:, :2], actions[:, 3:5]
-            turns = (actions[:, 5] - actions[:, 2]).round().long() % config.turns
-            where, turned = network.place(features, place_look, picks)
-            pick = _spread_loss(network.pick(features, pick_look), picks, config.spread_px)
-            place = _spread_loss(where, places, config.spread_px)
-            terms["turn"] = 0.2 * functional.cross_entropy(_at_places(turned, places), turns)
-            terms |= {"pick": pick, "place": place}
+            picks, places = batch.actions[:, :2], batch.actions[:, 3:5]
+            turns = (batch.actions[:, 5] - batch.actions[:, 2]).round().long() % config.turns
+            found = (network.pick(features, features.pick), network.place(features, features.place))
+            for name, logits, at in zip(("pick", "place"), found, (picks, places), strict=True):
+                terms[name] = _spread_loss(logits[goes_on], at[goes_on], config.spread_px)
+            turned = network.turn(features, picks, places)
+            terms["turn"] = TURN_SHARE * functional.cross_entropy(turned[goes_on], turns[goes_on])
         return {"loss": sum(terms.values(), torch.zeros(())), **terms}
 
     def reset(self, prompts: Mapping[int, PromptInput]) -> None:
@@ -152,28 +153,19 @@ class Cliport(LearnedPolicy[CliportConfig]):
     def _act(self, views: Mapping[str, np.ndarray], text: str) -> Any:
         image = to_image(*(views[name] for name in VIEWS))[None].to(self.device)
         words = words_of(text, self.config.vocabulary, self.config.length)[None].to(self.device)
-        features, *looks = self.network.features(image, words)
-        if self._stops and bool(self.network.ended(features, (looks[0], looks[1])) > 0):
+        features = self.network(image, words)
+        if self._stops and bool(self.network.ended(features) > 0):
             return Said("done", stop=True)
-        pick = _highest(self.network.pick(features, looks[0])[0])
-        at = torch.tensor([pick], device=self.device)
-        where, turned = self.network.place(features, looks[1], at)
-        place = _highest(where[0])
-        turn = int(_at_places(turned, torch.tensor([place], device=self.device)).argmax())
+        pick = _highest(self.network.pick(features, features.pick)[0])
+        place = _highest(self.network.place(features, features.place)[0])
+        at = (torch.tensor([pixel], device=self.device) for pixel in (pick, place))
+        turn = int(self.network.turn(features, *at).argmax())
         return np.array([*pick, 0, *place, turn])
 
 
 def _highest(values: Tensor) -> Sequence[int]:
     """Where values are highest."""
     return [int(k) for k in np.unravel_index(int(values.argmax()), values.shape)]
-
-
-def _at_places(turned: Tensor, places: Tensor) -> Tensor:
-    """Logits of turns (B, R, h, w) in the cells of places (B, 2) in pixels, (B, R)."""
-    cells = (places / STRIDE).long()
-    rows = cells[:, 0].clamp(0, turned.shape[2] - 1)
-    columns = cells[:, 1].clamp(0, turned.shape[3] - 1)
-    return turned[torch.arange(len(turned), device=turned.device), :, rows, columns]
 
 
 def _spread_loss(logits: Tensor, places: Tensor, spread_px: float) -> Tensor:

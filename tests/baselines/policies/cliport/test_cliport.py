@@ -89,7 +89,8 @@ def test_a_turned_crop_is_turned_as_the_gripper_turns() -> None:
     network = TwoStreams(8, 16, 64, 10, np.pi / 18, 32)
     features = torch.zeros(1, 8, 32, 64)
     features[0, 0, 19, 20] = 1.0  # three cells further down than the pick
-    crops = network._turned(features, torch.tensor([[16 * 4 + 1.5, 20 * 4 + 1.5]]))
+    at, angles = torch.tensor([[16 * 4 + 1.5, 20 * 4 + 1.5]]), np.pi / 18 * torch.arange(10)
+    crops = network._crops(features, torch.zeros(1, dtype=torch.long), at, angles)
     assert np.unravel_index(int(crops[0, 0, 0].argmax()), (8, 8)) == (7, 4)
     assert np.unravel_index(int(crops[0, 9, 0].argmax()), (8, 8)) == (4, 7)
 
