@@ -25,7 +25,7 @@ from clevrskills.suites.lohoravens.interfaces.numbers import (
 from clevrskills.suites.lohoravens.interfaces.words import PICK_PLACE_TEXT
 from clevrskills.suites.lohoravens.primitive import Move
 from clevrskills.suites.lohoravens.prompts.phrasing import say
-from clevrskills.suites.lohoravens.solver import UnsolvableError, moves
+from clevrskills.suites.lohoravens.solver import UnsolvableError, clearing_moves, moves
 
 SAME_MOVES = 3
 """How often the same move is tried while nothing changes."""
@@ -34,7 +34,8 @@ ALTERNATIVES = 6
 
 
 class MoveOracle:
-    """Picks and places as the solver has it, again and again, each from what the world is then.
+    """Picks and places as the solver has it, again and again, each from what the world is then; where
+    all that help were refused, what may hinder the arm is taken away.
 
     Args:
         env: The environment.
@@ -105,6 +106,9 @@ class MoveOracle:
                     return move, said
         if not seen:
             return None
+        if all(self._tried[_rounded(move)] for move in seen):
+            env = self._env
+            seen += clearing_moves(env.goal, env.world, env.goal_state, seen[0])
         seen.sort(key=lambda move: self._tried[_rounded(move)])
         said = say(seen[0], self._env) if in_words else ""
         if in_words and not said:

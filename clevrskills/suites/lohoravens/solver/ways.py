@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from math import hypot
+
+import torch
 
 from clevrskills.core.goal.predicate import GoalState, Leaf, Outcome, Predicate
 from clevrskills.predicates import OnTop
@@ -23,6 +26,8 @@ from clevrskills.suites.lohoravens.solver.shapes import lay_out
 from clevrskills.suites.lohoravens.solver.table import Table
 from clevrskills.suites.lohoravens.solver.towers import put_on, stack
 
+HEAD_M, HIGHER_M = 0.03, 0.005
+"""How far beside what it touches the gripper's head may meet what is that much higher."""
 WAYS: Mapping[type[Leaf], Way] = {
     Tower: stack,
     OnTop: put_on,
@@ -83,6 +88,30 @@ def moves(
             yield move
     if problem and not known:
         raise problem
+
+
+def clearing_moves(
+    goal: Predicate, world: World, state: GoalState, move: Move
+) -> Iterator[Move]:
+    """Moves that take away what may hinder the arm at a pick or a place, the nearest first: higher
+    blocks beside it, with what is on them.
+    """
+    table = Table(world)
+    planner = Planner(goal, goal.evaluate(world, state), state, table)
+    picked = min(table.blocks, key=lambda k: hypot(*(table.xy(k) - move.pick[:2])))
+    least_m = float(world.top(torch.tensor([table.topmost(picked)]))[0])
+    found = []
+    for slot in table.blocks:
+        top_m = float(world.top(torch.tensor([slot]))[0])
+        away_m = min(hypot(*(table.xy(slot) - end[:2])) for end in (move.pick, move.place))
+        near_m = table.radius_m(slot) + table.radius_m(picked) + HEAD_M
+        if slot != picked and top_m > least_m + HIGHER_M and away_m < near_m:
+            found.append((away_m, slot))
+    for _, slot in sorted(found):
+        try:
+            yield planner.evict(slot)
+        except UnsolvableError:
+            continue
 
 
 def _way(leaf: Leaf) -> Way:
