@@ -35,7 +35,7 @@ def hidden(episode: EpisodeSpec) -> str:
     asked = [body for body in episode.layout.bodies[:slots] if body]
     everything = [body for body in episode.layout.bodies if body]
     view, usual = (
-        _picture(episode, setting, everything, conditions)
+        start_view(episode, setting, everything, conditions)
         for conditions in (episode.conditions, Conditions())
     )
     alone = _alone(episode, setting, asked, everything)
@@ -55,7 +55,7 @@ def hidden(episode: EpisodeSpec) -> str:
     return ""
 
 
-def _picture(
+def start_view(
     episode: EpisodeSpec, setting: Setting, bodies: Sequence[Body], conditions: Conditions
 ) -> View:
     """The start as the main camera sees it."""

@@ -67,7 +67,7 @@ def _read(path: Path) -> Mapping[str, Any]:
 def write_verdicts(
     path: Path, suite: Suite, verdicts: Mapping[str, Mapping[tuple[str, str], Iterable[Verdict]]]
 ) -> None:
-    """Write verdicts as the file of a suite.
+    """Write verdicts into the file of a suite, in place of those of the same axes that it has.
 
     Args:
         path: The file.
@@ -78,7 +78,7 @@ def write_verdicts(
     Raises:
         StorageError: It could not be written.
     """
-    data: dict[str, dict[str, Any]] = {}
+    data: dict[str, Any] = dict(json.loads(path.read_text("utf-8"))) if path.is_file() else {}
     for name, by_task in verdicts.items():
         data[name] = {}
         for (task, split), some in by_task.items():
