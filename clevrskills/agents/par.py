@@ -7,6 +7,7 @@ from typing import Any
 
 from clevrskills.agents.client import ChatClient
 from clevrskills.agents.prompter import message
+from clevrskills.core.env_config import LOOKS
 from clevrskills.core.interface import Interface, TextInterface
 from clevrskills.core.observer import Observer
 from clevrskills.core.policy import (
@@ -48,7 +49,7 @@ class PAR:
             given the instruction as its prompt.
         reporter: ``truth``: what is where is told as it is; ``chat:URL``: a model tells it that is
             shown an image; ``none``: the planner is shown the image itself.
-        actor_interface: What the actor acts by.
+        actor_interface: What the actor acts by. All images look as it wants them.
         image: The view that is shown.
         caption: The view that tells the truth.
         parts: Arguments of the parts.
@@ -83,15 +84,16 @@ class PAR:
         shown = (caption,) if reporter == TRUTH else (image,)
         self._told = shown if reporter in (TRUTH, NONE) else ()
         self._suite, self._actor, self._actor_options = suite, None, None
-        views = {*shown}
+        views, look = {*shown}, LOOKS[0]
         if actor != PERFECT:
             source = PolicySource(actor, given["actor"], own=suite.policies())
             self._actor = source.make(suite, actor_interface)
             self._actor_options = source.options(self._actor, suite)
             self._acts_by: Any = suite.interface(actor_interface)
             views |= {*self._actor_options.cameras}
+            look = self._actor_options.look
         self.observation = ObservationOptions(
-            cameras=(), proprioception=False, views=tuple(sorted(views))
+            cameras=(), proprioception=False, views=tuple(sorted(views)), look=look
         )
         self.track = getattr(self._planner, "track", "")
 

@@ -28,6 +28,7 @@ def load(
     weights: str | None = ...,
     told: Literal[False] = ...,
     stop: str | None = ...,
+    map: str | None = ...,
 ) -> LearnedPolicy: ...
 
 
@@ -47,6 +48,7 @@ def load(
     weights: str | None = None,
     told: bool = False,
     stop: str | None = None,
+    map: str | None = None,
 ) -> LearnedPolicy | ToldPolicy:
     """A trained policy; see :func:`clevrskills.baselines.checkpoint.load`.
 
@@ -56,6 +58,7 @@ def load(
         weights: A folder with published weights.
         told: Tell it, from the simulation, where the things of the sub-task are: a yardstick.
         stop: ``learned``: it says itself when all is done, for ``--stop declared``.
+        map: ``fused``: it is shown the map as the cameras beside the field see it.
 
     Raises:
         ClevrSkillsError: The checkpoint is not there or damaged, or its policy can't be told.
@@ -68,6 +71,10 @@ def load(
         if stop != "learned" or not hasattr(policy, "stop_by_itself"):
             raise ClevrSkillsError(f"stop={stop}: allowed is learned, with a policy that has it")
         policy.stop_by_itself()  # type: ignore[operator]
+    if map is not None:
+        if map != "fused" or not hasattr(policy, "see_fused"):
+            raise ClevrSkillsError(f"map={map}: allowed is fused, with a policy that has it")
+        policy.see_fused()  # type: ignore[operator]
     if not told:
         return policy
     from clevrskills.baselines.policies.bc.policy import BehaviorCloning

@@ -10,7 +10,7 @@ from clevrskills.core.goal.tree import Node, outcomes
 from clevrskills.envs.scene_sampling import DrawnScene
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.predicates import Criteria, Outcome, Predicate
-from clevrskills.sim.cameras import FixedCamera, orthographic_depth_m
+from clevrskills.sim.cameras import FixedCamera, orthographic_depth_m, perspective_depth_m
 from clevrskills.sim.conditions import Conditions
 from clevrskills.sim.prompt import Prompt
 from clevrskills.sim.render.image_noise import NoisyCamera
@@ -107,14 +107,29 @@ class RecorderView(BaseEnv):
         camera = self._fixed_cameras[name]
         if camera.orthographic_m is None or camera.eye_m[:2] != camera.target_m[:2]:
             raise ClevrSkillsError(f"{name} is no orthographic camera that looks straight down")
+        heights = camera.eye_m[2] - self.depth_map(name)
+        return np.round(heights, 6).astype(np.float32) + np.float32(0.0)
+
+    def depth_map(self, name: str) -> np.ndarray:
+        """Depths along the axis of a camera that stands still, (H, W) float64 in metres.
+
+        Args:
+            name: Its name.
+
+        Raises:
+            UnknownNameError: The environment has no such camera.
+            ClevrSkillsError: Rendering is off.
+        """
+        if name not in self._fixed_cameras:
+            raise UnknownNameError("camera", name, tuple(self._fixed_cameras))
         if not self.can_draw:
-            raise ClevrSkillsError("a height map was asked for, but rendering is off")
+            raise ClevrSkillsError("a depth map was asked for, but rendering is off")
         self.scene.update_render(update_sensors=True, update_human_render_cameras=False)
         sensor = self._sensors[name]
         sensor.capture()
-        buffer = sensor.camera._render_cameras[0].get_picture("GbufferDepth")
-        heights = camera.eye_m[2] - orthographic_depth_m(buffer.astype(np.float64))
-        return np.round(heights, 6).astype(np.float32) + np.float32(0.0)
+        buffer = sensor.camera._render_cameras[0].get_picture("GbufferDepth").astype(np.float64)
+        is_flat = self._fixed_cameras[name].orthographic_m is not None
+        return orthographic_depth_m(buffer) if is_flat else perspective_depth_m(buffer)
 
     def proprioception(self) -> dict[str, np.ndarray]:
         """qpos, qvel, ee_pose (7,), ee_velocity (6,), vacuum_on (1,), holding (1,) of the robot."""

@@ -113,6 +113,11 @@ class FixedCamera:
         ray = np.asarray(points) - self.eye_m
         return -ray @ left, -ray @ up, ray @ forward
 
+    @property
+    def axes(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """To its left, up and ahead, unit vectors (3,) in the world."""
+        return self._axes
+
     @cached_property
     def _axes(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """To its left, up and ahead, unit vectors (3,) in the world."""
@@ -210,6 +215,12 @@ class View:
 def orthographic_depth_m(buffer: np.ndarray) -> np.ndarray:
     """Depth along the optical axis of what an orthographic camera's renderer keeps, (H, W)."""
     depth_m: np.ndarray = NEAR_M + buffer * (FAR_M - NEAR_M)
+    return depth_m
+
+
+def perspective_depth_m(buffer: np.ndarray) -> np.ndarray:
+    """Depth along the optical axis of what another camera's renderer keeps, (H, W)."""
+    depth_m: np.ndarray = NEAR_M / (1.0 - buffer * (1.0 - NEAR_M / FAR_M))
     return depth_m
 
 

@@ -57,7 +57,7 @@ def test_the_arm_starts_beside_the_field() -> None:
 
 @pytest.mark.render
 def test_height_map() -> None:
-    env = field(*BODIES, render_backend="cpu", cameras=("map", "top", "base_camera"), look="flat")
+    env = field(*BODIES, render_backend="cpu", cameras=("map", *SIDES), look="flat")
     heights = env.height_map("map")
     assert heights.shape == (128, 256) and heights.dtype == np.float32
     at = {name: heights[_row(x), _column(y)] for name, x, y in _PLACES}
@@ -70,13 +70,21 @@ def test_height_map() -> None:
     }
     assert at == pytest.approx(expected, abs=5e-4)
     assert heights.max() < 0.082  # nothing of the arm
+    fused = env.look(("fused_map", "fused_height"))
+    assert {name: array.shape for name, array in fused.items()} == {
+        "fused_map": (128, 256, 3),
+        "fused_height": (128, 256),
+    }
+    assert np.abs(fused["fused_height"] - heights)[8:-8, 8:-8].mean() < 1e-3
+    colors = np.abs(fused["fused_map"].astype(int) - env.capture()["map"]).max(-1)
+    assert (colors < 30).mean() > 0.95
     rows, columns = np.nonzero(abs(heights[:, 128:] - BIG_M) < 1e-3)
     assert np.ptp(rows) + 1 == pytest.approx(BIG_M / PIXEL_M, abs=1)
     assert np.ptp(columns) + 1 == pytest.approx(BIG_M / PIXEL_M, abs=1)
-    with pytest.raises(ClevrSkillsError, match="top is no orthographic camera"):
-        env.height_map("top")
-    with pytest.raises(UnknownNameError, match="unknown camera 'front'"):
+    with pytest.raises(ClevrSkillsError, match="front is no orthographic camera"):
         env.height_map("front")
+    with pytest.raises(UnknownNameError, match="unknown camera 'top'"):
+        env.height_map("top")
     blind = field(*BODIES, cameras=("map",))
     with pytest.raises(ClevrSkillsError, match="rendering is off"):
         blind.height_map("map")

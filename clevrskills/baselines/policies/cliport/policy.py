@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
@@ -24,6 +24,9 @@ TURNS = 36
 """Turns that the interface tells apart."""
 TURN_SHARE = 0.2
 """How much the turn counts beside the places."""
+FUSED_VIEWS = ("fused_map", "fused_height")
+SEEN_FROM = {VIEWS: (), FUSED_VIEWS: ("front", "left", "right")}
+"""Views of the map, and the cameras that they are made of beside themselves."""
 SUITE, INTERFACE = "lohoravens", "pick_place_pixels"
 
 
@@ -101,7 +104,7 @@ class Cliport(LearnedPolicy[CliportConfig]):
             config.crop_px,
         )
         self.tokenizer: Any = SimpleNamespace(pad=0)
-        self._stops = False
+        self._stops, self._views = False, VIEWS
         self._said: dict[int, str] = {}
 
     @staticmethod
@@ -118,6 +121,15 @@ class Cliport(LearnedPolicy[CliportConfig]):
     def stop_by_itself(self) -> None:
         """Say from now on when there is nothing left to do."""
         self._stops = True
+
+    def see_fused(self) -> None:
+        """See from now on the map that is fused of the cameras beside the field."""
+        self._views = FUSED_VIEWS
+
+    @property
+    def observation(self) -> ObservationOptions:
+        """What it is shown when it acts."""
+        return replace(self.spec.observation, views=(*SEEN_FROM[self._views], *self._views))
 
     def forward(self, batch: TurnBatch) -> dict[str, Tensor]:  # type: ignore[override]
         """The losses of turns: of the pick, of the place and of the end."""
@@ -151,7 +163,7 @@ class Cliport(LearnedPolicy[CliportConfig]):
         }
 
     def _act(self, views: Mapping[str, np.ndarray], text: str) -> Any:
-        image = to_image(*(views[name] for name in VIEWS))[None].to(self.device)
+        image = to_image(*(views[name] for name in self._views))[None].to(self.device)
         words = words_of(text, self.config.vocabulary, self.config.length)[None].to(self.device)
         features = self.network(image, words)
         if self._stops and bool(self.network.ended(features) > 0):

@@ -22,10 +22,12 @@ from clevrskills.errors import ClevrSkillsError, UnknownArgumentError, UnknownNa
 from clevrskills.suites.lohoravens.captions import true_statements
 from clevrskills.suites.lohoravens.interfaces.grammar import parse
 from clevrskills.suites.lohoravens.interfaces.words import ground
+from clevrskills.suites.lohoravens.prompts.instructions import draw_instructions
 from clevrskills.suites.lohoravens.prompts.phrasing import say
 from clevrskills.suites.lohoravens.prompts.prompter import _EXAMPLES, DONE, FieldPrompter
 from clevrskills.suites.lohoravens.solver import next_move
 from clevrskills.suites.lohoravens.solver.rehearsal import carry_out
+from tests.suites.lohoravens.field import block, bowl, field, zone
 
 GOLDEN = Path(__file__).parent / "golden"
 SUITE = load_suite("lohoravens")
@@ -187,3 +189,16 @@ if __name__ == "__main__":
     GOLDEN.mkdir(exist_ok=True)
     for name in ("explicit", "implicit"):
         (GOLDEN / f"{name}.txt").write_text(written(requests(name)), encoding="utf-8")
+
+
+def test_drawn_instructions_are_what_a_perfect_actor_understands() -> None:
+    bodies = (
+        *(block("block_0", "ravens/red", -0.2, -0.2), block("block_1", "ravens/blue", -0.1, 0.1)),
+        *(bowl("bowl_0", "ravens/green", 0.0, 0.25), zone("zone_0", "ravens/pink", -0.25, 0.2)),
+    )
+    env = field(*bodies)
+    drawn = draw_instructions(env, 30, np.random.default_rng(0))
+    assert len(drawn) == 30 and len({text for text, _ in drawn}) > 20
+    told = [(text, move, ground(text, env).move) for text, move in drawn if "it on the" in text]
+    told = [(text, move, meant) for text, move, meant in told if text.startswith("pick up")]
+    assert 10 < len(told) < 30 and all(move == meant for _, move, meant in told)
