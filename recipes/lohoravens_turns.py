@@ -23,7 +23,7 @@ from clevrskills.suites.lohoravens.interfaces.numbers import NOWHERE_PX, pixel_o
 from clevrskills.suites.lohoravens.move import Move
 from clevrskills.suites.lohoravens.prompts.instructions import draw_instructions
 from clevrskills.suites.lohoravens.solver import next_move
-from clevrskills.suites.lohoravens.solver.foresight import carry_out
+from clevrskills.suites.lohoravens.solver.rehearsal import carry_out
 
 FIRST_SEED = 10_000_000
 """Far from those of what is evaluated."""
