@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from inline import one_worker_here
 
+from clevrskills.cli import main
 from clevrskills.core.suite import load_suite
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.suites.ivispar.original import export_config, read_config
