@@ -109,7 +109,10 @@ def tasks(args: TasksArgs) -> int:
     keys = SuiteArgs(level=args.level, group=args.group).select(levels, suite.groups())
     rows = [suite.describe(key) for key in keys or levels]
     if args.json:
-        print(json.dumps(rows, indent=2))
+        interfaces = list(suite.interfaces())
+        common = {"suite": suite.name, "tags": {}, "interfaces": interfaces}
+        full = [{**common, "limit": f"{r['max_steps']} control steps", **r} for r in rows]
+        print(json.dumps(full, indent=2))
         return 0
     _print_table(f"{len(rows)} tasks", ("key", "level", "sentence", "predicates"), rows)
     return 0

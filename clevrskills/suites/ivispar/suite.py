@@ -10,6 +10,7 @@ from zlib import crc32
 
 import numpy as np
 
+from clevrskills import env_id
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.feedback import Phrasebook
 from clevrskills.core.interface import Interface
@@ -69,6 +70,15 @@ _TEXT = MoveInterface(
     "one move of one piece in words; of tiles `move tile <n> <direction>`; where pieces are to be "
     "listed, `<cell> <color> <shape>; ...`",
 )
+
+
+_PREDICATES = {"geoms": ["set", "at_cell"], "tiles": ["set", "at_cell"], "listing": ["listed"]}
+_LIMITS = {
+    "geoms": "20 turns in train, val and base, else max(2 c1, c1 + 4)",
+    "tiles": "max(2 c1, c1 + 4) turns",
+    "listing": "1 turn",
+    ARM: "as on the board of symbols; by delta 60 control steps for each of its turns",
+}
 
 
 class IVisparSuite(SymbolicSuite):
@@ -159,10 +169,17 @@ class IVisparSuite(SymbolicSuite):
         return {} if robot == NO_ROBOT else self.arm.state_parts(robot)
 
     def describe(self, task: str) -> Mapping[str, Any]:
-        if task != ARM:
-            return super().describe(task)
-        interfaces = list(self.interfaces_of(task))
-        return {**self.arm.describe(task), "interfaces": interfaces}
+        arm = task == ARM
+        own = {} if arm else {"id": env_id(task, "IVispar"), "predicates": _PREDICATES[task]}
+        return {
+            **(self.arm.describe(task) if arm else {**super().describe(task), "wordings": 1}),
+            **own,
+            "suite": self.name,
+            "splits": list(self.splits_of(task)),
+            "interfaces": list(self.interfaces_of(task)),
+            "tags": {"of_episodes": ["k", "c1", "c2", "n", "set"]},
+            "limit": _LIMITS[task],
+        }
 
     def check(self, task: str, task_args: Mapping[str, Any]) -> None:
         if task == ARM:

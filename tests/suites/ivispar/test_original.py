@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from inline import one_worker_here
 
+from clevrskills.cli import main
 from clevrskills.core.suite import load_suite
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.suites.ivispar.original import export_config, read_config
@@ -112,3 +113,19 @@ def test_frozen_from_files(tmp_path: Path) -> None:
     run = ["evaluate", "--suite", "ivispar", "--policy", "oracle", "geoms", "--split", "base"]
     with one_worker_here():
         assert main([*run, "--frozen", str(out), "--out", str(results)]) == 0
+
+
+def test_the_package_exports_what_writes_files() -> None:
+    from clevrskills.suites import ivispar
+
+    assert ivispar.export_config is export_config
+
+
+def test_tasks_are_told_as_data(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tasks", "--suite", "ivispar", "--json"]) == 0
+    rows = {row["key"]: row for row in json.loads(capsys.readouterr().out)}
+    assert list(rows) == ["geoms", "tiles", "listing", "geoms_arm"]
+    told = {"key", "suite", "level", "id", "sentence", "predicates", "tags", "splits", "limit"}
+    assert all(told | {"interfaces", "wordings"} <= row.keys() for row in rows.values())
+    assert rows["geoms"]["id"] == "IVispar/Geoms-v1" and rows["tiles"]["splits"][-1] == "base"
+    assert "delta" in rows["geoms_arm"]["interfaces"] and "delta" not in rows["geoms"]["interfaces"]
