@@ -59,7 +59,7 @@ def test_unknown_words_cannot_be_read_in_the_released_reading():
     shares = []
     for criteria in ("paper", "released"):
         env = begin("coffee", criteria=criteria)
-        for command in ("THROW Mug", "FIND Dragon", "FIND Mug", "what now"):
+        for command in ("THROW Mug", "FIND Dragon", "FIND Mug", "let me think"):
             env.command(command)
         shares.append([env.measures()[name] for name in ("invalid_action", "unparsable")])
     assert shares == [[25, 25], [0, 75]]
