@@ -3,8 +3,12 @@
 import pytest
 
 from clevrskills.core.env_config import EnvConfig
+from clevrskills.core.policy import PromptInput
+from clevrskills.core.suite import MILESTONE
+from clevrskills.suites.asgardbench.agents import RandomValid
 from clevrskills.suites.asgardbench.suite import AsgardBenchSuite
 from clevrskills.suites.asgardbench.tasks.goals import READINGS
+from clevrskills.suites.asgardbench.tasks.instances import TABLE
 
 SUITE = AsgardBenchSuite()
 
@@ -23,6 +27,10 @@ def test_the_oracle_succeeds_with_its_last_command(split, reading):
         turn = env.command(env.solve())
         assert turn.ok and not turn.ended
     assert turn.success and turn.progress == 1.0
+    found = env.measures()
+    passed = {name: value for name, value in found.items() if name.startswith(MILESTONE)}
+    assert len(passed) >= 4 and set(passed.values()) == {1.0}
+    assert found["milestones"] == found["partial"] == 100
 
 
 def test_the_words_of_a_refused_command_name_what_is_held():
@@ -35,6 +43,42 @@ def test_the_words_of_a_refused_command_name_what_is_held():
     assert "Mug" in SUITE.phrasebook().message(turn)
     assert env.house.state_hash == hashed
     assert "In hand: Mug" in env.look(("text_state",))["text_state"]
+
+
+def test_milestones_tell_how_far_an_episode_came():
+    env = begin("cook_toast")
+    ahead = [name for name in env.measures() if name.startswith(MILESTONE)]
+    assert env.measures()["milestones"] == 0 and len(ahead) == 5
+    while not env.house.of_type("BreadSliced"):
+        env.command(env.solve())
+    assert env.measures()["milestones"] == 40
+    assert [env.measures()[name] for name in ahead] == [1, 1, 0, 0, 0]
+
+
+def test_unknown_words_cannot_be_read_in_the_released_reading():
+    shares = []
+    for criteria in ("paper", "released"):
+        env = begin("coffee", criteria=criteria)
+        for command in ("THROW Mug", "FIND Dragon", "FIND Mug", "let me think"):
+            env.command(command)
+        shares.append([env.measures()[name] for name in ("invalid_action", "unparsable")])
+    assert shares == [[25, 25], [0, 75]]
+
+
+def test_random_valid_commands_are_done():
+    env = begin("put_away_dishes", seed=2)
+    policy = RandomValid(SUITE, SUITE.interface())
+    policy.reset(PromptInput(env.prompt.text, {}, 0, env.prompt.about), env=env, episode=None)
+    assert all(env.command(policy.act({})).ok for _ in range(8))
+
+
+def test_frozen_instances_hold_lengths_of_shorter_plans():
+    for task in TABLE:
+        for episode in SUITE.frozen(task, "test"):
+            start = episode.start
+            best = start.get("n_opt", start["n_short"])
+            assert 0 < best <= start["n_short"] <= start["n"]
+    assert all("n_opt" in episode.start for episode in SUITE.frozen("turn_on_tv", "test"))
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,9 @@ from clevrskills.suites.asgardbench.rules.world import World
 from clevrskills.suites.asgardbench.tasks.goals import READINGS, goal_of, locations
 from clevrskills.suites.asgardbench.tasks.instances import TABLE
 from clevrskills.suites.asgardbench.tasks.rooms import room
+from clevrskills.suites.asgardbench.tasks.search import shortest
 from clevrskills.suites.asgardbench.tasks.setup import set_up
-from clevrskills.suites.asgardbench.tasks.solver import solve
+from clevrskills.suites.asgardbench.tasks.solver import reaches, shorten, solve
 
 
 def test_the_table_has_the_published_instances():
@@ -42,3 +43,17 @@ def test_a_plan_reaches_the_goal_which_its_last_command_completes(task, which):
             seen.moved()
             outcome = goal.evaluate(seen, outcome.state)
         assert outcome.holds[0], (reading, plan)
+
+
+def test_shorter_plans_reach_the_goal_and_need_all_of_their_commands():
+    variant = TABLE["put_away_food"][1]
+    things = set_up("put_away_food", variant, np.random.default_rng(3))
+    start = World(room(variant.label), things)
+    goal = goal_of("put_away_food", variant, "paper", start)
+    plan = solve("put_away_food", variant, start)
+    short = shorten(plan, start, goal)
+    assert reaches(short, start, goal) == len(short) <= len(plan)
+    for place in range(len(short)):
+        assert not reaches(short[:place] + short[place + 1 :], start, goal)
+    assert 0 < shortest(short, start, goal) <= len(short)
+    assert shortest(short, start, goal, budget=20) == 0  # given up
