@@ -35,7 +35,7 @@ CROP_PX = 48
 TEST = (*KITCHENS, *BATHROOMS, *LIVING_ROOMS)
 TRAIN = (*range(31, 61), *range(431, 441), *range(231, 241))
 BASES = ("CounterTop", "DiningTable", "SideTable", "CoffeeTable", "TVStand", "SinkBasin")
-THINGS_IN_ROOM = 16
+THINGS_IN_ROOM = 30
 SHOWN = ("dirty", "cooked", "filled", "open", "on", "sprayed")
 
 
@@ -43,9 +43,9 @@ SHOWN = ("dirty", "cooked", "filled", "open", "on", "sprayed")
 class HouseholdArgs:
     """What is looked at."""
 
-    learn: int = 1100
+    learn: int = 700
     """Images that are learned from."""
-    images: int = 400
+    images: int = 250
     """Images in which things are named."""
     epochs: int = 16
     """How often the crops are gone through."""
@@ -110,7 +110,7 @@ def crops(args: HouseholdArgs, labels: tuple[int, ...], count: int, seed: int) -
         wanted = list(world.entities.values())
         rng.shuffle(wanted)  # type: ignore[arg-type]
         wanted.sort(key=lambda e: asked[e.type])  # rare types first
-        for entity in wanted[:14]:
+        for entity in wanted[:16]:
             world.look_at(entity)
             if not world.visible(entity):
                 continue
