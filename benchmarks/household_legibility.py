@@ -1,6 +1,6 @@
 """Legibility of households: whether images show of which type things are, and in which state.
 
-A small convolutional network learns from crops of first-person images of 1024 px in rooms of the
+A small convolutional network learns from crops of first-person images in rooms of the
 split ``train``, each with a mask of the pixels that are asked about. In the rooms of ``test`` it
 then says type and state of what the agent looks at. Things lie in any place where one looks down
 on them, in any of their states; fixtures are switched and opened at random.
@@ -35,7 +35,7 @@ CROP_PX = 48
 TEST = (*KITCHENS, *BATHROOMS, *LIVING_ROOMS)
 TRAIN = (*range(31, 61), *range(431, 441), *range(231, 241))
 BASES = ("CounterTop", "DiningTable", "SideTable", "CoffeeTable", "TVStand", "SinkBasin")
-THINGS_IN_ROOM = 16
+THINGS_IN_ROOM = 30
 SHOWN = ("dirty", "cooked", "filled", "open", "on", "sprayed")
 
 
@@ -43,14 +43,16 @@ SHOWN = ("dirty", "cooked", "filled", "open", "on", "sprayed")
 class HouseholdArgs:
     """What is looked at."""
 
-    learn: int = 1100
+    learn: int = 700
     """Images that are learned from."""
-    images: int = 400
+    images: int = 250
     """Images in which things are named."""
     epochs: int = 16
     """How often the crops are gone through."""
     contrast: Contrast = "high"
     """How strongly states show."""
+    size: int = 1024
+    """Width and height of the images, in pixels."""
     seed: int = 0
 
 
@@ -99,7 +101,7 @@ def furnished(label: int, rng: np.random.Generator) -> World:
 def crops(args: HouseholdArgs, labels: tuple[int, ...], count: int, seed: int) -> Iterator[Found]:
     """What is looked at, and the things that stand by it."""
     rng = np.random.default_rng(seed)
-    scene = HouseScene(args.contrast)
+    scene = HouseScene(args.contrast, args.size)
     taken = 0
     asked: Counter[str] = Counter()
     while taken < count:
@@ -108,7 +110,7 @@ def crops(args: HouseholdArgs, labels: tuple[int, ...], count: int, seed: int) -
         wanted = list(world.entities.values())
         rng.shuffle(wanted)  # type: ignore[arg-type]
         wanted.sort(key=lambda e: asked[e.type])  # rare types first
-        for entity in wanted[:10]:
+        for entity in wanted[:16]:
             world.look_at(entity)
             if not world.visible(entity):
                 continue
@@ -123,7 +125,7 @@ def crops(args: HouseholdArgs, labels: tuple[int, ...], count: int, seed: int) -
                     continue
                 mask = np.isin(numbers, [n for n, key in keys.items() if key == other.id])
                 rows, columns = np.nonzero(mask)
-                if len(rows) < LEAST_PX:
+                if len(rows) < LEAST_PX * (args.size / 1024) ** 2:
                     continue
                 seen = np.dstack([image, 255 * mask.astype(np.uint8)])
                 pixels, scale = cut(seen, rows, columns, CROP_PX)
@@ -192,7 +194,8 @@ def main(args: HouseholdArgs) -> None:
         if state != crop.state:
             wrong[f"{crop.kind}: {crop.state} for {state}"] += 1
     total = len(found)
-    title = f"contrast {args.contrast}; {len(kinds)} types; learned from {len(known)} crops"
+    title = f"{args.size} px, contrast {args.contrast}; {len(kinds)} types"
+    title += f"; learned from {len(known)} crops"
     rows: list[list[object]] = [
         ["type", total, f"{100 * right[0] / total:.1f}"],
         ["state, of types that have several", stateful, f"{100 * right[1] / stateful:.1f}"],

@@ -23,7 +23,7 @@ TEXTURE_PX = 256
 STAINS_M = 0.2
 """Length after which stains repeat, at the least."""
 _COVERAGE = {"browned": 0.55, "droplets": 0.3}
-_CRUST: Color = (0.80, 0.58, 0.26)
+_CRUST: Color = (0.58, 0.40, 0.20)
 """Stains on what is dark."""
 _OVERLAY_COLOR: dict[str, Color] = {
     "dirt": (0.29, 0.15, 0.05),
@@ -133,14 +133,14 @@ def _apart(rng: np.random.Generator, count: int) -> np.ndarray:
 def _overlaid(image: np.ndarray, surface: Surface, n: int) -> np.ndarray:
     kind = surface.overlay
     assert kind is not None
-    coarse, fine = {"browned": (3, 9), "droplets": (14, 26)}[kind]
+    coarse, fine = {"browned": (2, 5), "droplets": (14, 26)}[kind]
     field = patterns.noise(n, _seed(kind), coarse, fine)
     edge = np.quantile(field, 1 - _COVERAGE[kind])
     soft = 0.3 if kind == "browned" else 0.05
     mask = np.clip((field - edge) / soft + 0.5, 0, 1)
     shade = 0.8 + 0.4 * patterns.noise(n, _seed(kind, "shade"), 4, 20)[..., None]
     if kind == "browned":
-        mask = 0.55 + 0.45 * mask  # browned all over, darker in patches
+        mask = 0.6 + 0.4 * mask  # browned all over, darker in patches
     strength = surface.strength
     over = np.asarray(_OVERLAY_COLOR[kind]) * (shade if kind != "droplets" else 1.0)
     return image + (over - image) * (mask * strength)[..., None]
