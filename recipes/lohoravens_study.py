@@ -13,8 +13,8 @@ import shlex
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -42,8 +42,8 @@ class StudyArgs:
     """Print the commands and check them; run nothing."""
 
 
-def commands(args: StudyArgs) -> Iterator[tuple[str, list[str]]]:
-    """Name and arguments of each run.
+def runs(args: StudyArgs) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Name and options of each run, lists of texts or single ones.
 
     Raises:
         ClevrSkillsError: The file is damaged, has no such run, or leaves something open.
@@ -52,32 +52,41 @@ def commands(args: StudyArgs) -> Iterator[tuple[str, list[str]]]:
         data = tomllib.loads(args.file.read_text(encoding="utf-8"))
     except (OSError, tomllib.TOMLDecodeError) as error:
         raise ClevrSkillsError(f"{args.file}: {error}") from None
-    runs: Mapping[str, Mapping[str, Any]] = data.get("run", {})
-    check_names(run=(args.names, runs))
+    found: Mapping[str, Mapping[str, Any]] = data.get("run", {})
+    check_names(run=(args.names, found))
     known = dict(entry.partition("=")[::2] for entry in args.set)
-    for name in args.names or runs:
-        words = ["evaluate", "--out", str(args.out / name)]
-        for option, value in {**data.get("all", {}), **runs[name]}.items():
-            for each in value if isinstance(value, Sequence) and type(value) is list else [value]:
-                words += [f"--{option.replace('_', '-')}", _filled(str(each), known, args.dry_run)]
-        yield name, [*words, *shlex.split(args.add)]
+    for name in args.names or found:
+        options = {"out": str(args.out / name), **data.get("all", {}), **found[name]}
+        yield name, {k: _filled(value, known, args.dry_run) for k, value in options.items()}
 
 
-def _filled(text: str, known: Mapping[str, str], dry: bool) -> str:
-    """A text with what is known in place of names in braces.
+def words_of(options: Mapping[str, Any]) -> list[str]:
+    """The options as they are written on a command line."""
+    words = ["evaluate"]
+    for option, value in options.items():
+        for each in value if isinstance(value, list) else [value]:
+            words += [f"--{option.replace('_', '-')}", str(each)]
+    return words
+
+
+def _filled(value: Any, known: Mapping[str, str], dry: bool) -> Any:
+    """An option with what is known in place of names in braces.
 
     Raises:
         ClevrSkillsError: Something is open.
     """
-    for name, value in known.items():
-        text = text.replace(f"{{{name}}}", value)
+    if isinstance(value, list):
+        return [_filled(each, known, dry) for each in value]
+    text = str(value)
+    for name, given in known.items():
+        text = text.replace(f"{{{name}}}", given)
     if "{" in text and not dry:
         raise ClevrSkillsError(f"{text} is open; give it with --set")
     return text
 
 
-def check(words: Sequence[str]) -> None:
-    """Check the arguments of a run.
+def check(name: str, options: Mapping[str, Any]) -> None:
+    """Check the options of a run.
 
     Raises:
         ClevrSkillsError: One is not allowed.
@@ -85,15 +94,19 @@ def check(words: Sequence[str]) -> None:
     from clevrskills.core.suite import load_suite
     from clevrskills.evaluation.arguments import EvaluateArgs
 
-    run = tyro.cli(EvaluateArgs, args=words[1:])
-    suite = load_suite(run.suite)
-    check_names(
-        level=(run.level, {*suite.levels().values()}),
-        group=(run.group, suite.groups()),
-        split=(run.split, suite.splits()),
-        preset=([run.preset] if run.preset else [], suite.presets()),
-        interface=([run.interface] if run.interface else [], suite.interfaces()),
-    )
+    suite = load_suite(options["suite"])
+    check_names(**{f"option of run {name}": (options, [f.name for f in fields(EvaluateArgs)])})
+    for option, allowed in (
+        ("level", {*suite.levels().values()}),
+        ("group", suite.groups()),
+        ("split", suite.splits()),
+        ("preset", suite.presets()),
+        ("interface", suite.interfaces()),
+    ):
+        given = options.get(option, [])
+        check_names(
+            **{f"{option} of run {name}": ([given] if type(given) is str else given, allowed)}
+        )
 
 
 def main(args: StudyArgs) -> int:
@@ -103,9 +116,10 @@ def main(args: StudyArgs) -> int:
         Exit code of the first command that failed; 0: none did.
     """
     done = []
-    for name, words in commands(args):
+    for name, options in runs(args):
+        words = [*words_of(options), *shlex.split(args.add)]
         print(shlex.join(["clevrskills", *words]), flush=True)
-        check(words)
+        check(name, options)
         if not args.dry_run:
             code = subprocess.run([sys.executable, "-m", "clevrskills", *words]).returncode
             if code:
