@@ -1,5 +1,5 @@
-"""Cost of LoHoRavens in CPU-seconds: drawing an episode, a reset, a turn of the oracle with the arm,
-and images of the map and from above.
+"""Cost of LoHoRavens in CPU-seconds: drawing an episode, a reset, a turn of the oracle with the
+arm, and images of the map and from above.
 
     python benchmarks/field.py stack_all_on_zone bowls_matching --episodes 3 --looks flat soft
 """
