@@ -34,8 +34,8 @@ ALTERNATIVES = 6
 
 
 class MoveOracle:
-    """Picks and places as the solver has it, again and again, each from what the world is then; where
-    all that help were refused, what may hinder the arm is taken away.
+    """Picks and places as the solver has it, again and again, each from what the world is then;
+    where all that help were refused, what may hinder the arm is taken away.
 
     Args:
         env: The environment.

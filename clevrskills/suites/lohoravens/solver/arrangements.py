@@ -147,7 +147,7 @@ def _assign(pieces: Pieces, arrangement: Arrangement) -> tuple[np.ndarray, tuple
 def _steps(pieces: Pieces, arrangement: Arrangement, where: np.ndarray) -> Iterator[Step]:
     """The moves, in an order in which each place is free when its piece comes."""
     squares: dict[int, np.ndarray] = {
-        k: _square(place, yaw, side)
+        k: square(place, yaw, side)
         for k, (place, yaw, side) in enumerate(
             zip(pieces.places, pieces.yaws_rad, pieces.sides_m, strict=True)
         )
@@ -162,7 +162,7 @@ def _steps(pieces: Pieces, arrangement: Arrangement, where: np.ndarray) -> Itera
         for number in left:
             piece = int(where[number])
             side, place = pieces.sides_m[piece], arrangement.places[number]
-            goal = _square(place, arrangement.yaws_rad[number], side)
+            goal = square(place, arrangement.yaws_rad[number], side)
             others = [
                 k
                 for k in squares
@@ -194,17 +194,17 @@ def _in_the_way(
     x, y = (squares[other][0] + squares[other][2] - goal[0] - goal[2]) / 2
     if hypot(x, y) > (sides_m[other] + sides_m[piece]) / 2**0.5 + least_m:
         return False
-    return _gap_m(squares[other], goal) < least_m
+    return gap_m(squares[other], goal) < least_m
 
 
-def _square(place: np.ndarray, yaw_rad: float, side_m: float) -> np.ndarray:
+def square(place: np.ndarray, yaw_rad: float, side_m: float) -> np.ndarray:
     """Corners of a square, (4, 2)."""
     angle = yaw_rad + pi / 4 + np.arange(4) * pi / 2
     corners: np.ndarray = place + side_m / 2**0.5 * np.column_stack((np.cos(angle), np.sin(angle)))
     return corners
 
 
-def _gap_m(one: np.ndarray, other: np.ndarray) -> float:
+def gap_m(one: np.ndarray, other: np.ndarray) -> float:
     """The greatest gap between two squares along the normal of a side, at most their distance."""
     found = -np.inf
     for square, of in ((one, other), (other, one)):

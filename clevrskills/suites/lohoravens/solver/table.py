@@ -67,6 +67,10 @@ class Table:
         w, x, y, z = self.world.body_pose[0, slot, 3:].double().tolist()
         return float(np.arctan2(2 * (x * y + w * z), 1 - 2 * (y * y + z * z)))
 
+    def side_m(self, slot: int) -> float:
+        """Greatest side of a body, seen from above."""
+        return float(self.world.solids.size[0, slot, :2].max())
+
     def radius_m(self, slot: int) -> float:
         """Radius of the circle that a body covers, seen from above."""
         sides = self.world.solids.size[0, slot].double().numpy()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from math import hypot
 
+import numpy as np
 import torch
 
 from clevrskills.core.goal.predicate import GoalState, Leaf, Outcome, Predicate
@@ -15,6 +16,7 @@ from clevrskills.suites.lohoravens.predicates.exactly_in import ExactlyIn
 from clevrskills.suites.lohoravens.predicates.put_in import InArea, InBowl, InZone
 from clevrskills.suites.lohoravens.predicates.shapes import SHAPES
 from clevrskills.suites.lohoravens.predicates.tower import Tower
+from clevrskills.suites.lohoravens.solver.arrangements import GAP_M, gap_m, square
 from clevrskills.suites.lohoravens.solver.places import (
     fill,
     put_in_area,
@@ -90,22 +92,25 @@ def moves(
         raise problem
 
 
-def clearing_moves(
-    goal: Predicate, world: World, state: GoalState, move: Move
-) -> Iterator[Move]:
-    """Moves that take away what may hinder the arm at a pick or a place, the nearest first: higher
-    blocks beside it, with what is on them.
+def clearing_moves(goal: Predicate, world: World, state: GoalState, move: Move) -> Iterator[Move]:
+    """Moves that take away what may hinder the arm at a pick or a place, the nearest first: blocks
+    that are partly in the place, higher blocks beside it, with what is on them.
     """
     table = Table(world)
     planner = Planner(goal, goal.evaluate(world, state), state, table)
     picked = min(table.blocks, key=lambda k: hypot(*(table.xy(k) - move.pick[:2])))
     least_m = float(world.top(torch.tensor([table.topmost(picked)]))[0])
+    yaw = table.yaw_rad(picked) + move.place[2] - move.pick[2]
+    goal_square = square(np.array(move.place[:2]), yaw, table.side_m(picked))
     found = []
     for slot in table.blocks:
         top_m = float(world.top(torch.tensor([slot]))[0])
         away_m = min(hypot(*(table.xy(slot) - end[:2])) for end in (move.pick, move.place))
         near_m = table.radius_m(slot) + table.radius_m(picked) + HEAD_M
-        if slot != picked and top_m > least_m + HIGHER_M and away_m < near_m:
+        own = square(table.xy(slot), table.yaw_rad(slot), table.side_m(slot))
+        higher = top_m > least_m + HIGHER_M and away_m < near_m
+        inside = gap_m(own, goal_square) < GAP_M and not table.below(slot)
+        if slot != picked and (higher or inside):
             found.append((away_m, slot))
     for _, slot in sorted(found):
         try:
