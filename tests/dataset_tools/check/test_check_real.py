@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 from damage import edit_values, put, sign
 
+from clevrskills.dataset_tools import Dataset
 from clevrskills.dataset_tools.check.command import check_dataset
 from clevrskills.dataset_tools.generate.command import GenerateArgs, generate
 from clevrskills.solvers.requirements import planner_obstacle
@@ -29,6 +30,27 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_recordings_are_sound_and_can_be_replayed(recorded: Path) -> None:
     report = check_dataset(recorded, replay=3)
     assert (report.episodes, report.replayed, report.faults) == (6, 3, [])
+
+
+def test_perturbed_recordings_can_be_replayed_and_say_what_went_wrong(tmp_path: Path) -> None:
+    out, axes = tmp_path / "varied", ("disturbance:5", "robot_start:2", "language:3")
+    args = GenerateArgs(tasks=("sort",), episodes=2, out=out, no_cameras=True, axis=axes)
+    assert generate(args) == 0
+    dataset = Dataset(out)
+    levels = {"disturbance": 5, "robot_start": 2, "language": 3}
+    assert dataset.header.axes == levels
+    for episode in dataset:
+        assert episode.info["scene"]["conditions"]["axes"] == levels
+        assert episode.info["trajectory"]["path_m"] > 0
+        assert all({"kind", "step"} <= {*event} for event in episode.info["events"])
+    report = check_dataset(out, replay=2)
+    assert (report.replayed, report.faults) == (2, [])
+
+
+def test_watching_leaves_no_trace_in_the_states(recorded: Path) -> None:
+    """What a recording holds is what an environment that nobody watches does."""
+    assert all("events" in episode.info for episode in Dataset(recorded))
+    assert check_dataset(recorded, replay=6).faults == []
 
 
 def test_the_tables_of_all_episodes_make_one(recorded: Path) -> None:

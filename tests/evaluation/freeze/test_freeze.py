@@ -279,3 +279,27 @@ def test_screening(monkeypatch):
 def test_unknown_splits_do_not_look_like_rejections(split):
     with pytest.raises(UnknownNameError):
         Screener()(Candidate("pick", split, "xarm6", FROZEN.start))
+
+
+@pytest.mark.parametrize(
+    ("axis", "message"),
+    [
+        ("wind:1", "suite clevrskills has the axes"),
+        ("camera:6", "from 0 to 5"),
+        ("embodiment:1", "name the other arm with --robot"),
+    ],
+)
+def test_axes_that_cannot_be_frozen(tmp_path, axis, message):
+    with pytest.raises(ClevrSkillsError, match=message):
+        freeze_here(tmp_path, axis=(axis,))
+
+
+@needs_oracle
+@pytest.mark.slow
+def test_perturbed_episodes_are_frozen(tmp_path):
+    with mock.patch("clevrskills.jobs.work.open_pool", lambda _, make, *__: InlinePool(make)):
+        assert freeze(args(tmp_path, episodes=2, axis=("layout:3", "robot_start:2"))) == 0
+    for one in ClevrSkillsSuite(tmp_path).frozen("pick", "test"):
+        assert one.axes == {"layout": 3, "robot_start": 2} and one.twin != one.content_hash
+    with pytest.raises(ClevrSkillsError, match="other versions or axes"):
+        freeze_here(tmp_path)
