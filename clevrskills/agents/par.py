@@ -84,7 +84,7 @@ class PAR:
         shown = (caption,) if reporter == TRUTH else (image,)
         self._told = shown if reporter in (TRUTH, NONE) else ()
         self._suite, self._actor, self._actor_options = suite, None, None
-        views, look = {*shown}, LOOKS[0]
+        views, look = {*shown}, str(LOOKS[0])
         if actor != PERFECT:
             source = PolicySource(actor, given["actor"], own=suite.policies())
             self._actor = source.make(suite, actor_interface)

@@ -99,9 +99,9 @@ def read_turns(root: Path) -> Turns:
     if root.suffix == ".npz":
         try:
             with np.load(root) as data:
-                arrays = [data[name] for name in ARRAYS]
-                scene = data["scene"] if "scene" in data else np.arange(len(arrays[0]))
-                return Turns(root, *arrays, scene)
+                arrays = {name: data[name] for name in ARRAYS}
+                scene = data["scene"] if "scene" in data else np.arange(len(arrays["map"]))
+                return Turns(root, scene=scene, **arrays)
         except (OSError, KeyError, ValueError, BadZipFile) as error:
             raise ClevrSkillsError(f"{root} holds no turns: {error}") from None
     found: dict[str, list[Any]] = {name: [] for name in ARRAYS}
@@ -130,7 +130,7 @@ def read_turns(root: Path) -> Turns:
     if not found["text"]:
         raise ClevrSkillsError(f"{root} has no turns that were carried out")
     scene = np.arange(len(found["text"]))
-    return Turns(root, *(np.array(found[name]) for name in ARRAYS), scene)
+    return Turns(root, scene=scene, **{name: np.array(found[name]) for name in ARRAYS})
 
 
 class TurnWindows(TorchDataset[Any]):
@@ -225,7 +225,7 @@ def words_of(text: str, vocabulary: int, length: int) -> Tensor:
 
 def mirrored(
     image: Tensor, turns: Sequence[Asked], generator: np.random.Generator
-) -> tuple[Tensor, Sequence[Asked]]:
+) -> tuple[Tensor, list[Asked]]:
     """Turns of an image, mirrored left to right, top to bottom or both, along with the words."""
     turns = [(text, action.copy()) for text, action in turns]
     for axis, (one, other) in ((1, _SWAPS[0]), (0, _SWAPS[1])):
@@ -248,8 +248,8 @@ def _swapped(text: str, one: str, other: str) -> str:
 
 
 def _shifted(
-    image: Tensor, turns: Sequence[Asked], generator: np.random.Generator
-) -> tuple[Tensor, Sequence[Asked]]:
+    image: Tensor, turns: list[Asked], generator: np.random.Generator
+) -> tuple[Tensor, list[Asked]]:
     """Turns of an image moved by up to :data:`MOST_PX`, half the time and where there are some
     whose text names no place; only these. What comes in is as at the border.
     """

@@ -50,7 +50,7 @@ class TurnTraining(TrainingConfig):
             **{k: v for k, v in self.identity.items() if k not in ("policy", "config")},
             "data": [str(turns.root) for turns in self.turns],
             "track": track.to_json(),
-            "turns": len(windows),
+            "turns": sum(len(turns) for turns in self.turns),
             "parameters": sum(p.numel() for p in policy.parameters()),
         }
         return Description(self.policy, self.config, self.spec, provenance)

@@ -211,7 +211,7 @@ class TwoStreams(nn.Module):
             nn.Linear(64, 1),
         )
         self.turns, self.step_rad, self.crop_px = turns, step_rad, crop_px
-        self.to(memory_format=torch.channels_last)
+        self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
     def forward(self, images: Tensor, words: Tensor, scenes: Tensor | None = None) -> Features:
         """Features of words (B, L) that are said of images, by default each of its own, else of
