@@ -2,8 +2,8 @@
 
 Usage: harness_driver.py inspect SUITE PRESET TASK COUNT LOGS
        harness_driver.py openenv URL COUNT
-The stand-in for a model solves boards from the text that it is sent; of other suites it says the
-words of the environment variable REPLY.
+The stand-in for a model is the suite's reader of the text that it is sent, or says the words of the
+environment variable REPLY.
 """
 
 import json
@@ -12,11 +12,11 @@ import sys
 
 from clevrskills.agents.messages import from_openai
 from clevrskills.core.policy import Message
-from clevrskills.suites.ivispar.prompts.reader import solve_text
+from clevrskills.core.suite import load_suite
 
 
-def reply(messages: list[Message]) -> str:
-    return os.environ.get("REPLY") or solve_text(messages)
+def reply(messages: list[Message], suite: str = "ivispar") -> str:
+    return os.environ.get("REPLY") or load_suite(suite).reader()(messages)
 
 
 def by_inspect(suite: str, preset: str, task: str, count: str, logs: str) -> object:
@@ -33,7 +33,7 @@ def by_inspect(suite: str, preset: str, task: str, count: str, logs: str) -> obj
             images.extend(p.image[:22] for p in parts if getattr(p, "type", "") == "image")
             texts = (p if isinstance(p, str) else getattr(p, "text", "") for p in parts)
             ours.append(Message(message.role, tuple(filter(None, texts))))
-        told = ModelOutput.from_content("mockllm/model", reply(ours))
+        told = ModelOutput.from_content("mockllm/model", reply(ours, suite))
         told.usage = ModelUsage(input_tokens=3, output_tokens=2, total_tokens=5)
         return told
 
