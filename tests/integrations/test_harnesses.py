@@ -92,6 +92,27 @@ def test_inspect_gives_the_results_of_the_command(
 
 @pytest.mark.readers
 @pytest.mark.slow
+def test_inspect_gives_the_results_of_commands_that_an_arm_carries_out(
+    python: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    command = ["evaluate", "pick", "--suite", "clevrskills", "--preset", "words"]
+    command += ["--policy", "chat:reader", "--episodes", "1", "--out", str(out)]
+    assert main(command) == 0
+    ours = {result.id: result for result in read_results(out)}
+    told = drive(
+        *(python, "inspect", "clevrskills", "words", "pick", "1", str(tmp_path / "logs")),
+        home=tmp_path,
+        READER="clevrskills",
+    )
+    assert set(told["results"]) <= set(ours)
+    assert told["results"] and all(
+        same(told["results"][name], ours[name]) for name in told["results"]
+    )
+
+
+@pytest.mark.readers
+@pytest.mark.slow
 def test_inspect_sends_images_and_counts_what_cannot_be_read(python: Path, tmp_path: Path) -> None:
     told = drive(
         *(python, "inspect", "ivispar", "schematic", "geoms", "2", str(tmp_path / "logs")),

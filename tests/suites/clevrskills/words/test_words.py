@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -240,3 +241,21 @@ def test_random_words_are_commands_and_do_not_solve(stack: ClevrSkillsEnv) -> No
     assert codes.count("UNPARSABLE") == 0
     policy.reset(PromptInput("", {}, seed=1), env=stack, episode=None)
     assert said == [policy.act({}) for _ in range(200)]
+
+
+def test_success_is_that_of_the_state_in_which_a_turn_ends() -> None:
+    env = started("pick")
+    arm = SKILLS.begin(env)
+    turn = arm.act("put object_0 at (0, 0)")  # taken on the way, let go in the end
+    assert (turn.code, turn.success, turn.terminated) == ("DONE", False, False)
+    turn = arm.act(say(next(env.goal.leaves()), env))
+    assert turn.success and turn.terminated and turn.ok
+    env.close()
+
+
+def test_random_actions_are_commands_only_where_commands_are_taken() -> None:
+    policy = RandomWords(SUITE, SUITE.interface("delta"))
+    policy.reset(PromptInput("", {}, seed=1))
+    assert not policy.privileged and policy.act({}).shape == (7,)
+    drawn = [SKILLS.random(np.random.default_rng(k)) for k in range(20)]
+    assert len(set(drawn)) > 15
