@@ -9,11 +9,12 @@ from zlib import crc32
 
 import numpy as np
 
+from clevrskills.core.env_config import LOOKS
 from clevrskills.core.episode import FROZEN
 from clevrskills.core.feedback import Phrasebook
 from clevrskills.core.goal.tree import nodes
 from clevrskills.core.interface import Interface, TextInterface
-from clevrskills.core.suite import LOOKS, WORDINGS, Measure, Preset, PublishedTable, Reader
+from clevrskills.core.suite import WORDINGS, Episode, Measure, Preset, PublishedTable, Reader
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.suites.asgardbench.drawing.views import VIEWS
 from clevrskills.suites.asgardbench.env import HouseEnv, house_of, prompt_of
@@ -266,10 +267,9 @@ class AsgardBenchSuite(SymbolicSuite):
             if not isinstance(value, int | float) or not 0 <= value <= 0.5:
                 raise ClevrSkillsError(f"{task}.{MISTAKES}={value}; allowed: 0 to 0.5")
 
-    def told(
-        self, episode: SymbolicEpisode, wording: str, number: int, look: str = LOOKS[0]
-    ) -> TextPrompt:
+    def told(self, episode: Episode, wording: str, number: int, look: str = LOOKS[0]) -> TextPrompt:
         del look
+        assert isinstance(episode, SymbolicEpisode)
         if wording not in WORDINGS:
             raise UnknownNameError("wording", wording, WORDINGS)
         variant = Variant.from_json(episode.start["variant"])

@@ -19,7 +19,9 @@ def milestones(task: str, variant: Variant) -> Sequence[tuple[str, Predicate]]:
         task: The family.
         variant: The instance.
     """
-    clean = [(f"{kind} clean", StateIs(kind, "dirty", False)) for kind in variant.dirty]
+    clean: list[tuple[str, Predicate]] = [
+        (f"{kind} clean", StateIs(kind, "dirty", False)) for kind in variant.dirty
+    ]
     if task == "coffee":
         return [*_COFFEE, ("drunk", Did("DRINK", "coffee")), ("stored", Stored("Mug"))]
     if task in COOKED:
@@ -33,8 +35,8 @@ def milestones(task: str, variant: Variant) -> Sequence[tuple[str, Predicate]]:
         return [*clean, *((f"{kind} stored", Stored(kind)) for kind in variant.objects)]
     if task == "set_table":
         laid = [(f"{kind} on table", Contained(kind, "DiningTable")) for kind in ("Mug", "Plate")]
-        served = ("served", Contained("BreadSliced", "Plate"))
-        return [*clean, *_COFFEE, *laid, *_COOKING["cook_toast"], served]
+        toast = [*_COOKING["cook_toast"], ("served", Contained("BreadSliced", "Plate"))]
+        return [*clean, *_COFFEE, *laid, *toast]
     if task == "clean_mirror":
         return [
             ("sprayer held", Held("SprayBottle")),
