@@ -99,6 +99,8 @@ class MoveOracle:
         seen = list[Move]()
         in_words = self._interface.name == PICK_PLACE_TEXT.name
         for move in known:
+            if move in seen:
+                continue
             seen.append(move)
             if not self._tried[_rounded(move)]:
                 said = say(move, self._env, surely=True) if in_words else ""

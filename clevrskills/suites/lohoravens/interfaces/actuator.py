@@ -136,7 +136,7 @@ class PickPlaceActuator:
         env.end_turn(code)
         success = bool(env.outcome.holds[0])
         return Turn(
-            reward=float(env.outcome.reward[0]),
+            reward=float(env.outcome.reward[0]) if steps else 0.0,
             success=success,
             progress=float(env.outcome.progress[0]),
             terminated=success,

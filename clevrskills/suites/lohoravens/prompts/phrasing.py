@@ -56,7 +56,7 @@ def say(move: Move, env: LoHoRavensEnv, surely: bool = False) -> str:
         world = ForeseenWorld.snapshot(env.world)
         taken = carry_out(world, meant)
         after = env.goal.evaluate(world, env.goal_state).state
-        if moves_left(env.goal, world, after, env.turn_limit) < before:
+        if moves_left(env.goal, world, after, before - 1) < before:
             return text
         other = scene.by_slot.get(taken.slot) if taken else None
         alike = other is not None and (other.name, other.size) == (thing.name, thing.size)

@@ -173,4 +173,4 @@ def helps(goal: Predicate, world: World, state: GoalState, move: Move, most: int
     after = ForeseenWorld.snapshot(world)
     if carry_out(after, move) is None:
         return False
-    return moves_left(goal, after, goal.evaluate(after, state).state, most) < before
+    return moves_left(goal, after, goal.evaluate(after, state).state, before - 1) < before
