@@ -184,8 +184,8 @@ class Checker:
         return faults
 
     def _replay(self, path: Path) -> list[Fault]:
-        from clevrskills.dataset_tools.check.fault import Fault
         from clevrskills.core.suite import Episode as Start
+        from clevrskills.dataset_tools.check.fault import Fault
         from clevrskills.dataset_tools.check.replay import replay
         from clevrskills.dataset_tools.check.turns import replay_turns
         from clevrskills.dataset_tools.dataset import Episode
