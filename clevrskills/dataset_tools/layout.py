@@ -121,7 +121,7 @@ class Header:
 
     def to_json(self) -> dict[str, Any]:
         """The content of ``dataset.json``."""
-        left_out = (*(() if self.interface else _NO_TURNS), *(() if self.axes else ("axes",)))
+        left_out = [*([] if self.interface else _NO_TURNS), *([] if self.axes else ["axes"])]
         return {name: value for name, value in asdict(self).items() if name not in left_out}
 
     def open(self, root: Path) -> None:

@@ -184,13 +184,15 @@ class Checker:
         return faults
 
     def _replay(self, path: Path) -> list[Fault]:
+        from clevrskills.core.suite import Episode as Start
         from clevrskills.dataset_tools.check.fault import Fault
         from clevrskills.dataset_tools.check.replay import replay
         from clevrskills.dataset_tools.check.turns import replay_turns
         from clevrskills.dataset_tools.dataset import Episode
         from clevrskills.dataset_tools.layout import STATES_FILE, TURNS_FILE
 
-        episode, start = Episode(path), None
+        episode = Episode(path)
+        start: Start | str | None = None
         if axes := self._header.axes:
             info = episode.info
             of = info["task"], info["split"], info["seed"]

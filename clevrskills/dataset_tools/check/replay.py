@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -58,7 +59,7 @@ def replay(episode: Episode, env: Environment, start: Start | None = None) -> Re
         DatasetError: A file of the episode is missing or damaged.
     """
     states, actions, columns = episode.states, episode.actions, _Columns(episode)
-    options = {"options": {"episode": start}} if start else {}
+    options: dict[str, Any] = {"options": {"episode": start}} if start else {}
     env.reset(seed=int(episode.info["seed"]), **options)
     step: Step | None = None
     for index, recorded in enumerate(states):
