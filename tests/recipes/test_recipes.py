@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import tyro
 
+from clevrskills.baselines.data.turns import NOTHING, TurnWindows, read_turns
 from tests.test_pages import COMMANDS
 
 ROOT = Path(__file__).parents[2]
@@ -161,3 +162,16 @@ def test_recipe_has_a_page_that_names_its_settings(recipe):
     assert f"recipes/{recipe}.sh" in page and "estimated" in page and "not measured" in page
     index = (ROOT / "docs" / "recipes" / "README.md").read_text(encoding="utf-8")
     assert f"({recipe}.md)" in index
+
+
+@pytest.mark.slow
+@pytest.mark.render
+def test_turns_are_drawn_without_an_arm(tmp_path: Path) -> None:
+    file, script = tmp_path / "turns.npz", ROOT / "recipes" / "lohoravens_turns.py"
+    given = ["pick_place_side", "--count", "2", "--instructions", "3", "--out", str(file)]
+    subprocess.run([sys.executable, str(script), *given], check=True, capture_output=True)
+    turns = read_turns(file)
+    assert len(turns.map) == 4 and len(turns) == 2 * (1 + 3) + 2 * (3 + 1)
+    assert (turns.action[:, 0] == NOTHING).sum() == 2
+    batch = TurnWindows([turns], 64, 32, augment=True, most=2)[0]
+    assert batch.images.shape == (1, 4, 128, 256) and len(batch.words) == len(batch.scenes) <= 2
