@@ -54,7 +54,8 @@ def main(args: Args) -> None:
     torch.set_num_threads(1)
     suite = load_suite()
     axes = args.axis or tuple(name for name in suite.axes() if name != "embodiment")
-    env = suite.make(EnvConfig(args.task, "train", cameras=suite.default_cameras(), size_px=256))
+    cameras = tuple(suite.default_cameras())
+    env = suite.make(EnvConfig(args.task, "train", cameras=cameras, size_px=256))
     clean = suite.frozen(args.task, "train")[0]
     rows: list[list[object]] = []
     for name in axes:

@@ -49,7 +49,7 @@ def timed(into: list[float]) -> Iterator[None]:
 def main(args: FieldArgs) -> None:
     """Measure, and print."""
     torch.set_num_threads(1)
-    suite, rows = load_suite("lohoravens"), []
+    suite, rows = load_suite("lohoravens"), list[list[object]]()
     for task in args.tasks:
         env = suite.make(EnvConfig(task, "test", cameras=()))
         draws, resets, turns = list[float](), list[float](), list[float]()
@@ -68,8 +68,8 @@ def main(args: FieldArgs) -> None:
             solved += rollout.success
         env.close()
         numbers = (f"{median(values):.3f}" for values in (draws, resets, turns))
-        rows.append((task, *numbers, f"{solved}/{args.episodes}"))
-    print_table("CPU-seconds, medians", ("task", "draw", "reset", "turn", "solved"), rows)
+        rows.append([task, *numbers, f"{solved}/{args.episodes}"])
+    print_table("CPU-seconds, medians", ["task", "draw", "reset", "turn", "solved"], rows)
     for look in args.looks:
         env = suite.make(EnvConfig(args.tasks[0], "test", cameras=("map", "top"), look=look))
         env.reset(options={"episode": suite.draw(args.tasks[0], "test", args.seed)})
@@ -79,7 +79,7 @@ def main(args: FieldArgs) -> None:
             with timed(times):
                 env.capture()
         env.close()
-        print_table(f"Images, {look}", ("map and top",), [(f"{median(times):.3f}",)])
+        print_table(f"Images, {look}", ["map and top"], [[f"{median(times):.3f}"]])
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ from clevrskills.suites.asgardbench.tasks.goals import READINGS, goal_of
 from clevrskills.suites.asgardbench.tasks.instances import TABLE, Variant, draw_variant
 from clevrskills.suites.asgardbench.tasks.setup import set_up
 from clevrskills.suites.asgardbench.tasks.solver import StuckError, reaches, solve
+from clevrskills.suites.symbolic import SymbolicEpisode
 
 
 def main(episodes: int = 100, verbs: int = 3000) -> None:
@@ -37,6 +38,7 @@ def main(episodes: int = 100, verbs: int = 3000) -> None:
     test = []
     for task in TABLE:
         for episode in suite.frozen(task, "test"):
+            assert isinstance(episode, SymbolicEpisode)
             variant = Variant.from_json(episode.start["variant"])
             test.append((task, variant, [Placed(**t) for t in episode.start["things"]]))
     houses = [house_of(*about) for about in test]

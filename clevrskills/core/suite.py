@@ -705,9 +705,9 @@ class Suite(Protocol):
         """
         return episode.to_json()
 
-    def planned_turns(self, episode: Episode) -> int | None:
-        """Turns of a plan for an episode that was found when it was drawn; ``None``: there is none
-        without acting.
+    def planned_turns(self, episode: Episode) -> tuple[int, int] | None:
+        """Turns of a plan for an episode that was found when it was drawn, and how many may be
+        taken; ``None``: there is none without acting.
         """
         del episode
         return None

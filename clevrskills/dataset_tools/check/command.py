@@ -192,13 +192,14 @@ class Checker:
         from clevrskills.dataset_tools.layout import STATES_FILE, TURNS_FILE
 
         episode = Episode(path)
-        start: Start | str | None = None
+        start: Start | None = None
         if axes := self._header.axes:
             info = episode.info
             of = info["task"], info["split"], info["seed"]
-            start = self._suite.draw_perturbed(*of, axes, info["robot"], info["task_args"])
-            if isinstance(start, str):
-                return [Fault(episode.id, "", f"replay: {start}")]
+            drawn = self._suite.draw_perturbed(*of, axes, info["robot"], info["task_args"])
+            if isinstance(drawn, str):
+                return [Fault(episode.id, "", f"replay: {drawn}")]
+            start = drawn
         env = self._environment(episode)
         try:
             if interface := self._header.interface:

@@ -60,10 +60,11 @@ class Screener:
             return ScreeningResult(seed, spec)
         data = spec.to_json()
         if self._planned:
-            turns = suite.planned_turns(spec)
-            if turns is None:
+            plan = suite.planned_turns(spec)
+            if plan is None:
                 raise ClevrSkillsError(f"suite {suite.name} has no plans without acting")
-            return ScreeningResult(seed, "", turns, data, spec.limit)
+            turns, limit = plan
+            return ScreeningResult(seed, "", turns, data, limit)
         env, interface = self._prepare(spec), suite.interface()
         oracle = suite.oracle(env)
         episode = suite.read_episode(json.loads(to_json(data)))

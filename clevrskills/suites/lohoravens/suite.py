@@ -164,11 +164,11 @@ class LoHoRavensSuite(TabletopSuite):
 
         return pack(episode.to_json())
 
-    def planned_turns(self, episode: Episode) -> int:
+    def planned_turns(self, episode: Episode) -> tuple[int, int]:
         from clevrskills.suites.lohoravens.episode import RavensEpisode
 
         assert isinstance(episode, RavensEpisode)
-        return episode.n_min
+        return episode.n_min, episode.limit
 
     def policies(self) -> Mapping[str, str]:
         module = "clevrskills.suites.lohoravens.agents"
