@@ -52,7 +52,7 @@ class Screener:
             turns = suite.planned_turns(spec)
             if turns is None:
                 raise ClevrSkillsError(f"suite {suite.name} has no plans without acting")
-            return ScreeningResult(seed, "", turns, data, spec.limit)
+            return ScreeningResult(seed, "", turns, data, getattr(spec, "limit", 0))
         env, interface = self._prepare(candidate), suite.interface()
         oracle = suite.oracle(env)
         start = {"episode": suite.read_episode(json.loads(to_json(data)))}

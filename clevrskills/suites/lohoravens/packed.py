@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from clevrskills.sim.body import Body
+from clevrskills.sim.body import Body, Pose
 from clevrskills.tasks import task as make_task
 from clevrskills.tasks.base import Task
 from clevrskills.tasks.layout import Layout
@@ -29,7 +29,7 @@ _USUAL: Mapping[str, Any] = {
 _SHORT = {"shape": "s", "texture": "t", "size": "z", "pose": "p"}
 
 
-def upright(pose: tuple[float, ...]) -> tuple[float, ...]:
+def upright(pose: Pose) -> Pose:
     """The pose of an upright body on the grid of places and turns that is kept of it."""
     x, y, z, w, _, _, turn = pose
     return _pose([*(round(v, PLACE_DIGITS) for v in (x, y, z)), _yaw(w, turn)])
@@ -39,7 +39,7 @@ def _yaw(w: float, z: float) -> float:
     return round(2 * atan2(z, w), TURN_DIGITS)
 
 
-def _pose(values: list[float]) -> tuple[float, ...]:
+def _pose(values: list[float]) -> Pose:
     x, y, z, yaw = values
     return (x, y, z, cos(yaw / 2), 0.0, 0.0, sin(yaw / 2))
 
