@@ -4,7 +4,7 @@ left out.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from math import atan2, cos, sin
 from typing import Any
 
@@ -29,7 +29,7 @@ _USUAL: Mapping[str, Any] = {
 _SHORT = {"shape": "s", "texture": "t", "size": "z", "pose": "p"}
 
 
-def upright(pose: Sequence[float]) -> Pose:
+def upright(pose: Pose) -> Pose:
     """The pose of an upright body on the grid of places and turns that is kept of it."""
     x, y, z, w, _, _, turn = pose
     return _pose([*(round(v, PLACE_DIGITS) for v in (x, y, z)), _yaw(w, turn)])
