@@ -59,14 +59,7 @@ class Screener:
         if isinstance(spec, str):
             return ScreeningResult(seed, spec)
         data = spec.to_json()
-        if self._planned:
-            plan = suite.planned_turns(spec)
-            if plan is None:
-                raise ClevrSkillsError(f"suite {suite.name} has no plans without acting")
-            turns, limit = plan
-            return ScreeningResult(seed, "", turns, data, limit)
         env, interface = self._prepare(spec), suite.interface()
-        oracle = suite.oracle(env)
         episode = suite.read_episode(json.loads(to_json(data)))
         start = {"episode": episode}
         env.reset(options=start)
@@ -75,7 +68,13 @@ class Screener:
             return ScreeningResult(seed, "start: " + ", ".join(found))
         if self._axes and (hidden := suite.hidden(episode)):
             return ScreeningResult(seed, hidden)
-        steps, reason = solve(env, oracle, interface)
+        if self._planned:
+            plan = suite.planned_turns(spec)
+            if plan is None:
+                raise ClevrSkillsError(f"suite {suite.name} has no plans without acting")
+            turns, limit = plan
+            return ScreeningResult(seed, "", turns, data, limit)
+        steps, reason = solve(env, suite.oracle(env), interface)
         if reason:
             return ScreeningResult(seed, f"oracle: {reason}")
         env.reset(options=start)
