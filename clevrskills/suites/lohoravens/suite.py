@@ -73,6 +73,7 @@ class LoHoRavensSuite(TabletopSuite):
 
     name = "lohoravens"
     title = "re-implementation of LoHoRavens"
+    benchmark = 1
     feedback = "none"
     episodes_dir = EPISODES_DIR
 
