@@ -359,10 +359,14 @@ def recorded_episodes(
         episodes: How many of each, at most; ``None``: all.
 
     Raises:
-        ClevrSkillsError: It has none.
+        ClevrSkillsError: It has none, or they were perturbed: a seed gives the clean episode.
     """
     found: dict[tuple[str, str], list[EpisodeRef]] = defaultdict(list)
-    for episode in Dataset(dataset):
+    recorded = Dataset(dataset)
+    if axes := recorded.header.axes:
+        told = ", ".join(f"{name}:{level}" for name, level in axes.items())
+        raise ClevrSkillsError(f"{dataset} was perturbed along {told}; allowed: no axes")
+    for episode in recorded:
         info = episode.info
         key = info["task"], info["split"]
         number = len(found[key])

@@ -9,6 +9,8 @@ from damage import edit_values, put, sign
 from clevrskills.dataset_tools import Dataset
 from clevrskills.dataset_tools.check.command import check_dataset
 from clevrskills.dataset_tools.generate.command import GenerateArgs, generate
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.evaluation.request import recorded_episodes
 from clevrskills.solvers.requirements import planner_obstacle
 
 pytestmark = [
@@ -45,6 +47,8 @@ def test_perturbed_recordings_can_be_replayed_and_say_what_went_wrong(tmp_path: 
         assert all({"kind", "step"} <= {*event} for event in episode.info["events"])
     report = check_dataset(out, replay=2)
     assert (report.replayed, report.faults) == (2, [])
+    with pytest.raises(ClevrSkillsError, match="perturbed along .*disturbance:5.*; allowed"):
+        recorded_episodes(out, ["sort"], ["train"], None)
 
 
 def test_watching_leaves_no_trace_in_the_states(recorded: Path) -> None:
