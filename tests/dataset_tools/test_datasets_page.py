@@ -31,7 +31,8 @@ def test_all_columns_and_keys_are_explained(demos: Path) -> None:
     assert set(episode.steps.columns) <= quoted(rows("steps.parquet"))
     base = {name for name in episode.cameras_table.columns if name.startswith("base_camera/")}
     assert base == quoted(rows("cameras.parquet"))
-    assert set(episode.info) == quoted(rows("episode.json"))
+    watched = {"events", "trajectory"}  # where a watcher was there
+    assert set(episode.info) | watched == quoted(rows("episode.json"))
     line = json.loads((demos / "manifest" / "local.jsonl").read_text().splitlines()[0])
     assert set(line) == quoted(rows("Manifest"))
     header = json.loads((demos / "dataset.json").read_text())

@@ -41,7 +41,8 @@ def test_a_lost_step_keeps_the_vacuum():
 
 
 def test_late_actions_come_later_for_a_while():
-    assert moves(run([Disturbance("delay", 2, steps=3, by=2)])) == [0.0, 0.1, 0.0, 0.1, 0.2, 0.5]
+    """What is on its way when they begin to be late was carried out before."""
+    assert moves(run([Disturbance("delay", 2, steps=3, by=2)])) == [0.0, 0.1, 0.0, 0.0, 0.2, 0.5]
 
 
 def test_movements_are_scaled_within_their_range():
