@@ -315,8 +315,9 @@ def test_compact_learns_from_nothing_on_a_cpu(demos: Path) -> None:
 
 
 def test_a_checkpoint_takes_published_weights_from_another_folder(
-    demos: Path, tmp_path: Path, backbones: dict[str, str]
+    demos: Path, tmp_path: Path, backbones: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)  # else it tries for long
     policy, _ = policy_and_windows("stream_robolm", demos, **backbones)
     (tmp_path / "saved").mkdir()
     about = checkpoint.Description("stream_robolm", policy.config, policy.spec, {})
