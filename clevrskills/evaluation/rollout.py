@@ -195,6 +195,11 @@ class PolicyRollout(Rollout):
                     self._greatest = np.maximum(self._greatest, size) if self.turns else size
                 self.step(action)
 
+    @property
+    def message(self) -> str:
+        """What is told of the last turn in words; empty if nothing is."""
+        return self._turns[-1]["message"] if self._turns else ""
+
     def step(self, action: Any) -> Turn:
         """Take one turn."""
         env, step = self.env, super().step(action)

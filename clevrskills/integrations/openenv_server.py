@@ -178,7 +178,7 @@ class WordEnvironment(Environment[WordAction, WordObservation, WordState]):
             messages=[] if rollout.ended else to_openai(self._policy.request(rollout.observation)),
             ok=last.ok if last else True,
             code=last.code if last else "",
-            message=rollout.observation["turns"][-1]["message"] if last else "",
+            message=rollout.message,
             success=rollout.success,
             progress=float(rollout.env.outcome.progress[0]),
         )
