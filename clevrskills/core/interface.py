@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,16 @@ from numpy.typing import NDArray
 from clevrskills.core.policy import PolicyError, Said
 from clevrskills.errors import ClevrSkillsError
 
-__all__ = ["Actuator", "BoxInterface", "Interface", "Step", "TextInterface", "Turn", "in_range"]
+__all__ = [
+    "Actuator",
+    "BoxInterface",
+    "Controller",
+    "Interface",
+    "Step",
+    "TextInterface",
+    "Turn",
+    "in_range",
+]
 
 TOLERANCE = 0.01
 """How far beyond 1 an entry is not out of range: numbers of half precision are rounded by up to
@@ -119,6 +128,22 @@ class Actuator(Protocol):
 
     def act(self, action: Any, on_step: Callable[[Step], None] | None = None) -> Turn:
         """Take an action; ``on_step`` is called after each control step of it."""
+
+
+class Controller(Protocol):
+    """Carries out commands by actions of numbers, in place of skills."""
+
+    def achieve(self, leaf: Any) -> Iterator[NDArray[Any]]:
+        """The actions by which it tries what a command says, one each control step, up to its
+        limit.
+
+        Args:
+            leaf: The leaf of a goal tree that the command says.
+
+        Raises:
+            GaveUp: It stops trying.
+            PolicyError: It broke down.
+        """
 
 
 class Interface(Protocol):
@@ -276,6 +301,8 @@ class TextInterface:
     spec: Mapping[str, Any]
     sentence: str = ""
     labels: Sequence[str] = ()
+    takes_controller: ClassVar[bool] = False
+    """Whether a controller may carry out its commands, in place of skills."""
 
     def read(self, answer: Any, clip: bool = True) -> list[str]:
         """The command of an answer.
@@ -296,6 +323,14 @@ class TextInterface:
     def begin(self, env: Any) -> Actuator:
         """What takes the commands."""
         return TextActuator(env)
+
+    def hand_to(self, controller: Controller, env: Any) -> Actuator:
+        """What takes the commands where a controller carries them out.
+
+        Raises:
+            ClevrSkillsError: None can.
+        """
+        raise ClevrSkillsError(f"no controller carries out commands of {self.name}")
 
     def none(self, after: Any = None) -> str:
         """An empty command, which no environment can read."""

@@ -20,6 +20,12 @@ class EvaluateArgs(PoolArgs, SuiteArgs):
     `gr00t://HOST:PORT`, `oracle`, `zero`, `random`, `replay:DATASET` on the episodes of a dataset,
     or `chat:URL`, a language model behind an OpenAI-compatible endpoint; `chat:oracle` and others
     stand in for one."""
+    controller: str | None = None
+    """A second policy that carries out the commands of the first one, which plans in words, in
+    place of the skills: `checkpoint:DIR` or any other that acts by numbers. It is told the sentence
+    of each command, and has the steps of the task that asks for such a thing alone."""
+    controller_arg: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    """Argument of the controller, NAME=VALUE, as with `--policy-arg`."""
     interface: str | None = None
     """What the policy acts by; by default the suite's first one."""
     feedback: Literal["none", "simple", "detailed"] | None = None

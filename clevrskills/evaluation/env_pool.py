@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,10 @@ from clevrskills.core.policy import ObservationOptions
 from clevrskills.core.policy_loader import PolicySource
 from clevrskills.core.suite import Environment, Episode, Suite, TrajectoryRenderer, building
 from clevrskills.errors import ClevrSkillsError
+from clevrskills.evaluation.handover.controller import Controllers
 from clevrskills.evaluation.handover.director import Director
 from clevrskills.evaluation.results import part_name, video_path
-from clevrskills.evaluation.rollout import EpisodeVideo, PolicyRollout, Rules
+from clevrskills.evaluation.rollout import EpisodeVideo, PolicyRollout, Rules, policy_seed
 
 TURNS_PER_S = 2
 """Frames per second of videos of turns that take no time themselves."""
@@ -36,6 +38,18 @@ class WorkerConfig:
     keep_images: int = 0  # episodes of each task and split of which images that are sent are kept
     axes: Mapping[str, int] = field(default_factory=dict)  # level of each axis that perturbs them
     noise: str = ""  # of images and actions, as the suite names it
+    controller: PolicySource | None = None  # where what carries out its commands comes from
+
+    def controllers(self) -> Controllers | None:
+        """What carries out the commands of the policy; ``None``: the interface does.
+
+        Raises:
+            ClevrSkillsError: It cannot be made.
+        """
+        if self.controller is None:
+            return None
+        clip, chunk = self.rules.clip, self.rules.chunk
+        return Controllers(self.controller, self.suite, clip, chunk, self.batch)
 
 
 @dataclass(frozen=True)
@@ -67,6 +81,7 @@ class EnvPool:
         config: What all workers have in common.
         options: What the policy is shown.
         rollout: Class of what is started.
+        controllers: What carries out the commands of the policy; ``None``: the interface does.
     """
 
     def __init__(
@@ -74,8 +89,10 @@ class EnvPool:
         config: WorkerConfig,
         options: ObservationOptions,
         rollout: type[PolicyRollout] = PolicyRollout,
+        controllers: Controllers | None = None,
     ) -> None:
-        self._worker, self._options, self._rollout = config, options, rollout
+        self._worker, self.options, self._rollout = config, options, rollout
+        self._controllers = controllers
         self._config: EnvConfig | None = None
         self._envs: dict[int, Environment] = {}
         self._films: dict[int, TrajectoryRenderer] = {}
@@ -92,16 +109,23 @@ class EnvPool:
         env = self._env(slot, episode)
         wording, told = worker.wording, None
         if wording != "own":
-            number, look = ref.index + ref.repeat, self._options.look
+            number, look = ref.index + ref.repeat, self.options.look
             told = worker.suite.told(episode, wording, number, look)
         robot = episode.robot if worker.axes else worker.robot
         video = self._video(slot, ref, robot) if ref.film else None
+        controller = film = None
+        if self._controllers is not None:
+            seed = partial(policy_seed, episode, ref.repeat)
+            controller = self._controllers.begin(slot, env, episode, seed)
+            film = self._film_of(episode)
         try:
             return self._rollout(
-                *(env, episode, self._options, worker.rules, worker.suite, video, ref.repeat),
+                *(env, episode, self.options, worker.rules, worker.suite, video, ref.repeat),
                 told=told,
                 wording=wording,
                 director=Director(worker.suite, ref.part) if ref.part else None,
+                controller=controller,
+                film=film,
             )
         except Exception:
             self.abandon(slot)
@@ -127,9 +151,9 @@ class EnvPool:
             raise ClevrSkillsError(f"episode {ref.id} cannot be perturbed: {episode}")
         return episode
 
-    def _env(self, slot: int, episode: Episode) -> Environment:
-        worker, options = self._worker, self._options
-        config = EnvConfig(
+    def _config_of(self, episode: Episode, options: ObservationOptions) -> EnvConfig:
+        worker = self._worker
+        return EnvConfig(
             episode.task,
             episode.split,
             episode.robot if worker.axes else worker.robot,
@@ -140,6 +164,14 @@ class EnvPool:
             task_args=episode.task_args,
             noise=worker.noise,
         )
+
+    def _film_of(self, episode: Episode) -> TrajectoryRenderer | None:
+        """What takes the images of a policy whose controller is shown others."""
+        return self._worker.suite.trajectory_renderer(self._config_of(episode, self.options))
+
+    def _env(self, slot: int, episode: Episode) -> Environment:
+        worker, shown = self._worker, self._controllers or self
+        config = self._config_of(episode, shown.options)
         if config != self._config:
             for env in self._envs.values():
                 env.close()
@@ -158,6 +190,8 @@ class EnvPool:
             assert film is not None, "there is a camera"
             self._films[slot] = film
         path = video_path(worker.root, ref.id)
-        spec = worker.suite.interface(worker.rules.interface).spec
-        rate_hz = spec.get("rate_hz", TURNS_PER_S)
+        # turns in words that an arm carries out are filmed at each of its control steps
+        interfaces = map(worker.suite.interface, (worker.rules.interface, None))
+        rates = [i.spec["rate_hz"] for i in interfaces if "rate_hz" in i.spec]
+        rate_hz = next(iter(rates), TURNS_PER_S)
         return EpisodeVideo(self._films[slot], path, worker.root, worker.writer, rate_hz)

@@ -6,13 +6,21 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from clevrskills.core.policy import GaveUp, Observation, PolicyError
+from clevrskills.core.policy import GaveUp, Observation, PolicyError, PromptInput
 from clevrskills.core.policy_loader import is_batched, is_privileged
-from clevrskills.evaluation.rollout import PolicyRollout
+from clevrskills.core.suite import Environment, Episode
 
 
 class Lost(Exception):  # noqa: N818 (it is not to blame)
     """An episode that cannot go on as the policy broke down while it acted in several at once."""
+
+
+class Start(Protocol):
+    """What a policy begins with in a slot."""
+
+    prompt: PromptInput
+    env: Environment
+    episode: Episode
 
 
 class Acting(Protocol):
@@ -24,8 +32,8 @@ class Acting(Protocol):
 
     proven: bool
 
-    def reset(self, starts: Mapping[int, PolicyRollout]) -> None:
-        """Rollouts begin in these slots; :meth:`act` tells what goes wrong."""
+    def reset(self, starts: Mapping[int, Start]) -> None:
+        """It begins in these slots; :meth:`act` tells what goes wrong."""
 
     def act(self, observations: Mapping[int, Observation]) -> dict[int, np.ndarray | Exception]:
         """What to do in each slot, or why nothing: what was raised, or :class:`Lost`.
@@ -64,7 +72,7 @@ class Singles:
         self._failed: dict[int, Exception] = {}
         self.proven = False
 
-    def reset(self, starts: Mapping[int, PolicyRollout]) -> None:
+    def reset(self, starts: Mapping[int, Start]) -> None:
         for slot, start in starts.items():
             self._failed.pop(slot, None)
             try:
@@ -122,7 +130,7 @@ class Batched:
         self._failed: Exception | None = None
         self.proven = False
 
-    def reset(self, starts: Mapping[int, PolicyRollout]) -> None:
+    def reset(self, starts: Mapping[int, Start]) -> None:
         try:
             if self._policy is None:
                 self._policy = self._make()

@@ -11,7 +11,7 @@ from typing import Any
 from clevrskills import additions, keys_of
 from clevrskills.core.interface import BoxInterface
 from clevrskills.core.observer import LANGUAGE
-from clevrskills.core.policy_loader import CHAT, PolicySource, policy_arguments
+from clevrskills.core.policy_loader import CHAT, FORMS, PolicySource, policy_arguments
 from clevrskills.core.suite import Preset, Suite, check_axes, path_of
 from clevrskills.dataset_tools.dataset import Dataset
 from clevrskills.dataset_tools.layout import Header as DatasetHeader
@@ -105,6 +105,7 @@ def make_request(args: EvaluateArgs, suite: Suite) -> EvaluationRequest:
     if args.max_cost is not None and not {"price_in", "price_out"} & {*arguments}:
         raise ClevrSkillsError("--max-cost needs prices: --policy-arg price_in=… price_out=…")
     source = PolicySource(policy, arguments, os.getcwd(), overrides, suite.policies())
+    controller = _controller(args, suite)
     axes = check_axes(suite, args.axis)
     if axes and policy.startswith(REPLAY):
         raise ClevrSkillsError("--axis is not for replay: its episodes are those of the dataset")
@@ -134,6 +135,7 @@ def make_request(args: EvaluateArgs, suite: Suite) -> EvaluationRequest:
         args.keep_images,
         axes,
         noise,
+        controller,
     )
     frozen = {(ref.task, ref.split) for ref in refs if ref.seed is None}
     versions_of = {suite.header(*pair).benchmark for pair in frozen}
@@ -169,10 +171,41 @@ def make_request(args: EvaluateArgs, suite: Suite) -> EvaluationRequest:
         axes=axes,
         rejected=rejected,
         noise=noise,
+        controller=args.controller or "",
+        controller_args={} if controller is None else controller.arguments,
     )
     index, of = args.part
     refs = [ref for ref in filmed(refs, args.videos, args.video) if ref.index % of == index]
     return EvaluationRequest(args, config, tuple(refs), run)
+
+
+def _controller(args: EvaluateArgs, suite: Suite) -> PolicySource | None:
+    """Where what carries out the commands of the policy comes from; ``None``: the interface does.
+
+    Raises:
+        ClevrSkillsError: There is no such policy, or nothing for it to carry out.
+    """
+    name, arguments = args.controller, policy_arguments(args.controller_arg)
+    if name is None:
+        if arguments:
+            raise ClevrSkillsError("--controller-arg needs --controller")
+        return None
+    interface = suite.interface(args.interface)
+    if not getattr(interface, "takes_controller", False):
+        able = [n for n, i in suite.interfaces().items() if getattr(i, "takes_controller", False)]
+        told = f"of --interface {' or '.join(able)}" if able else "of other suites"
+        raise ClevrSkillsError(
+            f"--controller carries out commands {told}; {interface.name} has none for it"
+        )
+    if name.startswith((CHAT, REPLAY)):
+        raise ClevrSkillsError(
+            f"--controller {name}: a language model or a recording carries out no commands"
+        )
+    try:
+        return PolicySource(name, arguments, os.getcwd(), own=suite.policies())
+    except UnknownNameError:
+        forms = [form for form in FORMS if not form.startswith((CHAT, REPLAY))]
+        raise UnknownNameError("controller", name, [*forms, *suite.policies()]) from None
 
 
 def _perturbed(

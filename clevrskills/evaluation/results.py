@@ -37,6 +37,7 @@ USAGE = {
 """What is counted of a policy that asks a language model, and what that is called."""
 SETTINGS = (
     *("suite", "robot", "criteria", "interface", "feedback", "stop", "stop_on_success"),
+    *("controller", "controller_args"),
     *("observation", "wording", "noise", "axes", "chunk", "clip", "seed"),
     *("renderer", "versions"),
 )
@@ -113,6 +114,8 @@ class EpisodeResult:
         contact; empty: nothing watched the episode.
     axes: Level of each axis that perturbed the episode.
     twin: Content hash of the clean episode that it is made of; empty: it is that.
+    controller: The policy that carried out the commands of this one; empty: skills did, or it
+        commanded nothing.
     """
 
     task: str
@@ -159,6 +162,7 @@ class EpisodeResult:
     axes: Mapping[str, int] = field(default_factory=dict)
     twin: str = ""
     handover: Mapping[str, Any] = field(default_factory=dict)
+    controller: str = ""
 
     @property
     def id(self) -> str:
@@ -199,6 +203,7 @@ _IF_ANY = (
     "axes",
     "twin",
     "handover",
+    "controller",
 )
 
 
@@ -240,6 +245,9 @@ class Run:
         rejected: By ``<task>_<split>``, the indices of the frozen episodes that were left out, as
             perturbed they cannot be solved or seen, and why.
         noise: Noise of images and actions; empty: none.
+        controller: The policy that carries out the commands of this one, as it was named on the
+            command line; empty: skills do, or it commands nothing.
+        controller_args: Arguments of that policy.
     """
 
     policy: str
@@ -269,6 +277,8 @@ class Run:
     axes: Mapping[str, int] = field(default_factory=dict)
     rejected: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     noise: str = ""
+    controller: str = ""
+    controller_args: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def row(self) -> str:

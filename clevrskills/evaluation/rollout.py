@@ -4,11 +4,10 @@ import os
 import time
 import uuid
 from collections import Counter, deque
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 import numpy as np
@@ -16,16 +15,20 @@ import numpy as np
 from clevrskills.core.episode import RecordedName
 from clevrskills.core.feedback import Mode
 from clevrskills.core.goal.tree import depth, leaves_met
-from clevrskills.core.interface import BoxInterface, Step, TextInterface, Turn, in_range
+from clevrskills.core.interface import BoxInterface, Step, TextInterface, Turn
 from clevrskills.core.observer import Observer
 from clevrskills.core.policy import Observation, ObservationOptions, PromptInput, Said
 from clevrskills.core.rollout import STEP_LIMIT, Rollout
 from clevrskills.core.suite import Environment, Episode, Prompt, Suite, TrajectoryRenderer
+from clevrskills.evaluation.action_sizes import ActionSizes
 from clevrskills.evaluation.handover.director import Director
 from clevrskills.evaluation.results import EpisodeResult
 from clevrskills.jobs.files import PARTIAL_PREFIX, storage_errors, sync
 from clevrskills.jobs.process_setup import now, worker_name
 from clevrskills.sim.render.video import VideoWriter
+
+if TYPE_CHECKING:
+    from clevrskills.evaluation.handover.controller import Controller
 
 DONE, STOPPED = "done", "stopped"
 """What a policy says where it must tell that it is done, and why the episode ends then."""
@@ -52,6 +55,26 @@ class Rules:
     interface: str | None = None
 
 
+class Views:
+    """Images of an episode that a film takes, of which the environment takes none.
+
+    Args:
+        film: Draws them.
+        env: The environment; its episode has begun.
+    """
+
+    def __init__(self, film: TrajectoryRenderer, env: Environment) -> None:
+        self._film, self._env = film, env
+        film.open(env.scene_description())
+
+    def capture(self) -> Mapping[str, np.ndarray]:
+        """The images of the present state, (H, W, 3) uint8, by camera."""
+        env = self._env
+        qpos = env.proprioception()["qpos"]
+        views = self._film.render(qpos, env.object_poses(), env.textures)
+        return {name: np.ascontiguousarray(v.color[..., :3]) for name, v in views.items()}
+
+
 class EpisodeVideo:
     """Films an episode; the file appears when it is complete.
 
@@ -75,17 +98,16 @@ class EpisodeVideo:
 
     def open(self, env: Environment) -> None:
         """Film the first state."""
-        self._film.open(env.scene_description())
+        self._views = Views(self._film, env)
         self.add(env)
 
     def add(self, env: Environment) -> None:
         """Film the present state."""
-        qpos = env.proprioception()["qpos"]
-        (view,) = self._film.render(qpos, env.object_poses(), env.textures).values()
+        (image,) = self._views.capture().values()
         if self._video is None:
-            height, width = view.color.shape[:2]
+            height, width = image.shape[:2]
             self._video = VideoWriter(self._aside, width, height, self._rate_hz)
-        self._video.write(view.color)
+        self._video.write(image)
 
     def keep(self) -> None:
         """Complete the file."""
@@ -122,6 +144,9 @@ class PolicyRollout(Rollout):
         told: The prompt that the policy is given; ``None``: that of the episode.
         wording: What it says, one of :data:`~clevrskills.core.suite.WORDINGS`.
         director: Leads an episode of which the policy does a part; ``None``: it does all of it.
+        controller: Carries out its commands; ``None``: the interface does.
+        film: Takes the images that the policy is shown, where those of the environment are the
+            controller's; ``None``: the environment does.
     """
 
     def __init__(
@@ -136,15 +161,22 @@ class PolicyRollout(Rollout):
         told: Prompt | None = None,
         wording: str = "own",
         director: Director | None = None,
+        controller: "Controller | None" = None,
+        film: TrajectoryRenderer | None = None,
     ) -> None:
-        self._interface = suite.interface(rules.interface)
-        super().__init__(env, 0, rules.stop_on_success, self._interface.begin(env))
+        self._interface, self._controller = suite.interface(rules.interface), controller
+        if controller is None:
+            actuator = self._interface.begin(env)
+        else:
+            assert isinstance(self._interface, TextInterface)
+            actuator = self._interface.hand_to(controller, env)
+        super().__init__(env, 0, rules.stop_on_success, actuator)
         self.episode, self._rules, self.video, self._suite = episode, rules, video, suite
         data = getattr(episode.prompt if told is None else told, "wording", {})
         self._wording = {"from": wording, **data} if data or wording != "own" else {}
         self._repeat, self._turns = repeat, list[dict[str, Any]]()
         self._refused, self._codes = 0, Counter[str]()
-        self._clipped, self._greatest = 0, np.zeros(0)
+        self._sizes = ActionSizes() if controller is None else controller.sizes
         self._history, self.options = options.history, options
         self._actions: deque[tuple[Any, Any]] = deque()  # as they are taken, and as they were given
         self.transcript, self.shown = list[dict[str, Any]](), dict[str, Any]()
@@ -161,6 +193,7 @@ class PolicyRollout(Rollout):
             self._progress = float(env.outcome.progress[0])
             self._depth = depth(env.goal, env.outcome)
             self._watcher = suite.watcher(env)
+            self._capture = None if film is None else Views(film, env).capture
             self._tell(told)
             self.observation: Observation = self._look()
             if video is not None:
@@ -190,9 +223,7 @@ class PolicyRollout(Rollout):
             while self._actions and not self.ended:
                 action, numbers = self._actions.popleft()
                 if isinstance(interface, BoxInterface):
-                    self._clipped += bool(in_range(numbers)[1])
-                    size = np.abs(numbers)
-                    self._greatest = np.maximum(self._greatest, size) if self.turns else size
+                    self._sizes.add(numbers)
                 self.step(action)
 
     @property
@@ -227,7 +258,7 @@ class PolicyRollout(Rollout):
     def _tell(self, told: Prompt | None) -> None:
         """Let the policy be told a prompt; ``None``: that of the episode."""
         part = "" if self._director is None else self._director.seed
-        self.observer = Observer(self.env, self.options, told)
+        self.observer = Observer(self.env, self.options, told, self._capture)
         seed = policy_seed(self.episode, self._repeat, part)
         self.prompt: PromptInput = self.observer.begin(seed)
 
@@ -269,10 +300,6 @@ class PolicyRollout(Rollout):
         turns = {"turn": self.turns, "turns": tuple(self._turns), "feedback": self._rules.feedback}
         return {**observation, "interface": self._interface.spec, **turns}
 
-    def _labels(self) -> Iterable[str]:
-        """Names of the numbers of an action."""
-        return self._interface.labels or map(str, count())
-
     def result(self, cause: str = "", error: str = "", reason: str = "") -> EpisodeResult:
         """How the episode went.
 
@@ -289,6 +316,10 @@ class PolicyRollout(Rollout):
             success = once = success and end == STOPPED
             end = end if self.cause else "no stop"
         events, trajectory = self._watched()
+        controller, labels = self._controller, self._interface.labels
+        controller_s = 0.0 if controller is None else controller.spent_s
+        if controller is not None:
+            labels = self._suite.interface(None).labels
         return EpisodeResult(
             task=episode.task,
             level=self._suite.levels().get(task.key, task.level),
@@ -308,8 +339,8 @@ class PolicyRollout(Rollout):
             max_steps=self.limit,
             error=error,
             reason=reason,
-            policy_s=round(self._policy_s, 6),
-            env_s=round(self._env_s, 6),
+            policy_s=round(self._policy_s + controller_s, 6),
+            env_s=round(self._env_s - controller_s, 6),
             wall_s=round(time.perf_counter() - self._began_s, 6),
             worker=worker_name(),
             ended=now(),
@@ -326,16 +357,14 @@ class PolicyRollout(Rollout):
             wording=self._wording,
             revision=self._suite.revision,
             usage=self._usage,
-            clipped=round(self._clipped / max(self.turns, 1), 6),
-            greatest={
-                label: round(float(value), 6)
-                for label, value in zip(self._labels(), self._greatest, strict=False)
-            },
+            clipped=self._sizes.clipped,
+            greatest=self._sizes.greatest(labels),
             events=events,
             trajectory=trajectory,
             axes=dict(getattr(episode, "axes", {})),
             twin=episode.twin if getattr(episode, "axes", None) else "",  # type: ignore[attr-defined]
             handover=self._director.record if self._director else {},
+            controller="" if controller is None else controller.name,
         )
 
     def _watched(self) -> tuple[list[dict[str, Any]], dict[str, float]]:

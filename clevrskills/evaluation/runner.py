@@ -52,6 +52,8 @@ SAME = (
         "wording",
         "axes",
         "noise",
+        "controller",
+        "controller_args",
     ),
 )
 """What must be the same when a run is continued, besides the episodes and what is shown."""
@@ -308,7 +310,9 @@ def open_run(root: Path, before: Run | None, now: Run) -> None:
     if before is None and (root / RUN_FILE).exists():
         before = read_run(root)  # another writer was quicker
     if before is None:
-        run = replace(now, label=now.label or now.policy)
+        run = replace(
+            now, label=now.label or " + ".join(filter(None, (now.policy, now.controller)))
+        )
     else:
         check_same(root, before, now, now.observation)
         for name in ("versions", "renderer"):

@@ -14,7 +14,7 @@ from clevrskills.errors import ClevrSkillsError, one_line
 from clevrskills.evaluation.dialogue.transcripts import write_images, write_transcript
 from clevrskills.evaluation.env_pool import EnvPool, EpisodeRef, WorkerConfig
 from clevrskills.evaluation.policy_slots import Lost, acting
-from clevrskills.evaluation.results import EpisodeResult
+from clevrskills.evaluation.results import NO_TRACK, EpisodeResult
 from clevrskills.evaluation.rollout import PolicyRollout
 from clevrskills.jobs.files import StorageError
 from clevrskills.jobs.process_setup import now, return_freed_memory, trim_heap, worker_name
@@ -83,7 +83,12 @@ class Evaluator:
         self._acting, policy = acting(make, config.batch)
         self._track = str(getattr(policy, "track", ""))
         self._options = config.policy.options(policy, config.suite)
-        self._envs = EnvPool(config, self._options)
+        controllers = config.controllers()
+        self._envs = EnvPool(config, self._options, controllers=controllers)
+        self._draws = bool(self._options.cameras)
+        if controllers is not None:
+            self._track = joined(self._track, controllers.track)
+            self._draws |= bool(controllers.options.cameras)
         self._errors = 0
 
     def __call__(self, job: Describe | Group) -> Description | Ended:
@@ -94,7 +99,7 @@ class Evaluator:
         """
         if isinstance(job, Group):
             return self._evaluate(job)
-        renderer = self._config.suite.renderer() if self._options.cameras else ""
+        renderer = self._config.suite.renderer() if self._draws else ""
         return Description(self._options, renderer, self._track)
 
     def _evaluate(self, group: Group) -> Ended:
@@ -193,6 +198,14 @@ class Evaluator:
     def _broken(self, ref: EpisodeRef, error: Exception) -> EpisodeResult:
         suite, told = self._config.suite, f"the environment broke down: {one_line(error)}"
         return failed(ref, suite.levels()[ref.task], told, suite.revision)
+
+
+def joined(planner: str, controller: str) -> str:
+    """What two policies have learned from that act together; empty: one of them does not say."""
+    if not planner or not controller:
+        return ""
+    tracks = [track for track in (planner, controller) if track != NO_TRACK]
+    return " and ".join(dict.fromkeys(tracks)) or NO_TRACK
 
 
 def failed(ref: EpisodeRef, level: str, error: str, revision: int) -> EpisodeResult:

@@ -43,7 +43,8 @@ def dry_run(request: EvaluationRequest) -> int:
     policy = config.policy.make(config.suite, config.rules.interface)
     if not hasattr(policy, "estimate"):
         raise ClevrSkillsError(f"--dry-run: {config.policy.name} asks no language model")
-    envs = EnvPool(config, config.policy.options(policy, config.suite))
+    options = config.policy.options(policy, config.suite)
+    envs = EnvPool(config, options, controllers=config.controllers())
     known = read_results(config.root) if (config.root / RUN_FILE).exists() else ()
     done = {result.id for result in known if result.counts}
     refs = [ref for ref in request.episodes if ref.id not in done]

@@ -94,6 +94,8 @@ def reverify(args: ReverifyArgs) -> int:
 
 def _envs(root: Path, suite: Any) -> EnvPool:
     """Environments as they were in a run; what the policy was shown is not drawn again."""
+    import os
+
     from clevrskills.core.policy import ObservationOptions
     from clevrskills.core.policy_loader import PolicySource
     from clevrskills.evaluation.env_pool import EnvPool, WorkerConfig
@@ -110,10 +112,17 @@ def _envs(root: Path, suite: Any) -> EnvPool:
         *(run.stop_on_success, run.chunk, run.clip, run.stop == "declared"), told, run.interface
     )
     nobody = PolicySource("zero")
-    config = WorkerConfig(root, suite, nobody, rules, 1, run.robot, run.criteria, "", "")
+    controller = None
+    if run.controller:
+        controller = PolicySource(
+            run.controller, run.controller_args, os.getcwd(), own=suite.policies()
+        )
+    config = WorkerConfig(
+        *(root, suite, nobody, rules, 1, run.robot, run.criteria, "", ""), controller=controller
+    )
     shown: dict[str, Any] = {**run.observation}  # what is understood may depend on it
     shown["cameras"] = tuple(shown["cameras"])
-    return EnvPool(config, ObservationOptions(**shown), Unseen)
+    return EnvPool(config, ObservationOptions(**shown), Unseen, config.controllers())
 
 
 def _score(envs: EnvPool, path: Path, cause: str) -> EpisodeResult:

@@ -11,7 +11,7 @@ from clevrskills.core.goal.tree import leaf_status
 from clevrskills.core.interface import Actuator
 from clevrskills.core.policy import GaveUp
 from clevrskills.core.suite import Environment, Prompt, Suite
-from clevrskills.evaluation.handover.parts import LONGER, OWN, PLAN, WHOLE, Part
+from clevrskills.evaluation.handover.parts import LONGER, OWN, PLAN, WHOLE, Part, limit_alone
 
 NO_HANDOVER = "no handover"
 """Why a part ended that never began: the oracle did not come to its leaf, or it held by itself."""
@@ -73,8 +73,7 @@ class Director:
         if self._part.kind == PLAN:
             return Start(self.told_anew(), actuator.limit)
         leaf = self._steps[self._part.leaf]
-        task = self._suite.alone(leaf.name)
-        limit = int(self._suite.describe(task)["max_steps"]) if task else actuator.limit
+        limit = limit_alone(self._suite, leaf.name) or actuator.limit
         if self._part.leaf and not self._bring(actuator):
             return Start(None, limit, NO_HANDOVER)
         self._met = self._count()

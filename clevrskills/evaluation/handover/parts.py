@@ -15,6 +15,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from clevrskills.core.suite import Suite
+
 PLAN, WHOLE = "plan", "whole"
 OWN, PROMPT = "own", "prompt"
 LONGER = 2
@@ -41,6 +43,16 @@ class Part:
         """The part of a name."""
         match = _LEAF.fullmatch(name)
         return cls("leaf", int(match[1]), match[2]) if match else cls(name)
+
+
+def limit_alone(suite: Suite, kind: str) -> int | None:
+    """Limit of control steps of the task in which a kind of leaf is the first thing to do.
+
+    Returns:
+        It; ``None``: there is no such task.
+    """
+    task = suite.alone(kind)
+    return int(suite.describe(task)["max_steps"]) if task else None
 
 
 def leaf_part(leaf: int, sentence: str) -> str:

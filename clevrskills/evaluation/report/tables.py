@@ -249,7 +249,7 @@ def episodes(evaluations: Sequence[Evaluation]) -> pd.DataFrame:
         for evaluation in evaluations
         for result in (*evaluation.results, *evaluation.parts)
     )
-    names = ("repeat", "curves", "axes", "twin", "handover")
+    names = ("repeat", "curves", "axes", "twin", "handover", "controller")
     empty = [name for name in names if not frame[name].any()]
     return frame.drop(columns=empty)
 

@@ -158,8 +158,8 @@ def _announce(
     solved = sum(suite.header(*pair).oracle_median_steps for pair in pairs) * args.episodes * runs
     low, high = (steps * STEP_S / 3600 for steps in (solved, most))
     console(stderr=args.json).print(
-        f"{runs} runs of {len(pairs)} tasks x {args.episodes} episodes: about {low:.1f} core-hours "
-        f"if all succeed as fast as the oracle, {high:.1f} if none does, and the policy's own; "
+        f"{runs} runs of {len(pairs)} tasks x {args.episodes} episodes: about {low:.2f} core-hours "
+        f"if all succeed as fast as the oracle, {high:.2f} if none does, and the policy's own; "
         "screening the first time as long again",
         highlight=False,
     )

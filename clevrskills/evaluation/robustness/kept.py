@@ -126,6 +126,7 @@ def kept_episodes(
     count: int | None,
     workers: int = 1,
     timeout_s: float | None = None,
+    strict: bool = True,
 ) -> list[Kept]:
     """The first perturbed episodes of tasks and splits that can be solved; what the suite ships of
     screening, or was screened before on this machine, is not screened again.
@@ -137,6 +138,7 @@ def kept_episodes(
         count: How many of each are wanted; ``None``: as many as there are.
         workers: Number of processes.
         timeout_s: Seconds after which the screening of an episode is ended.
+        strict: Whether it is an error if too few are left.
 
     Raises:
         ClevrSkillsError: The oracle cannot run here, or of some too few are left.
@@ -171,7 +173,7 @@ def kept_episodes(
     with Display("screened", sum(one.count for one in kept)) as display:
         work.work(ScreeningQueue(kept, twins, display), start_pool)
     for one in kept:
-        if count and len(one.indices) < count:
+        if strict and count and len(one.indices) < count:
             last = one.rejected[-1]
             raise ClevrSkillsError(
                 f"{one.task}, split {one.split}, axes {_name(axes)}: {len(one.indices)} of "

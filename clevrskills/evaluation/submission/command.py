@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -219,7 +219,6 @@ def _arguments(
 ) -> EvaluateArgs:
     """What the evaluation was asked for."""
     from clevrskills.evaluation.arguments import EvaluateArgs
-    from clevrskills.jobs.files import to_json
 
     run, seen = found.run, found.run["observation"]
     args = EvaluateArgs(
@@ -238,7 +237,9 @@ def _arguments(
         chunk=run["chunk"],
         strict_actions=not run["clip"],
         prompt=seen.get("prompt"),
-        policy_arg=tuple(f"{name}={to_json(value)}" for name, value in run["policy_args"].items()),
+        policy_arg=_pairs(run["policy_args"]),
+        controller=run.get("controller") or None,
+        controller_arg=_pairs(run.get("controller_args", {})),
     )
     if seen.get("views"):
         return replace(args, view=tuple(seen["views"]))
@@ -246,6 +247,13 @@ def _arguments(
         cameras = tuple(seen["cameras"])
         return replace(args, cameras=cameras, size=seen["size_px"], look=seen["look"])
     return args
+
+
+def _pairs(arguments: Mapping[str, Any]) -> tuple[str, ...]:
+    """Arguments of a policy as they are given on the command line."""
+    from clevrskills.jobs.files import to_json
+
+    return tuple(f"{name}={to_json(value)}" for name, value in arguments.items())
 
 
 def _facts(found: Submission) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Policies in words without a model: the oracle's next command, and commands at random."""
+"""Policies in words without a model: the oracle, a plan in skills of L0, and chance."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from clevrskills.core.policy import Observation, PromptInput
 from clevrskills.core.suite import Suite
 from clevrskills.envs.environment import ClevrSkillsEnv
 from clevrskills.envs.scene_text import bodies_of
-from clevrskills.evaluation.policies import Random
+from clevrskills.errors import ClevrSkillsError
+from clevrskills.evaluation.policies import Chance, Random
 from clevrskills.jobs.arguments import check_names
-from clevrskills.suites.clevrskills.words.grammar import WAIT, any_command, say
+from clevrskills.predicates import AtPosition, OnTop, Rotated
+from clevrskills.suites.clevrskills.words.grammar import PUT_DOWN, WAIT, any_command, say
 
 
 class Commander:
@@ -42,6 +44,41 @@ class Commander:
         leaf = self._env.goal.next_leaf(self._env.outcome)
         self.subtask = WAIT if leaf is None else say(leaf, self._env)
         return self.subtask
+
+
+class SkillPlan(Chance):
+    """Plan in the skills of L0, none of which both picks and places: as the oracle in words, but
+    what is to be put somewhere is picked up first.
+
+    Args:
+        suite: What it acts in.
+        interface: What it acts by.
+
+    Raises:
+        ClevrSkillsError: It acts by numbers.
+    """
+
+    def __init__(self, suite: Suite, interface: Interface) -> None:
+        super().__init__(suite, interface)
+        if not isinstance(interface, TextInterface):
+            raise ClevrSkillsError(
+                f"a plan is in words; the interface {interface.name} is of numbers"
+            )
+
+    def act(self, observation: Observation) -> str:
+        """The next command."""
+        env: ClevrSkillsEnv = self.env
+        leaf = env.goal.next_leaf(env.outcome)
+        if leaf is None:
+            return WAIT
+        held, wanted = int(env.world.held[0]), -1
+        if isinstance(leaf, OnTop):
+            wanted = int(leaf.top[0])
+        elif isinstance(leaf, AtPosition) and not isinstance(leaf, Rotated):
+            wanted = int(leaf.object[0])
+        if wanted in (held, -1):
+            return say(leaf, env)
+        return f"pick up {env.world.keys[wanted]}" if held < 0 else PUT_DOWN
 
 
 class RandomWords(Random):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 from zlib import crc32
 
 import numpy as np
@@ -13,13 +13,14 @@ import torch
 from clevrskills.core.feedback import Phrasebook
 from clevrskills.core.goal.predicate import GoalState, Leaf
 from clevrskills.core.goal.tree import nodes
-from clevrskills.core.interface import Step, TextInterface, Turn, make_step
+from clevrskills.core.interface import Controller, Step, TextInterface, Turn, make_step
+from clevrskills.core.policy import GaveUp
 from clevrskills.core.suite import Preset
 from clevrskills.core.threads import single_threaded
 from clevrskills.envs.environment import ClevrSkillsEnv
 from clevrskills.envs.scene_text import STATE_VIEW
 from clevrskills.predicates import Predicate
-from clevrskills.solvers.motion import Actions, Arm, PlanFailed, SkillFailed
+from clevrskills.solvers.motion import Actions, Arm, PlanFailed
 from clevrskills.solvers.requirements import require_planner
 from clevrskills.solvers.skills import skill_for
 from clevrskills.solvers.skills.put_down import put_aside
@@ -73,7 +74,9 @@ PRESETS = {
 
 @dataclass(frozen=True)
 class SkillsInterface(TextInterface):
-    """Commands in words that skills carry out, one each turn."""
+    """Commands in words that skills carry out, or a controller does, one each turn."""
+
+    takes_controller: ClassVar[bool] = True
 
     def begin(self, env: Any) -> SkillActuator:
         """What takes the commands.
@@ -83,6 +86,10 @@ class SkillsInterface(TextInterface):
         """
         require_planner()
         return SkillActuator(env)
+
+    def hand_to(self, controller: Controller, env: Any) -> SkillActuator:
+        require_planner()  # `put down` is the skill's all the same
+        return SkillActuator(env, controller)
 
     def random(self, generator: np.random.Generator) -> str:
         """Any sentence of the grammar, about what scenes mostly hold."""
@@ -135,10 +142,11 @@ class SkillActuator:
 
     Args:
         env: The environment.
+        controller: Carries them out; ``None``: the registered skills do.
     """
 
-    def __init__(self, env: ClevrSkillsEnv) -> None:
-        self._env, self._turns = env, 0
+    def __init__(self, env: ClevrSkillsEnv, controller: Controller | None = None) -> None:
+        self._env, self._turns, self._controller = env, 0, controller
 
     @property
     def limit(self) -> int:
@@ -163,7 +171,10 @@ class SkillActuator:
         else:
             assert isinstance(command.leaf, Leaf)
             arm = CommandedArm(self._env, generator, command.leaf)
-            actions = achieve(arm, command.leaf)
+            if self._controller is None:
+                actions = achieve(arm, command.leaf)
+            else:
+                actions = until_it_holds(arm, self._controller.achieve(command.leaf))
         return self._run(arm, actions, on_step)
 
     def _run(self, arm: Arm, actions: Actions, on_step: Callable[[Step], None] | None) -> Turn:
@@ -174,7 +185,7 @@ class SkillActuator:
                 action = next(actions)
             except StopIteration:
                 break
-            except SkillFailed as failure:
+            except GaveUp as failure:
                 code = "UNREACHABLE" if isinstance(failure, PlanFailed) else "FAILED"
                 ended = Command(code=code, args={"reason": str(failure)})
                 break
@@ -220,3 +231,9 @@ def achieve(arm: CommandedArm, leaf: Predicate) -> Actions:
         if arm.holds:
             return
         yield from arm.wait(1)
+
+
+def until_it_holds(arm: CommandedArm, actions: Actions) -> Actions:
+    """Make the actions of a controller until what it was told holds, or there are no more."""
+    while not arm.holds and (action := next(actions, None)) is not None:
+        yield action

@@ -1,0 +1,36 @@
+"""Sizes of actions of numbers: how often they are out of range, and how large they get."""
+
+from collections.abc import Iterable
+from itertools import count
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clevrskills.core.interface import in_range
+
+
+class ActionSizes:
+    """Sizes of the actions that were taken."""
+
+    def __init__(self) -> None:
+        self._taken = self._clipped = 0
+        self._greatest = np.zeros(0)
+
+    def add(self, numbers: NDArray[Any]) -> None:
+        """Take note of an action (n,), as the policy gave it."""
+        size = np.abs(numbers)
+        self._greatest = np.maximum(self._greatest, size) if self._taken else size
+        self._taken, self._clipped = self._taken + 1, self._clipped + bool(in_range(numbers)[1])
+
+    @property
+    def clipped(self) -> float:
+        """Share of the actions with an entry out of range."""
+        return round(self._clipped / max(self._taken, 1), 6)
+
+    def greatest(self, labels: Iterable[str]) -> dict[str, float]:
+        """The greatest absolute value of each entry, by its label; without labels by its number."""
+        names = [*labels] or map(str, count())
+        return {
+            name: round(float(value), 6) for name, value in zip(names, self._greatest, strict=False)
+        }

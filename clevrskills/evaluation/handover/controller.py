@@ -1,0 +1,120 @@
+"""Controller: a policy that carries out the commands of another one, which plans in words."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from numpy.typing import NDArray
+
+from clevrskills.core.goal.predicate import Leaf
+from clevrskills.core.interface import BoxInterface
+from clevrskills.core.observer import Observer
+from clevrskills.core.policy import GaveUp, Observation, PolicyError
+from clevrskills.core.policy_loader import PolicySource
+from clevrskills.core.suite import Environment, Episode, Suite
+from clevrskills.errors import one_line
+from clevrskills.evaluation.action_sizes import ActionSizes
+from clevrskills.evaluation.handover.parts import limit_alone
+from clevrskills.evaluation.policy_slots import acting
+
+MOST_STEPS = 600
+"""Control steps of a command, at most, that no task asks for alone."""
+
+
+class Controllers:
+    """A policy that carries out commands in slots.
+
+    Args:
+        source: Where it comes from.
+        suite: What it acts in.
+        clip: Whether actions out of range are clipped; else they are errors.
+        chunk: How many actions of a chunk are executed, at most; ``None``: all.
+        slots: Number of slots.
+
+    Attributes:
+        options: What it is shown.
+        track: What it has learned from, as it says itself; empty: it says nothing.
+
+    Raises:
+        ClevrSkillsError: It cannot be made.
+    """
+
+    def __init__(
+        self, source: PolicySource, suite: Suite, clip: bool, chunk: int | None, slots: int
+    ) -> None:
+        self.source, self.suite, self.clip, self.chunk = source, suite, clip, chunk
+        self.acting, policy = acting(partial(source.make, suite), slots)
+        self.options = source.options(policy, suite)
+        self.track = str(getattr(policy, "track", ""))
+
+    def begin(
+        self, slot: int, env: Environment, episode: Episode, seed: Callable[[str], int]
+    ) -> Controller:
+        """What carries out the commands of an episode that begins in a slot; ``seed`` gives that of
+        the draws of a part of it.
+        """
+        return Controller(self, slot, env, episode, seed)
+
+
+@dataclass
+class Controller:
+    """A policy that carries out the commands of one episode.
+
+    It is told the sentence of each command as it would be told that of a leaf of the goal, with
+    images of what the sentence names where it was trained on such prompts, and begins anew.
+
+    Attributes:
+        name: Name of the policy.
+        prompt: What it is told now.
+        sizes: Sizes of its actions.
+        spent_s: Wall-clock seconds waiting for it.
+    """
+
+    of: Controllers
+    slot: int
+    env: Environment
+    episode: Episode
+    seed: Callable[[str], int]
+
+    def __post_init__(self) -> None:
+        self.name, self.sizes, self.spent_s = self.of.source.name, ActionSizes(), 0.0
+        self._told = 0
+
+    def achieve(self, leaf: Leaf) -> Iterator[NDArray[Any]]:
+        """The actions by which it tries what a command says, up to the limit of the task that asks
+        for such a leaf alone.
+        """
+        suite, options = self.of.suite, self.of.options
+        interface = suite.interface(None)
+        assert isinstance(interface, BoxInterface)
+        observer = Observer(self.env, options, suite.leaf_prompt(self.env, leaf))
+        self.prompt = observer.begin(self.seed(f"command/{self._told}"))
+        self._told += 1
+        self.of.acting.reset({self.slot: self})
+        observation, waiting = observer.look(), deque[NDArray[Any]]()
+        for _ in range(limit_alone(suite, leaf.name) or MOST_STEPS):
+            if not waiting:
+                answer = self._ask(observation)
+                interface.read(answer, self.of.clip)  # refuses what is out of range
+                waiting.extend(interface.numbers(answer)[: self.of.chunk])
+            numbers = waiting.popleft()
+            self.sizes.add(numbers)
+            yield numbers.clip(-1.0, 1.0)
+            # only what it will be shown
+            if len(waiting) < options.history:
+                observation = observer.look()
+
+    def _ask(self, observation: Observation) -> NDArray[Any]:
+        began_s = time.perf_counter()
+        answer = self.of.acting.act({self.slot: observation})[self.slot]
+        self.spent_s += time.perf_counter() - began_s
+        if isinstance(answer, GaveUp):
+            raise answer
+        if isinstance(answer, Exception):
+            raise PolicyError(f"controller {self.name}: {one_line(answer)}") from answer
+        return answer
