@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from clevrskills.suites.asgardbench.models.shapes import shape
+from clevrskills.suites.asgardbench.rules import sight
 from clevrskills.suites.asgardbench.rules.camera import PITCH_DEG
 from clevrskills.suites.asgardbench.rules.catalogue import catalogue
 from clevrskills.suites.asgardbench.rules.layout import Placed
@@ -175,6 +176,27 @@ def test_what_is_hidden_by_another_thing_is_not_seen():
     )
     world._key = []
     assert world.visible(pot) and not world.visible(apple)
+
+
+def test_no_box_that_hides_something_is_passed_over(monkeypatch):
+    asked = []
+
+    def compared(eye, rays, blocks, owner):
+        found, columns = fast(eye, rays, blocks, owner), blocks.columns
+        every = sight.behind(eye, rays, columns[:, columns[8] != owner])
+        asked.append(int(every.sum()))
+        assert (found == every).all()
+        return found
+
+    fast = sight._hidden
+    monkeypatch.setattr(sight, "_hidden", compared)
+    for task, which in (("cook_egg", 3), ("clean_mirror", 0)):
+        variant = TABLE[task][which]
+        world = World(room(variant.label), set_up(task, variant, np.random.default_rng(1)))
+        for kind in world.types[::3]:
+            apply(world, "FIND", kind)
+            apply(world, "OPEN", kind)
+    assert len(asked) > 20 and any(asked)
 
 
 @pytest.mark.parametrize("task", ["coffee", "set_table", "clean_mirror", "turn_on_tv"])

@@ -5,11 +5,12 @@ from zlib import crc32
 import numpy as np
 import pytest
 
+from clevrskills.suites.asgardbench.env import house_of
 from clevrskills.suites.asgardbench.predicates import HouseWorld
 from clevrskills.suites.asgardbench.rules.verbs import apply
 from clevrskills.suites.asgardbench.rules.world import World
 from clevrskills.suites.asgardbench.tasks.goals import READINGS, goal_of, locations
-from clevrskills.suites.asgardbench.tasks.instances import TABLE
+from clevrskills.suites.asgardbench.tasks.instances import TABLE, draw_variant
 from clevrskills.suites.asgardbench.tasks.rooms import room
 from clevrskills.suites.asgardbench.tasks.search import shortest
 from clevrskills.suites.asgardbench.tasks.setup import set_up
@@ -57,3 +58,14 @@ def test_shorter_plans_reach_the_goal_and_need_all_of_their_commands():
         assert not reaches(short[:place] + short[place + 1 :], start, goal)
     assert 0 < shortest(short, start, goal) <= len(short)
     assert shortest(short, start, goal, budget=20) == 0  # given up
+
+
+@pytest.mark.parametrize(("task", "number"), [("put_away_dishes", 390), ("cook_potato", 829)])
+def test_full_counters_and_several_open_cabinets_are_coped_with(task, number):
+    rng = np.random.default_rng((number, 26))
+    variant = draw_variant(task, rng)
+    things = set_up(task, variant, rng)
+    for reading in READINGS:
+        house = house_of(task, variant, things, reading)
+        plan = solve(task, variant, house)
+        assert reaches(plan, house, goal_of(task, variant, reading, house))

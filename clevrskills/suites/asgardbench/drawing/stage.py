@@ -24,7 +24,7 @@ AMBIENT = (0.50, 0.50, 0.51)
 SUN = ((0.10, 0.42, -1.0), (1.62, 1.56, 1.44))
 """Direction and color of the light that casts shadows."""
 FILLS = (((-0.75, 0.55, -0.45), (0.70, 0.71, 0.75)), ((0.6, -0.85, -0.35), (0.78, 0.77, 0.76)))
-SHADOW_MAP_PX = 2048
+SHADOW_MAP_PX = 1024
 CEILING = (0.93, 0.92, 0.90)
 """Color where nothing is drawn, sRGB: a ceiling would keep the light out."""
 Pose = tuple[float, float, float, float]
@@ -61,7 +61,7 @@ class Stage:
                 scene.add_directional_light(direction, color)
 
         self._contrast: Contrast = contrast
-        self._offscreen = OffscreenScene("soft", render_device(), numbers=True, lighting=lights)
+        self._offscreen = OffscreenScene("room", render_device(), numbers=True, lighting=lights)
         self._camera = self._offscreen.add_camera("agent", size_px, size_px, FOV_RAD)
         self._shown: dict[Hashable, _Shown] = {}
         self._numbers: dict[int, Hashable] = {}

@@ -346,13 +346,15 @@ def light_switch(look: Look) -> Model:
     """Switch on the wall: its rocker tips, its lamp shines."""
     frame = prism(rounded_rectangle(86, 86, 8), 8).turned("x", 90)
     rocker = box(44, 12, 60, y=-8, bottom=-30)
-    lamp = box(14, 4, 8, y=-15, bottom=14)
+    lamp, drawn = box(14, 4, 8, y=-15, bottom=14), box(30, 4, 16, y=-15, bottom=9)
+    lit = look.lit((0.25, 0.10, 0.08), (1.0, 0.55, 0.10))
     tip = Joint("hinge", "on", (1, 0, 0), -14.0, (0, -8, 0))
     return Model(
         (
             Piece(frame, Surface((0.97, 0.97, 0.95))),
             Piece(rocker, Surface((0.86, 0.87, 0.86)), "rocker"),
-            Piece(lamp, look.lit((0.25, 0.10, 0.08), (1.0, 0.55, 0.10)), "rocker"),
+            Piece(lamp, lit, "rocker", use="rules"),
+            Piece(drawn, lit, "rocker", use="drawn"),
         ),
         {"rocker": tip},
     )
@@ -391,9 +393,10 @@ def mirror(look: Look) -> Model:
         wet = Surface(blend((0.70, 0.78, 0.84), (1.0, 1.0, 1.0), look.strength))
         rim = Surface(blend((0.70, 0.78, 0.84), (0.30, 0.46, 0.60), look.strength))
         drops = np.column_stack([rng.uniform(-300, 300, 90), rng.uniform(70, 870, 90)])
-        for (x, z), r in zip(drops.tolist(), rng.uniform(7, 15, 90).tolist(), strict=True):
-            trail = rod([(x, -20, z), (x, -20, z - 2.2 * r)], [0.7 * r, r], 8)
-            drop = prism(circle(0.62 * r, 10), 4).turned("x", 90).moved(x, -20 - r, z - 2.3 * r)
+        for (x, z), r in zip(drops.tolist(), rng.uniform(9, 22, 90).tolist(), strict=True):
+            trail = rod([(x, -20, z), (x, -20, z - 2.2 * r)], [0.8 * r, 1.1 * r], 8)
+            drop = prism(circle(0.85 * r, 10), 4).turned("x", 90)
+            drop = drop.moved(x, -20 - 1.1 * r, z - 2.3 * r)
             pieces += [Piece(trail, rim), Piece(drop, wet)]
     return Model(tuple(pieces))
 
@@ -451,8 +454,15 @@ def towel_holder(look: Look) -> Model:
 def toilet_paper_hanger(look: Look) -> Model:
     """Short bar on the wall for a roll."""
     bar = rod([(-70, 0, 0), (-70, -70, 0), (70, -70, 0)], 7, 10)
-    cover = box(150, 130, 4, y=-65, bottom=62)
-    return Model((Piece(bar, STEEL), Piece(cover, STEEL)))
+    cover, flap = box(150, 130, 4, y=-65, bottom=62), box(150, 36, 4, y=-18, bottom=62)
+    plate = box(156, 5, 90, y=-3, bottom=-20)
+    return Model(
+        (
+            Piece(bar, STEEL),
+            Piece(cover, STEEL, use="rules"),
+            *(Piece(part, STEEL, use="drawn") for part in (flap, plate)),
+        )
+    )
 
 
 def tv_stand(look: Look) -> Model:
@@ -507,7 +517,7 @@ def floor_lamp(look: Look) -> Model:
     foot = lathe([(150, 0), (150, 16), (30, 30)], 32)
     pole = rod([(0, 0, 20), (0, 0, 1420)], 12)
     shade = round_vessel([(210, 1280), (210, 1281), (140, 1580)], [(136, 1580), (206, 1284)], 32)
-    lit = look.lit((0.80, 0.74, 0.62), (1.0, 0.90, 0.62))
+    lit = look.lit((0.58, 0.52, 0.44), (1.0, 0.90, 0.62))
     bulb = ball(42, 42, 50).moved(z=1330)
     return Model((Piece(foot, BLACK), Piece(pole, BLACK), Piece(shade, lit), Piece(bulb, lit)))
 

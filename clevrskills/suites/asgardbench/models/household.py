@@ -76,8 +76,9 @@ def _bottle(look: Look, glass: Color, label: Surface, tall: float) -> Model:
     pieces = [Piece(shape, body), Piece(mouth, body), Piece(wrap, label)]
     if look.state.filled is not None:
         pieces += look.liquid(11, tall + 1.0, glass)
-        gauge = lathe([(37.4, 4), (37.4, 50 * k)], 32)
-        pieces.append(Piece(gauge, look.liquid(1, 1, glass)[0].surface))
+        level = look.liquid(1, 1, glass)[0].surface
+        for low, high in ((4, 54 * k), (141 * k, 178 * k)):  # below the label and above it
+            pieces.append(Piece(lathe([(37.6, low), (37.6, high)], 32), level))
     return Model(tuple(pieces))
 
 

@@ -57,7 +57,7 @@ def cup(look: Look) -> Model:
     shell = hollow(
         [(30, 0), (33, 3), (42, 118), (43, 122)], [(40.5, 122), (31, 10), (28, 9)], glass, inside
     )
-    return Model((*shell, *look.liquid(38.0, 98, inside.color)))
+    return Model((*shell, *look.liquid(39.0, 110, inside.color)))
 
 
 def mug(look: Look) -> Model:
@@ -108,17 +108,19 @@ def pot(look: Look) -> Model:
 
 
 def kettle(look: Look) -> Model:
-    """Round-bellied kettle with spout, lid, a handle over the top and a gauge of what is in it."""
+    """Round-bellied kettle with spout, lid, handle, and a band of glass around what is in it."""
     body = Surface((0.13, 0.42, 0.38), gloss=0.45)
     belly = lathe([(84, 0), (92, 6), (96, 40), (84, 84), (58, 112), (44, 118)], 40)
     lid = lathe([(46, 117), (44, 122), (14, 128), (9, 130), (12, 138), (10, 146), (2, 148)], 32)
     spout = rod([(80, 0, 56), (112, 0, 84), (132, 0, 116), (146, 0, 124)], [18, 14, 10, 9])
     hoop = rod(arc3((0, 0, 92), 88, 20, 160, "xz", 13), 7)
     pale = Surface((0.86, 0.90, 0.90))
-    gauge = [Piece(box(26, 10, 66, y=-91, bottom=18), pale)]
+    band = lathe([(94.6, 16), (97.4, 40), (91.5, 66)], 40)
+    gauge = [Piece(box(26, 10, 66, y=-91, bottom=18), pale, use="rules")]
+    gauge.append(Piece(band, pale, use="drawn"))
     if look.state.filled is not None:
         level = look.liquid(1, 1, pale.color)[0].surface
-        gauge.append(Piece(box(20, 12, 50, y=-92, bottom=20), level))
+        gauge.append(Piece(lathe([(95.6, 18), (98.4, 40), (94.6, 57)], 40), level, use="drawn"))
     return Model(
         (Piece(belly, body), Piece(lid, STEEL), Piece(spout, body), Piece(hoop, HANDLE), *gauge)
     )

@@ -24,7 +24,7 @@ LIQUIDS: tuple[Liquid, ...] = get_args(Liquid)
 LIQUID_COLOR: Mapping[str, Color] = {
     "water": (0.16, 0.47, 0.86),
     "coffee": (0.17, 0.08, 0.03),
-    "wine": (0.42, 0.03, 0.10),
+    "wine": (0.60, 0.04, 0.13),
 }
 
 

@@ -23,6 +23,8 @@ TEXTURE_PX = 256
 STAINS_M = 0.2
 """Length after which stains repeat, at the least."""
 _COVERAGE = {"browned": 0.55, "droplets": 0.3}
+_WAVES = (0.16, 0.10, 0.04)
+"""Of the outline of a spill, as shares of its radius."""
 _CRUST: Color = (0.58, 0.40, 0.20)
 """Stains on what is dark."""
 _OVERLAY_COLOR: dict[str, Color] = {
@@ -105,15 +107,18 @@ def _stained(image: np.ndarray, surface: Surface) -> np.ndarray:
     ]
     spots += [(rng.random(2), rng.uniform(0.006, 0.02), 0.0) for _ in range(22)]
     for place, radius, wobble in spots:
+        phase = rng.uniform(0, 2 * np.pi, 3)
         across, above = ((a - b + 0.5) % 1 - 0.5 for a, b in zip((x, y), place, strict=True))
-        turn, phase = np.arctan2(above, across), rng.uniform(0, 2 * np.pi, 3)
+        near = np.hypot(across, above) < 1.1 * radius * (1 + wobble * sum(_WAVES))
+        across, above = across[near], above[near]
+        turn = np.arctan2(above, across)
         waves = sum(
-            size * np.cos(k * turn + p)
-            for size, k, p in zip((0.16, 0.10, 0.04), (2, 3, 8), phase, strict=True)
+            size * np.cos(k * turn + p) for size, k, p in zip(_WAVES, (2, 3, 8), phase, strict=True)
         )
         far = np.hypot(across, above) / (radius * (1 + wobble * waves))
-        mask = np.maximum(mask, ((1 - far) / 0.16).clip(0, 1))
-        rim = np.maximum(rim, np.exp(-(((far - 0.88) / 0.09) ** 2)) * (far < 1.05))
+        mask[near] = np.maximum(mask[near], ((1 - far) / 0.16).clip(0, 1))
+        ring = np.exp(-(((far - 0.88) / 0.09) ** 2)) * (far < 1.05)
+        rim[near] = np.maximum(rim[near], ring)
     dark = max(surface.color) < 0.4
     color = np.asarray(_CRUST if dark else _OVERLAY_COLOR["dirt"])
     shade = 1.05 + 0.9 * patterns.noise(n, _seed("dirt", "shade"), 3, 14) - 0.55 * rim

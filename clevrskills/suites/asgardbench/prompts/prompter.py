@@ -127,10 +127,14 @@ class HousePrompter:
 
     def reply(self, action: str, plan: Sequence[str] = ()) -> str:
         """A reply that says an action, with the plan that it begins, in the format asked for."""
-        left = list(plan) if plan and plan[0] == action else [action]
-        lines = ["<think>", "Observations: as expected.", f"Reasoning: next comes {action}."]
-        memory = [f"Next: {action}.", f"Left after that: {len(left) - 1} actions."]
-        return "\n".join([*lines, "</think>", self.answer(action, left, memory)])
+        planned = bool(plan) and plan[0] == action
+        left = list(plan) if planned else [action]
+        seen = "Observations: noted, and so is what came of the last action."
+        memory = [f"Next: {action}."]
+        if planned:
+            memory.append(f"Left after that: {len(left) - 1} actions.")
+        lines = ["<think>", seen, f"Reasoning: next comes {action}.", "</think>"]
+        return "\n".join([*lines, self.answer(action, left, memory)])
 
     def random(self, generator: np.random.Generator) -> str:
         """Any verb with any object."""

@@ -103,12 +103,17 @@ def _believe(house: Imagined, told: Sequence[_Told]) -> None:
         whole = next(k for k, piece in data.slices.items() if piece == kind)
         for entity in house.of_type(whole):
             entity.parent = GONE
-    for each in told:
+    where = {e.id: _where(house, e) for e in house.entities.values()}
+
+    def elsewhere(each: _Told) -> bool:
+        """Whether nothing like it is thought to be there."""
+        return all(where[e.id] != each.parent for e in house.of_type(each.kind))
+
+    for each in sorted(told, key=elsewhere):  # what is as it was thought to be is told apart first
         if each.kind in data.fixtures:
             continue
         there = [e for e in house.of_type(each.kind) if e.id not in taken]
-        parents = {e.id: house.entities.get(e.parent) for e in there}
-        there.sort(key=lambda e: getattr(parents[e.id], "type", "") != each.parent)
+        there.sort(key=lambda e: where.get(e.id) != each.parent)
         if not there:
             number = len(house.of_type(each.kind)) + 1
             there = [Entity(f"{each.kind}_{number}", each.kind, HAND)]
@@ -129,6 +134,12 @@ def _believe(house: Imagined, told: Sequence[_Told]) -> None:
         for fixture in house.of_type(kind):
             fixture.open, fixture.on = "open" in states, "on" in states
             fixture.dirty, fixture.sprayed = "dirty" in states, "sprayed" in states
+
+
+def _where(house: Imagined, thing: Entity) -> str:
+    """Type of what a thing is directly in or on, or :data:`HAND`."""
+    parent = house.entities.get(thing.parent)
+    return thing.parent if parent is None else parent.type
 
 
 def _slot(house: Imagined, container: Entity) -> int:

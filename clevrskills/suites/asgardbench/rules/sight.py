@@ -37,19 +37,20 @@ class Blocks:
     """Boxes that hide what is behind them.
 
     Attributes:
-        rows: A row for each (b, 10): its middle, half its size, cosine and sine of its yaw, the
-            radius of the ball around it, and the number of its entity; -1: of none.
+        columns: A column for each (15, b): its middle, half its size, cosine and sine of its yaw,
+            the number of its entity (-1: of none), and the corners of the box around it along the
+            axes of the room, with some slack, the lower one first.
     """
 
-    rows: np.ndarray
+    columns: np.ndarray
 
     @staticmethod
     def joined(parts: Sequence[Blocks]) -> Blocks:
         """All boxes of several."""
-        return Blocks(np.concatenate([part.rows for part in parts]))
+        return Blocks(np.concatenate([part.columns for part in parts], axis=1))
 
 
-NO_BLOCKS = Blocks(np.zeros((0, 10)))
+NO_BLOCKS = Blocks(np.zeros((15, 0)))
 
 
 def blocks_at(
@@ -60,10 +61,12 @@ def blocks_at(
     middle, half = (boxes[:, :3] + boxes[:, 3:]) / 2, (boxes[:, 3:] - boxes[:, :3]) / 2
     c, s = cos(origin[3]), sin(origin[3])
     turn = np.array([[c, -s, 0], [s, c, 0], [0, 0, 1.0]])
-    rows = np.empty((len(boxes), 10))
-    rows[:, :3], rows[:, 3:6], rows[:, 6:8] = middle @ turn.T + origin[:3], half, (c, s)
-    rows[:, 8], rows[:, 9] = np.linalg.norm(half, axis=1), owner
-    return Blocks(rows)
+    columns = np.empty((15, len(boxes)))
+    columns[:3], columns[3:6] = (middle @ turn.T + origin[:3]).T, half.T
+    columns[6], columns[7], columns[8] = c, s, owner
+    around = (half @ abs(turn).T).T + 1e-6
+    columns[9:12], columns[12:] = columns[:3] - around, columns[:3] + around
+    return Blocks(columns)
 
 
 @cache
@@ -193,35 +196,33 @@ def _hidden(
     eye: tuple[float, float, float], rays: np.ndarray, blocks: Blocks, owner: int
 ) -> np.ndarray:
     """Which points, given by rays from the eye (p, 3), are behind a box (p,)."""
-    # only boxes that reach the cone around the rays
-    middle = np.add.reduce(rays) / len(rays)
-    away = rays - middle
-    radius = float(np.maximum.reduce(np.einsum("pi,pi->p", away, away))) ** 0.5
-    square = float(middle @ middle)
-    off = blocks.rows[:, :3] - eye
-    radii = blocks.rows[:, 8]
-    along = off @ middle
-    share = along / square
-    widest = (share + radii / square**0.5) / max(1 - radius / square**0.5, 1e-9)
-    np.minimum(np.maximum(widest, 0, out=widest), 1, out=widest)  # at most so far on the way
-    np.minimum(np.maximum(share, 0, out=share), 1, out=share)
-    gap = np.einsum("bi,bi->b", off, off) - share * (2 * along - share * square)
-    near = gap < (radii + 1.001 * radius * widest + 1e-6) ** 2
-    near &= blocks.rows[:, 9] != owner
-    which = near.nonzero()[0]
-    if not len(which):
+    # only boxes that reach the box around the rays
+    columns = blocks.columns
+    low = np.minimum(np.minimum.reduce(rays), 0.0) + eye
+    high = np.maximum(np.maximum.reduce(rays), 0.0) + eye
+    near = columns[8] != owner
+    for axis, (least, most) in enumerate(zip(low.tolist(), high.tolist(), strict=True)):
+        near &= columns[9 + axis] < most
+        near &= columns[12 + axis] > least
+    return behind(eye, rays, columns[:, near])
+
+
+def behind(eye: tuple[float, float, float], rays: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """The same, of the boxes of these columns (15, b), each of which is looked at."""
+    if not columns.shape[1]:
         return np.zeros(len(rays), bool)
-    start, half, (c, s) = -off[which], blocks.rows[which, 3:6].T, blocks.rows[which, 6:8].T
+    start = np.array(eye)[:, None] - columns[:3]
+    half, c, s = columns[3:6], columns[6], columns[7]
     x, y, z = rays.T[:, :, None]
-    way = np.empty((3, len(rays), len(which)))  # in the frame of each box
+    way = np.empty((3, len(rays), columns.shape[1]))  # in the frame of each box
     np.add(c * x, s * y, out=way[0])
     np.subtract(c * y, s * x, out=way[1])
     way[2] = z
     way[way == 0] = 1e-12
-    origin = np.empty((3, 1, len(which)))
-    origin[0, 0] = c * start[:, 0] + s * start[:, 1]
-    origin[1, 0] = c * start[:, 1] - s * start[:, 0]
-    origin[2, 0] = start[:, 2]
+    origin = np.empty((3, 1, columns.shape[1]))
+    origin[0, 0] = c * start[0] + s * start[1]
+    origin[1, 0] = c * start[1] - s * start[0]
+    origin[2, 0] = start[2]
     first, last = (-half[:, None] - origin) / way, (half[:, None] - origin) / way
     enter = np.maximum.reduce(np.minimum(first, last), axis=0, initial=0.0)
     # what lies on a box touches it

@@ -288,7 +288,8 @@ class World:
             self._key, self._views = key, {}
             self._numbers = {name: number for number, name in enumerate(self.entities)}
             parts = [self._fixed()]
-            parts += (self._of_thing(e) for e in self.entities.values() if self._lies(e))
+            things = [e for e in self.entities.values() if e.parent]
+            parts += (self._of_thing(thing) for thing in things if self._lies(thing))
             self._blocks = Blocks.joined(parts)
         return self._blocks
 

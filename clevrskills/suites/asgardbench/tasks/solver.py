@@ -39,13 +39,15 @@ def solve(task: str, variant: Variant, world: World) -> list[str]:
     return solved(task, variant, world)[0]
 
 
-def solved(task: str, variant: Variant, world: World) -> tuple[list[str], World]:
-    """The same, with the world at the end of the plan."""
+def solved(task: str, variant: Variant, world: World) -> tuple[list[str], World, bool]:
+    """The same, with the world at the end of the plan, and whether the solver had to improvise: the
+    usual place was full, or what it had opened was out of sight.
+    """
     solver = _Solver(world.copy())
     solver.switch_off()
     getattr(solver, _METHODS.get(task, task))(variant)
     solver.tidy()
-    return solver.plan, solver.world
+    return solver.plan, solver.world, solver.improvised
 
 
 def shorten(plan: Sequence[str], world: World, goal: Predicate) -> list[str]:
@@ -94,6 +96,8 @@ class _Solver:
     def __init__(self, world: World) -> None:
         self.world = world
         self.plan: list[str] = []
+        self.rests: tuple[str, ...] = RESTS
+        self.improvised = False
 
     def do(self, verb: str, kind: str) -> None:
         result = apply(self.world, verb, kind)
@@ -145,16 +149,28 @@ class _Solver:
 
     def free_hand(self) -> None:
         """Lay down what is held."""
+        if self.world.held is not None:
+            self.put_on_one_of(self.rests)
+
+    def put_on_one_of(self, kinds: Sequence[str], usual: str = "") -> None:
+        """Put what is held in or onto the first of several types that has room; any other than the
+        usual one, if there is one, is improvised.
+        """
         thing = self.world.held
-        if thing is None:
-            return
-        for kind in RESTS:
+        assert thing is not None
+        for kind in kinds:
             there = self.world.of_type(kind)
             fits = kind in catalogue().fits[thing.type]
             if fits and any(self.world.free_slot(each, thing) is not None for each in there):
+                self.improvised |= bool(usual) and kind != usual
                 self.put(kind)
                 return
         raise StuckError(f"there is no place for the {thing.type}")
+
+    def set_down(self, kind: str) -> None:
+        """Bring a thing to where there is room, onto a counter if it can be."""
+        self.pick_up(kind)
+        self.put_on_one_of(self.rests, "CounterTop")
 
     def put(self, kind: str) -> None:
         """Put what is held in or onto something; a door that was opened for it is closed."""
@@ -162,7 +178,15 @@ class _Solver:
         if kind in SHUTTING and not target.open:
             self.do("OPEN", kind)
         self.do("PUT", kind)
-        while kind in SHUTTING and any(e.open for e in self.world.of_type(kind)):
+        self.close(kind)
+
+    def close(self, kind: str) -> None:
+        """Close what is open of a type; what is not seen is gone to for what is in it."""
+        while kind in SHUTTING and (left := [e for e in self.world.of_type(kind) if e.open]):
+            inside = self.world.contents(left[0])
+            if inside and not any(map(self.world.visible, left)):
+                self.do("FIND", inside[0].type)
+                self.improvised = True
             self.do("CLOSE", kind)
 
     def put_into(self, thing: str, container: str) -> None:
@@ -175,7 +199,8 @@ class _Solver:
     def to_top(self, kind: str) -> None:
         """Bring a thing onto a counter or table."""
         if not any(self.inside(kind, top) for top in TOPS):
-            self.put_into(kind, "CounterTop")
+            self.pick_up(kind)
+            self.put_on_one_of(TOPS, "CounterTop")
 
     # ---- washing ----
 
@@ -184,7 +209,7 @@ class _Solver:
         if not self.one(kind).dirty:
             return
         for inside in list(self.world.contents(self.one(kind))):
-            self.put_into(inside.type, "CounterTop")
+            self.set_down(inside.type)
         self.pour_out(kind)
         self.clear_basin(kind)
         if not self.inside(kind, "SinkBasin"):
@@ -196,7 +221,7 @@ class _Solver:
         self.do("TOGGLE_OFF", "Faucet")
         self.free_hand()
         if not leave:
-            self.put_into(kind, "CounterTop")
+            self.set_down(kind)
 
     def pour_out(self, kind: str) -> None:
         """Empty a vessel."""
@@ -208,7 +233,7 @@ class _Solver:
         """Take everything out of the sink."""
         for thing in list(self.world.contents(self.one("SinkBasin"))):
             if thing.type != keep:
-                self.put_into(thing.type, "CounterTop")
+                self.set_down(thing.type)
 
     def dishes(self, variant: Variant) -> None:
         """Wash what starts dirty."""
@@ -342,8 +367,9 @@ class _Solver:
         homes = [home for home in catalogue().homes.get(kind, ((), ()))[0]]
         if any(self.inside(kind, home) for home in homes):
             return
-        there = [home for home in homes if self.world.of_type(home)]
-        self.put_into(kind, there[0] if there else "CounterTop")
+        self.pick_up(kind)
+        usual = next((home for home in homes if self.world.of_type(home)), "CounterTop")
+        self.put_on_one_of((*homes, *self.rests), usual)
 
     def put_away(self, variant: Variant) -> None:
         for kind in variant.objects:
@@ -351,6 +377,7 @@ class _Solver:
             self.store(kind)
 
     def set_table(self, variant: Variant) -> None:
+        self.rests = tuple(each for each in RESTS if each != "DiningTable")
         for thing in list(self.world.contents(self.one("DiningTable"))):
             if thing.type not in ("Mug", "Plate", "BreadSliced"):
                 self.store(thing.type)
