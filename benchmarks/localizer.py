@@ -1,19 +1,22 @@
-"""Small network that finds the objects of perturbed starts by sight: whether an episode that the
+"""Small networks that find the objects of perturbed starts by sight: whether an episode that the
 oracle solves can also be told by sight.
 
-    python benchmarks/localizer.py --train 1200 --test 33
+    python benchmarks/localizer.py --train 600 --test 33
 
-It is shown the image of the base camera and, of one object, swatch and size; it says where in the
-image the middle of the object is. With the place of the camera and the height of the object that is
-a place on the table. It is trained on drawn episodes at all levels of the axes of what is seen, and
-tested on kept frozen ones.
+They are shown the image of the base camera and, of one object, swatch and size; they say where in
+the image the middle of the object is. With the place of the camera and the height of the object
+that is a place on the table. The first sees the whole image, coarsely; the second, in full, what
+is around the place that the first found. They are trained on drawn episodes with all axes of what
+is seen at once, each at a level of its own, and tested on kept frozen ones, axis by axis. Objects
+that are thrown at stand where a pixel is 5 cm of the table; they are not asked for.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 import torch
@@ -32,31 +35,29 @@ from clevrskills.errors import ClevrSkillsError
 from clevrskills.sim.cameras import FixedCamera
 from clevrskills.tasks import task as make_task
 
-SIZE_PX, SCALE, CELL_PX = 128, 2, 2
-"""Height of the images that the network sees, that of those drawn in their pixels, and size of the
-cells of its map in them.
-"""
+WHOLE_PX, AROUND_PX = 64, 40
+"""Height of the image that the first network sees, and of the part that the second sees."""
 NEAR_M = 0.015
 CLOSE_LAB = 12.0
 """Distance of colors, in CIELAB, at which a pixel is half as much like a swatch."""
-SPREAD_PX = 1.5
-"""Of the target around the middle of an object, in pixels of the image that it sees."""
+JITTER_PX = 8
+"""How far the second network's part is off in training, at most."""
 
 
 @dataclass
 class Args:
     """How much is drawn."""
 
-    train: int = 1200
+    train: int = 600
     """Episodes that are trained on."""
-    epochs: int = 5
+    epochs: int = 12
     """How often each object of them is shown."""
     test: int = 33
     """Frozen episodes of each axis and level, of one task after the other."""
     batch: int = 16
     """Objects in a training step."""
     seed: int = 0
-    """Of the network and of the order."""
+    """Of the networks and of the order."""
 
 
 @dataclass(frozen=True)
@@ -67,9 +68,10 @@ class Sample:
         image: (H, W, 3) uint8.
         colors: Colors of its swatch in CIELAB, (4, 3).
         size_m: Half extents, (3,).
-        middle_px: Where its middle is in the image, (2,).
+        middle_px: Where its middle is in the image, right and down, (2,).
         camera: The camera.
         place_m: Its middle in the world, (3,).
+        name: Task and body.
     """
 
     image: np.ndarray
@@ -78,28 +80,35 @@ class Sample:
     middle_px: np.ndarray
     camera: FixedCamera
     place_m: np.ndarray
+    name: str
+
+    @property
+    def mirrored(self) -> Sample:
+        """It, right for left."""
+        at = np.array([self.image.shape[1] - self.middle_px[0], self.middle_px[1]])
+        return replace(self, image=self.image[:, ::-1], middle_px=at)
 
 
 def samples(episode: EpisodeSpec) -> Iterator[Sample]:
-    """The objects of the task that show at the start and are not held."""
+    """The objects of the task within reach that show at the start and are not held."""
     task = make_task(episode.task, **episode.task_args)
     setting, slots = task.setting, len(task.slots)
     present = [(k, body) for k, body in enumerate(episode.layout.bodies) if body]
     bodies = [body for _, body in present]
     view = start_view(episode, setting, bodies, episode.conditions)
     camera = episode.conditions.of(setting).cameras[setting.watch[0]]
-    color = view.color[..., :3]
-    height = len(color) // SCALE
-    image = color.reshape(height, SCALE, -1, SCALE, 3).mean((1, 3)).astype(np.uint8)
+    image = np.ascontiguousarray(view.color[..., :3])
     for number, (k, body) in enumerate(present):
         shown = int((view.segmentation == 1 + number).sum())
         if k >= slots or k == episode.layout.in_gripper or not body.texture or shown < LEAST_PX:
             continue
-        place = np.array(body.pose[:3])
-        middle = camera.pixels(place[None])[0] * SIZE_PX / camera.size_px
-        if (middle > 1).all() and (middle < SIZE_PX - 2).all():
-            size = np.array(body.geometry.half_extents)
-            yield Sample(image, swatch_colors(body.texture), size, middle, camera, place)
+        place_m = np.array(body.pose[:3])
+        middle = camera.pixels(place_m[None])[0]
+        inside = (middle > 2).all() and (middle < len(image) - 2).all()
+        if inside and setting.workspace.contains(*body.pose[:2]):
+            size, colors = np.array(body.geometry.half_extents), swatch_colors(body.texture)
+            name = f"{episode.task} {body.key}"
+            yield Sample(image, colors, size, middle, camera, place_m, name)
 
 
 def swatch_colors(name: str) -> np.ndarray:
@@ -109,15 +118,21 @@ def swatch_colors(name: str) -> np.ndarray:
     return np.array([lab(part.mean(0)) for part in np.array_split(pixels[order], 4)])
 
 
-def inputs(sample: Sample) -> np.ndarray:
-    """What the network is shown, (C, H, W) float32."""
-    image = sample.image
-    seen = lab_of(image)
+@cache
+def _lab_of_colors() -> np.ndarray:
+    """Colors in steps of 8 in CIELAB, (32, 32, 32, 3)."""
+    steps = 8.0 * np.arange(32) + 4.0
+    colors = np.stack(np.meshgrid(steps, steps, steps, indexing="ij"), -1)
+    return np.array([lab(color) for color in colors.reshape(-1, 3)]).reshape(32, 32, 32, 3)
+
+
+def features(image: np.ndarray, sample: Sample) -> np.ndarray:
+    """What is shown of an image (H, W, 3) when an object is looked for, (10, H, W) float32."""
+    coarse = image >> 3
+    seen = _lab_of_colors()[coarse[..., 0], coarse[..., 1], coarse[..., 2]]
     apart = np.linalg.norm(seen[None] - sample.colors[:, None, None], axis=-1)  # (4, H, W)
-    dull = seen.copy()
-    dull[..., 0] *= 0.3
-    mean = sample.colors.mean(0) * (0.3, 1.0, 1.0)
-    hue = np.linalg.norm(dull - mean, axis=-1)
+    mean = sample.colors.mean(0)
+    hue = np.linalg.norm((seen - mean) * (0.3, 1.0, 1.0), axis=-1)
     like = np.stack([0.5 ** (apart.min(0) / CLOSE_LAB), 0.5 ** (hue / CLOSE_LAB)])
     rows = np.linspace(-1, 1, len(image))
     grid = np.stack(np.broadcast_arrays(rows[:, None], rows[None]))
@@ -126,21 +141,35 @@ def inputs(sample: Sample) -> np.ndarray:
     return np.concatenate(parts).astype(np.float32)
 
 
-def lab_of(image: np.ndarray) -> np.ndarray:
-    """An image in CIELAB, each color looked up in steps of 8."""
-    coarse = (image >> 3).astype(int)
-    index = (coarse[..., 0] << 10) | (coarse[..., 1] << 5) | coarse[..., 2]
-    known, back = np.unique(index, return_inverse=True)
-    colors = np.stack([known >> 10, (known >> 5) & 31, known & 31], -1) * 8 + 4
-    found: np.ndarray = np.array([lab(color.astype(float)) for color in colors])
-    return found[back].reshape(image.shape)
+def whole(sample: Sample) -> np.ndarray:
+    """What the first network is shown, (10, WHOLE_PX, WHOLE_PX): the most alike pixel of each cell,
+    the mean of the rest.
+    """
+    found = features(sample.image, sample)
+    cells = found.reshape(len(found), WHOLE_PX, -1, WHOLE_PX, len(sample.image) // WHOLE_PX)
+    shown = cells.mean((2, 4))
+    shown[3:5] = cells[3:5].max((2, 4))
+    return np.asarray(shown)
+
+
+def around(sample: Sample, middle_px: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What the second network is shown, (12, AROUND_PX, AROUND_PX), and its corner (2,)."""
+    most = len(sample.image) - AROUND_PX
+    corner = (np.round(middle_px).astype(int) - AROUND_PX // 2).clip(0, most)
+    left, top = corner
+    part = sample.image[top : top + AROUND_PX, left : left + AROUND_PX]
+    place_px = np.broadcast_to(
+        (corner / most - 0.5)[:, None, None], (2, AROUND_PX, AROUND_PX)
+    ).astype(np.float32)
+    return np.concatenate([features(part, sample), place_px]), corner
 
 
 class Localizer(nn.Module):
     """Where in an image an object is, as a map of logits, one of each cell."""
 
-    def __init__(self, channels: int = 10 * CELL_PX**2, width: int = 16) -> None:
+    def __init__(self, channels: int, width: int = 16, cell_px: int = 1) -> None:
         super().__init__()
+        self.cell_px = cell_px
 
         def block(before: int, after: int) -> nn.Sequential:
             return nn.Sequential(
@@ -148,15 +177,16 @@ class Localizer(nn.Module):
                 *(nn.Conv2d(after, after, 3, padding=1), nn.GroupNorm(4, after), nn.ReLU()),
             )
 
-        self.first, self.second = block(channels, width), block(width, 2 * width)
-        self.third, self.fourth = block(2 * width, 4 * width), block(4 * width, 4 * width)
+        self.first = block(channels * cell_px**2, width)
+        self.second, self.third = block(width, 2 * width), block(2 * width, 4 * width)
+        self.fourth = block(4 * width, 4 * width)
         self.up_third, self.up_second = block(8 * width, 2 * width), block(4 * width, width)
         self.up_first = block(2 * width, width)
         self.out = nn.Conv2d(width, 1, 1)
         self.down, self.up = nn.MaxPool2d(2), nn.Upsample(scale_factor=2)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        first = self.first(nn.functional.pixel_unshuffle(x, CELL_PX))
+        first = self.first(nn.functional.pixel_unshuffle(x, self.cell_px))
         second = self.second(self.down(first))
         third = self.third(self.down(second))
         y = self.up(self.fourth(self.down(third)))
@@ -166,14 +196,22 @@ class Localizer(nn.Module):
         return found
 
 
-def middle(logits: torch.Tensor) -> np.ndarray:
-    """The middle of what is most likely, in pixels right and down, (2,)."""
-    row, column = divmod(int(logits.argmax()), logits.shape[1])
-    ys = torch.arange(max(0, row - 2), min(len(logits), row + 3))
-    xs = torch.arange(max(0, column - 2), min(logits.shape[1], column + 3))
-    share = logits[ys][:, xs].flatten().softmax(0).reshape(len(ys), len(xs))
-    cell = [float((share.sum(0) * xs).sum()), float((share.sum(1) * ys).sum())]
-    return CELL_PX * (np.array(cell) + 0.5)
+def middles(logits: torch.Tensor, near: int | None = None) -> torch.Tensor:
+    """Middles (B, 2) of what is likely, in cells right and down.
+
+    Args:
+        logits: (B, H, W).
+        near: Only what is so near to the likeliest cell counts.
+    """
+    count, rows, columns = logits.shape
+    ys, xs = torch.arange(rows)[:, None] + 0.5, torch.arange(columns)[None] + 0.5
+    if near is not None:
+        best = logits.flatten(1).argmax(1)
+        off_y = (ys[None] - 0.5 - (best // columns)[:, None, None]).abs()
+        off_x = (xs[None] - 0.5 - (best % columns)[:, None, None]).abs()
+        logits = logits.masked_fill((off_y > near) | (off_x > near), -1e9)
+    share = logits.flatten(1).softmax(1).reshape(count, rows, columns)
+    return torch.stack([(share * xs).sum((1, 2)), (share * ys).sum((1, 2))], 1)
 
 
 def place(camera: FixedCamera, pixel: np.ndarray, height_m: float) -> np.ndarray:
@@ -192,27 +230,43 @@ def place(camera: FixedCamera, pixel: np.ndarray, height_m: float) -> np.ndarray
     return found
 
 
-def trained(found: list[Sample], args: Args) -> Localizer:
-    """A network that was trained on samples."""
-    torch.manual_seed(args.seed)
-    generator, network = np.random.default_rng(args.seed), Localizer()
+Shown = Callable[[Sample, np.random.Generator], tuple[np.ndarray, np.ndarray]]
+"""Gives what a network is shown of a sample, and where the middle is in it, in its cells."""
+
+
+def show_whole(sample: Sample, _: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """For the first network."""
+    return whole(sample), sample.middle_px * WHOLE_PX / len(sample.image) / 2
+
+
+def show_around(sample: Sample, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """For the second one, somewhat off."""
+    off = generator.uniform(-JITTER_PX, JITTER_PX, 2)
+    part, corner = around(sample, sample.middle_px + off)
+    return part, sample.middle_px - corner
+
+
+def train(network: Localizer, found: Sequence[Sample], shown: Shown, args: Args) -> Localizer:
+    """Train a network on samples, each also right for left."""
+    generator = np.random.default_rng(args.seed)
     steps = args.epochs * (len(found) // args.batch)
     optimizer = torch.optim.AdamW(network.parameters(), 2e-3, weight_decay=1e-4)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 4e-3, total_steps=max(1, steps))
-    grid = CELL_PX * (torch.arange(SIZE_PX // CELL_PX) + 0.5)
     order: list[int] = []
     for _ in range(steps):
         if len(order) < args.batch:
             order = generator.permutation(len(found)).tolist()
         some = [found[order.pop()] for _ in range(args.batch)]
-        logits = network(torch.from_numpy(np.stack([inputs(one) for one in some])))
-        at = torch.tensor(np.array([one.middle_px for one in some]), dtype=torch.float32)
+        turned = [one.mirrored if generator.random() < 0.5 else one for one in some]
+        pairs = [shown(one, generator) for one in turned]
+        logits = network(torch.from_numpy(np.stack([x for x, _ in pairs])))
+        at = torch.tensor(np.array([middle for _, middle in pairs]), dtype=torch.float32)
+        grid = torch.arange(logits.shape[-1]) + 0.5
         across = (grid[None, None] - at[:, 0, None, None]) ** 2
-        target = (-(across + (grid[None, :, None] - at[:, 1, None, None]) ** 2)) / (
-            2 * SPREAD_PX**2
-        )
-        target = target.flatten(1).softmax(1)
-        loss = -(target * logits.flatten(1).log_softmax(1)).sum(1).mean()
+        target = -0.5 * (across + (grid[None, :, None] - at[:, 1, None, None]) ** 2)
+        likely = logits.flatten(1).log_softmax(1)
+        loss = -(target.flatten(1).softmax(1) * likely).sum(1).mean()
+        loss = loss + 0.5 * (middles(logits, near=3) - at).abs().clamp(max=4).sum(1).mean()
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -221,10 +275,12 @@ def trained(found: list[Sample], args: Args) -> Localizer:
 
 
 @torch.inference_mode()
-def error_m(network: Localizer, sample: Sample) -> float:
-    """How far off the network is on the table."""
-    logits = network(torch.from_numpy(inputs(sample))[None])[0]
-    pixel = middle(logits) * sample.camera.size_px / SIZE_PX
+def error_m(coarse: Localizer, fine: Localizer, sample: Sample) -> float:
+    """How far off the networks are on the table."""
+    logits = coarse(torch.from_numpy(whole(sample))[None])
+    about = 2 * middles(logits, near=2)[0].numpy() * len(sample.image) / WHOLE_PX
+    part, corner = around(sample, about)
+    pixel = middles(fine(torch.from_numpy(part)[None]), near=3)[0].numpy() + corner
     found = place(sample.camera, pixel, sample.place_m[2])
     return float(np.linalg.norm(found - sample.place_m[:2]))
 
@@ -234,36 +290,43 @@ def main(args: Args) -> None:
     torch.set_num_threads(1)
     suite, begin = load_suite(), time.process_time()
     tasks = list(suite.levels())
-    axes = [name for name, axis in suite.axes().items() if axis.seen]
-    conditions = [(name, k) for name in axes for k in range(1, 1 + len(suite.axes()[name].levels))]
+    axes = {name: len(axis.levels) for name, axis in suite.axes().items() if axis.seen}
     drawn: list[Sample] = []
     for k in range(args.train):
-        name, level = conditions[k % len(conditions)]
         task, seed = tasks[k % len(tasks)], DEMONSTRATIONS.start + 500_000 + k
+        generator = np.random.default_rng((args.seed, k))
+        levels = {name: int(generator.integers(0, 1 + most)) for name, most in axes.items()}
         try:
-            made = suite.draw_perturbed(task, "train", seed, {name: level})
+            made = suite.draw_perturbed(task, "train", seed, levels)
         except ClevrSkillsError:
             continue
         if isinstance(made, EpisodeSpec):
             drawn += samples(made)
     ready = time.process_time()
-    network = trained(drawn, args)
+    torch.manual_seed(args.seed)
+    coarse = train(Localizer(10, cell_px=2), drawn, show_whole, args)
+    fine = train(Localizer(12), drawn, show_around, args)
     done = time.process_time()
+    print(f"{ready - begin:.0f} CPU-s drawn, {done - ready:.0f} CPU-s trained", flush=True)
     rows: list[list[object]] = []
-    for number, (name, level) in enumerate(conditions):
-        errors = []
-        for k in range(args.test):
-            task = tasks[(k + 7 * number) % len(tasks)]
-            made = suite.perturb(suite.frozen(task, "train")[k // len(tasks)], {name: level})
-            if isinstance(made, EpisodeSpec) and not hidden(made):
-                errors += [error_m(network, sample) for sample in samples(made)]
-        good = sum(error <= NEAR_M for error in errors)
-        low, high = wilson(good, len(errors))
-        share = f"{100 * good / max(1, len(errors)):.0f} [{100 * low:.0f}, {100 * high:.0f}]"
-        rows.append([name, level, len(errors), share, f"{1e3 * np.median(errors):.1f}"])
-    times = f"{ready - begin:.0f} s drawn, {done - ready:.0f} s trained on {len(drawn)} objects"
+    for level in range(1, 1 + max(axes.values())):
+        for name in (name for name, most in axes.items() if level <= most):
+            errors = {}
+            for k in range(args.test):
+                task = tasks[(k + 7 * len(rows)) % len(tasks)]
+                made = suite.perturb(suite.frozen(task, "train")[k // len(tasks)], {name: level})
+                if isinstance(made, EpisodeSpec) and not hidden(made):
+                    for one in samples(made):
+                        errors[f"{one.name} {k}"] = error_m(coarse, fine, one)
+            good = sum(error <= NEAR_M for error in errors.values())
+            low, high = wilson(good, len(errors))
+            share = f"{100 * good / max(1, len(errors)):.0f} [{100 * low:.0f}, {100 * high:.0f}]"
+            median = f"{1e3 * np.median(list(errors.values())):.1f}"
+            rows.append([name, level, len(errors), share, median])
+            missed = (f"{key} {1e3 * off:.0f} mm" for key, off in errors.items() if off > NEAR_M)
+            print(name, level, share, "missed:", ", ".join(missed), flush=True)
     columns = ["axis", "level", "objects", "within 1.5 cm, %", "median, mm"]
-    print_table(f"Found by sight; CPU: {times}", columns, rows)
+    print_table(f"Found by sight; trained on {len(drawn)} objects", columns, rows)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ from typing import Annotated
 import tyro
 
 from clevrskills.core.suite import load_suite
-from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.robustness.kept import kept_episodes
 from clevrskills.evaluation.robustness.screening import Verdict
 from clevrskills.evaluation.robustness.shipped import write_verdicts
@@ -45,14 +44,11 @@ def main(args: Arguments) -> None:
     found: dict[str, dict[tuple[str, str], list[Verdict]]] = {}
     for axis in args.axis or FELT:
         level = min(args.level, len(suite.axes()[axis].levels))
-        of_axis = found.setdefault(f"{axis}-{level}", {})
-        for pair in pairs:
-            try:
-                (one,) = kept_episodes(suite, [pair], {axis: level}, args.episodes, args.workers)
-            except ClevrSkillsError as error:  # too few are kept: none is shipped
-                print(error)
-                continue
-            of_axis[pair] = one.verdicts
+        screened = kept_episodes(
+            suite, pairs, {axis: level}, args.episodes, args.workers, strict=False
+        )
+        of_axis = {(one.task, one.split): one.verdicts for one in screened}
+        found[f"{axis}-{level}"] = of_axis
         looked = sum(map(len, of_axis.values()))
         rejected = sum(bool(v.reason) for verdicts in of_axis.values() for v in verdicts)
         print(f"{axis} {level}: {rejected} of {looked} rejected", flush=True)

@@ -181,8 +181,8 @@ def draw_disturbance(draft: Draft, most: Range, generator: np.random.Generator) 
         happens.append(Disturbance("loss", int(when * 40), steps=5))
     for _ in range(int(most["drops"])):
         happens.append(Disturbance("drop", steps.pop()))
+    begin = int(generator.integers(limit // 2))
     if most["late"]:
-        begin = int(generator.integers(limit // 2))
         happens.append(Disturbance("delay", begin, steps=20, by=float(most["late"])))
     scale = 1.0 + float(generator.choice([-1.0, 1.0])) * most["scale_%"] / 100
     happens.append(Disturbance("scale", 0, steps=10_000, by=round(scale, 6)))
@@ -259,12 +259,13 @@ DISTURBANCE = Axis(
         for pushes, push, losses, drops, late, scale in (
             (1, 0.01, 0, 2, 0, 3),
             (1, 0.015, 1, 4, 0, 6),
-            (2, 0.02, 1, 6, 1, 9),
-            (2, 0.025, 2, 8, 2, 12),
+            (2, 0.02, 1, 6, 0, 9),
+            (2, 0.025, 2, 8, 1, 12),
             (3, 0.03, 2, 10, 2, 15),
         )
     ),
-    "Friction stops a push within 1 to 3 cm; two control steps of delay are 0.1 s",
+    "Friction stops a push within 1 to 3 cm; two control steps of delay are 0.1 s, and one is "
+    "enough for a touch that comes too hard",
     False,
     draw_disturbance,
 )

@@ -11,7 +11,7 @@ from clevrskills.envs.episode import EpisodeSpec
 from clevrskills.sim.body import Body
 from clevrskills.sim.cameras import View
 from clevrskills.sim.conditions import Conditions
-from clevrskills.sim.render.trajectory_renderer import TrajectoryRenderer
+from clevrskills.sim.render.trajectory_renderer import AWAY, TrajectoryRenderer
 from clevrskills.sim.setting import Setting
 from clevrskills.tasks import task as make_task
 
@@ -21,7 +21,6 @@ LEAST_SHARE = 0.5
 """Share of its outline that is not hidden, at least."""
 LIGHTNESS = 0.5
 """Weight of lightness beside hue, as shadows change it."""
-AWAY = np.array([0.0, 0.0, -50.0, 1.0, 0.0, 0.0, 0.0])
 
 
 def hidden(episode: EpisodeSpec) -> str:
@@ -34,11 +33,15 @@ def hidden(episode: EpisodeSpec) -> str:
     setting, slots = task.setting, len(task.slots)
     asked = [body for body in episode.layout.bodies[:slots] if body]
     everything = [body for body in episode.layout.bodies if body]
-    view, usual = (
-        start_view(episode, setting, everything, conditions)
-        for conditions in (episode.conditions, Conditions())
-    )
-    alone = _alone(episode, setting, asked, everything)
+    plain = replace(episode.conditions, image=None)
+    film = _film(episode, setting, everything, plain)
+    alone = _alone(film, asked, everything)
+    poses = np.array([body.pose for body in everything])
+    view = usual = _draw(film, episode, setting, poses)
+    if episode.conditions.image:
+        view = start_view(episode, setting, everything, episode.conditions)
+    if plain.of(setting) != setting:
+        usual = start_view(episode, setting, everything, Conditions())
     colors = {k: _color(usual, k) for k in range(len(everything)) if _count(usual, k)}
     for k, body in enumerate(asked):
         shown = _count(view, k)
@@ -64,16 +67,14 @@ def start_view(
     return _draw(film, episode, setting, poses)
 
 
-def _alone(
-    episode: EpisodeSpec, setting: Setting, asked: Sequence[Body], bodies: Sequence[Body]
-) -> list[int]:
+def _alone(film: TrajectoryRenderer, asked: Sequence[Body], bodies: Sequence[Body]) -> list[int]:
     """Pixels that each body would show if the others and the arm were away."""
-    film = _film(episode, setting, bodies, replace(episode.conditions, image=None))
     counts = []
     for k, body in enumerate(asked):
-        poses = np.tile(AWAY, (len(bodies), 1))
+        poses = np.tile(np.array([*AWAY.p, *AWAY.q]), (len(bodies), 1))
         poses[k] = body.pose
-        counts.append(_count(_draw(film, episode, setting, poses), k))
+        (view,) = film.render(None, poses, {}).values()
+        counts.append(_count(view, k))
     return counts
 
 

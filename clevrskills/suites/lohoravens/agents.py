@@ -24,7 +24,7 @@ from clevrskills.suites.lohoravens.interfaces.numbers import (
 )
 from clevrskills.suites.lohoravens.interfaces.words import PICK_PLACE_TEXT
 from clevrskills.suites.lohoravens.primitive import Move
-from clevrskills.suites.lohoravens.prompts.phrasing import say
+from clevrskills.suites.lohoravens.prompts.phrasing import LookAhead, say
 from clevrskills.suites.lohoravens.solver import UnsolvableError, clearing_moves, moves
 
 SAME_MOVES = 3
@@ -98,12 +98,13 @@ class MoveOracle:
         """
         seen = list[Move]()
         in_words = self._interface.name == PICK_PLACE_TEXT.name
+        ahead = LookAhead(self._env)
         for move in known:
             if move in seen:
                 continue
             seen.append(move)
             if not self._tried[_rounded(move)]:
-                said = say(move, self._env, surely=True) if in_words else ""
+                said = say(move, self._env, ahead, surely=True) if in_words else ""
                 if said or not in_words:
                     return move, said
         if not seen:
@@ -112,7 +113,7 @@ class MoveOracle:
             env = self._env
             seen += clearing_moves(env.goal, env.world, env.goal_state, seen[0])
         seen.sort(key=lambda move: self._tried[_rounded(move)])
-        said = say(seen[0], self._env) if in_words else ""
+        said = say(seen[0], self._env, ahead) if in_words else ""
         if in_words and not said:
             raise GaveUp("no words are known for the next move")
         return seen[0], said

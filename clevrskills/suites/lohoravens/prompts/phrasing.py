@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 
 import numpy as np
 
@@ -19,13 +20,45 @@ from clevrskills.suites.lohoravens.things import AREAS, Scene, Thing, area_bound
 
 SAME_M = 0.005
 """How near to each other two picks or places are the same."""
-TRIED = 6
-"""Instructions of which it is looked ahead what would come, at most."""
+TRIED, TRIED_IN_ALL = 6, 12
+"""Instructions of which it is looked ahead what would come, at most: for a move, and for a turn."""
 NEAR_M = 0.05
 """How near to a place beside a block a place is that is told by the block's side."""
 
 
-def say(move: Move, env: LoHoRavensEnv, surely: bool = False) -> str:
+class LookAhead:
+    """What comes after moves, each looked at once, from where an environment is now.
+
+    Args:
+        env: The environment.
+    """
+
+    def __init__(self, env: LoHoRavensEnv) -> None:
+        self._env = env
+        self._seen: dict[Move, tuple[bool, int]] = {}
+
+    @cached_property
+    def before(self) -> int:
+        """How many moves are left."""
+        env = self._env
+        return moves_left(env.goal, env.world, env.goal_state, env.turn_limit)
+
+    def after(self, move: Move) -> tuple[bool, int] | None:
+        """Whether fewer moves are left after a move, and the slot of what it takes, -1 for nothing;
+        ``None``: enough was looked at.
+        """
+        if move not in self._seen:
+            if len(self._seen) == TRIED_IN_ALL:
+                return None
+            env, world = self._env, ForeseenWorld.snapshot(self._env.world)
+            taken = carry_out(world, move)
+            state = env.goal.evaluate(world, env.goal_state).state
+            helps = moves_left(env.goal, world, state, self.before - 1) < self.before
+            self._seen[move] = helps, taken.slot if taken else -1
+        return self._seen[move]
+
+
+def say(move: Move, env: LoHoRavensEnv, ahead: LookAhead, surely: bool = False) -> str:
     """A move in words: the first instruction that means just this; else the first after which fewer
     moves are left, those that take the same block first; else, unless it must surely help, one that
     takes a block alike; empty: there is none.
@@ -35,7 +68,7 @@ def say(move: Move, env: LoHoRavensEnv, surely: bool = False) -> str:
     if slot < 0:
         return ""
     thing, second = scene.by_slot[slot], ""
-    known = list[tuple[float, str, Move]]()
+    known = dict[Move, tuple[float, str]]()
     for text in _ways(thing, move, scene):
         meant = ground(text, env).move
         if meant is None:
@@ -43,22 +76,15 @@ def say(move: Move, env: LoHoRavensEnv, surely: bool = False) -> str:
         away_m = np.subtract([*meant.pick[:2], *meant.place[:2]], [*move.pick[:2], *move.place[:2]])
         if np.abs(away_m).max() < SAME_M:
             return text
-        known.append((float(np.abs(away_m[:2]).max() >= SAME_M), text, meant))
-    known.sort(key=lambda entry: entry[0])
-    before = moves_left(env.goal, env.world, env.goal_state, env.turn_limit)
-    looked_at = list[Move]()
-    for _, text, meant in known:
-        if meant in looked_at:
-            continue
-        if len(looked_at) == TRIED:
+        known.setdefault(meant, (float(np.abs(away_m[:2]).max() >= SAME_M), text))
+    for meant, (_, text) in sorted(known.items(), key=lambda entry: entry[1][0])[:TRIED]:
+        seen = ahead.after(meant)
+        if seen is None:
             break
-        looked_at.append(meant)
-        world = ForeseenWorld.snapshot(env.world)
-        taken = carry_out(world, meant)
-        after = env.goal.evaluate(world, env.goal_state).state
-        if moves_left(env.goal, world, after, before - 1) < before:
+        helps, taken = seen
+        if helps:
             return text
-        other = scene.by_slot.get(taken.slot) if taken else None
+        other = scene.by_slot.get(taken)
         alike = other is not None and (other.name, other.size) == (thing.name, thing.size)
         second = second or (text if alike else "")
     return "" if surely else second
