@@ -30,7 +30,7 @@ Send `submission.json`. We verify it, and run a sample of its episodes against y
 [server](remote.md) of your policy:
 
 ```bash
-clevrskills submission verify submission.json --sample 100 --policy ws://host:8000
+clevrskills submission verify submission.json --sample 100 --policy openpi://host:8000
 ```
 
 - Episodes are the first N frozen ones of each task and split, as many of each, each once. Drawn or repeated episodes and runs with

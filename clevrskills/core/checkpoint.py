@@ -13,16 +13,19 @@ reinforcement learning write this one format; nothing here is written whole or n
 up to the caller.
 """
 
+from __future__ import annotations
+
 import json
 import shutil
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any
-
-import torch
-from torch import Tensor, nn
+from typing import TYPE_CHECKING, Any
 
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor, nn
 
 CONFIG_FILE = "config.json"
 WEIGHTS_FILE = "model.safetensors"

@@ -50,9 +50,12 @@ class Phrasebook:
         """
         if mode == "none":
             return ""
-        result = "Success" if turn.ok else "Failure"
-        sentence = self.message(turn) if mode == "detailed" else ""
-        return f"{result}. {sentence}" if sentence else f"{result}."
+        return self.result(turn.ok, self.message(turn) if mode == "detailed" else "")
+
+    @staticmethod
+    def result(ok: bool, sentence: str) -> str:
+        """Whether a turn was done, with the sentence that says more, if there is one."""
+        return f"{'Success' if ok else 'Failure'}. {sentence}".rstrip()
 
     def _entry(self, code: str) -> tuple[str, str]:
         if code not in self.codes:

@@ -1,7 +1,7 @@
 """Observer: what a policy is shown of an environment, and its prompt in words alone."""
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -25,12 +25,18 @@ class Observer:
         env: The environment; it has at least the cameras that are asked for.
         options: What to show.
         prompt: What the policy is told; ``None``: the environment's own prompt.
+        capture: Takes the images, by camera; ``None``: the environment does.
     """
 
     def __init__(
-        self, env: Environment, options: ObservationOptions, prompt: Prompt | None = None
+        self,
+        env: Environment,
+        options: ObservationOptions,
+        prompt: Prompt | None = None,
+        capture: Callable[[], Arrays] | None = None,
     ) -> None:
         self._env, self._options, self._prompt = env, options, prompt
+        self._capture = capture or env.capture
         self._frames: deque[tuple[Arrays, Arrays]] = deque(maxlen=options.history)
 
     def begin(self, seed: int = 0) -> PromptInput:
@@ -57,7 +63,7 @@ class Observer:
         least after the last ``history`` ones before the policy acts.
         """
         env, options = self._env, self._options
-        captured = env.capture() if options.cameras else {}
+        captured = self._capture() if options.cameras else {}
         frame = {name: captured[name] for name in options.cameras}
         self._frames.append((frame, env.proprioception() if options.proprioception else {}))
         images, proprioception = (

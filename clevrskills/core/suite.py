@@ -3,23 +3,27 @@
 A suite is found by its name, so that no tool imports one.
 """
 
+from __future__ import annotations
+
 import contextlib
 import importlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clevrskills.core.env_config import LOOKS, EnvConfig
 from clevrskills.core.feedback import Mode, Phrasebook
-from clevrskills.core.goal.predicate import Outcome, Predicate
 from clevrskills.core.interface import Interface
 from clevrskills.core.policy import Message, Observation, PromptInput, Said
 from clevrskills.core.registry import load, others
 from clevrskills.errors import ClevrSkillsError, UnknownNameError, one_line
+
+if TYPE_CHECKING:  # torch takes two seconds to import
+    from clevrskills.core.goal.predicate import Outcome, Predicate
 
 __all__ = [
     "Environment",

@@ -38,7 +38,7 @@ class ManifestLine:
         success: Whether it is an episode of the dataset.
         kind: One of :data:`KINDS`; empty on success.
         reason: Why it failed, in words; empty on success.
-        steps: Control steps made.
+        steps: Control steps made; of a dataset of turns, turns.
         total_reward: Sum of the rewards; ``return`` in the file.
         worker: Host and process that did it.
         ended: When, ISO 8601, UTC.

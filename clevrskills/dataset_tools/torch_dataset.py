@@ -83,8 +83,9 @@ class DatasetReader(WindowReader[DatasetTable]):
         self._cameras, self._proprioception = tuple(cameras), tuple(proprioception)
         self._prompt_images = prompt_images
         self.paths = [episode.path for episode in dataset]
-        # of the manifest where it has them: that is quicker
-        known = {name: line.steps for name, line in latest_lines(dataset.path).items()}
+        # of the manifest where it has them: that is quicker; where there are turns, it counts them
+        lines = {} if dataset.header.in_turns else latest_lines(dataset.path)
+        known = {name: line.steps for name, line in lines.items()}
         self.lengths = tuple(known.get(e.id) or len(Episode(e.path)) for e in dataset)
 
     def read_table(self, number: int) -> DatasetTable:

@@ -50,8 +50,8 @@ class FixedCamera:
         return self.size_px if size_px is None or self.orthographic_m is not None else size_px
 
     def width_of(self, height_px: int) -> int:
-        """Width of its images if they are so high."""
-        return round(height_px * (self.width_px or self.size_px) / self.size_px)
+        """Width of its images if they are so high: an even number, as videos want it."""
+        return 2 * round(height_px * (self.width_px or self.size_px) / self.size_px / 2)
 
     @property
     def pixel_m(self) -> float:

@@ -270,19 +270,19 @@ def tasks() -> dict[str, type[Task]]:
     Raises:
         ClevrSkillsError: Another distribution adds what cannot be imported, or a key twice.
     """
-    for level in LEVELS:
-        package = importlib.import_module(f"clevrskills.tasks.{level.lower()}")
-        for module in pkgutil.iter_modules(package.__path__):
-            importlib.import_module(f"{package.__name__}.{module.name}")
-    _load_others()
+    _load()
     ours = {key: cls for key, cls in _TASKS.items() if cls.suite == Task.suite}
     order = {key: (not is_own(cls), cls.level, key) for key, cls in ours.items()}
     return {key: ours[key] for key in sorted(ours, key=order.__getitem__)}
 
 
 @cache
-def _load_others() -> None:
-    """Import the tasks of other distributions."""
+def _load() -> None:
+    """Import the tasks of the package, then those of other distributions."""
+    for level in LEVELS:
+        package = importlib.import_module(f"clevrskills.tasks.{level.lower()}")
+        for module in pkgutil.iter_modules(package.__path__):
+            importlib.import_module(f"{package.__name__}.{module.name}")
     for entry in additions("tasks"):
         if entry.attr:
             named = {entry.name: load(entry)}
@@ -309,10 +309,10 @@ def task(key: str, **arguments: Any) -> Task:
         UnknownNameError: No task has this key, or the task has no such argument.
         ClevrSkillsError: An argument has a value that is not allowed.
     """
-    known = tasks()
-    kind = known.get(key) or _TASKS.get(key)
+    _load()
+    kind = _TASKS.get(key)
     if kind is None:
-        raise UnknownNameError("task", key, tuple(known))
+        raise UnknownNameError("task", key, tuple(tasks()))
     names = ("variant", *allowed_arguments(kind))
     for name in arguments:
         if name not in names:

@@ -41,7 +41,7 @@ def test_tiles_without_a_seam(name, axis):
 
 
 def test_any_two_differ():
-    images = {name: texture(name).astype(np.int16) for name in texture_names()}
+    images = {name: texture(name)[::2, ::2].astype(np.int16) for name in texture_names()}
     for a, b in combinations(images, 2):
         assert np.abs(images[a] - images[b]).mean() > 6, f"{a} looks like {b}"
 

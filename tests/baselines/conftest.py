@@ -12,13 +12,14 @@ import torch
 def demos(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A dataset of two tasks, four episodes each, 64 pixels. Not to be written to."""
     from fake_source import FakeSource
+    from inline import one_worker_here
 
     from clevrskills.dataset_tools.generate.command import GenerateArgs, generate
 
     out = tmp_path_factory.mktemp("baselines") / "demos"
-    assert (
-        generate(GenerateArgs(tasks=("reach", "visit"), episodes=4, out=out), FakeSource({})) == 0
-    )
+    args = GenerateArgs(tasks=("reach", "visit"), episodes=4, out=out)
+    with one_worker_here():
+        assert generate(args, FakeSource({})) == 0
     return out
 
 

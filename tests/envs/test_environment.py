@@ -881,11 +881,12 @@ def test_two_environments_at_once_do_not_disturb_each_other(sort):
     other.close()
 
 
-def test_importing_the_package_is_light():
-    """Registration needs Gymnasium, not the simulator."""
+def test_importing_the_package_and_its_commands_is_light():
+    """Registration needs Gymnasium, not the simulator; help, reports and cards need no torch."""
     code = (
-        "import sys, clevrskills;"
-        "print(sorted({'torch', 'sapien', 'mani_skill', 'mplib'} & set(sys.modules)))"
+        "import sys, clevrskills, clevrskills.cli; clevrskills.task_keys;"
+        "heavy = {'torch', 'sapien', 'mani_skill', 'mplib', 'transformers', 'pandas', 'scipy'};"
+        "print(sorted(heavy & set(sys.modules)))"
     )
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     run = subprocess.run(

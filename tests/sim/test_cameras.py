@@ -46,6 +46,7 @@ def test_sizes_of_images() -> None:
     assert OBLONG.height_of(None) == 100 and OBLONG.width_of(100) == 200
     assert OBLONG.height_of(64) == 64 and OBLONG.width_of(64) == 128
     assert MAP.height_of(64) == 100  # its scale matters
+    assert FixedCamera(ABOVE, AWAY, 1.0, 360, 640).width_of(96) == 170  # videos want even sizes
     main = TABLETOP.main_camera
     assert main.height_of(None) == 256 and main.width_of(64) == 64
 

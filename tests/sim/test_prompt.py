@@ -164,7 +164,9 @@ def test_the_same_prompt_gives_the_same_images_anywhere(images):
 
 
 @pytest.mark.render
-@pytest.mark.parametrize("first", ["images", "environment"])
+@pytest.mark.parametrize(
+    "first", ["images", pytest.param("environment", marks=pytest.mark.slow)]
+)  # the other order: a simulation before images, is in test_prompt_images.py
 def test_images_and_environments_share_a_process_in_any_order(first):
     steps = {
         "images": "prompt('{obj:object_0} {ks:1}').images()",

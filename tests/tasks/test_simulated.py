@@ -48,7 +48,7 @@ def test_the_start(env, seed, vacuum):
     assert contacts or not base(env).world.solids.movable.any()
     assert all(separation_m > -1e-3 for _, _, separation_m in contacts), contacts
 
-    for step in range(40):
+    for step in range(25):
         assert not info["success"] and info["progress"] < 1.0
         info = stay(env, 1)
         if step == 20:
@@ -56,7 +56,7 @@ def test_the_start(env, seed, vacuum):
             for slot in slots:
                 assert float(moved[slot]) < (1e-3 if slot == layout.in_gripper else 2e-4), slot
             assert int(base(env).world.held[0]) == layout.in_gripper
-    for _ in range(20):
+    for _ in range(10):
         _, _, terminated, _, info = env.step([0.0] * 6 + [vacuum])
         assert not terminated and not info["success"] and info["progress"] < 1.0
 

@@ -229,16 +229,16 @@ def predicate_types() -> Mapping[str, type[Predicate]]:
     Raises:
         ClevrSkillsError: Another distribution adds what cannot be imported, or a name twice.
     """
-    package = importlib.import_module("clevrskills.predicates")
-    for module in pkgutil.iter_modules(package.__path__):
-        importlib.import_module(f"clevrskills.predicates.{module.name}")
-    _load_others()
+    _load()
     return _TYPES
 
 
 @cache
-def _load_others() -> None:
-    """Import the predicates of other distributions."""
+def _load() -> None:
+    """Import the predicates of the package, then those of other distributions."""
+    package = importlib.import_module("clevrskills.predicates")
+    for module in pkgutil.iter_modules(package.__path__):
+        importlib.import_module(f"clevrskills.predicates.{module.name}")
     for entry in additions("predicates"):
         load_modules(entry)
 

@@ -182,8 +182,9 @@ def _info_faults(
     for camera, described in info["cameras"].items():
         if set(VIDEO_SUFFIXES) & set(described) != set(_kinds(header)):
             yield f"{camera}: filmed is not what the dataset says: {', '.join(_kinds(header))}"
-        if header.size_px not in (None, described["width"]):
-            yield f"{camera}: width {described['width']}, but {header.size_px} in the dataset"
+        has_own = "orthographic_m" in described  # its scale matters
+        if not has_own and header.size_px not in (None, described["height"]):
+            yield f"{camera}: height {described['height']}, but {header.size_px} in the dataset"
     yield from _tree_faults(info, keystep_camera)
     for level, runs in info["segments"].items():
         edges = [0, *(run["stop"] for run in runs)]

@@ -1,5 +1,5 @@
 """Conversations for fine-tuning language models: one for each recorded turn, as they are asked in
-an evaluation, with the demonstrated action as the reply.
+an evaluation with detailed feedback, with the demonstrated action as the reply.
 
 ``conversations.jsonl`` has a line for each: ``id``, ``messages`` (``role`` and ``content``, in
 which ``<image>`` stands for an image) and ``images``, the files that these are, in order.
@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from clevrskills.core.feedback import Phrasebook
 from clevrskills.core.interface import Interface
 from clevrskills.core.policy import ImagePart, Message, PromptInput, Said
 from clevrskills.core.suite import Prompter, Suite, load_suite
@@ -59,6 +60,7 @@ def requests(
             "step": k,
             "turn": k,
             "turns": tuple(turns),
+            "feedback": "detailed",
             "views": episode.seen(k),
         }
         action = row["action"]
@@ -70,8 +72,9 @@ def requests(
         else:
             told = prompter.messages(seen, history)
             yield k, told, prompter.reply(action, plan if plan[0] == action else ())
-        said = {name: row[name] for name in ("action", "ok", "code", "message")}
-        turns.append({"index": k, **said})
+        said = {name: row[name] for name in ("action", "ok", "code")}
+        message = Phrasebook.result(bool(row["ok"]), row["message"])
+        turns.append({"index": k, **said, "message": message})
         history.append((seen, Said(action) if prompter is None else _said(prompter, action, plan)))
         history = history[-_shown(prompter) :]
 

@@ -35,6 +35,9 @@ from clevrskills.sim.render.vulkan import renderer
 from clevrskills.sim.robots.description import robot
 from clevrskills.sim.setting import TABLETOP, Setting
 
+AWAY = sapien.Pose([0.0, 0.0, -50.0])
+"""Where nothing is seen: far below the floor."""
+
 
 def camera(
     name: str, robot_name: str, size_px: int | None = None, setting: Setting = TABLETOP
@@ -156,21 +159,21 @@ class TrajectoryRenderer:
         return Prompt.from_json(prompt, self._setting).images()
 
     def render(
-        self, qpos: np.ndarray, body_poses: np.ndarray, textures: Mapping[str, str]
+        self, qpos: np.ndarray | None, body_poses: np.ndarray, textures: Mapping[str, str]
     ) -> dict[str, View]:
         """Draw a moment of the episode that was opened last.
 
         Args:
-            qpos: Joint angles (n,).
+            qpos: Joint angles (n,); ``None``: there is no robot.
             body_poses: Positions and quaternions w, x, y, z of the bodies, (K, 7).
             textures: Textures that bodies show in place of their own, by key.
 
         Returns:
             What each camera sees.
         """
-        links = link_poses(self.robot_name, qpos)
+        links = {} if qpos is None else link_poses(self.robot_name, qpos)
         for name, entity in self._links.items():
-            entity.set_pose(links[name])
+            entity.set_pose(links.get(name, AWAY))
         for entity, pose in zip(self._entities, body_poses, strict=True):
             entity.set_pose(sapien.Pose(pose[:3], pose[3:]))
         self._repaint(textures)
@@ -178,7 +181,7 @@ class TrajectoryRenderer:
             place = self.cameras[name].mounting
             if "link" in place:
                 pose = sapien.Pose(place["position_m"], place["quaternion_wxyz"])
-                camera.entity.set_pose(links[place["link"]] * pose)
+                camera.entity.set_pose(links.get(place["link"], AWAY) * pose)
         self._scene.scene.update_render()
         views = {name: self._view(name, camera) for name, camera in self._cameras.items()}
         return self._spoiled(views) if self._spoil else views

@@ -155,6 +155,7 @@ class ClevrSkillsSuite(TabletopSuite):
         return {
             "random": f"{place}.words.agents:RandomWords",
             "random_words": f"{place}.words.agents:RandomWords",
+            "skill_plan": f"{place}.words.agents:SkillPlan",
             "quitter": f"{place}.known_policies:Quitter",
             "disorderly": f"{place}.known_policies:Disorderly",
         }

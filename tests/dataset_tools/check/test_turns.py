@@ -12,8 +12,10 @@ import pytest
 
 from clevrskills.cli import main
 from clevrskills.dataset_tools.check.command import check_dataset
+from clevrskills.dataset_tools.dataset import Dataset
 from clevrskills.dataset_tools.manifest import file_hashes
 from clevrskills.dataset_tools.record.turns import COLUMNS
+from clevrskills.dataset_tools.torch_dataset import TrainingDataset
 from clevrskills.jobs.pool import InlinePool
 
 
@@ -31,6 +33,19 @@ def boards(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_sound_dataset_has_no_faults_and_replays(boards: Path) -> None:
     report = check_dataset(boards, replay=2)
     assert (report.episodes, report.replayed, report.faults) == (2, 2, [])
+
+
+@pytest.mark.render
+def test_a_sound_dataset_of_an_arm_with_oblong_and_orthographic_cameras(tmp_path: Path) -> None:
+    command = ["generate", "pick_place_area", "--suite", "lohoravens", "--episodes", "1"]
+    filmed = ["--cameras", "front", "map", "--size", "64", "--look", "flat"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("clevrskills.jobs.work.open_pool", lambda _, make, *rest: InlinePool(make))
+        assert main([*command, *filmed, "--out", str(tmp_path / "blocks")]) == 0
+    report = check_dataset(tmp_path / "blocks", replay=1)
+    assert (report.episodes, report.replayed, report.faults) == (1, 1, [])
+    learned = TrainingDataset(tmp_path / "blocks", cameras=["front"])  # of control steps
+    assert len(learned) == Dataset(tmp_path / "blocks")[0].info["steps"] > 20
 
 
 def _turns(change: Callable[[list[dict[str, Any]]], Any]) -> Callable[[Path], None]:

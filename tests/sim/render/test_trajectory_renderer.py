@@ -71,6 +71,8 @@ def test_what_is_where() -> None:
         column, row = (intrinsic @ (x / z, y / z, 1.0))[:2].astype(int)
         assert view.segmentation[row, column] == 1 + k
         assert 0.0 < z - view.depth_mm[row, column] / 1e3 < 0.06
+    alone = film.render(None, poses(CUBE, BALL), {})["base_camera"]
+    assert set(np.unique(alone.segmentation)) == {0, 1, 2, TABLE_ID}
 
 
 @pytest.mark.slow
