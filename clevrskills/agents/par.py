@@ -92,9 +92,8 @@ class PAR:
             self._acts_by: Any = suite.interface(actor_interface)
             views |= {*self._actor_options.cameras}
             look = self._actor_options.look
-        self.observation = ObservationOptions(
-            cameras=(), proprioception=False, views=tuple(sorted(views)), look=look
-        )
+        self.observation = ObservationOptions(cameras=(), proprioception=False, look=look)
+        self.own_views = tuple(sorted(views))
         self.track = getattr(self._planner, "track", "")
 
     def reset(self, prompt: PromptInput, *, env: Any, episode: Any) -> None:

@@ -121,6 +121,10 @@ class PolicySource:
                 "allowed: ObservationOptions"
             )
         options = replace(asked, **self.overrides)
+        own = getattr(policy, "own_views", ())
+        if own:
+            views = (*(options.views or ()), *own)
+            options = replace(options, views=tuple(dict.fromkeys(views)))
         check_cameras(options.cameras, suite.cameras())
         cameras: list[str] = []
         for name in options.cameras:

@@ -16,7 +16,7 @@ from clevrskills.agents.par import PAR
 from clevrskills.agents.stand_ins import GARBAGE
 from clevrskills.core.env_config import EnvConfig
 from clevrskills.core.policy import ImagePart, Message, PromptInput
-from clevrskills.core.policy_loader import policy_arguments
+from clevrskills.core.policy_loader import PolicySource, policy_arguments
 from clevrskills.core.suite import load_suite
 from clevrskills.errors import ClevrSkillsError, UnknownArgumentError, UnknownNameError
 from clevrskills.suites.lohoravens.captions import true_statements
@@ -175,14 +175,29 @@ def test_statements_of_a_report_are_judged() -> None:
 def test_parts_of_par_have_arguments_of_their_own() -> None:
     given = policy_arguments(["planner=chat:http://x/v1", "planner.model=m", "reporter=none"])
     policy = PAR(SUITE, WORDS, **given)
-    assert policy.observation.views == ("top",)
-    assert PAR(SUITE, WORDS, planner="greedy_text").observation.views == ("caption_change",)
+    assert policy.own_views == ("top",)
+    assert PAR(SUITE, WORDS, planner="greedy_text").own_views == ("caption_change",)
     with pytest.raises(UnknownNameError):
         PAR(SUITE, WORDS, **{"thinker.model": "m"})
     with pytest.raises(UnknownNameError):
         PAR(SUITE, WORDS, reporter="rumor")
     with pytest.raises(ClevrSkillsError, match="pick_place_text"):
         PAR(SUITE, SUITE.interface(None))
+
+
+def test_parts_of_par_see_what_they_need_whatever_the_planner_is_shown() -> None:
+    pytest.importorskip("torch")
+    given = {
+        "planner": "greedy_text",
+        "actor": "checkpoint:zoo/cliport-primitives",
+        "reporter": "chat:http://x/v1",
+        "reporter.model": "m",
+    }
+    shown = {"views": SUITE.presets()["p10_explicit"].options["view"]}
+    source = PolicySource("par", given, overrides=shown, own=SUITE.policies())
+    options = source.options(source.make(SUITE, WORDS.name), SUITE)
+    assert options.views is not None and options.views[0] == "caption_change"
+    assert {"map", "top"} <= {*options.views} and {"map", "top"} <= {*options.cameras}
 
 
 if __name__ == "__main__":
