@@ -295,6 +295,7 @@ class PublishedTable:
         note: How far ours compare with them.
         source: Where they are from.
         comparable: Whether ours may stand beside them as the same thing.
+        tasks: Keys of the tasks that they are of: reports of others leave them out; empty: all.
     """
 
     title: str
@@ -303,6 +304,7 @@ class PublishedTable:
     note: str
     source: str
     comparable: bool = False
+    tasks: tuple[str, ...] = ()
 
 
 class Axis(Protocol):

@@ -57,7 +57,7 @@ def report(args: ReportArgs) -> int:
     from clevrskills.evaluation.report import tables
     from clevrskills.evaluation.report.failures import failure_tables
     from clevrskills.evaluation.report.foreign import read_any
-    from clevrskills.evaluation.report.suite_tables import suite_tables
+    from clevrskills.evaluation.report.suite_tables import published_tables, suite_tables
     from clevrskills.evaluation.results import open_evaluations
     from clevrskills.evaluation.robustness.tables import robustness_tables
     from clevrskills.evaluation.sequential.tables import sequential_tables
@@ -77,6 +77,7 @@ def report(args: ReportArgs) -> int:
         *sequential_tables(evaluations),
         *robustness_tables(evaluations),
         *composition_tables(evaluations),
+        *published_tables(evaluations),
     ]
     out = args.out or args.runs[0] / "report"
     with storage_errors(out):

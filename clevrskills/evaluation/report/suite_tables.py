@@ -1,4 +1,4 @@
-"""Tables of what a suite adds: tags of episodes, refused turns, tokens, published numbers."""
+"""Tables of what a suite adds: tags of episodes, refused turns, tokens; published numbers."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -54,9 +54,18 @@ def suite_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
         tables.append(passed)
     if (usage := usage_table(evaluations)) is not None:
         tables.append(usage)
+    return tables
+
+
+def published_tables(evaluations: Sequence[Evaluation]) -> list[Table]:
+    """What others have published of the tasks."""
     published: dict[str, PublishedTable] = {}
     for evaluation in evaluations:
-        published |= {table.title: table for table in evaluation.suite.published()}
+        done = {result.task for result in evaluation.results}
+        for table in evaluation.suite.published():
+            if not table.tasks or done & {*table.tasks}:
+                published[table.title] = table
+    tables = []
     for k, table in enumerate(published.values(), start=1):
         frame = pd.DataFrame(table.rows, columns=list(table.columns))
         relation = "Comparable" if table.comparable else "Not comparable"

@@ -2,6 +2,19 @@
 
 from clevrskills.core.suite import PublishedTable
 
+WORKSHOP_TASKS = (
+    *("pick_place_color", "pick_place_size", "pick_place_area", "bowls_matching"),
+    *("stack_small_on_big", "stack_all_in_area", "even_to_zone", "bowls_mismatching"),
+    *("stack_same_size", "stack_alternate_colors", "stack_small_on_big_in_zone", "move_area"),
+    "stack_same_color",
+)
+"""The ten tasks of the workshop paper, of which A are three primitives."""
+HARD_TASKS = (
+    *("move_area", "move_area_by_size", "move_area_by_color", "move_area_by_color_and_size"),
+    *("even_to_zone", "stack_by_area_in_size_order", "hidden_in_three_layers"),
+    *("hidden_in_pyramid", "concentric_circles", "rectangle_on_zone"),
+)
+"""The ten hard tasks of the paper with forty."""
 WORKSHOP_COLUMNS = (
     *("task", "ours", "CLIPort, told when to stop", "+ Llama 2", "+ Llama 2 + OpenFlamingo"),
     "LLaVA, implicit",
@@ -48,6 +61,7 @@ PUBLISHED = (
         "the group `workshop` has the form in which D, G, H and K name where to build. Nearest: "
         "--group workshop --preset p10, column partial.",
         "arXiv 2310.12020, table 1",
+        tasks=WORKSHOP_TASKS,
     ),
     PublishedTable(
         "LoHoRavens, ten hard tasks, partial score and success, %",
@@ -58,6 +72,7 @@ PUBLISHED = (
         HARD,
         f"{_OTHERS} Nearest: --group hard10 --preset p40.",
         "LoHoRavens, forty tasks (2025), table 2",
+        tasks=HARD_TASKS,
     ),
     PublishedTable(
         "LoHoRavens, ten hard tasks with GPT-4o, %",
@@ -69,5 +84,6 @@ PUBLISHED = (
         f"{_OTHERS} Of T14 to T17 8 to 10 points are credit that the start already has there; T12 "
         "often cannot be satisfied there, and T24 and T25 ask for places that are told nowhere.",
         "LoHoRavens, forty tasks (2025), table 3",
+        tasks=HARD_TASKS,
     ),
 )

@@ -21,6 +21,7 @@ from clevrskills.core.suite import (
     PublishedTable,
     Reader,
 )
+from clevrskills.suites.lohoravens.published import HARD_TASKS, PUBLISHED, WORKSHOP_TASKS
 from clevrskills.suites.tabletop import TabletopSuite
 
 if TYPE_CHECKING:
@@ -32,19 +33,6 @@ EPISODES_DIR = Path(__file__).parent / "episodes"
 """The frozen episodes of the package."""
 FROZEN, FROZEN_VAL = 100, 50
 """Frozen episodes of a task, and of the split ``val``."""
-WORKSHOP = (
-    *("pick_place_color", "pick_place_size", "pick_place_area", "bowls_matching"),
-    *("stack_small_on_big", "stack_all_in_area", "even_to_zone", "bowls_mismatching"),
-    *("stack_same_size", "stack_alternate_colors", "stack_small_on_big_in_zone", "move_area"),
-    "stack_same_color",
-)
-"""The ten tasks of the workshop paper, of which A are three primitives."""
-HARD = (
-    *("move_area", "move_area_by_size", "move_area_by_color", "move_area_by_color_and_size"),
-    *("even_to_zone", "stack_by_area_in_size_order", "hidden_in_three_layers"),
-    *("hidden_in_pyramid", "concentric_circles", "rectangle_on_zone"),
-)
-"""The ten hard tasks of the paper with forty."""
 _IN_WORDS = {"interface": "pick_place_text"}
 _FEEDBACK: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "explicit": (
@@ -122,7 +110,7 @@ class LoHoRavensSuite(TabletopSuite):
         known = tasks()
         found = {
             name: [key for key in keys if key in known]
-            for name, keys in (("workshop", WORKSHOP), ("hard10", HARD))
+            for name, keys in (("workshop", WORKSHOP_TASKS), ("hard10", HARD_TASKS))
         }
         for key, kind in known.items():
             if kind.family != kind.level:
@@ -223,8 +211,6 @@ class LoHoRavensSuite(TabletopSuite):
         return (("family", "moves"), ("capability_count", "moves"))
 
     def published(self) -> Sequence[PublishedTable]:
-        from clevrskills.suites.lohoravens.published import PUBLISHED
-
         return PUBLISHED
 
     def oracle(self, env: Environment) -> Oracle:
