@@ -28,9 +28,10 @@ FORMATS = {
     "minari": "minari:write",
     "chat": "chat:write",
     "ivispar": "ivispar:write",
+    "cliport": "cliport:write",
 }
 """What writes each format: a module of this package and a function."""
-OF_TURNS = ("chat", "ivispar")
+OF_TURNS = ("chat", "ivispar", "cliport")
 """Formats of what is recorded turn by turn; the others are of control steps."""
 IN_WORDS = ("lerobot", "lerobot-v3.1", "lerobot-v2.1", "rlds", "chat")
 """Formats that ask for a task in words alone."""
@@ -44,7 +45,7 @@ class ExportArgs:
     """Folder of the dataset."""
     to: str
     """The format: lerobot, lerobot-v3.1, lerobot-v2.1, clevrskills, maniskill, rlds, minari or, of
-    turns, chat and ivispar."""
+    turns, chat, ivispar and cliport."""
     out: Path
     """Folder to write, which must not exist yet."""
     task: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()

@@ -41,6 +41,10 @@ class MoveOracle:
         env: The environment.
         interface: What it acts by.
 
+    Attributes:
+        pose: Pick and place of the last action in the world, x, y and turn each (m, rad); ``None``:
+            it was none.
+
     Raises:
         UnknownNameError: It does not act by this interface.
     """
@@ -59,6 +63,7 @@ class MoveOracle:
     def reset(self) -> None:
         """An episode begins."""
         self.subtask, self._placed = "", 0
+        self.pose: list[float] | None = None
         self._tried = Counter[tuple[float, ...]]()
 
     def act(self) -> Any:
@@ -68,7 +73,7 @@ class MoveOracle:
         Raises:
             GaveUp: None is known that helps, or all were tried too often.
         """
-        env = self._env
+        env, self.pose = self._env, None
         self.subtask = env.goal.describe(env.world)
         if env.account.codes["PLACED"] != self._placed:
             self._placed = env.account.codes["PLACED"]
@@ -85,9 +90,10 @@ class MoveOracle:
         if self._tried[key] == SAME_MOVES:
             raise GaveUp(f"the same move was tried {SAME_MOVES} times")
         self._tried[key] += 1
+        self.pose = [*move.pick, *move.place]
         if self._interface.name == PICK_PLACE_PIXELS.name:
             return np.array([*pixel_of(move.pick), *pixel_of(move.place)])
-        return said or np.array([*move.pick, *move.place])
+        return said or np.array(self.pose)
 
     def _least_tried(self, known: Iterator[Move]) -> tuple[Move, str] | None:
         """The move that was tried least often, the first of those, and what is said of it; in words

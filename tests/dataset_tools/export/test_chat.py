@@ -92,5 +92,7 @@ def test_formats_of_control_steps_are_refused(
 ) -> None:
     assert main(["export", str(boards), "--to", "lerobot", "--out", str(tmp_path / "out")]) == 2
     (line,) = capsys.readouterr().err.strip().splitlines()
-    assert line.endswith("records turns, not the steps of an arm; allowed: --to chat, ivispar")
+    assert line.endswith(
+        "records turns, not the steps of an arm; allowed: --to chat, ivispar, cliport"
+    )
     assert not (tmp_path / "out").exists()
