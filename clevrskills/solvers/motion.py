@@ -1,7 +1,8 @@
 """Motions of the arm: every motion is a generator that yields actions."""
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from sapien import Pose
@@ -9,6 +10,7 @@ from sapien import Pose
 from clevrskills.core.geometry import rotation_quaternion_np, rotation_vector_np
 from clevrskills.core.goal.predicate import GoalState, Leaf
 from clevrskills.core.goal.tree import state_of
+from clevrskills.core.interface import Step, make_step
 from clevrskills.core.policy import GaveUp
 from clevrskills.envs.environment import ClevrSkillsEnv
 from clevrskills.sim.robots.controller import EndEffectorDeltaController
@@ -16,7 +18,7 @@ from clevrskills.sim.robots.delta_action import ROTATION_RAD, TRANSLATION_M
 from clevrskills.sim.world import World
 from clevrskills.solvers.planner import motion_planner
 
-__all__ = ["Actions", "Arm", "PlanFailed", "SkillFailed"]
+__all__ = ["Actions", "Arm", "CarriedOut", "PlanFailed", "SkillFailed"]
 
 Actions = Iterator[np.ndarray]
 """Actions (7,), each yielded before the control step that it is for."""
@@ -44,6 +46,23 @@ class PlanFailed(SkillFailed):  # noqa: N818
     """A pose cannot be reached, or no path to it was found."""
 
     kind = "planner"
+
+
+@dataclass(frozen=True)
+class CarriedOut:
+    """What came of a skill.
+
+    Attributes:
+        steps: Control steps that it took.
+        reward: Sum of their rewards.
+        failure: Why it gave up; ``None``: it did not.
+        whole: Whether it came to its own end.
+    """
+
+    steps: int
+    reward: float
+    failure: GaveUp | None
+    whole: bool
 
 
 def yaw_of(quaternion: np.ndarray) -> float:
@@ -139,6 +158,39 @@ class Arm:
             self.failed.append((start, self.actions))
 
     # ---- motions ----
+
+    def carry_out(
+        self,
+        actions: Actions,
+        most_steps: int,
+        on_step: Callable[[Step], None] | None = None,
+        enough: Callable[[Step], bool] = lambda _: False,
+    ) -> CarriedOut:
+        """Make the actions of a skill.
+
+        Args:
+            actions: The actions.
+            most_steps: Control steps after which it is broken off.
+            on_step: Is told of each control step.
+            enough: Whether it may end after a control step.
+        """
+        steps, reward = 0, 0.0
+        while steps < most_steps:
+            try:
+                action = next(actions)
+            except StopIteration:
+                return CarriedOut(steps, reward, None, True)
+            except GaveUp as failure:
+                return CarriedOut(steps, reward, failure, False)
+            step = make_step(self.env, action, self.step_label, self.action_class)
+            self.actions += 1
+            steps, reward = steps + 1, reward + step.reward
+            ended = enough(step)
+            if on_step is not None:
+                on_step(step)
+            if ended:
+                break
+        return CarriedOut(steps, reward, None, False)
 
     def action(self, target: Pose | None = None) -> np.ndarray:
         """The action (7,) towards a commanded pose, cut to what one step can do; default: stay."""

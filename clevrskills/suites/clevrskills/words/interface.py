@@ -13,8 +13,7 @@ import torch
 from clevrskills.core.feedback import Phrasebook
 from clevrskills.core.goal.predicate import GoalState, Leaf
 from clevrskills.core.goal.tree import nodes
-from clevrskills.core.interface import Controller, Step, TextInterface, Turn, make_step
-from clevrskills.core.policy import GaveUp
+from clevrskills.core.interface import Controller, Step, TextInterface, Turn
 from clevrskills.core.suite import Preset
 from clevrskills.core.threads import single_threaded
 from clevrskills.envs.environment import ClevrSkillsEnv
@@ -179,30 +178,24 @@ class SkillActuator:
 
     def _run(self, arm: Arm, actions: Actions, on_step: Callable[[Step], None] | None) -> Turn:
         """Make the actions of a skill, to its end."""
-        steps, reward, ended = 0, 0.0, Command(code="DONE")
-        while True:
-            try:
-                action = next(actions)
-            except StopIteration:
-                break
-            except GaveUp as failure:
-                code = "UNREACHABLE" if isinstance(failure, PlanFailed) else "FAILED"
-                ended = Command(code=code, args={"reason": str(failure)})
-                break
-            step = make_step(self._env, action, arm.step_label, arm.action_class)
-            arm.actions += 1
-            steps, reward = steps + 1, reward + step.reward
-            if isinstance(arm, CommandedArm):
-                arm.look()
-            if on_step is not None:
-                on_step(step)
-            if steps == MOST_STEPS:
-                ended = Command(code="TIMED_OUT")
-                break
-        if ended.code == "DONE" and isinstance(arm, CommandedArm) and not arm.holds:
+        commanded = arm if isinstance(arm, CommandedArm) else None
+
+        def look(_: Step) -> bool:
+            if commanded is not None:
+                commanded.look()
+            return False
+
+        done = arm.carry_out(actions, MOST_STEPS, on_step, look)
+        ended = Command(code="DONE")
+        if done.failure is not None:
+            code = "UNREACHABLE" if isinstance(done.failure, PlanFailed) else "FAILED"
+            ended = Command(code=code, args={"reason": str(done.failure)})
+        elif not done.whole:
+            ended = Command(code="TIMED_OUT")
+        elif commanded is not None and not commanded.holds:
             if not bool(self._env.outcome.holds[0]):
                 ended = Command(code="NOT_ACHIEVED")
-        return self._turn(steps, reward, ended)
+        return self._turn(done.steps, done.reward, ended)
 
     def _turn(self, steps: int, reward: float, ended: Command) -> Turn:
         outcome = self._env.outcome

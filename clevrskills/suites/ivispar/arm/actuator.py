@@ -7,10 +7,10 @@ from zlib import crc32
 
 import numpy as np
 
-from clevrskills.core.interface import Step, Turn, make_step
+from clevrskills.core.interface import Step, Turn
 from clevrskills.core.policy import PolicyError
 from clevrskills.core.threads import single_threaded
-from clevrskills.solvers.motion import Actions, Arm, SkillFailed
+from clevrskills.solvers.motion import Arm
 from clevrskills.suites.ivispar.arm.env import GeomsArmEnv
 from clevrskills.suites.ivispar.arm.skill import slide
 from clevrskills.suites.ivispar.board import DIRECTIONS
@@ -61,14 +61,17 @@ class BoardActuator:
         entropy = (env.episode_seed, crc32(b"board"), env.turns)
         arm = Arm(env, np.random.default_rng(np.random.SeedSequence(entropy)))
         places = env.world.body_pose[0, :, :3].clone()
-        reason, steps, reward = self._run(arm, slide(arm, piece, cell), on_step)
+        slid = slide(arm, piece, cell)
+        done = arm.carry_out(slid, MOST_STEPS, on_step, lambda step: step.success)
+        steps, reward = done.steps, done.reward
         moved = (env.world.body_pose[0, :, :3] - places).norm(dim=-1)
         others = [k for k in range(len(before)) if k != piece]
         far = max((float(moved[k]) for k in others), default=0.0)
         env.disturbance_m = max(env.disturbance_m, far)
         after = env.state
         if after != (*before[:piece], cell, *before[piece + 1 :]):
-            return self._end(FAILED, {**args, "reason": reason or "it is not there"}, steps, reward)
+            reason = str(done.failure or "it is not there")
+            return self._end(FAILED, {**args, "reason": reason}, steps, reward)
         apart, goal = board.manhattan, env.puzzle.goal[piece]
         nearer = apart[cell][goal] < apart[before[piece]][goal]
         return self._end(MOVED, args, steps, reward, "effective" if nearer else "ineffective")
@@ -83,28 +86,6 @@ class BoardActuator:
         lenient, drawn = env.criteria.name == "released", bool(env.board_views)
         found = read(action, env.puzzle.geoms, env.colours, env.shapes, drawn, lenient)
         return found.piece, found.direction, found.code
-
-    def _run(
-        self, arm: Arm, actions: Actions, on_step: Callable[[Step], None] | None
-    ) -> tuple[str, int, float]:
-        """Make the actions of the skill; why it gave up, the control steps, the reward."""
-        steps, reward, reason = 0, 0.0, ""
-        while steps < MOST_STEPS:
-            try:
-                action = next(actions)
-            except StopIteration:
-                break
-            except SkillFailed as failure:
-                reason = str(failure)
-                break
-            step = make_step(self._env, action, arm.step_label, arm.action_class)
-            arm.actions += 1
-            steps, reward = steps + 1, reward + step.reward
-            if on_step is not None:
-                on_step(step)
-            if step.success:
-                break
-        return reason, steps, reward
 
     def _end(
         self,
