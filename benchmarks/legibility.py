@@ -11,7 +11,7 @@ all names are given out at once, one to each object, as somebody does who looks 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -191,7 +191,12 @@ def learn(found: list[Crop], epochs: int) -> Net:
     return trained(Net(len(shape_names()), len(texture_names())), batch(found), epochs)
 
 
-def trained(net: Net, known: tuple[Tensor, Tensor, Tensor, Tensor], epochs: int) -> Net:
+def trained(
+    net: Net,
+    known: tuple[Tensor, Tensor, Tensor, Tensor],
+    epochs: int,
+    jitter: Callable[[Tensor], Tensor] = jittered,
+) -> Net:
     """The network, after it has learned from pixels, scales and the two properties."""
     optimizer = torch.optim.AdamW(net.parameters(), weight_decay=5e-3)
     pixels, scale, first, second = known
@@ -199,7 +204,7 @@ def trained(net: Net, known: tuple[Tensor, Tensor, Tensor, Tensor], epochs: int)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 4e-3, total_steps=steps)
     for _ in range(epochs):
         for rows in torch.randperm(len(pixels)).split(128):
-            firsts, seconds = net(jittered(pixels[rows]), scale[rows])
+            firsts, seconds = net(jitter(pixels[rows]), scale[rows])
             loss = functional.cross_entropy(firsts, first[rows])
             loss = loss + functional.cross_entropy(seconds, second[rows])
             optimizer.zero_grad()
