@@ -177,6 +177,12 @@ def actions_of(interface: Interface, text: str) -> list[Any]:
     return list(interface.read(numbers)) * times
 
 
+def default_views(known: Mapping[str, str], browser: bool) -> tuple[str, ...]:
+    """The views that are shown unless others are asked for."""
+    images = [name for name, kind in known.items() if kind == "image"][: int(browser)]
+    return (*images, *(name for name, kind in known.items() if kind == "text"))
+
+
 def goals(env: Environment) -> list[dict[str, Any]]:
     """The leaves of the goal: where they are in the tree, in words, and whether they hold."""
     from clevrskills.core.goal.tree import nodes, outcomes
@@ -235,7 +241,7 @@ def _start(args: PlayArgs, suite: Suite) -> tuple[PolicyRollout, Episode]:
         if args.index >= len(frozen):
             raise ClevrSkillsError(f"--index {args.index}: there are {len(frozen)} frozen episodes")
         episode = frozen[args.index]
-    shown = args.view or _shown_first(known, args.browser)
+    shown = args.view or default_views(known, args.browser)
     images = tuple(name for name in shown if known[name] == "image")
     config = EnvConfig(
         args.task,
@@ -252,12 +258,6 @@ def _start(args: PlayArgs, suite: Suite) -> tuple[PolicyRollout, Episode]:
     options = ObservationOptions(cameras=images, proprioception=False, views=shown)
     rules = Rules(feedback=args.feedback, interface=args.interface)
     return PolicyRollout(env, episode, options, rules, suite), episode
-
-
-def _shown_first(known: Mapping[str, str], browser: bool) -> tuple[str, ...]:
-    """The views that are shown unless others are asked for."""
-    images = [name for name, kind in known.items() if kind == "image"][: int(browser)]
-    return (*images, *(name for name, kind in known.items() if kind == "text"))
 
 
 def _given(commands: str) -> Iterator[str]:
