@@ -251,9 +251,8 @@ def cut(
     # resizing weighs colors by alpha: what is around does not show
     seen = Image.fromarray(np.dstack([image[part] * (alpha[..., None] > 0), alpha]))
     box = (x - half - low[1], y - half - low[0], x + half - low[1], y + half - low[0])
-    corner = [int(np.floor(box[0])), int(np.floor(box[1]))]
-    width = int(np.ceil(2 * half))
-    square = seen.crop((*corner, corner[0] + width, corner[1] + width))
+    left, top, width = int(np.floor(box[0])), int(np.floor(box[1])), int(np.ceil(2 * half))
+    square = seen.crop((left, top, left + width, top + width))
     small = square.resize((CROP_PX, CROP_PX), Image.Resampling.BOX)
     return np.asarray(small).transpose(2, 0, 1), float(np.log(half / SIZE_PX))
 
@@ -335,7 +334,7 @@ def main(args: HouseholdArgs) -> None:
         if crop.kind in kinds and crop.state in states
     ]
     torch.manual_seed(0)
-    net = Net(len(kinds), len(states)).to(memory_format=torch.channels_last)
+    net = Net(len(kinds), len(states))
     trained(net, batch(known, kinds, states), args.epochs, shades)
     answers = named(net, found, kinds, states)
     several = np.array([crop.kind in STATES for crop in found])

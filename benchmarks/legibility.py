@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -36,6 +37,7 @@ CAMERA, ROBOT = "base_camera", "xarm6"
 SPLITS = ("train", "test")
 JITTERED = 8
 """How many jittered versions of a crop are looked at to name it."""
+Trained = TypeVar("Trained", bound=nn.Module)
 LEAST_PX = 12
 """Objects of which less is seen are hidden by others or the arm, and not asked for."""
 
@@ -192,11 +194,11 @@ def learn(found: list[Crop], epochs: int) -> Net:
 
 
 def trained(
-    net: Net,
-    known: tuple[Tensor, Tensor, Tensor, Tensor],
+    net: Trained,
+    known: tuple[Tensor, ...],
     epochs: int,
     jitter: Callable[[Tensor], Tensor] = jittered,
-) -> Net:
+) -> Trained:
     """The network, after it has learned from pixels, scales and the two properties."""
     optimizer = torch.optim.AdamW(net.parameters(), weight_decay=5e-3)
     pixels, scale, first, second = known
