@@ -1,12 +1,15 @@
 """Legibility of households: whether images show of which type things are, and in which state.
 
-A small convolutional network learns from crops of first-person images, as agents see them, in rooms
+Small convolutional networks learn from crops of first-person images, as agents see them, in rooms
 of the split ``train``; all but the pixels that are asked about is black. In the rooms of ``test``,
-which it has never seen, it then says type and state. Rooms are furnished anew with things
-on tables, counters and in basins, and all that has states is in a random one in every image.
+which they have never seen, they then say type and state, all together. Rooms are furnished anew
+with things on tables, counters and in basins, and all that has states is in a random one in every
+image.
 
 Asked about is what a person could tell: what is seen by the rules, fills at least ``least`` pixels,
-is less than half hidden, and is whole in the image (or is the fixture that is looked at).
+is no narrower than 16, is less than half hidden, and is whole in the image (or is the fixture that
+is looked at); and whose state shows: 150 pixels of it would be others in the plain state. Coffee
+does not show in a mug that is seen from the side.
 
     python benchmarks/household_legibility.py
     python benchmarks/household_legibility.py --contrast low
@@ -35,7 +38,7 @@ from clevrskills.suites.asgardbench.models.model import State
 from clevrskills.suites.asgardbench.models.shapes import shape
 from clevrskills.suites.asgardbench.models.surfaces import Contrast
 from clevrskills.suites.asgardbench.rules.layout import Placed
-from clevrskills.suites.asgardbench.rules.sight import FOCAL_PX
+from clevrskills.suites.asgardbench.rules.sight import FOCAL_PX, LEAST_PX
 from clevrskills.suites.asgardbench.rules.slots import free_slots
 from clevrskills.suites.asgardbench.rules.world import Entity, World
 from clevrskills.suites.asgardbench.tasks.rooms import BATHROOMS, KITCHENS, LIVING_ROOMS, room
@@ -48,6 +51,10 @@ THINGS_IN_ROOM = 100
 LOOKS_IN_ROOM = 20
 SHOWN = ("dirty", "cooked", "filled", "open", "on", "sprayed")
 SIZE_PX = 1024
+NARROW_PX = 16
+"""Width or height of what is seen from its edge, such as a newspaper from the side."""
+CHANGED = 4
+"""By how much, of 255, a pixel is another at the least."""
 
 
 @dataclass
@@ -58,8 +65,10 @@ class HouseholdArgs:
     """Images that are learned from."""
     images: int = 150
     """Images in which things are named."""
-    epochs: int = 14
+    epochs: int = 30
     """How often the crops are gone through."""
+    networks: int = 3
+    """How many networks learn; their answers are averaged."""
     contrast: Contrast = "high"
     """How strongly states show."""
     least: int = 600
@@ -103,7 +112,9 @@ class Net(nn.Module):
 
     def forward(self, pixels: Tensor, scale: Tensor) -> tuple[Tensor, Tensor]:
         """From (B, 4, 48, 48), in [-1, 1], and (B,)."""
-        seen = torch.cat((self.body(pixels), scale[:, None]), dim=1)
+        with torch.autocast("cpu", torch.bfloat16):  # several times faster
+            seen = self.body(pixels.contiguous(memory_format=torch.channels_last)).float()
+        seen = torch.cat((seen, scale[:, None]), dim=1)
         seen = nn.functional.dropout(seen, 0.2, self.training)
         return self.kind(seen), self.state(seen)
 
@@ -139,10 +150,14 @@ def shuffle_states(world: World, rng: np.random.Generator) -> None:
         if rng.random() < 0.5:
             continue
         states = (State(), *STATES.get(entity.type, ()))
-        state = states[int(rng.integers(len(states)))]
-        for name in SHOWN:
-            value = getattr(state, name)
-            setattr(entity, name, (value or "") if name == "filled" else value)
+        put_into(entity, states[int(rng.integers(len(states)))])
+
+
+def put_into(entity: Entity, state: State) -> None:
+    """Put an entity into a state."""
+    for name in SHOWN:
+        value = getattr(state, name)
+        setattr(entity, name, (value or "") if name == "filled" else value)
 
 
 def crops(args: HouseholdArgs, labels: tuple[int, ...], count: int, seed: int) -> Iterator[Found]:
@@ -160,9 +175,17 @@ def crops(args: HouseholdArgs, labels: tuple[int, ...], count: int, seed: int) -
             order.remove(entity)
             world.look_at(entity)
             asked[entity.type] += 1
+            plain = world.copy()
+            for each in plain.entities.values():
+                put_into(each, State())
+            other = scene.image(plain)
+            least_px = scene.pixels(entity.id).sum() / 2
             image, taken = scene.image(world), taken + 1
             numbers, keys = scene.stage.segmentation()
-            for found in seen_in(args, world, entity, image, numbers, keys):
+            changed = np.abs(image.astype(np.int16) - other).max(-1) >= CHANGED
+            if entity.type not in THINGS and scene.pixels(entity.id).sum() < least_px:
+                continue  # something that is open hides it
+            for found in seen_in(args, world, entity, image, numbers, keys, changed):
                 asked[found.kind] += 1
                 yield found
 
@@ -174,6 +197,7 @@ def seen_in(
     image: np.ndarray,
     numbers: np.ndarray,
     keys: dict[int, object],
+    changed: np.ndarray,
 ) -> Iterator[Found]:
     """Crops of all in an image that is asked about."""
     last = SIZE_PX - 1
@@ -192,9 +216,12 @@ def seen_in(
         if entity is not looked_at or entity.type in THINGS:
             if not whole or count[entity.id] < 0.5 * silhouette_px(world, entity):
                 continue
+        state = state_of(entity)
+        if state != State() and np.count_nonzero(mask & changed) < LEAST_PX:
+            continue
         if world.visible(entity):
             pixels, scale = cut(image, mask, ends)
-            yield Found(pixels, scale, entity.type, told(state_of(entity)))
+            yield Found(pixels, scale, entity.type, told(state))
 
 
 def silhouette_px(world: World, entity: Entity) -> float:
@@ -229,9 +256,8 @@ def cut(
     # resizing weighs colors by alpha: what is around does not show
     seen = Image.fromarray(np.dstack([image[part] * (alpha[..., None] > 0), alpha]))
     box = (x - half - low[1], y - half - low[0], x + half - low[1], y + half - low[0])
-    corner = [int(np.floor(box[0])), int(np.floor(box[1]))]
-    width = int(np.ceil(2 * half))
-    square = seen.crop((*corner, corner[0] + width, corner[1] + width))
+    left, top, width = int(np.floor(box[0])), int(np.floor(box[1])), int(np.ceil(2 * half))
+    square = seen.crop((left, top, left + width, top + width))
     small = square.resize((CROP_PX, CROP_PX), Image.Resampling.BOX)
     return np.asarray(small).transpose(2, 0, 1), float(np.log(half / SIZE_PX))
 
@@ -253,7 +279,9 @@ def kept(args: HouseholdArgs, name: str, labels: tuple[int, ...], count: int) ->
 
 
 def shades(pixels: Tensor) -> Tensor:
-    """Crops (B, 4, H, W) jittered, each color by itself too."""
+    """Crops (B, 4, H, W) jittered, each color by itself too, half of them mirrored."""
+    mirrored = torch.rand(len(pixels), 1, 1, 1) < 0.5
+    pixels = torch.where(mirrored, pixels.flip(-1), pixels)
     return jittered(pixels) * (1 + 0.05 * uniform(len(pixels), 4, 1, 1))
 
 
@@ -267,13 +295,20 @@ def batch(found: list[Found], kinds: list[str], states: list[str]) -> tuple[Tens
     )
 
 
+def narrow(crop: Found) -> bool:
+    """Whether what a crop shows is a narrow strip of the image."""
+    mask = crop.pixels[3] > 127
+    least = min(int(mask.any(axis).sum()) for axis in (0, 1))
+    return least / CROP_PX * 2 * np.exp(crop.scale) * SIZE_PX < NARROW_PX
+
+
 @torch.inference_mode()
 def named(
-    net: Net, found: list[Found], kinds: list[str], states: list[str]
+    nets: list[Net], found: list[Found], kinds: list[str], states: list[str]
 ) -> list[tuple[str, str]]:
     """The type, and the state among those of the true type, that each crop is given."""
     pixels, scale, *_ = batch(found, kinds, states)
-    seen = [net(jittered(pixels), scale) for _ in range(JITTERED)]
+    seen = [net(shades(pixels), scale) for net in nets for _ in range(JITTERED)]
     kind, state = (torch.stack([s[k].softmax(-1) for s in seen]).mean(0) for k in (0, 1))
     answers = []
     for row, crop in enumerate(found):
@@ -308,11 +343,14 @@ def main(args: HouseholdArgs) -> None:
     found = [
         crop
         for crop in kept(args, "test", TEST, args.images)
-        if crop.kind in kinds and crop.state in states
+        if crop.kind in kinds and crop.state in states and not narrow(crop)
     ]
-    torch.manual_seed(0)
-    net = trained(Net(len(kinds), len(states)), batch(known, kinds, states), args.epochs)
-    answers = named(net, found, kinds, states)
+    nets = []
+    for seed in range(args.networks):
+        torch.manual_seed(seed)
+        net = Net(len(kinds), len(states))
+        nets.append(trained(net, batch(known, kinds, states), args.epochs, shades))
+    answers = named(nets, found, kinds, states)
     several = np.array([crop.kind in STATES for crop in found])
     kind_right = np.array([a[0] == c.kind for c, a in zip(found, answers, strict=True)])
     state_right = np.array([a[1] == c.state for c, a in zip(found, answers, strict=True)])

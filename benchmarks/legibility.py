@@ -11,8 +11,9 @@ all names are given out at once, one to each object, as somebody does who looks 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -36,6 +37,7 @@ CAMERA, ROBOT = "base_camera", "xarm6"
 SPLITS = ("train", "test")
 JITTERED = 8
 """How many jittered versions of a crop are looked at to name it."""
+Trained = TypeVar("Trained", bound=nn.Module)
 LEAST_PX = 12
 """Objects of which less is seen are hidden by others or the arm, and not asked for."""
 
@@ -191,7 +193,12 @@ def learn(found: list[Crop], epochs: int) -> Net:
     return trained(Net(len(shape_names()), len(texture_names())), batch(found), epochs)
 
 
-def trained(net: Net, known: tuple[Tensor, Tensor, Tensor, Tensor], epochs: int) -> Net:
+def trained(
+    net: Trained,
+    known: tuple[Tensor, ...],
+    epochs: int,
+    jitter: Callable[[Tensor], Tensor] = jittered,
+) -> Trained:
     """The network, after it has learned from pixels, scales and the two properties."""
     optimizer = torch.optim.AdamW(net.parameters(), weight_decay=5e-3)
     pixels, scale, first, second = known
@@ -199,7 +206,7 @@ def trained(net: Net, known: tuple[Tensor, Tensor, Tensor, Tensor], epochs: int)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 4e-3, total_steps=steps)
     for _ in range(epochs):
         for rows in torch.randperm(len(pixels)).split(128):
-            firsts, seconds = net(jittered(pixels[rows]), scale[rows])
+            firsts, seconds = net(jitter(pixels[rows]), scale[rows])
             loss = functional.cross_entropy(firsts, first[rows])
             loss = loss + functional.cross_entropy(seconds, second[rows])
             optimizer.zero_grad()

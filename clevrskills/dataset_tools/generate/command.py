@@ -38,6 +38,8 @@ class GenerateArgs(PoolArgs, CameraArgs, SuiteArgs):
     """Make the standard dataset with this many demonstrations of each task, 100 or 1000; of all
     tasks unless some are named. `clevrskills check --standard` compares it with what is
     published."""
+    all: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """All tasks of the suite."""
     episodes: int = 10
     """Successful episodes of each task."""
     seed: int = 0
@@ -169,9 +171,9 @@ def _check(args: GenerateArgs, suite: Suite, seeds: SeedRange) -> tuple[Header, 
         )
     args.check_pool()
     levels, all_cameras = suite.levels(), tuple(suite.cameras())
-    tasks = args.select(levels, suite.groups())
+    tasks = list(levels) if args.all else args.select(levels, suite.groups())
     if not tasks:
-        raise ClevrSkillsError("nothing to generate: name tasks, or a level with --level")
+        raise ClevrSkillsError("nothing to generate: name tasks, a level with --level, or --all")
     robots = suite.robots_of(tasks[0])
     has_arm = NO_ROBOT not in robots
     if any((NO_ROBOT in suite.robots_of(task)) == has_arm for task in tasks):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -47,7 +47,7 @@ class PlayArgs:
     """What is acted by; by default the suite's first one."""
     view: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
     """A view that is shown before the first turn and after each; may be given several times. By
-    default what the suite has in words."""
+    default what the suite has in words; in the browser its first image, too."""
     feedback: Literal["none", "simple", "detailed"] = "detailed"
     """What turns tell of themselves."""
     noise: str = ""
@@ -63,7 +63,7 @@ class PlayArgs:
     by default they are read from the terminal. Of numbers, one action in each command, such as
     `0 0 -1 0 0 0 -1 x20`; `x20` repeats it."""
     browser: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
-    """Play on a page in the browser, with all views and a line for commands; this machine alone can
+    """Play on a page in the browser, with the views and a line for commands; this machine alone can
     open it."""
     port: int = 0
     """Port of that page; 0: one that is free."""
@@ -177,6 +177,12 @@ def actions_of(interface: Interface, text: str) -> list[Any]:
     return list(interface.read(numbers)) * times
 
 
+def default_views(known: Mapping[str, str], browser: bool) -> tuple[str, ...]:
+    """The views that are shown unless others are asked for."""
+    images = [name for name, kind in known.items() if kind == "image"][: int(browser)]
+    return (*images, *(name for name, kind in known.items() if kind == "text"))
+
+
 def goals(env: Environment) -> list[dict[str, Any]]:
     """The leaves of the goal: where they are in the tree, in words, and whether they hold."""
     from clevrskills.core.goal.tree import nodes, outcomes
@@ -235,7 +241,7 @@ def _start(args: PlayArgs, suite: Suite) -> tuple[PolicyRollout, Episode]:
         if args.index >= len(frozen):
             raise ClevrSkillsError(f"--index {args.index}: there are {len(frozen)} frozen episodes")
         episode = frozen[args.index]
-    shown = args.view or tuple(name for name, kind in known.items() if kind == "text")
+    shown = args.view or default_views(known, args.browser)
     images = tuple(name for name in shown if known[name] == "image")
     config = EnvConfig(
         args.task,

@@ -142,10 +142,12 @@ class HouseEnv(SymbolicEnv):
 
     def look(self, names: Sequence[str]) -> Mapping[str, Any]:
         """Views by name: ``text_state``, what is seen, in words; those of
-        :data:`~clevrskills.suites.asgardbench.drawing.views.VIEWS`, (1024, 1024, 3) uint8.
+        :data:`~clevrskills.suites.asgardbench.drawing.views.VIEWS`, (1024, 1024, 3) uint8 unless
+        the configuration names another size.
         """
+        size = self.config.size_px
         return {
-            name: draw_view(name, self.house) if name in VIEWS else describe(self.house)
+            name: draw_view(name, self.house, size) if name in VIEWS else describe(self.house)
             for name in names
         }
 

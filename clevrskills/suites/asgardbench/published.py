@@ -21,8 +21,8 @@ PUBLISHED = (
             *("no_previous", "text_simple", "text_detailed", "text_none"),
         ),
         _ROWS,
-        "Not comparable: images, rooms, instances and lengths of plans are others, and rules are "
-        "those of a small world of symbols. Only the order of presets may be compared, with "
+        "Images, rooms, instances and lengths of plans are others, and rules are those of a small "
+        "world of symbols. Only the order of presets may be compared, with "
         "intervals: one instance is 0.93 points.",
         "arXiv 2603.15888, table 6: temperature 0, 4,096 or 16,384 tokens",
     ),

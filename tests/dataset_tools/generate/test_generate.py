@@ -297,7 +297,7 @@ def test_a_killed_run_takes_its_workers_along_and_can_be_continued(tmp_path: Pat
         ({"arg": ("run.targets=3",)}, "unknown task in --arg 'run'; allowed: reach, visit, tour"),
         ({"arg": ("targets=3",)}, "--arg targets=3: allowed is TASK.NAME=VALUE"),
         ({"arg": ("reach.targets",)}, "--arg reach.targets: allowed is TASK.NAME=VALUE"),
-        ({"tasks": ()}, "nothing to generate: name tasks, or a level with --level"),
+        ({"tasks": ()}, "nothing to generate: name tasks, a level with --level, or --all"),
     ],
 )
 def test_bad_arguments(tmp_path: Path, change: dict, message: str) -> None:

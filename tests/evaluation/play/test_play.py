@@ -8,7 +8,7 @@ import pytest
 from clevrskills.cli import main
 from clevrskills.core.suite import load_suite
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.evaluation.play.command import PlayArgs, play
+from clevrskills.evaluation.play.command import PlayArgs, default_views, play
 from clevrskills.evaluation.results import read_results, read_run
 from clevrskills.suites.ivispar.board import DIRECTIONS
 from clevrskills.suites.ivispar.boards import Puzzle
@@ -34,6 +34,12 @@ def test_a_solution(capsys: pytest.CaptureFixture[str]) -> None:
     assert [turn["turn"] for turn in data["turns"]] == [1, 2, 3]
     assert all(goal["holds"] and goal["text"].startswith("Move the ") for goal in data["goals"])
     assert data["measures"]["optimal"] == 1
+
+
+def test_the_browser_shows_the_first_image_too() -> None:
+    known = {"words": "text", "top": "image", "side": "image"}
+    assert default_views(known, browser=False) == ("words",)
+    assert default_views(known, browser=True) == ("top", "words")
 
 
 def test_refused_turns_leave_the_state(capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from clevrskills.suites.asgardbench.models.surfaces import Contrast
+from clevrskills.suites.asgardbench.rules.sight import SIZE_PX
 from clevrskills.suites.asgardbench.rules.world import World
 
 
@@ -35,12 +36,13 @@ VIEWS: Mapping[str, View] = {
 """All views in first person, by name."""
 
 
-def draw_view(name: str, world: World) -> np.ndarray:
-    """What the agent sees, (1024, 1024, 3) uint8.
+def draw_view(name: str, world: World, size_px: int | None = None) -> np.ndarray:
+    """What the agent sees, (size, size, 3) uint8.
 
     Args:
         name: One of :data:`VIEWS`.
         world: The household.
+        size_px: Width and height of the image; ``None``: 1024.
 
     Raises:
         ClevrSkillsError: There is no renderer.
@@ -48,4 +50,4 @@ def draw_view(name: str, world: World) -> np.ndarray:
     from clevrskills.suites.asgardbench.drawing.house import house_scene
 
     view = VIEWS[name]
-    return house_scene(view.contrast).image(world, view.hand)
+    return house_scene(view.contrast, size_px or SIZE_PX).image(world, view.hand)

@@ -47,7 +47,7 @@ def bowl(look: Look) -> Model:
         outside,
         inside,
     )
-    return Model((*shell, *look.liquid(77, 52, inside.color)))
+    return Model((*shell, *look.liquid(78.5, 62, inside.color)))
 
 
 def cup(look: Look) -> Model:
@@ -69,7 +69,7 @@ def mug(look: Look) -> Model:
     )
     ear = rod(arc3((38, 0, 50), 27, -75, 75, "xz", 11), 5.5)
     pieces = (*shell, Piece(ear, red))
-    return Model((*pieces, *look.liquid(37, 76, inside.color)))
+    return Model((*pieces, *look.liquid(37.9, 86, inside.color)))
 
 
 def pan(look: Look) -> Model:
@@ -80,7 +80,7 @@ def pan(look: Look) -> Model:
     # turned, so that it takes no more room than a plate
     grip = rod([(93, 0, 34), (120, 0, 44), (170, 0, 52), (240, 0, 56)], [8, 9, 11, 10])
     pieces = (*shell, Piece(grip.turned("z", -45), HANDLE))
-    return Model((*pieces, *look.liquid(90, 32, inside.color)))
+    return Model((*pieces, *look.liquid(93.3, 36, inside.color)))
 
 
 def pot(look: Look) -> Model:
@@ -104,7 +104,7 @@ def pot(look: Look) -> Model:
         for side in (-1, 1)
     ]
     pieces = (*shell, *ears)
-    return Model((*pieces, *look.liquid(99, 80, inside.color)))
+    return Model((*pieces, *look.liquid(101.2, 92, inside.color)))
 
 
 def kettle(look: Look) -> Model:

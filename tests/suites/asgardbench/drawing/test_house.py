@@ -5,6 +5,7 @@ import pytest
 
 from clevrskills.suites.asgardbench.drawing.house import HAND, HouseScene
 from clevrskills.suites.asgardbench.drawing.stage import Stage, model
+from clevrskills.suites.asgardbench.drawing.views import draw_view
 from clevrskills.suites.asgardbench.models.catalogue import STATES
 from clevrskills.suites.asgardbench.models.model import State
 from clevrskills.suites.asgardbench.rules.layout import Placed
@@ -88,6 +89,10 @@ def test_the_same_image_each_time_whatever_was_shown_before(scene):
     first = scene.image(world)
     scene.image(do(household("turn_on_tv"), "FIND RemoteControl"))
     np.testing.assert_array_equal(scene.image(world), first)
+
+
+def test_views_are_of_the_size_that_is_asked_for():
+    assert draw_view("first_person-no_hand", household(), 64).shape == (64, 64, 3)
 
 
 def test_pixels_belong_to_entities_that_are_there(scene):
