@@ -93,7 +93,7 @@ class TensorWorld(World):
 
     def set_body_pose(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:
         rows = self._rows if where is None else self._rows[where]
-        self._body_pose[rows, body[rows]] = pose[rows]
+        self._body_pose = self._body_pose.index_put((rows, body[rows]), pose[rows])
         self._body_velocity[rows, body[rows]] = 0.0
         self.moved()
         self._held[rows] = torch.where(self._held[rows] == body[rows], -1, self._held[rows])
@@ -156,7 +156,8 @@ class TensorWorld(World):
         self._end_effector_pose[rows] = pose[rows]
         rows = rows[self._held[rows] >= 0]
         held = self._held[rows]
-        self._body_pose[rows, held] = geometry.compose(change[rows], self._body_pose[rows, held])
+        carried = geometry.compose(change[rows], self._body_pose[rows, held])
+        self._body_pose = self._body_pose.index_put((rows, held), carried)
         self.moved()
 
     def set_body_velocity(self, body: Tensor, velocity: Tensor) -> None:

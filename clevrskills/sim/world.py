@@ -212,8 +212,11 @@ class World(Context):
 
     def at(self, values: Tensor, body: Tensor) -> Tensor:
         """Pick one body's entry from values of all bodies, (B, K, ...) -> (B, ...); of several
-        bodies (B, n) -> (B, n, ...). The values are those without repeats.
+        bodies (B, n) -> (B, n, ...). The values are those without repeats; of one body of a single
+        environment it is a view of them.
         """
+        if values.shape[0] == 1:  # in less time
+            return values.select(1, int(body)) if body.shape == (1,) else values[0][body]
         if values.dim() > 3 and body.dim() == 1 and len(body) > FEW:  # copied by the row
             slots = values.shape[1]
             return values.flatten(0, 1).index_select(0, self._rows * slots + body % slots)
