@@ -123,7 +123,7 @@ class _Places:
         bound, order = most[0].sort(descending=True, stable=True)
         limits = [*bound.tolist(), -geometry.PAD]
         top, where, start = (-geometry.PAD, 0), self._pose[:, 0], 0
-        for end in (1, 9, len(order)):
+        for end in (1, 5, 21, len(order)):
             if limits[start] <= -1.0 or top[0] > limits[start]:
                 break
             chosen, start = order[start:end], end
