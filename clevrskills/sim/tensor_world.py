@@ -93,8 +93,11 @@ class TensorWorld(World):
 
     def set_body_pose(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:
         rows = self._rows if where is None else self._rows[where]
-        self._body_pose = self._body_pose.index_put((rows, body[rows]), pose[rows])
-        self._body_velocity[rows, body[rows]] = 0.0
+        # not in place: what was told of a body is a view of these
+        chosen = rows, body[rows]
+        self._body_pose = self._body_pose.index_put(chosen, pose[rows])
+        at_rest = self._body_velocity.new_zeros(())
+        self._body_velocity = self._body_velocity.index_put(chosen, at_rest)
         self.moved()
         self._held[rows] = torch.where(self._held[rows] == body[rows], -1, self._held[rows])
 
@@ -162,7 +165,7 @@ class TensorWorld(World):
 
     def set_body_velocity(self, body: Tensor, velocity: Tensor) -> None:
         """Set velocities (B, 6) of bodies (B,)."""
-        self._body_velocity[self._rows, body] = velocity
+        self._body_velocity = self._body_velocity.index_put((self._rows, body), velocity)
         self.moved()
 
     def hold(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:
