@@ -35,7 +35,8 @@ def quaternion_multiply(a: Tensor, b: Tensor) -> Tensor:
     order, signs = _product_terms(b.device, b.dtype)
     signed = b.index_select(-1, order).unflatten(-1, (4, 4)) * signs  # type: ignore[no-untyped-call]
     w, x, y, z = (a.unsqueeze(-1) * signed).unbind(-2)
-    return w + x + y + z
+    product: Tensor = w + x + y + z
+    return product
 
 
 @cache
