@@ -32,22 +32,31 @@ def length(vectors: Tensor) -> Tensor:
 
 def quaternion_multiply(a: Tensor, b: Tensor) -> Tensor:
     """Hamilton product of two quaternions, each (..., 4)."""
-    aw, ax, ay, az = a.unbind(-1)
-    bw, bx, by, bz = b.unbind(-1)
-    return torch.stack(
-        (
-            aw * bw - ax * bx - ay * by - az * bz,
-            aw * bx + ax * bw + ay * bz - az * by,
-            aw * by - ax * bz + ay * bw + az * bx,
-            aw * bz + ax * by - ay * bx + az * bw,
-        ),
-        dim=-1,
-    )
+    order, signs = _product_terms(b.device, b.dtype)
+    signed = b.index_select(-1, order).unflatten(-1, (4, 4)) * signs  # type: ignore[no-untyped-call]
+    w, x, y, z = (a.unsqueeze(-1) * signed).unbind(-2)
+    product: Tensor = w + x + y + z
+    return product
+
+
+@cache
+def _product_terms(device: torch.device, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+    """By which part of the second quaternion, and with which sign, a Hamilton product takes each
+    part of the first one (rows) for each of its own (columns), (16,) and (4, 4).
+    """
+    order = torch.tensor([[0, 1, 2, 3], [1, 0, 3, 2], [2, 3, 0, 1], [3, 2, 1, 0]])
+    signs = torch.tensor([[1, 1, 1, 1], [-1, 1, -1, 1], [-1, 1, 1, -1], [-1, -1, 1, 1]])
+    return order.flatten().to(device), signs.to(device=device, dtype=dtype)
+
+
+@cache
+def _conjugate_signs(device: torch.device, dtype: torch.dtype) -> Tensor:
+    return torch.tensor([1.0, -1.0, -1.0, -1.0], device=device, dtype=dtype)
 
 
 def quaternion_conjugate(q: Tensor) -> Tensor:
     """The inverse rotation of a unit quaternion (..., 4)."""
-    return q * q.new_tensor([1.0, -1.0, -1.0, -1.0])
+    return q * _conjugate_signs(q.device, q.dtype)
 
 
 def rotate(q: Tensor, v: Tensor) -> Tensor:

@@ -291,20 +291,21 @@ def is_fair(goal: Predicate, start: TensorWorld, home: NeutralPose | None) -> bo
     if home and not home.stands_clear(world):
         return False
     state = goal.initial_state(world)
-    if bool(goal.evaluate(world, state).holds.any()):
+    if bool(goal.holds(world, state).any()):
         return False
-    outcome = None
+    before: GoalState = {}
     try:
         for world in _stages(goal, start):
             if home and not home.stands_clear(world):
                 return False
-            outcome = goal.evaluate(world, state)
-            before, state = state, outcome.state
+            if state:  # else only the end matters
+                outcome = goal.evaluate(world, state)
+                before, state = state, outcome.state
     except ValueError:
         return False
-    if outcome is None or not _same(before, state):  # else a second look tells the same
-        outcome = goal.evaluate(world, state)
-    return bool(outcome.holds.all())
+    if before and _same(before, state):  # a second look tells the same
+        return bool(outcome.holds.all())
+    return bool(goal.holds(world, state).all())
 
 
 def _same(one: GoalState, other: GoalState) -> bool:

@@ -29,8 +29,10 @@ class EndEffectorAtPosition(PhysicalPredicate):
 
     def evaluate(self, world: World, state: GoalState) -> Outcome:
         error = self.error(world)
-        shaping = (2.0 - error).clamp(min=0.0)
-        return self.outcome(error < self.tolerance, shaping, closeness(error))
+        holds = error < self.tolerance
+        if not world.rewards:
+            return self.bare(world, holds)
+        return self.outcome(holds, (2.0 - error).clamp(min=0.0), closeness(error))
 
     @property
     def tolerance(self) -> float:

@@ -38,17 +38,20 @@ class HitToppled(Hit):
         tilted = tilt(state["stood"], world.orientation(self.target))
         tilted = tilted / self.criteria.topple_angle_rad
         fallen = torch.where(state["hit"], state["fallen"], tilted >= 1.0)
+        done = state["hit"] & ~fallen
+        state = {**state, "fallen": fallen}
+        holds = done & (tilted >= 1.0)
+        if not world.rewards:
+            return self.bare(world, holds, state)
         struck = HELD_REWARD + AIMED_REWARD
         tilt_share = tilted.clamp(max=1.0)
-        done = state["hit"] & ~fallen
         shaping, progress = self.aiming(world, state)
         toppling = struck + (SHAPING_SHARE * self.max_reward - struck) * tilt_share
         shaping = torch.where(done, toppling, shaping)
         progress = torch.where(
             done, FLYING_PROGRESS + (FALLING_PROGRESS - FLYING_PROGRESS) * tilt_share, progress
         )
-        holds = done & (tilted >= 1.0)
-        return self.outcome(holds, shaping, progress, {**state, "fallen": fallen})
+        return self.outcome(holds, shaping, progress, state)
 
     @property
     def spoilers(self) -> tuple[str, ...]:

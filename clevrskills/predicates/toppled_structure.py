@@ -73,6 +73,8 @@ class ToppledStructure(PhysicalPredicate):
         holds = (down & still).all(-1) & touched & ~grasped
         seen = torch.ones_like(holds)
         new_state = {"seen": seen, "touched": touched, "grasped": grasped, "start": start}
+        if not world.rewards:
+            return self.bare(world, holds, new_state)
         distance = several.gripper_distance(body).view_as(bodies).clamp(min=0.0)
         most = torch.as_tensor(self.max_reward, dtype=poses.dtype, device=poses.device)
         moved = geometry.length(poses[..., :3] - start[..., :3])

@@ -37,6 +37,8 @@ class TouchedPushed(Handled):
         moved = geometry.length((world.position(self.object) - state["start"][:, :3])[:, :2])
         tilted = tilt(state["start"][:, 3:], world.orientation(self.object))
         holds = state["touched"] & (moved >= least) & (tilted < limit)
+        if not world.rewards:
+            return self.bare(world, self.unspoiled(world, holds, state), state)
         upright, way = 1.0 - (tilted / limit).clamp(max=1.0), (moved / least).clamp(max=1.0)
         return self.handled(world, holds, self.near(world) + upright + way, state)
 

@@ -35,6 +35,8 @@ class TouchedToppled(Handled):
         tilted = tilt(state["start"][:, 3:], world.orientation(self.object))
         holds = state["touched"] & (tilted >= limit)
         holds &= moved >= self.criteria.topple_displacement_m
+        if not world.rewards:
+            return self.bare(world, self.unspoiled(world, holds, state), state)
         return self.handled(world, holds, toppling(self.near(world), tilted / limit, moved), state)
 
     def describe(self, world: World, env: int = 0) -> str:

@@ -92,8 +92,9 @@ def put_body(scene: ManiSkillScene, body: Body) -> Actor:
         actor = build_body(scene, body, drawn=False)
         actor.as_built = traits(actor._bodies)
         return actor
-    actor, pose = spare.pop(), sapien.Pose(body.pose[:3], body.pose[3:])
-    actor._objs[0].pose, actor.initial_pose = pose, Pose.create(pose)
+    actor = spare.pop()
+    actor._objs[0].pose = sapien.Pose(body.pose[:3], body.pose[3:])
+    actor.initial_pose = Pose(raw_pose=torch.tensor([body.pose], dtype=torch.float32))
     put_back(scene, actor, body.key)
     return actor
 

@@ -5,7 +5,7 @@ from torch import Tensor
 
 from clevrskills.core import geometry
 from clevrskills.core.goal.context import anywhere
-from clevrskills.sim.world import World
+from clevrskills.sim.world import World, reach_around
 
 STABLE_MARGIN_M = 0.006
 NEIGHBOUR_GAP_M = 0.006
@@ -15,6 +15,8 @@ OVERHANG_M = 0.004
 """How far to reach over the edge where there is none: less than the criteria tolerate."""
 MOST_MARGIN_M = 0.03
 """A greater margin is no better."""
+ROUNDING_M = 1e-6
+"""More than what is lost where a margin is bounded."""
 
 
 def placements(
@@ -88,8 +90,8 @@ class _Places:
             ),
             dim=-1,
         )
-        aside = self._pose[..., :2] + center[..., :2].repeat(1, places, 1) - middle
-        self._offset = aside.norm(dim=-1)
+        self._center = self._pose[..., :2] + center[..., :2].repeat(1, places, 1)
+        self._offset = (self._center - middle).norm(dim=-1)
 
     def judged(self, chosen: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Poses and scores of all places, or of some by their numbers (m,)."""
@@ -110,20 +112,21 @@ class _Places:
         """The pose (1, 7) with the greatest score, the first of them, and that score (1,), of one
         environment; places that cannot have it are not judged.
         """
-        # what it would be for a margin as great as counts; rounding does not change the order
-        most = self._score(torch.full_like(self._offset, MOST_MARGIN_M), self._offset, None)
+        # what it would be for a margin as great as it can be; rounding does not change the order
+        room = self._room() + ROUNDING_M
+        stands, most = room >= STABLE_MARGIN_M, self._score(room, self._offset, None)
         if self._inside:
             if geometry.rotation_matrix(self._base[:, 3:])[0, 2, :2].any():
                 pose, score = self.judged()  # how far a place is over the edge depends on height
                 found, index = score.max(dim=-1)
                 return pose[:, index[0]], found
             over = self._over(self._points(self._pose))
-            most = self._score(torch.full_like(over, MOST_MARGIN_M), self._offset, over)
-            most = torch.where(over <= OVERHANG_M, most, -geometry.PAD)
+            stands, most = stands & (over <= OVERHANG_M), self._score(room, self._offset, over)
+        most = torch.where(stands, most, -geometry.PAD)
         bound, order = most[0].sort(descending=True, stable=True)
         limits = [*bound.tolist(), -geometry.PAD]
         top, where, start = (-geometry.PAD, 0), self._pose[:, 0], 0
-        for end in (1, 9, len(order)):
+        for end in (1, 5, 21, len(order)):
             if limits[start] <= -1.0 or top[0] > limits[start]:
                 break
             chosen, start = order[start:end], end
@@ -134,6 +137,16 @@ class _Places:
                 if rival > top:
                     top, where = rival, pose[:, k]
         return where, torch.tensor([top[0]])
+
+    def _room(self) -> Tensor:
+        """How far the upper body, and also the lower one, reaches around the upper one's centre of
+        mass, on the side where that is least: no margin is greater, (B, M).
+        """
+        pose, center = self._pose[:, :1], self._world.at(self._world.solids.center, self._upper)
+        aside = self._points(pose) - geometry.to_world(pose, center[:, None, None])
+        own = reach_around(aside).amax(-2)  # (B, 1, 16)
+        below = reach_around(self._world.world_points(self._lower)).amax(-2)  # (B, 16)
+        return torch.minimum(own, below[:, None] - reach_around(self._center)).amin(-1)
 
     def _points(self, pose: Tensor) -> Tensor:
         """Points of the upper body at poses (B, m, 7), (B, m, P, 3)."""

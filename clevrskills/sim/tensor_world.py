@@ -93,8 +93,11 @@ class TensorWorld(World):
 
     def set_body_pose(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:
         rows = self._rows if where is None else self._rows[where]
-        self._body_pose[rows, body[rows]] = pose[rows]
-        self._body_velocity[rows, body[rows]] = 0.0
+        # not in place: what was told of a body is a view of these
+        chosen = rows, body[rows]
+        self._body_pose = self._body_pose.index_put(chosen, pose[rows])
+        at_rest = self._body_velocity.new_zeros(())
+        self._body_velocity = self._body_velocity.index_put(chosen, at_rest)
         self.moved()
         self._held[rows] = torch.where(self._held[rows] == body[rows], -1, self._held[rows])
 
@@ -156,12 +159,13 @@ class TensorWorld(World):
         self._end_effector_pose[rows] = pose[rows]
         rows = rows[self._held[rows] >= 0]
         held = self._held[rows]
-        self._body_pose[rows, held] = geometry.compose(change[rows], self._body_pose[rows, held])
+        carried = geometry.compose(change[rows], self._body_pose[rows, held])
+        self._body_pose = self._body_pose.index_put((rows, held), carried)
         self.moved()
 
     def set_body_velocity(self, body: Tensor, velocity: Tensor) -> None:
         """Set velocities (B, 6) of bodies (B,)."""
-        self._body_velocity[self._rows, body] = velocity
+        self._body_velocity = self._body_velocity.index_put((self._rows, body), velocity)
         self.moved()
 
     def hold(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:

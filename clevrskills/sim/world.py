@@ -212,8 +212,11 @@ class World(Context):
 
     def at(self, values: Tensor, body: Tensor) -> Tensor:
         """Pick one body's entry from values of all bodies, (B, K, ...) -> (B, ...); of several
-        bodies (B, n) -> (B, n, ...). The values are those without repeats.
+        bodies (B, n) -> (B, n, ...). The values are those without repeats; of one body of a single
+        environment it is a view of them.
         """
+        if values.shape[0] == 1:  # in less time
+            return values.select(1, int(body)) if body.shape == (1,) else values[0][body]
         if values.dim() > 3 and body.dim() == 1 and len(body) > FEW:  # copied by the row
             slots = values.shape[1]
             return values.flatten(0, 1).index_select(0, self._rows * slots + body % slots)
@@ -347,7 +350,7 @@ class World(Context):
         height = gap.amax(-1)
         touching = gap > height[..., None] - CONTACT_TOLERANCE_M
         center = geometry.to_world(flat, self.at(self.solids.center, body)[:, None, None])
-        reach = (points - center)[..., :2] @ _directions(self.device)  # (B, M, P, 16)
+        reach = reach_around(points - center)  # (B, M, P, 16)
         reach = torch.where(touching[..., None], reach, -geometry.PAD)
         return height, reach.amax(-2).amin(-1)
 
@@ -404,6 +407,11 @@ def _offset(world: World) -> Tensor:
 def _still(world: World) -> Tensor:
     speed = geometry.length(world.body_velocity.unflatten(-1, (2, 3)))  # (B, K, 2)
     return (speed <= _static_limits(speed.device)).all(-1)
+
+
+def reach_around(offsets: Tensor) -> Tensor:
+    """How far offsets (..., 2) or (..., 3) reach all around, seen from above, (..., 16)."""
+    return offsets[..., :2] @ _directions(offsets.device)
 
 
 @cache

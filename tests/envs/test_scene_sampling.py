@@ -13,7 +13,8 @@ from clevrskills.envs.scene_sampling import NeutralPose, draw_scene, keystep_sce
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.predicates import CRITERIA
 from clevrskills.sim.robots.description import ROBOTS
-from clevrskills.tasks import EpisodeRng, LayoutError, stack_roles, task
+from clevrskills.sim.tensor_world import TensorWorld
+from clevrskills.tasks import EpisodeRng, LayoutError, stack_roles, task, tasks
 
 
 def drawn(key="sort", seed=3, split="train", **kwargs):
@@ -155,6 +156,26 @@ def test_a_scene_whose_goal_cannot_be_reached_is_not_drawn(monkeypatch):
 
     scene = draw_scene(Hopeless(), 0, "train")
     assert len(count) >= 2 and scene.layout.bodies[0].size is None
+
+
+@pytest.mark.parametrize("key", tasks())
+def test_what_holds_is_told_alike_with_and_without_rewards(key):
+    """At the start and after each part of the goal."""
+    scene = drawn(key)
+    goal, state = scene.goal, scene.goal.initial_state(scene.start)
+    world = bare = scene.start
+    for step in (None, *goal.steps()):
+        world, bare = TensorWorld.snapshot(world), TensorWorld.snapshot(bare)
+        bare.rewards = False
+        if step:
+            step.realize(world)
+            step.realize(bare)
+        outcome, without = goal.evaluate(world, state), goal.evaluate(bare, state)
+        for holds in (without.holds, goal.holds(bare, state), goal.holds(world, state)):
+            assert torch.equal(holds, outcome.holds)
+        assert outcome.state.keys() == without.state.keys()
+        assert all(torch.equal(outcome.state[k], without.state[k]) for k in outcome.state)
+        state = outcome.state
 
 
 def test_the_start_is_as_laid_out():

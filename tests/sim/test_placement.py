@@ -175,3 +175,19 @@ def test_a_batch_gives_what_each_environment_gives_alone(batch):
         assert valid.any() and torch.equal(valid, scores[row] > -1.0)
         assert torch.allclose(poses[row][valid], alone[valid], atol=1e-5)
         assert torch.allclose(scores[row], score, atol=1e-4)
+
+
+@pytest.mark.parametrize("inside", [False, True])
+@pytest.mark.parametrize("size_m", [0.03, 0.06, 0.13])
+def test_a_body_is_put_at_the_best_of_all_candidates(inside, size_m):
+    """Though those that cannot have the greatest score are not judged."""
+    for x, y in ((0.0, 0.0), (0.05, 0.02), (0.09, 0.09)):
+        thing = Thing("small", "cube", (size_m, size_m, 0.04))
+        world = on(SLAB, thing, (CUBE, pose(CUBE, -0.1 + x, y, bottom_z=0.03)))
+        poses, scores, good = candidates(world, inside, torch.zeros(1))
+        if good.any():
+            put(world, index(world, 0), index(world, 1), inside)
+            assert torch.equal(world.pose(index(world, 0))[0], poses[scores.argmax()])
+        else:
+            with pytest.raises(ValueError, match="no stable, free place"):
+                put(world, index(world, 0), index(world, 1), inside)

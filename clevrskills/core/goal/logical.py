@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Self
 import torch
 from torch import Tensor
 
-from clevrskills.core.goal.context import Context
+from clevrskills.core.goal.context import Context, anywhere
 from clevrskills.core.goal.predicate import GoalState, Leaf, Outcome, Predicate, from_json
 
 __all__ = ["Keeping", "Once", "Order", "Sequence", "Set", "Strict"]
@@ -179,6 +179,16 @@ class Composite(Predicate):
         return dataclasses.replace(
             self, children=tuple(c.with_criteria(table) for c in self.children)
         )
+
+    def holds(self, world: Context, state: GoalState) -> Tensor:
+        found = torch.ones(world.num_envs, dtype=torch.bool, device=world.device)
+        for i in self.needed:
+            asks = self._still_asks(i, state)
+            if anywhere(asks):
+                found = found & (self.children[i].holds(world, _part_of(i, state)) | ~asks)
+            if not anywhere(found):
+                break
+        return found
 
     def _look(self, world: Context, state: GoalState) -> ChildOutcomes:
         """Evaluate every child once."""

@@ -86,6 +86,12 @@ class Predicate(ABC):
     def evaluate(self, world: Any, state: GoalState) -> Outcome:
         """Look at the world; the goal state of the outcome is that of the next control step."""
 
+    def holds(self, world: Any, state: GoalState) -> Tensor:
+        """Whether it holds, (B,) bool: what :meth:`evaluate` tells of it, if nothing else
+        matters.
+        """
+        return self.evaluate(world, state).holds
+
     @abstractmethod
     def describe(self, world: Any, env: int = 0) -> str:
         """The sentence, with ``{obj:key}`` placeholders, for one environment."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from math import dist
 
 import numpy as np
@@ -93,8 +94,7 @@ class Neighbour(Task):
         tile_names = rng.choose(pools.primitive, areas)
         tiles = [shape(name, AREA_SIZE_M) for name in tile_names]
         most_m = RADIUS_M if all(name in ROOMY for name in tile_names) else NARROW_RADIUS_M
-        small = [name for name in pools.movable if shape(name).radius_m <= most_m]
-        names = rng.choose(small, objects)
+        names = rng.choose(_small(pools.movable, most_m), objects)
         items = [shape(name) for name in names]
         textures = rng.cover(tile_names, pools.textures_2)
         colours = rng.cover(names, pools.textures_1, in_turn=True)
@@ -124,6 +124,12 @@ class Neighbour(Task):
         thing, direction = layout.bodies[3], list(DIRECTIONS)[int(layout.roles["direction"])]
         assert thing is not None
         return {"thing": thing, "area": layout.body("area"), "direction": SAID[direction]}
+
+
+@lru_cache(maxsize=64)
+def _small(names: tuple[str, ...], most_m: float) -> list[str]:
+    """Those of some shapes that reach no further than a radius."""
+    return [name for name in names if shape(name).radius_m <= most_m]
 
 
 def _beside_each_other(
