@@ -95,7 +95,9 @@ class Found:
 
 
 class Net(nn.Module):
-    """Logits of type and state."""
+    """Logits of the type, and of the type in its state: an open box is a class of its own, or the
+    many things that are always plain would make everything likely to be.
+    """
 
     def __init__(self, kinds: int, states: int) -> None:
         super().__init__()
@@ -123,6 +125,11 @@ def told(state: State) -> str:
     """A state in words."""
     words = [str(v) if isinstance(v, str) else k for k, v in vars(state).items() if v]
     return " ".join(words) or "plain"
+
+
+def in_state(kind: str, state: str) -> str:
+    """A type in a state, as one class."""
+    return f"{kind}: {state}"
 
 
 def furnished(label: int, rng: np.random.Generator) -> World:
@@ -286,12 +293,12 @@ def shades(pixels: Tensor) -> Tensor:
 
 
 def batch(found: list[Found], kinds: list[str], states: list[str]) -> tuple[Tensor, ...]:
-    """Pixels in [-1, 1], scales, types and states."""
+    """Pixels in [-1, 1], scales, types, and types in their states."""
     return (
         torch.from_numpy(np.stack([crop.pixels for crop in found])).float() / 127.5 - 1,
         torch.tensor([crop.scale for crop in found]),
         torch.tensor([kinds.index(crop.kind) for crop in found]),
-        torch.tensor([states.index(crop.state) for crop in found]),
+        torch.tensor([states.index(in_state(crop.kind, crop.state)) for crop in found]),
     )
 
 
@@ -312,8 +319,10 @@ def named(
     kind, state = (torch.stack([s[k].softmax(-1) for s in seen]).mean(0) for k in (0, 1))
     answers = []
     for row, crop in enumerate(found):
-        allowed = {"plain", *(told(s) for s in STATES.get(crop.kind, ()))} & {*states}
-        likely = max(allowed, key=lambda s: float(state[row, states.index(s)]))
+        known = {
+            in_state(crop.kind, s): s for s in ("plain", *map(told, STATES.get(crop.kind, ())))
+        }
+        likely = known[max({*known} & {*states}, key=lambda s: float(state[row, states.index(s)]))]
         answers.append((kinds[int(kind[row].argmax())], likely))
     return answers
 
@@ -339,11 +348,11 @@ def main(args: HouseholdArgs) -> None:
         args = replace(args, learn=24, images=12, epochs=3)
     known = kept(args, "train", TRAIN, args.learn)
     kinds = sorted({crop.kind for crop in known})
-    states = sorted({crop.state for crop in known})
+    states = sorted({in_state(crop.kind, crop.state) for crop in known})
     found = [
         crop
         for crop in kept(args, "test", TEST, args.images)
-        if crop.kind in kinds and crop.state in states and not narrow(crop)
+        if in_state(crop.kind, crop.state) in states and not narrow(crop)
     ]
     nets = []
     for seed in range(args.networks):
