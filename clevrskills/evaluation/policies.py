@@ -54,9 +54,9 @@ class Random(Zero):
         return self._interface.random(self._generator)
 
 
-class Chance(Zero):
-    """Head of the policies by which suites act at random: it looks at the environment itself, to
-    know what there is.
+class Privileged(Zero):
+    """Head of policies of suites that look at the environment itself, to know what there is: those
+    that act at random, and scripted ones.
 
     Attributes:
         env: The environment of the episode.

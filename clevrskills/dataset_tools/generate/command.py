@@ -171,7 +171,9 @@ def _check(args: GenerateArgs, suite: Suite, seeds: SeedRange) -> tuple[Header, 
         )
     args.check_pool()
     levels, all_cameras = suite.levels(), tuple(suite.cameras())
-    tasks = list(levels) if args.all else args.select(levels, suite.groups())
+    tasks = args.select(levels, suite.groups())
+    if args.all:
+        tasks = list(levels)
     if not tasks:
         raise ClevrSkillsError("nothing to generate: name tasks, a level with --level, or --all")
     robots = suite.robots_of(tasks[0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from clevrskills.core.policy import GaveUp, Observation, PromptInput
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.evaluation.policies import Chance, Zero
+from clevrskills.evaluation.policies import Privileged, Zero
 from clevrskills.suites.asgardbench.env import HIDDEN
 from clevrskills.suites.asgardbench.imagined import imagine
 from clevrskills.suites.asgardbench.rules.verbs import VERBS, allowed
@@ -12,7 +12,7 @@ from clevrskills.suites.asgardbench.tasks.instances import read_sentence
 from clevrskills.suites.asgardbench.tasks.solver import solve
 
 
-class RandomVerbs(Chance):
+class RandomVerbs(Privileged):
     """Any verb with any type that is seen, each as likely; for its arguments see
     :class:`~clevrskills.evaluation.policies.Zero`.
     """

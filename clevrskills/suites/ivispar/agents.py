@@ -6,11 +6,11 @@ from typing import Any
 
 from clevrskills.core.interface import BoxInterface, TextInterface
 from clevrskills.core.policy import Observation
-from clevrskills.evaluation.policies import Chance
+from clevrskills.evaluation.policies import Privileged
 from clevrskills.suites.ivispar.board import DIRECTIONS
 
 
-class RandomMoves(Chance):
+class RandomMoves(Privileged):
     """Any move that can be made, each as likely: the published random; for its arguments see
     :class:`~clevrskills.evaluation.policies.Zero`.
     """

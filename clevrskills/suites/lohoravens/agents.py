@@ -13,7 +13,7 @@ from clevrskills.core.interface import Interface
 from clevrskills.core.policy import GaveUp, Observation, ObservationOptions, PromptInput
 from clevrskills.core.suite import Suite
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
-from clevrskills.evaluation.policies import Chance
+from clevrskills.evaluation.policies import Privileged
 from clevrskills.evaluation.results import NO_TRACK
 from clevrskills.suites.lohoravens.env import LoHoRavensEnv
 from clevrskills.suites.lohoravens.interfaces.grammar import DONE_COMMAND
@@ -169,7 +169,7 @@ class GreedyText:
         return said or DONE_COMMAND
 
 
-class RandomActions(Chance):
+class RandomActions(Privileged):
     """Acts without skill: any pick and place in the field; in words, any instruction of the grammar
     with the colors of the scene. For its arguments see
     :class:`~clevrskills.evaluation.policies.Zero`.

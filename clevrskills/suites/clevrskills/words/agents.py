@@ -11,7 +11,7 @@ from clevrskills.core.suite import Suite
 from clevrskills.envs.environment import ClevrSkillsEnv
 from clevrskills.envs.scene_text import bodies_of
 from clevrskills.errors import ClevrSkillsError
-from clevrskills.evaluation.policies import Chance, Random
+from clevrskills.evaluation.policies import Privileged, Random
 from clevrskills.jobs.arguments import check_names
 from clevrskills.predicates import AtPosition, OnTop, Rotated
 from clevrskills.suites.clevrskills.words.grammar import PUT_DOWN, WAIT, any_command, say
@@ -46,7 +46,7 @@ class Commander:
         return self.subtask
 
 
-class SkillPlan(Chance):
+class SkillPlan(Privileged):
     """Plan in the skills of L0, none of which both picks and places: as the oracle in words, but
     what is to be put somewhere is picked up first.
 
