@@ -183,17 +183,19 @@ def stove_burner(look: Look) -> Model:
 
 
 def stove_knob(look: Look) -> Model:
-    """Knob of a burner on the stove's front: its mark points up when off, sideways when on."""
+    """Knob of a burner on the stove's front: its mark is white and points up when off; when on, it
+    points sideways and glows like the lamp above.
+    """
     knob = lathe([(24, 0), (24, 14), (18, 26)], 28).turned("x", 90)
     mark = box(6, 5, 22, y=-28, bottom=-2)
-    red = Surface((0.95, 0.15, 0.10))
+    glow = (1.0, 0.25, 0.08)
     lamp = prism(circle(6, 14), 3).turned("x", 90).moved(0, 0, 34)
     turn = Joint("hinge", "on", (0, 1, 0), 90.0)
     return Model(
         (
             Piece(knob, BLACK, "knob"),
-            Piece(mark, red, "knob"),
-            Piece(lamp, look.lit(OFF, (1.0, 0.25, 0.08))),
+            Piece(mark, look.lit((0.92, 0.92, 0.90), glow), "knob"),
+            Piece(lamp, look.lit(OFF, glow)),
         ),
         {"knob": turn},
     )
