@@ -1,14 +1,22 @@
 """Axes of what is felt: start of the robot, layout, clutter, disturbances, another arm."""
 
+from collections.abc import Iterator
 from dataclasses import replace
-from math import atan2, cos, pi, sin, sqrt
+from itertools import pairwise
+from math import atan2, cos, dist, hypot, pi, sin, sqrt
 
 import numpy as np
 
 from clevrskills.assets import pools, shape
 from clevrskills.envs.axes.axis import Axis, Draft, PerturbationError, Range, steps_of
 from clevrskills.envs.axes.told import looks_apart
-from clevrskills.envs.scene_sampling import CLEARANCE_M, NeutralPose, is_fair, scene_of
+from clevrskills.envs.scene_sampling import (
+    CLEARANCE_M,
+    NeutralPose,
+    is_fair,
+    keystep_scenes,
+    scene_of,
+)
 from clevrskills.sim.body import Body
 from clevrskills.sim.conditions import Disturbance
 from clevrskills.sim.robots.clearance import arm_surface
@@ -16,6 +24,8 @@ from clevrskills.sim.world import GRAVITY
 from clevrskills.tasks.layout import Layout, LayoutError, Table
 
 TRIES = 60
+HAND_M = 0.05
+"""Room around what is set down that the hand takes."""
 FRICTION = 1.0
 """Of bodies on the table, as the simulation has it."""
 UPRIGHT_RAD = 1e-3
@@ -124,7 +134,8 @@ def _is_fair(draft: Draft, layout: Layout) -> bool:
 
 
 def draw_clutter(draft: Draft, most: Range, generator: np.random.Generator) -> None:
-    """Further objects on the table, of shapes and textures that nothing else has.
+    """Further objects on the table, of shapes and textures that nothing else has, and not where the
+    task's own are to go.
 
     Raises:
         PerturbationError: There is no room.
@@ -135,10 +146,13 @@ def draw_clutter(draft: Draft, most: Range, generator: np.random.Generator) -> N
     words = {word for body in present for word in (body.noun or body.shape).split()}
     shapes = [name for name in pool.top if not words & set(name.split())]
     worn = [body.texture for body in present if body.texture]
+    goals = list(_goals(draft))
     for _ in range(TRIES):
         table = Table(
             generator, draft.setting.workspace, gap_m=0.03, camera=draft.setting.main_camera
         )
+        for x, y, radius_m in goals:
+            table.reserve(x, y, radius_m)
         for k, body in enumerate(draft.layout.bodies):
             if body and k != draft.layout.in_gripper:
                 table.occupy(body.geometry, body.pose[0], body.pose[1], _yaw(body))
@@ -161,6 +175,19 @@ def draw_clutter(draft: Draft, most: Range, generator: np.random.Generator) -> N
             draft.layout = layout
             return
     raise PerturbationError(f"no room for {count} objects more in {TRIES} draws")
+
+
+def _goals(draft: Draft) -> Iterator[tuple[float, float, float]]:
+    """Discs, middle and radius in metres, that bodies and the hand take where a part of the goal
+    has them go.
+    """
+    scene = scene_of(draft.task, draft.layout, draft.robot)
+    stages = keystep_scenes(scene.goal, scene.start, draft.layout)
+    for before, after in pairwise(stages):
+        for one, other in zip(before.bodies, after.bodies, strict=True):
+            if dist(one.pose[:2], other.pose[:2]) > HAND_M:
+                width_m = hypot(*other.geometry.half_extents[:2])
+                yield other.pose[0], other.pose[1], width_m + HAND_M
 
 
 def draw_disturbance(draft: Draft, most: Range, generator: np.random.Generator) -> None:
@@ -239,7 +266,7 @@ CLUTTER = Axis(
     "There are further objects that nobody speaks of",
     "objects more",
     tuple({"objects": float(level)} for level in (1, 2, 3, 4, 5)),
-    "Where there is no room for them, the episode is left out",
+    "They leave room where things are to go; where there is none for them, the episode is left out",
     True,
     draw_clutter,
 )

@@ -17,6 +17,8 @@ from clevrskills.tasks import task as make_task
 
 LEAST_PX = 100
 """Pixels of a body that show, at least, in an image of the main camera 256 high."""
+LEAST_FAR_PX = 50
+"""Of what is out of the arm's reach, to be thrown at, where a pixel is 5 cm of the table."""
 LEAST_SHARE = 0.5
 """Share of its outline that is not hidden, at least."""
 LIGHTNESS = 0.5
@@ -45,7 +47,7 @@ def hidden(episode: EpisodeSpec) -> str:
     colors = {k: _color(usual, k) for k in range(len(everything)) if _count(usual, k)}
     for k, body in enumerate(asked):
         shown = _count(view, k)
-        if shown < LEAST_PX:
+        if shown < (LEAST_PX if setting.workspace.contains(*body.pose[:2]) else LEAST_FAR_PX):
             return f"{body.key} shows {shown} pixels"
         if shown < LEAST_SHARE * alone[k]:
             return f"{body.key} is hidden, but for {100 * shown / alone[k]:.0f} %"

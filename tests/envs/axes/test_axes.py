@@ -12,7 +12,7 @@ from clevrskills.envs.axes import AXES, LEVELS, perturb
 from clevrskills.envs.axes.told import looks_apart, misspeller
 from clevrskills.envs.disturber import Disturber
 from clevrskills.envs.environment import ClevrSkillsEnv
-from clevrskills.envs.scene_sampling import scene_of
+from clevrskills.envs.scene_sampling import keystep_scenes, scene_of
 from clevrskills.errors import ClevrSkillsError, UnknownNameError
 from clevrskills.jobs.files import to_json
 from clevrskills.sim.conditions import Disturbance
@@ -118,6 +118,20 @@ def test_clutter_is_told_from_everything_and_is_not_asked_for():
         others = [b for b in (*present, *more) if b is not body]
         assert all(looks_apart(body.texture, b.texture) for b in others)
     assert made.prompt.text == episode.prompt.text and "clutter" not in made.prompt.text
+
+
+@pytest.mark.parametrize("task", ["rearrange", "swap_rotate"])
+def test_clutter_leaves_room_where_things_are_to_go(task):
+    for index in range(3):
+        episode = frozen(task, index)
+        made = perturb(episode, {"clutter": 3})
+        scene = scene_of(draft_task(task), episode.layout)
+        end = keystep_scenes(scene.goal, scene.start, episode.layout)[-1].bodies
+        taken = [b for b in end if b not in episode.layout.bodies]
+        assert taken
+        for body in made.layout.bodies[-3:]:
+            near = min(dist(body.pose[:2], b.pose[:2]) for b in taken)
+            assert near > 0.05 + min(body.geometry.half_extents[:2])
 
 
 def test_textures_are_replaced_by_held_out_ones_alike():
@@ -259,3 +273,4 @@ def test_what_is_seen_changes_and_the_clean_image_does_not():
     covered = replace(covered, static=True, pose=(x + 0.1, y, 0.25, 1.0, 0.0, 0.0, 0.0))
     layout = replace(episode.layout, bodies=(*episode.layout.bodies, covered))
     assert hidden(replace(episode, layout=layout)) != ""
+    assert hidden(frozen("throw_sort")) == ""  # areas out of reach show 50 to 100 pixels
