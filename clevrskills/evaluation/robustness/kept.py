@@ -10,6 +10,7 @@ from pathlib import Path
 from clevrskills.core.suite import Suite
 from clevrskills.errors import ClevrSkillsError
 from clevrskills.evaluation.robustness.screening import (
+    REVISION,
     PerturbedEpisode,
     PerturbedScreener,
     Verdict,
@@ -143,9 +144,8 @@ def kept_episodes(
     Raises:
         ClevrSkillsError: The oracle cannot run here, or of some too few are left.
     """
-    folder = (
-        cache_root() / FOLDER / f"{suite.name}-{suite.benchmark}-{suite.revision}" / _name(axes)
-    )
+    of_suite = f"{suite.name}-{suite.benchmark}-{suite.revision}-{REVISION}"
+    folder = cache_root() / FOLDER / of_suite / _name(axes)
     with storage_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
     kept, twins = [], {}

@@ -14,7 +14,7 @@ from clevrskills.evaluation.report.tables import numbers, task_rows
 from clevrskills.evaluation.results import open_evaluations
 from clevrskills.evaluation.robustness.figure import robustness_figures
 from clevrskills.evaluation.robustness.kept import Kept, kept_episodes
-from clevrskills.evaluation.robustness.screening import PerturbedEpisode, Verdict
+from clevrskills.evaluation.robustness.screening import REVISION, PerturbedEpisode, Verdict
 from clevrskills.evaluation.robustness.shipped import shipped_verdicts, write_verdicts
 from clevrskills.evaluation.robustness.tables import find_drops, robustness_tables
 
@@ -161,6 +161,20 @@ def test_shipped_verdicts_are_of_what_is_drawn_now(tmp_path, monkeypatch):
     monkeypatch.setenv("CLEVRSKILLS_CACHE", str(tmp_path))
     (kept,) = kept_episodes(SUITE, [("pick", "train")], {"layout": 3}, 2)  # nothing is screened
     assert kept.indices == [0, 2] and [v.index for v in kept.rejected] == [1]
+
+
+@pytest.mark.parametrize("revision", [REVISION, REVISION - 1])
+def test_what_was_screened_under_another_revision_is_screened_anew(revision, tmp_path, monkeypatch):
+    monkeypatch.setenv("CLEVRSKILLS_CACHE", str(tmp_path))
+    monkeypatch.setattr(type(SUITE), "screened_file", lambda _: None)
+    monkeypatch.setattr("clevrskills.jobs.work.work", lambda *_: None)
+    twin = SUITE.frozen("pick", "train")[0].content_hash
+    folder = tmp_path / "axes" / f"clevrskills-{SUITE.benchmark}-{SUITE.revision}-{revision}"
+    journal = folder / "layout-3" / "pick_train.jsonl"
+    journal.parent.mkdir(parents=True)
+    journal.write_text(Verdict("pick", "train", 0, twin, "made", "hidden").to_json() + "\n")
+    (kept,) = kept_episodes(SUITE, [("pick", "train")], {"layout": 3}, 1, strict=False)
+    assert list(kept.known) == ([0] if revision == REVISION else [])
 
 
 @pytest.mark.slow
