@@ -63,12 +63,16 @@ class Hit(PhysicalPredicate):
         position = world.position(self.object)
         ready = world.is_held(self.object) | world.is_static(self.object)
         flies, about = state["flies"], (self.object, self.target)
-        # who touches whom takes long to tell, and matters of what flies alone
-        strikes = world.also(flies, lambda w, *two: w.touches(*two), *about)
-        strikes = strikes & ~world.is_held(self.object)
-        strays = world.also(flies, lambda w, *two: w.touches_before(*two), *about)
         robot = world.robot_touches(self.object)
         way = geometry.length((position - state["from"])[:, :2])
+        # who touches whom takes long to tell, and matters of what flies alone: where it could hit,
+        # and where it does not fly next anyway
+        far = way >= self.criteria.fly_distance_m
+        strikes = world.also(flies & (far | ~ready), lambda w, *two: w.touches(*two), *about)
+        strikes = strikes & ~world.is_held(self.object)
+        strays = world.also(
+            flies & (strikes | ~ready), lambda w, *two: w.touches_before(*two), *about
+        )
         flown = torch.where(flies & ~strays & ~robot, way, 0.0)
         return {
             **state,

@@ -41,20 +41,26 @@ class TensorWorld(World):
             home = torch.tensor([-0.09, 0.0, 0.4, 0.0, 1.0, 0.0, 0.0], device=self.device)
             end_effector_pose = home.expand(self.num_envs, 7)
         self._body_pose = body_pose.clone()
-        self._body_velocity = torch.zeros((*body_pose.shape[:2], 6), device=self.device)
         self._end_effector_pose = end_effector_pose.clone()
-        self._end_effector_speed = torch.zeros(self.num_envs, device=self.device)
+        self._rest()
         self._held = torch.full((self.num_envs,), -1, device=self.device)
 
     @classmethod
     def snapshot(cls, world: World) -> TensorWorld:
         """A copy of where everything is in another world."""
-        copy = cls(
-            world.keys, world.solids, world.body_pose, world.end_effector_pose, world.cup_tips
-        )
-        copy._held = world.held.clone()
+        copy = object.__new__(cls)
+        World.__init__(copy, world.keys, world.solids, world.cup_tips)
         copy._reaches = getattr(world, "_reaches", None)
+        copy._body_pose = world.body_pose.clone()
+        copy._end_effector_pose = world.end_effector_pose.clone()
+        copy._held = world.held.clone()
+        copy._rest()
         return copy
+
+    def _rest(self) -> None:
+        """Have everything at rest."""
+        self._body_velocity = torch.zeros((*self._body_pose.shape[:2], 6), device=self.device)
+        self._end_effector_speed = torch.zeros(self.num_envs, device=self.device)
 
     @property
     def body_pose(self) -> Tensor:
@@ -77,10 +83,14 @@ class TensorWorld(World):
         return self._of_each(self._held)
 
     def supports(self, lower: Tensor, upper: Tensor) -> Tensor:
-        apart = geometry.length(self.position(upper) - self.position(lower))
-        reach = self.at(self.solids.radius, upper) + self.at(self.solids.radius, lower)
-        near = (apart <= reach + 2 * CONTACT_TOLERANCE_M) & (upper != lower)
-        return self.sparse(near, torch.zeros_like(apart), TensorWorld._carries, lower, upper)
+        near = self._may_touch(lower, upper) & (upper != lower)
+        return self.sparse(near, near.float(), TensorWorld._carries, lower, upper)
+
+    def _may_touch(self, body: Tensor, other: Tensor) -> Tensor:
+        """Whether two bodies could touch, by the spheres around them, (B,) bool."""
+        apart = geometry.length(self.position(other) - self.position(body))
+        reach = self.at(self.solids.radius, other) + self.at(self.solids.radius, body)
+        return apart <= reach + 2 * CONTACT_TOLERANCE_M
 
     def _carries(self, lower: Tensor, upper: Tensor) -> Tensor:
         """What :meth:`supports` tells of bodies that may touch."""
@@ -92,14 +102,16 @@ class TensorWorld(World):
         return self.bottom(body) <= CONTACT_TOLERANCE_M
 
     def set_body_pose(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:
-        rows = self._rows if where is None else self._rows[where]
+        rows, let_go = self._rows, self._held == body
+        if where is not None:
+            rows, let_go = rows[where], let_go & where
+            body, pose = body[rows], pose[rows]
         # not in place: what was told of a body is a view of these
-        chosen = rows, body[rows]
-        self._body_pose = self._body_pose.index_put(chosen, pose[rows])
+        self._body_pose = self._body_pose.index_put((rows, body), pose)
         at_rest = self._body_velocity.new_zeros(())
-        self._body_velocity = self._body_velocity.index_put(chosen, at_rest)
+        self._body_velocity = self._body_velocity.index_put((rows, body), at_rest)
+        self._held = self._held.masked_fill(let_go, -1)
         self.moved()
-        self._held[rows] = torch.where(self._held[rows] == body[rows], -1, self._held[rows])
 
     def touches(self, body: Tensor, other: Tensor) -> Tensor:
         return self._known(TensorWorld._touches, body, other)
@@ -114,8 +126,12 @@ class TensorWorld(World):
         return self.once(name, lambda world: ask(world, *slots))
 
     def _touches(self, body: Tensor, other: Tensor) -> Tensor:
+        return self.also(self._may_touch(body, other), TensorWorld._meet, body, other)
+
+    def _meet(self, body: Tensor, other: Tensor) -> Tensor:
+        """What :meth:`touches` tells of bodies that may touch."""
         gaps = [
-            self.distance(self.world_points(one)).amin(-1).gather(1, two[:, None])[:, 0]
+            self.distance_to(two, self.world_points(one)).amin(-1)
             for one, two in ((body, other), (other, body))
         ]
         return torch.minimum(*gaps) <= CONTACT_TOLERANCE_M
@@ -134,6 +150,15 @@ class TensorWorld(World):
 
     def _near_any(self, body: Tensor, but: Tensor) -> Tensor:
         """Whether any other body than some (B, n) is at a body, (B,) bool."""
+        away = self._of_each(self.body_pose)[..., :3] - self.position(body)[:, None]
+        radius = self._of_each(self.solids.radius)
+        reach = radius + self.at(self.solids.radius, body)[:, None] + 2 * CONTACT_TOLERANCE_M
+        near = (geometry.length(away) <= reach) & self._of_each(self.solids.present)
+        near = near.scatter(1, but, False).any(-1)
+        return self.also(near, TensorWorld._any_meets, body, but)
+
+    def _any_meets(self, body: Tensor, but: Tensor) -> Tensor:
+        """What :meth:`_near_any` tells of bodies with others around them."""
         gap = self.distance(self.world_points(body)).amin(-1)  # (B, K)
         points = geometry.to_world(self.body_pose, self.solids.points).flatten(1, 2)
         points = geometry.to_local(self.pose(body), self._of_each(points))
@@ -146,7 +171,7 @@ class TensorWorld(World):
         return self._known(TensorWorld._gripper_touches, body)
 
     def _gripper_touches(self, body: Tensor) -> Tensor:
-        return self.gripper_distance(body) <= CONTACT_TOLERANCE_M
+        return ~self.gripper_clear(body, CONTACT_TOLERANCE_M)
 
     def robot_touches(self, body: Tensor) -> Tensor:
         return self.gripper_touches(body)
@@ -155,12 +180,14 @@ class TensorWorld(World):
         rows = self._rows if where is None else self._rows[where]
         if self._reaches and not all(self._reaches(pose[row]) for row in rows.tolist()):
             raise ValueError("the arm does not reach the pose")
-        change = geometry.compose(pose, geometry.invert(self._end_effector_pose))
-        self._end_effector_pose[rows] = pose[rows]
+        before = self._end_effector_pose
+        self._end_effector_pose = before.index_put((rows,), pose[rows])
         rows = rows[self._held[rows] >= 0]
-        held = self._held[rows]
-        carried = geometry.compose(change[rows], self._body_pose[rows, held])
-        self._body_pose = self._body_pose.index_put((rows, held), carried)
+        if len(rows):
+            held = self._held[rows]
+            change = geometry.compose(pose, geometry.invert(before))
+            carried = geometry.compose(change[rows], self._body_pose[rows, held])
+            self._body_pose = self._body_pose.index_put((rows, held), carried)
         self.moved()
 
     def set_body_velocity(self, body: Tensor, velocity: Tensor) -> None:

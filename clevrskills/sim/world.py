@@ -278,6 +278,11 @@ class World(Context):
         local = (points[:, None] - position[:, :, None]) @ matrix  # (B, K, N, 3)
         return geometry.signed_distance(self._of_each(self.solids.planes), local)
 
+    def distance_to(self, body: Tensor, points: Tensor) -> Tensor:
+        """Distance from points (B, N, 3) to a body, (B, N)."""
+        local = (points - self.position(body)[:, None]) @ self.at(self.matrix, body)
+        return geometry.signed_distance(self.planes(body), local)
+
     def clearance(self, body: Tensor) -> Tensor:
         """Distance from a body to the nearest other body or the table, (B,)."""
         points = self.world_points(body)
