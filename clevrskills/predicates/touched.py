@@ -176,7 +176,7 @@ def touch_top(
         ValueError: The arm does not reach it.
     """
     center = geometry.to_world(world.pose(body), world.at(world.solids.center, body)[:, None])
-    over = geometry.surface_height(world.planes(body), world.pose(body), center[..., :2])
+    over = world.surface(body).height(center[..., :2])
     over = torch.cat((center[:, 0, :2], over), dim=-1)
     # where it is not highest over its centre, at the nearest of its highest points; of the two
     # ends of a prism, the one near the gripper

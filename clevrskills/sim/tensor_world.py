@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import torch
 from torch import Tensor
@@ -12,6 +13,8 @@ from clevrskills.sim.body_geometry import Solids
 from clevrskills.sim.world import CONTACT_TOLERANCE_M, World
 
 __all__ = ["TensorWorld"]
+
+Answer = TypeVar("Answer")
 
 
 class TensorWorld(World):
@@ -82,7 +85,13 @@ class TensorWorld(World):
     def held(self) -> Tensor:
         return self._of_each(self._held)
 
+    def surface(self, body: Tensor) -> geometry.Surface:
+        return self._known(World.surface, body)
+
     def supports(self, lower: Tensor, upper: Tensor) -> Tensor:
+        return self._known(TensorWorld._supports, lower, upper)
+
+    def _supports(self, lower: Tensor, upper: Tensor) -> Tensor:
         near = self._may_touch(lower, upper) & (upper != lower)
         return self.sparse(near, near.float(), TensorWorld._carries, lower, upper)
 
@@ -95,10 +104,13 @@ class TensorWorld(World):
     def _carries(self, lower: Tensor, upper: Tensor) -> Tensor:
         """What :meth:`supports` tells of bodies that may touch."""
         points = self.world_points(upper)
-        surface = geometry.surface_height(self.planes(lower), self.pose(lower), points[..., :2])
+        surface = self.surface(lower).height(points[..., :2])
         return ((surface - points[..., 2]).abs() <= CONTACT_TOLERANCE_M).any(-1).float()
 
     def on_table(self, body: Tensor) -> Tensor:
+        return self._known(TensorWorld._is_low, body)
+
+    def _is_low(self, body: Tensor) -> Tensor:
         return self.bottom(body) <= CONTACT_TOLERANCE_M
 
     def set_body_pose(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:
@@ -116,14 +128,15 @@ class TensorWorld(World):
     def touches(self, body: Tensor, other: Tensor) -> Tensor:
         return self._known(TensorWorld._touches, body, other)
 
-    def _known(self, ask: Callable[..., Tensor], *slots: Tensor) -> Tensor:
-        """The answer to a question about slots, each (B,); of one environment kept until something
-        moves.
+    def _known(self, ask: Callable[..., Answer], *slots: Tensor) -> Answer:
+        """The answer to a question about slots, each (B,); of a world of one environment kept until
+        something moves.
         """
-        if self.num_envs > 1 or self._whole is not None:
+        if (self._whole or self).num_envs > 1:
             return ask(self, *slots)
-        name = f"{ask.__name__} {[int(slot) for slot in slots]}"
-        return self.once(name, lambda world: ask(world, *slots))
+        name = f"{ask.__name__} {[slot.tolist() for slot in slots]}"
+        answer: Answer = self.once(name, lambda _: ask(self, *slots))
+        return answer
 
     def _touches(self, body: Tensor, other: Tensor) -> Tensor:
         return self.also(self._may_touch(body, other), TensorWorld._meet, body, other)

@@ -272,6 +272,10 @@ class World(Context):
         parts, facets, _ = self.at(self.solids.counts, body).amax(0).tolist()
         return self.at(self.solids.planes[:, :, :parts, :facets], body)
 
+    def surface(self, body: Tensor) -> geometry.Surface:
+        """What is seen of bodies from above."""
+        return geometry.Surface(self.planes(body), self.pose(body))
+
     def distance(self, points: Tensor) -> Tensor:
         """Distance from points (B, N, 3) to all bodies, (B, K, N); empty slots are far away."""
         position, matrix = self._of_each(self.body_pose[..., :3]), self._of_each(self.matrix)
@@ -346,18 +350,25 @@ class World(Context):
             of mass lies within the polygon of the touching points, (B, M): negative if the body
             would tip over.
         """
-        flat = pose * pose.new_tensor([1.0, 1, 0, 1, 1, 1, 1])
-        points = geometry.to_world(flat, self.at(self.solids.points, body)[:, None])  # (B, M, P, 3)
-        below = geometry.surface_height(
-            self.planes(on), self.pose(on), points[..., :2].flatten(1, 2)
-        ).unflatten(1, points.shape[1:3])
+        height, margin, _ = self.lowered(body, pose, on)
+        return height, margin
+
+    def lowered(self, body: Tensor, pose: Tensor, on: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """What :meth:`rest` tells, and the points on the body's surface where it comes to rest,
+        (B, M, P, 3).
+        """
+        turn = geometry.rotation_matrix(pose[..., 3:]).mT  # (B, M, 3, 3)
+        place = torch.nn.functional.pad(pose[..., None, :2], (0, 1))  # (B, M, 1, 3)
+        points = self.at(self.solids.points, body)[:, None] @ turn + place  # (B, M, P, 3)
+        center = self.at(self.solids.center, body)[:, None, None] @ turn + place
+        below = self.surface(on).height(points[..., :2].flatten(1, 2)).view(points.shape[:-1])
         gap = below - points[..., 2]  # (B, M, P)
-        height = gap.amax(-1)
-        touching = gap > height[..., None] - CONTACT_TOLERANCE_M
-        center = geometry.to_world(flat, self.at(self.solids.center, body)[:, None, None])
+        height = gap.amax(-1, keepdim=True)
+        touching = gap > height - CONTACT_TOLERANCE_M
         reach = reach_around(points - center)  # (B, M, P, 16)
         reach = torch.where(touching[..., None], reach, -geometry.PAD)
-        return height, reach.amax(-2).amin(-1)
+        points[..., 2] += height
+        return height[..., 0], reach.amax(-2).amin(-1), points
 
 
 class RobotWorld(World):

@@ -105,6 +105,8 @@ class Context:
         """
         if not anywhere(where):
             return otherwise
+        if len(where) == 1:
+            return ask(self, *about)
         rows = where.nonzero()[:, 0]
         if len(rows) == len(where):
             return ask(self, *about)
