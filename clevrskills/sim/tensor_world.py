@@ -14,6 +14,10 @@ from clevrskills.sim.world import CONTACT_TOLERANCE_M, World
 
 __all__ = ["TensorWorld"]
 
+BLUNT_M = 0.02
+"""Gap between the spheres around bodies from which their distance, which errs towards "too close"
+beyond edges, is no touch however sharp they are."""
+
 Answer = TypeVar("Answer")
 
 
@@ -92,14 +96,16 @@ class TensorWorld(World):
         return self._known(TensorWorld._supports, lower, upper)
 
     def _supports(self, lower: Tensor, upper: Tensor) -> Tensor:
-        near = self._may_touch(lower, upper) & (upper != lower)
+        near = (self._gap(lower, upper) <= 0.0) & (upper != lower)
         return self.sparse(near, near.float(), TensorWorld._carries, lower, upper)
 
-    def _may_touch(self, body: Tensor, other: Tensor) -> Tensor:
-        """Whether two bodies could touch, by the spheres around them, (B,) bool."""
-        apart = geometry.length(self.position(other) - self.position(body))
-        reach = self.at(self.solids.radius, other) + self.at(self.solids.radius, body)
-        return apart <= reach + 2 * CONTACT_TOLERANCE_M
+    def _gap(self, body: Tensor, other: Tensor) -> Tensor:
+        """Distance between the spheres around two bodies, less what counts as touching, (B,)."""
+        return self.once("gaps", _gaps)[self._rows, body, other]
+
+    def carries(self, lower: Tensor, upper: Tensor, share: float) -> Tensor:
+        carried = self.supports(lower, upper) >= share
+        return self.also(carried, lambda w, body: ~w.on_table(body), upper)
 
     def _carries(self, lower: Tensor, upper: Tensor) -> Tensor:
         """What :meth:`supports` tells of bodies that may touch."""
@@ -139,7 +145,7 @@ class TensorWorld(World):
         return answer
 
     def _touches(self, body: Tensor, other: Tensor) -> Tensor:
-        return self.also(self._may_touch(body, other), TensorWorld._meet, body, other)
+        return self.also(self._gap(body, other) <= BLUNT_M, TensorWorld._meet, body, other)
 
     def _meet(self, body: Tensor, other: Tensor) -> Tensor:
         """What :meth:`touches` tells of bodies that may touch."""
@@ -163,12 +169,9 @@ class TensorWorld(World):
 
     def _near_any(self, body: Tensor, but: Tensor) -> Tensor:
         """Whether any other body than some (B, n) is at a body, (B,) bool."""
-        away = self._of_each(self.body_pose)[..., :3] - self.position(body)[:, None]
-        radius = self._of_each(self.solids.radius)
-        reach = radius + self.at(self.solids.radius, body)[:, None] + 2 * CONTACT_TOLERANCE_M
-        near = (geometry.length(away) <= reach) & self._of_each(self.solids.present)
-        near = near.scatter(1, but, False).any(-1)
-        return self.also(near, TensorWorld._any_meets, body, but)
+        near = self.once("gaps", _gaps)[self._rows, body] <= BLUNT_M
+        near = near & self._of_each(self.solids.present)
+        return self.also(near.scatter(1, but, False).any(-1), TensorWorld._any_meets, body, but)
 
     def _any_meets(self, body: Tensor, but: Tensor) -> Tensor:
         """What :meth:`_near_any` tells of bodies with others around them."""
@@ -184,7 +187,8 @@ class TensorWorld(World):
         return self._known(TensorWorld._gripper_touches, body)
 
     def _gripper_touches(self, body: Tensor) -> Tensor:
-        return ~self.gripper_clear(body, CONTACT_TOLERANCE_M)
+        near = self.gripper_gap(body) <= BLUNT_M
+        return self.also(near, lambda w, b: w.gripper_distance(b) <= CONTACT_TOLERANCE_M, body)
 
     def robot_touches(self, body: Tensor) -> Tensor:
         return self.gripper_touches(body)
@@ -211,3 +215,10 @@ class TensorWorld(World):
     def hold(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:
         self.set_body_pose(body, pose, where)
         self._held = body.clone() if where is None else torch.where(where, body, self._held)
+
+
+def _gaps(world: World) -> Tensor:
+    """Distances between the spheres around all bodies, less what counts as touching, (B, K, K)."""
+    position, radius = world.body_pose[..., :3], world.solids.radius + CONTACT_TOLERANCE_M
+    apart = geometry.length(position[:, :, None] - position[:, None])
+    return apart - (radius[:, :, None] + radius[:, None])

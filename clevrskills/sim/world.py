@@ -95,6 +95,11 @@ class World(Context):
         """Whether anywhere a body may rest on another one that can be moved; if not, none does."""
         return True
 
+    def expect_touches(self) -> None:
+        """Have it noted from now on who touches whom, as goals will ask for it now and then; if
+        they ask in every step there is no need.
+        """
+
     def touches(self, body: Tensor, other: Tensor) -> Tensor:
         """Whether two bodies touched at any time of the last control step, (B,) bool."""
         raise NotImplementedError
@@ -188,10 +193,13 @@ class World(Context):
 
     def gripper_clear(self, body: Tensor, distance_m: float) -> Tensor:
         """Whether all suction cups are further away from a body than a distance, (B,) bool."""
-        away = geometry.length(self.end_effector_pose[:, :3] - self.position(body))
-        spheres_m = away - self.at(self.solids.radius, body) - (self._whole or self).cup_reach_m
-        clear = spheres_m > distance_m
+        clear = self.gripper_gap(body) > distance_m
         return self.sparse(~clear, clear, lambda w, b: w.gripper_distance(b) > distance_m, body)
+
+    def gripper_gap(self, body: Tensor) -> Tensor:
+        """Distance between the spheres around all suction cups and a body, (B,); overlap: < 0."""
+        away = geometry.length(self.end_effector_pose[:, :3] - self.position(body))
+        return away - self.at(self.solids.radius, body) - (self._whole or self).cup_reach_m
 
     @cached_property
     def cup_reach_m(self) -> float:
