@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from math import tan
 from typing import Any
 
@@ -90,6 +91,33 @@ class FixedCamera:
             and abs(x * left[0] + y * left[1] + z * left[2]) <= wide + ROUNDING_M
             and abs(x * up[0] + y * up[1] + z * up[2]) <= half + ROUNDING_M
         )
+
+    def sees_box(
+        self, middle: Sequence[float], half_m: Sequence[float], margin: float = 0.02
+    ) -> bool:
+        """What :meth:`sees` tells of the corners of an upright box around a point, which reaches so
+        far along the axes of the world, in much less time.
+        """
+        (left, up, forward), (x, y, z) = self._axes_of_floats, self.eye_m
+        x, y, z = middle[0] - x, middle[1] - y, middle[2] - z
+        share = 1.0 - margin
+        tall, fixed = tan(self.fov_rad / 2) * share, 0.0
+        if self.orthographic_m is not None:
+            tall, fixed = 0.0, self.orthographic_m / 2 * share
+        aspect = self.width_of(self.size_px) / self.size_px
+        room = x * forward[0] + y * forward[1] + z * forward[2] - 0.01
+        room -= sum(abs(f) * h for f, h in zip(forward, half_m, strict=True))
+        # what the corner nearest to an edge of the image, or beyond it, is off that edge
+        for axis, ratio in ((left, aspect), (up, 1.0)):
+            for sign in (1.0, -1.0):
+                a, b, c = (tall * ratio * f + sign * n for f, n in zip(forward, axis, strict=True))
+                off = fixed * ratio + x * a + y * b + z * c
+                off -= abs(a) * half_m[0] + abs(b) * half_m[1] + abs(c) * half_m[2]
+                room = min(room, off)
+        if abs(room) > ROUNDING_M:
+            return room > 0.0
+        corners = product(*((-h, h) for h in half_m))
+        return self.sees(np.array(middle) + np.array(list(corners)), margin)
 
     def pixels(self, points: np.ndarray) -> np.ndarray:
         """Where world points (N, 3) ahead of it are in the image: right and down from its upper

@@ -71,18 +71,21 @@ class _Places:
         batch = world.num_envs
         self._base = base = world.pose(lower)
         self._below = world.world_points(lower)
-        outline = geometry.to_local(base, self._below)
+        origin = base[:, None, :3]
+        self._frame = frame = geometry.rotation_matrix(base[:, 3:])
+        outline = (self._below - origin) @ frame
         low, high = outline[..., :2].amin(1), outline[..., :2].amax(1)  # (B, 2)
         grid = _grid(per_side, world.device)
         local = low[:, None] + grid * (high - low)[:, None]  # (B, G, 2)
         local = torch.cat((local, torch.zeros_like(local[..., :1])), dim=-1)
-        xy = geometry.to_world(base, local)[..., :2]  # (B, G, 2)
+        xy = (local @ frame.mT + origin)[..., :2]  # (B, G, 2)
         places, turns = xy.shape[1] + 1, len(yaws_rad)
         present = world.orientation(upper) if orientation is None else orientation
         turned = geometry.quaternion_multiply(
             geometry.yaw_quaternion(yaws_rad), present[:, None]
         )  # (B, Y, 4)
-        middle = geometry.to_world(base, world.at(world.solids.center, lower)[:, None])[..., :2]
+        middle = world.at(world.solids.center, lower)[:, None] @ frame.mT + origin
+        middle = middle[..., :2]
         center = geometry.rotate(turned, world.at(world.solids.center, upper)[:, None])  # (B, Y, 3)
         self._pose = torch.cat(
             (
@@ -118,12 +121,11 @@ class _Places:
         room = self._room() + ROUNDING_M
         stands, most = room >= STABLE_MARGIN_M, self._score(room, self._offset, None)
         if self._inside:
-            frame = geometry.rotation_matrix(self._base[:, 3:])
-            if frame[0, 2, :2].any():
+            if self._frame[0, 2, :2].any():
                 pose, score = self.judged()  # how far a place is over the edge depends on height
                 found, index = score.max(dim=-1)
                 return pose[:, index[0]], found
-            over = self._over_level(frame) - ROUNDING_M
+            over = self._over_level() - ROUNDING_M
             stands, most = stands & (over <= OVERHANG_M), self._score(room, self._offset, over)
         most = torch.where(stands, most, -geometry.PAD)
         bound, order = most[0].sort(descending=True, stable=True)
@@ -150,12 +152,12 @@ class _Places:
         below = reach_around(self._below).amax(-2)  # (B, 16)
         return torch.minimum(own[:, None], below[:, None] - reach_around(self._center)).amin(-1)
 
-    def _over_level(self, frame: Tensor) -> Tensor:
-        """How far the upper body reaches over the outline of the lower one where that lies level,
-        with its axes in the columns of ``frame`` (B, 3, 3), (B, M).
+    def _over_level(self) -> Tensor:
+        """How far the upper body reaches over the outline of the lower one, which lies level,
+        (B, M).
         """
         edges = self._world.at(self._world.solids.footprint, self._lower)  # (B, E, 3)
-        normals, plane = edges[..., :2].mT, frame[..., :2]
+        normals, plane = edges[..., :2].mT, self._frame[..., :2]
         own = (self._aside @ plane @ normals).amax(-2)  # (B, E)
         place = (self._pose[..., :2] - self._base[:, None, :2]) @ plane[:, :2]  # (B, M, 2)
         return (place @ normals + (own - edges[..., 2])[:, None]).amax(-1)
@@ -173,7 +175,7 @@ class _Places:
     def _over(self, points: Tensor) -> Tensor:
         """How far points (B, m, P, 3) reach over the outline of the lower body, (B, m)."""
         footprint = self._world.at(self._world.solids.footprint, self._lower)
-        flat = geometry.to_local(self._base, points.flatten(1, 2))[..., :2]
+        flat = ((points.flatten(1, 2) - self._base[:, None, :3]) @ self._frame)[..., :2]
         beyond = torch.einsum("bek,bpk->bpe", footprint[..., :2], flat) - footprint[:, None, :, 2]
         return beyond.amax(-1).unflatten(1, points.shape[1:3]).amax(-1)
 

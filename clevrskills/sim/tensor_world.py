@@ -149,11 +149,13 @@ class TensorWorld(World):
 
     def _meet(self, body: Tensor, other: Tensor) -> Tensor:
         """What :meth:`touches` tells of bodies that may touch."""
-        gaps = [
-            self.distance_to(two, self.world_points(one)).amin(-1)
-            for one, two in ((body, other), (other, body))
-        ]
-        return torch.minimum(*gaps) <= CONTACT_TOLERANCE_M
+        there = self._has_points_at(body, other)
+        return self.sparse(~there, there, TensorWorld._has_points_at, other, body)
+
+    def _has_points_at(self, body: Tensor, other: Tensor) -> Tensor:
+        """Whether any of the points on a body is at another one, (B,) bool."""
+        gap = self.distance_to(other, self.world_points(body)).amin(-1)
+        return gap <= CONTACT_TOLERANCE_M
 
     def touches_before(self, body: Tensor, other: Tensor) -> Tensor:
         return self._known(TensorWorld._touches_third, body, other)

@@ -43,9 +43,6 @@ class World(Context):
         cup_tips: Centres of the suction cups' rims in the end-effector frame, (N, 3).
     """
 
-    rewards = True
-    """Whether rewards and progress matter; if not, what only they ask for may be told as 0."""
-
     def __init__(self, keys: Sequence[str], solids: Solids, cup_tips: Tensor | None = None) -> None:
         super().__init__(keys, solids.mass.shape[0], solids.mass.device)
         self.solids = solids
