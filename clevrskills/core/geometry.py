@@ -33,7 +33,8 @@ def length(vectors: Tensor) -> Tensor:
 def quaternion_multiply(a: Tensor, b: Tensor) -> Tensor:
     """Hamilton product of two quaternions, each (..., 4)."""
     order, signs = _product_terms(b.device, b.dtype)
-    signed = b.index_select(-1, order).unflatten(-1, (4, 4)) * signs  # type: ignore[no-untyped-call]
+    # views, not unflatten, which takes twice as long as the product itself
+    signed = b.index_select(-1, order).view(*b.shape[:-1], 4, 4) * signs
     w, x, y, z = (a.unsqueeze(-1) * signed).unbind(-2)
     product: Tensor = w + x + y + z
     return product
@@ -194,8 +195,8 @@ def signed_distance(planes: Tensor, points: Tensor) -> Tensor:
     rows = planes.flatten(-3, -2).mT  # (..., 4, C * F)
 
     def distance(points: Tensor) -> Tensor:
-        by_part: Tensor = (points @ rows).unflatten(-1, parts)  # type: ignore[no-untyped-call]
-        return by_part.amax(-1).amin(-1)
+        pairs = points @ rows
+        return pairs.view(*pairs.shape[:-1], *parts).amax(-1).amin(-1)
 
     # n . p - d of all pairs in one product
     points = torch.cat((points, torch.full_like(points[..., :1], -1.0)), dim=-1)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import product
 from math import tan
 from typing import Any
@@ -93,27 +93,13 @@ class FixedCamera:
         )
 
     def sees_box(
-        self, middle: Sequence[float], half_m: Sequence[float], margin: float = 0.02
+        self, middle: Sequence[float], half_m: tuple[float, float, float], margin: float = 0.02
     ) -> bool:
         """What :meth:`sees` tells of the corners of an upright box around a point, which reaches so
         far along the axes of the world, in much less time.
         """
-        (left, up, forward), (x, y, z) = self._axes_of_floats, self.eye_m
-        x, y, z = middle[0] - x, middle[1] - y, middle[2] - z
-        share = 1.0 - margin
-        tall, fixed = tan(self.fov_rad / 2) * share, 0.0
-        if self.orthographic_m is not None:
-            tall, fixed = 0.0, self.orthographic_m / 2 * share
-        aspect = self.width_of(self.size_px) / self.size_px
-        room = x * forward[0] + y * forward[1] + z * forward[2] - 0.01
-        room -= sum(abs(f) * h for f, h in zip(forward, half_m, strict=True))
-        # what the corner nearest to an edge of the image, or beyond it, is off that edge
-        for axis, ratio in ((left, aspect), (up, 1.0)):
-            for sign in (1.0, -1.0):
-                a, b, c = (tall * ratio * f + sign * n for f, n in zip(forward, axis, strict=True))
-                off = fixed * ratio + x * a + y * b + z * c
-                off -= abs(a) * half_m[0] + abs(b) * half_m[1] + abs(c) * half_m[2]
-                room = min(room, off)
+        x, y, z = middle
+        room = min(a * x + b * y + c * z - d for a, b, c, d in _limits(self, half_m, margin))
         if abs(room) > ROUNDING_M:
             return room > 0.0
         corners = product(*((-h, h) for h in half_m))
@@ -159,6 +145,27 @@ class FixedCamera:
     def _axes_of_floats(self) -> list[list[float]]:
         """The same as numbers of Python."""
         return [axis.tolist() for axis in self._axes]
+
+
+@lru_cache(maxsize=64)
+def _limits(
+    camera: FixedCamera, half_m: tuple[float, float, float], margin: float
+) -> list[tuple[float, float, float, float]]:
+    """Half-spaces ``a x + b y + c z >= d`` with the middles of the upright boxes that a camera sees
+    all of, which reach so far along the axes of the world.
+    """
+    left, up, forward = camera.axes
+    tall, fixed = tan(camera.fov_rad / 2) * (1.0 - margin), 0.0
+    if camera.orthographic_m is not None:
+        tall, fixed = 0.0, camera.orthographic_m / 2 * (1.0 - margin)
+    aspect = camera.width_of(camera.size_px) / camera.size_px
+    limits = [(forward, 0.01)]
+    for axis, ratio in ((left, aspect), (-left, aspect), (up, 1.0), (-up, 1.0)):
+        limits.append((tall * ratio * forward + axis, -fixed * ratio))
+    return [
+        (*normal.tolist(), float(least + normal @ camera.eye_m + np.abs(normal) @ half_m))
+        for normal, least in limits
+    ]
 
 
 OBJECT_CAMERA = FixedCamera((0.2, 0.2, 0.2), (0.0, 0.0, 0.0), 1.0)

@@ -90,7 +90,7 @@ def sealable_spot(
     for count in (FIRST_SPOTS, xy.shape[1]):  # most often one of the first will do
         spots = xy.gather(1, nearest[:, :count, None].expand(-1, -1, 2))
         places = (spots[:, :, None] + rim).flatten(1, 2)
-        height = surface.height(places).unflatten(1, (-1, len(rim)))
+        height = surface.height(places).view(len(spots), -1, len(rim))
         flat = (height - height[..., :1]).abs().amax(-1) <= RIM_GAP_M / 2
         flat &= height[..., 0] > -1.0
         if flat.any(-1).all():

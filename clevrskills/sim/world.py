@@ -426,7 +426,8 @@ def _offset(world: World) -> Tensor:
 
 
 def _still(world: World) -> Tensor:
-    speed = geometry.length(world.body_velocity.unflatten(-1, (2, 3)))  # (B, K, 2)
+    velocity = world.body_velocity
+    speed = geometry.length(velocity.view(*velocity.shape[:-1], 2, 3))  # (B, K, 2)
     return (speed <= _static_limits(speed.device)).all(-1)
 
 
