@@ -119,6 +119,11 @@ class TensorWorld(World):
     def _is_low(self, body: Tensor) -> Tensor:
         return self.bottom(body) <= CONTACT_TOLERANCE_M
 
+    @property
+    def piled(self) -> bool:
+        piled: bool = self.once("piled", _piled)
+        return piled
+
     def set_body_pose(self, body: Tensor, pose: Tensor, where: Tensor | None = None) -> None:
         rows, let_go = self._rows, self._held == body
         if where is not None:
@@ -224,3 +229,10 @@ def _gaps(world: World) -> Tensor:
     position, radius = world.body_pose[..., :3], world.solids.radius + CONTACT_TOLERANCE_M
     apart = geometry.length(position[:, :, None] - position[:, None])
     return apart - (radius[:, :, None] + radius[:, None])
+
+
+def _piled(world: World) -> bool:
+    """Whether the spheres around any two bodies that can be moved meet."""
+    free = world.solids.movable
+    meet = (world.once("gaps", _gaps) <= 0.0) & free[:, :, None] & free[:, None]
+    return bool(meet.sum() > free.sum())  # each one meets itself
